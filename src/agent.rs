@@ -1,0 +1,2 @@
+//! An agent at work.
+pub mod event;

@@ -1,0 +1,138 @@
+//! What an agent wants the world to see.
+//!
+//! The agent has never heard of Discord: it emits these values, and whoever holds the receiver shows them.
+//! What must not be lost travels by the ledger's outbox; [`Event::Outbox`] only says that there is something in it.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use tokio::sync::oneshot;
+
+use crate::domain::{AgentId, CallId, ChannelId, Cost, MessageId, TurnId, Usage, UserId};
+
+/// One thing to show.
+#[derive(Debug)]
+pub enum Event {
+    /// The ledger's outbox holds parts for this channel.
+    Outbox(ChannelId),
+    /// A turn began: typing and a live status are due.
+    TurnStarted(TurnRef),
+    /// Where a running turn stands; the latest wins.
+    Progress(TurnRef, Progress),
+    /// What the model has said so far in this step; the latest wins.
+    Preview(TurnRef, String),
+    /// A person must decide.
+    Question(Box<Question>),
+    /// A question ended without a press (stop, restart): show it as expired.
+    QuestionClosed(TurnRef, CallId),
+    /// A turn ended; its outcome is in the outbox already. The live status becomes a footer.
+    TurnEnded(TurnRef, TurnSummary),
+    /// How busy the daemon is, for its presence.
+    Presence {
+        /// Turns running.
+        tasks: usize,
+        /// Agents with a running turn.
+        agents: usize,
+    },
+    /// The operator must know: by log and direct message, once per cause.
+    Operator {
+        /// Same cause, told once.
+        cause: String,
+        /// What happened and the way out.
+        text: String,
+    },
+}
+
+/// Which turn, and where people see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TurnRef {
+    /// The turn.
+    pub turn: TurnId,
+    /// Whose turn it is.
+    pub agent: AgentId,
+    /// That agent's name.
+    pub agent_name: String,
+    /// The channel or thread it is shown in.
+    pub channel: ChannelId,
+    /// The message it answers.
+    pub reply_to: Option<MessageId>,
+}
+
+/// Where a turn stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Progress {
+    /// Step, counted from 1.
+    pub step: u32,
+    /// What goes on now: `Thinking`, `Running bash`, `Waiting for an answer`, `Rate limited, waiting 12 s`, ….
+    pub doing: String,
+    /// Time since the turn began.
+    pub elapsed: Duration,
+    /// Tokens so far.
+    pub usage: Usage,
+    /// Money so far.
+    pub cost: Cost,
+    /// Latest commands and calls, newest last, at most five.
+    pub recent: Vec<String>,
+    /// Messages taken into the running turn: each gets a visible sign.
+    pub steered: Vec<MessageId>,
+}
+
+/// What a finished turn came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TurnSummary {
+    /// One of the exit reasons of `docs/models.md`.
+    pub exit: String,
+    /// Steps done.
+    pub steps: u32,
+    /// Tokens in all.
+    pub usage: Usage,
+    /// Money in all.
+    pub cost: Cost,
+    /// Time from start to end.
+    pub elapsed: Duration,
+    /// Number of the branch, when it ran in one.
+    pub branch: Option<u32>,
+}
+
+/// A tool call that a person must decide.
+#[derive(Debug)]
+pub struct Question {
+    /// The turn that waits.
+    pub turn: TurnRef,
+    /// The call in question.
+    pub call: CallId,
+    /// Id of the approval row; buttons carry it.
+    pub approval: i64,
+    /// The tool.
+    pub tool: String,
+    /// The action string that was judged.
+    pub action: String,
+    /// The arguments that will run, pretty-printed JSON, in full.
+    pub arguments: String,
+    /// Whose messages are in the turn; for a turn that no person started, the agent's owner.
+    pub requesters: Vec<UserId>,
+    /// When it is denied for want of an answer.
+    pub expires_at: DateTime<Utc>,
+    /// Where the answer goes. Dropped unanswered means no.
+    pub answer: oneshot::Sender<Answer>,
+}
+
+/// What a person decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// What was pressed.
+    pub choice: Choice,
+    /// Who pressed.
+    pub by: UserId,
+}
+
+/// The three buttons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// Run it this once.
+    Allow,
+    /// Do not run it.
+    Deny,
+    /// Run it, and the same action to the letter from now on.
+    AlwaysAllow,
+}

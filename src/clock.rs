@@ -1,0 +1,1 @@
+//! Time, as Chorus reads and writes it.

@@ -1,0 +1,1 @@
+//! Discord: the only users of serenity and poise types.

@@ -1,0 +1,22 @@
+//! Plain data that every room speaks: ids, agents, transcripts, sessions, usage.
+//!
+//! Nothing here does IO, waits, or knows of Discord's or a provider's wire format.
+
+mod agent;
+mod ids;
+mod message;
+mod session;
+mod transcript;
+mod usage;
+
+pub use agent::{AgentConfig, AgentName, AgentStatus, NameError, ProfileRef, SandboxMode};
+pub use ids::{
+    AgentId, CallId, ChannelId, ConversationId, GuildId, MessageId, RoleId, SessionId, TaskId,
+    TurnId, UserId,
+};
+pub use message::{Attachment, Author, Inbound, Person};
+pub use session::{SessionMeta, Trigger};
+pub use transcript::{
+    Assistant, Image, Item, OpaqueBlock, StopReason, ToolCall, ToolResult, UserText,
+};
+pub use usage::{Cost, Usage};

@@ -1,0 +1,196 @@
+//! What an agent is: its name and its configuration, as `agent.json` holds it.
+
+use std::fmt;
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{AgentId, ChannelId, RoleId, UserId};
+
+/// An agent's configuration: the keys of `agent.json` that Chorus knows.
+///
+/// Keys it does not know are not here; whoever rewrites the file keeps them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AgentConfig {
+    /// Key of all its rows in the database.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<AgentId>,
+    /// Unique among agents that are not destroyed; empty only in the template.
+    pub name: String,
+    /// The channel it lives in; none while it is being made.
+    #[serde(default)]
+    pub channel_id: Option<ChannelId>,
+    /// Model to ask first; none means the server's default.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// Models to ask when the first cannot answer, in order.
+    #[serde(default)]
+    pub fallback_models: Vec<String>,
+    /// The agent's own instructions, first in every request.
+    pub system_prompt: String,
+    /// What it may do.
+    pub permissions: ProfileRef,
+    /// Action strings that are allowed besides the profile, matched to the letter.
+    #[serde(default)]
+    pub always_allow: Vec<String>,
+    /// Whether the provider may search the web for it.
+    #[serde(default)]
+    pub web_search: bool,
+    /// Seconds of silence after which its context is saved and cleared; 0 is never, none the server's value.
+    #[serde(default)]
+    pub idle_timeout: Option<u64>,
+    /// Seconds of work one turn may take, waiting for people not counted.
+    #[serde(default)]
+    pub turn_timeout: Option<u64>,
+    /// How its commands are confined; none means the server's value.
+    #[serde(default)]
+    pub sandbox: Option<SandboxMode>,
+    /// Whether its commands reach the network; none means the server's value.
+    #[serde(default)]
+    pub network: Option<bool>,
+    /// Roles whose members may talk to it; none means the server's value, empty everyone who sees the channel.
+    #[serde(default)]
+    pub access_roles: Option<Vec<RoleId>>,
+    /// Most money one turn may cost, in US dollars.
+    #[serde(default)]
+    pub budget_turn: Option<f64>,
+    /// Most money one day (UTC) may cost, in US dollars.
+    #[serde(default)]
+    pub budget_day: Option<f64>,
+    /// Who made it; asked when no person started a turn.
+    #[serde(default)]
+    pub owner_id: Option<UserId>,
+    /// When it was made.
+    #[serde(default)]
+    pub created_at: Option<DateTime<Utc>>,
+    /// A mirror of its running and latest tasks; the database is their truth.
+    #[serde(default)]
+    pub running_tasks: Vec<Value>,
+}
+
+/// A permission profile as written: the name of one, or one spelled out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum ProfileRef {
+    /// A built-in profile or one named in `config.json`.
+    Named(String),
+    /// `{"allow": [...], "ask": [...], "deny": [...]}`.
+    Custom(Map<String, Value>),
+}
+
+impl ProfileRef {
+    /// How people and action strings call it: its name, or `custom`.
+    pub fn label(&self) -> &str {
+        match self {
+            Self::Named(name) => name,
+            Self::Custom(_) => "custom",
+        }
+    }
+}
+
+/// How an agent's commands are confined.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SandboxMode {
+    /// Without a sandbox no command runs.
+    Required,
+    /// The strongest layers this machine offers, none if it offers none.
+    #[default]
+    Auto,
+    /// No sandbox: an operator's explicit choice.
+    Off,
+}
+
+/// Where an agent stands in its life; the words of the `agents.status` column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AgentStatus {
+    /// Its making has begun and not finished.
+    Created,
+    /// Registered, whether it has a context or not.
+    Active,
+    /// Gone; its rows stay.
+    Destroyed,
+}
+
+impl AgentStatus {
+    /// The word that the database holds.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Active => "active",
+            Self::Destroyed => "destroyed",
+        }
+    }
+}
+
+/// A valid agent name: 2 to 32 of `a-z 0-9 _ -`, a letter or digit at both ends.
+///
+/// It is a directory, a Discord channel and part of an e-mail address at once, so it is what all three accept.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(transparent)]
+pub struct AgentName(String);
+
+impl AgentName {
+    /// Checks `name` whole: nothing is trimmed or changed.
+    ///
+    /// # Errors
+    ///
+    /// When a character, an end or the length is not allowed.
+    pub fn parse(name: &str) -> Result<Self, NameError> {
+        if is_name(name) {
+            return Ok(Self(name.to_owned()));
+        }
+        let lower = name.to_lowercase();
+        if is_name(&lower) {
+            return Err(NameError::UpperCase { offered: lower });
+        }
+        Err(NameError::Malformed)
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    let end = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let inner = |byte: &u8| end(*byte) || *byte == b'_' || *byte == b'-';
+    match text.as_bytes() {
+        [first, middle @ .., last] => {
+            middle.len() <= 30 && end(*first) && end(*last) && middle.iter().all(inner)
+        }
+        _ => false,
+    }
+}
+
+impl fmt::Display for AgentName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<'de> Deserialize<'de> for AgentName {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).map_err(serde::de::Error::custom)
+    }
+}
+
+/// Why a text is no agent name.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// Fine but for its case; Discord channels are lower case.
+    #[error("names are lower case: use `{offered}`")]
+    UpperCase {
+        /// The same name in lower case.
+        offered: String,
+    },
+    /// Not a name at all.
+    #[error(
+        "a name has 2 to 32 characters, only a-z, 0-9, `-` and `_`, and begins and ends with a letter or digit"
+    )]
+    Malformed,
+}

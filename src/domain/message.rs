@@ -1,0 +1,71 @@
+//! A message from a person, as the ledger keeps it.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::{ChannelId, GuildId, MessageId, RoleId, UserId};
+
+/// One message that reached the daemon and is meant for an agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Inbound {
+    /// Discord's id of it: the primary key, so a replay is one message.
+    pub id: MessageId,
+    /// The channel or thread it was written in.
+    pub channel_id: ChannelId,
+    /// The server of that channel.
+    pub guild_id: GuildId,
+    /// The channel above, when `channel_id` is a thread.
+    pub parent_id: Option<ChannelId>,
+    /// Who wrote it, with the rights they held then.
+    pub author: Person,
+    /// Its text as written.
+    pub content: String,
+    /// Files that came with it.
+    pub attachments: Vec<Attachment>,
+    /// The message it replies to.
+    pub reply_to: Option<MessageId>,
+    /// When Discord took it.
+    pub sent_at: DateTime<Utc>,
+}
+
+/// A member of a server at one moment: rights are read anew for each decision.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Person {
+    /// Who it is.
+    pub id: UserId,
+    /// Name shown in the server; hostile text until rendered.
+    pub name: String,
+    /// Roles held.
+    pub roles: Vec<RoleId>,
+    /// Holds Administrator (the server's owner does).
+    pub is_administrator: bool,
+    /// Holds Manage Server.
+    pub may_manage_server: bool,
+}
+
+/// Who wrote a text, as the transcript keeps it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Author {
+    /// Who it is.
+    pub id: UserId,
+    /// Name shown when it was written.
+    pub name: String,
+}
+
+/// A file that came with a message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Attachment {
+    /// Discord's name for it; hostile until checked.
+    pub name: String,
+    /// Size in bytes, as Discord said.
+    pub size: u64,
+    /// MIME type, as Discord said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content_type: Option<String>,
+    /// Where it can be fetched.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub url: String,
+    /// Where it was saved, relative to the workspace, once it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saved_as: Option<String>,
+}

@@ -1,0 +1,70 @@
+//! A saved session: what its row and the head of its file hold.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::{AgentId, SessionId};
+
+/// Everything about a saved session but its messages.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SessionMeta {
+    /// Primary key, known all over.
+    pub id: SessionId,
+    /// File stem, `YYYY-MM-DD_<slug>`, unique within one agent only.
+    pub session_id: String,
+    /// The agent it belongs to.
+    pub agent_id: AgentId,
+    /// That agent's name when it was saved.
+    pub agent_name: String,
+    /// Label: what a person gave, else the summary's first sentence.
+    pub description: String,
+    /// Two to four sentences, or `(summary generation failed)`.
+    pub summary: String,
+    /// When it was saved.
+    pub saved_at: DateTime<Utc>,
+    /// What caused the save.
+    pub trigger: Trigger,
+    /// Length of `messages`.
+    pub message_count: u64,
+    /// Characters / 4 over all messages.
+    pub token_estimate: u64,
+    /// Path of the file, relative to the agent's directory.
+    pub file_path: String,
+    /// SHA-256 of the file's bytes, lower-case hex.
+    pub file_sha256: String,
+}
+
+/// What caused a save.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trigger {
+    /// `/context save`.
+    ManualSave,
+    /// The idle timer fired.
+    IdleTimeout,
+    /// The daemon stopped in order.
+    Shutdown,
+    /// `/context clear save_first:true`, or `restore` saving what it replaces.
+    ContextClear,
+    /// The agent was destroyed.
+    Destroy,
+    /// The conversation was about to be compacted.
+    Compaction,
+    /// The daemon had stopped without saving.
+    CrashRecovery,
+}
+
+impl Trigger {
+    /// The word that files and the database hold.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ManualSave => "manual_save",
+            Self::IdleTimeout => "idle_timeout",
+            Self::Shutdown => "shutdown",
+            Self::ContextClear => "context_clear",
+            Self::Destroy => "destroy",
+            Self::Compaction => "compaction",
+            Self::CrashRecovery => "crash_recovery",
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! A conversation as a list of items, in the shape that all providers can be given.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{Attachment, Author, CallId, MessageId, Usage};
+
+/// One entry of a conversation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "role", rename_all = "snake_case")]
+pub enum Item {
+    /// What a person wrote, or a note of the system to the model.
+    User(UserText),
+    /// What the model answered.
+    Assistant(Assistant),
+    /// What one tool call gave.
+    ToolResult(ToolResult),
+}
+
+impl Item {
+    /// The text of it, for counting and for search.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::User(user) => &user.text,
+            Self::Assistant(assistant) => &assistant.text,
+            Self::ToolResult(result) => &result.content,
+        }
+    }
+}
+
+/// What a person wrote, or a note of the system.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct UserText {
+    /// The text as written.
+    pub text: String,
+    /// Who wrote it; none for a note.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub author: Option<Author>,
+    /// The Discord message it came in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_id: Option<MessageId>,
+    /// Files that came with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attachment>,
+    /// Pictures the model is shown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
+    /// Written by Chorus, not by a person.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub note: bool,
+    /// What was true when it was written (time, model, workspace, other work); sent with the text,
+    /// stored here so that the prefix before it stays the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub facts: Option<String>,
+    /// When it was taken into the conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<DateTime<Utc>>,
+}
+
+/// A whole answer of a model. A partial stream is never one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Assistant {
+    /// The text of it; may be empty beside tool calls.
+    pub text: String,
+    /// Tools it wants run, in its order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<ToolCall>,
+    /// Blocks that only the provider that made them understands and may need back (thinking, server-side search).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub opaque: Vec<OpaqueBlock>,
+    /// The model that answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Tokens it took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+}
+
+/// A block kept for the provider that made it, byte for byte.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OpaqueBlock {
+    /// Wire format that made it (`anthropic`, `openai_responses`, `gemini`); other formats leave it out.
+    pub format: String,
+    /// Its position among the blocks of the answer, counted from 0; text and tool calls count too.
+    pub index: usize,
+    /// The block itself.
+    pub block: Value,
+}
+
+/// A model's wish to run a tool.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// Links call and result.
+    pub id: CallId,
+    /// The tool's name, as the model wrote it.
+    pub name: String,
+    /// The arguments, as the model wrote them: hostile until validated.
+    pub arguments: Map<String, Value>,
+}
+
+/// What one tool call gave.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ToolResult {
+    /// The call it answers.
+    pub call_id: CallId,
+    /// The tool that ran.
+    pub name: String,
+    /// Text for the model.
+    pub content: String,
+    /// The call did not do what was asked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_error: bool,
+    /// Pictures for a model that can see.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
+}
+
+/// A picture, kept whole so that a request can be built without the workspace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Image {
+    /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
+    pub media_type: String,
+    /// The bytes in standard Base64.
+    pub data: String,
+}
+
+/// Why a model stopped speaking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    /// It was done.
+    EndTurn,
+    /// It wants tools run.
+    ToolUse,
+    /// It reached the output limit: its last call may be cut and must not run.
+    MaxTokens,
+    /// It paused a long server-side step and wants to be asked again.
+    Pause,
+    /// It declined.
+    Refusal,
+    /// The conversation is longer than its window.
+    ContextExceeded,
+}

@@ -1,0 +1,48 @@
+//! Tokens and money.
+
+use std::ops::AddAssign;
+
+use serde::{Deserialize, Serialize};
+
+/// Tokens of one model request, or of several added up.
+///
+/// The four counts are disjoint: `input` is what was neither read from nor written to the provider's cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Input tokens at full price.
+    pub input: u64,
+    /// Output tokens, thinking included.
+    pub output: u64,
+    /// Input tokens read from the cache.
+    #[serde(default)]
+    pub cache_read: u64,
+    /// Input tokens written to the cache.
+    #[serde(default)]
+    pub cache_write: u64,
+}
+
+impl Usage {
+    /// All input tokens, cached or not: what the window holds.
+    pub const fn input_total(&self) -> u64 {
+        self.input + self.cache_read + self.cache_write
+    }
+}
+
+impl AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.input += other.input;
+        self.output += other.output;
+        self.cache_read += other.cache_read;
+        self.cache_write += other.cache_write;
+    }
+}
+
+/// Money, in US dollars; unknown is never counted as nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Cost {
+    /// A known sum.
+    Usd(f64),
+    /// At least one price is not known.
+    Unknown,
+}

@@ -1,0 +1,1 @@
+//! Child processes: confined, bounded, ended whole.

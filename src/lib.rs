@@ -1,0 +1,39 @@
+//! Chorus turns each Discord channel into an autonomous AI agent.
+//!
+//! # The way of a message
+//!
+//! ```text
+//! Discord ─▶ discord::inbound ─▶ manager ─▶ agent: mailbox ▸ actor ▸ tool loop ─▶ llm
+//!                                              │                     └────────▶ permission ▸ tools
+//! Discord ◀─ discord::outbound ◀─ agent::Event ◀┘        store ◀─ every step, before it is shown
+//! ```
+//!
+//! The rooms stand bottom up: each may name itself and the layers above its own line here, never one below.
+//! `docs/architecture.md` draws the whole house.
+
+pub mod domain;
+
+pub mod clock;
+pub mod permission;
+pub mod text;
+
+pub mod config;
+
+pub mod exec;
+pub mod llm;
+pub mod store;
+pub mod workspace;
+
+pub mod tools;
+
+pub mod agent;
+
+pub mod manager;
+
+pub mod discord;
+
+pub mod playground;
+
+pub mod daemon;
+
+pub mod cli;

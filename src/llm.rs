@@ -1,0 +1,153 @@
+//! Asking models: one trait, one file per wire format, and what they share.
+//!
+//! A request is built once ([`Provider::encode`]) and may be sent several times ([`Provider::stream`]);
+//! `route` decides what to try next after a failure.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde_json::Value;
+
+use crate::domain::{Assistant, Item, StopReason, Usage};
+
+/// One way of speaking to models: a wire format at a base URL, with a key.
+#[async_trait::async_trait]
+pub trait Provider: Send + Sync {
+    /// Its name in configuration, errors and accounting: `anthropic`, `openai`, `ollama`, ….
+    fn name(&self) -> &str;
+
+    /// Builds the request body, once for all attempts of a step.
+    ///
+    /// # Errors
+    ///
+    /// [`FailureClass::InvalidRequest`] when the format cannot express the request.
+    fn encode(&self, request: &Request) -> Result<Encoded, LlmError>;
+
+    /// Sends `body` and streams the answer; `on_delta` sees it grow. Dropping the future cancels the request.
+    ///
+    /// # Errors
+    ///
+    /// Whatever keeps a whole, valid answer from being had, classed.
+    async fn stream(
+        &self,
+        body: &Encoded,
+        on_delta: &mut (dyn FnMut(Delta<'_>) + Send),
+    ) -> Result<Reply, LlmError>;
+
+    /// Ids of the models its key may use; the way to check the key.
+    ///
+    /// # Errors
+    ///
+    /// As [`Provider::stream`].
+    async fn list_models(&self) -> Result<Vec<String>, LlmError>;
+}
+
+/// What a model is asked.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Model id as the provider knows it.
+    pub model: String,
+    /// System prompt, docs and facts of the session, in order; the last is the place for a cache breakpoint.
+    pub system: Vec<String>,
+    /// The conversation, valid for every provider (see `history::repair`).
+    pub items: Arc<Vec<Item>>,
+    /// Tools it may call; empty on a last step.
+    pub tools: Arc<Vec<ToolSchema>>,
+    /// Most tokens it may answer with.
+    pub max_output_tokens: u32,
+    /// Let the provider search the web, where it can.
+    pub web_search: bool,
+    /// The model can see pictures; without it they are replaced by a note.
+    pub sees_images: bool,
+}
+
+/// A tool as a model is told of it.
+#[derive(Clone, Debug)]
+pub struct ToolSchema {
+    /// Name to call it by.
+    pub name: String,
+    /// What it does, for the model.
+    pub description: String,
+    /// JSON Schema of its arguments, an object.
+    pub parameters: Value,
+}
+
+/// A request ready to send.
+#[derive(Clone, Debug)]
+pub struct Encoded {
+    /// The body.
+    pub body: Bytes,
+    /// The model it asks, for accounting and for URLs that carry it.
+    pub model: String,
+}
+
+/// A piece of an answer as it arrives. Shown, never stored.
+#[derive(Clone, Copy, Debug)]
+pub enum Delta<'a> {
+    /// More text.
+    Text(&'a str),
+    /// The model is thinking.
+    Thinking,
+    /// A tool call has begun; its arguments are not complete.
+    ToolCall(&'a str),
+}
+
+/// A whole answer.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    /// The answer as the transcript keeps it.
+    pub assistant: Assistant,
+    /// Why it ended.
+    pub stop: StopReason,
+    /// Tokens it took.
+    pub usage: Usage,
+    /// The provider's id of the request, for its support.
+    pub request_id: Option<String>,
+    /// Sources the provider's web search cites, as (title, URL).
+    pub citations: Vec<(String, String)>,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{provider}: {message}")]
+pub struct LlmError {
+    /// What follows from it.
+    pub class: FailureClass,
+    /// Who failed.
+    pub provider: String,
+    /// One sentence for people, with the provider's own words where it gave some; no secrets.
+    pub message: String,
+    /// HTTP status, when there was one.
+    pub status: Option<u16>,
+    /// How long the provider asks to wait.
+    pub retry_after: Option<Duration>,
+    /// The provider's id of the request.
+    pub request_id: Option<String>,
+}
+
+/// Failure classes and what follows from each, as `docs/models.md` tables them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureClass {
+    /// 429 or 529: another target, or wait.
+    RateLimit,
+    /// The key is refused: target out for the turn, operator told once.
+    AuthError,
+    /// No credit left: as [`FailureClass::AuthError`].
+    QuotaExceeded,
+    /// 400 or 404: target out for the turn.
+    ModelError,
+    /// 5xx: another attempt.
+    ServerError,
+    /// The line failed: another attempt.
+    NetworkError,
+    /// No content for too long: another attempt.
+    Timeout,
+    /// The answer was cut or makes no sense: another attempt.
+    InvalidResponse,
+    /// The conversation does not fit the window.
+    ContextExceeded,
+    /// The wire format cannot express the request; ours to mend.
+    InvalidRequest,
+}

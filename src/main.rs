@@ -1,0 +1,2 @@
+//! The `chorus` program.
+fn main() {}

@@ -1,0 +1,1 @@
+//! All agents: who there is, which one a message is for, and what recovery found.

@@ -1,0 +1,1 @@
+//! The database speaks our verbs; SQL stays in this room.

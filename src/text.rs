@@ -1,0 +1,1 @@
+//! Text for people: splitting, redaction, what is hidden made visible.

@@ -1,0 +1,114 @@
+//! What a model can do: tools, each one file under `builtin/`, and what wraps them all.
+//!
+//! `registry` knows them by name and checks arguments; `guard` runs one call with its deadline, output cap and span.
+//! Permission is judged before, by whoever holds the profile; a tool only says which action it would be.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio_util::sync::CancellationToken;
+
+use crate::domain::{
+    AgentConfig, AgentId, AgentName, CallId, ChannelId, ConversationId, GuildId, Image, Person,
+    TurnId,
+};
+use crate::permission::{Action, Group};
+
+/// One tool. Its arguments are a type, and the JSON Schema that the model sees is derived from it.
+#[async_trait]
+pub trait Tool: Send + Sync + 'static {
+    /// Its arguments. Doc comments of the fields are what the model reads.
+    type Args: DeserializeOwned + Serialize + JsonSchema + Send + Sync + 'static;
+
+    /// Name to call it by.
+    const NAME: &'static str;
+    /// What it does, for the model: a sentence or two.
+    const DESCRIPTION: &'static str;
+    /// Which group of the built-in profiles it belongs to.
+    const GROUP: Group;
+
+    /// The action this call would be, from validated arguments.
+    fn action(args: &Self::Args) -> Action;
+
+    /// The workspace path it would write, for calls that may not run side by side.
+    fn writes(_args: &Self::Args) -> Option<String> {
+        None
+    }
+
+    /// How long it may run before the guard ends it; none where it keeps its own time.
+    fn deadline(_args: &Self::Args) -> Option<Duration> {
+        Some(Duration::from_secs(60))
+    }
+
+    /// Runs the call. Dropping the future must leave nothing running.
+    ///
+    /// # Errors
+    ///
+    /// See [`ToolError`].
+    async fn run(&self, args: Self::Args, context: &ToolContext) -> Result<Output, ToolError>;
+}
+
+/// What a tool gave: text for the model, and pictures where it can see.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Output {
+    /// Text for the model.
+    pub text: String,
+    /// Pictures.
+    pub images: Vec<Image>,
+}
+
+impl From<String> for Output {
+    fn from(text: String) -> Self {
+        Self {
+            text,
+            images: Vec::new(),
+        }
+    }
+}
+
+/// Why a tool call gave no result.
+#[derive(Debug, thiserror::Error)]
+pub enum ToolError {
+    /// The model can correct this; it is shown the text, which says what was wrong and what to try.
+    #[error("{0}")]
+    Rejected(String),
+    /// We cannot serve the call; the operator is told why, the model that it could not run.
+    #[error("the tool could not run: {0}")]
+    Failed(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// Who calls a tool, from where, with what. One per call.
+#[derive(Clone)]
+pub struct ToolContext {
+    /// The agent.
+    pub agent: AgentId,
+    /// Its name.
+    pub name: AgentName,
+    /// Its server.
+    pub guild: GuildId,
+    /// Where the turn is seen: the agent's channel or a branch's thread.
+    pub channel: ChannelId,
+    /// The conversation it belongs to.
+    pub conversation: ConversationId,
+    /// The turn it belongs to.
+    pub turn: TurnId,
+    /// The call itself.
+    pub call: CallId,
+    /// The agent's configuration as this step read it.
+    pub config: Arc<AgentConfig>,
+    /// Everyone whose messages entered the turn, with the roles they hold now; empty when no person started it.
+    pub people: Vec<Person>,
+    /// How many hops of hooks or other agents led here; a person's turn is 0.
+    pub depth: u8,
+    /// Ends with the turn: `/stop` lets a call finish, `/abort` and shutdown cancel this.
+    pub stop: CancellationToken,
+    /// The parts of the daemon that tools use.
+    pub services: Arc<Services>,
+}
+
+/// The parts of the daemon that tools use.
+pub struct Services {}

@@ -1,0 +1,1 @@
+//! One agent's folder: configuration, docs, and the workspace its tools are jailed to.
