@@ -58,6 +58,42 @@ pub struct UserText {
     pub at: Option<DateTime<Utc>>,
 }
 
+impl UserText {
+    /// A note of the system to the model.
+    pub fn note(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            note: true,
+            ..Self::default()
+        }
+    }
+
+    /// The text as a model is sent it: who wrote it, what came with it, what was true then.
+    ///
+    /// The same item always gives the same bytes, so a provider can cache what stands before it.
+    pub fn for_model(&self) -> String {
+        let mut text = match &self.author {
+            Some(author) if !self.note => format!("{}: {}", author.name, self.text),
+            _ if self.note => format!("[note] {}", self.text),
+            _ => self.text.clone(),
+        };
+        for attachment in &self.attachments {
+            if let Some(path) = &attachment.saved_as {
+                text.push_str(&format!(
+                    "\n[attached file, {} bytes, saved as {path}]",
+                    attachment.size
+                ));
+            }
+        }
+        if let Some(facts) = &self.facts {
+            text.push_str("\n\n[");
+            text.push_str(facts);
+            text.push(']');
+        }
+        text
+    }
+}
+
 /// A whole answer of a model. A partial stream is never one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Assistant {
