@@ -3,10 +3,10 @@
 //! The agent has never heard of Discord: it emits these values, and whoever holds the receiver shows them.
 //! What must not be lost travels by the ledger's outbox; [`Event::Outbox`] only says that there is something in it.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use crate::domain::{AgentId, CallId, ChannelId, Cost, MessageId, TurnId, Usage, UserId};
 
@@ -15,12 +15,8 @@ use crate::domain::{AgentId, CallId, ChannelId, Cost, MessageId, TurnId, Usage, 
 pub enum Event {
     /// The ledger's outbox holds parts for this channel.
     Outbox(ChannelId),
-    /// A turn began: typing and a live status are due.
-    TurnStarted(TurnRef),
-    /// Where a running turn stands; the latest wins.
-    Progress(TurnRef, Progress),
-    /// What the model has said so far in this step; the latest wins.
-    Preview(TurnRef, String),
+    /// A turn began: typing and a live status are due. The feed says more as it goes on.
+    TurnStarted(TurnRef, Feed),
     /// A person must decide.
     Question(Box<Question>),
     /// A question ended without a press (stop, restart): show it as expired.
@@ -41,6 +37,15 @@ pub enum Event {
         /// What happened and the way out.
         text: String,
     },
+}
+
+/// A running turn as it changes. Only the latest state is there to be read, so a slow reader costs nothing.
+#[derive(Clone, Debug)]
+pub struct Feed {
+    /// Where the turn stands.
+    pub progress: watch::Receiver<Progress>,
+    /// What the model has said so far in this step, growing; empty again when a step ends without being the answer.
+    pub preview: watch::Receiver<String>,
 }
 
 /// Which turn, and where people see it.
@@ -65,8 +70,8 @@ pub struct Progress {
     pub step: u32,
     /// What goes on now: `Thinking`, `Running bash`, `Waiting for an answer`, `Rate limited, waiting 12 s`, ….
     pub doing: String,
-    /// Time since the turn began.
-    pub elapsed: Duration,
+    /// When the turn began.
+    pub started: Instant,
     /// Tokens so far.
     pub usage: Usage,
     /// Money so far.
