@@ -1,1 +1,64 @@
 //! The command line: one subcommand a file.
+
+mod check_config;
+mod completions;
+mod failure;
+mod run;
+mod schema;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+use crate::config::Env;
+use failure::Failure;
+
+/// A self-hosted daemon that turns each Discord channel into an autonomous AI agent.
+#[derive(Debug, Parser)]
+#[command(
+    name = "chorus",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true
+)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Run(run::Run),
+    CheckConfig(check_config::CheckConfig),
+    Schema(schema::Schema),
+    Completions(completions::Completions),
+    Man(completions::Man),
+}
+
+/// Runs what the arguments say. Exit codes: 0 done, 1 failed, 78 the operator must change something first.
+pub fn main() -> ExitCode {
+    // clap itself answers --help, --version and arguments it does not know.
+    let arguments = Arguments::parse();
+    match dispatch(arguments.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("chorus: {failure}");
+            failure.exit_code()
+        }
+    }
+}
+
+fn dispatch(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Run(run) => run.run(Env::of_process()?),
+        Command::CheckConfig(check) => check.run(),
+        Command::Schema(schema) => schema.run(),
+        Command::Completions(completions) => completions.run(),
+        Command::Man(man) => man.run(),
+    }
+}
+
+/// The whole command line, for completions, the man page and the documentation's test.
+pub fn command() -> clap::Command {
+    Arguments::command()
+}

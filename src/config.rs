@@ -1,1 +1,25 @@
-//! Configuration: file, environment, secrets.
+//! Configuration: `config.json`, the environment, secrets, and which value is in force.
+//!
+//! Four sources are asked in turn: `agent.json`, the Discord server's row in SQLite, `config.json`, built-in.
+//! [`effective`] merges them; it is pure, so whoever holds the four values can ask at any time.
+
+pub mod effective;
+mod env;
+mod keys;
+mod load;
+mod paths;
+mod secret;
+mod settings;
+pub mod units;
+mod values;
+
+pub use effective::Effective;
+pub use env::{Env, EnvError, ProviderEnv};
+pub use keys::{
+    Budgets, CatchUp, Config, Forge, ForgeKind, GitConfig, GitHost, Limits, ModelOverride,
+    ProviderConfig, WireFormat,
+};
+pub use load::{ConfigError, Problem, schema};
+pub use paths::Paths;
+pub use secret::Secret;
+pub use settings::{SettingKey, Settings};

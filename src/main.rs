@@ -1,2 +1,7 @@
 //! The `chorus` program.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    chorus::cli::main()
+}

@@ -1,0 +1,64 @@
+//! How a command fails: one sentence, and the exit code that says who can act.
+
+use std::fmt;
+use std::process::ExitCode;
+
+use crate::config::{ConfigError, EnvError};
+use crate::daemon::DaemonError;
+
+/// `EX_CONFIG` of sysexits: the service manager does not start us again.
+const CONFIGURATION: u8 = 78;
+
+/// Why a command failed.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The operator must change something first.
+    Configuration(String),
+    /// Something failed.
+    Failed(anyhow::Error),
+}
+
+impl Failure {
+    pub(super) fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Configuration(_) => ExitCode::from(CONFIGURATION),
+            Self::Failed(_) => ExitCode::FAILURE,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Configuration(reason) => f.write_str(reason),
+            Self::Failed(error) => write!(f, "{error:#}"),
+        }
+    }
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        Self::Configuration(error.to_string())
+    }
+}
+
+impl From<EnvError> for Failure {
+    fn from(error: EnvError) -> Self {
+        Self::Configuration(error.to_string())
+    }
+}
+
+impl From<DaemonError> for Failure {
+    fn from(error: DaemonError) -> Self {
+        match error {
+            DaemonError::Configuration(reason) => Self::Configuration(reason),
+            DaemonError::Failed(error) => Self::Failed(error),
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! `chorus run`: the daemon, for real.
+
+use anyhow::Context;
+use tokio_util::sync::CancellationToken;
+
+use super::failure::Failure;
+use crate::config::Env;
+use crate::daemon::{self, DaemonOptions};
+
+/// Run the daemon until it is told to stop (SIGINT, SIGTERM).
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  DISCORD_TOKEN_FILE=/etc/chorus/token chorus run
+  CHORUS_HOME=/srv/chorus CHORUS_LOG=info,chorus::llm=debug chorus run")]
+pub(super) struct Run {}
+
+impl Run {
+    pub(super) fn run(self, env: Env) -> Result<(), Failure> {
+        refuse_root(&env)?;
+        daemon::start_log(env.text("CHORUS_LOG")).map_err(Failure::Configuration)?;
+        let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
+        runtime.block_on(async {
+            let stop = CancellationToken::new();
+            let signals = stop_on_signals(stop.clone())?;
+            let outcome = daemon::run(DaemonOptions::new(env), stop).await;
+            signals.abort();
+            Ok(outcome?)
+        })
+    }
+}
+
+/// Agents run commands: as root a mistake of theirs is a mistake of the machine's owner.
+fn refuse_root(env: &Env) -> Result<(), Failure> {
+    if env.allow_root || !rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    Err(Failure::Configuration(
+        "this is root: run as a user of its own (`chorus service install` makes one), \
+         or set CHORUS_ALLOW_ROOT=1 if you mean it"
+            .to_owned(),
+    ))
+}
+
+/// Cancels `stop` at the first SIGINT or SIGTERM.
+fn stop_on_signals(stop: CancellationToken) -> Result<tokio::task::JoinHandle<()>, anyhow::Error> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut interrupt = signal(SignalKind::interrupt()).context("listening for SIGINT")?;
+    let mut terminate = signal(SignalKind::terminate()).context("listening for SIGTERM")?;
+    Ok(tokio::spawn(async move {
+        tokio::select! {
+            _ = interrupt.recv() => tracing::info!("SIGINT: stopping"),
+            _ = terminate.recv() => tracing::info!("SIGTERM: stopping"),
+        }
+        stop.cancel();
+    }))
+}

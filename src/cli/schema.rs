@@ -1,0 +1,21 @@
+//! `chorus schema`: the JSON Schema of `config.json`.
+
+use anyhow::Context;
+
+use super::failure::Failure;
+use crate::config;
+
+/// Print the JSON Schema of config.json, for editors.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:
+  chorus schema > config.schema.json")]
+pub(super) struct Schema {}
+
+impl Schema {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let schema =
+            serde_json::to_string_pretty(&config::schema()).context("writing the schema")?;
+        println!("{schema}");
+        Ok(())
+    }
+}

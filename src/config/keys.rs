@@ -1,0 +1,326 @@
+//! The keys of `config.json`: what each means, its unit, range and default.
+//!
+//! The schema that `chorus schema` prints is derived from here, doc comments included.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::units::{Bytes, Count, Seconds, Usd};
+use super::values::{loopback, one_id, role_ids};
+use crate::domain::{ChannelId, RoleId, SandboxMode};
+
+const YEAR: u64 = 365 * 86_400;
+const DAY: u64 = 86_400;
+const KIB: u64 = 1 << 10;
+const TIB: u64 = 1 << 40;
+
+/// What the operator decides for the whole daemon. A Discord server's `/settings` and an agent's own
+/// configuration stand above it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Where editors find the schema of this file. Chorus does not read it.
+    #[serde(rename = "$schema", skip_serializing_if = "Option::is_none")]
+    pub schema: Option<String>,
+
+    /// Model for agents that name none.
+    pub default_model: Option<String>,
+    /// Permission profile for new agents: `open`, `standard`, `guarded`, `locked`, or one of `profiles`.
+    pub default_permissions: String,
+    /// Silence after which an agent's context is saved and cleared. 0 turns it off.
+    pub idle_timeout: Seconds<0, YEAR>,
+    /// Steps a turn may take before the model must answer.
+    #[serde(alias = "max_steps")]
+    pub max_tool_loop_iterations: Count<1, 1000>,
+    /// Longest time one command of the `bash` tool may run.
+    pub max_bash_timeout: Seconds<1, DAY>,
+
+    /// Tool calls that run in one step; further ones are refused.
+    pub max_calls_per_step: Count<1, 100>,
+    /// Attempts to get a step's answer, over all models of the turn, the first counted.
+    pub max_retries: Count<1, 50>,
+    /// Time without content after which a model request is given up.
+    pub llm_timeout: Seconds<1, 3600>,
+    /// Time of work one turn may take; waiting for people does not count.
+    pub turn_timeout: Seconds<1, DAY>,
+    /// Hops of hooks and of agents asking agents that one message may cause.
+    pub max_hook_recursion_depth: Count<0, 10>,
+    /// A key of the original that had no effect. Read, so that its configuration loads, and not used.
+    pub default_output_delay: f64,
+
+    /// Providers besides `anthropic`, `openai` and `gemini`, and changes to those three, by name.
+    pub providers: BTreeMap<String, ProviderConfig>,
+    /// Windows, limits, prices and abilities of models, where the built-in table lacks or mistakes them.
+    pub models: BTreeMap<String, ModelOverride>,
+
+    /// Permission profiles by name: `{"allow": [...], "ask": [...], "deny": [...]}`, patterns of whole actions.
+    #[schemars(with = "BTreeMap<String, ProfileSchema>")]
+    pub profiles: BTreeMap<String, Value>,
+    /// Which profiles the members of a role may grant, by role id. Without it only Administrators may.
+    #[schemars(with = "BTreeMap<String, Vec<String>>")]
+    pub permission_grants: BTreeMap<RoleId, Vec<String>>,
+    /// Roles whose members may answer questions, by id, besides those with Manage Server.
+    #[serde(deserialize_with = "role_ids")]
+    #[schemars(with = "Vec<String>")]
+    pub approver_roles: Vec<RoleId>,
+    /// Roles whose members may talk to agents, by id. Empty: everyone who sees the channel.
+    #[serde(deserialize_with = "role_ids")]
+    #[schemars(with = "Vec<String>")]
+    pub access_roles: Vec<RoleId>,
+    /// Time a question waits for an answer; then it is denied.
+    pub approval_timeout: Seconds<1, DAY>,
+
+    /// How commands are confined: `required`, `auto` (the strongest layers there are) or `off`.
+    pub sandbox: SandboxMode,
+    /// Whether commands reach the network.
+    pub network: bool,
+    /// Further folders that confined commands may read. Empty: the toolchains in the daemon's `PATH`.
+    pub sandbox_read: Vec<PathBuf>,
+    /// What one command and its children may use.
+    pub limits: Limits,
+
+    /// Show the answer while the model speaks.
+    pub stream_replies: bool,
+    /// Answer messages of other bots and of webhooks.
+    pub allow_bots: bool,
+    /// Channel for what the operator must know, by id. None: a direct message to the application's owner.
+    #[serde(deserialize_with = "one_id")]
+    #[schemars(with = "Option<String>")]
+    pub operator_channel: Option<ChannelId>,
+    /// How far back messages are fetched that came while the daemon was away.
+    pub catch_up: CatchUp,
+
+    /// Most money that may be spent; no value is no limit.
+    pub budgets: Budgets,
+    /// Which git hosts agents may push to, and with what.
+    pub git: GitConfig,
+    /// Forges for merge requests, by host, besides github.com and gitlab.com.
+    pub forges: BTreeMap<String, Forge>,
+
+    /// Loopback address such as `127.0.0.1:9464` that serves `/metrics` and `/healthz`. None: not served.
+    #[serde(deserialize_with = "loopback")]
+    #[schemars(with = "Option<String>")]
+    pub metrics_listen: Option<SocketAddr>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            schema: None,
+            default_model: None,
+            default_permissions: "standard".to_owned(),
+            idle_timeout: Seconds::new(1800),
+            max_tool_loop_iterations: Count::new(40),
+            max_bash_timeout: Seconds::new(120),
+            max_calls_per_step: Count::new(10),
+            max_retries: Count::new(3),
+            llm_timeout: Seconds::new(120),
+            turn_timeout: Seconds::new(1800),
+            max_hook_recursion_depth: Count::new(3),
+            default_output_delay: 2.0,
+            providers: BTreeMap::new(),
+            models: BTreeMap::new(),
+            profiles: BTreeMap::new(),
+            permission_grants: BTreeMap::new(),
+            approver_roles: Vec::new(),
+            access_roles: Vec::new(),
+            approval_timeout: Seconds::new(120),
+            sandbox: SandboxMode::Auto,
+            network: true,
+            sandbox_read: Vec::new(),
+            limits: Limits::default(),
+            stream_replies: true,
+            allow_bots: false,
+            operator_channel: None,
+            catch_up: CatchUp::default(),
+            budgets: Budgets::default(),
+            git: GitConfig::default(),
+            forges: BTreeMap::new(),
+            metrics_listen: None,
+        }
+    }
+}
+
+/// A provider of models.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ProviderConfig {
+    /// Base URL, as the provider's own clients take it: with `/v1` for OpenAI's formats, without for Anthropic's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base_url: Option<String>,
+    /// Environment variable that holds the key. None: no key is sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub api_key_env: Option<String>,
+    /// Wire format it speaks.
+    pub format: WireFormat,
+    /// Models it has, for providers that cannot list them; they pass without discovery.
+    pub models: Vec<String>,
+    /// Time without content after which a request is given up. None: `llm_timeout`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub llm_timeout: Option<Seconds<1, 3600>>,
+}
+
+/// How a provider is spoken to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WireFormat {
+    /// OpenAI Chat Completions, which most servers speak.
+    #[default]
+    Openai,
+    /// OpenAI Responses.
+    OpenaiResponses,
+    /// Anthropic Messages.
+    Anthropic,
+    /// Gemini.
+    Gemini,
+}
+
+/// What is known about a model; whatever is left out keeps its built-in value.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ModelOverride {
+    /// Tokens that its window holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<u64>,
+    /// Most tokens it answers with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_output: Option<u64>,
+    /// US dollars for a million input tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input_price: Option<Usd>,
+    /// US dollars for a million output tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_price: Option<Usd>,
+    /// US dollars for a million input tokens read from the cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_read_price: Option<Usd>,
+    /// US dollars for a million input tokens written to the cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_write_price: Option<Usd>,
+    /// Whether it sees pictures.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub images: Option<bool>,
+    /// Whether it calls tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<bool>,
+}
+
+/// What one command and its children may use.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// Memory.
+    pub memory: Bytes<{ 16 << 20 }, TIB>,
+    /// Processes and threads.
+    pub processes: Count<8, 65_536>,
+    /// Size of one file it writes.
+    pub file_size: Bytes<{ 64 * KIB }, TIB>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            memory: Bytes::new(4 << 30),
+            processes: Count::new(512),
+            file_size: Bytes::new(10 << 30),
+        }
+    }
+}
+
+/// How far back messages are fetched that came while the daemon was away.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CatchUp {
+    /// Older messages are skipped, and the channel is told so.
+    pub max_age: Seconds<0, YEAR>,
+    /// Most messages of one channel.
+    pub max_messages: Count<0, 10_000>,
+}
+
+impl Default for CatchUp {
+    fn default() -> Self {
+        Self {
+            max_age: Seconds::new(DAY),
+            max_messages: Count::new(500),
+        }
+    }
+}
+
+/// Most money that may be spent, in US dollars.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Budgets {
+    /// By one turn.
+    pub turn: Option<Usd>,
+    /// By one agent in one day (UTC).
+    pub agent_day: Option<Usd>,
+    /// By one Discord server in one month (UTC).
+    pub month: Option<Usd>,
+}
+
+/// Which git hosts agents may push to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct GitConfig {
+    /// Credentials by host, such as `github.com`. Other hosts are refused.
+    pub hosts: BTreeMap<String, GitHost>,
+}
+
+/// Credentials for one git host.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GitHost {
+    /// User name to send; the usual one of the forges that take tokens by default.
+    #[serde(default = "token_user")]
+    pub username: String,
+    /// Environment variable that holds the token.
+    pub token_env: String,
+}
+
+fn token_user() -> String {
+    "x-access-token".to_owned()
+}
+
+/// A forge that takes merge requests.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Forge {
+    /// Whose API it speaks.
+    pub kind: ForgeKind,
+    /// Base URL of its API, such as `https://git.example.org/api/v4`.
+    pub base_url: String,
+    /// Environment variable that holds the token. None: the git host's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_env: Option<String>,
+}
+
+/// Whose API a forge speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ForgeKind {
+    /// GitHub's.
+    Github,
+    /// GitLab's.
+    Gitlab,
+}
+
+/// A permission profile as the schema shows it; `permission` reads it.
+#[derive(JsonSchema)]
+#[allow(dead_code)]
+#[schemars(deny_unknown_fields, rename = "Profile")]
+struct ProfileSchema {
+    /// Actions that run without a question.
+    #[schemars(default)]
+    allow: Vec<String>,
+    /// Actions that a person is asked about.
+    #[schemars(default)]
+    ask: Vec<String>,
+    /// Actions that never run; looked at first.
+    #[schemars(default)]
+    deny: Vec<String>,
+}

@@ -1,0 +1,163 @@
+//! Reads `config.json` and says of each mistake where it is and what to write instead.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use regex::Regex;
+use schemars::Schema;
+use serde::Serialize;
+
+use super::Config;
+
+impl Config {
+    /// Reads the file; one that does not exist is the defaults.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read, or says what Chorus does not understand.
+    pub fn load(path: &Path) -> Result<Self, ConfigError> {
+        match std::fs::read_to_string(path) {
+            Ok(text) => Self::parse(&text, path),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(source) => Err(ConfigError::Unreadable {
+                path: path.to_owned(),
+                source,
+            }),
+        }
+    }
+
+    /// Reads `text`, which came from `path`.
+    ///
+    /// # Errors
+    ///
+    /// The first mistake in it.
+    pub fn parse(text: &str, path: &Path) -> Result<Self, ConfigError> {
+        serde_json::from_str(text)
+            .map_err(|error| ConfigError::Invalid(explain(&error, text, path)))
+    }
+}
+
+/// Why there is no configuration.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file is there but cannot be read.
+    #[error("{} cannot be read: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file says what Chorus does not understand.
+    #[error(transparent)]
+    Invalid(Problem),
+}
+
+/// One mistake in a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
+pub struct Problem {
+    /// The file.
+    pub path: PathBuf,
+    /// Line, counted from 1; 0 when the whole file is meant.
+    pub line: usize,
+    /// Column, counted from 1; 0 when the whole line is meant.
+    pub column: usize,
+    /// What is wrong and what to write instead.
+    pub reason: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path.display())?;
+        if self.line > 0 {
+            write!(f, ":{}", self.line)?;
+        }
+        if self.column > 0 {
+            write!(f, ":{}", self.column)?;
+        }
+        write!(f, ": {}", self.reason)
+    }
+}
+
+/// The JSON Schema of `config.json`.
+pub fn schema() -> Schema {
+    schemars::schema_for!(Config)
+}
+
+/// Turns serde's error into a [`Problem`]: names the key, and the nearest known one for one it does not know.
+fn explain(error: &serde_json::Error, text: &str, path: &Path) -> Problem {
+    let full = error.to_string();
+    let position = format!(" at line {} column {}", error.line(), error.column());
+    let message = full.strip_suffix(&position).unwrap_or(&full);
+    let reason = match unknown_name(message) {
+        Some(reason) => reason,
+        None => match key_before(text, error) {
+            Some(key) if !message.contains(&format!("`{key}`")) => format!("`{key}`: {message}"),
+            _ => message.to_owned(),
+        },
+    };
+    Problem {
+        path: path.to_owned(),
+        line: error.line(),
+        column: error.column(),
+        reason,
+    }
+}
+
+/// serde names an unknown key or variant and all that it knows there, each in backquotes.
+fn unknown_name(message: &str) -> Option<String> {
+    let kind = if message.starts_with("unknown field") {
+        "key"
+    } else if message.starts_with("unknown variant") {
+        "value"
+    } else {
+        return None;
+    };
+    let mut names = message.split('`').skip(1).step_by(2);
+    let given = names.next()?;
+    let known: Vec<&str> = names.filter(|name| *name != "$schema").collect();
+    Some(match nearest(given, &known) {
+        Some(near) => format!("unknown {kind} `{given}`: did you mean `{near}`?"),
+        None => format!(
+            "unknown {kind} `{given}`: write one of {}",
+            known.join(", ")
+        ),
+    })
+}
+
+/// The known name that was most likely meant.
+fn nearest<'a>(given: &str, known: &[&'a str]) -> Option<&'a str> {
+    known
+        .iter()
+        .map(|name| (strsim::jaro_winkler(given, name), *name))
+        .filter(|(likeness, _)| *likeness > 0.8)
+        .max_by(|one, other| one.0.total_cmp(&other.0))
+        .map(|(_, name)| name)
+}
+
+static KEY: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#""([^"\\]*)"\s*:"#).ok());
+
+/// The last key before the place of the error: the one whose value is wrong. A syntax error has none.
+fn key_before<'a>(text: &'a str, error: &serde_json::Error) -> Option<&'a str> {
+    if !error.is_data() {
+        return None;
+    }
+    let end = offset(text, error.line(), error.column());
+    let keys = KEY.as_ref()?.captures_iter(text.get(..end)?);
+    keys.last()?.get(1).map(|key| key.as_str())
+}
+
+/// Byte offset of a position as serde counts it (columns in bytes, from 1).
+fn offset(text: &str, line: usize, column: usize) -> usize {
+    let before: usize = text
+        .split_inclusive('\n')
+        .take(line - 1)
+        .map(str::len)
+        .sum();
+    let mut end = (before + column).min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    end
+}

@@ -1,0 +1,55 @@
+//! Where things lie in the home directory.
+
+use std::path::{Path, PathBuf};
+
+use crate::domain::AgentName;
+
+/// The home directory and the names in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Paths {
+    /// `$CHORUS_HOME`, absolute.
+    pub home: PathBuf,
+}
+
+impl Paths {
+    /// The names below `home`.
+    pub fn new(home: impl Into<PathBuf>) -> Self {
+        Self { home: home.into() }
+    }
+
+    /// The operator's configuration.
+    pub fn config(&self) -> PathBuf {
+        self.home.join("config.json")
+    }
+
+    /// The database.
+    pub fn database(&self) -> PathBuf {
+        self.home.join("db").join("chorus.db")
+    }
+
+    /// The folder of all agents.
+    pub fn agents(&self) -> PathBuf {
+        self.home.join("agents")
+    }
+
+    /// One agent's folder.
+    pub fn agent(&self, name: &AgentName) -> PathBuf {
+        self.agents().join(name.as_str())
+    }
+
+    /// What model discovery found last.
+    pub fn available_models(&self) -> PathBuf {
+        self.home.join("available_models.json")
+    }
+
+    /// Held locked by the one daemon that works on this home.
+    pub fn lock(&self) -> PathBuf {
+        self.home.join("chorus.lock")
+    }
+}
+
+impl AsRef<Path> for Paths {
+    fn as_ref(&self) -> &Path {
+        &self.home
+    }
+}

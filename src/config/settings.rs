@@ -1,0 +1,184 @@
+//! What a Discord server's administrators set with `/settings`: rows of a key and a text.
+//!
+//! A value is text as people write it for the simple keys, and JSON for lists and maps. A row that makes no sense
+//! counts as not set, so that one bad row never stops an agent; writers check with [`SettingKey::check`] first.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+
+use crate::domain::{RoleId, SandboxMode};
+
+/// The keys of the `settings` table; each bears the name of the key in `config.json` it stands above.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SettingKey {
+    /// Model for agents that name none.
+    DefaultModel,
+    /// Permission profile for new agents.
+    DefaultPermissions,
+    /// Seconds of silence after which a context is saved and cleared.
+    IdleTimeout,
+    /// Seconds a question waits.
+    ApprovalTimeout,
+    /// JSON: `{"role id": ["profile", …]}`.
+    PermissionGrants,
+    /// JSON: `["role id", …]`.
+    ApproverRoles,
+    /// JSON: `["role id", …]`.
+    AccessRoles,
+    /// `required`, `auto` or `off`.
+    Sandbox,
+    /// `true` or `false`.
+    Network,
+}
+
+impl SettingKey {
+    /// All keys.
+    pub const ALL: [Self; 9] = [
+        Self::DefaultModel,
+        Self::DefaultPermissions,
+        Self::IdleTimeout,
+        Self::ApprovalTimeout,
+        Self::PermissionGrants,
+        Self::ApproverRoles,
+        Self::AccessRoles,
+        Self::Sandbox,
+        Self::Network,
+    ];
+
+    /// The word that the database holds.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::DefaultModel => "default_model",
+            Self::DefaultPermissions => "default_permissions",
+            Self::IdleTimeout => "idle_timeout",
+            Self::ApprovalTimeout => "approval_timeout",
+            Self::PermissionGrants => "permission_grants",
+            Self::ApproverRoles => "approver_roles",
+            Self::AccessRoles => "access_roles",
+            Self::Sandbox => "sandbox",
+            Self::Network => "network",
+        }
+    }
+
+    /// Whether `value` can stand under this key.
+    ///
+    /// # Errors
+    ///
+    /// What to write instead.
+    pub fn check(self, value: &str) -> Result<(), String> {
+        let mut settings = Settings::default();
+        if settings.take(self, value) {
+            return Ok(());
+        }
+        let expected = match self {
+            Self::DefaultModel | Self::DefaultPermissions => "write a name",
+            Self::IdleTimeout => "write a duration such as 30m or 2h, or 0 for never",
+            Self::ApprovalTimeout => "write a duration such as 120 or 5m",
+            Self::PermissionGrants => r#"write JSON such as {"123456789": ["standard", "open"]}"#,
+            Self::ApproverRoles | Self::AccessRoles => r#"write JSON such as ["123456789"]"#,
+            Self::Sandbox => "write required, auto or off",
+            Self::Network => "write true or false",
+        };
+        Err(format!("`{value}` cannot be {self}: {expected}"))
+    }
+}
+
+impl fmt::Display for SettingKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for SettingKey {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let found = Self::ALL.into_iter().find(|key| key.as_str() == text);
+        found.ok_or_else(|| format!("there is no setting `{text}`"))
+    }
+}
+
+/// One server's settings; what is not set is none.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Settings {
+    /// See [`SettingKey::DefaultModel`].
+    pub default_model: Option<String>,
+    /// See [`SettingKey::DefaultPermissions`].
+    pub default_permissions: Option<String>,
+    /// See [`SettingKey::IdleTimeout`]; zero is never.
+    pub idle_timeout: Option<Duration>,
+    /// See [`SettingKey::ApprovalTimeout`].
+    pub approval_timeout: Option<Duration>,
+    /// See [`SettingKey::PermissionGrants`].
+    pub permission_grants: Option<BTreeMap<RoleId, Vec<String>>>,
+    /// See [`SettingKey::ApproverRoles`].
+    pub approver_roles: Option<Vec<RoleId>>,
+    /// See [`SettingKey::AccessRoles`].
+    pub access_roles: Option<Vec<RoleId>>,
+    /// See [`SettingKey::Sandbox`].
+    pub sandbox: Option<SandboxMode>,
+    /// See [`SettingKey::Network`].
+    pub network: Option<bool>,
+}
+
+impl Settings {
+    /// Reads the rows of one server; unknown keys and values that make no sense are passed over.
+    pub fn from_rows<'a>(rows: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let mut settings = Self::default();
+        for (key, value) in rows {
+            if let Ok(key) = key.parse() {
+                settings.take(key, value);
+            }
+        }
+        settings
+    }
+
+    /// Puts `value` under `key`; false when it makes no sense there.
+    fn take(&mut self, key: SettingKey, value: &str) -> bool {
+        let value = value.trim();
+        match key {
+            SettingKey::DefaultModel => put(&mut self.default_model, name(value)),
+            SettingKey::DefaultPermissions => put(&mut self.default_permissions, name(value)),
+            SettingKey::IdleTimeout => put(&mut self.idle_timeout, length(value)),
+            SettingKey::ApprovalTimeout => put(
+                &mut self.approval_timeout,
+                length(value).filter(|length| !length.is_zero()),
+            ),
+            SettingKey::PermissionGrants => put(&mut self.permission_grants, json(value)),
+            SettingKey::ApproverRoles => put(&mut self.approver_roles, roles(value)),
+            SettingKey::AccessRoles => put(&mut self.access_roles, roles(value)),
+            SettingKey::Sandbox => put(&mut self.sandbox, json(&format!("{value:?}"))),
+            SettingKey::Network => put(&mut self.network, json(value)),
+        }
+    }
+}
+
+fn put<T>(slot: &mut Option<T>, value: Option<T>) -> bool {
+    let is_sensible = value.is_some();
+    *slot = value;
+    is_sensible
+}
+
+fn name(value: &str) -> Option<String> {
+    (!value.is_empty()).then(|| value.to_owned())
+}
+
+fn length(value: &str) -> Option<Duration> {
+    match value.parse() {
+        Ok(seconds) => Some(Duration::from_secs(seconds)),
+        Err(_) => humantime::parse_duration(value).ok(),
+    }
+}
+
+fn json<T: DeserializeOwned>(value: &str) -> Option<T> {
+    serde_json::from_str(value).ok()
+}
+
+fn roles(value: &str) -> Option<Vec<RoleId>> {
+    let mut deserializer = serde_json::Deserializer::from_str(value);
+    super::values::role_ids(&mut deserializer).ok()
+}

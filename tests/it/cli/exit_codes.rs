@@ -1,0 +1,64 @@
+//! Exit codes: 0 done, 1 failed, 2 misuse of arguments, 78 configuration.
+
+use std::fs;
+
+use super::program::{chorus, seen};
+
+#[test]
+fn a_right_configuration_is_0() {
+    let home = tempfile::tempdir().unwrap();
+    let seen = seen(&mut chorus(home.path(), &["check-config"]));
+    assert_eq!((seen.code, seen.err.as_str()), (0, ""));
+    assert!(seen.out.contains("config.json"), "{}", seen.out);
+}
+
+#[test]
+fn a_wrong_configuration_is_78_and_one_sentence_with_place_and_way_out() {
+    let home = tempfile::tempdir().unwrap();
+    fs::write(
+        home.path().join("config.json"),
+        "{\n  \"idle_timout\": 60\n}",
+    )
+    .unwrap();
+    let seen = seen(&mut chorus(home.path(), &["check-config"]));
+    assert_eq!(seen.code, 78);
+    assert_eq!(
+        seen.err,
+        format!(
+            "chorus: {}/config.json:2:15: unknown key `idle_timout`: did you mean `idle_timeout`?\n",
+            home.path().display()
+        )
+    );
+}
+
+#[test]
+fn a_value_of_the_environment_that_makes_no_sense_is_78() {
+    let home = tempfile::tempdir().unwrap();
+    let seen = seen(chorus(home.path(), &["check-config"]).env("DEV_GUILD_ID", "x"));
+    assert_eq!(seen.code, 78);
+    assert!(
+        seen.err.starts_with("chorus: DEV_GUILD_ID is \"x\": "),
+        "{}",
+        seen.err
+    );
+}
+
+#[test]
+fn root_is_refused_without_its_switch() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let home = tempfile::tempdir().unwrap();
+    let seen = seen(&mut chorus(home.path(), &["run"]));
+    assert_eq!(seen.code, 78);
+    assert!(seen.err.contains("CHORUS_ALLOW_ROOT=1"), "{}", seen.err);
+}
+
+#[test]
+fn the_schema_is_json() {
+    let home = tempfile::tempdir().unwrap();
+    let seen = seen(&mut chorus(home.path(), &["schema"]));
+    assert_eq!(seen.code, 0);
+    let schema: serde_json::Value = serde_json::from_str(&seen.out).unwrap();
+    assert_eq!(schema["title"], "Config");
+}

@@ -1,0 +1,173 @@
+//! The environment: names, order of places, and secrets that stay secret.
+
+use std::fs;
+use std::path::Path;
+
+use chorus::config::Env;
+use chorus::domain::GuildId;
+
+fn read(variables: &[(&str, &str)], directory: Option<&Path>) -> Env {
+    try_read(variables, directory).unwrap()
+}
+
+fn try_read(variables: &[(&str, &str)], directory: Option<&Path>) -> Result<Env, String> {
+    let variables = variables
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    Env::read(variables, directory).map_err(|error| error.to_string())
+}
+
+fn token(env: &Env) -> Option<&str> {
+    env.discord_token.as_ref().map(|token| token.expose())
+}
+
+#[test]
+fn blank_is_unset_and_spaces_are_dropped() {
+    let env = read(&[("HOME", "/nowhere/u"), ("DISCORD_TOKEN", "   ")], None);
+    assert_eq!(token(&env), None);
+    let env = read(
+        &[
+            ("HOME", "/nowhere/u"),
+            ("DISCORD_TOKEN", "t"),
+            ("ANTHROPIC_API_KEY", " k "),
+            ("OPENAI_API_KEY", ""),
+        ],
+        None,
+    );
+    assert_eq!(token(&env), Some("t"));
+    assert_eq!(env.anthropic.key.unwrap().expose(), "k");
+    assert!(env.openai.key.is_none());
+    assert_eq!(env.paths.home, Path::new("/nowhere/u/.chorus-agents"));
+    assert_eq!(env.dev_guild_id, None);
+}
+
+#[test]
+fn home_may_be_below_the_users_and_have_dots() {
+    let env = read(&[("HOME", "/nowhere/u"), ("CHORUS_HOME", "/x/../y")], None);
+    assert_eq!(env.paths.home, Path::new("/y"));
+    let env = read(&[("HOME", "/nowhere/u"), ("CHORUS_HOME", "~/chorus")], None);
+    assert_eq!(env.paths.home, Path::new("/nowhere/u/chorus"));
+    assert!(try_read(&[], None).unwrap_err().contains("set CHORUS_HOME"));
+}
+
+#[test]
+fn the_originals_name_of_the_guild_is_taken_too() {
+    let env = read(&[("HOME", "/nowhere"), ("DISCORD_GUILD_ID", "34")], None);
+    assert_eq!(env.dev_guild_id, Some(GuildId(34)));
+    let env = read(
+        &[
+            ("HOME", "/nowhere"),
+            ("DISCORD_GUILD_ID", "34"),
+            ("DEV_GUILD_ID", "35"),
+        ],
+        None,
+    );
+    assert_eq!(env.dev_guild_id, Some(GuildId(35)));
+}
+
+#[test]
+fn a_value_that_makes_no_sense_is_named_with_the_way_out() {
+    let said = try_read(&[("HOME", "/nowhere"), ("DEV_GUILD_ID", "my server")], None).unwrap_err();
+    assert!(
+        said.starts_with("DEV_GUILD_ID is \"my server\": write the server's id"),
+        "{said}"
+    );
+    let said = try_read(
+        &[("HOME", "/nowhere"), ("OPENAI_BASE_URL", "localhost")],
+        None,
+    )
+    .unwrap_err();
+    assert!(
+        said.starts_with("OPENAI_BASE_URL is \"localhost\": write an address"),
+        "{said}"
+    );
+    let said = try_read(
+        &[
+            ("HOME", "/nowhere"),
+            ("DISCORD_TOKEN_FILE", "/nowhere/token"),
+        ],
+        None,
+    )
+    .unwrap_err();
+    assert!(
+        said.starts_with("/nowhere/token (DISCORD_TOKEN_FILE) cannot be read: "),
+        "{said}"
+    );
+}
+
+#[test]
+fn the_nearest_place_wins() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    fs::create_dir(folder.path().join("home")).unwrap();
+    fs::create_dir(folder.path().join("credentials")).unwrap();
+    fs::write(
+        folder.path().join(".env"),
+        "DISCORD_TOKEN=of-the-directory\nOPENAI_API_KEY='of the directory'\n",
+    )
+    .unwrap();
+    fs::write(
+        folder.path().join("home/.env"),
+        "DISCORD_TOKEN=of-home\nGEMINI_API_KEY=of-home\n",
+    )
+    .unwrap();
+    fs::write(
+        folder.path().join("credentials/discord_token"),
+        "of-systemd\n",
+    )
+    .unwrap();
+    fs::write(folder.path().join("token"), "of-the-file\n").unwrap();
+
+    let (home, credentials, file) = (at("home"), at("credentials"), at("token"));
+    let mut variables = vec![("CHORUS_HOME", home.as_str())];
+    let env = read(&variables, Some(folder.path()));
+    assert_eq!(token(&env), Some("of-the-directory"));
+    assert_eq!(env.openai.key.unwrap().expose(), "of the directory");
+    assert_eq!(env.gemini.key.unwrap().expose(), "of-home");
+
+    variables.push(("CREDENTIALS_DIRECTORY", &credentials));
+    assert_eq!(
+        token(&read(&variables, Some(folder.path()))),
+        Some("of-systemd")
+    );
+    variables.push(("DISCORD_TOKEN_FILE", &file));
+    assert_eq!(
+        token(&read(&variables, Some(folder.path()))),
+        Some("of-the-file")
+    );
+    variables.push(("DISCORD_TOKEN", "of-the-variable"));
+    assert_eq!(
+        token(&read(&variables, Some(folder.path()))),
+        Some("of-the-variable")
+    );
+}
+
+#[test]
+fn a_broken_dotenv_is_named_without_its_content() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join(".env"), "DISCORD_TOKEN=\"hunter2\n").unwrap();
+    let said = try_read(&[("HOME", "/nowhere")], Some(folder.path())).unwrap_err();
+    assert!(
+        said.contains(".env has a line that is no assignment"),
+        "{said}"
+    );
+    assert!(!said.contains("hunter2"), "{said}");
+}
+
+#[test]
+fn secrets_do_not_show_in_debug() {
+    let env = read(
+        &[
+            ("HOME", "/nowhere"),
+            ("DISCORD_TOKEN", "hunter2"),
+            ("OPENROUTER_API_KEY", "hunter3"),
+        ],
+        None,
+    );
+    let shown = format!("{env:?}");
+    assert!(!shown.contains("hunter"), "{shown}");
+    assert_eq!(
+        env.secret("OPENROUTER_API_KEY").unwrap().unwrap().expose(),
+        "hunter3"
+    );
+}

@@ -1,0 +1,233 @@
+//! The house stands: no room names a room above it or beside it, and every file keeps the house rules.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The rooms, bottom up. A room may name itself and rooms of earlier lines.
+const LAYERS: [&[&str]; 11] = [
+    &["domain"],
+    &["text", "clock", "permission"],
+    &["config"],
+    &["store", "llm", "workspace", "exec"],
+    &["tools"],
+    &["agent"],
+    &["manager"],
+    &["discord"],
+    &["playground"],
+    &["daemon"],
+    &["cli"],
+];
+
+/// Longest file, in lines: beyond it a file has more than one subject.
+const LONGEST: usize = 600;
+
+#[test]
+fn no_room_names_one_above_or_beside_it() {
+    let mut wrong = Vec::new();
+    for path in sources() {
+        let Some(room) = room_of(&path) else { continue };
+        for named in rooms_named(&code_of(&fs::read_to_string(&path).unwrap())) {
+            let may = named == room || layer(&named) < layer(&room);
+            if !may {
+                wrong.push(format!("{}: {room} names {named}", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_room_has_its_line() {
+    let declared = fs::read_to_string(root().join("src/lib.rs")).unwrap();
+    let declared: Vec<&str> = declared
+        .lines()
+        .filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'))
+        .collect();
+    let mut listed: Vec<&str> = LAYERS.concat();
+    let mut sorted = declared.clone();
+    listed.sort_unstable();
+    sorted.sort_unstable();
+    assert_eq!(sorted, listed);
+}
+
+#[test]
+fn every_file_says_what_it_is_for_and_stays_short() {
+    let mut wrong = Vec::new();
+    for path in sources()
+        .into_iter()
+        .chain(rust_files(&root().join("tests")))
+    {
+        let text = fs::read_to_string(&path).unwrap();
+        if !text.starts_with("//!") {
+            wrong.push(format!("{} does not open with `//!`", path.display()));
+        }
+        if text.lines().count() > LONGEST {
+            wrong.push(format!("{} is longer than {LONGEST} lines", path.display()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn there_is_no_test_code_in_src() {
+    for path in sources() {
+        let code = code_of(&fs::read_to_string(&path).unwrap());
+        for sign in ["cfg(test)", "#[test]", "tokio::test"] {
+            assert!(!code.contains(sign), "{} holds {sign}", path.display());
+        }
+        assert_ne!(path.file_name().unwrap(), "mod.rs", "{}", path.display());
+    }
+}
+
+#[test]
+fn the_check_sees_paths_trees_and_aliases_but_no_comments_or_texts() {
+    let code = code_of(
+        r##"
+        use crate::{config::{Env, Paths}, domain, tools as t};
+        //! [`crate::daemon`] in a comment
+        /* crate::cli */ let a = "crate::manager"; let b = r#"crate::discord "quoted""#;
+        let c = '"'; crate::store::open(); pub(crate) fn f<'a>() {} let d = crate :: text::split;
+        "##,
+    );
+    assert_eq!(
+        rooms_named(&code),
+        ["config", "domain", "tools", "store", "text"]
+    );
+}
+
+fn layer(room: &str) -> usize {
+    let position = LAYERS.iter().position(|layer| layer.contains(&room));
+    position.unwrap_or_else(|| panic!("`crate::{room}` is no room of the house"))
+}
+
+/// The room a file belongs to; `lib.rs` and `main.rs` stand outside.
+fn room_of(path: &Path) -> Option<String> {
+    let inside = path.strip_prefix(root().join("src")).unwrap();
+    let first = inside
+        .components()
+        .next()
+        .unwrap()
+        .as_os_str()
+        .to_str()
+        .unwrap();
+    let room = first.strip_suffix(".rs").unwrap_or(first);
+    (room != "lib" && room != "main").then(|| room.to_owned())
+}
+
+/// The rooms that `crate::…` paths and `use crate::{…}` trees in `code` begin with, in order.
+fn rooms_named(code: &str) -> Vec<String> {
+    let compact: String = {
+        let words = code.split_whitespace().collect::<Vec<_>>().join(" ");
+        words.replace(" :: ", "::").replace(":: ", "::")
+    };
+    let mut rooms = Vec::new();
+    for (start, _) in compact.match_indices("crate::") {
+        let is_longer_word = compact[..start].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        if is_longer_word {
+            continue;
+        }
+        let rest = &compact[start + "crate::".len()..];
+        match rest.strip_prefix('{') {
+            Some(tree) => rooms.extend(branches(tree)),
+            None => rooms.push(word(rest)),
+        }
+    }
+    rooms
+}
+
+/// First words of the branches of a `{…}` tree whose opening brace has been taken.
+fn branches(tree: &str) -> Vec<String> {
+    let mut depth = 0;
+    let mut words = vec![word(tree)];
+    for (at, c) in tree.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 0 => break,
+            '}' => depth -= 1,
+            ',' if depth == 0 => words.push(word(&tree[at + 1..])),
+            _ => {}
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+fn word(text: &str) -> String {
+    let is_word = |c: &char| c.is_alphanumeric() || *c == '_';
+    text.trim_start().chars().take_while(is_word).collect()
+}
+
+/// `source` without comments and with its texts emptied.
+fn code_of(source: &str) -> String {
+    let mut code = String::new();
+    let mut rest = source;
+    while let Some(c) = rest.chars().next() {
+        let skipped = if rest.starts_with("//") {
+            rest.find('\n').unwrap_or(rest.len())
+        } else if rest.starts_with("/*") {
+            rest.find("*/").map_or(rest.len(), |end| end + 2)
+        } else if let Some(length) = raw_text(rest) {
+            length
+        } else if c == '"' {
+            text_length(rest)
+        } else if rest.starts_with("'\"'") || rest.starts_with("'\\\"'") {
+            rest[1..].find('\'').unwrap() + 2
+        } else {
+            code.push(c);
+            rest = &rest[c.len_utf8()..];
+            continue;
+        };
+        code.push(' ');
+        rest = &rest[skipped..];
+    }
+    code
+}
+
+/// Length of a `"…"` text, its quotes included.
+fn text_length(rest: &str) -> usize {
+    let mut escaped = false;
+    for (at, c) in rest.char_indices().skip(1) {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '"' => return at + 1,
+            _ => {}
+        }
+    }
+    rest.len()
+}
+
+/// Length of an `r"…"` or `r#"…"#` text, when one begins here.
+fn raw_text(rest: &str) -> Option<usize> {
+    let after = rest.strip_prefix('r')?;
+    let hashes = after.bytes().take_while(|byte| *byte == b'#').count();
+    after[hashes..].strip_prefix('"')?;
+    let end = format!("\"{}", "#".repeat(hashes));
+    let body = 1 + hashes + 1;
+    Some(
+        rest[body..]
+            .find(&end)
+            .map_or(rest.len(), |at| body + at + end.len()),
+    )
+}
+
+fn sources() -> Vec<PathBuf> {
+    rust_files(&root().join("src"))
+}
+
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(rust_files(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    files
+}
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
