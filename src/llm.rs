@@ -3,13 +3,16 @@
 //! A request is built once ([`Provider::encode`]) and may be sent several times ([`Provider::stream`]);
 //! `route` decides what to try next after a failure.
 
+pub mod history;
+pub mod tokens;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::Value;
 
-use crate::domain::{Assistant, Item, StopReason, Usage};
+use crate::domain::{Assistant, CallId, Item, StopReason, Usage};
 
 /// One way of speaking to models: a wire format at a base URL, with a key.
 #[async_trait::async_trait]
@@ -106,6 +109,19 @@ pub struct Reply {
     pub request_id: Option<String>,
     /// Sources the provider's web search cites, as (title, URL).
     pub citations: Vec<(String, String)>,
+    /// Calls it made that must not run, because they are cut or make no sense. They are not in `assistant`.
+    pub cut_calls: Vec<CutCall>,
+}
+
+/// A call that must not run. Telling the model [`CutCall::why`] once lets it try again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CutCall {
+    /// Its id, as far as it came.
+    pub id: CallId,
+    /// The tool it names.
+    pub name: String,
+    /// What was wrong, a sentence for the model.
+    pub why: String,
 }
 
 /// Why there is no answer.

@@ -1,0 +1,303 @@
+//! The one function that makes a conversation valid, and the check that it is.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use crate::domain::{Assistant, CallId, Item, ToolCall, ToolResult, UserText};
+
+use super::{BEGINNING_MISSING, INTERRUPTED};
+
+/// Longest call id that all providers take (OpenAI's Chat Completions refuses more).
+const MAX_ID: usize = 40;
+
+/// Longest tool name that all providers take.
+const MAX_NAME: usize = 64;
+
+/// A conversation made valid.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Repaired {
+    /// The valid conversation.
+    pub items: Vec<Item>,
+    /// What had to be changed, a phrase each; empty when nothing was.
+    pub changed: Vec<String>,
+}
+
+/// Makes `items` valid. What is valid already comes back unchanged, so repairing twice is repairing once.
+pub fn repair(items: &[Item]) -> Repaired {
+    let pairs = Pairs::find(items);
+    let mut names = Names::of(items);
+    let mut changes = Changes::default();
+    let mut out = Vec::with_capacity(items.len());
+    for (at, item) in items.iter().enumerate() {
+        match item {
+            Item::User(user) if is_empty_user(user) => changes.empty += 1,
+            Item::User(_) => out.push(item.clone()),
+            Item::Assistant(answer) if is_empty_answer(answer) => changes.empty += 1,
+            Item::Assistant(answer) => {
+                let answer = names.made_valid(answer, &mut changes);
+                let results = results_of(&answer, at, items, &pairs, &mut changes);
+                out.push(Item::Assistant(answer));
+                out.extend(results);
+            }
+            Item::ToolResult(_) if pairs.claimed.contains(&at) => {}
+            Item::ToolResult(_) => changes.orphans += 1,
+        }
+    }
+    if out
+        .first()
+        .is_some_and(|first| !matches!(first, Item::User(_)))
+    {
+        changes.headless = 1;
+        out.insert(0, Item::User(UserText::note(BEGINNING_MISSING)));
+    }
+    Repaired {
+        items: out,
+        changed: changes.phrases(),
+    }
+}
+
+/// Whether every provider would take `items` as they are. Much cheaper than a repair: nothing is copied.
+pub fn is_valid(items: &[Item]) -> bool {
+    let mut ids = HashSet::new();
+    let mut open: VecDeque<&ToolCall> = VecDeque::new();
+    if items
+        .first()
+        .is_some_and(|first| !matches!(first, Item::User(_)))
+    {
+        return false;
+    }
+    for item in items {
+        match item {
+            Item::ToolResult(result) => match open.pop_front() {
+                Some(call) if call.id == result.call_id && call.name == result.name => {}
+                _ => return false,
+            },
+            _ if !open.is_empty() => return false,
+            Item::User(user) if is_empty_user(user) => return false,
+            Item::User(_) => {}
+            Item::Assistant(answer) => {
+                let calls = &answer.tool_calls;
+                let sound = |call: &ToolCall| {
+                    is_sound(&call.id.0, MAX_ID) && is_sound(&call.name, MAX_NAME)
+                };
+                if is_empty_answer(answer)
+                    || !calls.iter().all(|call| sound(call) && ids.insert(&call.id))
+                {
+                    return false;
+                }
+                open.extend(calls);
+            }
+        }
+    }
+    open.is_empty()
+}
+
+/// The results of `answer`'s calls, in order; a call that has none is closed.
+fn results_of(
+    answer: &Assistant,
+    at: usize,
+    items: &[Item],
+    pairs: &Pairs,
+    changes: &mut Changes,
+) -> Vec<Item> {
+    let mut results = Vec::with_capacity(answer.tool_calls.len());
+    for (index, call) in answer.tool_calls.iter().enumerate() {
+        let found = pairs.results.get(&(at, index)).copied();
+        if found.is_some_and(|position| position != at + 1 + index) {
+            changes.moved += 1;
+        }
+        let mut result = match found.map(|position| &items[position]) {
+            Some(Item::ToolResult(result)) => result.clone(),
+            _ => {
+                changes.closed += 1;
+                ToolResult {
+                    content: INTERRUPTED.to_owned(),
+                    is_error: true,
+                    ..ToolResult::default()
+                }
+            }
+        };
+        if found.is_some() && (result.call_id != call.id || result.name != call.name) {
+            changes.relabelled += 1;
+        }
+        result.call_id = call.id.clone();
+        result.name = call.name.clone();
+        results.push(Item::ToolResult(result));
+    }
+    results
+}
+
+fn is_empty_user(user: &UserText) -> bool {
+    user.text.trim().is_empty()
+        && user.author.is_none()
+        && user.facts.is_none()
+        && user.attachments.is_empty()
+        && user.images.is_empty()
+}
+
+fn is_empty_answer(answer: &Assistant) -> bool {
+    answer.text.trim().is_empty() && answer.tool_calls.is_empty() && answer.opaque.is_empty()
+}
+
+fn is_sound(word: &str, max: usize) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    !word.is_empty() && word.len() <= max && word.bytes().all(allowed)
+}
+
+/// Which result belongs to which call, by position.
+struct Pairs {
+    /// (position of the answer, index of the call) → position of the result.
+    results: HashMap<(usize, usize), usize>,
+    claimed: HashSet<usize>,
+}
+
+impl Pairs {
+    /// A result belongs to the latest answer before it that has an open call of its id.
+    fn find(items: &[Item]) -> Self {
+        let mut open: HashMap<&CallId, VecDeque<(usize, usize)>> = HashMap::new();
+        let mut results = HashMap::new();
+        let mut claimed = HashSet::new();
+        for (at, item) in items.iter().enumerate() {
+            match item {
+                Item::User(_) => {}
+                Item::Assistant(answer) => {
+                    for call in &answer.tool_calls {
+                        open.remove(&call.id);
+                    }
+                    for (index, call) in answer.tool_calls.iter().enumerate() {
+                        open.entry(&call.id).or_default().push_back((at, index));
+                    }
+                }
+                Item::ToolResult(result) => {
+                    let call = open.get_mut(&result.call_id).and_then(VecDeque::pop_front);
+                    if let Some(call) = call {
+                        results.insert(call, at);
+                        claimed.insert(at);
+                    }
+                }
+            }
+        }
+        Self { results, claimed }
+    }
+}
+
+/// Gives every call an id of its own and a name that providers take.
+struct Names {
+    /// Ids that occur anywhere, so that a new one meets none of them.
+    known: HashSet<String>,
+    given: HashSet<String>,
+}
+
+impl Names {
+    fn of(items: &[Item]) -> Self {
+        let calls = items.iter().filter_map(|item| match item {
+            Item::Assistant(answer) => Some(&answer.tool_calls),
+            Item::User(_) | Item::ToolResult(_) => None,
+        });
+        Self {
+            known: calls.flatten().map(|call| call.id.0.clone()).collect(),
+            given: HashSet::new(),
+        }
+    }
+
+    fn made_valid(&mut self, answer: &Assistant, changes: &mut Changes) -> Assistant {
+        let mut answer = answer.clone();
+        for call in &mut answer.tool_calls {
+            if !is_sound(&call.id.0, MAX_ID) || self.given.contains(&call.id.0) {
+                changes.renamed += 1;
+                call.id = CallId(self.fresh(&call.id.0));
+            }
+            self.given.insert(call.id.0.clone());
+            if !is_sound(&call.name, MAX_NAME) {
+                changes.names += 1;
+                call.name = sound_name(&call.name);
+            }
+        }
+        answer
+    }
+
+    /// An id like `id` that is sound and occurs nowhere.
+    fn fresh(&mut self, id: &str) -> String {
+        let stem = made_of_sound(id, MAX_ID - 8);
+        let stem = if stem.is_empty() {
+            "call"
+        } else {
+            stem.as_str()
+        };
+        let mut number = 2_u32;
+        loop {
+            let candidate = format!("{stem}_{number}");
+            if self.known.insert(candidate.clone()) {
+                return candidate;
+            }
+            number += 1;
+        }
+    }
+}
+
+/// `name` with what providers refuse replaced; a model sometimes calls a tool by a name of no tool.
+pub(super) fn sound_name(name: &str) -> String {
+    match made_of_sound(name, MAX_NAME) {
+        empty if empty.is_empty() => "unknown".to_owned(),
+        sound => sound,
+    }
+}
+
+fn made_of_sound(word: &str, max: usize) -> String {
+    word.chars()
+        .take(max)
+        .map(|letter| match letter {
+            'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-' => letter,
+            _ => '_',
+        })
+        .collect()
+}
+
+/// How often each kind of change was made.
+#[derive(Default)]
+struct Changes {
+    empty: usize,
+    orphans: usize,
+    moved: usize,
+    closed: usize,
+    relabelled: usize,
+    renamed: usize,
+    names: usize,
+    headless: usize,
+}
+
+impl Changes {
+    fn phrases(&self) -> Vec<String> {
+        let kinds = [
+            (self.closed, "closed without a result", "call", "calls"),
+            (
+                self.orphans,
+                "dropped for want of a call",
+                "result",
+                "results",
+            ),
+            (self.moved, "moved to its call", "result", "results"),
+            (self.relabelled, "labelled as its call", "result", "results"),
+            (self.renamed, "given an id of its own", "call", "calls"),
+            (
+                self.names,
+                "given a name that providers take",
+                "call",
+                "calls",
+            ),
+            (self.empty, "dropped as empty", "message", "messages"),
+            (
+                self.headless,
+                "put first, because the beginning is missing",
+                "note",
+                "notes",
+            ),
+        ];
+        kinds
+            .into_iter()
+            .filter(|(count, ..)| *count > 0)
+            .map(|(count, what, one, many)| {
+                format!("{count} {} {what}", if count == 1 { one } else { many })
+            })
+            .collect()
+    }
+}

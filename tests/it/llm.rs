@@ -1,0 +1,4 @@
+//! Models: histories, wire formats, failures, targets, the catalogue.
+
+mod history;
+mod tokens;
