@@ -1,17 +1,30 @@
 //! What an agent may do: actions, profiles, decisions. Pure.
+//!
+//! ```text
+//! tool call ─▶ Action ─▶ Profile::decide ─▶ Verdict { allow | ask | deny, reason }
+//!                │            ▲
+//!                └─ shell: a command parsed once; what is judged is what is shown and what runs
+//! ```
+//!
+//! A decision depends on nothing but the profile, the action and the agent's `always_allow` list. Every doubt
+//! narrows: from allow to ask, from ask to deny.
 
-/// What a tool call would do, as `tool:<tool>:<detail>`.
-#[derive(Clone, Debug)]
-pub struct Action {
-    /// The tool.
-    pub tool: String,
-    /// The rest of the action string.
-    pub detail: String,
-}
+mod action;
+mod binding;
+mod builtin;
+mod decide;
+mod grants;
+mod group;
+mod pattern;
+mod profile;
+mod profiles;
+pub mod shell;
 
-/// The groups of tools that built-in profiles speak of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Group {
-    /// Reading and writing files of the workspace.
-    Files,
-}
+pub use action::{Action, ActionError};
+pub use binding::binding_hash;
+pub use decide::{Decision, Verdict};
+pub use grants::{GrantTable, all_may_grant, may_always_allow, may_answer, may_grant};
+pub use group::Group;
+pub use pattern::PatternError;
+pub use profile::{Profile, ProfileError};
+pub use profiles::Profiles;

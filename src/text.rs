@@ -1,1 +1,12 @@
 //! Text for people: splitting, redaction, what is hidden made visible.
+//!
+//! Everything here takes text and returns text. Nothing is sent, nothing is stored.
+
+pub mod redact;
+mod short;
+mod split;
+mod visible;
+
+pub use short::{bytes, near, one_line, slug};
+pub use split::{MAX_PARTS, PART_CHARS, Split, split};
+pub use visible::{fenced, is_hidden, visible};

@@ -5,3 +5,4 @@ mod clock;
 mod config;
 mod layers;
 mod llm;
+mod permission;

@@ -1,0 +1,149 @@
+//! The decision: deny, then allow, then ask, then deny.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::Action;
+use super::pattern::{Pattern, Reach};
+use super::profile::Profile;
+
+/// What becomes of an action, from the widest to the strictest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Decision {
+    /// It runs.
+    Allow,
+    /// A person is asked.
+    Ask,
+    /// It does not run.
+    Deny,
+}
+
+impl fmt::Display for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+        })
+    }
+}
+
+/// A decision and why, in words for people and models.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// What becomes of the action.
+    pub decision: Decision,
+    /// Which pattern or which doubt decided.
+    pub reason: String,
+}
+
+impl Verdict {
+    pub(super) fn allow(reason: impl Into<String>) -> Self {
+        Self {
+            decision: Decision::Allow,
+            reason: reason.into(),
+        }
+    }
+
+    pub(super) fn ask(reason: impl Into<String>) -> Self {
+        Self {
+            decision: Decision::Ask,
+            reason: reason.into(),
+        }
+    }
+
+    /// A refusal that no profile decided: an unknown tool, arguments that do not fit.
+    pub fn deny(reason: impl Into<String>) -> Self {
+        Self {
+            decision: Decision::Deny,
+            reason: reason.into(),
+        }
+    }
+}
+
+impl Profile {
+    /// Judges `action`. Pure: equal inputs give equal verdicts.
+    ///
+    /// `always_allow` holds whole action strings, matched to the letter, after every deny.
+    pub fn decide(&self, action: &Action, always_allow: &[String]) -> Verdict {
+        let text = action.to_string();
+        if let Some(pattern) = self.denies(&text) {
+            return Verdict::deny(format!("denied by `{}`", pattern.source()));
+        }
+        if always_allow.iter().any(|allowed| *allowed == text) {
+            return Verdict::allow("allowed to the letter by `always_allow`");
+        }
+        match action.script() {
+            Some(_) | None => self.decide_plain(action, &text),
+        }
+    }
+
+    /// Whether every action of `subject` is denied, so that the model need not hear of it.
+    ///
+    /// `subject` is what follows `tool:`, a tool (`bash`) or one of its operations (`git:push`). True only when
+    /// that is certain: no pattern of `allow` or `ask` speaks of it, or one of `deny` matches all of it.
+    pub fn denies_all(&self, subject: &str) -> bool {
+        let (tool, _) = subject.split_once(':').unwrap_or((subject, ""));
+        let covers = |pattern: &Pattern| match subject == tool {
+            true => pattern.reach(tool) == Reach::Everything,
+            false => pattern.covers_operation(subject),
+        };
+        self.deny.iter().any(covers)
+            || !self
+                .allow
+                .iter()
+                .chain(&self.ask)
+                .any(|pattern| pattern.may_speak_of(subject))
+    }
+
+    fn decide_plain(&self, action: &Action, text: &str) -> Verdict {
+        let doubt = action.doubt();
+        for pattern in &self.allow {
+            if !matches!(pattern.matches(text), Ok(true)) {
+                continue;
+            }
+            if doubt.is_none() || pattern.reach(&action.tool) == Reach::Everything {
+                return Verdict::allow(format!("allowed by `{}`", pattern.source()));
+            }
+        }
+        match self.asks(text) {
+            Some(pattern) => Verdict::ask(asked(pattern, doubt.as_deref())),
+            None => Verdict::deny(unmatched(doubt.as_deref())),
+        }
+    }
+
+    /// The first pattern of `deny` that matches, or whose engine gave up.
+    pub(super) fn denies(&self, text: &str) -> Option<&Pattern> {
+        self.deny
+            .iter()
+            .find(|pattern| !matches!(pattern.matches(text), Ok(false)))
+    }
+
+    /// The first pattern of `ask` that matches.
+    pub(super) fn asks(&self, text: &str) -> Option<&Pattern> {
+        self.ask
+            .iter()
+            .find(|pattern| matches!(pattern.matches(text), Ok(true)))
+    }
+}
+
+/// Why a question is put.
+pub(super) fn asked(pattern: &Pattern, doubt: Option<&str>) -> String {
+    match doubt {
+        Some(doubt) => format!(
+            "asked by `{}`; not allowed by itself because {doubt}",
+            pattern.source()
+        ),
+        None => format!("asked by `{}`", pattern.source()),
+    }
+}
+
+/// Why nothing allowed it and nobody is asked.
+pub(super) fn unmatched(doubt: Option<&str>) -> String {
+    match doubt {
+        Some(doubt) => format!("not allowed because {doubt}, and nothing in the profile asks"),
+        None => "nothing in the profile allows it or asks".to_owned(),
+    }
+}

@@ -1,0 +1,88 @@
+//! Who may hand out which profile, and who may answer a question.
+//!
+//! Rights follow the roles a person holds at the moment of the decision; nothing here is remembered.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{Person, ProfileRef, RoleId, UserId};
+
+/// Which role may grant which profiles: `{"<role id>": ["standard", …]}`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct GrantTable(pub BTreeMap<RoleId, Vec<String>>);
+
+/// Whether `person` may give an agent the profile.
+///
+/// Administrators may grant every profile. Who may grant `open` may grant every profile too, since `open` is the
+/// widest; a profile spelled out is granted by those two only. Without a mapping only Administrators grant.
+///
+/// # Errors
+///
+/// The reason, in words for that person.
+pub fn may_grant(table: &GrantTable, person: &Person, profile: &ProfileRef) -> Result<(), String> {
+    if person.is_administrator || holds(table, person, "open") {
+        return Ok(());
+    }
+    match profile {
+        ProfileRef::Custom(_) => Err(
+            "a profile spelled out may only be granted by someone who may grant `open`".to_owned(),
+        ),
+        ProfileRef::Named(name) if holds(table, person, name) => Ok(()),
+        ProfileRef::Named(name) => Err(format!(
+            "none of your roles may grant the profile `{name}`; an Administrator can allow it with `/settings grants`"
+        )),
+    }
+}
+
+/// Whether each of `people` may give an agent the profile: all whose messages entered the turn.
+///
+/// # Errors
+///
+/// The first reason found; nobody is a reason too.
+pub fn all_may_grant(
+    table: &GrantTable,
+    people: &[Person],
+    profile: &ProfileRef,
+) -> Result<(), String> {
+    if people.is_empty() {
+        return Err("no person started this turn, so nobody's roles allow it".to_owned());
+    }
+    people
+        .iter()
+        .try_for_each(|person| may_grant(table, person, profile))
+}
+
+/// Whether `person` may press Always allow: it is as wide as granting a profile of one's own.
+///
+/// # Errors
+///
+/// The reason, in words for that person.
+pub fn may_always_allow(table: &GrantTable, person: &Person) -> Result<(), String> {
+    may_grant(table, person, &ProfileRef::Named("open".to_owned()))
+}
+
+/// Whether `person` may answer a question that a turn of `requesters` put.
+///
+/// A member with Manage Server or an approver role may. While no approver role is set, so may those whose
+/// messages started the turn.
+pub fn may_answer(person: &Person, approvers: &[RoleId], requesters: &[UserId]) -> bool {
+    if person.is_administrator || person.may_manage_server {
+        return true;
+    }
+    if approvers.is_empty() {
+        return requesters.contains(&person.id);
+    }
+    person.roles.iter().any(|role| approvers.contains(role))
+}
+
+fn holds(table: &GrantTable, person: &Person, profile: &str) -> bool {
+    person
+        .roles
+        .iter()
+        .filter_map(|role| table.0.get(role))
+        .flatten()
+        .any(|name| name == profile)
+}

@@ -1,0 +1,72 @@
+//! The groups of tools that built-in profiles speak of.
+
+/// Tools that the built-in profiles treat alike. Every tool names its group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Group {
+    /// Reading, writing and sending files of the workspace.
+    Files,
+    /// git inside the workspace.
+    GitLocal,
+    /// git that reaches others: push and merge requests.
+    GitRemote,
+    /// What there is: models, tasks and their output.
+    Information,
+    /// Editing the agent's own documents.
+    Docs,
+    /// Listing, reading and writing to other agents.
+    AgentComm,
+    /// One shell command.
+    Shell,
+    /// Commands that go on beside the turn, and hooks on them.
+    Tasks,
+    /// Ending a task.
+    StopTask,
+    /// Fetching a page.
+    WebFetch,
+    /// The provider's own search.
+    WebSearch,
+    /// Editing the agent's prompt, permissions, model or web search.
+    SelfEdit,
+    /// Sub-agents and external agents.
+    Delegates,
+}
+
+impl Group {
+    /// All groups, in the order people are shown them.
+    pub const ALL: [Self; 13] = [
+        Self::Files,
+        Self::GitLocal,
+        Self::GitRemote,
+        Self::Information,
+        Self::Docs,
+        Self::AgentComm,
+        Self::Shell,
+        Self::Tasks,
+        Self::StopTask,
+        Self::WebFetch,
+        Self::WebSearch,
+        Self::SelfEdit,
+        Self::Delegates,
+    ];
+
+    /// The pattern that matches every action of the group's tools, and no other action.
+    pub const fn pattern(self) -> &'static str {
+        match self {
+            Self::Files => {
+                "tool:(view|create_file|append_file|str_replace|str_replace_all|insert_at|replace_lines|glob|grep|send_file):.*"
+            }
+            Self::GitLocal => r"tool:git:(init|commit|branch|checkout|diff|log|status)(\s.*)?",
+            Self::GitRemote => r"tool:git:(push|merge_request)(\s.*)?",
+            Self::Information => "tool:(list_models|list_tasks|read_task_output|tool_output):.*",
+            Self::Docs => "tool:self_edit:docs:.*",
+            Self::AgentComm => r"tool:agent_comm:(list|read_docs|send)(\s.*)?",
+            Self::Shell => "tool:bash:.*",
+            Self::Tasks => "tool:(run_concurrent|run_background|add_process_hooks):.*",
+            Self::StopTask => "tool:stop_task:.*",
+            Self::WebFetch => "tool:web_fetch:.*",
+            Self::WebSearch => "tool:web_search:.*",
+            Self::SelfEdit => "tool:self_edit:(system_prompt|(permissions|model|web_search):.*)",
+            Self::Delegates => "tool:(sub_agent|external_agent|claude_code):.*",
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! One pattern of a profile: a bounded regular expression that must match a whole action.
+
+use fancy_regex::{Regex, RegexBuilder};
+
+/// Longest pattern in bytes: no one writes a longer one by hand, and a compiler's work grows with it.
+const MAX_LENGTH: usize = 2000;
+
+/// Bytes one compiled part may take; stops `(a{1000}){1000}` within a millisecond or two.
+const COMPILED_BYTES: usize = 256 * 1024;
+
+/// Instructions of the backtracking engine.
+const MAX_PROGRAM: usize = 20_000;
+
+/// Backtracks before a match gives up, which denies.
+const BACKTRACK_LIMIT: usize = 50_000;
+
+/// Details that no pattern matches unless it is meant to match everything a tool can do.
+const PROBES: [&str; 4] = [
+    "",
+    "zq7 --zq7=/zq7/../zq7 'zq7' \"zq7\" \\zq7",
+    "ZQ7; zq7 | zq7 && zq7 & $(zq7) `zq7` ${zq7} <zq7 >zq7 * ? [z] {z,q} ~ # ! @ % ^ , . : + 0 9",
+    "zq7\r\n\t\u{202E}\u{200B}\u{434}\u{3000}\0",
+];
+
+/// A compiled pattern.
+#[derive(Debug)]
+pub(super) struct Pattern {
+    source: String,
+    whole: Regex,
+}
+
+/// How much of a tool's actions a pattern of `allow` covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Everything: an operator's choice that no doubt narrows.
+    Everything,
+    /// Everything but what the pattern itself excludes, so exclusions must hold for every spelling of the action.
+    AllBut,
+    /// What it spells out.
+    Narrow,
+}
+
+/// The engine gave up on a match.
+#[derive(Debug)]
+pub(super) struct GaveUp;
+
+impl Pattern {
+    /// Compiles `source`.
+    ///
+    /// # Errors
+    ///
+    /// When it is too long, too large once compiled, or no regular expression.
+    pub(super) fn compile(source: &str) -> Result<Self, PatternError> {
+        if source.len() > MAX_LENGTH {
+            return Err(PatternError::TooLong(source.len()));
+        }
+        if let Some(reason) = refused_by_us(source) {
+            return Err(PatternError::Malformed(reason));
+        }
+        // Alone first: `a)|(b` is no pattern, though it would be one inside our group.
+        build(source).map_err(PatternError::Malformed)?;
+        let whole = build(&format!(r"\A(?s:(?:{source}))\z")).map_err(PatternError::Malformed)?;
+        Ok(Self {
+            source: source.to_owned(),
+            whole,
+        })
+    }
+
+    /// Whether it has a sign by which a pattern excludes something.
+    fn excludes(&self) -> bool {
+        const SIGNS: [&str; 9] = [
+            "(?!", "(?<!", "(?=", "(?<=", "[^", "\\S", "\\W", "\\D", "(?(",
+        ];
+        SIGNS.iter().any(|sign| self.source.contains(sign))
+    }
+
+    /// The pattern as written.
+    pub(super) fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// Whether the whole of `text` matches.
+    ///
+    /// # Errors
+    ///
+    /// When the engine gives up; callers deny.
+    pub(super) fn matches(&self, text: &str) -> Result<bool, GaveUp> {
+        self.whole.is_match(text).map_err(|_| GaveUp)
+    }
+
+    /// How much of what `tool` can do this pattern covers.
+    ///
+    /// Found by trying details that have nothing in common. A pattern that covers them all by excluding
+    /// something (`(?!push).*`, `[^;]*`) is [`Reach::AllBut`].
+    pub(super) fn reach(&self, tool: &str) -> Reach {
+        let covers = |probe: &&str| {
+            self.matches(&format!("tool:{tool}:{probe}"))
+                .unwrap_or(false)
+        };
+        match (PROBES.iter().all(|probe| covers(probe)), self.excludes()) {
+            (true, false) => Reach::Everything,
+            (true, true) => Reach::AllBut,
+            (false, true) if PROBES.iter().skip(1).any(|probe| covers(probe)) => Reach::AllBut,
+            (false, _) => Reach::Narrow,
+        }
+    }
+
+    /// Whether it matches every action of `operation`, a tool with what it does (`git:push`).
+    pub(super) fn covers_operation(&self, operation: &str) -> bool {
+        let covers = |text: String| self.matches(&text).unwrap_or(false);
+        covers(format!("tool:{operation}"))
+            && PROBES
+                .iter()
+                .all(|probe| covers(format!("tool:{operation} {probe}")))
+            && !self.excludes()
+    }
+
+    /// Whether this pattern may match an action that begins with `tool:<subject>`.
+    ///
+    /// `subject` is a tool (`bash`) or one of its operations (`git:push`). False only when the pattern begins by
+    /// naming other ones; a pattern that begins any other way may speak of everything.
+    pub(super) fn may_speak_of(&self, subject: &str) -> bool {
+        let (tool, operation) = match subject.split_once(':') {
+            Some((tool, operation)) => (tool, Some(operation)),
+            None => (subject, None),
+        };
+        let Some((tools, rest)) = named(&self.source, "tool:") else {
+            return true;
+        };
+        if !tools.contains(&tool) {
+            return false;
+        }
+        match (operation, named(rest, ":")) {
+            (Some(operation), Some((operations, _))) => operations.contains(&operation),
+            _ => true,
+        }
+    }
+}
+
+/// The names that `source` demands after `lead`, one or several in brackets, and what follows them.
+fn named<'a>(source: &'a str, lead: &str) -> Option<(Vec<&'a str>, &'a str)> {
+    let rest = source.trim_start_matches('^').strip_prefix(lead)?;
+    // An alternative at the top of the pattern is free of the lead.
+    if has_open_alternative(source) {
+        return None;
+    }
+    let is_name = |name: &str| {
+        !name.is_empty()
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    };
+    let (names, rest) = match rest.strip_prefix('(') {
+        Some(group) => {
+            let (names, rest) = group.split_once(')')?;
+            (
+                names
+                    .trim_start_matches("?:")
+                    .split('|')
+                    .collect::<Vec<_>>(),
+                rest,
+            )
+        }
+        None => {
+            let end = rest
+                .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+                .unwrap_or(rest.len());
+            (vec![&rest[..end]], &rest[end..])
+        }
+    };
+    let ends = rest.is_empty() || rest.starts_with([':', '(', '\\', ' ']);
+    (ends && !rest.starts_with("(?") && names.iter().all(|name| is_name(name)))
+        .then_some((names, rest))
+}
+
+/// Whether a `|` stands outside all brackets, or the brackets are too odd to tell.
+fn has_open_alternative(source: &str) -> bool {
+    let mut depth = 0_usize;
+    let mut escaped = false;
+    for c in source.chars() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '[' | '(' => depth += 1,
+            ']' | ')' => depth = depth.saturating_sub(1),
+            '|' if depth == 0 => return true,
+            _ => {}
+        }
+    }
+    false
+}
+
+/// What the engine would take and we do not: it is ambiguous, or its cost has no bound.
+fn refused_by_us(source: &str) -> Option<String> {
+    let mut seen: Vec<&str> = Vec::new();
+    for opening in ["(?P<", "(?<"] {
+        for after in source
+            .split(opening)
+            .skip(1)
+            .filter(|after| !after.starts_with(['=', '!']))
+        {
+            let name = after.split('>').next().unwrap_or_default();
+            if seen.contains(&name) {
+                return Some(format!("two groups are called `{name}`"));
+            }
+            seen.push(name);
+        }
+    }
+    let looks_behind_without_bound = ["(?<=", "(?<!"]
+        .iter()
+        .flat_map(|opening| source.split(opening).skip(1))
+        .any(|behind| {
+            let inside = behind.split(')').next().unwrap_or_default();
+            inside.contains(['*', '+']) || inside.contains(",}")
+        });
+    looks_behind_without_bound.then(|| "a look-behind needs a bounded length".to_owned())
+}
+
+fn build(source: &str) -> Result<Regex, String> {
+    RegexBuilder::new(source)
+        .backtrack_limit(BACKTRACK_LIMIT)
+        .delegate_size_limit(COMPILED_BYTES)
+        .delegate_dfa_size_limit(COMPILED_BYTES)
+        .delegate_dfa_skip_cache_capacity_check(false)
+        .max_prog_size(MAX_PROGRAM)
+        .build()
+        .map_err(|error| error.to_string())
+}
+
+/// Why a pattern is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PatternError {
+    /// More bytes than a pattern may have.
+    #[error("it has {0} bytes, at most {MAX_LENGTH} are allowed")]
+    TooLong(usize),
+    /// The engine's own words.
+    #[error("{0}")]
+    Malformed(String),
+}

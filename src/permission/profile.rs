@@ -1,0 +1,235 @@
+//! A profile: three lists of patterns, compiled once.
+
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use super::pattern::{Pattern, PatternError};
+use crate::text;
+
+/// Patterns one list may hold.
+const MAX_PATTERNS: usize = 200;
+
+/// What an agent may do: patterns that allow, ask and deny.
+#[derive(Debug)]
+pub struct Profile {
+    pub(super) allow: Vec<Pattern>,
+    pub(super) ask: Vec<Pattern>,
+    pub(super) deny: Vec<Pattern>,
+    hash: String,
+}
+
+/// The lists of a profile, as people write them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum List {
+    Allow,
+    Ask,
+    Deny,
+}
+
+impl List {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+        }
+    }
+}
+
+impl Profile {
+    /// Reads `{"allow": [...], "ask": [...], "deny": [...]}`. `deny` may be left out.
+    ///
+    /// # Errors
+    ///
+    /// Names the list, the index and the reason.
+    pub fn parse(value: &Value) -> Result<Self, ProfileError> {
+        let Value::Object(map) = value else {
+            return Err(ProfileError::NotAnObject(kind(value)));
+        };
+        Self::parse_map(map)
+    }
+
+    /// As [`Profile::parse`], from an object's entries.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn parse_map(map: &Map<String, Value>) -> Result<Self, ProfileError> {
+        const KEYS: [&str; 3] = ["allow", "ask", "deny"];
+        if let Some(key) = map.keys().find(|key| !KEYS.contains(&key.as_str())) {
+            let hint = text::near(key, KEYS).map_or_else(
+                || "known are `allow`, `ask` and `deny`".to_owned(),
+                |near| format!("did you mean `{near}`?"),
+            );
+            return Err(ProfileError::UnknownKey {
+                key: text::visible(key).0,
+                hint,
+            });
+        }
+        Self::compile(
+            &strings(map, List::Allow)?,
+            &strings(map, List::Ask)?,
+            &strings(map, List::Deny)?,
+        )
+    }
+
+    /// Compiles the three lists.
+    ///
+    /// # Errors
+    ///
+    /// Names the list, the index and the reason.
+    pub fn compile(allow: &[&str], ask: &[&str], deny: &[&str]) -> Result<Self, ProfileError> {
+        let lists = serde_json::json!({ "allow": allow, "ask": ask, "deny": deny });
+        Ok(Self {
+            allow: patterns(List::Allow, allow)?,
+            ask: patterns(List::Ask, ask)?,
+            deny: patterns(List::Deny, deny)?,
+            hash: format!("{:x}", Sha256::digest(lists.to_string())),
+        })
+    }
+
+    /// SHA-256 over its lists, lower-case hex: equal profiles decide alike.
+    pub fn hash(&self) -> &str {
+        &self.hash
+    }
+
+    /// The patterns that allow, as written.
+    pub fn allow(&self) -> impl Iterator<Item = &str> {
+        self.allow.iter().map(Pattern::source)
+    }
+
+    /// The patterns that ask, as written.
+    pub fn ask(&self) -> impl Iterator<Item = &str> {
+        self.ask.iter().map(Pattern::source)
+    }
+
+    /// The patterns that deny, as written.
+    pub fn deny(&self) -> impl Iterator<Item = &str> {
+        self.deny.iter().map(Pattern::source)
+    }
+}
+
+fn strings(map: &Map<String, Value>, list: List) -> Result<Vec<&str>, ProfileError> {
+    let value = match map.get(list.name()) {
+        Some(value) => value,
+        None if list == List::Deny => return Ok(Vec::new()),
+        None => return Err(ProfileError::MissingList(list.name())),
+    };
+    let Value::Array(items) = value else {
+        return Err(ProfileError::NotAList {
+            list: list.name(),
+            found: kind(value),
+        });
+    };
+    items
+        .iter()
+        .enumerate()
+        .map(|(index, item)| {
+            item.as_str().ok_or(ProfileError::NotAString {
+                list: list.name(),
+                index,
+                found: kind(item),
+            })
+        })
+        .collect()
+}
+
+fn patterns(list: List, sources: &[&str]) -> Result<Vec<Pattern>, ProfileError> {
+    if sources.len() > MAX_PATTERNS {
+        return Err(ProfileError::TooMany {
+            list: list.name(),
+            count: sources.len(),
+        });
+    }
+    sources
+        .iter()
+        .enumerate()
+        .map(|(index, source)| {
+            Pattern::compile(source).map_err(|reason| ProfileError::Pattern {
+                list: list.name(),
+                index,
+                pattern: text::one_line(&text::visible(source).0, 200),
+                reason,
+            })
+        })
+        .collect()
+}
+
+const fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// Why a profile is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ProfileError {
+    /// No profile has this name.
+    #[error("no permission profile is called `{name}`; {hint}")]
+    UnknownName {
+        /// The name asked for.
+        name: String,
+        /// What there is.
+        hint: String,
+    },
+    /// A profile of the configuration has the name of a built-in one.
+    #[error("this name belongs to a built-in profile; choose another")]
+    NameTaken,
+    /// Not an object at all.
+    #[error("a permission profile is an object of lists `allow`, `ask` and `deny`, not {0}")]
+    NotAnObject(&'static str),
+    /// A key that profiles do not have.
+    #[error("a permission profile has no key `{key}`; {hint}")]
+    UnknownKey {
+        /// The key.
+        key: String,
+        /// What it may have been meant to be.
+        hint: String,
+    },
+    /// `allow` or `ask` is not there.
+    #[error("the list `{0}` is missing; write `\"{0}\": []` if it is empty")]
+    MissingList(&'static str),
+    /// A list that is none.
+    #[error("`{list}` must be a list of patterns, not {found}")]
+    NotAList {
+        /// The list.
+        list: &'static str,
+        /// What stands there.
+        found: &'static str,
+    },
+    /// An entry that is no text.
+    #[error("`{list}[{index}]` must be a pattern in quotes, not {found}")]
+    NotAString {
+        /// The list.
+        list: &'static str,
+        /// The entry, counted from 0.
+        index: usize,
+        /// What stands there.
+        found: &'static str,
+    },
+    /// More patterns than a list may have.
+    #[error("`{list}` has {count} patterns, at most {MAX_PATTERNS} are allowed")]
+    TooMany {
+        /// The list.
+        list: &'static str,
+        /// Its length.
+        count: usize,
+    },
+    /// A pattern that does not compile.
+    #[error("`{list}[{index}]` is not a pattern: `{pattern}`: {reason}")]
+    Pattern {
+        /// The list.
+        list: &'static str,
+        /// The entry, counted from 0.
+        index: usize,
+        /// The pattern, cut for people.
+        pattern: String,
+        /// What is wrong with it.
+        reason: PatternError,
+    },
+}

@@ -1,0 +1,94 @@
+//! All profiles of a server: the built-in ones and those that `config.json` names.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::builtin;
+use super::profile::{Profile, ProfileError};
+use crate::domain::ProfileRef;
+use crate::text;
+
+/// The profiles that can be named.
+#[derive(Clone, Debug)]
+pub struct Profiles {
+    named: BTreeMap<String, Arc<Profile>>,
+}
+
+impl Profiles {
+    /// The built-in profiles only.
+    ///
+    /// # Errors
+    ///
+    /// Never with the profiles this version ships; the signature spares a panic.
+    pub fn builtin() -> Result<Self, ProfileError> {
+        let mut named = BTreeMap::new();
+        for name in builtin::NAMES {
+            named.insert(name.to_owned(), Arc::new(Profile::builtin(name)?));
+        }
+        Ok(Self { named })
+    }
+
+    /// The built-in profiles and `custom` ones. A built-in name cannot be taken.
+    ///
+    /// # Errors
+    ///
+    /// The first profile that is invalid, with its name.
+    pub fn with<'a>(
+        custom: impl IntoIterator<Item = (&'a str, &'a Value)>,
+    ) -> Result<Self, (String, ProfileError)> {
+        let mut all = Self::builtin().map_err(|error| ("built-in".to_owned(), error))?;
+        for (name, value) in custom {
+            let profile = match builtin::NAMES.contains(&name) || name == "custom" {
+                true => Err(ProfileError::NameTaken),
+                false => Profile::parse(value),
+            };
+            let profile = profile.map_err(|error| (name.to_owned(), error))?;
+            all.named.insert(name.to_owned(), Arc::new(profile));
+        }
+        Ok(all)
+    }
+
+    /// The profile that `reference` means.
+    ///
+    /// # Errors
+    ///
+    /// When no profile has that name, or the one spelled out is invalid.
+    pub fn resolve(&self, reference: &ProfileRef) -> Result<Arc<Profile>, ProfileError> {
+        match reference {
+            ProfileRef::Named(name) => self
+                .named
+                .get(name)
+                .cloned()
+                .ok_or_else(|| self.unknown(name)),
+            ProfileRef::Custom(map) => Profile::parse_map(map).map(Arc::new),
+        }
+    }
+
+    /// Every profile with its name: the built-in ones first, from the widest to the narrowest.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Arc<Profile>)> {
+        let custom = self
+            .named
+            .keys()
+            .map(String::as_str)
+            .filter(|name| !builtin::NAMES.contains(name));
+        builtin::NAMES
+            .into_iter()
+            .chain(custom)
+            .filter_map(|name| self.named.get_key_value(name))
+            .map(|(name, profile)| (name.as_str(), profile))
+    }
+
+    fn unknown(&self, name: &str) -> ProfileError {
+        let names: Vec<&str> = self.iter().map(|(name, _)| name).collect();
+        let hint = match text::near(name, names.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("there are {}", names.join(", ")),
+        };
+        ProfileError::UnknownName {
+            name: text::visible(name).0,
+            hint,
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Short forms: one line of a longer text, sizes, slugs, the nearest known word.
+
+use unicode_segmentation::UnicodeSegmentation;
+
+/// `text` on one line and at most `max` characters, an ellipsis marking what was cut.
+///
+/// Runs of white space become one blank; a character is never cut in two, whatever it is made of.
+pub fn one_line(text: &str, max: usize) -> String {
+    let mut line = String::new();
+    let mut chars = 0;
+    let mut graphemes = text.graphemes(true).peekable();
+    let mut blank = false;
+    while let Some(grapheme) = graphemes.next() {
+        if grapheme.chars().all(char::is_whitespace) {
+            blank = !line.is_empty();
+            continue;
+        }
+        let size = grapheme.chars().count() + usize::from(blank);
+        let rest_is_blank = graphemes.clone().take(1).next().is_none();
+        let room = max - usize::from(!rest_is_blank);
+        if chars + size > room {
+            line.push('…');
+            return line;
+        }
+        if blank {
+            line.push(' ');
+            blank = false;
+        }
+        line.push_str(grapheme);
+        chars += size;
+    }
+    line
+}
+
+/// A count of bytes as people read it: `512 bytes`, `1.5 KiB`, `3.0 MiB`.
+pub fn bytes(count: u64) -> String {
+    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+    if count < 1024 {
+        return match count {
+            1 => "1 byte".to_owned(),
+            _ => format!("{count} bytes"),
+        };
+    }
+    let mut size = count as f64 / 1024.0;
+    let mut unit = 0;
+    // 1023.95 would print as 1024.0 of the smaller unit.
+    while size >= 1023.95 && unit + 1 < UNITS.len() {
+        size /= 1024.0;
+        unit += 1;
+    }
+    format!("{size:.1} {}", UNITS[unit])
+}
+
+/// `text` as part of a file name: lower-case letters and digits joined by single hyphens, at most `max` bytes.
+///
+/// Empty when nothing of it can stay.
+pub fn slug(text: &str, max: usize) -> String {
+    let mut slug = String::new();
+    for word in text
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty())
+    {
+        let joint = usize::from(!slug.is_empty());
+        let room = max.saturating_sub(slug.len() + joint);
+        if word.len() > room && !slug.is_empty() {
+            break;
+        }
+        if joint == 1 {
+            slug.push('-');
+        }
+        slug.extend(word.chars().take(room).map(|c| c.to_ascii_lowercase()));
+    }
+    slug
+}
+
+/// The candidate that `word` was probably meant to be, if one is near enough to suggest.
+pub fn near<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    /// Below this, a suggestion confuses more than it helps.
+    const LIKENESS: f64 = 0.8;
+    let word = word.to_lowercase();
+    candidates
+        .into_iter()
+        .map(|candidate| {
+            (
+                strsim::jaro_winkler(&word, &candidate.to_lowercase()),
+                candidate,
+            )
+        })
+        .filter(|(likeness, _)| *likeness >= LIKENESS)
+        .max_by(|(a, _), (b, _)| a.total_cmp(b))
+        .map(|(_, candidate)| candidate)
+}

@@ -1,0 +1,4 @@
+//! Permissions: profiles, decisions, grants and the shell's parse.
+
+mod builtin;
+mod custom;

@@ -1,0 +1,94 @@
+//! The decision table of the four built-in profiles.
+
+use chorus::permission::{Action, Decision, Profile};
+
+/// Decisions of one action under `open`, `guarded`, `standard` and `locked`, as `a`llow, as`k` or `d`eny.
+const TABLE: &[(&str, &str)] = &[
+    ("tool:view:src/main.rs", "aaaa"),
+    ("tool:view:.", "aaaa"),
+    ("tool:glob:.", "aaaa"),
+    ("tool:grep:src", "aaaa"),
+    ("tool:create_file:src/a.rs", "aaad"),
+    ("tool:append_file:notes.md", "aaad"),
+    ("tool:str_replace:a", "aaad"),
+    ("tool:str_replace_all:a", "aaad"),
+    ("tool:insert_at:a", "aaad"),
+    ("tool:replace_lines:a", "aaad"),
+    ("tool:send_file:a.png", "aaad"),
+    ("tool:git:init", "aaad"),
+    ("tool:git:status", "aaad"),
+    ("tool:git:commit", "aaad"),
+    ("tool:git:branch feature", "aaad"),
+    ("tool:git:checkout main", "aaad"),
+    ("tool:git:diff", "aaad"),
+    ("tool:git:log", "aaad"),
+    ("tool:git:push origin main", "adkd"),
+    ("tool:git: push origin main", "adkd"),
+    ("tool:git:\tpush  origin main", "adkd"),
+    ("tool:git:merge_request main", "adkd"),
+    ("tool:git:pushy", "aadd"),
+    ("tool:self_edit:docs:notes.md", "aaad"),
+    ("tool:self_edit:system_prompt", "aakd"),
+    ("tool:self_edit:permissions:open", "aakd"),
+    ("tool:self_edit:permissions:custom", "aakd"),
+    ("tool:self_edit:model:x", "aakd"),
+    ("tool:self_edit:web_search:on", "aakd"),
+    ("tool:list_models:", "aaaa"),
+    ("tool:list_tasks:", "aaaa"),
+    ("tool:read_task_output:task_001", "aaaa"),
+    ("tool:tool_output:out_1", "aaaa"),
+    ("tool:agent_comm:list", "aaad"),
+    ("tool:agent_comm:read_docs bob", "aaad"),
+    ("tool:agent_comm:send bob", "aaad"),
+    ("tool:stop_task:task_001", "aaad"),
+    ("tool:add_process_hooks:task_001", "aakd"),
+    ("tool:web_fetch:https://example.org/", "aakd"),
+    ("tool:web_search:rust", "aaad"),
+    ("tool:claude_code:fix it", "aakd"),
+    ("tool:sub_agent:fix it", "aakd"),
+    ("tool:nonsense:x", "aadd"),
+];
+
+fn letter(decision: Decision) -> char {
+    match decision {
+        Decision::Allow => 'a',
+        Decision::Ask => 'k',
+        Decision::Deny => 'd',
+    }
+}
+
+#[test]
+fn every_action_is_decided_as_the_table_says() {
+    let profiles =
+        ["open", "guarded", "standard", "locked"].map(|name| Profile::builtin(name).unwrap());
+    for (text, expected) in TABLE {
+        let action = Action::parse(text).unwrap();
+        let decided: String = profiles
+            .iter()
+            .map(|profile| letter(profile.decide(&action, &[]).decision))
+            .collect();
+        assert_eq!(decided, *expected, "{text}");
+    }
+}
+
+#[test]
+fn tools_that_a_profile_always_denies_are_known() {
+    let hidden =
+        |profile: &str, subject: &str| Profile::builtin(profile).unwrap().denies_all(subject);
+    for (profile, subject, expected) in [
+        ("locked", "bash", true),
+        ("locked", "view", false),
+        ("locked", "create_file", true),
+        ("locked", "git:status", true),
+        ("standard", "bash", false),
+        ("standard", "git:push", false),
+        ("standard", "self_edit:docs", false),
+        ("guarded", "git:push", true),
+        ("guarded", "git:merge_request", true),
+        ("guarded", "git:status", false),
+        ("guarded", "bash", false),
+        ("open", "bash", false),
+    ] {
+        assert_eq!(hidden(profile, subject), expected, "{profile} {subject}");
+    }
+}
