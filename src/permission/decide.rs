@@ -72,7 +72,7 @@ impl Profile {
         if let Some(pattern) = self.denies(&text) {
             return Verdict::deny(format!("denied by `{}`", pattern.source()));
         }
-        if always_allow.iter().any(|allowed| *allowed == text) {
+        if always_allow.contains(&text) {
             return Verdict::allow("allowed to the letter by `always_allow`");
         }
         match action.script() {

@@ -97,10 +97,10 @@ impl Pattern {
             self.matches(&format!("tool:{tool}:{probe}"))
                 .unwrap_or(false)
         };
-        match (PROBES.iter().all(|probe| covers(probe)), self.excludes()) {
+        match (PROBES.iter().all(&covers), self.excludes()) {
             (true, false) => Reach::Everything,
             (true, true) => Reach::AllBut,
-            (false, true) if PROBES.iter().skip(1).any(|probe| covers(probe)) => Reach::AllBut,
+            (false, true) if PROBES.iter().skip(1).any(covers) => Reach::AllBut,
             (false, _) => Reach::Narrow,
         }
     }
@@ -205,6 +205,16 @@ fn refused_by_us(source: &str) -> Option<String> {
             }
             seen.push(name);
         }
+    }
+    let backwards = source.split('{').skip(1).find_map(|after| {
+        let (least, rest) = after.split_once(',')?;
+        let (most, _) = rest.split_once('}')?;
+        let (least, most) = (least.parse::<u32>().ok()?, most.parse::<u32>().ok()?);
+        (least > most)
+            .then(|| format!("`{{{least},{most}}}` repeats at least more often than at most"))
+    });
+    if backwards.is_some() {
+        return backwards;
     }
     let looks_behind_without_bound = ["(?<=", "(?<!"]
         .iter()
