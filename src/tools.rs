@@ -2,6 +2,16 @@
 //!
 //! `registry` knows them by name and checks arguments; `guard` runs one call with its deadline, output cap and span.
 //! Permission is judged before, by whoever holds the profile; a tool only says which action it would be.
+//! What tools need from the rooms above is asked through the small traits in `ports`.
+
+mod arguments;
+pub mod builtin;
+pub mod guard;
+pub mod output_store;
+pub mod ports;
+pub mod registry;
+mod schema;
+mod services;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,6 +28,9 @@ use crate::domain::{
 };
 use crate::permission::{Action, Group};
 
+pub use registry::{Prepared, Registry, ToolInfo};
+pub use services::Services;
+
 /// One tool. Its arguments are a type, and the JSON Schema that the model sees is derived from it.
 #[async_trait]
 pub trait Tool: Send + Sync + 'static {
@@ -30,6 +43,8 @@ pub trait Tool: Send + Sync + 'static {
     const DESCRIPTION: &'static str;
     /// Which group of the built-in profiles it belongs to.
     const GROUP: Group;
+    /// What follows `tool:` in all its actions, such as `git:push`, for [`crate::permission::Profile::denies_all`].
+    const SUBJECT: &'static str = Self::NAME;
 
     /// The action this call would be, from validated arguments.
     fn action(args: &Self::Args) -> Action;
@@ -39,7 +54,16 @@ pub trait Tool: Send + Sync + 'static {
         None
     }
 
-    /// How long it may run before the guard ends it; none where it keeps its own time.
+    /// What the call would change in the agent's own configuration, for the audit row.
+    ///
+    /// Asked before the call runs, for the row is written when the call is decided.
+    async fn change(&self, _args: &Self::Args, _context: &ToolContext) -> Option<Change> {
+        None
+    }
+
+    /// How long it may run before the guard ends it.
+    ///
+    /// None where it keeps its own time: then it also watches `context.stop` itself.
     fn deadline(_args: &Self::Args) -> Option<Duration> {
         Some(Duration::from_secs(60))
     }
@@ -50,6 +74,18 @@ pub trait Tool: Send + Sync + 'static {
     ///
     /// See [`ToolError`].
     async fn run(&self, args: Self::Args, context: &ToolContext) -> Result<Output, ToolError>;
+}
+
+impl ToolError {
+    /// The call is refused for a reason the model can act on.
+    pub fn rejected(reason: impl Into<String>) -> Self {
+        Self::Rejected(reason.into())
+    }
+
+    /// The call failed for a reason of ours.
+    pub fn failed(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self::Failed(cause.into())
+    }
 }
 
 /// What a tool gave: text for the model, and pictures where it can see.
@@ -68,6 +104,17 @@ impl From<String> for Output {
             images: Vec::new(),
         }
     }
+}
+
+/// An edit of the agent's own configuration, as the audit row keeps it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Change {
+    /// What is edited: `system_prompt`, `docs:README.md`, `model`, ….
+    pub edited: String,
+    /// The value before, empty when there was none.
+    pub old: String,
+    /// The value after.
+    pub new: String,
 }
 
 /// Why a tool call gave no result.
@@ -109,6 +156,3 @@ pub struct ToolContext {
     /// The parts of the daemon that tools use.
     pub services: Arc<Services>,
 }
-
-/// The parts of the daemon that tools use.
-pub struct Services {}

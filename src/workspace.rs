@@ -1,1 +1,3 @@
-//! One agent's folder: configuration, docs, and the workspace its tools are jailed to.
+//! One agent's folder on disk: its `agent.json`, its notes and its working directory.
+
+pub mod locks;

@@ -6,3 +6,4 @@ mod config;
 mod layers;
 mod llm;
 mod permission;
+mod tools;

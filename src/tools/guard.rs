@@ -1,0 +1,141 @@
+//! Runs one call: with its write lock, deadline and span, its output redacted and capped, its panic caught.
+//!
+//! What all tools need stands here once; a tool knows only its own subject.
+
+use std::panic::AssertUnwindSafe;
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt;
+use tracing::{Instrument, info, info_span, warn};
+
+use super::{Output, Prepared, ToolContext, ToolError};
+use crate::domain::ToolResult;
+
+/// Characters of one result that a model is given whole.
+///
+/// As in the original, so that prompts tuned there see as much here.
+pub const OUTPUT_CAP: usize = 50_000;
+
+/// Characters kept of each end of a result that is over the cap.
+const KEPT_END: usize = 10_000;
+
+/// Runs a call that was allowed. Always gives a result; an error is a result too.
+pub async fn run(prepared: Prepared, context: &ToolContext) -> ToolResult {
+    let name = prepared.info.name;
+    let span = info_span!(
+        "tool_call",
+        tool.name = name,
+        agent.id = %context.agent,
+        turn.id = %context.turn,
+        call.id = %context.call,
+    );
+    async {
+        let started = Instant::now();
+        let outcome = attempt(prepared, context).await;
+        let result = finish(name, outcome, context).await;
+        info!(
+            tool.duration_ms = started.elapsed().as_millis() as u64,
+            tool.is_error = result.is_error,
+            tool.output_chars = result.content.len(),
+            "tool {name} finished"
+        );
+        result
+    }
+    .instrument(span)
+    .await
+}
+
+async fn attempt(prepared: Prepared, context: &ToolContext) -> Result<Output, ToolError> {
+    let _write = match &prepared.writes {
+        Some(path) => Some(lock(path, prepared.info.name, context).await?),
+        None => None,
+    };
+    let deadline = prepared.deadline;
+    let call = AssertUnwindSafe(prepared.run(context)).catch_unwind();
+    let outcome = match deadline {
+        None => call.await,
+        Some(deadline) => tokio::select! {
+            biased;
+            () = context.stop.cancelled() => return Err(ToolError::rejected("stopped before it was done")),
+            outcome = tokio::time::timeout(deadline, call) => {
+                outcome.map_err(|_| ToolError::Rejected(overdue(deadline)))?
+            }
+        },
+    };
+    outcome.unwrap_or_else(|_panic| Err(ToolError::failed("it broke off inside; this is a bug")))
+}
+
+async fn lock(
+    path: &str,
+    tool: &str,
+    context: &ToolContext,
+) -> Result<crate::workspace::locks::Held, ToolError> {
+    let holder = format!("{tool} in conversation {}", context.conversation);
+    context
+        .services
+        .locks
+        .hold(context.agent, path, holder)
+        .await
+        .map_err(|busy| ToolError::Rejected(busy.to_string()))
+}
+
+fn overdue(deadline: Duration) -> String {
+    format!(
+        "not done after {} s, so it was ended; try something smaller",
+        deadline.as_secs()
+    )
+}
+
+async fn finish(
+    name: &str,
+    outcome: Result<Output, ToolError>,
+    context: &ToolContext,
+) -> ToolResult {
+    let (output, is_error) = match outcome {
+        Ok(output) => (output, false),
+        Err(error @ ToolError::Rejected(_)) => (Output::from(error.to_string()), true),
+        Err(error @ ToolError::Failed(_)) => {
+            warn!(error = %error, "tool {name} could not run");
+            (Output::from(error.to_string()), true)
+        }
+    };
+    let text = context.services.redactor.redact(&output.text).into_owned();
+    ToolResult {
+        call_id: context.call.clone(),
+        name: name.to_owned(),
+        content: capped(text, context).await,
+        is_error,
+        images: output.images,
+    }
+}
+
+/// `text` whole, or its two ends and where all of it is.
+async fn capped(text: String, context: &ToolContext) -> String {
+    let chars = text.chars().count();
+    if chars <= OUTPUT_CAP {
+        return text;
+    }
+    let head_end = nth_char(&text, KEPT_END);
+    let tail_start = nth_char(&text, chars - KEPT_END);
+    let head = text[..head_end].to_owned();
+    let tail = text[tail_start..].to_owned();
+    let left_out = chars - 2 * KEPT_END;
+    let outputs = context.services.outputs.clone();
+    let agent = context.name.clone();
+    let saved = tokio::task::spawn_blocking(move || outputs.save(&agent, &text)).await;
+    let all = match saved {
+        Ok(Ok(handle)) => format!("all of it: tool_output with handle \"{handle}\""),
+        Ok(Err(error)) => {
+            warn!(error = %error, "an output over the cap could not be kept");
+            "the rest could not be kept".to_owned()
+        }
+        Err(_) => "the rest could not be kept".to_owned(),
+    };
+    format!("{head}\n\n[… {left_out} of {chars} characters left out; {all} …]\n\n{tail}")
+}
+
+fn nth_char(text: &str, n: usize) -> usize {
+    text.char_indices()
+        .nth(n)
+        .map_or(text.len(), |(index, _)| index)
+}

@@ -1,0 +1,134 @@
+//! Outputs too long for a model, kept whole on disk: one file each in the agent's `outputs/` folder.
+//!
+//! They are a convenience, not a record: the oldest go when an agent has too many.
+
+use std::fmt;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::SystemTime;
+
+use uuid::Uuid;
+
+use crate::domain::AgentName;
+
+/// Files kept for one agent.
+const MOST_FILES: usize = 200;
+
+/// Bytes kept for one agent: room for one runaway build log and some ordinary ones.
+const MOST_BYTES: u64 = 512 * 1024 * 1024;
+
+/// Where long outputs are.
+#[derive(Clone, Debug)]
+pub struct OutputStore {
+    agents: PathBuf,
+}
+
+/// Names one kept output: `out_` and eight hexadecimal digits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Handle(String);
+
+impl OutputStore {
+    /// Outputs below `agents`, the folder of all agents.
+    pub fn new(agents: PathBuf) -> Self {
+        Self { agents }
+    }
+
+    /// Keeps `text`.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written.
+    pub fn save(&self, agent: &AgentName, text: &str) -> io::Result<Handle> {
+        let (handle, mut file) = self.create(agent)?;
+        io::Write::write_all(&mut file, text.as_bytes())?;
+        Ok(handle)
+    }
+
+    /// A new empty output, for a caller that writes as it comes.
+    ///
+    /// # Errors
+    ///
+    /// When the folder or the file cannot be made.
+    pub fn create(&self, agent: &AgentName) -> io::Result<(Handle, File)> {
+        let folder = self.folder(agent);
+        fs::create_dir_all(&folder)?;
+        make_room(&folder)?;
+        let handle = Handle::random();
+        let file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(folder.join(handle.file_name()))?;
+        Ok((handle, file))
+    }
+
+    /// Opens a kept output.
+    ///
+    /// # Errors
+    ///
+    /// When it is gone or was never there.
+    pub fn open(&self, agent: &AgentName, handle: &Handle) -> io::Result<File> {
+        File::open(self.folder(agent).join(handle.file_name()))
+    }
+
+    fn folder(&self, agent: &AgentName) -> PathBuf {
+        self.agents.join(agent.as_str()).join("outputs")
+    }
+}
+
+impl Handle {
+    fn random() -> Self {
+        let id = Uuid::new_v4().simple().to_string();
+        Self(format!("out_{}", &id[..8]))
+    }
+
+    fn file_name(&self) -> String {
+        format!("{}.txt", self.0)
+    }
+}
+
+impl fmt::Display for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for Handle {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        match text.strip_prefix("out_") {
+            Some(digits) if digits.len() == 8 && digits.bytes().all(is_digit) => {
+                Ok(Self(text.to_owned()))
+            }
+            Some(_) | None => {
+                Err("a handle is `out_` and eight digits, as a cut result names it".into())
+            }
+        }
+    }
+}
+
+/// Removes the oldest outputs until one more fits.
+fn make_room(folder: &Path) -> io::Result<()> {
+    let mut kept: Vec<(SystemTime, u64, PathBuf)> = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let meta = entry.metadata()?;
+        let modified = meta.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+        kept.push((modified, meta.len(), entry.path()));
+    }
+    kept.sort();
+    let mut bytes: u64 = kept.iter().map(|(_, size, _)| size).sum();
+    let mut files = kept.len();
+    for (_, size, path) in kept {
+        if files < MOST_FILES && bytes < MOST_BYTES {
+            break;
+        }
+        fs::remove_file(path)?;
+        files -= 1;
+        bytes -= size;
+    }
+    Ok(())
+}

@@ -1,0 +1,128 @@
+//! What tools ask of the rooms above them. `daemon` joins each to who can do it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+use super::ToolContext;
+use crate::domain::{AgentName, GuildId};
+use crate::permission::{GrantTable, Profiles};
+
+/// Why a port did not do what it was asked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PortError {
+    /// The request itself is at fault; the model is shown why.
+    #[error("{0}")]
+    Refused(String),
+    /// The other side failed; the operator is told why.
+    #[error("{0}")]
+    Broken(String),
+}
+
+impl From<PortError> for super::ToolError {
+    fn from(error: PortError) -> Self {
+        match error {
+            PortError::Refused(reason) => Self::Rejected(reason),
+            PortError::Broken(reason) => Self::failed(reason),
+        }
+    }
+}
+
+/// Posts things for people to see.
+#[async_trait]
+pub trait Courier: Send + Sync {
+    /// Posts a file where the turn is seen.
+    ///
+    /// # Errors
+    ///
+    /// When the file is too large for the channel, or it cannot be posted.
+    async fn post_file(&self, context: &ToolContext, file: OutgoingFile) -> Result<(), PortError>;
+}
+
+/// A file for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutgoingFile {
+    /// Name people see.
+    pub name: String,
+    /// What is in it.
+    pub content: Vec<u8>,
+    /// Text above it.
+    pub caption: Option<String>,
+}
+
+/// The other agents of a server.
+#[async_trait]
+pub trait Peers: Send + Sync {
+    /// The agents of the caller's server, the caller left out, by name.
+    ///
+    /// # Errors
+    ///
+    /// When they cannot be read.
+    async fn list(&self, context: &ToolContext) -> Result<Vec<Peer>, PortError>;
+
+    /// Posts `message` in the channel of `to`, with the sender named, and starts its turn there.
+    ///
+    /// The turn is one hop deeper than the caller's, and runs with the rights of `to`.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such agent in the server or it takes no messages now.
+    async fn send(
+        &self,
+        context: &ToolContext,
+        to: &AgentName,
+        message: String,
+    ) -> Result<(), PortError>;
+}
+
+/// Another agent of the server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Peer {
+    /// Its name.
+    pub name: AgentName,
+    /// Model it asks, when one is set.
+    pub model: Option<String>,
+    /// Its folder on disk.
+    pub folder: PathBuf,
+}
+
+/// The models that can be asked.
+#[async_trait]
+pub trait Models: Send + Sync {
+    /// Ids of all models known to work, sorted.
+    ///
+    /// # Errors
+    ///
+    /// When no provider can be asked.
+    async fn list(&self) -> Result<Vec<String>, PortError>;
+
+    /// The full id for `name`, which may be short: an exact id first, else the only sensible match.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such model; near names are offered.
+    async fn resolve(&self, name: &str) -> Result<String, PortError>;
+}
+
+/// The configuration of agents, as tools may change it.
+#[async_trait]
+pub trait Configure: Send + Sync {
+    /// Writes `value` under `key` of the caller's `agent.json`; in force at its next model call.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read or written.
+    async fn set(&self, context: &ToolContext, key: &str, value: Value) -> Result<(), PortError>;
+
+    /// The profiles there are, by name.
+    fn profiles(&self) -> Arc<Profiles>;
+
+    /// Who may grant which profile in the caller's server, as it stands now.
+    ///
+    /// # Errors
+    ///
+    /// When the settings cannot be read.
+    async fn grants(&self, guild: GuildId) -> Result<GrantTable, PortError>;
+}

@@ -1,0 +1,37 @@
+//! The parts of the daemon that tools use, put together by `daemon`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::ToolContext;
+use super::output_store::OutputStore;
+use super::ports::{Configure, Courier, Models, Peers};
+use crate::text::redact::Redactor;
+use crate::workspace::locks::PathLocks;
+
+/// The parts of the daemon that tools use. One for the daemon's life.
+pub struct Services {
+    /// The folder of all agents.
+    pub agents: PathBuf,
+    /// One writer at a time for each path.
+    pub locks: PathLocks,
+    /// Where outputs go that are too long for a model.
+    pub outputs: OutputStore,
+    /// Keeps secrets out of results.
+    pub redactor: Redactor,
+    /// Posts things for people to see.
+    pub courier: Arc<dyn Courier>,
+    /// The other agents.
+    pub peers: Arc<dyn Peers>,
+    /// The models that can be asked.
+    pub models: Arc<dyn Models>,
+    /// The agents' configuration.
+    pub configure: Arc<dyn Configure>,
+}
+
+impl Services {
+    /// The folder of the calling agent.
+    pub fn folder(&self, context: &ToolContext) -> PathBuf {
+        self.agents.join(context.name.as_str())
+    }
+}

@@ -1,0 +1,3 @@
+//! Tools, each called directly through registry and guard, on a real folder.
+
+mod registry;
