@@ -3,6 +3,7 @@
 mod cli;
 mod clock;
 mod config;
+mod discord;
 mod layers;
 mod llm;
 mod permission;

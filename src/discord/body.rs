@@ -1,0 +1,350 @@
+//! What is posted: one message as Discord's JSON, within Discord's limits. Pure.
+//!
+//! Whatever is put in, what comes out is accepted: texts that are too long are cut with an ellipsis, fields over the
+//! limit are left out, and nobody is ever pinged.
+
+use bytes::Bytes;
+use serde_json::{Map, Value, json};
+
+/// Characters of a message.
+pub const MAX_CONTENT: usize = 2_000;
+/// Characters of an embed's description.
+pub const MAX_DESCRIPTION: usize = 4_096;
+/// Fields of an embed.
+pub const MAX_FIELDS: usize = 25;
+/// Characters of a field's value.
+pub const MAX_FIELD_VALUE: usize = 1_024;
+/// Characters of a title, an author or a field's name.
+const MAX_TITLE: usize = 256;
+/// Characters of a footer.
+const MAX_FOOTER: usize = 2_048;
+/// Characters of all embeds of a message together.
+pub const MAX_EMBEDS_TOTAL: usize = 6_000;
+/// Bytes of all files of a message, where the server or interaction allows no more.
+pub const MAX_FILE_BYTES: usize = 10 * 1024 * 1024;
+/// Characters of a button's label.
+const MAX_LABEL: usize = 80;
+
+/// Flag of a message that only one person sees.
+const EPHEMERAL: u64 = 1 << 6;
+/// Flag of a message that makes no sound.
+const SILENT: u64 = 1 << 12;
+
+/// A message about to be posted or put in place of another.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Body {
+    /// Its text.
+    pub content: String,
+    /// Its embeds.
+    pub cards: Vec<Card>,
+    /// Its buttons, row by row.
+    pub rows: Vec<Vec<Button>>,
+    /// Files that go with it.
+    pub files: Vec<File>,
+}
+
+impl Body {
+    /// A message of text alone.
+    pub fn text(content: impl Into<String>) -> Self {
+        Self {
+            content: content.into(),
+            ..Self::default()
+        }
+    }
+
+    /// A message of one embed.
+    pub fn card(card: Card) -> Self {
+        Self {
+            cards: vec![card],
+            ..Self::default()
+        }
+    }
+
+    /// The same with one more row of buttons.
+    #[must_use]
+    pub fn row(mut self, row: Vec<Button>) -> Self {
+        if !row.is_empty() {
+            self.rows.push(row);
+        }
+        self
+    }
+
+    /// The same with a file.
+    #[must_use]
+    pub fn file(mut self, name: impl Into<String>, bytes: impl Into<Bytes>) -> Self {
+        self.files.push(File {
+            name: name.into(),
+            bytes: bytes.into(),
+        });
+        self
+    }
+
+    /// The JSON of it. Every key is there, so an edit by it replaces all of the old message.
+    pub fn to_json(&self) -> Map<String, Value> {
+        let attachments: Vec<Value> = self
+            .files
+            .iter()
+            .enumerate()
+            .map(|(id, file)| json!({"id": id, "filename": file.name}))
+            .collect();
+        let mut body = Map::new();
+        body.insert("content".into(), clip(&self.content, MAX_CONTENT).into());
+        body.insert("embeds".into(), cards_to_json(&self.cards));
+        body.insert("components".into(), rows_to_json(&self.rows));
+        body.insert("attachments".into(), attachments.into());
+        body.insert("allowed_mentions".into(), json!({"parse": []}));
+        body
+    }
+
+    /// The JSON of it as a message for one person's eyes.
+    pub fn to_ephemeral_json(&self) -> Map<String, Value> {
+        let mut body = self.to_json();
+        body.insert("flags".into(), EPHEMERAL.into());
+        body
+    }
+
+    /// The JSON of it as a message that makes no sound.
+    pub fn to_silent_json(&self) -> Map<String, Value> {
+        let mut body = self.to_json();
+        body.insert("flags".into(), SILENT.into());
+        body
+    }
+}
+
+/// A file to upload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    /// Its name in the channel.
+    pub name: String,
+    /// What is in it.
+    pub bytes: Bytes,
+}
+
+/// An embed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Card {
+    /// First line.
+    pub title: String,
+    /// Text under the title.
+    pub description: String,
+    /// Named values.
+    pub fields: Vec<Field>,
+    /// Small print.
+    pub footer: String,
+    /// Name of an attached picture to show.
+    pub image: Option<String>,
+    /// What the colour at its edge says.
+    pub tone: Tone,
+}
+
+impl Card {
+    /// An embed with a title and a text.
+    pub fn new(title: impl Into<String>, description: impl Into<String>) -> Self {
+        Self {
+            title: title.into(),
+            description: description.into(),
+            ..Self::default()
+        }
+    }
+
+    /// The same with a named value over the whole width.
+    #[must_use]
+    pub fn field(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.fields.push(Field {
+            name: name.into(),
+            value: value.into(),
+        });
+        self
+    }
+
+    /// The same with small print.
+    #[must_use]
+    pub fn footer(mut self, footer: impl Into<String>) -> Self {
+        self.footer = footer.into();
+        self
+    }
+
+    /// The same in another tone.
+    #[must_use]
+    pub fn tone(mut self, tone: Tone) -> Self {
+        self.tone = tone;
+        self
+    }
+}
+
+/// A named value of an embed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// What it is.
+    pub name: String,
+    /// What it says.
+    pub value: String,
+}
+
+/// What an embed's colour says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tone {
+    /// Plain.
+    #[default]
+    Plain,
+    /// Somebody must decide.
+    Asking,
+    /// It went well.
+    Good,
+    /// It did not.
+    Bad,
+    /// It is over.
+    Faded,
+}
+
+impl Tone {
+    const fn colour(self) -> u32 {
+        match self {
+            Self::Plain => 0x58_65_f2,
+            Self::Asking => 0xf0_b1_32,
+            Self::Good => 0x24_80_46,
+            Self::Bad => 0xda_37_3c,
+            Self::Faded => 0x80_84_8e,
+        }
+    }
+}
+
+/// A button.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Button {
+    /// What comes back when it is pressed.
+    pub id: String,
+    /// What it says.
+    pub label: String,
+    /// How it looks.
+    pub style: Style,
+    /// Shown, but cannot be pressed.
+    pub disabled: bool,
+}
+
+/// How a button looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// The thing to do.
+    Primary,
+    /// One of several.
+    Secondary,
+    /// Says yes.
+    Success,
+    /// Takes something away.
+    Danger,
+}
+
+impl Button {
+    /// A button that can be pressed.
+    pub fn new(id: impl Into<String>, label: impl Into<String>, style: Style) -> Self {
+        Self {
+            id: id.into(),
+            label: label.into(),
+            style,
+            disabled: false,
+        }
+    }
+
+    /// The same, not to be pressed unless `enabled`.
+    #[must_use]
+    pub fn enabled_if(mut self, enabled: bool) -> Self {
+        self.disabled = !enabled;
+        self
+    }
+
+    fn to_json(&self) -> Value {
+        let style = match self.style {
+            Style::Primary => 1,
+            Style::Secondary => 2,
+            Style::Success => 3,
+            Style::Danger => 4,
+        };
+        json!({
+            "type": 2,
+            "style": style,
+            "label": clip(&self.label, MAX_LABEL),
+            "custom_id": self.id,
+            "disabled": self.disabled,
+        })
+    }
+}
+
+/// At most `max` characters of `text`; where something is left out, the last one is an ellipsis.
+pub fn clip(text: &str, max: usize) -> String {
+    if text.chars().count() <= max {
+        return text.to_owned();
+    }
+    let mut cut: String = text.chars().take(max.saturating_sub(1)).collect();
+    cut.push('…');
+    cut
+}
+
+fn rows_to_json(rows: &[Vec<Button>]) -> Value {
+    rows.iter()
+        .take(5)
+        .map(|row| {
+            let buttons: Vec<Value> = row.iter().take(5).map(Button::to_json).collect();
+            json!({"type": 1, "components": buttons})
+        })
+        .collect()
+}
+
+/// Embeds share one budget of characters: what the first ones use, the later ones lack.
+fn cards_to_json(cards: &[Card]) -> Value {
+    let mut budget = Budget(MAX_EMBEDS_TOTAL);
+    cards
+        .iter()
+        .take(10)
+        .map(|card| card_to_json(card, &mut budget))
+        .collect()
+}
+
+fn card_to_json(card: &Card, budget: &mut Budget) -> Value {
+    let mut embed = Map::new();
+    embed.insert("color".into(), card.tone.colour().into());
+    let title = budget.take(&card.title, MAX_TITLE);
+    if !title.is_empty() {
+        embed.insert("title".into(), title.into());
+    }
+    let footer = budget.take(&card.footer, MAX_FOOTER);
+    if !footer.is_empty() {
+        embed.insert("footer".into(), json!({"text": footer}));
+    }
+    let description = budget.take(&card.description, MAX_DESCRIPTION);
+    if !description.is_empty() {
+        embed.insert("description".into(), description.into());
+    }
+    let mut fields = Vec::new();
+    for field in card.fields.iter().take(MAX_FIELDS) {
+        let name = budget.take(&field.name, MAX_TITLE);
+        let value = budget.take(&field.value, MAX_FIELD_VALUE);
+        if name.is_empty() || value.is_empty() {
+            break;
+        }
+        fields.push(json!({"name": name, "value": value, "inline": false}));
+    }
+    if !fields.is_empty() {
+        embed.insert("fields".into(), fields.into());
+    }
+    if let Some(image) = &card.image {
+        embed.insert(
+            "image".into(),
+            json!({"url": format!("attachment://{image}")}),
+        );
+    }
+    embed.into()
+}
+
+struct Budget(usize);
+
+impl Budget {
+    fn take(&mut self, text: &str, max: usize) -> String {
+        let taken = match max.min(self.0) {
+            0 => String::new(),
+            max => clip(text, max),
+        };
+        self.0 -= taken.chars().count();
+        taken
+    }
+}

@@ -1,0 +1,136 @@
+//! What a message on Discord is to us: one for an agent, or none for a stated reason. Pure.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use chrono::{DateTime, Utc};
+use serenity::all::{Message, MessageType};
+
+use crate::domain::{Attachment, ChannelId, GuildId, Inbound, MessageId, Person};
+
+/// Messages of bots in a row, with no person between, that an agent answers where bots are allowed at all.
+const BOT_ROUNDS: u32 = 8;
+
+/// How long bots may go on among themselves before a person must speak again.
+const BOT_TIME: Duration = Duration::from_secs(600);
+
+/// Why a message is not for an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ignored {
+    /// We wrote it.
+    Own,
+    /// A bot or webhook wrote it, and they are not allowed.
+    Bot,
+    /// Discord wrote it: a pin, a new member, a thread's name.
+    System,
+    /// It was written outside a server.
+    Direct,
+    /// It has neither text nor files.
+    Empty,
+    /// It has nothing at all, as messages look when the Message Content intent is missing.
+    NoContent,
+}
+
+/// Whether bots and webhooks are answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bots {
+    /// They are.
+    Answered,
+    /// They are not.
+    Ignored,
+}
+
+/// Judges a message by itself, before it is known whose channel it is in.
+pub fn ignored(message: &Message, own: u64, bots: Bots) -> Option<Ignored> {
+    if message.author.id.get() == own {
+        return Some(Ignored::Own);
+    }
+    if bots == Bots::Ignored && is_bot(message) {
+        return Some(Ignored::Bot);
+    }
+    if !matches!(
+        message.kind,
+        MessageType::Regular | MessageType::InlineReply
+    ) {
+        return Some(Ignored::System);
+    }
+    if !message.content.trim().is_empty() || !message.attachments.is_empty() {
+        return None;
+    }
+    let shows_something = !message.embeds.is_empty()
+        || !message.sticker_items.is_empty()
+        || !message.components.is_empty()
+        || message.poll.is_some();
+    Some(match shows_something {
+        true => Ignored::Empty,
+        false => Ignored::NoContent,
+    })
+}
+
+/// Whether a program wrote it.
+pub fn is_bot(message: &Message) -> bool {
+    message.author.bot || message.webhook_id.is_some()
+}
+
+/// The message as the ledger keeps it. `parent` is the channel above when it was written in a thread.
+pub fn to_inbound(
+    message: &Message,
+    guild: GuildId,
+    parent: Option<ChannelId>,
+    author: Person,
+) -> Inbound {
+    Inbound {
+        id: MessageId(message.id.get()),
+        channel_id: ChannelId(message.channel_id.get()),
+        guild_id: guild,
+        parent_id: parent,
+        author,
+        content: message.content.clone(),
+        attachments: message.attachments.iter().map(to_attachment).collect(),
+        reply_to: message
+            .message_reference
+            .as_ref()
+            .and_then(|reference| reference.message_id)
+            .map(|id| MessageId(id.get())),
+        sent_at: sent_at(MessageId(message.id.get())),
+    }
+}
+
+fn to_attachment(attachment: &serenity::all::Attachment) -> Attachment {
+    Attachment {
+        name: attachment.filename.clone(),
+        size: u64::from(attachment.size),
+        content_type: attachment.content_type.clone(),
+        url: attachment.url.clone(),
+        saved_as: None,
+    }
+}
+
+/// When Discord took a message: its id says so.
+pub fn sent_at(message: MessageId) -> DateTime<Utc> {
+    /// The first second of 2015, from which Discord counts.
+    const DISCORD_EPOCH_MS: u64 = 1_420_070_400_000;
+    let millis = (message.0 >> 22) + DISCORD_EPOCH_MS;
+    i64::try_from(millis)
+        .ok()
+        .and_then(DateTime::from_timestamp_millis)
+        .unwrap_or_default()
+}
+
+/// Keeps bots that answer each other from going on for ever.
+#[derive(Debug, Default)]
+pub struct BotLoops(HashMap<ChannelId, (u32, Instant)>);
+
+impl BotLoops {
+    /// A person spoke: bots may have their say again.
+    pub fn person_spoke(&mut self, channel: ChannelId) {
+        self.0.remove(&channel);
+    }
+
+    /// Whether one more message of a bot is answered in `channel`.
+    pub fn lets_through(&mut self, channel: ChannelId, now: Instant) -> bool {
+        let (rounds, since) = self.0.entry(channel).or_insert((0, now));
+        *rounds = rounds.saturating_add(1);
+        *rounds <= BOT_ROUNDS && now.saturating_duration_since(*since) <= BOT_TIME
+    }
+}

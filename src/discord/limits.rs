@@ -1,0 +1,183 @@
+//! How long a request must wait: Discord's rate limits, kept from the headers of its answers. Pure.
+//!
+//! Nothing here knows a limit in advance but the global one. A route belongs to the bucket that its last answer
+//! named; routes that share a bucket share what remains of it.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::{Duration, Instant};
+
+/// Requests a second that we make of all routes together: Discord's global limit is 50, this leaves room for
+/// those that serenity makes on its own.
+const GLOBAL_PER_SECOND: usize = 45;
+
+/// Invalid requests (401, 403, 429) in ten minutes after which we pause: Discord bans an address at 10,000.
+const INVALID_GUARD: usize = 9_000;
+
+/// The window in which Discord counts invalid requests.
+const INVALID_WINDOW: Duration = Duration::from_secs(600);
+
+/// Added to each wait, for clocks and networks are not exact and a 429 costs more than a moment.
+const MARGIN: Duration = Duration::from_millis(25);
+
+/// Buckets kept before those that hold nobody back are forgotten: each channel and interaction has its own.
+const MOST_BUCKETS: usize = 4_096;
+
+/// A route whose limit is counted apart: method and path pattern, and the channel or server it names.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RouteKey {
+    /// Method and path with its ids taken out.
+    pub pattern: &'static str,
+    /// The channel, server or webhook in the path; each has a limit of its own.
+    pub major: u64,
+}
+
+/// What an answer said of limits.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Seen {
+    /// HTTP status.
+    pub status: u16,
+    /// The bucket the route belongs to.
+    pub bucket: Option<String>,
+    /// Requests left in it.
+    pub remaining: Option<u32>,
+    /// Time until it is full again.
+    pub reset_after: Option<Duration>,
+    /// How long to wait, in a 429.
+    pub retry_after: Option<Duration>,
+    /// Whose limit a 429 speaks of.
+    pub scope: Scope,
+}
+
+/// Whose limit was reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scope {
+    /// This bot's, for the route.
+    #[default]
+    User,
+    /// This bot's, for everything.
+    Global,
+    /// Everybody's, for the resource; does not count as an invalid request.
+    Shared,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Bucket {
+    remaining: u32,
+    full_at: Instant,
+}
+
+/// What is known of all limits.
+#[derive(Debug, Default)]
+pub struct Limits {
+    names: HashMap<&'static str, String>,
+    buckets: HashMap<(String, u64), Bucket>,
+    global_until: Option<Instant>,
+    sent: VecDeque<Instant>,
+    invalid: VecDeque<Instant>,
+}
+
+impl Limits {
+    /// How long a request on `route` must wait, if it must.
+    pub fn wait(&mut self, route: &RouteKey, now: Instant) -> Option<Duration> {
+        let until = [
+            self.global_until,
+            self.second_is_full(now),
+            self.too_many_invalid(now),
+            self.bucket_is_empty(route, now),
+        ]
+        .into_iter()
+        .flatten()
+        .max()?;
+        let wait = until.saturating_duration_since(now);
+        (!wait.is_zero()).then(|| wait + MARGIN)
+    }
+
+    /// Counts a request that is about to be made.
+    pub fn take(&mut self, route: &RouteKey, now: Instant) {
+        self.sent.push_back(now);
+        if let Some(bucket) = self.bucket_mut(route) {
+            bucket.remaining = bucket.remaining.saturating_sub(1);
+        }
+    }
+
+    /// Keeps what an answer said.
+    pub fn learn(&mut self, route: &RouteKey, seen: &Seen, now: Instant) {
+        if let Some(name) = &seen.bucket {
+            self.names.insert(route.pattern, name.clone());
+        }
+        if let (Some(remaining), Some(after)) = (seen.remaining, seen.reset_after) {
+            self.keep_bucket(route, remaining, now + after);
+        }
+        if matches!(seen.status, 401 | 403) || (seen.status == 429 && seen.scope != Scope::Shared) {
+            self.invalid.push_back(now);
+        }
+        if seen.status != 429 {
+            return;
+        }
+        let until = now + seen.retry_after.unwrap_or(Duration::from_secs(1));
+        match seen.scope {
+            Scope::Global => self.global_until = Some(until),
+            Scope::User | Scope::Shared => self.keep_bucket(route, 0, until),
+        }
+    }
+
+    /// Invalid requests of the last ten minutes.
+    pub fn invalid_requests(&mut self, now: Instant) -> usize {
+        drop_older(&mut self.invalid, now, INVALID_WINDOW);
+        self.invalid.len()
+    }
+
+    fn second_is_full(&mut self, now: Instant) -> Option<Instant> {
+        let second = Duration::from_secs(1);
+        drop_older(&mut self.sent, now, second);
+        let oldest_that_counts = self.sent.len().checked_sub(GLOBAL_PER_SECOND)?;
+        self.sent.get(oldest_that_counts).map(|sent| *sent + second)
+    }
+
+    fn too_many_invalid(&mut self, now: Instant) -> Option<Instant> {
+        if self.invalid_requests(now) < INVALID_GUARD {
+            return None;
+        }
+        self.invalid.front().map(|first| *first + INVALID_WINDOW)
+    }
+
+    fn bucket_is_empty(&mut self, route: &RouteKey, now: Instant) -> Option<Instant> {
+        let key = self.bucket_key(route);
+        let bucket = self.buckets.get(&key)?;
+        if bucket.full_at <= now {
+            self.buckets.remove(&key);
+            return None;
+        }
+        (bucket.remaining == 0).then_some(bucket.full_at)
+    }
+
+    fn keep_bucket(&mut self, route: &RouteKey, remaining: u32, full_at: Instant) {
+        if self.buckets.len() >= MOST_BUCKETS {
+            self.buckets.retain(|_, bucket| bucket.remaining == 0);
+        }
+        let key = self.bucket_key(route);
+        self.buckets.insert(key, Bucket { remaining, full_at });
+    }
+
+    fn bucket_mut(&mut self, route: &RouteKey) -> Option<&mut Bucket> {
+        let key = self.bucket_key(route);
+        self.buckets.get_mut(&key)
+    }
+
+    fn bucket_key(&self, route: &RouteKey) -> (String, u64) {
+        let name = match self.names.get(route.pattern) {
+            Some(name) => name.clone(),
+            None => route.pattern.to_owned(),
+        };
+        (name, route.major)
+    }
+}
+
+fn drop_older(times: &mut VecDeque<Instant>, now: Instant, window: Duration) {
+    while times
+        .front()
+        .is_some_and(|first| now.saturating_duration_since(*first) >= window)
+    {
+        times.pop_front();
+    }
+}

@@ -1,0 +1,56 @@
+//! Members of a server as [`Person`]: which roles and rights they hold, and which channels they see.
+
+use serenity::all::{Guild, GuildChannel, Member, Permissions};
+
+use crate::domain::{Person, RoleId, UserId};
+
+/// The member who holds `roles` in `guild`, with the rights that follow from them.
+pub fn person(guild: &Guild, id: u64, name: &str, roles: &[serenity::all::RoleId]) -> Person {
+    let rights = rights(guild, id, roles);
+    Person {
+        id: UserId(id),
+        name: name.to_owned(),
+        roles: roles.iter().map(|role| RoleId(role.get())).collect(),
+        is_administrator: rights.administrator(),
+        may_manage_server: rights.administrator() || rights.manage_guild(),
+    }
+}
+
+/// The person a whole member is.
+pub fn person_of(guild: &Guild, member: &Member) -> Person {
+    person(
+        guild,
+        member.user.id.get(),
+        member.display_name(),
+        &member.roles,
+    )
+}
+
+/// A person by the rights that Discord computed for an interaction, where the cache holds no such server.
+pub fn person_with(member: &Member, rights: Permissions) -> Person {
+    Person {
+        id: UserId(member.user.id.get()),
+        name: member.display_name().to_owned(),
+        roles: member.roles.iter().map(|role| RoleId(role.get())).collect(),
+        is_administrator: rights.administrator(),
+        may_manage_server: rights.administrator() || rights.manage_guild(),
+    }
+}
+
+/// Whether the member sees `channel`; a thread is seen by whoever sees the channel above.
+pub fn sees(guild: &Guild, channel: &GuildChannel, member: &Member) -> bool {
+    guild.user_permissions_in(channel, member).view_channel()
+}
+
+/// The rights that hold all over the server; the owner holds them all.
+fn rights(guild: &Guild, id: u64, roles: &[serenity::all::RoleId]) -> Permissions {
+    if guild.owner_id.get() == id {
+        return Permissions::all();
+    }
+    let everyone = serenity::all::RoleId::new(guild.id.get());
+    roles
+        .iter()
+        .chain([&everyone])
+        .filter_map(|role| guild.roles.get(role))
+        .fold(Permissions::empty(), |sum, role| sum | role.permissions)
+}

@@ -1,0 +1,160 @@
+//! What a running turn looks like: the live status, the growing preview, the quiet line at the end. Pure.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use super::body::{Body, Button, MAX_CONTENT, Style};
+use super::escape;
+use crate::agent::event::{Progress, TurnSummary};
+use crate::domain::{Cost, TurnId, Usage};
+use crate::text;
+
+/// Characters of one recent command.
+const MAX_COMMAND: usize = 80;
+
+/// Characters of the preview: what is left of a message leaves room for the mark that it is unfinished.
+const MAX_PREVIEW: usize = 1_900;
+
+/// Ends a preview: the model is still speaking.
+const UNFINISHED: &str = " ▌";
+
+/// The status message of a running turn, with its buttons.
+pub fn live(progress: &Progress, elapsed: Duration, turn: TurnId) -> Body {
+    let mut line = format!(
+        "**{}** · step {} · {}",
+        escape::name(&text::one_line(&progress.doing, 200)),
+        progress.step,
+        seconds(elapsed)
+    );
+    push_use(&mut line, progress.usage, progress.cost);
+    for command in &progress.recent {
+        let shown = escape::code(&text::one_line(command, MAX_COMMAND));
+        let _ = write!(line, "\n{shown}");
+    }
+    Body::text(line).row(vec![
+        Button::new(format!("stop:{turn}"), "Stop", Style::Secondary),
+        Button::new(format!("abort:{turn}"), "Abort", Style::Danger),
+    ])
+}
+
+/// What the status message becomes when the turn has ended.
+pub fn footer(summary: &TurnSummary) -> Body {
+    let mut line = "-# ".to_owned();
+    if let Some(branch) = summary.branch {
+        let _ = write!(line, "branch #{branch} · ");
+    }
+    let steps = match summary.steps {
+        1 => "1 step".to_owned(),
+        steps => format!("{steps} steps"),
+    };
+    let _ = write!(line, "{steps} · {}", seconds(summary.elapsed));
+    push_use(&mut line, summary.usage, summary.cost);
+    if !is_plain_end(&summary.exit) {
+        let _ = write!(line, " · {}", escape::name(&summary.exit.replace('_', " ")));
+    }
+    Body::text(line)
+}
+
+/// What the status message becomes when the daemon stopped in the middle of its turn.
+pub fn interrupted() -> Body {
+    Body::text("-# interrupted: Chorus stopped while this was running")
+}
+
+/// What the model has said so far. The newest text shows when it is longer than a message.
+pub fn preview(said: &str) -> Body {
+    let said = said.trim_end();
+    let count = said.chars().count();
+    let mut shown = match count <= MAX_PREVIEW {
+        true => said.to_owned(),
+        false => tail(said, count),
+    };
+    let has_open_fence = shown.matches("```").count() % 2 == 1;
+    shown.push_str(UNFINISHED);
+    if has_open_fence {
+        shown.push_str("\n```");
+    }
+    Body::text(text_within(shown))
+}
+
+/// What a preview becomes when its turn ended and it is no part of the answer.
+pub fn preview_ended(said: &str, why: &str) -> Body {
+    let said = said.trim_end();
+    let note = format!("\n-# {why}");
+    let room = MAX_CONTENT - note.chars().count() - 4;
+    let mut shown: String = said.chars().take(room).collect();
+    if shown.matches("```").count() % 2 == 1 {
+        shown.push_str("\n```");
+    }
+    shown.push_str(&note);
+    Body::text(shown)
+}
+
+fn tail(said: &str, count: usize) -> String {
+    let skipped = count - MAX_PREVIEW;
+    let start = said.char_indices().nth(skipped).map_or(0, |(at, _)| at);
+    let (before, rest) = said.split_at(start);
+    let rest = rest.split_once('\n').map_or(rest, |(_, lines)| lines);
+    let was_in_fence = before.matches("```").count() % 2 == 1;
+    match was_in_fence {
+        true => format!("…\n```\n{rest}"),
+        false => format!("…\n{rest}"),
+    }
+}
+
+fn text_within(text: String) -> String {
+    super::body::clip(&text, MAX_CONTENT)
+}
+
+fn push_use(line: &mut String, usage: Usage, cost: Cost) {
+    if usage == Usage::default() {
+        return;
+    }
+    let _ = write!(
+        line,
+        " · {} in / {} out",
+        thousands(usage.input_total()),
+        thousands(usage.output)
+    );
+    match cost {
+        Cost::Usd(sum) if sum > 0.0 => {
+            let _ = write!(line, " · {}", dollars(sum));
+        }
+        Cost::Usd(_) | Cost::Unknown => {}
+    }
+}
+
+/// Whether a turn ended as turns should, so that the footer need not say how.
+fn is_plain_end(exit: &str) -> bool {
+    exit == "answered"
+}
+
+/// A sum of money, with as many digits as it needs: `$1.20`, `$0.012`.
+pub fn dollars(sum: f64) -> String {
+    match sum {
+        sum if sum >= 1.0 => format!("${sum:.2}"),
+        sum => format!("${sum:.3}"),
+    }
+}
+
+/// A number with commas between its thousands.
+pub fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut shown = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            shown.push(',');
+        }
+        shown.push(digit);
+    }
+    shown
+}
+
+/// A running time: `7 s`, `2 min 5 s`, `1 h 3 min`.
+pub fn seconds(elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs();
+    match (seconds / 3_600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, s) => format!("{s} s"),
+        (0, m, s) => format!("{m} min {s} s"),
+        (h, m, _) => format!("{h} h {m} min"),
+    }
+}

@@ -1,0 +1,120 @@
+//! Rate limits learned from headers.
+
+use std::time::{Duration, Instant};
+
+use chorus::discord::limits::{Limits, RouteKey, Scope, Seen};
+
+fn route(major: u64) -> RouteKey {
+    RouteKey {
+        pattern: "POST /channels/:id/messages",
+        major,
+    }
+}
+
+fn answer(remaining: u32, reset_after: u64) -> Seen {
+    Seen {
+        status: 200,
+        bucket: Some("abc".into()),
+        remaining: Some(remaining),
+        reset_after: Some(Duration::from_secs(reset_after)),
+        ..Seen::default()
+    }
+}
+
+fn too_many(scope: Scope, retry_after: u64) -> Seen {
+    Seen {
+        status: 429,
+        retry_after: Some(Duration::from_secs(retry_after)),
+        scope,
+        ..Seen::default()
+    }
+}
+
+#[test]
+fn an_empty_bucket_holds_its_channel_until_the_reset_and_no_other() {
+    let mut limits = Limits::default();
+    let now = Instant::now();
+    limits.learn(&route(1), &answer(0, 5), now);
+    let wait = limits.wait(&route(1), now).unwrap();
+    assert!(
+        wait >= Duration::from_secs(5) && wait < Duration::from_secs(6),
+        "{wait:?}"
+    );
+    assert_eq!(limits.wait(&route(2), now), None);
+    assert_eq!(limits.wait(&route(1), now + Duration::from_secs(5)), None);
+}
+
+#[test]
+fn what_remains_is_counted_down_without_further_answers() {
+    let mut limits = Limits::default();
+    let now = Instant::now();
+    limits.learn(&route(1), &answer(2, 5), now);
+    for _ in 0..2 {
+        assert_eq!(limits.wait(&route(1), now), None);
+        limits.take(&route(1), now);
+    }
+    assert!(limits.wait(&route(1), now).is_some());
+}
+
+#[test]
+fn routes_of_one_bucket_share_what_remains() {
+    let mut limits = Limits::default();
+    let now = Instant::now();
+    let other = RouteKey {
+        pattern: "PATCH /channels/:id/messages/:id",
+        major: 1,
+    };
+    limits.learn(&other, &answer(3, 5), now);
+    limits.learn(&route(1), &answer(0, 5), now);
+    assert!(limits.wait(&other, now).is_some());
+}
+
+#[test]
+fn a_global_429_holds_everything() {
+    let mut limits = Limits::default();
+    let now = Instant::now();
+    limits.learn(&route(1), &too_many(Scope::Global, 3), now);
+    let wait = limits.wait(&route(2), now).unwrap();
+    assert!(wait >= Duration::from_secs(3));
+    assert_eq!(limits.wait(&route(2), now + Duration::from_secs(3)), None);
+}
+
+#[test]
+fn a_shared_429_waits_but_is_no_invalid_request() {
+    let mut limits = Limits::default();
+    let now = Instant::now();
+    limits.learn(&route(1), &too_many(Scope::Shared, 3), now);
+    assert!(limits.wait(&route(1), now).is_some());
+    assert_eq!(limits.invalid_requests(now), 0);
+    limits.learn(&route(1), &too_many(Scope::User, 3), now);
+    assert_eq!(limits.invalid_requests(now), 1);
+    assert_eq!(limits.invalid_requests(now + Duration::from_secs(600)), 0);
+}
+
+#[test]
+fn near_the_ban_all_requests_pause() {
+    let mut limits = Limits::default();
+    let now = Instant::now();
+    let forbidden = Seen {
+        status: 403,
+        ..Seen::default()
+    };
+    for _ in 0..9_000 {
+        limits.learn(&route(1), &forbidden, now);
+    }
+    assert!(limits.wait(&route(7), now).unwrap() > Duration::from_secs(590));
+}
+
+#[test]
+fn no_second_sees_more_than_the_global_limit() {
+    let mut limits = Limits::default();
+    let now = Instant::now();
+    let mut made = 0;
+    while limits.wait(&route(made), now).is_none() {
+        limits.take(&route(made), now);
+        made += 1;
+        assert!(made < 51, "more than 50 in one second");
+    }
+    assert!(made >= 40);
+    assert_eq!(limits.wait(&route(0), now + Duration::from_secs(1)), None);
+}
