@@ -1,1 +1,40 @@
 //! Child processes: confined, bounded, ended whole.
+//!
+//! [`Sandbox::probe`] finds out once which walls this machine offers; [`Sandbox::run`] runs a command behind the
+//! strongest of them and waits for it, [`Sandbox::spawn`] starts one that outlives its turn. Whatever a command
+//! starts ends with it: at its own end, at a timeout, when it is stopped and when the future is dropped.
+//!
+//! `docs/sandbox.md` says what each wall keeps in and what none of them does.
+
+mod access;
+mod bubblewrap;
+mod capture;
+mod command;
+mod confine;
+mod guard;
+mod harden;
+pub mod helper;
+mod job;
+mod limits;
+mod process;
+mod run;
+mod sandbox;
+mod spawn;
+mod supervise;
+mod syscalls;
+mod view;
+
+pub use command::{
+    Command, Ended, ExecError, Finished, Limits, MAX_SCRIPT, Network, Output, Policy,
+};
+pub use harden::harden_self;
+pub use job::HELPER_COMMAND;
+pub use process::Process;
+pub use run::Bounds;
+pub use sandbox::{Bubblewrap, Sandbox, SandboxSettings};
+pub use spawn::{Spawned, TaskFiles, end_tree};
+
+/// Time between SIGTERM and SIGKILL when a command is ended from outside.
+///
+/// Long enough to flush a file and remove a lock, short enough that a timeout is back within 5 s.
+pub const GRACE: std::time::Duration = std::time::Duration::from_secs(2);

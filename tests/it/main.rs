@@ -4,6 +4,7 @@ mod cli;
 mod clock;
 mod config;
 mod discord;
+mod exec;
 mod layers;
 mod llm;
 mod permission;

@@ -1,0 +1,83 @@
+//! Landlock: which files, connections and processes a command reaches, refused by the kernel.
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, LandlockStatus, RestrictionStatus,
+    Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
+    path_beneath_rules,
+};
+
+use super::command::Network;
+use super::job::Walls;
+
+/// How far Landlock reaches on this kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Files, and signals and abstract sockets too (ABI 6 and later).
+    Scoped,
+    /// Files, but neither signals nor abstract sockets.
+    Files,
+    /// Nothing: the kernel has no Landlock.
+    None,
+}
+
+/// The newest Landlock we know to ask for; older kernels give what they have.
+const NEWEST: ABI = ABI::V9;
+
+/// The version of Landlock that the kernel offers; 0 for none.
+///
+/// Only a restricted thread is told, so one is made for the purpose; it ends at once.
+pub(super) fn version() -> u32 {
+    let asked = std::thread::spawn(|| {
+        Ruleset::default()
+            .handle_access(AccessFs::Execute)?
+            .create()?
+            .restrict_self()
+    });
+    match asked.join() {
+        Ok(Ok(status)) => number(status.landlock),
+        Ok(Err(_)) | Err(_) => 0,
+    }
+}
+
+/// Restricts this process and all it will start, for good.
+///
+/// # Errors
+///
+/// When the kernel has Landlock and refuses the rules.
+pub(super) fn restrict(walls: &Walls) -> Result<Reach, String> {
+    let status = rules(walls).map_err(|error| format!("Landlock: {error}"))?;
+    match (status.ruleset, number(status.landlock)) {
+        (_, 0) => Ok(Reach::None),
+        (RulesetStatus::NotEnforced, _) => {
+            Err("Landlock: the kernel enforces none of it".to_owned())
+        }
+        (RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced, 1..=5) => {
+            Ok(Reach::Files)
+        }
+        (RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced, _) => Ok(Reach::Scoped),
+    }
+}
+
+fn rules(walls: &Walls) -> Result<RestrictionStatus, RulesetError> {
+    let mut rules = Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::from_all(NEWEST))?
+        .scope(Scope::from_all(NEWEST))?;
+    if walls.network == Network::Off {
+        rules = rules.handle_access(AccessNet::from_all(NEWEST))?;
+    }
+    // Paths that do not exist are passed over: there is nothing to reach.
+    rules
+        .create()?
+        .add_rules(path_beneath_rules(&walls.list, AccessFs::ReadDir))?
+        .add_rules(path_beneath_rules(&walls.read, AccessFs::from_read(NEWEST)))?
+        .add_rules(path_beneath_rules(&walls.write, AccessFs::from_all(NEWEST)))?
+        .restrict_self()
+}
+
+fn number(status: LandlockStatus) -> u32 {
+    match status {
+        LandlockStatus::Available { effective_abi, .. } => effective_abi as u32,
+        LandlockStatus::NotEnabled | LandlockStatus::NotImplemented => 0,
+    }
+}

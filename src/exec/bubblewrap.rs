@@ -1,0 +1,95 @@
+//! The command line of bubblewrap: own namespaces, and a file tree put together from nothing.
+
+use std::path::{Path, PathBuf};
+
+use super::command::Network;
+use super::guard::Guard;
+use super::job::HELPER_INSIDE;
+use super::view::{CONFIGURATION, Kept, View};
+
+/// Bytes that a command's private `/tmp` may hold; it lives in memory.
+const TMP_SIZE: u64 = 1 << 30;
+
+/// Everything of the tree that depends on the command.
+pub(super) struct Tree<'a> {
+    /// What this machine shows.
+    pub(super) view: &'a View,
+    /// The helper's binary outside.
+    pub(super) helper: &'a Path,
+    /// Writable, at the same path inside.
+    pub(super) workspace: &'a Path,
+    /// Protects the workspace's repository.
+    pub(super) guard: &'a Guard,
+    /// Whether the network is reached.
+    pub(super) network: Network,
+}
+
+/// The arguments of `bubblewrap` before `--`, its own path first.
+///
+/// # Errors
+///
+/// When a path is not UTF-8, which the line to the helper cannot carry.
+pub(super) fn line(bubblewrap: &Path, tree: &Tree<'_>) -> Result<Vec<String>, String> {
+    let mut line = Line(vec![text(bubblewrap)?]);
+    line.words(&["--unshare-all", "--unshare-user", "--disable-userns"]);
+    if tree.network == Network::On {
+        line.words(&["--share-net"]);
+    }
+    line.words(&["--cap-drop", "ALL", "--die-with-parent", "--new-session"]);
+    line.words(&["--hostname", "agent"]);
+
+    line.words(&["--proc", "/proc", "--dev", "/dev"]);
+    line.words(&["--size", &TMP_SIZE.to_string(), "--tmpfs", "/tmp"]);
+    for folder in &tree.view.system {
+        line.over_itself("--ro-bind", folder)?;
+    }
+    for (link, target) in &tree.view.links {
+        line.words(&["--symlink", &text(target)?, &text(link)?]);
+    }
+    line.over_itself("--ro-bind", Path::new(CONFIGURATION))?;
+    for kept in &tree.view.kept {
+        match kept {
+            Kept::File(path) => line.words(&["--ro-bind", "/dev/null", &text(path)?]),
+            Kept::Folder(path) => line.words(&["--tmpfs", &text(path)?]),
+        }
+    }
+    if let (Network::On, Some(resolver)) = (tree.network, &tree.view.resolver) {
+        line.over_itself("--ro-bind-try", resolver)?;
+    }
+    for tool in &tree.view.tools {
+        line.over_itself("--ro-bind-try", tool)?;
+    }
+    line.words(&["--ro-bind", &text(tree.helper)?, HELPER_INSIDE]);
+
+    line.over_itself("--bind", tree.workspace)?;
+    for path in &tree.guard.pinned {
+        line.over_itself("--bind", path)?;
+    }
+    for path in &tree.guard.frozen {
+        line.over_itself("--ro-bind", path)?;
+    }
+    // Last, so that the root itself can be written by nobody.
+    line.words(&["--remount-ro", "/"]);
+    Ok(line.0)
+}
+
+struct Line(Vec<String>);
+
+impl Line {
+    fn words(&mut self, words: &[&str]) {
+        self.0.extend(words.iter().map(|word| (*word).to_owned()));
+    }
+
+    /// Mounts `path` at its own place.
+    fn over_itself(&mut self, how: &str, path: &Path) -> Result<(), String> {
+        let path = text(path)?;
+        self.words(&[how, &path, &path]);
+        Ok(())
+    }
+}
+
+fn text(path: &Path) -> Result<String, String> {
+    path.to_str()
+        .map(str::to_owned)
+        .ok_or_else(|| format!("the path {} is not UTF-8", PathBuf::from(path).display()))
+}

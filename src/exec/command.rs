@@ -1,0 +1,135 @@
+//! What is to be run, under which rules, and what came of it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::SandboxMode;
+
+/// Longest script in bytes: the kernel takes no longer single argument (128 KiB with its end mark).
+pub const MAX_SCRIPT: usize = 128 * 1024 - 1;
+
+/// A shell command of an agent.
+#[derive(Clone, Debug)]
+pub struct Command {
+    /// What bash is given, byte for byte as it was judged.
+    pub script: String,
+    /// The agent's workspace: writable, and its `HOME`.
+    pub workspace: PathBuf,
+    /// Where it starts; inside the workspace.
+    pub directory: PathBuf,
+    /// How it is confined.
+    pub policy: Policy,
+    /// How much it may take.
+    pub limits: Limits,
+}
+
+/// How an agent's commands are confined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// Whether a sandbox is needed, wished for or forgone.
+    pub mode: SandboxMode,
+    /// Whether they reach the network.
+    pub network: Network,
+}
+
+/// Whether a command reaches the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Network {
+    /// As the daemon does.
+    On,
+    /// Not at all.
+    Off,
+}
+
+impl From<bool> for Network {
+    fn from(on: bool) -> Self {
+        if on { Self::On } else { Self::Off }
+    }
+}
+
+/// How much one command may take.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Limits {
+    /// Bytes of memory: of all its processes where a cgroup can be used, else of each one's writable private memory.
+    pub memory: u64,
+    /// Processes and threads.
+    pub processes: u64,
+    /// Bytes of one file.
+    pub file_size: u64,
+    /// Open files of one process.
+    pub open_files: u64,
+}
+
+impl Default for Limits {
+    /// Room for a large build, and little enough that a runaway command does not take the machine down.
+    fn default() -> Self {
+        Self {
+            memory: 4 << 30,
+            processes: 1024,
+            file_size: 8 << 30,
+            open_files: 8192,
+        }
+    }
+}
+
+/// How a command came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// By itself.
+    Exited,
+    /// Its time was up.
+    TimedOut,
+    /// It was stopped from outside.
+    Stopped,
+}
+
+/// What came of a command.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// Exit code as a shell tells it: 128 + n after signal n. None when it was ended from outside.
+    pub exit: Option<i32>,
+    /// How it ended.
+    pub ended: Ended,
+    /// Standard output and error in the order written; beyond the cap its head and tail.
+    pub output: Output,
+    /// How long it took.
+    pub duration: Duration,
+}
+
+/// Captured output.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Output {
+    /// The beginning, or all of it.
+    pub head: Vec<u8>,
+    /// The end, when something between was left out.
+    pub tail: Vec<u8>,
+    /// Bytes between head and tail.
+    pub omitted: u64,
+    /// File that holds all of it (up to the spool's bound), when something was left out.
+    pub whole: Option<PathBuf>,
+    /// Bytes that no file holds either, because the spool's bound was reached.
+    pub lost: u64,
+}
+
+/// Why a command was not run.
+#[derive(Debug, thiserror::Error)]
+pub enum ExecError {
+    /// The command itself is at fault; the text says how.
+    #[error("{0}")]
+    Invalid(String),
+    /// The settings ask for a sandbox and there is none.
+    #[error(
+        "no command runs here: the setting `sandbox` is `required`, but no sandbox works on this machine ({0}). \
+         An operator can install bubblewrap, or set `sandbox` to `auto`"
+    )]
+    NoSandbox(String),
+    /// The sandbox could not be put in place.
+    #[error("the sandbox could not be set up: {0}")]
+    Setup(String),
+    /// A process or file could not be had.
+    #[error("the command could not be started: {0}")]
+    Io(#[from] std::io::Error),
+}

@@ -1,0 +1,43 @@
+//! The `chorus` binary re-executed as its own sandbox helper.
+//!
+//! A sandbox has to be put on between fork and exec. Doing that in the daemon would need unsafe code; a helper that
+//! confines itself and then becomes the command needs none. It has two parts, each one process:
+//!
+//! ```text
+//! daemon ─▶ supervise (outside)  ─▶ [bwrap] ─▶ confine (inside) ═▶ bash
+//!           adopts every orphan,               limits, Landlock,
+//!           ends the whole tree                seccomp, then exec
+//! ```
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use super::job::{CONFINE, HELPER_COMMAND, SUPERVISE};
+use super::{confine, supervise};
+
+/// Exit code of a helper that could not do its part; the reason went to whoever started it.
+const FAILED: u8 = 125;
+
+/// Runs as the helper when the arguments say so; none means this is an ordinary start.
+///
+/// To be called first of all in `main`: nothing that is set up for the daemon may reach a command.
+pub fn main(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
+    if arguments.nth(1)? != HELPER_COMMAND {
+        return None;
+    }
+    let part = arguments.next().unwrap_or_default();
+    let outcome = match part.to_str() {
+        Some(SUPERVISE) => supervise::main(),
+        Some(CONFINE) => confine::main(),
+        _ => Err(format!(
+            "`{HELPER_COMMAND}` is for Chorus itself: it runs the commands of agents"
+        )),
+    };
+    Some(match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("chorus: {why}");
+            ExitCode::from(FAILED)
+        }
+    })
+}

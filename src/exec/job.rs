@@ -1,0 +1,113 @@
+//! What the daemon hands to the helper, as one line of JSON.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::command::{Limits, Network};
+
+/// First argument that turns the `chorus` binary into the helper.
+pub const HELPER_COMMAND: &str = "__sandbox";
+
+/// Second argument: watch over one command from outside its sandbox.
+pub(super) const SUPERVISE: &str = "supervise";
+
+/// Second argument: confine oneself and become the command.
+pub(super) const CONFINE: &str = "confine";
+
+/// Where the helper's binary is seen inside bubblewrap.
+pub(super) const HELPER_INSIDE: &str = "/.chorus-sandbox";
+
+/// One command for a supervisor.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Job {
+    /// Command line of bubblewrap up to `--`; empty without it.
+    pub(super) wrapper: Vec<String>,
+    /// Files of control groups to write the supervisor's pid to.
+    pub(super) join: Vec<PathBuf>,
+    /// What ends it besides itself.
+    pub(super) life: Life,
+    /// Milliseconds between SIGTERM and SIGKILL.
+    pub(super) grace_ms: u64,
+    /// What the command's own process does to itself.
+    pub(super) confinement: Confinement,
+}
+
+/// How long a command lives.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Life {
+    /// It ends with whoever holds the other end of the supervisor's standard input.
+    Tied,
+    /// It goes on without the daemon; its exit code is written to a file.
+    Free {
+        /// That file.
+        exit_file: PathBuf,
+    },
+}
+
+/// How a process confines itself before it becomes the command.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Confinement {
+    /// The shell.
+    pub(super) shell: PathBuf,
+    /// What it is given after `-c`.
+    pub(super) script: String,
+    /// Where it starts.
+    pub(super) directory: PathBuf,
+    /// Its whole environment.
+    pub(super) environment: BTreeMap<String, String>,
+    /// Resource limits.
+    pub(super) limits: Limits,
+    /// Files that must still be the ones that were meant, looked at before anything runs.
+    pub(super) landmarks: Vec<Landmark>,
+    /// The walls; none with the sandbox off.
+    pub(super) walls: Option<Walls>,
+}
+
+/// Landlock and seccomp.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Walls {
+    /// Paths that can be read and executed, with all below.
+    pub(super) read: Vec<PathBuf>,
+    /// Folders whose entries can be listed though not read.
+    pub(super) list: Vec<PathBuf>,
+    /// Paths that can be written, with all below.
+    pub(super) write: Vec<PathBuf>,
+    /// Whether the network is reached.
+    pub(super) network: Network,
+    /// Whether bubblewrap stands around it.
+    pub(super) around: Around,
+}
+
+/// What stands around the walls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Around {
+    /// Namespaces made by bubblewrap: own processes, own file tree, own network when it is off.
+    Bubblewrap,
+    /// Nothing.
+    Nothing,
+}
+
+/// A file by identity.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Landmark {
+    /// Where it must be found.
+    pub(super) path: PathBuf,
+    /// The device that holds it.
+    pub(super) device: u64,
+    /// Its number there.
+    pub(super) inode: u64,
+}
+
+/// What a supervisor tells the daemon at the end, as one line of JSON.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Report {
+    /// The command ran and left this exit code.
+    Exited(i32),
+    /// It never ran: why.
+    Failed(String),
+}

@@ -1,0 +1,165 @@
+//! Processes by identity: a pid and its start time, so that a reused pid is never taken for the old one.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use serde::{Deserialize, Serialize};
+
+/// How often the end of a tree is looked for.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// How long killed processes may take to vanish before they are given up: only one stuck in the kernel takes longer.
+const VANISH: Duration = Duration::from_secs(2);
+
+/// One process of this machine, for as long as it lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Process {
+    /// Its pid as the daemon sees it.
+    pub pid: u32,
+    /// When it started, in clock ticks since boot.
+    pub started: u64,
+}
+
+impl Process {
+    /// The process that has `pid` now; none when there is no such process.
+    pub fn of(pid: u32) -> Option<Self> {
+        Stat::read(pid).map(|stat| stat.process)
+    }
+
+    /// Whether it still runs; a zombie does not.
+    pub fn is_alive(self) -> bool {
+        Stat::read(self.pid).is_some_and(|stat| stat.process == self && stat.runs())
+    }
+
+    /// Sends `signal` to this very process, never to one that took its pid over.
+    fn signal(self, signal: Signal) {
+        let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) else {
+            return;
+        };
+        let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else {
+            return;
+        };
+        // The handle holds whichever process has the pid now: look again before using it.
+        if Self::of(self.pid) == Some(self) {
+            let _ = pidfd_send_signal(handle, signal);
+        }
+    }
+
+    /// Everything it started that still runs, children of children too.
+    fn below(self) -> Vec<Stat> {
+        let mut children: HashMap<u32, Vec<Stat>> = HashMap::new();
+        for stat in Stat::all() {
+            children.entry(stat.parent).or_default().push(stat);
+        }
+        let mut found = Vec::new();
+        let mut seen = HashSet::new();
+        let mut waiting = vec![self.pid];
+        while let Some(pid) = waiting.pop() {
+            if !seen.insert(pid) {
+                continue;
+            }
+            for stat in children.remove(&pid).unwrap_or_default() {
+                waiting.push(stat.process.pid);
+                found.push(stat);
+            }
+        }
+        found.retain(Stat::runs);
+        found
+    }
+
+    /// Ends everything below it: SIGTERM, up to `grace` to leave, SIGKILL. Blocks until nothing is left.
+    ///
+    /// Bubblewrap's own processes are not asked with SIGTERM: the outer one would take the rest down at once.
+    pub fn end_below(self, grace: Duration) {
+        for stat in self.below() {
+            if stat.name != "bwrap" {
+                stat.process.signal(Signal::TERM);
+            }
+        }
+        if self.wait_below(grace) {
+            return;
+        }
+        self.kill_below();
+    }
+
+    /// Kills everything below it, again and again until nothing is left.
+    pub fn kill_below(self) {
+        let start = Instant::now();
+        loop {
+            let left = self.below();
+            if left.is_empty() || start.elapsed() > VANISH {
+                return;
+            }
+            for stat in left {
+                stat.process.signal(Signal::KILL);
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// Kills it and everything below it. For a supervisor that no longer answers.
+    pub fn kill_tree(self) {
+        self.kill_below();
+        self.signal(Signal::KILL);
+    }
+
+    /// Waits until nothing is below it; false when `patience` ran out first.
+    fn wait_below(self, patience: Duration) -> bool {
+        let start = Instant::now();
+        while !self.below().is_empty() {
+            if start.elapsed() >= patience {
+                return false;
+            }
+            std::thread::sleep(LOOK);
+        }
+        true
+    }
+}
+
+/// What `/proc/<pid>/stat` says, as far as it is needed.
+struct Stat {
+    process: Process,
+    name: String,
+    state: u8,
+    parent: u32,
+}
+
+impl Stat {
+    fn read(pid: u32) -> Option<Self> {
+        Self::parse(pid, &fs::read(format!("/proc/{pid}/stat")).ok()?)
+    }
+
+    /// `pid (name) state ppid … starttime …`; the name may hold spaces and brackets.
+    fn parse(pid: u32, line: &[u8]) -> Option<Self> {
+        let line = String::from_utf8_lossy(line);
+        let (head, rest) = line.rsplit_once(')')?;
+        let (_, name) = head.split_once('(')?;
+        let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+        Some(Self {
+            process: Process {
+                pid,
+                // Field 22 of the line; the state is field 3 and the first one here.
+                started: fields.get(19)?.parse().ok()?,
+            },
+            name: name.to_owned(),
+            state: *fields.first()?.as_bytes().first()?,
+            parent: fields.get(1)?.parse().ok()?,
+        })
+    }
+
+    fn all() -> Vec<Self> {
+        let Ok(entries) = fs::read_dir("/proc") else {
+            return Vec::new();
+        };
+        entries
+            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+            .filter_map(Self::read)
+            .collect()
+    }
+
+    fn runs(&self) -> bool {
+        !matches!(self.state, b'Z' | b'X' | b'x')
+    }
+}

@@ -1,0 +1,122 @@
+//! Starts commands that outlive the turn, and the daemon if it crashes.
+
+use std::fs::OpenOptions;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::GRACE;
+use super::command::{Command, ExecError};
+use super::job::{Life, Report};
+use super::process::Process;
+use super::run::Running;
+use super::sandbox::Sandbox;
+
+/// How often the end of an ended tree's supervisor is looked for.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// How long a supervisor may take to see that its command is gone.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Where a task leaves its traces.
+#[derive(Clone, Debug)]
+pub struct TaskFiles {
+    /// Standard output.
+    pub stdout: PathBuf,
+    /// Standard error.
+    pub stderr: PathBuf,
+    /// Exit code as a line of text, written whole by the supervisor at the end.
+    pub exit_code: PathBuf,
+    /// The command's private temporary folder where it has no `/tmp` of its own.
+    pub scratch: PathBuf,
+}
+
+impl TaskFiles {
+    /// The files of a task under `folder`.
+    pub fn under(folder: &Path) -> Self {
+        Self {
+            stdout: folder.join("stdout.log"),
+            stderr: folder.join("stderr.log"),
+            exit_code: folder.join("exit_code"),
+            scratch: folder.join("tmp"),
+        }
+    }
+
+    /// The exit code that the supervisor left; none while there is none.
+    pub fn read_exit_code(&self) -> Option<i32> {
+        std::fs::read_to_string(&self.exit_code)
+            .ok()?
+            .trim()
+            .parse()
+            .ok()
+    }
+}
+
+/// A command that runs on by itself.
+pub struct Spawned {
+    running: Running,
+}
+
+impl Spawned {
+    /// The process that watches over it: what people see as the task's pid.
+    pub fn process(&self) -> Process {
+        self.running.process
+    }
+
+    /// Waits for its end: the exit code, or why it never ran.
+    ///
+    /// # Errors
+    ///
+    /// The reason, when the command could not be started or its supervisor was killed.
+    pub async fn wait(mut self) -> Result<i32, String> {
+        let _ = self.running.child.wait().await;
+        match self.running.report().await {
+            Some(Report::Exited(code)) => Ok(code),
+            Some(Report::Failed(why)) => Err(why),
+            None => Err("its supervisor was killed".to_owned()),
+        }
+    }
+}
+
+impl Sandbox {
+    /// Starts `command` with its output going to `files`.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be started; what goes wrong later is told by [`Spawned::wait`].
+    pub async fn spawn(&self, command: &Command, files: &TaskFiles) -> Result<Spawned, ExecError> {
+        std::fs::create_dir_all(&files.scratch)?;
+        let life = Life::Free {
+            exit_file: files.exit_code.clone(),
+        };
+        let job = self.job(command, &files.scratch, life)?;
+        let mut running = Running::start_with(self, log(&files.stdout)?, log(&files.stderr)?)?;
+        let job = serde_json::to_string(&job).map_err(std::io::Error::other)?;
+        running.send(&job).await?;
+        Ok(Spawned { running })
+    }
+}
+
+/// Ends a task: everything below `supervisor`, then the supervisor itself if it does not leave.
+pub async fn end_tree(supervisor: Process) {
+    let ended = tokio::task::spawn_blocking(move || {
+        supervisor.end_below(GRACE);
+        let mut waited = Duration::ZERO;
+        while supervisor.is_alive() && waited < PATIENCE {
+            std::thread::sleep(LOOK);
+            waited += LOOK;
+        }
+        supervisor.kill_tree();
+    });
+    let _ = ended.await;
+}
+
+fn log(path: &Path) -> std::io::Result<OwnedFd> {
+    let file = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .mode(0o600)
+        .open(path)?;
+    Ok(file.into())
+}

@@ -1,0 +1,172 @@
+//! The outer half of the helper: starts one command, adopts its orphans, ends all of it.
+//!
+//! It is the "subreaper" of everything the command starts, so a child that calls `setsid` or forks twice stays below
+//! it. It talks to the daemon over its standard input, a socket: in comes the job, out goes the report, and when the
+//! daemon lets go of its end, a tied command is ended.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::process::{
+    DumpableBehavior, WaitOptions, WaitStatus, getpid, set_child_subreaper, set_dumpable_behavior,
+    wait,
+};
+
+use super::job::{CONFINE, Confinement, HELPER_COMMAND, HELPER_INSIDE, Job, Life, Report};
+use super::process::Process;
+
+/// The helper's own binary, also after it was replaced on disk.
+const OWN_BINARY: &str = "/proc/self/exe";
+
+/// What the inner half answers once it is confined.
+pub(super) const CONFINED: &str = "ok";
+
+/// Runs one job.
+///
+/// # Errors
+///
+/// When the job cannot be read or the report not be delivered.
+pub(super) fn main() -> Result<(), String> {
+    set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(said("hiding itself"))?;
+    set_child_subreaper(Some(getpid())).map_err(said("adopting orphans"))?;
+    let daemon = super::confine::standard_input()?;
+    let mut line = String::new();
+    let mut inbox = BufReader::new(daemon.try_clone().map_err(said("reading the job"))?);
+    inbox
+        .read_line(&mut line)
+        .map_err(said("reading the job"))?;
+    let job: Job = serde_json::from_str(&line).map_err(said("reading the job"))?;
+
+    let own =
+        Process::of(std::process::id()).ok_or("finding itself: /proc is missing or hidden")?;
+    if matches!(job.life, Life::Tied) {
+        let grace = Duration::from_millis(job.grace_ms);
+        thread::spawn(move || {
+            // Nothing more is ever sent: whatever ends this read is the daemon letting go.
+            let _ = inbox.read(&mut [0]);
+            own.end_below(grace);
+        });
+    }
+    let report = match run(&job, own) {
+        Ok(code) => Report::Exited(code),
+        Err(why) => Report::Failed(why),
+    };
+    if let Life::Free { exit_file } = &job.life {
+        write_exit_code(exit_file, &report).map_err(said("writing the exit code"))?;
+    }
+    let line = serde_json::to_string(&report).map_err(said("reporting"))?;
+    // The daemon may be gone; then there is nobody to tell.
+    let _ = writeln!(&daemon, "{line}");
+    Ok(())
+}
+
+/// Starts the command, waits for it, and leaves nothing behind.
+fn run(job: &Job, own: Process) -> Result<i32, String> {
+    let pid = std::process::id().to_string();
+    for file in &job.join {
+        fs::write(file, &pid).map_err(said("joining the control group"))?;
+    }
+    let (ours, theirs) = UnixStream::pair().map_err(said("opening a line to the sandbox"))?;
+    let mut command = match job.wrapper.split_first() {
+        Some((program, arguments)) => {
+            let mut command = Command::new(program);
+            command.args(arguments).arg("--").arg(HELPER_INSIDE);
+            command
+        }
+        None => Command::new(OWN_BINARY),
+    };
+    let child = command
+        .args([HELPER_COMMAND, CONFINE])
+        .env_clear()
+        .stdin(Stdio::from(std::os::fd::OwnedFd::from(theirs)))
+        .spawn()
+        .map_err(|error| format!("{}: {error}", command.get_program().display()))?;
+    // Drops our copy of the far end, so that a dead child is seen as such.
+    drop(command);
+
+    let confined = confine_over(&ours, &job.confinement);
+    drop(ours);
+    if let Err(why) = confined {
+        own.kill_below();
+        reap_all();
+        return Err(why);
+    }
+    let code = wait_for(child.id())?;
+    // What the command left running in the background ends with it.
+    while !reap_all() {
+        own.kill_below();
+    }
+    Ok(code)
+}
+
+/// Sends the inner half its orders and waits for its word that it is confined.
+fn confine_over(line: &UnixStream, confinement: &Confinement) -> Result<(), String> {
+    let mut order = serde_json::to_vec(confinement).map_err(said("writing the orders"))?;
+    order.push(b'\n');
+    let mut writer = line;
+    // A child that failed early has closed its end; its answer or silence says more than the write error.
+    let _ = writer.write_all(&order);
+    let mut answer = String::new();
+    BufReader::new(line)
+        .read_line(&mut answer)
+        .map_err(said("hearing from the sandbox"))?;
+    match answer.trim_end() {
+        CONFINED => Ok(()),
+        "" => Err("it ended before the command could start".to_owned()),
+        why => Err(why.to_owned()),
+    }
+}
+
+/// Waits for `child`, taking in whatever orphans end meanwhile.
+fn wait_for(child: u32) -> Result<i32, String> {
+    loop {
+        match wait(WaitOptions::empty()) {
+            Ok(Some((pid, status))) if pid.as_raw_nonzero().get().unsigned_abs() == child => {
+                return Ok(exit_code(status));
+            }
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(format!("waiting for the command: {error}")),
+        }
+    }
+}
+
+/// Takes in all children that have ended; true when none is left.
+fn reap_all() -> bool {
+    loop {
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) | Err(Errno::INTR) => {}
+            Ok(None) => return false,
+            Err(_) => return true,
+        }
+    }
+}
+
+/// The code as a shell tells it: 128 + n after signal n.
+fn exit_code(status: WaitStatus) -> i32 {
+    match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => code,
+        (None, Some(signal)) => 128 + signal,
+        (None, None) => -1,
+    }
+}
+
+/// Writes the code whole or not at all: whoever finds the file can trust it.
+fn write_exit_code(path: &Path, report: &Report) -> std::io::Result<()> {
+    let text = match report {
+        Report::Exited(code) => format!("{code}\n"),
+        Report::Failed(why) => format!("failed: {why}\n"),
+    };
+    let draft = path.with_extension("draft");
+    fs::write(&draft, text)?;
+    fs::rename(draft, path)
+}
+
+fn said<E: std::fmt::Display>(doing: &str) -> impl Fn(E) -> String {
+    move |error| format!("{doing}: {error}")
+}

@@ -1,0 +1,196 @@
+//! seccomp: system calls that no command needs and that have led out of sandboxes are refused.
+//!
+//! A list of what is denied, not of what is allowed: agents run compilers and interpreters of all kinds. Refused calls
+//! fail with "Operation not permitted", which programs know how to report.
+
+use std::collections::BTreeMap;
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen as Width, SeccompCmpOp as Is, SeccompCondition,
+    SeccompFilter, SeccompRule, TargetArch,
+};
+
+use super::access::Reach;
+use super::command::Network;
+use super::job::{Around, Walls};
+
+/// Denied whatever their arguments.
+const DENIED: &[i64] = &[
+    // Looking into, or taking over, other processes.
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
+    libc::SYS_kcmp,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    // Calls that go around a filter of calls.
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_bpf,
+    // The file tree.
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_move_mount,
+    libc::SYS_open_tree,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_name_to_handle_at,
+    libc::SYS_quotactl,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    // Namespaces of others.
+    libc::SYS_setns,
+    // The kernel's key rings, shared between sandboxes of one user.
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    // The machine.
+    libc::SYS_kexec_load,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_reboot,
+    libc::SYS_acct,
+    libc::SYS_syslog,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_clock_adjtime,
+    libc::SYS_adjtimex,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_vhangup,
+    libc::SYS_fanotify_init,
+    libc::SYS_lookup_dcookie,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_kexec_file_load,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_iopl,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_ioperm,
+];
+
+/// Flags of `clone` and `unshare` that make a new namespace.
+const NEW_NAMESPACE: &[i32] = &[
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWCGROUP,
+    libc::CLONE_NEWUTS,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWNET,
+    0x80, // CLONE_NEWTIME, which only `unshare` takes; in `clone` the bit is part of the exit signal and never set.
+];
+
+/// Requests of `ioctl` that type into a terminal or paste from its screen.
+const TERMINAL_INPUT: &[u64] = &[libc::TIOCSTI, libc::TIOCLINUX];
+
+/// On x86-64 the same calls exist a second time with this bit set.
+#[cfg(target_arch = "x86_64")]
+const SECOND_TABLE: Option<i64> = Some(0x4000_0000);
+#[cfg(not(target_arch = "x86_64"))]
+const SECOND_TABLE: Option<i64> = None;
+
+/// Restricts this process and all it will start, for good.
+///
+/// # Errors
+///
+/// When the kernel refuses, or the machine's architecture is not one we have tables for.
+pub(super) fn restrict(walls: &Walls, reach: Reach) -> Result<(), String> {
+    for program in programs(walls, reach).map_err(|error| format!("seccomp: {error}"))? {
+        seccompiler::apply_filter(&program).map_err(|error| format!("seccomp: {error}"))?;
+    }
+    Ok(())
+}
+
+fn programs(walls: &Walls, reach: Reach) -> Result<[BpfProgram; 2], seccompiler::BackendError> {
+    let mut denied: BTreeMap<i64, Vec<SeccompRule>> =
+        DENIED.iter().map(|call| (*call, Vec::new())).collect();
+    let namespaces = NEW_NAMESPACE
+        .iter()
+        .map(|flag| {
+            let bit = u64::from(flag.unsigned_abs());
+            rule(0, Width::Qword, Is::MaskedEq(bit), bit)
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    denied.insert(libc::SYS_clone, namespaces.clone());
+    denied.insert(libc::SYS_unshare, namespaces);
+    let terminal = TERMINAL_INPUT
+        .iter()
+        .map(|request| rule(1, Width::Dword, Is::Eq, *request))
+        .collect::<Result<_, _>>()?;
+    denied.insert(libc::SYS_ioctl, terminal);
+    denied.insert(libc::SYS_socket, sockets(walls, reach)?);
+    // Its flags lie in memory, where no filter can read them: said to be missing, C libraries use `clone` instead.
+    let missing = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
+    Ok([
+        compile(denied, libc::EPERM)?,
+        compile(missing, libc::ENOSYS)?,
+    ])
+}
+
+/// Which `socket` calls are denied; an empty list means every one.
+fn sockets(walls: &Walls, reach: Reach) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    let mut allowed = Vec::new();
+    match (walls.around, walls.network) {
+        // An empty network namespace still has its own loopback.
+        (Around::Bubblewrap, _) | (Around::Nothing, Network::On) => {
+            allowed.extend([libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK]);
+        }
+        (Around::Nothing, Network::Off) => {}
+    }
+    // Sockets of other programs are reached by path without bubblewrap, by abstract name with a shared network.
+    let abstract_names_closed = reach == Reach::Scoped || walls.network == Network::Off;
+    if walls.around == Around::Bubblewrap && abstract_names_closed {
+        allowed.push(libc::AF_UNIX);
+    }
+    if allowed.is_empty() {
+        return Ok(Vec::new());
+    }
+    let none_of_them = allowed
+        .into_iter()
+        .map(|family| {
+            SeccompCondition::new(0, Width::Dword, Is::Ne, u64::from(family.unsigned_abs()))
+        })
+        .collect::<Result<_, _>>()?;
+    Ok(vec![SeccompRule::new(none_of_them)?])
+}
+
+fn rule(
+    argument: u8,
+    width: Width,
+    is: Is,
+    value: u64,
+) -> Result<SeccompRule, seccompiler::BackendError> {
+    SeccompRule::new(vec![SeccompCondition::new(argument, width, is, value)?])
+}
+
+/// Builds a filter that fails the calls in `rules` with `errno` and lets all others pass.
+fn compile(
+    mut rules: BTreeMap<i64, Vec<SeccompRule>>,
+    errno: i32,
+) -> Result<BpfProgram, seccompiler::BackendError> {
+    if let Some(bit) = SECOND_TABLE {
+        let twins: Vec<_> = rules
+            .iter()
+            .map(|(call, rules)| (call | bit, rules.clone()))
+            .collect();
+        rules.extend(twins);
+    }
+    let architecture = TargetArch::try_from(std::env::consts::ARCH)?;
+    SeccompFilter::new(
+        rules,
+        SeccompAction::Allow,
+        SeccompAction::Errno(errno.unsigned_abs()),
+        architecture,
+    )?
+    .try_into()
+}

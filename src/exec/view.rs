@@ -1,0 +1,206 @@
+//! What a command sees of this machine: system, toolchains, and what is kept out of them.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// Parts of the system that can be read.
+const SYSTEM: &[&str] = &[
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/nix/store",
+];
+
+/// Configuration that can be read, but for what the system itself keeps from ordinary users.
+pub(super) const CONFIGURATION: &str = "/etc";
+
+/// Variables that reach a command when the daemon has them.
+const PASSED: &[&str] = &["PATH", "LANG", "LC_ALL", "TERM", "TZ"];
+
+/// Where programs are looked for when the daemon has no `PATH`.
+const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// Folders of a home that hold nothing but a toolchain.
+const TOOLCHAINS: &[&str] = &[
+    ".asdf", ".bun", ".deno", ".goenv", ".nodenv", ".nvm", ".pyenv", ".rbenv", ".sdkman", ".volta",
+];
+
+/// What a command sees of this machine.
+#[derive(Clone, Debug)]
+pub(super) struct View {
+    /// Folders of the system.
+    pub(super) system: Vec<PathBuf>,
+    /// Those that are links on this machine, with where they lead.
+    pub(super) links: Vec<(PathBuf, PathBuf)>,
+    /// What is kept from ordinary users inside [`CONFIGURATION`].
+    pub(super) kept: Vec<Kept>,
+    /// Entries of [`CONFIGURATION`], at any depth, that together leave out what is kept.
+    pub(super) open: Vec<PathBuf>,
+    /// Where name resolution is configured, when that lies outside [`CONFIGURATION`].
+    pub(super) resolver: Option<PathBuf>,
+    /// Toolchains and what the operator added.
+    pub(super) tools: Vec<PathBuf>,
+    /// Variables for every command.
+    pub(super) environment: BTreeMap<String, String>,
+    /// The shell.
+    pub(super) shell: PathBuf,
+}
+
+/// Something kept from ordinary users.
+#[derive(Clone, Debug)]
+pub(super) enum Kept {
+    /// A file.
+    File(PathBuf),
+    /// A folder with all in it.
+    Folder(PathBuf),
+}
+
+impl View {
+    /// Looks around. `read` replaces the toolchains found in `PATH` unless it is empty.
+    ///
+    /// # Errors
+    ///
+    /// When there is no bash.
+    pub(super) fn of_this_machine(read: &[PathBuf]) -> Result<Self, String> {
+        let mut environment: BTreeMap<String, String> = PASSED
+            .iter()
+            .filter_map(|name| Some(((*name).to_owned(), env::var(name).ok()?)))
+            .collect();
+        let path = environment
+            .entry("PATH".to_owned())
+            .or_insert_with(|| DEFAULT_PATH.to_owned())
+            .clone();
+        let shell = find("bash", &path).ok_or("there is no `bash` in the daemon's PATH")?;
+        let tools = if read.is_empty() {
+            toolchains(&path)
+        } else {
+            read.to_vec()
+        };
+        // rustup's proxies look for toolchains in the home, which is the workspace for a command.
+        if let Some(home) = rustup_home().filter(|home| tools.contains(home)) {
+            environment.insert("RUSTUP_HOME".to_owned(), home.display().to_string());
+        }
+        let (links, system) = system();
+        let (mut kept, mut open) = (Vec::new(), Vec::new());
+        sort_out(Path::new(CONFIGURATION), &mut kept, &mut open);
+        Ok(Self {
+            system,
+            links,
+            kept,
+            open,
+            resolver: resolver(),
+            tools,
+            environment,
+            shell,
+        })
+    }
+}
+
+/// The first `program` in the folders of `path`.
+pub(super) fn find(program: &str, path: &str) -> Option<PathBuf> {
+    env::split_paths(path)
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join(program))
+        .find(|file| {
+            fs::metadata(file)
+                .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+        })
+}
+
+fn system() -> (Vec<(PathBuf, PathBuf)>, Vec<PathBuf>) {
+    let mut links = Vec::new();
+    let mut folders = Vec::new();
+    for path in SYSTEM.iter().map(PathBuf::from) {
+        match fs::read_link(&path) {
+            Ok(target) => links.push((path, target)),
+            Err(_) if path.is_dir() => folders.push(path),
+            Err(_) => {}
+        }
+    }
+    (links, folders)
+}
+
+/// Splits `folder` into what everybody may read and what not; true when all of it may be read.
+///
+/// The system's own permissions say what is secret: `shadow`, `sudoers`, host keys and the like. That matters for a
+/// daemon that runs as root, which could read them.
+fn sort_out(folder: &Path, kept: &mut Vec<Kept>, open: &mut Vec<PathBuf>) -> bool {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return true;
+    };
+    let (mut all_open, mut readable) = (true, Vec::new());
+    for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+        let Ok(meta) = fs::symlink_metadata(&path) else {
+            continue;
+        };
+        let others = meta.permissions().mode() & 0o007;
+        if meta.is_symlink() {
+            readable.push(path);
+        } else if meta.is_dir() && others & 0o005 != 0o005 {
+            kept.push(Kept::Folder(path));
+            all_open = false;
+        } else if meta.is_dir() {
+            let mut below = Vec::new();
+            if sort_out(&path, kept, &mut below) {
+                readable.push(path);
+            } else {
+                readable.extend(below);
+                all_open = false;
+            }
+        } else if others & 0o004 == 0 {
+            kept.push(Kept::File(path));
+            all_open = false;
+        } else {
+            readable.push(path);
+        }
+    }
+    open.extend(readable);
+    all_open
+}
+
+/// Where `resolv.conf` really lies, when it is a link that leaves the configuration.
+fn resolver() -> Option<PathBuf> {
+    fs::canonicalize("/etc/resolv.conf")
+        .ok()
+        .filter(|path| !path.starts_with(CONFIGURATION))
+}
+
+/// Folders that the programs in `path` need, outside the system's own.
+fn toolchains(path: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for folder in env::split_paths(path).filter(|folder| folder.is_absolute() && folder.is_dir()) {
+        if SYSTEM.iter().any(|system| folder.starts_with(system)) {
+            continue;
+        }
+        let toolchain = folder
+            .ancestors()
+            .find(|parent| {
+                parent
+                    .file_name()
+                    .is_some_and(|name| TOOLCHAINS.iter().any(|known| name == *known))
+            })
+            .unwrap_or(&folder);
+        found.push(toolchain.to_owned());
+        if folder.ends_with(".cargo/bin") {
+            found.extend(rustup_home());
+        }
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+fn rustup_home() -> Option<PathBuf> {
+    let home = match env::var_os("RUSTUP_HOME") {
+        Some(home) => PathBuf::from(home),
+        None => PathBuf::from(env::var_os("HOME")?).join(".rustup"),
+    };
+    home.is_dir().then_some(home)
+}

@@ -1,0 +1,102 @@
+//! What a command gets and gives.
+
+use std::fs;
+
+use chorus::domain::SandboxMode;
+use chorus::exec::{ExecError, MAX_SCRIPT};
+
+use super::{LONG, Shell, printed};
+
+#[tokio::test]
+async fn output_comes_back_in_the_order_written_with_the_exit_code() {
+    for shell in [Shell::strongest().await, Shell::without_bubblewrap().await] {
+        let finished = shell
+            .run("echo one; echo two >&2; echo three; exit 3")
+            .await;
+        assert_eq!(printed(&finished), "one\ntwo\nthree\n");
+        assert_eq!(finished.exit, Some(3));
+    }
+}
+
+#[tokio::test]
+async fn a_command_works_in_its_workspace_and_nowhere_else() {
+    for shell in [Shell::strongest().await, Shell::without_bubblewrap().await] {
+        let finished = shell.run("pwd; echo $HOME; echo kept > file").await;
+        let workspace = shell.workspace();
+        let expected = format!("{0}\n{0}\n", workspace.display());
+        assert_eq!(printed(&finished), expected);
+        assert_eq!(
+            fs::read_to_string(workspace.join("file")).unwrap(),
+            "kept\n"
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_environment_is_an_allow_list_and_input_is_empty() {
+    for shell in [Shell::strongest().await, Shell::without_bubblewrap().await] {
+        let finished = shell
+            .run("env | cut -d= -f1 | sort; cat; ls /proc/self/fd 2>&1 | wc -l")
+            .await;
+        let text = printed(&finished);
+        let known = [
+            "HOME",
+            "LANG",
+            "LC_ALL",
+            "PATH",
+            "PWD",
+            "RUSTUP_HOME",
+            "SHLVL",
+            "TERM",
+            "TMPDIR",
+            "TZ",
+            "_",
+        ];
+        for line in text.lines().filter(|line| line.parse::<u32>().is_err()) {
+            assert!(known.contains(&line), "{line} is in the environment");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_private_tmp_is_writable() {
+    for shell in [Shell::strongest().await, Shell::without_bubblewrap().await] {
+        let finished = shell
+            .run("file=$(mktemp) && echo inside > $file && cat $file <(echo substituted)")
+            .await;
+        assert_eq!(printed(&finished), "inside\nsubstituted\n");
+    }
+}
+
+#[tokio::test]
+async fn a_command_that_no_shell_can_be_given_is_refused_with_the_reason() {
+    let shell = Shell::without_bubblewrap().await;
+    let error = shell.try_run("echo \0", LONG).await.unwrap_err();
+    assert!(matches!(error, ExecError::Invalid(_)), "{error}");
+    let long = "#".repeat(MAX_SCRIPT + 1);
+    let error = shell.try_run(&long, LONG).await.unwrap_err();
+    assert!(error.to_string().contains("write it to a file"), "{error}");
+    let longest = format!("{}\nexit 7", "#".repeat(MAX_SCRIPT - 7));
+    assert_eq!(shell.run(&longest).await.exit, Some(7));
+}
+
+#[tokio::test]
+async fn with_the_sandbox_off_a_command_runs_without_walls() {
+    let mut shell = Shell::strongest().await;
+    shell.policy.mode = SandboxMode::Off;
+    assert!(!shell.sandbox.confines(shell.policy));
+    let target = shell.outside("free");
+    let finished = shell
+        .run(&format!("touch {0} && echo done", target.display()))
+        .await;
+    assert_eq!(printed(&finished), "done\n");
+    assert!(target.exists());
+}
+
+#[tokio::test]
+async fn the_layers_are_named() {
+    let shell = Shell::without_bubblewrap().await;
+    let said = shell.sandbox.describe(shell.policy);
+    assert!(said.starts_with("Landlock (ABI "), "{said}");
+    assert!(said.contains("bubblewrap is switched off"), "{said}");
+}
