@@ -1,1 +1,155 @@
 //! The database speaks our verbs; SQL stays in this room.
+//!
+//! [`Store`] is a handle: clone it freely. All writes go through one task with group commit (`writer`), and no
+//! call that writes returns before its transaction is on the disk. Reads use a few connections of their own.
+//!
+//! The ledger's steps, each committed before what follows it may begin (`docs/sessions.md` tells the whole way):
+//!
+//! ```text
+//! D1 accept ▸ D2 begin_turn ▸ D3 record_answer ▸ D4 open_question ▸ D5 decide_question
+//!    ▸ D6 start_call ▸ D7 finish_call ▸ … ▸ D8 finish_turn ▸ D9 mark_sending, mark_sent
+//! ```
+
+mod agents;
+mod attempts;
+mod audit;
+mod calls;
+mod codec;
+mod conversations;
+mod error;
+mod inbound;
+mod lock;
+mod open;
+mod outbox;
+mod sessions;
+mod settings;
+mod tasks;
+mod turns;
+mod unfinished;
+mod writer;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::future::BoxFuture;
+use sqlx::pool::PoolConnection;
+use sqlx::sqlite::{Sqlite, SqliteConnection, SqlitePool};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+use writer::{Message, Task, Writer};
+
+pub use agents::{AgentRow, Registered};
+pub use attempts::{AttemptRow, UsageFilter, UsageLine};
+pub use audit::{AuditFilter, AuditRow};
+pub use calls::{Decision, NewQuestion, OpenQuestion, Settled};
+pub use conversations::{Conversation, ConversationKind, SavedAs};
+pub use error::{DiskFault, StoreError};
+pub use inbound::{Accepted, Queued};
+pub use lock::HomeLock;
+pub use outbox::{FirstPart, NewPart, OutFile, Part, PartBody, PartKind, PartState};
+pub use sessions::{Covered, SessionPage};
+pub use tasks::{Hook, NewHook, NewTask, TaskEnd, TaskKind, TaskRow, TaskStatus};
+pub use turns::{Alongside, Begun, FinishedTurn, NewTurn, TurnEnd, TurnRow};
+pub use unfinished::{CallReach, Closing, OpenCall, OutboxDoubt, Unfinished, UnfinishedTurn};
+
+/// Where the database lies within the home, for messages that do not know the home.
+const DATABASE_FILE: &str = "db/chorus.db";
+
+/// The database of one home.
+#[derive(Clone)]
+pub struct Store {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    path: PathBuf,
+    jobs: mpsc::Sender<Message>,
+    readers: SqlitePool,
+    writer: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Store {
+    /// Opens the database file `path`, making or upgrading it as needed. Hold the home's [`HomeLock`] before.
+    ///
+    /// After a stop that was not in order (or a change by other hands) the whole file is checked first.
+    ///
+    /// # Errors
+    ///
+    /// A damaged, foreign or newer database is refused and left untouched; so is a SQLite before 3.51.3.
+    pub async fn open(path: &Path) -> Result<Self, StoreError> {
+        let opened = open::open(path).await.map_err(|error| error.at(path))?;
+        let (jobs, inbox) = mpsc::channel(writer::INBOX);
+        let writer = Writer {
+            path: path.to_owned(),
+            options: opened.options,
+            db: Some(opened.writer),
+        };
+        Ok(Self {
+            inner: Arc::new(Inner {
+                path: path.to_owned(),
+                jobs,
+                readers: opened.readers,
+                writer: Mutex::new(Some(tokio::spawn(writer.run(inbox)))),
+            }),
+        })
+    }
+
+    /// Finishes what waits, writes the log back into the database and closes it. Later calls get
+    /// [`StoreError::Closed`]; closing twice is fine.
+    pub async fn close(&self) {
+        let writer = self
+            .inner
+            .writer
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let Some(writer) = writer else { return };
+        self.inner.readers.close().await;
+        // Refused only when the writer has ended already.
+        let _ = self.inner.jobs.send(Message::Stop).await;
+        if writer.await.is_ok() {
+            open::mark_closed(&self.inner.path);
+        }
+    }
+
+    /// The database file.
+    pub fn path(&self) -> &Path {
+        &self.inner.path
+    }
+
+    /// Copies the whole database, as it stands at one moment, into the new file `target`.
+    ///
+    /// # Errors
+    ///
+    /// When `target` exists or cannot be written.
+    pub async fn backup(&self, target: &Path) -> Result<(), StoreError> {
+        let mut db = self.reader().await?;
+        open::vacuum_into(&mut db, target).await
+    }
+
+    /// Hands `work` to the writer; it is stored when this returns.
+    ///
+    /// Dropping the future does not take the work back.
+    async fn write<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<T, StoreError>>
+            + Send
+            + 'static,
+    {
+        let (reply, answer) = oneshot::channel();
+        let job = Message::Job(Box::new(Task::new(work, reply)));
+        self.inner
+            .jobs
+            .send(job)
+            .await
+            .map_err(|_| StoreError::Closed)?;
+        answer.await.map_err(|_| StoreError::Closed)?
+    }
+
+    /// A connection that can only read. It sees everything that was stored before.
+    async fn reader(&self) -> Result<PoolConnection<Sqlite>, StoreError> {
+        Ok(self.inner.readers.acquire().await?)
+    }
+}

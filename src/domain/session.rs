@@ -55,6 +55,17 @@ pub enum Trigger {
 }
 
 impl Trigger {
+    /// Every trigger there is.
+    pub const ALL: [Self; 7] = [
+        Self::ManualSave,
+        Self::IdleTimeout,
+        Self::Shutdown,
+        Self::ContextClear,
+        Self::Destroy,
+        Self::Compaction,
+        Self::CrashRecovery,
+    ];
+
     /// The word that files and the database hold.
     pub const fn as_str(self) -> &'static str {
         match self {

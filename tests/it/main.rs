@@ -8,4 +8,5 @@ mod exec;
 mod layers;
 mod llm;
 mod permission;
+mod store;
 mod tools;

@@ -1,0 +1,248 @@
+//! The index of agents: who there is, where, in which state.
+
+use chrono::{DateTime, Utc};
+use sqlx::Row as _;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+
+use super::codec::{json, parsed, stamp, time};
+use super::{Store, StoreError};
+use crate::domain::{AgentId, AgentStatus, ChannelId, GuildId, ProfileRef, UserId};
+
+/// An agent as the index holds it; its `agent.json` is the truth.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AgentRow {
+    /// Key of all its rows.
+    pub id: AgentId,
+    /// Unique among agents that are not destroyed.
+    pub name: String,
+    /// The server it lives in.
+    pub guild_id: GuildId,
+    /// Its channel; none while it is being made.
+    pub channel_id: Option<ChannelId>,
+    /// Model to ask first.
+    pub model: Option<String>,
+    /// What it may do.
+    pub permissions: ProfileRef,
+    /// Who made it.
+    pub owner_id: Option<UserId>,
+    /// When it was made.
+    pub created_at: DateTime<Utc>,
+    /// Where it stands in its life.
+    pub status: AgentStatus,
+}
+
+/// What came of registering an agent or changing its row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Registered {
+    /// Stored.
+    Done,
+    /// Another agent that is not destroyed has this name.
+    NameTaken,
+    /// Another agent that is not destroyed lives in this channel.
+    ChannelTaken,
+}
+
+const COLUMNS: &str = "SELECT id, name, guild_id, channel_id, model, permissions, owner_id, created_at, status FROM agents";
+
+impl Store {
+    /// Registers an agent; one that was destroyed and comes back under the same id takes its old row.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn insert_agent(&self, agent: AgentRow) -> Result<Registered, StoreError> {
+        self.write(move |db| Box::pin(async move { upsert(db, &agent).await }))
+            .await
+    }
+
+    /// Writes the row anew from what `agent.json` says now.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn update_agent(&self, agent: AgentRow) -> Result<Registered, StoreError> {
+        self.insert_agent(agent).await
+    }
+
+    /// Takes back a registration whose making failed; for an agent that never was anything more.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn delete_agent(&self, agent: AgentId) -> Result<(), StoreError> {
+        self.write(move |db| {
+            Box::pin(async move {
+                sqlx::query("DELETE FROM agents WHERE id = ?")
+                    .bind(agent.to_string())
+                    .execute(db)
+                    .await?;
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Moves an agent on in its life.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NotFound`] for an unknown agent.
+    pub async fn set_status(&self, agent: AgentId, status: AgentStatus) -> Result<(), StoreError> {
+        self.write(move |db| {
+            Box::pin(async move {
+                let done = sqlx::query("UPDATE agents SET status = ? WHERE id = ?")
+                    .bind(status.as_str())
+                    .bind(agent.to_string())
+                    .execute(db)
+                    .await?;
+                if done.rows_affected() == 0 {
+                    return Err(StoreError::NotFound(format!("agent {agent}")));
+                }
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// All agents ever, destroyed ones too, by name and then age.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn agents(&self) -> Result<Vec<AgentRow>, StoreError> {
+        let mut db = self.reader().await?;
+        let rows = sqlx::query(agents_where("ORDER BY name, created_at"))
+            .fetch_all(&mut *db)
+            .await?;
+        rows.iter().map(agent).collect()
+    }
+
+    /// The agent of this id.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn agent(&self, id: AgentId) -> Result<Option<AgentRow>, StoreError> {
+        let mut db = self.reader().await?;
+        let row = sqlx::query(agents_where("WHERE id = ?"))
+            .bind(id.to_string())
+            .fetch_optional(&mut *db)
+            .await?;
+        row.as_ref().map(agent).transpose()
+    }
+
+    /// The agent that lives in `channel`, destroyed ones left out.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn agent_by_channel(
+        &self,
+        channel: ChannelId,
+    ) -> Result<Option<AgentRow>, StoreError> {
+        let mut db = self.reader().await?;
+        let row = sqlx::query(agents_where(
+            "WHERE channel_id = ? AND status <> 'destroyed'",
+        ))
+        .bind(channel.as_i64())
+        .fetch_optional(&mut *db)
+        .await?;
+        row.as_ref().map(agent).transpose()
+    }
+
+    /// The agent called `name`, destroyed ones left out.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn agent_by_name(&self, name: &str) -> Result<Option<AgentRow>, StoreError> {
+        let mut db = self.reader().await?;
+        let row = sqlx::query(agents_where("WHERE name = ? AND status <> 'destroyed'"))
+            .bind(name)
+            .fetch_optional(&mut *db)
+            .await?;
+        row.as_ref().map(agent).transpose()
+    }
+}
+
+/// The columns and a condition of ours; both are constants of this file.
+fn agents_where(condition: &'static str) -> sqlx::AssertSqlSafe<String> {
+    sqlx::AssertSqlSafe(format!("{COLUMNS} {condition}"))
+}
+
+async fn upsert(db: &mut SqliteConnection, agent: &AgentRow) -> Result<Registered, StoreError> {
+    let done = sqlx::query(
+        "INSERT INTO agents (id, name, guild_id, channel_id, model, permissions, owner_id, created_at, status)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT (id) DO UPDATE SET name = excluded.name, guild_id = excluded.guild_id,
+             channel_id = excluded.channel_id, model = excluded.model, permissions = excluded.permissions,
+             owner_id = excluded.owner_id, created_at = excluded.created_at, status = excluded.status",
+    )
+    .bind(agent.id.to_string())
+    .bind(&agent.name)
+    .bind(agent.guild_id.as_i64())
+    .bind(agent.channel_id.map(ChannelId::as_i64))
+    .bind(agent.model.as_deref())
+    .bind(permissions_text(&agent.permissions)?)
+    .bind(agent.owner_id.map(UserId::as_i64))
+    .bind(stamp(agent.created_at))
+    .bind(agent.status.as_str())
+    .execute(db)
+    .await;
+    match done {
+        Ok(_) => Ok(Registered::Done),
+        Err(sqlx::Error::Database(error)) if error.is_unique_violation() => {
+            if error.message().contains("channel_id") {
+                Ok(Registered::ChannelTaken)
+            } else {
+                Ok(Registered::NameTaken)
+            }
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn permissions_text(profile: &ProfileRef) -> Result<String, StoreError> {
+    match profile {
+        ProfileRef::Named(name) => Ok(name.clone()),
+        ProfileRef::Custom(table) => json(table),
+    }
+}
+
+fn agent(row: &SqliteRow) -> Result<AgentRow, StoreError> {
+    let permissions: String = row.try_get("permissions")?;
+    let permissions = if permissions.starts_with('{') {
+        ProfileRef::Custom(
+            serde_json::from_str(&permissions)
+                .map_err(|error| StoreError::bad_row("agents.permissions", error))?,
+        )
+    } else {
+        ProfileRef::Named(permissions)
+    };
+    let status: &str = row.try_get("status")?;
+    Ok(AgentRow {
+        id: parsed(row, "id")?,
+        name: row.try_get("name")?,
+        guild_id: GuildId::from_i64(row.try_get("guild_id")?),
+        channel_id: row
+            .try_get::<Option<i64>, _>("channel_id")?
+            .map(ChannelId::from_i64),
+        model: row.try_get("model")?,
+        permissions,
+        owner_id: row
+            .try_get::<Option<i64>, _>("owner_id")?
+            .map(UserId::from_i64),
+        created_at: time(row, "created_at")?,
+        status: match status {
+            "created" => AgentStatus::Created,
+            "active" => AgentStatus::Active,
+            "destroyed" => AgentStatus::Destroyed,
+            other => {
+                return Err(StoreError::bad_row(
+                    "agents.status",
+                    format!("unknown word `{other}`"),
+                ));
+            }
+        },
+    })
+}

@@ -1,0 +1,236 @@
+//! What was asked of models and tools, and what it cost: the rows behind `/usage` and budgets.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use sqlx::Row as _;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+
+use super::codec::{count, counted, parsed, parsed_option, stamp, time};
+use super::turns::dollars;
+use super::{Store, StoreError};
+use crate::domain::{AgentId, Cost, GuildId, TurnId, Usage};
+
+/// One request to a model or one tool run, ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AttemptRow {
+    /// When it began.
+    pub at: DateTime<Utc>,
+    /// The agent's server.
+    pub guild: Option<GuildId>,
+    /// Whose it is.
+    pub agent: AgentId,
+    /// The turn it served; none for work beside turns (a summary).
+    pub turn: Option<TurnId>,
+    /// The turn that started that one.
+    pub parent: Option<TurnId>,
+    /// `model`, `tool`, `summary`, `compaction`, ….
+    pub kind: String,
+    /// Provider asked; empty for a tool.
+    pub provider: String,
+    /// Model asked, or the tool's name.
+    pub model: String,
+    /// `ok`, or a failure class.
+    pub outcome: String,
+    /// Tokens.
+    pub usage: Usage,
+    /// Money.
+    pub cost: Cost,
+    /// How long it took.
+    pub duration: Duration,
+    /// The provider's id of the request.
+    pub request_id: Option<String>,
+    /// One line more, for people.
+    pub detail: Option<String>,
+}
+
+/// Which attempts to count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UsageFilter {
+    /// From this moment on.
+    pub since: Option<DateTime<Utc>>,
+    /// Only this agent's.
+    pub agent: Option<AgentId>,
+    /// Only this server's.
+    pub guild: Option<GuildId>,
+}
+
+/// What one agent used of one model in one day.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UsageLine {
+    /// Day in UTC, `YYYY-MM-DD`.
+    pub day: String,
+    /// Whose it is.
+    pub agent: AgentId,
+    /// The provider.
+    pub provider: String,
+    /// The model.
+    pub model: String,
+    /// Requests, failed ones too.
+    pub requests: u64,
+    /// Tokens.
+    pub usage: Usage,
+    /// Money, as far as prices are known.
+    pub known_usd: f64,
+    /// Requests with tokens whose price is not known; with any, `known_usd` is not the whole sum.
+    pub unpriced: u64,
+}
+
+impl UsageLine {
+    /// The whole sum, or that it is not known.
+    pub const fn cost(&self) -> Cost {
+        if self.unpriced == 0 {
+            Cost::Usd(self.known_usd)
+        } else {
+            Cost::Unknown
+        }
+    }
+}
+
+const WHERE: &str = "WHERE provider <> '' AND (?1 IS NULL OR at >= ?1) AND (?2 IS NULL OR agent_id = ?2) AND (?3 IS NULL OR guild_id = ?3)";
+const UNPRICED: &str =
+    "sum(cost_usd IS NULL AND input + output + cache_read + cache_write > 0) AS unpriced";
+
+impl Store {
+    /// Stores one attempt by itself; a step's own attempts go along with the step ([`super::Alongside`]).
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn record_attempt(&self, attempt: AttemptRow) -> Result<(), StoreError> {
+        self.write(move |db| Box::pin(async move { insert_attempt(db, &attempt).await }))
+            .await
+    }
+
+    /// What models were used, by day, agent and model; newest day first.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn usage(&self, filter: UsageFilter) -> Result<Vec<UsageLine>, StoreError> {
+        let mut db = self.reader().await?;
+        let sql = format!(
+            "SELECT substr(at, 1, 10) AS day, agent_id, provider, model, count(*) AS requests,
+                 sum(input) AS input, sum(output) AS output, sum(cache_read) AS cache_read,
+                 sum(cache_write) AS cache_write, total(cost_usd) AS known_usd, {UNPRICED}
+             FROM attempts {WHERE} GROUP BY 1, 2, 3, 4 ORDER BY 1 DESC, 2, 3, 4"
+        );
+        let rows = bind_filter(sqlx::query(sqlx::AssertSqlSafe(sql)), filter)
+            .fetch_all(&mut *db)
+            .await?;
+        rows.iter().map(usage_line).collect()
+    }
+
+    /// Money spent on models, as far as prices are known: what budgets are held against.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn spent(&self, filter: UsageFilter) -> Result<f64, StoreError> {
+        let mut db = self.reader().await?;
+        let sql = format!("SELECT total(cost_usd) FROM attempts {WHERE}");
+        let row = bind_filter(sqlx::query(sqlx::AssertSqlSafe(sql)), filter)
+            .fetch_one(&mut *db)
+            .await?;
+        Ok(row.try_get(0)?)
+    }
+
+    /// The attempts of one turn in order: its steps with their durations.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn attempts(&self, turn: TurnId) -> Result<Vec<AttemptRow>, StoreError> {
+        let mut db = self.reader().await?;
+        let rows = sqlx::query("SELECT * FROM attempts WHERE turn_id = ? ORDER BY id")
+            .bind(turn.to_string())
+            .fetch_all(&mut *db)
+            .await?;
+        rows.iter().map(attempt).collect()
+    }
+}
+
+type Query<'q> = sqlx::query::Query<'q, sqlx::Sqlite, sqlx::sqlite::SqliteArguments>;
+
+fn bind_filter(query: Query<'_>, filter: UsageFilter) -> Query<'_> {
+    query
+        .bind(filter.since.map(stamp))
+        .bind(filter.agent.map(|agent| agent.to_string()))
+        .bind(filter.guild.map(GuildId::as_i64))
+}
+
+pub(super) async fn insert_attempt(
+    db: &mut SqliteConnection,
+    attempt: &AttemptRow,
+) -> Result<(), StoreError> {
+    sqlx::query(
+        "INSERT INTO attempts (at, guild_id, agent_id, turn_id, parent_id, kind, provider, model, outcome, input,
+             output, cache_read, cache_write, cost_usd, millis, request_id, detail)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    )
+    .bind(stamp(attempt.at))
+    .bind(attempt.guild.map(GuildId::as_i64))
+    .bind(attempt.agent.to_string())
+    .bind(attempt.turn.map(|turn| turn.to_string()))
+    .bind(attempt.parent.map(|turn| turn.to_string()))
+    .bind(&attempt.kind)
+    .bind(&attempt.provider)
+    .bind(&attempt.model)
+    .bind(&attempt.outcome)
+    .bind(count(attempt.usage.input))
+    .bind(count(attempt.usage.output))
+    .bind(count(attempt.usage.cache_read))
+    .bind(count(attempt.usage.cache_write))
+    .bind(dollars(attempt.cost))
+    .bind(i64::try_from(attempt.duration.as_millis()).unwrap_or(i64::MAX))
+    .bind(attempt.request_id.as_deref())
+    .bind(attempt.detail.as_deref())
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+fn tokens(row: &SqliteRow) -> Result<Usage, StoreError> {
+    Ok(Usage {
+        input: counted(row, "input")?,
+        output: counted(row, "output")?,
+        cache_read: counted(row, "cache_read")?,
+        cache_write: counted(row, "cache_write")?,
+    })
+}
+
+fn usage_line(row: &SqliteRow) -> Result<UsageLine, StoreError> {
+    Ok(UsageLine {
+        day: row.try_get("day")?,
+        agent: parsed(row, "agent_id")?,
+        provider: row.try_get("provider")?,
+        model: row.try_get("model")?,
+        requests: counted(row, "requests")?,
+        usage: tokens(row)?,
+        known_usd: row.try_get("known_usd")?,
+        unpriced: counted(row, "unpriced")?,
+    })
+}
+
+fn attempt(row: &SqliteRow) -> Result<AttemptRow, StoreError> {
+    Ok(AttemptRow {
+        at: time(row, "at")?,
+        guild: row
+            .try_get::<Option<i64>, _>("guild_id")?
+            .map(GuildId::from_i64),
+        agent: parsed(row, "agent_id")?,
+        turn: parsed_option(row, "turn_id")?,
+        parent: parsed_option(row, "parent_id")?,
+        kind: row.try_get("kind")?,
+        provider: row.try_get("provider")?,
+        model: row.try_get("model")?,
+        outcome: row.try_get("outcome")?,
+        usage: tokens(row)?,
+        cost: row
+            .try_get::<Option<f64>, _>("cost_usd")?
+            .map_or(Cost::Unknown, Cost::Usd),
+        duration: Duration::from_millis(counted(row, "millis")?),
+        request_id: row.try_get("request_id")?,
+        detail: row.try_get("detail")?,
+    })
+}

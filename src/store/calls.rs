@@ -1,0 +1,289 @@
+//! D4 to D7: a tool call from proposal to result, and the question that may stand between.
+
+use chrono::{DateTime, Utc};
+use sqlx::Row as _;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+
+use super::codec::{now, parsed, parsed_option, stamp, time, words};
+use super::conversations::insert_item;
+use super::turns::{running, store_alongside};
+use super::{Alongside, Store, StoreError};
+use crate::domain::{CallId, ChannelId, Item, MessageId, ToolResult, TurnId, UserId};
+
+/// A question about to be asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewQuestion {
+    /// The turn that waits.
+    pub turn: TurnId,
+    /// The call in question.
+    pub call: CallId,
+    /// Where it is asked.
+    pub channel: ChannelId,
+    /// The action string as shown.
+    pub action: String,
+    /// Hash of exactly what is shown and would run.
+    pub binding: String,
+    /// When silence means no.
+    pub expires_at: DateTime<Utc>,
+}
+
+words! {
+    /// How a question ended.
+    Decision {
+        /// Run it this once.
+        Allow = "allow",
+        /// Run it, and the same action from now on.
+        AlwaysAllow = "always_allow",
+        /// Do not run it.
+        Deny = "deny",
+        /// Nobody answered in time, or the daemon stopped.
+        Expired = "expired",
+    }
+}
+
+/// What came of deciding a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// This decision stands.
+    Now,
+    /// It had been decided so before.
+    Before(Decision),
+}
+
+/// A question as the ledger holds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenQuestion {
+    /// Its id; buttons carry it.
+    pub id: i64,
+    /// What was asked.
+    pub asked: NewQuestion,
+    /// The message it was asked in, once posted.
+    pub message: Option<MessageId>,
+    /// How it ended, if it did.
+    pub decision: Option<Decision>,
+    /// Who decided.
+    pub decided_by: Option<UserId>,
+}
+
+impl Store {
+    /// D4. Stores a question before it is shown; returns the id that its buttons carry.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NotFound`] when the turn does not run.
+    pub async fn open_question(&self, question: NewQuestion) -> Result<i64, StoreError> {
+        self.write(move |db| {
+            Box::pin(async move {
+                running(db, question.turn).await?;
+                Ok(sqlx::query_scalar(
+                    "INSERT INTO approvals (turn_id, call_id, channel_id, action, binding, asked_at, expires_at)
+                     VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id",
+                )
+                .bind(question.turn.to_string())
+                .bind(question.call.0)
+                .bind(question.channel.as_i64())
+                .bind(question.action)
+                .bind(question.binding)
+                .bind(now())
+                .bind(stamp(question.expires_at))
+                .fetch_one(db)
+                .await?)
+            })
+        })
+        .await
+    }
+
+    /// Keeps the id of the message a question was posted in, so that it can be shown as expired after a crash.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn set_question_post(&self, id: i64, message: MessageId) -> Result<(), StoreError> {
+        self.write(move |db| {
+            Box::pin(async move {
+                sqlx::query("UPDATE approvals SET message_id = ? WHERE id = ?")
+                    .bind(message.as_i64())
+                    .bind(id)
+                    .execute(db)
+                    .await?;
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// D5. Decides a question, once; the first decision stands.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NotFound`] for an unknown question.
+    pub async fn decide_question(
+        &self,
+        id: i64,
+        decision: Decision,
+        by: Option<UserId>,
+        alongside: Alongside,
+    ) -> Result<Settled, StoreError> {
+        self.write(move |db| {
+            Box::pin(async move {
+                let done = sqlx::query(
+                    "UPDATE approvals SET decision = ?, decided_by = ?, decided_at = ?
+                     WHERE id = ? AND decision IS NULL",
+                )
+                .bind(decision.as_str())
+                .bind(by.map(UserId::as_i64))
+                .bind(now())
+                .bind(id)
+                .execute(&mut *db)
+                .await?;
+                if done.rows_affected() == 1 {
+                    store_alongside(db, &alongside).await?;
+                    return Ok(Settled::Now);
+                }
+                let row = sqlx::query("SELECT decision FROM approvals WHERE id = ?")
+                    .bind(id)
+                    .fetch_optional(db)
+                    .await?
+                    .ok_or_else(|| StoreError::NotFound(format!("question {id}")))?;
+                Ok(Settled::Before(parsed(&row, "decision")?))
+            })
+        })
+        .await
+    }
+
+    /// One question, open or decided: what a press on an old button is about.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn question(&self, id: i64) -> Result<Option<OpenQuestion>, StoreError> {
+        let mut db = self.reader().await?;
+        let row = sqlx::query("SELECT * FROM approvals WHERE id = ?")
+            .bind(id)
+            .fetch_optional(&mut *db)
+            .await?;
+        row.as_ref().map(question).transpose()
+    }
+
+    /// D6. Marks a call started, before anything of it runs.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NotFound`] when the call is not proposed, or started already: it must not run then.
+    pub async fn start_call(
+        &self,
+        turn: TurnId,
+        call: &CallId,
+        alongside: Alongside,
+    ) -> Result<(), StoreError> {
+        let call = call.clone();
+        self.write(move |db| {
+            Box::pin(async move {
+                let done = sqlx::query(
+                    "UPDATE calls SET state = 'started', started_at = ?
+                     WHERE turn_id = ? AND call_id = ? AND state = 'proposed'",
+                )
+                .bind(now())
+                .bind(turn.to_string())
+                .bind(&call.0)
+                .execute(&mut *db)
+                .await?;
+                if done.rows_affected() == 0 {
+                    return Err(StoreError::NotFound(format!("proposed call {call}")));
+                }
+                store_alongside(db, &alongside).await
+            })
+        })
+        .await
+    }
+
+    /// D7. Stores what a started call gave.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NotFound`] when the call is not started.
+    pub async fn finish_call(
+        &self,
+        turn: TurnId,
+        result: &ToolResult,
+        alongside: Alongside,
+    ) -> Result<(), StoreError> {
+        let result = result.clone();
+        self.write(move |db| {
+            Box::pin(
+                async move { end_call(db, turn, result, "started", "finished", &alongside).await },
+            )
+        })
+        .await
+    }
+
+    /// Stores the answer to a call that does not run: refused, denied, cancelled before its start.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NotFound`] when the call is not proposed.
+    pub async fn refuse_call(
+        &self,
+        turn: TurnId,
+        result: &ToolResult,
+        alongside: Alongside,
+    ) -> Result<(), StoreError> {
+        let result = result.clone();
+        self.write(move |db| {
+            Box::pin(
+                async move { end_call(db, turn, result, "proposed", "refused", &alongside).await },
+            )
+        })
+        .await
+    }
+}
+
+async fn end_call(
+    db: &mut SqliteConnection,
+    turn: TurnId,
+    result: ToolResult,
+    from: &str,
+    to: &str,
+    alongside: &Alongside,
+) -> Result<(), StoreError> {
+    let conversation = running(db, turn).await?;
+    let done = sqlx::query(
+        "UPDATE calls SET state = ?, ended_at = ? WHERE turn_id = ? AND call_id = ? AND state = ?",
+    )
+    .bind(to)
+    .bind(now())
+    .bind(turn.to_string())
+    .bind(&result.call_id.0)
+    .bind(from)
+    .execute(&mut *db)
+    .await?;
+    if done.rows_affected() == 0 {
+        return Err(StoreError::NotFound(format!(
+            "{from} call {}",
+            result.call_id
+        )));
+    }
+    insert_item(db, conversation, Some(turn), &Item::ToolResult(result)).await?;
+    store_alongside(db, alongside).await
+}
+
+pub(super) fn question(row: &SqliteRow) -> Result<OpenQuestion, StoreError> {
+    Ok(OpenQuestion {
+        id: row.try_get("id")?,
+        asked: NewQuestion {
+            turn: parsed(row, "turn_id")?,
+            call: CallId(row.try_get("call_id")?),
+            channel: ChannelId::from_i64(row.try_get("channel_id")?),
+            action: row.try_get("action")?,
+            binding: row.try_get("binding")?,
+            expires_at: time(row, "expires_at")?,
+        },
+        message: row
+            .try_get::<Option<i64>, _>("message_id")?
+            .map(MessageId::from_i64),
+        decision: parsed_option(row, "decision")?,
+        decided_by: row
+            .try_get::<Option<i64>, _>("decided_by")?
+            .map(UserId::from_i64),
+    })
+}

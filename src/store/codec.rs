@@ -1,0 +1,121 @@
+//! Between our types and SQLite's: times, ids and JSON in columns.
+
+use std::str::FromStr;
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use sqlx::Row as _;
+use sqlx::sqlite::SqliteRow;
+
+use super::StoreError;
+
+/// The text of a moment, of one width, so that text order is time order.
+pub(super) fn stamp(moment: DateTime<Utc>) -> String {
+    moment.to_rfc3339_opts(SecondsFormat::Micros, true)
+}
+
+/// The text of this moment.
+pub(super) fn now() -> String {
+    stamp(Utc::now())
+}
+
+/// A value as JSON text.
+pub(super) fn json<T: Serialize>(value: &T) -> Result<String, StoreError> {
+    serde_json::to_string(value).map_err(|error| StoreError::bad_row("a value to store", error))
+}
+
+/// JSON text of column `name` as a value.
+pub(super) fn from_json<T: DeserializeOwned>(row: &SqliteRow, name: &str) -> Result<T, StoreError> {
+    let text: &str = row.try_get(name)?;
+    serde_json::from_str(text).map_err(|error| StoreError::bad_row(name, error))
+}
+
+/// Column `name` through its `FromStr`.
+pub(super) fn parsed<T>(row: &SqliteRow, name: &str) -> Result<T, StoreError>
+where
+    T: FromStr,
+    T::Err: std::fmt::Display,
+{
+    let text: &str = row.try_get(name)?;
+    text.parse()
+        .map_err(|error| StoreError::bad_row(name, error))
+}
+
+/// Column `name` through its `FromStr`, if it holds anything.
+pub(super) fn parsed_option<T>(row: &SqliteRow, name: &str) -> Result<Option<T>, StoreError>
+where
+    T: FromStr,
+    T::Err: std::fmt::Display,
+{
+    let text: Option<&str> = row.try_get(name)?;
+    text.map(|text| {
+        text.parse()
+            .map_err(|error| StoreError::bad_row(name, error))
+    })
+    .transpose()
+}
+
+/// Column `name` as a moment.
+pub(super) fn time(row: &SqliteRow, name: &str) -> Result<DateTime<Utc>, StoreError> {
+    let text: &str = row.try_get(name)?;
+    moment(name, text)
+}
+
+/// Column `name` as a moment, if it holds one.
+pub(super) fn time_option(
+    row: &SqliteRow,
+    name: &str,
+) -> Result<Option<DateTime<Utc>>, StoreError> {
+    let text: Option<&str> = row.try_get(name)?;
+    text.map(|text| moment(name, text)).transpose()
+}
+
+fn moment(name: &str, text: &str) -> Result<DateTime<Utc>, StoreError> {
+    DateTime::parse_from_rfc3339(text)
+        .map(|time| time.to_utc())
+        .map_err(|error| StoreError::bad_row(name, error))
+}
+
+/// A count as SQLite holds it; none of ours comes near the limit.
+pub(super) fn count(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+/// A count that SQLite held; negative ones can only be damage and read as none.
+pub(super) fn counted(row: &SqliteRow, name: &str) -> Result<u64, StoreError> {
+    let value: i64 = row.try_get(name)?;
+    Ok(u64::try_from(value).unwrap_or(0))
+}
+
+/// Makes an enum whose values are words in a column: `as_str`, and `FromStr` that names what it does not know.
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $name {
+            $($(#[$vdoc])* $variant,)*
+        }
+
+        impl $name {
+            /// The word that the database holds.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word,)*
+                }
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = String;
+
+            fn from_str(word: &str) -> Result<Self, String> {
+                match word {
+                    $($word => Ok(Self::$variant),)*
+                    other => Err(format!("unknown word `{other}`")),
+                }
+            }
+        }
+    };
+}
+pub(super) use words;

@@ -1,0 +1,202 @@
+//! Why the database could not do what was asked.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sqlx::error::DatabaseError;
+
+/// Why the database could not do what was asked.
+///
+/// Cloned, because all jobs that shared a transaction share its end.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The disk did not take it; nothing of it was stored. The next call tries anew.
+    #[error("nothing was stored: {fault} ({detail})")]
+    Disk {
+        /// What is wrong with the disk.
+        fault: DiskFault,
+        /// SQLite's or the system's own words.
+        detail: String,
+    },
+    /// The database does not read back as what was written.
+    #[error(
+        "the database {} is damaged: {reason}. It was left as it is: keep a copy, then put a backup in its place (`chorus restore`)",
+        path.display()
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What was found.
+        reason: String,
+    },
+    /// One row does not read back; the rest is not touched by that.
+    #[error("the database holds something unreadable in {what}: {reason}")]
+    BadRow {
+        /// Which column or value.
+        what: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A later version of Chorus has written it.
+    #[error(
+        "the database {} has schema version {found}, this program knows up to {known}. It was left as it is: run the newer Chorus, or restore the backup made before the upgrade",
+        path.display()
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its schema version.
+        found: i64,
+        /// The newest this program knows.
+        known: i64,
+    },
+    /// It is a database, but not one of ours.
+    #[error(
+        "{} is not a database of this program ({reason}). It was left as it is: use another CHORUS_HOME, or `chorus migrate-home` for a home of the Python original",
+        path.display()
+    )]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// How we know.
+        reason: String,
+    },
+    /// Another daemon works on this home.
+    #[error("another Chorus{} works on {}: stop it first, or set another CHORUS_HOME", pid.map(|pid| format!(" (process {pid})")).unwrap_or_default(), home.display())]
+    Locked {
+        /// The home.
+        home: PathBuf,
+        /// The other process, when it left its number.
+        pid: Option<u32>,
+    },
+    /// The home's lock file cannot be made or opened.
+    #[error("{} cannot be used: {reason}", path.display())]
+    Home {
+        /// The path in question.
+        path: PathBuf,
+        /// The system's own words.
+        reason: String,
+    },
+    /// The SQLite this program was built with has the WAL-reset corruption.
+    #[error("SQLite {found} can corrupt its write-ahead log; 3.51.3 or later is needed")]
+    OldSqlite {
+        /// The version found.
+        found: String,
+    },
+    /// What was named is not there.
+    #[error("there is no {0}")]
+    NotFound(String),
+    /// The store was closed; the daemon is stopping.
+    #[error("the database is closed: the daemon is stopping")]
+    Closed,
+    /// SQLite refused for another reason: ours to mend.
+    #[error("the database refused: {0}")]
+    Query(Arc<sqlx::Error>),
+}
+
+/// What is wrong with the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiskFault {
+    /// No space left.
+    Full,
+    /// It may not be written.
+    ReadOnly,
+    /// It reports errors.
+    Io,
+}
+
+impl std::fmt::Display for DiskFault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Full => "the disk is full",
+            Self::ReadOnly => "the disk is read-only",
+            Self::Io => "the disk reports errors",
+        })
+    }
+}
+
+impl StoreError {
+    /// A row that does not read back.
+    pub(super) fn bad_row(what: &str, reason: impl std::fmt::Display) -> Self {
+        Self::BadRow {
+            what: what.to_owned(),
+            reason: reason.to_string(),
+        }
+    }
+
+    /// The same error with the database's full path, where it names the file.
+    pub(super) fn at(self, database: &Path) -> Self {
+        match self {
+            Self::Damaged { reason, .. } => Self::Damaged {
+                path: database.to_owned(),
+                reason,
+            },
+            other => other,
+        }
+    }
+
+    /// Whether SQLite has given up the whole transaction, not just the statement.
+    pub(super) const fn ends_transaction(&self) -> bool {
+        matches!(
+            self,
+            Self::Disk { .. } | Self::Damaged { .. } | Self::Closed
+        )
+    }
+}
+
+impl From<sqlx::Error> for StoreError {
+    fn from(error: sqlx::Error) -> Self {
+        match &error {
+            sqlx::Error::Database(database) => {
+                from_sqlite(database.as_ref()).unwrap_or_else(|| Self::Query(Arc::new(error)))
+            }
+            sqlx::Error::Io(io) => Self::Disk {
+                fault: fault_of(io),
+                detail: io.to_string(),
+            },
+            sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => Self::Closed,
+            sqlx::Error::ColumnDecode { index, source } => {
+                Self::bad_row(&format!("column {index}"), source)
+            }
+            _ => Self::Query(Arc::new(error)),
+        }
+    }
+}
+
+/// What `io` says of the disk.
+fn fault_of(io: &std::io::Error) -> DiskFault {
+    match io.kind() {
+        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => DiskFault::Full,
+        std::io::ErrorKind::ReadOnlyFilesystem | std::io::ErrorKind::PermissionDenied => {
+            DiskFault::ReadOnly
+        }
+        _ => DiskFault::Io,
+    }
+}
+
+/// SQLite's primary result codes that a caller acts on.
+fn from_sqlite(error: &dyn DatabaseError) -> Option<StoreError> {
+    const SQLITE_READONLY: i32 = 8;
+    const SQLITE_IOERR: i32 = 10;
+    const SQLITE_CORRUPT: i32 = 11;
+    const SQLITE_FULL: i32 = 13;
+    const SQLITE_CANTOPEN: i32 = 14;
+    const SQLITE_NOTADB: i32 = 26;
+
+    let extended: i32 = error.code()?.parse().ok()?;
+    let detail = error.message().to_owned();
+    let disk = |fault| StoreError::Disk {
+        fault,
+        detail: detail.clone(),
+    };
+    match extended & 0xff {
+        SQLITE_FULL => Some(disk(DiskFault::Full)),
+        SQLITE_READONLY => Some(disk(DiskFault::ReadOnly)),
+        SQLITE_IOERR | SQLITE_CANTOPEN => Some(disk(DiskFault::Io)),
+        SQLITE_CORRUPT | SQLITE_NOTADB => Some(StoreError::Damaged {
+            path: PathBuf::from(super::DATABASE_FILE),
+            reason: detail,
+        }),
+        _ => None,
+    }
+}

@@ -1,0 +1,239 @@
+//! D1: messages from people, each stored once, and how far each channel has been read.
+
+use sqlx::Row as _;
+use sqlx::sqlite::SqliteConnection;
+
+use super::codec::{from_json, json, now};
+use super::{Store, StoreError};
+use crate::domain::{Attachment, ChannelId, Inbound, MessageId, TurnId};
+
+/// What came of a message that arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accepted {
+    /// Stored now; it is to be handled.
+    New,
+    /// Stored before: a replay, to be ignored.
+    Known,
+}
+
+/// What came of changing a message that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queued {
+    /// It still waited; it is changed.
+    Changed,
+    /// It is in a turn already, or was set aside, or never came.
+    NotWaiting,
+}
+
+impl Store {
+    /// D1. Stores a message under its Discord id and moves its channel's cursor. Only then may the bot show a sign.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn accept(&self, message: &Inbound) -> Result<Accepted, StoreError> {
+        let (id, channel) = (message.id, message.channel_id);
+        let body = json(message)?;
+        self.write(move |db| {
+            Box::pin(async move {
+                let done = sqlx::query(
+                    "INSERT INTO inbound (message_id, channel_id, body, state, received_at)
+                     VALUES (?, ?, ?, 'new', ?) ON CONFLICT (message_id) DO NOTHING",
+                )
+                .bind(id.as_i64())
+                .bind(channel.as_i64())
+                .bind(body)
+                .bind(now())
+                .execute(&mut *db)
+                .await?;
+                move_cursor(db, channel, id).await?;
+                Ok(if done.rows_affected() == 0 {
+                    Accepted::Known
+                } else {
+                    Accepted::New
+                })
+            })
+        })
+        .await
+    }
+
+    /// Sets a message aside that no turn will take, with the reason.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn skip(&self, message: MessageId, why: &str) -> Result<Queued, StoreError> {
+        self.leave_queue(message, "skipped", Some(why.to_owned()))
+            .await
+    }
+
+    /// Takes a message out that was deleted while it waited.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn drop_queued(&self, message: MessageId) -> Result<Queued, StoreError> {
+        self.leave_queue(message, "dropped", None).await
+    }
+
+    async fn leave_queue(
+        &self,
+        message: MessageId,
+        state: &'static str,
+        why: Option<String>,
+    ) -> Result<Queued, StoreError> {
+        self.write(move |db| {
+            Box::pin(async move {
+                let done = sqlx::query(
+                    "UPDATE inbound SET state = ?, reason = ? WHERE message_id = ? AND state = 'new'",
+                )
+                .bind(state)
+                .bind(why)
+                .bind(message.as_i64())
+                .execute(db)
+                .await?;
+                Ok(queued(done.rows_affected()))
+            })
+        })
+        .await
+    }
+
+    /// Gives a message that still waits its edited text.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn update_queued(
+        &self,
+        message: MessageId,
+        content: &str,
+        attachments: Vec<Attachment>,
+    ) -> Result<Queued, StoreError> {
+        let content = content.to_owned();
+        self.write(move |db| {
+            Box::pin(async move {
+                let row =
+                    sqlx::query("SELECT body FROM inbound WHERE message_id = ? AND state = 'new'")
+                        .bind(message.as_i64())
+                        .fetch_optional(&mut *db)
+                        .await?;
+                let Some(row) = row else {
+                    return Ok(Queued::NotWaiting);
+                };
+                let mut body: Inbound = from_json(&row, "body")?;
+                body.content = content;
+                body.attachments = attachments;
+                sqlx::query("UPDATE inbound SET body = ? WHERE message_id = ?")
+                    .bind(json(&body)?)
+                    .bind(message.as_i64())
+                    .execute(db)
+                    .await?;
+                Ok(Queued::Changed)
+            })
+        })
+        .await
+    }
+
+    /// Messages that are stored and in no turn yet, oldest first: at start they are handed to the manager again.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn unclaimed(&self) -> Result<Vec<Inbound>, StoreError> {
+        let mut db = self.reader().await?;
+        let rows = sqlx::query("SELECT body FROM inbound WHERE state = 'new' ORDER BY message_id")
+            .fetch_all(&mut *db)
+            .await?;
+        rows.iter().map(|row| from_json(row, "body")).collect()
+    }
+
+    /// The newest message of `channel` that was stored or passed over.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn cursor(&self, channel: ChannelId) -> Result<Option<MessageId>, StoreError> {
+        let mut db = self.reader().await?;
+        let id: Option<i64> =
+            sqlx::query_scalar("SELECT message_id FROM cursors WHERE channel_id = ?")
+                .bind(channel.as_i64())
+                .fetch_optional(&mut *db)
+                .await?;
+        Ok(id.map(MessageId::from_i64))
+    }
+
+    /// All cursors, for finding the channels that moved on while the daemon was away.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn cursors(&self) -> Result<Vec<(ChannelId, MessageId)>, StoreError> {
+        let mut db = self.reader().await?;
+        let rows = sqlx::query("SELECT channel_id, message_id FROM cursors")
+            .fetch_all(&mut *db)
+            .await?;
+        rows.iter()
+            .map(|row| {
+                Ok((
+                    ChannelId::from_i64(row.try_get(0)?),
+                    MessageId::from_i64(row.try_get(1)?),
+                ))
+            })
+            .collect()
+    }
+
+    /// Moves a channel's cursor past messages that are not for an agent, or are too old to be caught up with.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn advance_cursor(
+        &self,
+        channel: ChannelId,
+        message: MessageId,
+    ) -> Result<(), StoreError> {
+        self.write(move |db| Box::pin(async move { move_cursor(db, channel, message).await }))
+            .await
+    }
+}
+
+/// Cursors only move forward.
+async fn move_cursor(
+    db: &mut SqliteConnection,
+    channel: ChannelId,
+    message: MessageId,
+) -> Result<(), StoreError> {
+    sqlx::query(
+        "INSERT INTO cursors (channel_id, message_id) VALUES (?, ?)
+         ON CONFLICT (channel_id) DO UPDATE SET message_id = max(message_id, excluded.message_id)",
+    )
+    .bind(channel.as_i64())
+    .bind(message.as_i64())
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+/// The messages `ids` are in `turn` now.
+pub(super) async fn claim(
+    db: &mut SqliteConnection,
+    turn: TurnId,
+    ids: impl IntoIterator<Item = MessageId>,
+) -> Result<(), StoreError> {
+    for id in ids {
+        sqlx::query("UPDATE inbound SET state = 'claimed', turn_id = ? WHERE message_id = ?")
+            .bind(turn.to_string())
+            .bind(id.as_i64())
+            .execute(&mut *db)
+            .await?;
+    }
+    Ok(())
+}
+
+const fn queued(rows: u64) -> Queued {
+    if rows == 0 {
+        Queued::NotWaiting
+    } else {
+        Queued::Changed
+    }
+}

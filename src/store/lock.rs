@@ -1,0 +1,66 @@
+//! One daemon to a home: the lock that a second one runs into.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::Path;
+
+use super::StoreError;
+
+/// Name of the lock file within the home.
+const LOCK_FILE: &str = ".lock";
+
+/// Holds a home for this process; dropped or killed, it is free again.
+#[derive(Debug)]
+pub struct HomeLock {
+    _file: File,
+}
+
+impl HomeLock {
+    /// Takes `home`, which is made when it is missing.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Locked`] when another process holds it, [`StoreError::Home`] when the folder cannot be used.
+    pub fn acquire(home: &Path) -> Result<Self, StoreError> {
+        let unusable = |path: &Path, error: std::io::Error| StoreError::Home {
+            path: path.to_owned(),
+            reason: error.to_string(),
+        };
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(home)
+            .map_err(|error| unusable(home, error))?;
+        let path = home.join(LOCK_FILE);
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(&path)
+            .map_err(|error| unusable(&path, error))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(StoreError::Locked {
+                    home: home.to_owned(),
+                    pid: read_pid(&mut file),
+                });
+            }
+            Err(TryLockError::Error(error)) => return Err(unusable(&path, error)),
+        }
+        // The number only helps the words of a refusal; the lock holds without it (on a full disk, say).
+        let _ = file
+            .set_len(0)
+            .and_then(|()| write!(file, "{}", std::process::id()));
+        Ok(Self { _file: file })
+    }
+}
+
+fn read_pid(file: &mut File) -> Option<u32> {
+    let mut text = String::new();
+    file.take(16).read_to_string(&mut text).ok()?;
+    text.trim().parse().ok()
+}

@@ -1,0 +1,375 @@
+//! Opening the database: made whole or not at all, checked when in doubt, upgraded after a copy, refused untouched.
+
+use std::fs;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use sqlx::migrate::Migrator;
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
+    SqliteSynchronous,
+};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Row as _};
+use tracing::{info, warn};
+
+use super::StoreError;
+
+static MIGRATOR: Migrator = sqlx::migrate!();
+
+/// Marks a SQLite file as ours: `Chor` in ASCII.
+const APPLICATION_ID: i64 = 0x4368_6f72;
+
+/// The first SQLite without the WAL-reset corruption.
+const OLDEST_SQLITE: [u32; 3] = [3, 51, 3];
+
+/// Connections that read. Each is a thread and a page cache; more would wait for the same disk.
+const READERS: u32 = 3;
+
+/// How long a connection waits for another's lock. Only a backup by other hands ever holds one.
+const BUSY: Duration = Duration::from_secs(10);
+
+/// Statements kept prepared per connection: more than there are in this room.
+const PREPARED: usize = 256;
+
+/// An open database.
+pub(super) struct Opened {
+    pub(super) options: SqliteConnectOptions,
+    pub(super) writer: SqliteConnection,
+    pub(super) readers: SqlitePool,
+}
+
+/// Opens `path`, or says why it must not be.
+pub(super) async fn open(path: &Path) -> Result<Opened, StoreError> {
+    match look(path)? {
+        Found::Nothing => create(path).await?,
+        Found::Database { in_order } => inspect(path, in_order).await?,
+    }
+    let options = options(path)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .pragma("journal_size_limit", "67108864");
+    let mut writer = options.connect().await?;
+    upgrade(&mut writer, path).await?;
+    forget_closed(path);
+    let readers = SqlitePoolOptions::new()
+        .max_connections(READERS)
+        .min_connections(0)
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .test_before_acquire(false)
+        .connect_lazy_with(self::options(path).read_only(true));
+    Ok(Opened {
+        options,
+        writer,
+        readers,
+    })
+}
+
+fn options(path: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(path)
+        .create_if_missing(false)
+        .foreign_keys(true)
+        .busy_timeout(BUSY)
+        .statement_cache_capacity(PREPARED)
+        .pragma("trusted_schema", "OFF")
+        .pragma("cell_size_check", "ON")
+        .disable_statement_logging()
+}
+
+/// What lies at the path.
+enum Found {
+    Nothing,
+    Database { in_order: bool },
+}
+
+fn look(path: &Path) -> Result<Found, StoreError> {
+    let damaged = |reason: &str| StoreError::Damaged {
+        path: path.to_owned(),
+        reason: reason.to_owned(),
+    };
+    let metadata = match fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return match fs::metadata(beside(path, "-wal")) {
+                Ok(log) if log.len() > 0 => Err(damaged(
+                    "its write-ahead log is there, the database itself is missing",
+                )),
+                _ => Ok(Found::Nothing),
+            };
+        }
+        Err(error) => return Err(unusable(path, &error)),
+    };
+    if !metadata.is_file() {
+        return Err(damaged("it is not a regular file"));
+    }
+    if metadata.len() == 0 {
+        return Err(damaged("it is empty"));
+    }
+    Ok(Found::Database {
+        in_order: closed_in_order(path, &metadata),
+    })
+}
+
+/// Makes a new database beside its place and moves it there when it is whole, so that a crash leaves either
+/// nothing or a database.
+async fn create(path: &Path) -> Result<(), StoreError> {
+    if let Some(folder) = path.parent() {
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(folder)
+            .map_err(|error| unusable(folder, &error))?;
+    }
+    let unfinished = beside(path, ".new");
+    for leftover in [unfinished.clone(), beside(&unfinished, "-journal")] {
+        match fs::remove_file(&leftover) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(unusable(&leftover, &error));
+            }
+            _ => {}
+        }
+    }
+    let mut db = options(&unfinished)
+        .create_if_missing(true)
+        .synchronous(SqliteSynchronous::Full)
+        .connect()
+        .await?;
+    assert_version(&mut db).await?;
+    sqlx::query(AssertSqlSafe(format!(
+        "PRAGMA application_id = {APPLICATION_ID}"
+    )))
+    .execute(&mut db)
+    .await?;
+    migrate(&mut db).await?;
+    db.close().await?;
+    fs::rename(&unfinished, path)
+        .and_then(|()| sync_folder(path))
+        .map_err(|error| unusable(path, &error))?;
+    info!("made the database {}", path.display());
+    Ok(())
+}
+
+/// Looks at a database without the power to change it.
+async fn inspect(path: &Path, in_order: bool) -> Result<(), StoreError> {
+    let mut db = options(path).read_only(true).connect().await?;
+    let verdict = judge(&mut db, path, in_order).await;
+    // A reader has nothing to write back; what closing says changes nothing.
+    let _ = db.close().await;
+    verdict
+}
+
+async fn judge(db: &mut SqliteConnection, path: &Path, in_order: bool) -> Result<(), StoreError> {
+    assert_version(db).await?;
+    let foreign = |reason: String| StoreError::Foreign {
+        path: path.to_owned(),
+        reason,
+    };
+    let application: i64 = sqlx::query_scalar("PRAGMA application_id")
+        .fetch_one(&mut *db)
+        .await?;
+    if application != APPLICATION_ID {
+        return Err(foreign(format!(
+            "its application id is {application}, ours is {APPLICATION_ID}"
+        )));
+    }
+    let found = version(db, path).await?;
+    let known = newest();
+    if found > known {
+        return Err(StoreError::Newer {
+            path: path.to_owned(),
+            found,
+            known,
+        });
+    }
+    if in_order {
+        return Ok(());
+    }
+    info!(
+        "checking {} after a stop that was not in order",
+        path.display()
+    );
+    check(db, path, found).await
+}
+
+/// Reads the whole file and compares its tables with what the migrations make.
+async fn check(db: &mut SqliteConnection, path: &Path, version: i64) -> Result<(), StoreError> {
+    let damaged = |reason: String| StoreError::Damaged {
+        path: path.to_owned(),
+        reason,
+    };
+    let verdict: String = sqlx::query_scalar("PRAGMA quick_check(1)")
+        .fetch_one(&mut *db)
+        .await?;
+    if verdict != "ok" {
+        return Err(damaged(verdict));
+    }
+    if version == newest() && schema(db).await? != expected_schema().await? {
+        return Err(damaged(format!(
+            "its tables are not those of schema version {version}"
+        )));
+    }
+    Ok(())
+}
+
+async fn schema(db: &mut SqliteConnection) -> Result<Vec<(String, String, String)>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT type, name, coalesce(sql, '') AS sql FROM sqlite_schema ORDER BY type, name",
+    )
+    .fetch_all(db)
+    .await?;
+    rows.iter()
+        .map(|row| {
+            Ok((
+                row.try_get("type")?,
+                row.try_get("name")?,
+                row.try_get("sql")?,
+            ))
+        })
+        .collect()
+}
+
+async fn expected_schema() -> Result<Vec<(String, String, String)>, StoreError> {
+    let mut model = SqliteConnectOptions::new()
+        .in_memory(true)
+        .disable_statement_logging()
+        .connect()
+        .await?;
+    migrate(&mut model).await?;
+    schema(&mut model).await
+}
+
+/// The newest migration applied. None applied, or one that broke off, can only be damage: ours are made whole.
+async fn version(db: &mut SqliteConnection, path: &Path) -> Result<i64, StoreError> {
+    let newest: Result<Option<i64>, sqlx::Error> =
+        sqlx::query_scalar("SELECT max(version) FROM _sqlx_migrations WHERE success")
+            .fetch_one(db)
+            .await;
+    let damaged = |reason: String| StoreError::Damaged {
+        path: path.to_owned(),
+        reason,
+    };
+    match newest {
+        Ok(Some(version)) => Ok(version),
+        Ok(None) => Err(damaged("it names no schema version".to_owned())),
+        Err(error) => match StoreError::from(error) {
+            StoreError::Query(error) => Err(damaged(error.to_string())),
+            other => Err(other),
+        },
+    }
+}
+
+fn newest() -> i64 {
+    MIGRATOR.iter().map(|step| step.version).max().unwrap_or(0)
+}
+
+/// Brings an older database up to date, after a copy of it.
+async fn upgrade(db: &mut SqliteConnection, path: &Path) -> Result<(), StoreError> {
+    let found = version(db, path).await?;
+    if found == newest() {
+        return Ok(());
+    }
+    let copy = beside(path, &format!(".before-{:04}", found + 1));
+    if !copy.exists() {
+        let unfinished = beside(&copy, ".new");
+        let _ = fs::remove_file(&unfinished);
+        vacuum_into(db, &unfinished).await?;
+        fs::rename(&unfinished, &copy)
+            .and_then(|()| sync_folder(&copy))
+            .map_err(|error| unusable(&copy, &error))?;
+    }
+    info!(
+        "upgrading {} from schema version {found}; a copy is {}",
+        path.display(),
+        copy.display()
+    );
+    migrate(db).await
+}
+
+async fn migrate(db: &mut SqliteConnection) -> Result<(), StoreError> {
+    MIGRATOR.run(db).await.map_err(|error| match error {
+        sqlx::migrate::MigrateError::Execute(error) => error.into(),
+        other => StoreError::Query(std::sync::Arc::new(other.into())),
+    })
+}
+
+/// Copies a database as it stands at one moment into a new file.
+pub(super) async fn vacuum_into(
+    db: &mut SqliteConnection,
+    target: &Path,
+) -> Result<(), StoreError> {
+    let name = target.to_str().ok_or_else(|| StoreError::Home {
+        path: target.to_owned(),
+        reason: "the path is not UTF-8".to_owned(),
+    })?;
+    sqlx::query("VACUUM INTO ?").bind(name).execute(db).await?;
+    fs::File::open(target)
+        .and_then(|file| file.sync_all())
+        .map_err(|error| unusable(target, &error))
+}
+
+async fn assert_version(db: &mut SqliteConnection) -> Result<(), StoreError> {
+    let found: String = sqlx::query_scalar("SELECT sqlite_version()")
+        .fetch_one(db)
+        .await?;
+    let parts: Vec<u32> = found
+        .split('.')
+        .map_while(|part| part.parse().ok())
+        .collect();
+    if parts.as_slice() < OLDEST_SQLITE.as_slice() {
+        return Err(StoreError::OldSqlite { found });
+    }
+    Ok(())
+}
+
+/// `chorus.db` and `suffix`.
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+fn unusable(path: &Path, error: &std::io::Error) -> StoreError {
+    StoreError::Home {
+        path: path.to_owned(),
+        reason: error.to_string(),
+    }
+}
+
+fn sync_folder(path: &Path) -> std::io::Result<()> {
+    match path.parent() {
+        Some(folder) => fs::File::open(folder)?.sync_all(),
+        None => Ok(()),
+    }
+}
+
+/// What a database closed in order looked like: a file beside it holds its size and time of change.
+fn stamp(metadata: &fs::Metadata) -> String {
+    format!(
+        "{} {}.{:09}\n",
+        metadata.len(),
+        metadata.mtime(),
+        metadata.mtime_nsec()
+    )
+}
+
+fn closed_in_order(path: &Path, metadata: &fs::Metadata) -> bool {
+    let log_is_empty = fs::metadata(beside(path, "-wal")).map_or(true, |log| log.len() == 0);
+    log_is_empty
+        && fs::read_to_string(beside(path, ".closed")).is_ok_and(|text| text == stamp(metadata))
+}
+
+/// Notes that the database was closed in order, so that the next start need not read it whole.
+pub(super) fn mark_closed(path: &Path) {
+    let written = fs::metadata(path)
+        .and_then(|metadata| fs::write(beside(path, ".closed"), stamp(&metadata)));
+    if let Err(error) = written {
+        warn!("the next start will check the whole database: {error}");
+    }
+}
+
+fn forget_closed(path: &Path) {
+    // Left behind it could only match a database that has not changed since.
+    let _ = fs::remove_file(beside(path, ".closed"));
+}

@@ -1,0 +1,376 @@
+//! D8 and D9: what people will be shown, decided before it is sent, sent once.
+//!
+//! ```text
+//! pending ──mark_sending──▶ sending ──mark_sent──▶ sent
+//!                              │ └────mark_failed──▶ failed   (Discord refused it for good)
+//!                              └──────mark_unknown─▶ unknown  (it may be there; said, never sent twice)
+//! ```
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sqlx::Row as _;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use uuid::Uuid;
+
+use super::codec::{from_json, json, now, parsed, parsed_option, time, time_option, words};
+use super::{Store, StoreError};
+use crate::domain::{ChannelId, MessageId, TurnId};
+
+/// Discord's limit on a nonce, in characters.
+const NONCE_LENGTH: usize = 25;
+
+/// Parts read at once; the next are read when these are out.
+const PAGE: u32 = 32;
+
+words! {
+    /// What a part is, for its looks and for statistics.
+    PartKind {
+        /// Part of an answer.
+        Reply = "reply",
+        /// A failure report.
+        Failure = "failure",
+        /// A line about what happened.
+        Notice = "notice",
+        /// A file with its caption.
+        File = "file",
+    }
+}
+
+words! {
+    /// Where a part stands.
+    PartState {
+        /// Not tried yet.
+        Pending = "pending",
+        /// It may have been posted.
+        Sending = "sending",
+        /// Posted.
+        Sent = "sent",
+        /// Nobody can say whether it was posted; people were told.
+        Unknown = "unknown",
+        /// Discord refused it for good.
+        Failed = "failed",
+    }
+}
+
+/// Whether the first of several parts is marked `sending` as it is queued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FirstPart {
+    /// It goes out at once.
+    Sends,
+    /// It waits its turn.
+    Waits,
+}
+
+/// One message to post.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PartBody {
+    /// The text, at most 2,000 characters.
+    pub content: String,
+    /// The message it refers to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_to: Option<MessageId>,
+    /// Files posted with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<OutFile>,
+    /// An embed in Discord's own shape.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub embed: Option<Value>,
+}
+
+/// A file to post.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutFile {
+    /// A text, kept whole in the row.
+    Text {
+        /// Name people see.
+        name: String,
+        /// The text.
+        text: String,
+    },
+    /// Bytes in standard Base64, kept whole in the row.
+    Bytes {
+        /// Name people see.
+        name: String,
+        /// The bytes.
+        base64: String,
+    },
+    /// A file on disk, read when it is sent.
+    Path {
+        /// Name people see.
+        name: String,
+        /// Absolute path.
+        path: String,
+    },
+}
+
+/// A part to queue.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewPart {
+    /// What it is.
+    pub kind: PartKind,
+    /// What is posted.
+    pub body: PartBody,
+}
+
+impl NewPart {
+    /// A line about what happened.
+    pub fn notice(text: impl Into<String>) -> Self {
+        Self {
+            kind: PartKind::Notice,
+            body: PartBody {
+                content: text.into(),
+                ..PartBody::default()
+            },
+        }
+    }
+}
+
+/// A queued part.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// Its row; parts of a channel go out in this order.
+    pub id: i64,
+    /// Where it goes.
+    pub channel: ChannelId,
+    /// The turn whose outcome it is part of.
+    pub turn: Option<TurnId>,
+    /// Position within its turn, counted from 0.
+    pub part: u32,
+    /// What it is.
+    pub kind: PartKind,
+    /// What is posted.
+    pub body: PartBody,
+    /// Sent along with `enforce_nonce`, the same for every try.
+    pub nonce: String,
+    /// The message it takes the place of by an edit; a repeated edit does no harm.
+    pub edits: Option<MessageId>,
+    /// Where it stands.
+    pub state: PartState,
+    /// The message it became.
+    pub message: Option<MessageId>,
+    /// When it was queued.
+    pub queued_at: DateTime<Utc>,
+    /// When it was first tried (or cleared to be).
+    pub first_try: Option<DateTime<Utc>>,
+}
+
+impl Store {
+    /// Queues one line for a channel.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn notice(&self, channel: ChannelId, text: &str) -> Result<Part, StoreError> {
+        self.post(channel, None, NewPart::notice(text)).await
+    }
+
+    /// Queues a part that is no turn's outcome (a welcome, a file an agent sends, a notice with an embed).
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn post(
+        &self,
+        channel: ChannelId,
+        turn: Option<TurnId>,
+        part: NewPart,
+    ) -> Result<Part, StoreError> {
+        self.write(move |db| {
+            Box::pin(async move { queue(db, channel, turn, 0, part, None, FirstPart::Waits).await })
+        })
+        .await
+    }
+
+    /// The parts that wait in a channel, in order, one being sent included; at most 32 at a time.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn next_parts(&self, channel: ChannelId) -> Result<Vec<Part>, StoreError> {
+        let mut db = self.reader().await?;
+        let rows = sqlx::query(
+            "SELECT * FROM outbox WHERE channel_id = ? AND state IN ('pending', 'sending') ORDER BY id LIMIT ?",
+        )
+        .bind(channel.as_i64())
+        .bind(PAGE)
+        .fetch_all(&mut *db)
+        .await?;
+        rows.iter().map(part_row).collect()
+    }
+
+    /// The channels that have something waiting.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn waiting_channels(&self) -> Result<Vec<ChannelId>, StoreError> {
+        let mut db = self.reader().await?;
+        let ids: Vec<i64> = sqlx::query_scalar(
+            "SELECT DISTINCT channel_id FROM outbox WHERE state IN ('pending', 'sending')",
+        )
+        .fetch_all(&mut *db)
+        .await?;
+        Ok(ids.into_iter().map(ChannelId::from_i64).collect())
+    }
+
+    /// D9, before the POST. The time of the first try is kept.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NotFound`] when the part is settled: it must not be sent.
+    pub async fn mark_sending(&self, part: i64) -> Result<(), StoreError> {
+        self.write(move |db| {
+            Box::pin(async move {
+                let done = sqlx::query(
+                    "UPDATE outbox SET state = 'sending', first_try = coalesce(first_try, ?)
+                     WHERE id = ? AND state IN ('pending', 'sending')",
+                )
+                .bind(now())
+                .bind(part)
+                .execute(db)
+                .await?;
+                if done.rows_affected() == 0 {
+                    return Err(StoreError::NotFound(format!("unsent part {part}")));
+                }
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// D9, after the POST. The channel's next part is marked `sending` with it and returned, to be posted now.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn mark_sent(
+        &self,
+        part: i64,
+        message: MessageId,
+    ) -> Result<Option<Part>, StoreError> {
+        self.write(move |db| {
+            Box::pin(async move {
+                sqlx::query(
+                    "UPDATE outbox SET state = 'sent', message_id = ? WHERE id = ? AND state <> 'sent'",
+                )
+                .bind(message.as_i64())
+                .bind(part)
+                .execute(&mut *db)
+                .await?;
+                start_next(db, part).await
+            })
+        })
+        .await
+    }
+
+    /// Discord refused the part for good; the reason is kept.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn mark_failed(&self, part: i64, why: &str) -> Result<(), StoreError> {
+        self.settle(part, PartState::Failed, why).await
+    }
+
+    /// Nobody can say whether the part was posted; it will not be posted again.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn mark_unknown(&self, part: i64, why: &str) -> Result<(), StoreError> {
+        self.settle(part, PartState::Unknown, why).await
+    }
+
+    async fn settle(&self, part: i64, state: PartState, why: &str) -> Result<(), StoreError> {
+        let why = why.to_owned();
+        self.write(move |db| {
+            Box::pin(async move {
+                sqlx::query(
+                    "UPDATE outbox SET state = ?, reason = ? WHERE id = ? AND state IN ('pending', 'sending')",
+                )
+                .bind(state.as_str())
+                .bind(why)
+                .bind(part)
+                .execute(db)
+                .await?;
+                Ok(())
+            })
+        })
+        .await
+    }
+}
+
+/// Queues `part` as number `position` of its turn, with its nonce.
+pub(super) async fn queue(
+    db: &mut SqliteConnection,
+    channel: ChannelId,
+    turn: Option<TurnId>,
+    position: usize,
+    part: NewPart,
+    edits: Option<MessageId>,
+    start: FirstPart,
+) -> Result<Part, StoreError> {
+    let mut nonce = Uuid::new_v4().simple().to_string();
+    nonce.truncate(NONCE_LENGTH);
+    let queued = now();
+    let (state, first_try) = match start {
+        FirstPart::Sends => (PartState::Sending, Some(queued.clone())),
+        FirstPart::Waits => (PartState::Pending, None),
+    };
+    let row = sqlx::query(
+        "INSERT INTO outbox (channel_id, turn_id, part, kind, body, nonce, edits, state, queued_at, first_try)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING *",
+    )
+    .bind(channel.as_i64())
+    .bind(turn.map(|turn| turn.to_string()))
+    .bind(i64::try_from(position).unwrap_or(i64::MAX))
+    .bind(part.kind.as_str())
+    .bind(json(&part.body)?)
+    .bind(nonce)
+    .bind(edits.map(MessageId::as_i64))
+    .bind(state.as_str())
+    .bind(queued)
+    .bind(first_try)
+    .fetch_one(db)
+    .await?;
+    part_row(&row)
+}
+
+/// Marks the part after `settled` in its channel as `sending`, if one waits.
+async fn start_next(db: &mut SqliteConnection, settled: i64) -> Result<Option<Part>, StoreError> {
+    let row = sqlx::query(
+        "UPDATE outbox SET state = 'sending', first_try = coalesce(first_try, ?)
+         WHERE id = (SELECT min(w.id) FROM outbox w JOIN outbox s ON s.channel_id = w.channel_id
+                     WHERE s.id = ? AND w.state IN ('pending', 'sending'))
+         RETURNING *",
+    )
+    .bind(now())
+    .bind(settled)
+    .fetch_optional(db)
+    .await?;
+    row.as_ref().map(part_row).transpose()
+}
+
+pub(super) fn part_row(row: &SqliteRow) -> Result<Part, StoreError> {
+    let message = |name: &str| -> Result<Option<MessageId>, StoreError> {
+        Ok(row
+            .try_get::<Option<i64>, _>(name)?
+            .map(MessageId::from_i64))
+    };
+    Ok(Part {
+        id: row.try_get("id")?,
+        channel: ChannelId::from_i64(row.try_get("channel_id")?),
+        turn: parsed_option(row, "turn_id")?,
+        part: row.try_get("part")?,
+        kind: parsed(row, "kind")?,
+        body: from_json(row, "body")?,
+        nonce: row.try_get("nonce")?,
+        edits: message("edits")?,
+        state: parsed(row, "state")?,
+        message: message("message_id")?,
+        queued_at: time(row, "queued_at")?,
+        first_try: time_option(row, "first_try")?,
+    })
+}

@@ -1,0 +1,188 @@
+//! The index of saved sessions; the sessions themselves are files.
+
+use sqlx::Row as _;
+use sqlx::sqlite::SqliteRow;
+
+use super::codec::{count, counted, parsed, stamp, time};
+use super::{Store, StoreError};
+use crate::domain::{AgentId, ConversationId, SessionId, SessionMeta, Trigger};
+
+/// A page of sessions, newest first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionPage {
+    /// All there are.
+    pub total: u64,
+    /// Those of the page.
+    pub sessions: Vec<SessionMeta>,
+}
+
+/// How much of a conversation a saved session covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Covered {
+    /// The conversation.
+    pub conversation: ConversationId,
+    /// Items saved, from the first.
+    pub items: u64,
+}
+
+impl Store {
+    /// Indexes a session whose file is on disk, and notes what of which conversation it covers. The same session
+    /// indexed again changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn insert_session(
+        &self,
+        session: SessionMeta,
+        covered: Option<Covered>,
+    ) -> Result<(), StoreError> {
+        self.write(move |db| {
+            Box::pin(async move {
+                sqlx::query(
+                    "INSERT INTO sessions (id, session_id, agent_id, agent_name, description, summary, saved_at, trigger,
+                         message_count, token_estimate, file_path, file_sha256)
+                     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                )
+                .bind(session.id.to_string())
+                .bind(session.session_id)
+                .bind(session.agent_id.to_string())
+                .bind(session.agent_name)
+                .bind(session.description)
+                .bind(session.summary)
+                .bind(stamp(session.saved_at))
+                .bind(session.trigger.as_str())
+                .bind(count(session.message_count))
+                .bind(count(session.token_estimate))
+                .bind(session.file_path)
+                .bind(session.file_sha256)
+                .execute(&mut *db)
+                .await?;
+                if let Some(covered) = covered {
+                    sqlx::query("UPDATE conversations SET saved_items = max(saved_items, ?) WHERE id = ?")
+                        .bind(count(covered.items))
+                        .bind(covered.conversation.0)
+                        .execute(db)
+                        .await?;
+                }
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// A page of an agent's sessions, newest first.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn sessions(
+        &self,
+        agent: AgentId,
+        offset: u32,
+        limit: u32,
+    ) -> Result<SessionPage, StoreError> {
+        let mut db = self.reader().await?;
+        let total: i64 = sqlx::query_scalar("SELECT count(*) FROM sessions WHERE agent_id = ?")
+            .bind(agent.to_string())
+            .fetch_one(&mut *db)
+            .await?;
+        let rows = sqlx::query(
+            "SELECT * FROM sessions WHERE agent_id = ? ORDER BY saved_at DESC, rowid DESC LIMIT ? OFFSET ?",
+        )
+        .bind(agent.to_string())
+        .bind(limit)
+        .bind(offset)
+        .fetch_all(&mut *db)
+        .await?;
+        Ok(SessionPage {
+            total: u64::try_from(total).unwrap_or(0),
+            sessions: rows.iter().map(session).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// The session of this id, whoever it belongs to.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn session(&self, id: SessionId) -> Result<Option<SessionMeta>, StoreError> {
+        let mut db = self.reader().await?;
+        let row = sqlx::query("SELECT * FROM sessions WHERE id = ?")
+            .bind(id.to_string())
+            .fetch_optional(&mut *db)
+            .await?;
+        row.as_ref().map(session).transpose()
+    }
+
+    /// An agent's sessions that `word` names: a file stem or the beginning of an id. A stem that matches whole wins
+    /// alone; of several ids, at most `limit` come back, newest first.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn find_sessions(
+        &self,
+        agent: AgentId,
+        word: &str,
+        limit: u32,
+    ) -> Result<Vec<SessionMeta>, StoreError> {
+        let mut db = self.reader().await?;
+        let stem = sqlx::query("SELECT * FROM sessions WHERE agent_id = ? AND session_id = ?")
+            .bind(agent.to_string())
+            .bind(word)
+            .fetch_optional(&mut *db)
+            .await?;
+        if let Some(row) = stem {
+            return Ok(vec![session(&row)?]);
+        }
+        let rows = sqlx::query(
+            "SELECT * FROM sessions WHERE agent_id = ? AND substr(id, 1, ?) = ?
+             ORDER BY saved_at DESC, rowid DESC LIMIT ?",
+        )
+        .bind(agent.to_string())
+        .bind(i64::try_from(word.chars().count()).unwrap_or(i64::MAX))
+        .bind(word.to_lowercase())
+        .bind(limit)
+        .fetch_all(&mut *db)
+        .await?;
+        rows.iter().map(session).collect()
+    }
+
+    /// The files of an agent's sessions that the index knows, relative to the agent's directory.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn session_files(&self, agent: AgentId) -> Result<Vec<String>, StoreError> {
+        let mut db = self.reader().await?;
+        Ok(
+            sqlx::query_scalar("SELECT file_path FROM sessions WHERE agent_id = ?")
+                .bind(agent.to_string())
+                .fetch_all(&mut *db)
+                .await?,
+        )
+    }
+}
+
+fn session(row: &SqliteRow) -> Result<SessionMeta, StoreError> {
+    let word: &str = row.try_get("trigger")?;
+    let trigger = Trigger::ALL
+        .into_iter()
+        .find(|trigger| trigger.as_str() == word)
+        .ok_or_else(|| StoreError::bad_row("sessions.trigger", format!("unknown word `{word}`")))?;
+    Ok(SessionMeta {
+        id: parsed(row, "id")?,
+        session_id: row.try_get("session_id")?,
+        agent_id: parsed(row, "agent_id")?,
+        agent_name: row.try_get("agent_name")?,
+        description: row.try_get("description")?,
+        summary: row.try_get("summary")?,
+        saved_at: time(row, "saved_at")?,
+        trigger,
+        message_count: counted(row, "message_count")?,
+        token_estimate: counted(row, "token_estimate")?,
+        file_path: row.try_get("file_path")?,
+        file_sha256: row.try_get("file_sha256")?,
+    })
+}

@@ -1,0 +1,104 @@
+//! Settings of a server, and small facts of the daemon itself.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use sqlx::Row as _;
+
+use super::codec::from_json;
+use super::{Store, StoreError};
+use crate::domain::GuildId;
+
+impl Store {
+    /// What a server's administrators have set, by key.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn settings(&self, guild: GuildId) -> Result<BTreeMap<String, Value>, StoreError> {
+        let mut db = self.reader().await?;
+        let rows = sqlx::query("SELECT key, value FROM settings WHERE guild_id = ?")
+            .bind(guild.as_i64())
+            .fetch_all(&mut *db)
+            .await?;
+        rows.iter()
+            .map(|row| Ok((row.try_get("key")?, from_json(row, "value")?)))
+            .collect()
+    }
+
+    /// Sets `key` for a server; `None` takes the setting back.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn set_setting(
+        &self,
+        guild: GuildId,
+        key: &str,
+        value: Option<Value>,
+    ) -> Result<(), StoreError> {
+        let key = key.to_owned();
+        self.write(move |db| {
+            Box::pin(async move {
+                match value {
+                    Some(value) => {
+                        sqlx::query(
+                            "INSERT INTO settings (guild_id, key, value) VALUES (?, ?, ?)
+                             ON CONFLICT (guild_id, key) DO UPDATE SET value = excluded.value",
+                        )
+                        .bind(guild.as_i64())
+                        .bind(key)
+                        .bind(value.to_string())
+                        .execute(db)
+                        .await?
+                    }
+                    None => {
+                        sqlx::query("DELETE FROM settings WHERE guild_id = ? AND key = ?")
+                            .bind(guild.as_i64())
+                            .bind(key)
+                            .execute(db)
+                            .await?
+                    }
+                };
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// A fact of the daemon (the hash of its registered commands, say).
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn meta(&self, key: &str) -> Result<Option<String>, StoreError> {
+        let mut db = self.reader().await?;
+        Ok(sqlx::query_scalar("SELECT value FROM meta WHERE key = ?")
+            .bind(key)
+            .fetch_optional(&mut *db)
+            .await?)
+    }
+
+    /// Keeps a fact of the daemon.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn set_meta(&self, key: &str, value: &str) -> Result<(), StoreError> {
+        let (key, value) = (key.to_owned(), value.to_owned());
+        self.write(move |db| {
+            Box::pin(async move {
+                sqlx::query(
+                    "INSERT INTO meta (key, value) VALUES (?, ?)
+                     ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+                )
+                .bind(key)
+                .bind(value)
+                .execute(db)
+                .await?;
+                Ok(())
+            })
+        })
+        .await
+    }
+}

@@ -1,0 +1,370 @@
+//! Long-running commands and the hooks on them, as the daemon's truth about both.
+
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+use sqlx::Row as _;
+use sqlx::sqlite::SqliteRow;
+
+use super::codec::{from_json, now, parsed, parsed_option, stamp, time, time_option, words};
+use super::{Store, StoreError};
+use crate::domain::{AgentId, ChannelId, ConversationId, TaskId, TurnId};
+
+words! {
+    /// What a task belongs to.
+    TaskKind {
+        /// Its turn's conversation.
+        Concurrent = "concurrent",
+        /// The agent, beyond its turn.
+        Background = "background",
+    }
+}
+
+words! {
+    /// Where a task stands.
+    TaskStatus {
+        /// Its process lives, as far as is known.
+        Running = "running",
+        /// It ended with exit code 0.
+        Completed = "completed",
+        /// It ended with another.
+        Failed = "failed",
+        /// It was ended.
+        Killed = "killed",
+        /// It was gone when the daemon came back.
+        Lost = "lost",
+    }
+}
+
+/// A task about to be started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewTask {
+    /// Whose it is.
+    pub agent: AgentId,
+    /// What it belongs to.
+    pub kind: TaskKind,
+    /// The command as the model wrote it.
+    pub command: String,
+    /// Where it runs, relative to the workspace.
+    pub directory: String,
+    /// The turn that started it.
+    pub turn: Option<TurnId>,
+    /// The conversation it reports to.
+    pub conversation: Option<ConversationId>,
+    /// The channel it is shown in.
+    pub channel: ChannelId,
+    /// Hops of hooks or other agents that led here.
+    pub depth: u8,
+}
+
+/// How a task ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TaskEnd {
+    /// Any status but running.
+    pub status: TaskStatus,
+    /// Its exit code, where there is one.
+    pub exit_code: Option<i32>,
+}
+
+/// A task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskRow {
+    /// Its id within its agent.
+    pub id: TaskId,
+    /// What it was started with.
+    pub task: NewTask,
+    /// Its process.
+    pub pid: Option<u32>,
+    /// That process's start time in clock ticks since boot: a number used again has another.
+    pub pid_started: Option<u64>,
+    /// Where it stands.
+    pub status: TaskStatus,
+    /// Its exit code.
+    pub exit_code: Option<i32>,
+    /// When it was started.
+    pub started_at: DateTime<Utc>,
+    /// When it ended.
+    pub ended_at: Option<DateTime<Utc>>,
+}
+
+/// A hook to be added to a task.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewHook {
+    /// Whose task.
+    pub agent: AgentId,
+    /// Which task.
+    pub task: TaskId,
+    /// Trigger, action and context, in the shape of whoever runs hooks.
+    pub spec: Value,
+    /// How often it may fire.
+    pub max_fires: u32,
+}
+
+/// A hook on a task.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hook {
+    /// Its id.
+    pub id: i64,
+    /// What it was added as.
+    pub hook: NewHook,
+    /// How often it fired.
+    pub fires: u32,
+    /// When it last did.
+    pub last_fired: Option<DateTime<Utc>>,
+}
+
+impl Store {
+    /// Adds a task, running and without a process yet, under its agent's next number.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn insert_task(&self, task: NewTask) -> Result<TaskRow, StoreError> {
+        self.write(move |db| {
+            Box::pin(async move {
+                let row = sqlx::query(
+                    "INSERT INTO tasks (agent_id, number, kind, command, directory, turn_id, conversation_id, channel_id,
+                         depth, status, started_at)
+                     VALUES (?1, (SELECT coalesce(max(number), 0) + 1 FROM tasks WHERE agent_id = ?1),
+                         ?2, ?3, ?4, ?5, ?6, ?7, ?8, 'running', ?9) RETURNING *",
+                )
+                .bind(task.agent.to_string())
+                .bind(task.kind.as_str())
+                .bind(task.command)
+                .bind(task.directory)
+                .bind(task.turn.map(|turn| turn.to_string()))
+                .bind(task.conversation.map(|conversation| conversation.0))
+                .bind(task.channel.as_i64())
+                .bind(task.depth)
+                .bind(now())
+                .fetch_one(db)
+                .await?;
+                task_row(&row)
+            })
+        })
+        .await
+    }
+
+    /// Keeps a task's process, once there is one.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn set_task_process(
+        &self,
+        agent: AgentId,
+        task: &TaskId,
+        pid: u32,
+        pid_started: u64,
+    ) -> Result<(), StoreError> {
+        let number = number(task)?;
+        self.write(move |db| {
+            Box::pin(async move {
+                sqlx::query(
+                    "UPDATE tasks SET pid = ?, pid_started = ? WHERE agent_id = ? AND number = ?",
+                )
+                .bind(pid)
+                .bind(i64::try_from(pid_started).unwrap_or(i64::MAX))
+                .bind(agent.to_string())
+                .bind(number)
+                .execute(db)
+                .await?;
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Ends a running task; the first end stands. Gives the task as it is now.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NotFound`] for an unknown task.
+    pub async fn end_task(
+        &self,
+        agent: AgentId,
+        task: &TaskId,
+        end: TaskEnd,
+    ) -> Result<TaskRow, StoreError> {
+        let (id, number) = (task.clone(), number(task)?);
+        self.write(move |db| {
+            Box::pin(async move {
+                sqlx::query(
+                    "UPDATE tasks SET status = ?, exit_code = ?, ended_at = ?
+                     WHERE agent_id = ? AND number = ? AND status = 'running'",
+                )
+                .bind(end.status.as_str())
+                .bind(end.exit_code)
+                .bind(now())
+                .bind(agent.to_string())
+                .bind(number)
+                .execute(&mut *db)
+                .await?;
+                let row = sqlx::query("SELECT * FROM tasks WHERE agent_id = ? AND number = ?")
+                    .bind(agent.to_string())
+                    .bind(number)
+                    .fetch_optional(db)
+                    .await?
+                    .ok_or_else(|| StoreError::NotFound(format!("task {id}")))?;
+                task_row(&row)
+            })
+        })
+        .await
+    }
+
+    /// An agent's tasks: all that run and the latest `ended` that do not, newest first.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn tasks(&self, agent: AgentId, ended: u32) -> Result<Vec<TaskRow>, StoreError> {
+        let mut db = self.reader().await?;
+        let rows = sqlx::query(
+            "SELECT * FROM tasks WHERE agent_id = ?1 AND (status = 'running' OR number IN
+                 (SELECT number FROM tasks WHERE agent_id = ?1 AND status <> 'running'
+                  ORDER BY ended_at DESC, number DESC LIMIT ?2)) ORDER BY number DESC",
+        )
+        .bind(agent.to_string())
+        .bind(ended)
+        .fetch_all(&mut *db)
+        .await?;
+        rows.iter().map(task_row).collect()
+    }
+
+    /// One task.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NotFound`] for what is no task id.
+    pub async fn task(&self, agent: AgentId, id: &TaskId) -> Result<Option<TaskRow>, StoreError> {
+        let mut db = self.reader().await?;
+        let row = sqlx::query("SELECT * FROM tasks WHERE agent_id = ? AND number = ?")
+            .bind(agent.to_string())
+            .bind(number(id)?)
+            .fetch_optional(&mut *db)
+            .await?;
+        row.as_ref().map(task_row).transpose()
+    }
+
+    /// All agents' tasks that run, as far as is known.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn running_tasks(&self) -> Result<Vec<TaskRow>, StoreError> {
+        let mut db = self.reader().await?;
+        let rows =
+            sqlx::query("SELECT * FROM tasks WHERE status = 'running' ORDER BY agent_id, number")
+                .fetch_all(&mut *db)
+                .await?;
+        rows.iter().map(task_row).collect()
+    }
+
+    /// Adds a hook to a task.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NotFound`] for what is no task id.
+    pub async fn insert_hook(&self, hook: NewHook) -> Result<Hook, StoreError> {
+        let number = number(&hook.task)?;
+        self.write(move |db| {
+            Box::pin(async move {
+                let row = sqlx::query(
+                    "INSERT INTO hooks (agent_id, task, spec, max_fires) VALUES (?, ?, ?, ?) RETURNING *",
+                )
+                .bind(hook.agent.to_string())
+                .bind(number)
+                .bind(hook.spec.to_string())
+                .bind(hook.max_fires)
+                .fetch_one(db)
+                .await?;
+                hook_row(&row)
+            })
+        })
+        .await
+    }
+
+    /// The hooks of a task, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NotFound`] for what is no task id.
+    pub async fn hooks(&self, agent: AgentId, task: &TaskId) -> Result<Vec<Hook>, StoreError> {
+        let mut db = self.reader().await?;
+        let rows = sqlx::query("SELECT * FROM hooks WHERE agent_id = ? AND task = ? ORDER BY id")
+            .bind(agent.to_string())
+            .bind(number(task)?)
+            .fetch_all(&mut *db)
+            .await?;
+        rows.iter().map(hook_row).collect()
+    }
+
+    /// Counts one firing before it happens; none when the hook has fired as often as it may, or is gone.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn fire_hook(&self, id: i64, at: DateTime<Utc>) -> Result<Option<Hook>, StoreError> {
+        self.write(move |db| {
+            Box::pin(async move {
+                let row = sqlx::query(
+                    "UPDATE hooks SET fires = fires + 1, last_fired = ? WHERE id = ? AND fires < max_fires RETURNING *",
+                )
+                .bind(stamp(at))
+                .bind(id)
+                .fetch_optional(db)
+                .await?;
+                row.as_ref().map(hook_row).transpose()
+            })
+        })
+        .await
+    }
+}
+
+/// The number in `task_NNN`.
+fn number(task: &TaskId) -> Result<i64, StoreError> {
+    task.0
+        .strip_prefix("task_")
+        .and_then(|digits| digits.parse::<u32>().ok())
+        .map(i64::from)
+        .ok_or_else(|| StoreError::NotFound(format!("task `{task}`")))
+}
+
+fn task_row(row: &SqliteRow) -> Result<TaskRow, StoreError> {
+    Ok(TaskRow {
+        id: TaskId::nth(row.try_get("number")?),
+        task: NewTask {
+            agent: parsed(row, "agent_id")?,
+            kind: parsed(row, "kind")?,
+            command: row.try_get("command")?,
+            directory: row.try_get("directory")?,
+            turn: parsed_option(row, "turn_id")?,
+            conversation: row
+                .try_get::<Option<i64>, _>("conversation_id")?
+                .map(ConversationId),
+            channel: ChannelId::from_i64(row.try_get("channel_id")?),
+            depth: row.try_get("depth")?,
+        },
+        pid: row.try_get("pid")?,
+        pid_started: row
+            .try_get::<Option<i64>, _>("pid_started")?
+            .and_then(|ticks| u64::try_from(ticks).ok()),
+        status: parsed(row, "status")?,
+        exit_code: row.try_get("exit_code")?,
+        started_at: time(row, "started_at")?,
+        ended_at: time_option(row, "ended_at")?,
+    })
+}
+
+fn hook_row(row: &SqliteRow) -> Result<Hook, StoreError> {
+    Ok(Hook {
+        id: row.try_get("id")?,
+        hook: NewHook {
+            agent: parsed(row, "agent_id")?,
+            task: TaskId::nth(row.try_get("task")?),
+            spec: from_json(row, "spec")?,
+            max_fires: row.try_get("max_fires")?,
+        },
+        fires: row.try_get("fires")?,
+        last_fired: time_option(row, "last_fired")?,
+    })
+}

@@ -1,0 +1,221 @@
+//! What a stop that was not in order left behind, and closing it in one transaction.
+
+use std::collections::BTreeMap;
+
+use sqlx::Row as _;
+use sqlx::sqlite::SqliteConnection;
+
+use super::calls::question;
+use super::codec::now;
+use super::conversations::{Conversation, conversation, replace};
+use super::outbox::{FirstPart, NewPart, Part, part_row, queue};
+use super::turns::turn_row;
+use super::{OpenQuestion, Store, StoreError, TurnRow};
+use crate::domain::{CallId, ChannelId, ConversationId, Item, SessionId, TurnId};
+
+/// A call without a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenCall {
+    /// Its id.
+    pub id: CallId,
+    /// The tool.
+    pub name: String,
+    /// Whether it had begun.
+    pub reach: CallReach,
+}
+
+/// How far an unfinished call came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallReach {
+    /// It never ran.
+    Proposed,
+    /// It ran, nobody knows how far.
+    Started,
+}
+
+/// A turn that was running.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UnfinishedTurn {
+    /// The turn.
+    pub turn: TurnRow,
+    /// Its calls without results, in order.
+    pub calls: Vec<OpenCall>,
+    /// Its questions without answers.
+    pub questions: Vec<OpenQuestion>,
+}
+
+/// A part of which nobody knows whether it was posted.
+pub type OutboxDoubt = Part;
+
+/// Everything that waits to be put right at start.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Unfinished {
+    /// Turns that were running, oldest first.
+    pub turns: Vec<UnfinishedTurn>,
+    /// Open conversations that hold something, by id.
+    pub conversations: Vec<Conversation>,
+    /// Parts marked `sending`, in order.
+    pub doubts: Vec<OutboxDoubt>,
+}
+
+/// How what was unfinished is closed; all of it or nothing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Closing {
+    /// Turns that become `interrupted`; their open calls and questions end with them.
+    pub turns: Vec<TurnId>,
+    /// Conversations whose history was repaired, with what they hold now.
+    pub histories: BTreeMap<ConversationId, Vec<Item>>,
+    /// Conversations to be saved as `crash_recovery`, with the id that the session will have.
+    pub sessions: BTreeMap<ConversationId, SessionId>,
+    /// One line for each channel concerned.
+    pub notices: Vec<(ChannelId, NewPart)>,
+}
+
+impl Store {
+    /// What the last stop left behind. After a stop in order: nothing.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn unfinished(&self) -> Result<Unfinished, StoreError> {
+        let mut db = self.reader().await?;
+        let rows = sqlx::query("SELECT * FROM turns WHERE state = 'running' ORDER BY began_at, id")
+            .fetch_all(&mut *db)
+            .await?;
+        let mut turns = Vec::with_capacity(rows.len());
+        for row in &rows {
+            turns.push(unfinished_turn(&mut db, turn_row(row)?).await?);
+        }
+        let rows = sqlx::query(
+            "SELECT * FROM (SELECT c.*, (SELECT count(*) FROM items i WHERE i.conversation_id = c.id) AS items
+                 FROM conversations c WHERE c.closed_at IS NULL) WHERE items > 0 ORDER BY id",
+        )
+        .fetch_all(&mut *db)
+        .await?;
+        let conversations = rows.iter().map(conversation).collect::<Result<_, _>>()?;
+        let rows = sqlx::query("SELECT * FROM outbox WHERE state = 'sending' ORDER BY id")
+            .fetch_all(&mut *db)
+            .await?;
+        let doubts = rows.iter().map(part_row).collect::<Result<_, _>>()?;
+        Ok(Unfinished {
+            turns,
+            conversations,
+            doubts,
+        })
+    }
+
+    /// Closes what was unfinished, all of it in one transaction, so that a second run finds nothing left to close.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn close_unfinished(&self, closing: Closing) -> Result<(), StoreError> {
+        self.write(move |db| Box::pin(async move { close(db, closing).await }))
+            .await
+    }
+
+    /// Notes that a conversation's `crash_recovery` session is saved.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn crash_session_saved(
+        &self,
+        conversation: ConversationId,
+    ) -> Result<(), StoreError> {
+        self.write(move |db| {
+            Box::pin(async move {
+                sqlx::query("UPDATE conversations SET crash_session = NULL WHERE id = ?")
+                    .bind(conversation.0)
+                    .execute(db)
+                    .await?;
+                Ok(())
+            })
+        })
+        .await
+    }
+}
+
+async fn unfinished_turn(
+    db: &mut SqliteConnection,
+    turn: TurnRow,
+) -> Result<UnfinishedTurn, StoreError> {
+    let id = turn.begun.id.to_string();
+    let rows = sqlx::query(
+        "SELECT call_id, name, state FROM calls
+         WHERE turn_id = ? AND state IN ('proposed', 'started') ORDER BY rowid",
+    )
+    .bind(&id)
+    .fetch_all(&mut *db)
+    .await?;
+    let calls = rows
+        .iter()
+        .map(|row| {
+            let state: &str = row.try_get("state")?;
+            Ok(OpenCall {
+                id: CallId(row.try_get("call_id")?),
+                name: row.try_get("name")?,
+                reach: if state == "started" {
+                    CallReach::Started
+                } else {
+                    CallReach::Proposed
+                },
+            })
+        })
+        .collect::<Result<_, StoreError>>()?;
+    let rows =
+        sqlx::query("SELECT * FROM approvals WHERE turn_id = ? AND decision IS NULL ORDER BY id")
+            .bind(&id)
+            .fetch_all(db)
+            .await?;
+    let questions = rows.iter().map(question).collect::<Result<_, _>>()?;
+    Ok(UnfinishedTurn {
+        turn,
+        calls,
+        questions,
+    })
+}
+
+async fn close(db: &mut SqliteConnection, closing: Closing) -> Result<(), StoreError> {
+    let at = now();
+    for turn in &closing.turns {
+        let turn = turn.to_string();
+        sqlx::query(
+            "UPDATE turns SET state = 'interrupted', exit = 'interrupted', ended_at = ?
+             WHERE id = ? AND state = 'running'",
+        )
+        .bind(&at)
+        .bind(&turn)
+        .execute(&mut *db)
+        .await?;
+        sqlx::query(
+            "UPDATE calls SET state = 'interrupted', ended_at = ?
+             WHERE turn_id = ? AND state IN ('proposed', 'started')",
+        )
+        .bind(&at)
+        .bind(&turn)
+        .execute(&mut *db)
+        .await?;
+        sqlx::query(
+            "UPDATE approvals SET decision = 'expired', decided_at = ? WHERE turn_id = ? AND decision IS NULL",
+        )
+        .bind(&at)
+        .bind(&turn)
+        .execute(&mut *db)
+        .await?;
+    }
+    for (conversation, items) in &closing.histories {
+        replace(db, *conversation, items).await?;
+    }
+    for (conversation, session) in &closing.sessions {
+        sqlx::query("UPDATE conversations SET crash_session = ? WHERE id = ?")
+            .bind(session.to_string())
+            .bind(conversation.0)
+            .execute(&mut *db)
+            .await?;
+    }
+    for (channel, notice) in closing.notices {
+        queue(db, channel, None, 0, notice, None, FirstPart::Waits).await?;
+    }
+    Ok(())
+}

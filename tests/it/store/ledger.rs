@@ -1,0 +1,248 @@
+//! The steps D1 to D9, each seen from outside.
+
+use chorus::domain::{CallId, Item, MessageId, UserId};
+use chorus::store::{
+    Accepted, Alongside, Begun, Decision, FinishedTurn, FirstPart, NewQuestion, PartState, Queued,
+    Settled, StoreError, TurnEnd,
+};
+
+use super::{CHANNEL, Home, answer, finished, message, new_turn, result, user};
+
+#[tokio::test]
+async fn a_replayed_message_is_one_message() {
+    let home = Home::new().await;
+    let hello = message(100, "hello");
+    assert_eq!(home.store.accept(&hello).await.unwrap(), Accepted::New);
+    assert_eq!(home.store.accept(&hello).await.unwrap(), Accepted::Known);
+    assert_eq!(home.store.unclaimed().await.unwrap(), [hello]);
+}
+
+#[tokio::test]
+async fn a_cursor_never_moves_back() {
+    let home = Home::new().await;
+    for id in [100, 300, 200] {
+        home.store.accept(&message(id, "hello")).await.unwrap();
+    }
+    home.store
+        .advance_cursor(CHANNEL, MessageId(250))
+        .await
+        .unwrap();
+    assert_eq!(
+        home.store.cursor(CHANNEL).await.unwrap(),
+        Some(MessageId(300))
+    );
+}
+
+#[tokio::test]
+async fn a_waiting_message_can_be_edited_and_dropped_but_not_one_in_a_turn() {
+    let home = Home::new().await;
+    home.store.accept(&message(100, "helo")).await.unwrap();
+    let edited = home
+        .store
+        .update_queued(MessageId(100), "hello", Vec::new())
+        .await;
+    assert_eq!(edited.unwrap(), Queued::Changed);
+    assert_eq!(home.store.unclaimed().await.unwrap()[0].content, "hello");
+    assert_eq!(
+        home.store.drop_queued(MessageId(100)).await.unwrap(),
+        Queued::Changed
+    );
+
+    home.turn(101).await;
+    let late = home
+        .store
+        .update_queued(MessageId(101), "no", Vec::new())
+        .await;
+    assert_eq!(late.unwrap(), Queued::NotWaiting);
+    assert_eq!(
+        home.store.drop_queued(MessageId(101)).await.unwrap(),
+        Queued::NotWaiting
+    );
+    assert!(home.store.unclaimed().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn one_message_starts_one_root_turn() {
+    let home = Home::new().await;
+    let conversation = home.conversation().await;
+    let item = user(100, "hello");
+    let first = new_turn(home.agent, &conversation, 100);
+    let second = new_turn(home.agent, &conversation, 100);
+    let mut child = new_turn(home.agent, &conversation, 100);
+    child.parent = Some(first.id);
+    let begin = async |turn| {
+        home.store
+            .begin_turn(turn, vec![item.clone()])
+            .await
+            .unwrap()
+    };
+    assert_eq!(begin(first).await, Begun::Running);
+    assert_eq!(begin(second).await, Begun::AlreadyTaken);
+    assert_eq!(begin(child).await, Begun::Running);
+    assert_eq!(
+        home.store.items(conversation.id).await.unwrap(),
+        [item.clone(), item]
+    );
+}
+
+#[tokio::test]
+async fn a_whole_turn_is_read_back_in_the_order_of_the_calls() {
+    let home = Home::new().await;
+    let turn = home.turn(100).await;
+    let conversation = home.conversation().await.id;
+    let calls = answer("looking", &["a", "b"]);
+    home.store
+        .record_answer(turn, &calls, Alongside::default())
+        .await
+        .unwrap();
+    for id in ["a", "b"] {
+        let call = CallId(id.to_owned());
+        home.store
+            .start_call(turn, &call, Alongside::default())
+            .await
+            .unwrap();
+    }
+    // The second call ends first.
+    for id in ["b", "a"] {
+        let given = result(id, id);
+        home.store
+            .finish_call(turn, &given, Alongside::default())
+            .await
+            .unwrap();
+    }
+    let end = FinishedTurn {
+        answer: Some(answer("done", &[])),
+        first: FirstPart::Sends,
+        ..finished(&["done", "and more"])
+    };
+    let parts = home.store.finish_turn(turn, end).await.unwrap();
+
+    let home = home.reopened().await;
+    let items = home.store.items(conversation).await.unwrap();
+    let expected = [
+        user(100, "please"),
+        Item::Assistant(calls),
+        Item::ToolResult(result("a", "a")),
+        Item::ToolResult(result("b", "b")),
+        Item::Assistant(answer("done", &[])),
+    ];
+    assert_eq!(items, expected);
+    assert_eq!(home.store.next_parts(CHANNEL).await.unwrap(), parts);
+    assert_eq!(
+        parts.iter().map(|part| part.state).collect::<Vec<_>>(),
+        [PartState::Sending, PartState::Pending]
+    );
+    let row = home.store.turn(turn).await.unwrap().unwrap();
+    assert_eq!(
+        (row.state, row.exit.as_deref()),
+        (TurnEnd::Finished, Some("answered"))
+    );
+}
+
+#[tokio::test]
+async fn a_call_starts_once_and_only_when_proposed() {
+    let home = Home::new().await;
+    let turn = home.turn(100).await;
+    let call = CallId("a".to_owned());
+    let start = async || {
+        home.store
+            .start_call(turn, &call, Alongside::default())
+            .await
+    };
+    assert!(matches!(start().await, Err(StoreError::NotFound(_))));
+    home.store
+        .record_answer(turn, &answer("", &["a"]), Alongside::default())
+        .await
+        .unwrap();
+    start().await.unwrap();
+    assert!(matches!(start().await, Err(StoreError::NotFound(_))));
+}
+
+#[tokio::test]
+async fn the_first_decision_of_a_question_stands() {
+    let home = Home::new().await;
+    let turn = home.turn(100).await;
+    let id = home
+        .store
+        .open_question(NewQuestion {
+            turn,
+            call: CallId("a".to_owned()),
+            channel: CHANNEL,
+            action: "tool:bash:ls".to_owned(),
+            binding: "hash".to_owned(),
+            expires_at: "2026-02-12T10:32:00Z".parse().unwrap(),
+        })
+        .await
+        .unwrap();
+    let decide = async |decision| {
+        home.store
+            .decide_question(id, decision, Some(UserId(1)), Alongside::default())
+            .await
+            .unwrap()
+    };
+    assert_eq!(decide(Decision::Deny).await, Settled::Now);
+    assert_eq!(
+        decide(Decision::Allow).await,
+        Settled::Before(Decision::Deny)
+    );
+}
+
+#[tokio::test]
+async fn parts_go_out_one_after_the_other_and_the_preview_becomes_the_first() {
+    let home = Home::new().await;
+    let turn = home.turn(100).await;
+    home.store.set_preview(turn, MessageId(900)).await.unwrap();
+    let parts = home
+        .store
+        .finish_turn(turn, finished(&["one", "two"]))
+        .await
+        .unwrap();
+    assert_eq!(parts[0].edits, Some(MessageId(900)));
+    assert_eq!(parts[1].edits, None);
+    assert!(parts.iter().all(|part| part.nonce.len() == 25));
+    assert_ne!(parts[0].nonce, parts[1].nonce);
+
+    home.store.mark_sending(parts[0].id).await.unwrap();
+    let next = home
+        .store
+        .mark_sent(parts[0].id, MessageId(900))
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!((next.id, next.state), (parts[1].id, PartState::Sending));
+    assert_eq!(
+        home.store.mark_sent(next.id, MessageId(901)).await.unwrap(),
+        None
+    );
+    assert!(home.store.mark_sending(next.id).await.is_err());
+    assert!(home.store.waiting_channels().await.unwrap().is_empty());
+    let conversation = home
+        .store
+        .conversation_of_message(MessageId(901))
+        .await
+        .unwrap();
+    assert_eq!(conversation.unwrap().agent, home.agent);
+}
+
+#[tokio::test]
+async fn a_finished_turn_takes_nothing_more() {
+    let home = Home::new().await;
+    let turn = home.turn(100).await;
+    home.store
+        .finish_turn(turn, finished(&["done"]))
+        .await
+        .unwrap();
+    home.store.accept(&message(101, "late")).await.unwrap();
+    let late = home
+        .store
+        .hand_over(turn, MessageId(101), user(101, "late"))
+        .await;
+    assert!(matches!(late, Err(StoreError::NotFound(_))));
+    assert_eq!(home.store.unclaimed().await.unwrap().len(), 1);
+    assert!(
+        home.store
+            .finish_turn(turn, finished(&["again"]))
+            .await
+            .is_err()
+    );
+}
