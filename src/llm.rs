@@ -3,7 +3,14 @@
 //! A request is built once ([`Provider::encode`]) and may be sent several times ([`Provider::stream`]);
 //! `route` decides what to try next after a failure.
 
+mod anthropic;
+mod discovery;
+mod failure;
 pub mod history;
+mod http;
+mod parts;
+mod reading;
+mod sse;
 pub mod tokens;
 
 use std::sync::Arc;
@@ -13,6 +20,9 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use crate::domain::{Assistant, CallId, Item, StopReason, Usage};
+
+pub use anthropic::Anthropic;
+pub use http::{Endpoint, client};
 
 /// One way of speaking to models: a wire format at a base URL, with a key.
 #[async_trait::async_trait]
@@ -32,11 +42,7 @@ pub trait Provider: Send + Sync {
     /// # Errors
     ///
     /// Whatever keeps a whole, valid answer from being had, classed.
-    async fn stream(
-        &self,
-        body: &Encoded,
-        on_delta: &mut (dyn FnMut(Delta<'_>) + Send),
-    ) -> Result<Reply, LlmError>;
+    async fn stream(&self, body: &Encoded, on_delta: &mut OnDelta<'_>) -> Result<Reply, LlmError>;
 
     /// Ids of the models its key may use; the way to check the key.
     ///
@@ -96,6 +102,9 @@ pub enum Delta<'a> {
     ToolCall(&'a str),
 }
 
+/// What is called with each piece of an answer as it arrives.
+pub type OnDelta<'a> = dyn for<'d> FnMut(Delta<'d>) + Send + 'a;
+
 /// A whole answer.
 #[derive(Clone, Debug)]
 pub struct Reply {
@@ -140,6 +149,8 @@ pub struct LlmError {
     pub retry_after: Option<Duration>,
     /// The provider's id of the request.
     pub request_id: Option<String>,
+    /// Tokens counted before it failed; they are paid all the same.
+    pub usage: Option<Box<Usage>>,
 }
 
 /// Failure classes and what follows from each, as `docs/models.md` tables them.

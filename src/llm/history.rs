@@ -10,6 +10,7 @@ mod repair;
 pub use exchanges::{
     Dropped, Measured, clip_results, drop_oldest_exchanges, split_for_compaction, used_tokens,
 };
+pub(in crate::llm) use repair::is_sound_id;
 pub use repair::{Repaired, is_valid, repair};
 
 /// What a call without a result is closed with, so that the model knows that nothing is known of its effects.

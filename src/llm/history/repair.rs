@@ -76,9 +76,8 @@ pub fn is_valid(items: &[Item]) -> bool {
             Item::User(_) => {}
             Item::Assistant(answer) => {
                 let calls = &answer.tool_calls;
-                let sound = |call: &ToolCall| {
-                    is_sound(&call.id.0, MAX_ID) && is_sound(&call.name, MAX_NAME)
-                };
+                let sound =
+                    |call: &ToolCall| is_sound_id(&call.id.0) && is_sound(&call.name, MAX_NAME);
                 if is_empty_answer(answer)
                     || !calls.iter().all(|call| sound(call) && ids.insert(&call.id))
                 {
@@ -143,6 +142,11 @@ fn is_sound(word: &str, max: usize) -> bool {
     !word.is_empty() && word.len() <= max && word.bytes().all(allowed)
 }
 
+/// Whether all providers take `id` as a call's.
+pub(in crate::llm) fn is_sound_id(id: &str) -> bool {
+    is_sound(id, MAX_ID)
+}
+
 /// Which result belongs to which call, by position.
 struct Pairs {
     /// (position of the answer, index of the call) → position of the result.
@@ -202,7 +206,7 @@ impl Names {
     fn made_valid(&mut self, answer: &Assistant, changes: &mut Changes) -> Assistant {
         let mut answer = answer.clone();
         for call in &mut answer.tool_calls {
-            if !is_sound(&call.id.0, MAX_ID) || self.given.contains(&call.id.0) {
+            if !is_sound_id(&call.id.0) || self.given.contains(&call.id.0) {
                 changes.renamed += 1;
                 call.id = CallId(self.fresh(&call.id.0));
             }
@@ -235,7 +239,7 @@ impl Names {
 }
 
 /// `name` with what providers refuse replaced; a model sometimes calls a tool by a name of no tool.
-pub(super) fn sound_name(name: &str) -> String {
+fn sound_name(name: &str) -> String {
     match made_of_sound(name, MAX_NAME) {
         empty if empty.is_empty() => "unknown".to_owned(),
         sound => sound,

@@ -1,0 +1,275 @@
+//! Writes a request to Anthropic Messages, with cache breakpoints where the next request will share the prefix.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::FORMAT;
+use crate::domain::{Assistant, Image, Item, ToolResult, UserText};
+use crate::llm::parts::{Part, UNSEEN_IMAGE, in_order, inexpressible, kind};
+use crate::llm::{Encoded, LlmError, Request, ToolSchema};
+
+/// Most searches that one answer may make.
+const MAX_SEARCHES: u32 = 5;
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    max_tokens: u32,
+    stream: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    system: Vec<Block<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Value>,
+    messages: Vec<Message<'a>>,
+}
+
+#[derive(Serialize)]
+struct Message<'a> {
+    role: Role,
+    content: Vec<Block<'a>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Role {
+    User,
+    Assistant,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Block<'a> {
+    Text {
+        text: Cow<'a, str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
+    Image {
+        source: Source<'a>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
+    ToolUse {
+        id: &'a str,
+        name: &'a str,
+        input: &'a Map<String, Value>,
+    },
+    ToolResult {
+        tool_use_id: &'a str,
+        content: Vec<Block<'a>>,
+        is_error: bool,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
+    #[serde(untagged)]
+    Opaque(&'a Value),
+}
+
+#[derive(Clone, Copy, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum CacheControl {
+    Ephemeral,
+}
+
+#[derive(Serialize)]
+struct Source<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    media_type: &'a str,
+    data: &'a str,
+}
+
+/// Writes `request`.
+pub(super) fn encode(provider: &str, request: &Request) -> Result<Encoded, LlmError> {
+    let mut messages = messages(request);
+    if messages.is_empty() {
+        return Err(inexpressible(provider, "there is nothing to send"));
+    }
+    set_breakpoints(&mut messages);
+    let mut system: Vec<_> = request
+        .system
+        .iter()
+        .filter(|part| !part.trim().is_empty())
+        .map(|part| text(part))
+        .collect();
+    if let Some(last) = system.last_mut() {
+        last.set_breakpoint();
+    }
+    let body = Body {
+        model: &request.model,
+        max_tokens: request.max_output_tokens,
+        stream: true,
+        system,
+        tools: tools(request),
+        messages,
+    };
+    match serde_json::to_vec(&body) {
+        Ok(body) => Ok(Encoded {
+            body: body.into(),
+            model: request.model.clone(),
+        }),
+        Err(error) => Err(inexpressible(provider, error.to_string())),
+    }
+}
+
+fn tools(request: &Request) -> Vec<Value> {
+    let mut tools: Vec<_> = request.tools.iter().map(tool).collect();
+    if let Some(Value::Object(last)) = tools.last_mut() {
+        last.insert("cache_control".to_owned(), json!({"type": "ephemeral"}));
+    }
+    if request.web_search {
+        tools.insert(
+            0,
+            json!({"type": "web_search_20250305", "name": "web_search", "max_uses": MAX_SEARCHES}),
+        );
+    }
+    tools
+}
+
+fn tool(tool: &ToolSchema) -> Value {
+    json!({"name": tool.name, "description": tool.description, "input_schema": tool.parameters})
+}
+
+/// Neighbours of one role become one message: results of parallel calls must come together.
+fn messages(request: &Request) -> Vec<Message<'_>> {
+    let mut messages: Vec<Message<'_>> = Vec::new();
+    for item in request.items.iter() {
+        let (role, content) = match item {
+            Item::User(user) => (Role::User, user_blocks(user, request)),
+            Item::Assistant(answer) => (Role::Assistant, answer_blocks(answer, request)),
+            Item::ToolResult(result) => (Role::User, vec![result_block(result, request)]),
+        };
+        match messages.last_mut() {
+            _ if content.is_empty() => {}
+            Some(last) if last.role == role => last.content.extend(content),
+            _ => messages.push(Message { role, content }),
+        }
+    }
+    trim_last_answer(&mut messages);
+    messages
+}
+
+/// An answer that ends the request is continued, and may then not end in white space.
+fn trim_last_answer(messages: &mut [Message<'_>]) {
+    let Some(Message {
+        role: Role::Assistant,
+        content,
+    }) = messages.last_mut()
+    else {
+        return;
+    };
+    if let Some(Block::Text { text, .. }) = content.last_mut() {
+        *text = Cow::Owned(text.trim_end().to_owned());
+    }
+}
+
+fn user_blocks<'a>(user: &'a UserText, request: &Request) -> Vec<Block<'a>> {
+    let mut blocks: Vec<_> = user
+        .images
+        .iter()
+        .map(|picture| image(picture, request))
+        .collect();
+    let words = user.for_model();
+    if !words.trim().is_empty() {
+        blocks.push(Block::Text {
+            text: Cow::Owned(words),
+            cache_control: None,
+        });
+    }
+    blocks
+}
+
+fn answer_blocks<'a>(answer: &'a Assistant, request: &Request) -> Vec<Block<'a>> {
+    let shows_text = |block: &Value| kind(block) == "text";
+    let is_thinking = |block: &Value| matches!(kind(block), "thinking" | "redacted_thinking");
+    let parts = in_order(answer, FORMAT, &request.model, shows_text, is_thinking);
+    let block = |part: Part<'a>| match part {
+        Part::Opaque(block) => Block::Opaque(block),
+        Part::Text(words) => text(words),
+        // A call may be sent back only beside the tools; without them it is told as text.
+        Part::Call(call) if request.tools.is_empty() => {
+            let arguments = Value::Object(call.arguments.clone());
+            Block::Text {
+                text: Cow::Owned(format!("[called {} with {arguments}]", call.name)),
+                cache_control: None,
+            }
+        }
+        Part::Call(call) => Block::ToolUse {
+            id: &call.id.0,
+            name: &call.name,
+            input: &call.arguments,
+        },
+    };
+    parts.into_iter().map(block).collect()
+}
+
+fn result_block<'a>(result: &'a ToolResult, request: &Request) -> Block<'a> {
+    if request.tools.is_empty() {
+        let words = format!("[{} gave: {}]", result.name, result.content);
+        return Block::Text {
+            text: Cow::Owned(words),
+            cache_control: None,
+        };
+    }
+    let mut content = Vec::new();
+    if !result.content.trim().is_empty() {
+        content.push(text(&result.content));
+    }
+    content.extend(result.images.iter().map(|picture| image(picture, request)));
+    Block::ToolResult {
+        tool_use_id: &result.call_id.0,
+        content,
+        is_error: result.is_error,
+        cache_control: None,
+    }
+}
+
+fn text(words: &str) -> Block<'_> {
+    Block::Text {
+        text: Cow::Borrowed(words),
+        cache_control: None,
+    }
+}
+
+fn image<'a>(image: &'a Image, request: &Request) -> Block<'a> {
+    if !request.sees_images {
+        return text(UNSEEN_IMAGE);
+    }
+    let source = Source {
+        kind: "base64",
+        media_type: &image.media_type,
+        data: &image.data,
+    };
+    Block::Image {
+        source,
+        cache_control: None,
+    }
+}
+
+/// Marks the tail, and the tail of the request before it, so that a step with many blocks still finds the cache.
+fn set_breakpoints(messages: &mut [Message<'_>]) {
+    let users = messages
+        .iter_mut()
+        .rev()
+        .filter(|message| message.role == Role::User);
+    for message in users.take(2) {
+        if let Some(last) = message.content.last_mut() {
+            last.set_breakpoint();
+        }
+    }
+}
+
+impl Block<'_> {
+    fn set_breakpoint(&mut self) {
+        match self {
+            Self::Text { cache_control, .. }
+            | Self::Image { cache_control, .. }
+            | Self::ToolResult { cache_control, .. } => {
+                *cache_control = Some(CacheControl::Ephemeral)
+            }
+            Self::ToolUse { .. } | Self::Opaque(_) => {}
+        }
+    }
+}

@@ -1,0 +1,405 @@
+//! Reads an answer of Anthropic Messages.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::FORMAT;
+use crate::domain::{StopReason, Usage};
+use crate::llm::failure::{Fault, Said};
+use crate::llm::parts::kind;
+use crate::llm::reading::{Draft, Piece, Progress, RawCall, Reading};
+use crate::llm::sse::Event;
+use crate::llm::{Delta, Encoded, OnDelta, Reply};
+
+/// Most blocks that one answer has; more is no answer.
+const MAX_BLOCKS: usize = 4_096;
+
+/// An answer as far as it has come.
+#[derive(Debug, Default)]
+pub(super) struct Messages {
+    started: bool,
+    open: BTreeMap<u64, Open>,
+    done: BTreeMap<u64, Open>,
+    usage: Counts,
+    stop: Option<StopReason>,
+}
+
+/// A block that has begun.
+#[derive(Debug)]
+struct Open {
+    /// The block as it began.
+    block: Value,
+    /// Text, thinking, or arguments as JSON.
+    text: String,
+    signature: String,
+    citations: Vec<Value>,
+}
+
+/// An event, by what it says.
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Sent {
+    MessageStart {
+        message: Start,
+    },
+    ContentBlockStart {
+        index: u64,
+        content_block: Value,
+    },
+    ContentBlockDelta {
+        index: u64,
+        delta: Change,
+    },
+    ContentBlockStop {
+        index: u64,
+    },
+    MessageDelta {
+        delta: End,
+        #[serde(default)]
+        usage: Counts,
+    },
+    MessageStop,
+    Error {
+        #[serde(default)]
+        error: Value,
+    },
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Deserialize)]
+struct Start {
+    #[serde(default)]
+    usage: Counts,
+}
+
+#[derive(Deserialize)]
+struct End {
+    #[serde(default)]
+    stop_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Change {
+    TextDelta {
+        text: String,
+    },
+    InputJsonDelta {
+        partial_json: String,
+    },
+    ThinkingDelta {
+        thinking: String,
+    },
+    SignatureDelta {
+        signature: String,
+    },
+    CitationsDelta {
+        citation: Value,
+    },
+    #[serde(other)]
+    Other,
+}
+
+/// Counts as they come; a later one that is given replaces an earlier one.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Counts {
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    cache_read_input_tokens: Option<u64>,
+    cache_creation_input_tokens: Option<u64>,
+}
+
+impl Counts {
+    fn take(&mut self, later: Self) {
+        self.input_tokens = later.input_tokens.or(self.input_tokens);
+        self.output_tokens = later.output_tokens.or(self.output_tokens);
+        self.cache_read_input_tokens = later
+            .cache_read_input_tokens
+            .or(self.cache_read_input_tokens);
+        self.cache_creation_input_tokens = later
+            .cache_creation_input_tokens
+            .or(self.cache_creation_input_tokens);
+    }
+
+    fn usage(self) -> Option<Usage> {
+        Some(Usage {
+            input: self.input_tokens?,
+            output: self.output_tokens.unwrap_or_default(),
+            cache_read: self.cache_read_input_tokens.unwrap_or_default(),
+            cache_write: self.cache_creation_input_tokens.unwrap_or_default(),
+        })
+    }
+}
+
+impl Reading for Messages {
+    fn take(&mut self, event: &Event, on_delta: &mut OnDelta<'_>) -> Result<Progress, Fault> {
+        let message = serde_json::from_str(&event.data).map_err(|error| {
+            Fault::invalid(format!("an event of the answer makes no sense ({error})"))
+        })?;
+        match message {
+            Sent::MessageStart { message } => {
+                self.started = true;
+                self.usage.take(message.usage);
+                Ok(Progress::Content)
+            }
+            Sent::ContentBlockStart {
+                index,
+                content_block,
+            } => self.open(index, content_block, on_delta),
+            Sent::ContentBlockDelta { index, delta } => self.change(index, delta, on_delta),
+            Sent::ContentBlockStop { index } => self.close(index),
+            Sent::MessageDelta { delta, usage } => {
+                self.usage.take(usage);
+                if let Some(reason) = delta.stop_reason {
+                    self.stop = Some(stop_reason(&reason));
+                }
+                Ok(Progress::Content)
+            }
+            Sent::MessageStop => self.end(),
+            Sent::Error { error } => Err(Said::read(&json!({ "error": error })).within_stream()),
+            Sent::Other => Ok(Progress::Nothing),
+        }
+    }
+
+    fn usage(&self) -> Option<Usage> {
+        self.usage.usage()
+    }
+
+    fn reply(self, request: &Encoded, request_id: Option<String>) -> Reply {
+        let mut draft = Draft {
+            usage: self.usage.usage(),
+            ..Draft::default()
+        };
+        for block in self.done.values() {
+            for citation in &block.citations {
+                let field = |name| {
+                    citation
+                        .get(name)
+                        .and_then(Value::as_str)
+                        .unwrap_or_default()
+                };
+                draft.cite(field("title"), field("url"));
+            }
+        }
+        // Beside server-side tools the text's own blocks are kept too: their citations point into the results.
+        let keeps_text = self
+            .done
+            .values()
+            .any(|block| is_server_side(kind(&block.block)));
+        draft.pieces = self
+            .done
+            .into_values()
+            .filter_map(|block| block.piece(keeps_text))
+            .collect();
+        draft.finish(
+            FORMAT,
+            self.stop.unwrap_or(StopReason::EndTurn),
+            request,
+            request_id,
+        )
+    }
+}
+
+impl Messages {
+    fn open(
+        &mut self,
+        index: u64,
+        block: Value,
+        on_delta: &mut OnDelta<'_>,
+    ) -> Result<Progress, Fault> {
+        let is_known = self.open.contains_key(&index) || self.done.contains_key(&index);
+        if !self.started || is_known || self.done.len() + self.open.len() >= MAX_BLOCKS {
+            return Err(Fault::invalid("a block of the answer begins out of order"));
+        }
+        let field = |name: &str| {
+            block
+                .get(name)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let text = match kind(&block) {
+            "text" => field("text"),
+            "thinking" => field("thinking"),
+            _ => String::new(),
+        };
+        match kind(&block) {
+            "text" if !text.is_empty() => on_delta(Delta::Text(&text)),
+            "tool_use" => on_delta(Delta::ToolCall(&field("name"))),
+            "text" => {}
+            _ => on_delta(Delta::Thinking),
+        }
+        let signature = field("signature");
+        self.open.insert(
+            index,
+            Open {
+                block,
+                text,
+                signature,
+                citations: Vec::new(),
+            },
+        );
+        Ok(Progress::Content)
+    }
+
+    fn change(
+        &mut self,
+        index: u64,
+        change: Change,
+        on_delta: &mut OnDelta<'_>,
+    ) -> Result<Progress, Fault> {
+        let Some(block) = self.open.get_mut(&index) else {
+            return Err(Fault::invalid(
+                "the answer goes on with a block that has not begun",
+            ));
+        };
+        let kind = kind(&block.block);
+        let added = match change {
+            Change::TextDelta { text } if kind == "text" => {
+                on_delta(Delta::Text(&text));
+                text
+            }
+            Change::ThinkingDelta { thinking } if kind == "thinking" => {
+                on_delta(Delta::Thinking);
+                thinking
+            }
+            Change::InputJsonDelta { partial_json } if kind.ends_with("tool_use") => partial_json,
+            Change::SignatureDelta { signature } => {
+                block.signature.push_str(&signature);
+                return Ok(Progress::Content);
+            }
+            Change::CitationsDelta { citation } => {
+                block.citations.push(citation);
+                return Ok(Progress::Content);
+            }
+            Change::Other => return Ok(Progress::Nothing),
+            Change::TextDelta { .. }
+            | Change::ThinkingDelta { .. }
+            | Change::InputJsonDelta { .. } => {
+                return Err(Fault::invalid("a block of the answer changes its kind"));
+            }
+        };
+        block.text.push_str(&added);
+        Ok(if added.is_empty() {
+            Progress::Nothing
+        } else {
+            Progress::Content
+        })
+    }
+
+    fn close(&mut self, index: u64) -> Result<Progress, Fault> {
+        let Some(block) = self.open.remove(&index) else {
+            return Err(Fault::invalid(
+                "a block of the answer ends that has not begun",
+            ));
+        };
+        self.done.insert(index, block);
+        Ok(Progress::Content)
+    }
+
+    fn end(&self) -> Result<Progress, Fault> {
+        match (self.started, self.stop, self.open.is_empty()) {
+            (true, Some(_), true) => Ok(Progress::Done),
+            _ => Err(Fault::cut()),
+        }
+    }
+}
+
+impl Open {
+    fn piece(self, keeps_text: bool) -> Option<Piece> {
+        let kind = kind(&self.block).to_owned();
+        let mut block = self.block;
+        match kind.as_str() {
+            "text" if keeps_text && !self.text.trim().is_empty() => {
+                block["text"] = json!(self.text);
+                match self.citations.is_empty() {
+                    true => block
+                        .as_object_mut()
+                        .and_then(|block| block.shift_remove("citations")),
+                    false => block
+                        .as_object_mut()
+                        .and_then(|block| block.insert("citations".into(), self.citations.into())),
+                };
+                Some(Piece::Opaque {
+                    block,
+                    text: self.text,
+                })
+            }
+            "text" => Some(Piece::Text(self.text)),
+            "tool_use" => {
+                let field = |name| {
+                    block
+                        .get(name)
+                        .and_then(Value::as_str)
+                        .unwrap_or_default()
+                        .to_owned()
+                };
+                // A server that does not stream arguments sends them whole at the start.
+                let given = block
+                    .get("input")
+                    .filter(|input| input.as_object().is_some_and(|input| !input.is_empty()));
+                let arguments = match (self.text.is_empty(), given) {
+                    (true, Some(input)) => input.to_string(),
+                    _ => self.text,
+                };
+                Some(Piece::Call(RawCall {
+                    id: field("id"),
+                    name: field("name"),
+                    arguments,
+                    beside: None,
+                }))
+            }
+            "thinking" => {
+                block["thinking"] = json!(self.text);
+                block["signature"] = json!(self.signature);
+                let is_signed = !self.signature.is_empty();
+                is_signed.then_some(Piece::Opaque {
+                    block,
+                    text: String::new(),
+                })
+            }
+            "server_tool_use" => {
+                let input: Value = serde_json::from_str(&self.text).unwrap_or_else(|_| json!({}));
+                if block
+                    .get("input")
+                    .is_none_or(|given| given.as_object().is_none_or(serde_json::Map::is_empty))
+                {
+                    block["input"] = input;
+                }
+                Some(Piece::Opaque {
+                    block,
+                    text: String::new(),
+                })
+            }
+            "redacted_thinking" => Some(Piece::Opaque {
+                block,
+                text: String::new(),
+            }),
+            result if is_server_side(result) => Some(Piece::Opaque {
+                block,
+                text: String::new(),
+            }),
+            // A kind that came after this was written: it could not be sent back rightly.
+            _ => None,
+        }
+    }
+}
+
+fn is_server_side(kind: &str) -> bool {
+    kind == "server_tool_use" || kind.ends_with("_tool_result")
+}
+
+fn stop_reason(reason: &str) -> StopReason {
+    match reason {
+        "tool_use" => StopReason::ToolUse,
+        "max_tokens" => StopReason::MaxTokens,
+        "pause_turn" => StopReason::Pause,
+        "refusal" => StopReason::Refusal,
+        "model_context_window_exceeded" => StopReason::ContextExceeded,
+        _ => StopReason::EndTurn,
+    }
+}

@@ -1,0 +1,318 @@
+//! Which class a failure is of, from what a provider said: its status, its words, its headers.
+//!
+//! The table is in `docs/models.md`. Everything here is pure.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use reqwest::header::HeaderMap;
+use serde_json::Value;
+
+use super::FailureClass;
+
+/// Longest text of a provider that is passed on.
+const MAX_MESSAGE: usize = 400;
+
+/// Longest wait that is believed; longer ones are waited for no longer than the router's clamp anyway.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(86_400);
+
+/// What went wrong with one request, before it is known whose it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Fault {
+    /// What follows from it.
+    pub(super) class: FailureClass,
+    /// One sentence for people.
+    pub(super) message: String,
+    /// HTTP status, when that was the failure.
+    pub(super) status: Option<u16>,
+    /// How long the provider asks to wait.
+    pub(super) retry_after: Option<Duration>,
+}
+
+impl Fault {
+    /// A fault of `class` without a status.
+    pub(super) fn new(class: FailureClass, message: impl Into<String>) -> Self {
+        Self {
+            class,
+            message: message.into(),
+            status: None,
+            retry_after: None,
+        }
+    }
+
+    /// An answer that was cut or makes no sense.
+    pub(super) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(FailureClass::InvalidResponse, message)
+    }
+
+    /// An answer that ended before its end.
+    pub(super) fn cut() -> Self {
+        Self::invalid("the answer was cut off before its end")
+    }
+}
+
+/// What a provider says of its failure, in whichever of the usual shapes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Said {
+    /// Its words for the kind, lower case, separated by blanks: type, code, status.
+    kinds: String,
+    /// A number that it gives as code.
+    code: Option<u16>,
+    /// Its sentence.
+    message: String,
+    /// A wait that it asks for in the body.
+    retry_after: Option<Duration>,
+}
+
+impl Said {
+    /// Reads an error body: an `error` object or text, alone, in a list, or the object itself.
+    pub(super) fn read(body: &Value) -> Self {
+        let body = body.get(0).unwrap_or(body);
+        let error = match body.get("error") {
+            Some(error) if !error.is_null() => error,
+            _ => body,
+        };
+        if let Some(text) = error.as_str() {
+            return Self {
+                message: text.to_owned(),
+                ..Self::default()
+            };
+        }
+        let word = |key: &str| error.get(key).and_then(Value::as_str).unwrap_or_default();
+        let kinds = [word("type"), word("code"), word("status"), reason(error)].join(" ");
+        let message = [word("message"), word("detail"), word("msg")]
+            .into_iter()
+            .find(|text| !text.is_empty());
+        Self {
+            kinds: kinds.to_ascii_lowercase(),
+            code: error
+                .get("code")
+                .and_then(Value::as_u64)
+                .and_then(|code| u16::try_from(code).ok()),
+            message: message.unwrap_or_default().to_owned(),
+            retry_after: retry_delay(error),
+        }
+    }
+
+    /// Reads an error body as it came; what is not JSON is not quoted, for it is a page of some proxy.
+    pub(super) fn read_bytes(body: &[u8]) -> Self {
+        serde_json::from_slice(body).map_or_else(|_| Self::default(), |value| Self::read(&value))
+    }
+
+    /// The fault of an HTTP answer with `status`.
+    pub(super) fn with_status(
+        &self,
+        status: u16,
+        headers: &HeaderMap,
+        now: DateTime<Utc>,
+    ) -> Fault {
+        let retry_after = retry_after(headers, now).or(self.retry_after);
+        Fault {
+            class: self.class_of(status, retry_after),
+            message: self.sentence(&format!("HTTP {status}")),
+            status: Some(status),
+            retry_after,
+        }
+    }
+
+    /// The fault of an error event inside an answer that began with status 200.
+    pub(super) fn within_stream(&self) -> Fault {
+        let status = self
+            .code
+            .filter(|code| (400..600).contains(code))
+            .unwrap_or_else(|| self.status_of_kinds());
+        Fault {
+            class: self.class_of(status, self.retry_after),
+            message: self.sentence("the provider broke off"),
+            status: None,
+            retry_after: self.retry_after,
+        }
+    }
+
+    /// The table.
+    fn class_of(&self, status: u16, retry_after: Option<Duration>) -> FailureClass {
+        let names_context = matches!(status, 400 | 413 | 422 | 500) && self.says_context_exceeded();
+        match status {
+            _ if names_context => FailureClass::ContextExceeded,
+            401 | 403 => FailureClass::AuthError,
+            402 => FailureClass::QuotaExceeded,
+            429 if self.says_spent(retry_after) => FailureClass::QuotaExceeded,
+            400 if self.says_no_credit() => FailureClass::QuotaExceeded,
+            400 if self.says_bad_key() => FailureClass::AuthError,
+            429 | 529 => FailureClass::RateLimit,
+            408 => FailureClass::Timeout,
+            413 => FailureClass::ContextExceeded,
+            400..=499 => FailureClass::ModelError,
+            500..=599 => FailureClass::ServerError,
+            _ => FailureClass::InvalidResponse,
+        }
+    }
+
+    /// The status that the same words would have come with, had the answer not begun.
+    fn status_of_kinds(&self) -> u16 {
+        const KINDS: &[(u16, &[&str])] = &[
+            (529, &["overloaded"]),
+            (
+                402,
+                &["insufficient_quota", "billing", "spend_limit", "payment"],
+            ),
+            (
+                429,
+                &["rate_limit", "resource_exhausted", "too_many_requests"],
+            ),
+            (
+                401,
+                &[
+                    "authentication",
+                    "invalid_api_key",
+                    "api_key_invalid",
+                    "unauthenticated",
+                    "unauthorized",
+                ],
+            ),
+            (403, &["permission", "forbidden"]),
+            (413, &["request_too_large"]),
+            (404, &["not_found"]),
+            (
+                400,
+                &[
+                    "invalid_request",
+                    "invalid_argument",
+                    "invalid_prompt",
+                    "context_length",
+                    "exceed_context",
+                ],
+            ),
+        ];
+        let known = KINDS
+            .iter()
+            .find(|(_, words)| contains_any(&self.kinds, words));
+        known.map_or(500, |(status, _)| *status)
+    }
+
+    fn says_context_exceeded(&self) -> bool {
+        const KINDS: &[&str] = &[
+            "context_length_exceeded",
+            "exceed_context_size",
+            "context_window_exceeded",
+        ];
+        const SENTENCES: &[&str] = &[
+            "prompt is too long",
+            "exceed context limit",
+            "maximum context length",
+            "context window",
+            "context length",
+            "available context size",
+            "context size",
+            "input is too long",
+            "input token count",
+            "reduce the length of the messages",
+            "too many tokens in the prompt",
+        ];
+        contains_any(&self.kinds, KINDS)
+            || contains_any(&self.message.to_ascii_lowercase(), SENTENCES)
+    }
+
+    /// A 429 that waiting does not mend. Words of quota in a sentence count only where neither a wait nor a rate is
+    /// named: OpenAI's sentence about rates mentions billing.
+    fn says_spent(&self, retry_after: Option<Duration>) -> bool {
+        const KINDS: &[&str] = &["insufficient_quota", "spend_limit", "billing"];
+        const SENTENCES: &[&str] = &["spend", "quota", "billing", "credit", "usage limit"];
+        let in_words = contains_any(&self.message.to_ascii_lowercase(), SENTENCES);
+        let names_rate = self.kinds.contains("rate_limit_exceeded");
+        contains_any(&self.kinds, KINDS) || (retry_after.is_none() && !names_rate && in_words)
+    }
+
+    fn says_no_credit(&self) -> bool {
+        let message = self.message.to_ascii_lowercase();
+        contains_any(&self.kinds, &["billing", "insufficient_quota", "payment"])
+            || contains_any(
+                &message,
+                &[
+                    "credit balance",
+                    "insufficient credit",
+                    "out of credit",
+                    "billing",
+                ],
+            )
+    }
+
+    fn says_bad_key(&self) -> bool {
+        contains_any(
+            &self.kinds,
+            &["api_key_invalid", "invalid_api_key", "authentication"],
+        ) || self
+            .message
+            .to_ascii_lowercase()
+            .contains("api key not valid")
+    }
+
+    fn sentence(&self, what: &str) -> String {
+        let message = one_line(&self.message);
+        let kind = self.kinds.split_whitespace().next();
+        match (message.is_empty(), kind) {
+            (false, _) => format!("{what}: {message}"),
+            (true, Some(kind)) => format!("{what}: {kind}"),
+            (true, None) => what.to_owned(),
+        }
+    }
+}
+
+/// `text` on one line, without control characters, bounded.
+pub(super) fn one_line(text: &str) -> String {
+    let plain = text
+        .chars()
+        .map(|letter| if letter.is_control() { ' ' } else { letter });
+    let mut line: String = plain.take(MAX_MESSAGE).collect();
+    if text.chars().nth(MAX_MESSAGE).is_some() {
+        line.push('…');
+    }
+    line.trim().to_owned()
+}
+
+fn contains_any(text: &str, words: &[&str]) -> bool {
+    words.iter().any(|word| text.contains(word))
+}
+
+/// Gemini's finer word for the kind, such as `API_KEY_INVALID`.
+fn reason(error: &Value) -> &str {
+    let details = error.get("details").and_then(Value::as_array);
+    let mut reasons = details
+        .into_iter()
+        .flatten()
+        .filter_map(|detail| detail.get("reason")?.as_str());
+    reasons.next().unwrap_or_default()
+}
+
+/// Gemini's `RetryInfo`: `"retryDelay": "34.1s"`.
+fn retry_delay(error: &Value) -> Option<Duration> {
+    let details = error.get("details")?.as_array()?;
+    let text = details
+        .iter()
+        .find_map(|detail| detail.get("retryDelay")?.as_str())?;
+    seconds(text.trim_end_matches('s'))
+}
+
+/// The wait that the headers ask for: `retry-after-ms`, or `retry-after` in seconds or as a date.
+fn retry_after(headers: &HeaderMap, now: DateTime<Utc>) -> Option<Duration> {
+    let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
+    if let Some(wait) = text("retry-after-ms").and_then(seconds) {
+        return Some(wait / 1_000);
+    }
+    let text = text("retry-after")?;
+    seconds(text).or_else(|| {
+        let until = DateTime::parse_from_rfc2822(text).ok()?.with_timezone(&Utc);
+        Some(
+            (until - now)
+                .to_std()
+                .unwrap_or_default()
+                .min(MAX_RETRY_AFTER),
+        )
+    })
+}
+
+fn seconds(text: &str) -> Option<Duration> {
+    let number: f64 = text.parse().ok()?;
+    let wait = Duration::try_from_secs_f64(number.max(0.0)).ok()?;
+    Some(wait.min(MAX_RETRY_AFTER))
+}

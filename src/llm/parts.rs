@@ -1,0 +1,91 @@
+//! What all wire formats share when they write a conversation.
+
+use crate::domain::{Assistant, Image, ToolCall};
+use serde_json::Value;
+
+use super::{FailureClass, LlmError};
+
+/// Stands for a picture that the model cannot see.
+pub(super) const UNSEEN_IMAGE: &str = "[a picture that this model cannot see]";
+
+/// One block of an earlier answer, as it is sent back.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Part<'a> {
+    /// A block of this format, byte for byte.
+    Opaque(&'a Value),
+    /// Its text.
+    Text(&'a str),
+    /// A call.
+    Call(&'a ToolCall),
+}
+
+/// The blocks of `answer` in the order in which `format` sent them.
+///
+/// Blocks that another format or another model made are left out: it would refuse them. `shows_text` tells which of
+/// the blocks carry the answer's text themselves; `trails` which may not stand last, for want of what they led to.
+pub(super) fn in_order<'a>(
+    answer: &'a Assistant,
+    format: &str,
+    model: &str,
+    shows_text: fn(&Value) -> bool,
+    trails: fn(&Value) -> bool,
+) -> Vec<Part<'a>> {
+    let own_model = answer
+        .model
+        .as_deref()
+        .is_none_or(|made_by| made_by == model);
+    let mut opaque: Vec<_> = answer
+        .opaque
+        .iter()
+        .filter(|block| own_model && block.format == format)
+        .collect();
+    opaque.sort_by_key(|block| block.index);
+    let has_text =
+        !answer.text.trim().is_empty() && !opaque.iter().any(|block| shows_text(&block.block));
+    let text = has_text.then_some(Part::Text(&answer.text));
+    let mut others = text
+        .into_iter()
+        .chain(answer.tool_calls.iter().map(Part::Call));
+    let mut parts: Vec<Part<'a>> = Vec::new();
+    for block in opaque {
+        while parts.len() < block.index {
+            let Some(other) = others.next() else { break };
+            parts.push(other);
+        }
+        parts.push(Part::Opaque(&block.block));
+    }
+    parts.extend(others);
+    while let Some(Part::Opaque(last)) = parts.last() {
+        if !trails(last) {
+            break;
+        }
+        parts.pop();
+    }
+    parts
+}
+
+/// The block's `type`.
+pub(super) fn kind(block: &Value) -> &str {
+    block
+        .get("type")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+}
+
+/// The picture as a `data:` URL.
+pub(super) fn data_url(image: &Image) -> String {
+    format!("data:{};base64,{}", image.media_type, image.data)
+}
+
+/// A request that its format cannot express.
+pub(super) fn inexpressible(provider: &str, why: impl Into<String>) -> LlmError {
+    LlmError {
+        class: FailureClass::InvalidRequest,
+        provider: provider.to_owned(),
+        message: why.into(),
+        status: None,
+        retry_after: None,
+        request_id: None,
+        usage: None,
+    }
+}

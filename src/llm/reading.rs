@@ -1,0 +1,242 @@
+//! What all wire formats share when they read an answer: the way from events to a [`Reply`].
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use super::failure::Fault;
+use super::history;
+use super::sse::Event;
+use super::{CutCall, Encoded, OnDelta, Reply, tokens};
+use crate::domain::{Assistant, CallId, OpaqueBlock, StopReason, ToolCall, Usage};
+
+/// What an event brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// Nothing of the answer: a ping, or what we do not know.
+    Nothing,
+    /// More of the answer.
+    Content,
+    /// The end of the answer.
+    Done,
+}
+
+/// One wire format reading one answer. Pure: bytes, time and the network are elsewhere.
+pub(super) trait Reading: Send {
+    /// Takes the next event.
+    fn take(&mut self, event: &Event, on_delta: &mut OnDelta<'_>) -> Result<Progress, Fault>;
+
+    /// The stream ended without [`Progress::Done`]. Only a format without an end mark may call that whole.
+    fn at_end(&self) -> Result<(), Fault> {
+        Err(Fault::cut())
+    }
+
+    /// Tokens counted so far, for an answer that fails later and is paid all the same.
+    fn usage(&self) -> Option<Usage>;
+
+    /// The whole answer.
+    fn reply(self, request: &Encoded, request_id: Option<String>) -> Reply;
+}
+
+/// One block of an answer, in the order of the answer.
+#[derive(Debug)]
+pub(super) enum Piece {
+    /// Text to show.
+    Text(String),
+    /// A call.
+    Call(RawCall),
+    /// A block for the provider alone, and the text that it shows, if any.
+    Opaque { block: Value, text: String },
+}
+
+/// A call as it was sent, not yet proved whole.
+#[derive(Debug, Default)]
+pub(super) struct RawCall {
+    /// Its id; may be empty or used twice.
+    pub(super) id: String,
+    /// The tool.
+    pub(super) name: String,
+    /// JSON, if it is whole.
+    pub(super) arguments: String,
+    /// Goes with the call to its provider: a block beside it, at its position.
+    pub(super) beside: Option<Value>,
+}
+
+/// The blocks of an answer on their way to a [`Reply`].
+#[derive(Debug, Default)]
+pub(super) struct Draft {
+    pub(super) pieces: Vec<Piece>,
+    pub(super) citations: Vec<(String, String)>,
+    pub(super) usage: Option<Usage>,
+}
+
+impl Draft {
+    /// Adds a source, once.
+    pub(super) fn cite(&mut self, title: &str, url: &str) {
+        if !url.is_empty() && !self.citations.iter().any(|(_, known)| known == url) {
+            self.citations.push((title.to_owned(), url.to_owned()));
+        }
+    }
+
+    /// Makes the reply: proves calls whole, gives them ids, notes where opaque blocks stood.
+    pub(super) fn finish(
+        self,
+        format: &str,
+        stop: StopReason,
+        request: &Encoded,
+        request_id: Option<String>,
+    ) -> Reply {
+        let mut calls = Calls::new(stop, &self.pieces);
+        let mut assistant = Assistant {
+            model: Some(request.model.clone()),
+            ..Assistant::default()
+        };
+        let mut position = 0;
+        let opaque = |index, block| OpaqueBlock {
+            format: format.to_owned(),
+            index,
+            block,
+        };
+        for (at, piece) in self.pieces.into_iter().enumerate() {
+            match piece {
+                Piece::Text(text) => {
+                    position += usize::from(!text.is_empty() && assistant.text.is_empty());
+                    assistant.text.push_str(&text);
+                }
+                Piece::Opaque { block, text } => {
+                    assistant.text.push_str(&text);
+                    assistant.opaque.push(opaque(position, block));
+                    position += 1;
+                }
+                Piece::Call(mut raw) => {
+                    let beside = raw.beside.take();
+                    if let Some(call) = calls.proved(at, raw) {
+                        assistant
+                            .opaque
+                            .extend(beside.map(|block| opaque(position, block)));
+                        assistant.tool_calls.push(call);
+                        position += 1;
+                    }
+                }
+            }
+        }
+        let usage = self.usage.unwrap_or_else(|| estimated(request, &assistant));
+        assistant.usage = Some(usage);
+        let stop = match stop {
+            StopReason::EndTurn | StopReason::ToolUse if assistant.tool_calls.is_empty() => {
+                StopReason::EndTurn
+            }
+            StopReason::EndTurn => StopReason::ToolUse,
+            other => other,
+        };
+        Reply {
+            assistant,
+            stop,
+            usage,
+            request_id,
+            citations: self.citations,
+            cut_calls: calls.cut,
+        }
+    }
+}
+
+/// Usage of a provider that counts nothing: an estimate is nearer the truth than none.
+fn estimated(request: &Encoded, assistant: &Assistant) -> Usage {
+    Usage {
+        input: request.body.len() as u64 / 4,
+        output: tokens::of_item(&crate::domain::Item::Assistant(assistant.clone())),
+        ..Usage::default()
+    }
+}
+
+/// Sorts calls into those that may run and those that may not.
+struct Calls {
+    stop: StopReason,
+    /// The last piece that is a call: the one that a limit cut.
+    last: Option<usize>,
+    ids: HashSet<String>,
+    cut: Vec<CutCall>,
+}
+
+impl Calls {
+    fn new(stop: StopReason, pieces: &[Piece]) -> Self {
+        Self {
+            stop,
+            last: pieces
+                .iter()
+                .rposition(|piece| matches!(piece, Piece::Call(_))),
+            ids: HashSet::new(),
+            cut: Vec::new(),
+        }
+    }
+
+    /// The call, if it is whole; else it goes to those that must not run.
+    fn proved(&mut self, at: usize, raw: RawCall) -> Option<ToolCall> {
+        let id = CallId(self.own_id(&raw.id));
+        match self.checked(at, &raw) {
+            Ok(arguments) => Some(ToolCall {
+                id,
+                name: raw.name,
+                arguments,
+            }),
+            Err(why) => {
+                self.cut.push(CutCall {
+                    id,
+                    name: raw.name,
+                    why,
+                });
+                None
+            }
+        }
+    }
+
+    fn checked(&self, at: usize, raw: &RawCall) -> Result<Map<String, Value>, String> {
+        let name = &raw.name;
+        match self.stop {
+            StopReason::MaxTokens | StopReason::ContextExceeded if self.last == Some(at) => {
+                return Err(format!(
+                    "The call of {name} was not run: the answer reached its length limit, so its arguments may be cut. Send it again, shorter or in several calls."
+                ));
+            }
+            StopReason::Refusal => {
+                return Err(format!(
+                    "The call of {name} was not run: the answer was refused."
+                ));
+            }
+            StopReason::EndTurn
+            | StopReason::ToolUse
+            | StopReason::MaxTokens
+            | StopReason::Pause
+            | StopReason::ContextExceeded => {}
+        }
+        if name.is_empty() {
+            return Err("A call without a tool's name was not run. Name the tool.".to_owned());
+        }
+        if raw.arguments.trim().is_empty() {
+            return Ok(Map::new());
+        }
+        match serde_json::from_str(&raw.arguments) {
+            Ok(Value::Object(arguments)) => Ok(arguments),
+            Ok(_) => Err(format!(
+                "The call of {name} was not run: its arguments are not a JSON object."
+            )),
+            Err(error) => Err(format!(
+                "The call of {name} was not run: its arguments are not valid JSON ({error})."
+            )),
+        }
+    }
+
+    /// `id` where it can serve, else a random one: providers leave ids out, repeat them, or use what others refuse.
+    fn own_id(&mut self, id: &str) -> String {
+        if history::is_sound_id(id) && self.ids.insert(id.to_owned()) {
+            return id.to_owned();
+        }
+        random_id()
+    }
+}
+
+/// An id that no other call has.
+pub(super) fn random_id() -> String {
+    format!("call_{}", &Uuid::new_v4().simple().to_string()[..24])
+}
