@@ -24,6 +24,9 @@ use super::process::Process;
 /// The helper's own binary, also after it was replaced on disk.
 const OWN_BINARY: &str = "/proc/self/exe";
 
+/// Descriptors from here on are not for a command: it has its three standard streams.
+const FIRST_INHERITED: i32 = 3;
+
 /// What the inner half answers once it is confined.
 pub(super) const CONFINED: &str = "ok";
 
@@ -35,6 +38,8 @@ pub(super) const CONFINED: &str = "ok";
 pub(super) fn main() -> Result<(), String> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(said("hiding itself"))?;
     set_child_subreaper(Some(getpid())).map_err(said("adopting orphans"))?;
+    // What the daemon itself inherited, say from a terminal or a build tool, is not for commands either.
+    close_fds::set_fds_cloexec(FIRST_INHERITED, &[]);
     let daemon = super::confine::standard_input()?;
     let mut line = String::new();
     let mut inbox = BufReader::new(daemon.try_clone().map_err(said("reading the job"))?);

@@ -1,6 +1,8 @@
 //! Commands of agents, run for real behind the walls that this machine offers.
 
 mod basics;
+mod effects;
+mod endings;
 
 use std::fs;
 use std::path::{Path, PathBuf};

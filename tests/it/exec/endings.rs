@@ -1,0 +1,135 @@
+//! Nobody is left: at the end, at a timeout, at a stop, when nobody waits any more.
+
+use std::time::Duration;
+
+use chorus::exec::{Bounds, Ended};
+use futures_util::future::join_all;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::{LONG, Shell, printed, processes_with};
+
+/// What a command may do to survive. `MARK` becomes part of the command line of what is to be found.
+const STUBBORN: &[(&str, &str)] = &[
+    ("a plain child", "sleep MARK & echo started; wait"),
+    (
+        "one that ignores SIGTERM",
+        "trap '' TERM; echo started; while :; do sleep MARK; done",
+    ),
+    (
+        "a session of its own",
+        "setsid sleep MARK & echo started; wait",
+    ),
+    (
+        "a double fork",
+        "( ( setsid sleep MARK & ) & ) ; echo started; sleep MARK",
+    ),
+    (
+        "a double fork that ignores SIGTERM and holds the pipe",
+        "(trap '' TERM; ( setsid bash -c \"trap '' TERM; while :; do sleep MARK; done\" & ) & ); echo started; sleep MARK",
+    ),
+    (
+        "a stopped child",
+        "sleep MARK & kill -STOP $!; echo started; wait",
+    ),
+];
+
+/// Long enough that every script has begun.
+const TIMEOUT: Duration = Duration::from_secs(3);
+
+/// A number of seconds that no other process of this machine sleeps.
+fn mark() -> String {
+    format!("9{:09}", Uuid::new_v4().as_u128() % 1_000_000_000)
+}
+
+#[tokio::test]
+async fn a_timeout_leaves_nobody_and_keeps_what_was_printed() {
+    for shell in [Shell::strongest().await, Shell::without_bubblewrap().await] {
+        let runs = STUBBORN.iter().map(async |(name, script)| {
+            let mark = mark();
+            let script = script.replace("MARK", &mark);
+            let finished = shell.try_run(&script, TIMEOUT).await.unwrap();
+            assert_eq!(finished.ended, Ended::TimedOut, "{name}");
+            assert_eq!(printed(&finished), "started\n", "{name}");
+            assert_eq!(processes_with(&mark), Vec::<String>::new(), "{name}");
+            let late = finished.duration - TIMEOUT;
+            assert!(late < Duration::from_secs(5), "{name}: {late:?} late");
+        });
+        join_all(runs).await;
+    }
+}
+
+#[tokio::test]
+async fn what_a_command_leaves_running_ends_with_it() {
+    for shell in [Shell::strongest().await, Shell::without_bubblewrap().await] {
+        let mark = mark();
+        let script = format!(
+            "sleep {mark} & setsid sleep {mark} & ( ( setsid sleep {mark} & ) & ); echo done"
+        );
+        let finished = shell.run(&script).await;
+        assert_eq!(printed(&finished), "done\n");
+        assert_eq!(finished.exit, Some(0));
+        assert_eq!(processes_with(&mark), Vec::<String>::new());
+    }
+}
+
+#[tokio::test]
+async fn a_stop_ends_everything() {
+    for shell in [Shell::strongest().await, Shell::without_bubblewrap().await] {
+        let mark = mark();
+        let stop = CancellationToken::new();
+        let command = shell.command(&format!("setsid sleep {mark} & sleep {mark}"));
+        let bounds = Bounds {
+            timeout: LONG,
+            spool: None,
+        };
+        let stopper = async {
+            until(|| processes_with(&mark).len() >= 2).await;
+            stop.cancel();
+        };
+        let (finished, ()) = tokio::join!(shell.sandbox.run(&command, bounds, &stop), stopper);
+        assert_eq!(finished.unwrap().ended, Ended::Stopped);
+        assert_eq!(processes_with(&mark), Vec::<String>::new());
+    }
+}
+
+#[tokio::test]
+async fn a_dropped_future_ends_everything() {
+    for shell in [Shell::strongest().await, Shell::without_bubblewrap().await] {
+        let mark = mark();
+        let script = format!("setsid sleep {mark} & sleep {mark}");
+        tokio::select! {
+            _ = shell.run(&script) => panic!("it ended by itself"),
+            () = until(|| processes_with(&mark).len() >= 2) => {}
+        }
+        until(|| processes_with(&mark).is_empty()).await;
+    }
+}
+
+#[tokio::test]
+async fn a_child_that_holds_the_pipe_does_not_delay_the_answer() {
+    let shell = Shell::without_bubblewrap().await;
+    let mark = mark();
+    let finished = shell
+        .run(&format!(
+            "(trap '' TERM HUP; exec sleep {mark}) & echo done"
+        ))
+        .await;
+    assert_eq!(printed(&finished), "done\n");
+    assert!(finished.duration < Duration::from_secs(5));
+}
+
+#[tokio::test]
+async fn a_signal_is_told_as_a_shell_tells_it() {
+    for shell in [Shell::strongest().await, Shell::without_bubblewrap().await] {
+        assert_eq!(shell.run("kill -KILL $$").await.exit, Some(137));
+        assert_eq!(shell.run("exit 42").await.exit, Some(42));
+    }
+}
+
+/// Waits for a state of the machine; the test's own time limit is what bounds it.
+async fn until(reached: impl Fn() -> bool) {
+    while !reached() {
+        tokio::task::yield_now().await;
+    }
+}
