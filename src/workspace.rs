@@ -1,3 +1,84 @@
 //! One agent's folder on disk: its `agent.json`, its notes and its working directory.
+//!
+//! ```text
+//! agents/<name>/
+//! ├── agent.json     agent_file: read, and rewritten key by key
+//! ├── docs/          docs: the notes that stand in every request
+//! └── workspace/     jail: what file tools reach, by WorkspacePath; repository: its git
+//! ```
+//!
+//! Folders are held as open descriptors and paths are resolved beneath them, so that neither `..`, a symbolic link
+//! nor a rename in between leads anywhere else.
 
+pub mod agent_file;
+pub mod docs;
+mod error;
+pub mod jail;
 pub mod locks;
+mod path;
+pub mod repository;
+pub mod template;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+
+pub use error::FileError;
+pub use jail::Jail;
+pub use path::WorkspacePath;
+
+/// The open folder of one agent.
+#[derive(Debug)]
+pub struct Workspace {
+    folder: PathBuf,
+    agent: Dir,
+}
+
+impl Workspace {
+    /// Opens the agent's folder.
+    ///
+    /// # Errors
+    ///
+    /// When it is not there or cannot be read.
+    pub fn open(folder: &Path) -> io::Result<Self> {
+        Ok(Self {
+            folder: folder.to_owned(),
+            agent: Dir::open_ambient_dir(folder, ambient_authority())?,
+        })
+    }
+
+    /// Where the folder is, for messages and for children; never to open files below it by name.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The agent's folder itself: `agent.json` and what else is the daemon's.
+    pub fn agent(&self) -> &Dir {
+        &self.agent
+    }
+
+    /// The working directory, as file tools reach it.
+    ///
+    /// # Errors
+    ///
+    /// When `workspace/` is not a folder of the agent's own.
+    pub fn files(&self) -> Result<Jail, FileError> {
+        Jail::open(&self.agent, "workspace")
+    }
+
+    /// The notes folder, as file tools reach it.
+    ///
+    /// # Errors
+    ///
+    /// When `docs/` is not a folder of the agent's own.
+    pub fn docs(&self) -> Result<Jail, FileError> {
+        Jail::open(&self.agent, "docs")
+    }
+
+    /// Where the working directory is, for children that run in it.
+    pub fn files_folder(&self) -> PathBuf {
+        self.folder.join("workspace")
+    }
+}

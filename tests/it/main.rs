@@ -16,3 +16,4 @@ mod llm;
 mod permission;
 mod store;
 mod tools;
+mod workspace;

@@ -1,0 +1,194 @@
+//! `agent.json`: the single truth for an agent's configuration.
+//!
+//! People edit it by hand, so a rewrite starts from the file as it is on disk, changes only the keys it is about and
+//! keeps all others; and a file that does not parse is reported with the place, never overwritten.
+
+use std::io::{self, Read, Write};
+
+use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
+use rustix::fs::{FlockOperation, OFlags, flock};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use crate::domain::AgentConfig;
+
+/// Its name in the agent's folder.
+pub const NAME: &str = "agent.json";
+
+/// Bytes an `agent.json` may have: a prompt of 64 KiB, a long profile and room.
+pub const MOST_BYTES: u64 = 1024 * 1024;
+
+/// An `agent.json` as it was read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AgentFile {
+    /// The keys that Chorus knows.
+    pub config: AgentConfig,
+    /// All keys, in the file's order.
+    pub raw: Map<String, Value>,
+}
+
+/// What identifies one state of the file, so that an unchanged one need not be read again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Version {
+    size: u64,
+    modified: Option<cap_std::time::SystemTime>,
+    inode: u64,
+}
+
+/// Why an `agent.json` could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentFileError {
+    /// It is not JSON, or a key has a value it cannot have.
+    #[error("agent.json, line {line}, column {column}: {reason}")]
+    Broken {
+        /// Counted from 1.
+        line: usize,
+        /// Counted from 1.
+        column: usize,
+        /// What was found and what was expected.
+        reason: String,
+    },
+    /// It is no regular file, or too large.
+    #[error("agent.json {0}")]
+    Unusable(&'static str),
+    /// The system said no.
+    #[error("agent.json: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// Reads the file in `folder`.
+///
+/// # Errors
+///
+/// When it is missing, too large, or does not parse.
+pub fn read(folder: &Dir) -> Result<AgentFile, AgentFileError> {
+    let mut options = OpenOptions::new();
+    options
+        .read(true)
+        .custom_flags((OFlags::NONBLOCK | OFlags::NOFOLLOW).bits() as i32);
+    let file = folder.open_with(NAME, &options)?;
+    let meta = file.metadata()?;
+    if !meta.is_file() {
+        return Err(AgentFileError::Unusable("is not a regular file"));
+    }
+    let mut text = String::new();
+    file.take(MOST_BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MOST_BYTES {
+        return Err(AgentFileError::Unusable("has more than 1 MiB"));
+    }
+    parse(&text)
+}
+
+/// Which state of the file is on disk now.
+///
+/// # Errors
+///
+/// When it is not there.
+pub fn version(folder: &Dir) -> io::Result<Version> {
+    use cap_std::fs::MetadataExt;
+    let meta = folder.symlink_metadata(NAME)?;
+    Ok(Version {
+        size: meta.len(),
+        modified: meta.modified().ok(),
+        inode: meta.ino(),
+    })
+}
+
+/// Reads an `agent.json` from its text.
+///
+/// # Errors
+///
+/// When it is not JSON or a known key has a value it cannot have.
+pub fn parse(text: &str) -> Result<AgentFile, AgentFileError> {
+    let broken = |error: serde_json::Error| AgentFileError::Broken {
+        line: error.line(),
+        column: error.column(),
+        reason: reason(&error),
+    };
+    Ok(AgentFile {
+        config: serde_json::from_str(text).map_err(broken)?,
+        raw: serde_json::from_str(text).map_err(broken)?,
+    })
+}
+
+/// The error's own words without the place, which stands before them already.
+fn reason(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    match text.rfind(" at line ") {
+        Some(end) => text[..end].to_owned(),
+        None => text,
+    }
+}
+
+/// Changes keys of the file in `folder`; `change` is given all of them as they are on disk.
+///
+/// Rewrites of one agent wait for each other, in other processes too.
+///
+/// # Errors
+///
+/// When the file is broken, the change makes it so, or it cannot be written; the old file then stays.
+pub fn rewrite(
+    folder: &Dir,
+    change: impl FnOnce(&mut Map<String, Value>),
+) -> Result<AgentFile, AgentFileError> {
+    let lock = folder.open(".")?;
+    flock(&lock, FlockOperation::LockExclusive).map_err(io::Error::from)?;
+    let mut raw = read(folder)?.raw;
+    change(&mut raw);
+    let text = pretty(&raw)?;
+    let file = parse(&text)?;
+    put(folder, text.as_bytes())?;
+    Ok(file)
+}
+
+/// Writes `config` as a new file in `folder`, over `base`'s other keys.
+///
+/// # Errors
+///
+/// When it cannot be written.
+pub fn create(
+    folder: &Dir,
+    base: &Map<String, Value>,
+    config: &AgentConfig,
+) -> Result<AgentFile, AgentFileError> {
+    let mut raw = base.clone();
+    if let Value::Object(known) = serde_json::to_value(config).map_err(io::Error::from)? {
+        raw.extend(known);
+    }
+    let text = pretty(&raw)?;
+    let file = parse(&text)?;
+    put(folder, text.as_bytes())?;
+    Ok(file)
+}
+
+/// JSON as the template is written: four spaces, a newline at the end.
+fn pretty(raw: &Map<String, Value>) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    let formatter = serde_json::ser::PrettyFormatter::with_indent(b"    ");
+    raw.serialize(&mut serde_json::Serializer::with_formatter(
+        &mut bytes, formatter,
+    ))?;
+    bytes.push(b'\n');
+    String::from_utf8(bytes).map_err(io::Error::other)
+}
+
+/// Puts `bytes` in the file's place so that a crash leaves the old file or the new one, whole.
+fn put(folder: &Dir, bytes: &[u8]) -> io::Result<()> {
+    let name = format!(".agent-{}.tmp", Uuid::new_v4().simple());
+    let written = write_durably(folder, &name, bytes).and_then(|()| {
+        folder.rename(&name, folder, NAME)?;
+        folder.open(".")?.sync_all()
+    });
+    if written.is_err() {
+        // The rest of a failed write; that it may not be there is no second fault.
+        let _ = folder.remove_file(&name);
+    }
+    written
+}
+
+fn write_durably(folder: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let mut file = folder.open_with(name, OpenOptions::new().write(true).create_new(true))?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}

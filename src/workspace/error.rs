@@ -1,0 +1,89 @@
+//! Why a file of an agent could not be used.
+
+use std::io;
+
+use crate::text;
+
+/// Why a file of an agent could not be used. The text is for the model.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// The path cannot be one of the workspace.
+    #[error("`{path}` cannot be used: {reason}")]
+    BadPath {
+        /// The path as given, shortened.
+        path: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Nothing has that name.
+    #[error("`{path}` does not exist{hint}")]
+    NotFound {
+        /// The path.
+        path: String,
+        /// `; did you mean …?`, or nothing.
+        hint: String,
+    },
+    /// A file was expected.
+    #[error("`{0}` is a folder")]
+    IsFolder(String),
+    /// A folder was expected.
+    #[error("`{0}` is not a folder")]
+    NotFolder(String),
+    /// A symbolic link on the way leads out of the folder, or nowhere.
+    #[error(
+        "`{0}` is a symbolic link, or lies behind one, that leads out of the workspace or nowhere"
+    )]
+    Outside(String),
+    /// A part of a repository that file tools keep away from.
+    #[error("`{0}` is protected: it decides what git runs; use the git tools")]
+    Protected(String),
+    /// Neither file nor folder.
+    #[error("`{path}` is {kind}, not a regular file")]
+    Special {
+        /// The path.
+        path: String,
+        /// What it is.
+        kind: &'static str,
+    },
+    /// More than is read at once.
+    #[error("`{path}` has {}, more than the {} that fit; use the shell for a part of it", text::bytes(*size), text::bytes(*limit))]
+    TooLarge {
+        /// The path.
+        path: String,
+        /// Its size in bytes.
+        size: u64,
+        /// The limit in bytes.
+        limit: u64,
+    },
+    /// The system said no.
+    #[error("`{path}`: {source}")]
+    Io {
+        /// The path.
+        path: String,
+        /// What it said.
+        source: io::Error,
+    },
+}
+
+impl FileError {
+    /// What the system said about `path`, in the words above where they fit.
+    pub(super) fn from_io(path: impl ToString, source: io::Error) -> Self {
+        let path = path.to_string();
+        if source.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) {
+            return Self::Outside(path);
+        }
+        match source.kind() {
+            io::ErrorKind::NotFound => Self::NotFound {
+                path,
+                hint: String::new(),
+            },
+            io::ErrorKind::NotADirectory => Self::NotFolder(path),
+            io::ErrorKind::IsADirectory => Self::IsFolder(path),
+            io::ErrorKind::PermissionDenied if source.raw_os_error().is_none() => {
+                Self::Outside(path)
+            }
+            io::ErrorKind::CrossesDevices => Self::Outside(path),
+            _ => Self::Io { path, source },
+        }
+    }
+}

@@ -1,0 +1,443 @@
+//! Files beneath one folder, and nothing else.
+//!
+//! Each call resolves its path anew below an open descriptor (`openat2` with `RESOLVE_BENEATH` where there is one).
+//! Links that stay inside are followed; the protected names are then checked on the path that was really reached.
+//! Writes go to a new file that takes the old one's place, so a link swapped in meanwhile is replaced, not followed.
+//!
+//! Not solved here: a hard link made from outside, for it is the file itself.
+
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use cap_std::fs::{
+    Dir, File, FileType, FileTypeExt, Metadata, OpenOptions, OpenOptionsExt, Permissions,
+};
+use rustix::fs::OFlags;
+use uuid::Uuid;
+
+use super::{FileError, WorkspacePath};
+use crate::text;
+
+/// Names of a folder that are looked at; a folder with more is listed in part.
+pub const MOST_NAMES: usize = 10_000;
+
+/// An open folder that paths cannot leave.
+#[derive(Debug)]
+pub struct Jail {
+    root: Dir,
+}
+
+/// A file that was read.
+#[derive(Debug)]
+pub struct Contents {
+    /// What is in it.
+    pub bytes: Vec<u8>,
+    permissions: Permissions,
+    place: Place,
+}
+
+/// One name in a folder.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    /// Its name; `/` after a folder's, `@` after a link's.
+    pub shown: String,
+}
+
+/// Where a path really leads: an open folder and a name in it.
+#[derive(Debug)]
+struct Place {
+    parent: Dir,
+    name: String,
+    path: WorkspacePath,
+}
+
+impl Jail {
+    /// The folder `name` of `parent`.
+    ///
+    /// # Errors
+    ///
+    /// When it is no folder of the parent's own.
+    pub fn open(parent: &Dir, name: &str) -> Result<Self, FileError> {
+        let meta = parent
+            .symlink_metadata(name)
+            .map_err(|error| FileError::from_io(name, error))?;
+        if !meta.is_dir() {
+            return Err(FileError::NotFolder(name.to_owned()));
+        }
+        let root = parent
+            .open_dir(name)
+            .map_err(|error| FileError::from_io(name, error))?;
+        Ok(Self { root })
+    }
+
+    /// The folder's descriptor.
+    pub fn dir(&self) -> &Dir {
+        &self.root
+    }
+
+    /// Reads a regular file of at most `limit` bytes.
+    ///
+    /// # Errors
+    ///
+    /// When it is not there, not a regular file, or larger.
+    pub fn read(&self, path: &WorkspacePath, limit: u64) -> Result<Contents, FileError> {
+        let place = self.existing(path)?;
+        let (file, meta) = place.open_file(OpenOptions::new().read(true))?;
+        let too_large = |size| FileError::TooLarge {
+            path: path.to_string(),
+            size,
+            limit,
+        };
+        if meta.len() > limit {
+            return Err(too_large(meta.len()));
+        }
+        let mut bytes = Vec::with_capacity(meta.len() as usize);
+        file.take(limit + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| FileError::from_io(path, error))?;
+        if bytes.len() as u64 > limit {
+            return Err(too_large(bytes.len() as u64));
+        }
+        Ok(Contents {
+            bytes,
+            permissions: meta.permissions(),
+            place,
+        })
+    }
+
+    /// Opens a regular file to read from, with its size in bytes.
+    ///
+    /// # Errors
+    ///
+    /// When it is not there or not a regular file.
+    pub fn open_file(&self, path: &WorkspacePath) -> Result<(std::fs::File, u64), FileError> {
+        let place = self.existing(path)?;
+        let (file, meta) = place.open_file(OpenOptions::new().read(true))?;
+        Ok((file.into_std(), meta.len()))
+    }
+
+    /// Puts `bytes` in the place of a file that was read, with its mode.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written.
+    pub fn replace(&self, contents: &Contents, bytes: &[u8]) -> Result<(), FileError> {
+        contents
+            .place
+            .put(bytes, Some(contents.permissions.clone()))
+    }
+
+    /// Writes a file, new or in the place of an old one, whose mode it keeps. Makes folders on the way.
+    ///
+    /// # Errors
+    ///
+    /// When the place is a folder, a special file, protected or not writable.
+    pub fn write(&self, path: &WorkspacePath, bytes: &[u8]) -> Result<Written, FileError> {
+        let place = self.for_writing(path)?;
+        match place.meta()? {
+            None => place.put(bytes, None).map(|()| Written::Created),
+            Some(meta) => {
+                place.check_regular(&meta)?;
+                place
+                    .put(bytes, Some(meta.permissions()))
+                    .map(|()| Written::Replaced)
+            }
+        }
+    }
+
+    /// Adds `bytes` at the end of a file, which is made when missing, as are folders on the way.
+    ///
+    /// # Errors
+    ///
+    /// As [`Jail::write`].
+    pub fn append(&self, path: &WorkspacePath, bytes: &[u8]) -> Result<Written, FileError> {
+        let place = self.for_writing(path)?;
+        let written = match place.meta()? {
+            None => Written::Created,
+            Some(meta) => {
+                place.check_regular(&meta)?;
+                Written::Replaced
+            }
+        };
+        let (mut file, _) = place.open_file(OpenOptions::new().append(true).create(true))?;
+        file.write_all(bytes)
+            .map_err(|error| FileError::from_io(path, error))?;
+        Ok(written)
+    }
+
+    /// What `path` is.
+    ///
+    /// # Errors
+    ///
+    /// When it is not there or leads out.
+    pub fn kind(&self, path: &WorkspacePath) -> Result<Kind, FileError> {
+        let meta = match path.is_root() {
+            true => return Ok(Kind::Folder),
+            false => self.existing(path)?.required_meta()?,
+        };
+        Ok(kind_of(&meta.file_type()))
+    }
+
+    /// The names in a folder, sorted, at most [`MOST_NAMES`].
+    ///
+    /// # Errors
+    ///
+    /// When it is no folder inside.
+    pub fn list(&self, path: &WorkspacePath) -> Result<Vec<Entry>, FileError> {
+        let failed = |error| FileError::from_io(path, error);
+        let folder = self.folder(path)?;
+        let mut entries = Vec::new();
+        for entry in folder.entries().map_err(failed)?.take(MOST_NAMES) {
+            let entry = entry.map_err(failed)?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let mark = match kind_of(&entry.file_type().map_err(failed)?) {
+                Kind::Folder => "/",
+                Kind::File => "",
+                Kind::Special("a symbolic link") => "@",
+                Kind::Special(_) => "=",
+            };
+            let shown = format!("{}{mark}", text::visible(&name).0);
+            entries.push(Entry { shown });
+        }
+        entries.sort();
+        Ok(entries)
+    }
+
+    /// Opens a folder inside.
+    ///
+    /// # Errors
+    ///
+    /// When it is no folder inside.
+    pub fn folder(&self, path: &WorkspacePath) -> Result<Dir, FileError> {
+        if path.is_protected() {
+            return Err(FileError::Protected(path.to_string()));
+        }
+        if path.is_root() {
+            return self
+                .root
+                .try_clone()
+                .map_err(|error| FileError::from_io(path, error));
+        }
+        let place = self.existing(path)?;
+        place
+            .parent
+            .open_dir(&place.name)
+            .map_err(|error| FileError::from_io(path, error))
+    }
+
+    /// The real place of something that is there.
+    fn existing(&self, path: &WorkspacePath) -> Result<Place, FileError> {
+        let real = self.real(path)?.ok_or_else(|| FileError::NotFound {
+            path: path.to_string(),
+            hint: self.near(path),
+        })?;
+        self.place(path, &real)
+    }
+
+    /// The real place that a write to `path` goes to; folders on the way are made.
+    fn for_writing(&self, path: &WorkspacePath) -> Result<Place, FileError> {
+        let Some((parent, name)) = path.split() else {
+            return Err(FileError::IsFolder(path.to_string()));
+        };
+        let real = match self.real(path)? {
+            Some(real) => real,
+            None => self.make_folder(&parent)?.join(name),
+        };
+        if real.is_repository() {
+            return Err(FileError::Protected(path.to_string()));
+        }
+        self.place(path, &real)
+    }
+
+    /// The real path of a folder, made where it is missing.
+    fn make_folder(&self, path: &WorkspacePath) -> Result<WorkspacePath, FileError> {
+        if let Some(real) = self.real(path)? {
+            return Ok(real);
+        }
+        let Some((parent, name)) = path.split() else {
+            return Ok(WorkspacePath::root());
+        };
+        let real = self.make_folder(&parent)?.join(name);
+        if real.is_protected() {
+            return Err(FileError::Protected(path.to_string()));
+        }
+        match self.root.create_dir(real.as_path()) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                Err(FileError::from_io(path, error))
+            }
+            Ok(()) | Err(_) => Ok(real),
+        }
+    }
+
+    /// Where `path` leads when all links are followed; none when nothing is there.
+    fn real(&self, path: &WorkspacePath) -> Result<Option<WorkspacePath>, FileError> {
+        if path.is_protected() {
+            return Err(FileError::Protected(path.to_string()));
+        }
+        match self.root.canonicalize(path.as_path()) {
+            Ok(real) => readable(path, &real).map(Some),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                // A link to nowhere is not a free name: whoever writes there would write through it.
+                match self.root.symlink_metadata(path.as_path()) {
+                    Ok(_) => Err(FileError::Outside(path.to_string())),
+                    Err(_) => Ok(None),
+                }
+            }
+            Err(error) => Err(FileError::from_io(path, error)),
+        }
+    }
+
+    fn place(&self, asked: &WorkspacePath, real: &WorkspacePath) -> Result<Place, FileError> {
+        let Some((parent, name)) = real.split() else {
+            return Err(FileError::IsFolder(asked.to_string()));
+        };
+        if real.is_protected() {
+            return Err(FileError::Protected(asked.to_string()));
+        }
+        let parent = self
+            .root
+            .open_dir(parent.as_path())
+            .map_err(|error| FileError::from_io(asked, error))?;
+        Ok(Place {
+            parent,
+            name: name.to_owned(),
+            path: asked.clone(),
+        })
+    }
+
+    /// `; did you mean …?` with a name of the same folder, or nothing.
+    fn near(&self, path: &WorkspacePath) -> String {
+        let Some((parent, name)) = path.split() else {
+            return String::new();
+        };
+        let entries = self.list(&parent).unwrap_or_default();
+        let names = entries.iter().map(|entry| entry.shown.as_str());
+        match text::near(name, names) {
+            Some(near) => {
+                let near = parent.join(near);
+                format!("; did you mean `{near}`?")
+            }
+            None => String::new(),
+        }
+    }
+}
+
+/// Whether a write made a file or changed one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Written {
+    /// There was none.
+    Created,
+    /// There was one.
+    Replaced,
+}
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A folder.
+    Folder,
+    /// Something else, in words.
+    Special(&'static str),
+}
+
+impl Place {
+    fn meta(&self) -> Result<Option<Metadata>, FileError> {
+        match self.parent.symlink_metadata(&self.name) {
+            Ok(meta) => Ok(Some(meta)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(FileError::from_io(&self.path, error)),
+        }
+    }
+
+    fn required_meta(&self) -> Result<Metadata, FileError> {
+        self.meta()?.ok_or_else(|| FileError::NotFound {
+            path: self.path.to_string(),
+            hint: String::new(),
+        })
+    }
+
+    fn check_regular(&self, meta: &Metadata) -> Result<(), FileError> {
+        match kind_of(&meta.file_type()) {
+            Kind::File => Ok(()),
+            Kind::Folder => Err(FileError::IsFolder(self.path.to_string())),
+            Kind::Special(kind) => Err(FileError::Special {
+                path: self.path.to_string(),
+                kind,
+            }),
+        }
+    }
+
+    /// Opens a regular file; anything else is refused without waiting for who might be at its other end.
+    fn open_file(&self, options: &mut OpenOptions) -> Result<(File, Metadata), FileError> {
+        let failed = |error| FileError::from_io(&self.path, error);
+        if let Some(meta) = self.meta()? {
+            self.check_regular(&meta)?;
+        }
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let file = self
+            .parent
+            .open_with(&self.name, options.custom_flags(flags.bits() as i32))
+            .map_err(failed)?;
+        let meta = file.metadata().map_err(failed)?;
+        self.check_regular(&meta)?;
+        Ok((file, meta))
+    }
+
+    /// Puts a new file with `bytes` under the name.
+    fn put(&self, bytes: &[u8], permissions: Option<Permissions>) -> Result<(), FileError> {
+        let name = format!(".chorus-{}.tmp", Uuid::new_v4().simple());
+        let written = self
+            .write_new(&name, bytes, permissions)
+            .and_then(|()| self.parent.rename(&name, &self.parent, &self.name));
+        written.map_err(|error| {
+            // The rest of a failed write; that it may not be there is no second fault.
+            let _ = self.parent.remove_file(&name);
+            FileError::from_io(&self.path, error)
+        })
+    }
+
+    fn write_new(
+        &self,
+        name: &str,
+        bytes: &[u8],
+        permissions: Option<Permissions>,
+    ) -> io::Result<()> {
+        let mut file = self
+            .parent
+            .open_with(name, OpenOptions::new().write(true).create_new(true))?;
+        file.write_all(bytes)?;
+        match permissions {
+            Some(permissions) => file.set_permissions(permissions),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A resolved path in the words of [`WorkspacePath`]; one with names that these do not know is refused.
+fn readable(asked: &WorkspacePath, real: &Path) -> Result<WorkspacePath, FileError> {
+    match real.to_str() {
+        Some(real) => WorkspacePath::parse(real),
+        None => Err(FileError::BadPath {
+            path: asked.to_string(),
+            reason: "it leads to a name that is not UTF-8".into(),
+        }),
+    }
+}
+
+fn kind_of(file_type: &FileType) -> Kind {
+    if file_type.is_file() {
+        Kind::File
+    } else if file_type.is_dir() {
+        Kind::Folder
+    } else if file_type.is_symlink() {
+        Kind::Special("a symbolic link")
+    } else if file_type.is_fifo() {
+        Kind::Special("a named pipe")
+    } else if file_type.is_socket() {
+        Kind::Special("a socket")
+    } else {
+        Kind::Special("a device")
+    }
+}

@@ -1,0 +1,153 @@
+//! Paths as models write them, normalised and proved to stay in the folder by their letters.
+//!
+//! Symbolic links are another matter: `jail` resolves them beneath an open descriptor.
+
+use std::fmt;
+use std::path::Path;
+
+use super::FileError;
+use crate::text;
+
+/// Bytes Linux takes in a path.
+const LONGEST_PATH: usize = 4095;
+
+/// Bytes Linux takes in one name.
+const LONGEST_NAME: usize = 255;
+
+/// Names in a repository that decide what git runs and where it reads and writes.
+///
+/// The three that the specification names, and what can stand in for them: a repository that points elsewhere is as
+/// good as one whose configuration was written.
+const PROTECTED: [&str; 8] = [
+    "config",
+    "config.worktree",
+    "hooks",
+    "info",
+    "commondir",
+    "gitdir",
+    "modules",
+    "worktrees",
+];
+
+/// A path below a workspace: no `..`, no empty or `.` parts, nothing that hides what it is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct WorkspacePath(String);
+
+impl WorkspacePath {
+    /// Normalises `text`; `a/./b//c/../d` is `a/b/d`, and `.` or nothing is the workspace itself.
+    ///
+    /// # Errors
+    ///
+    /// When it is absolute, climbs out, or has characters or a length that no path may have.
+    pub fn parse(text: &str) -> Result<Self, FileError> {
+        let refuse = |reason: &str| {
+            Err(FileError::BadPath {
+                path: text::one_line(&text::visible(text).0, 120),
+                reason: reason.to_owned(),
+            })
+        };
+        if text.starts_with('/') {
+            return refuse("paths are relative to the workspace; leave the leading `/` away");
+        }
+        if text.chars().any(|c| c.is_control() || text::is_hidden(c)) {
+            return refuse("it has control or invisible characters");
+        }
+        if text.trim() != text {
+            return refuse("it begins or ends with white space");
+        }
+        let mut names: Vec<&str> = Vec::new();
+        for name in text.split('/') {
+            match name {
+                "" | "." => {}
+                ".." if names.pop().is_none() => {
+                    return refuse("it leads out of the workspace");
+                }
+                ".." => {}
+                name if name.len() > LONGEST_NAME => {
+                    return refuse("a name in it is longer than 255 bytes");
+                }
+                name => names.push(name),
+            }
+        }
+        let path = names.join("/");
+        if path.len() > LONGEST_PATH {
+            return refuse("it is longer than 4,095 bytes");
+        }
+        Ok(Self(path))
+    }
+
+    /// The workspace itself.
+    pub fn root() -> Self {
+        Self(String::new())
+    }
+
+    /// Whether it is the workspace itself.
+    pub fn is_root(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The path as text; `.` for the workspace itself.
+    pub fn as_str(&self) -> &str {
+        match self.0.as_str() {
+            "" => ".",
+            path => path,
+        }
+    }
+
+    /// The path for calls that open it below a descriptor.
+    pub fn as_path(&self) -> &Path {
+        Path::new(self.as_str())
+    }
+
+    /// The folder it lies in, and its name there; none for the workspace itself.
+    pub fn split(&self) -> Option<(Self, &str)> {
+        match self.0.rsplit_once('/') {
+            Some((parent, name)) => Some((Self(parent.to_owned()), name)),
+            None if self.0.is_empty() => None,
+            None => Some((Self::root(), &self.0)),
+        }
+    }
+
+    /// `name` in this folder. The name must be one that [`WorkspacePath::parse`] would take.
+    pub(super) fn join(&self, name: &str) -> Self {
+        match self.is_root() {
+            true => Self(name.to_owned()),
+            false => Self(format!("{}/{name}", self.0)),
+        }
+    }
+
+    /// Whether it is, or lies in, a part of a repository that only git itself may touch.
+    pub fn is_protected(&self) -> bool {
+        let names: Vec<String> = self.0.split('/').map(folded).collect();
+        names.iter().enumerate().any(|(index, name)| {
+            let below: Vec<&str> = names[index + 1..].iter().map(String::as_str).collect();
+            name == ".git"
+                && match below.as_slice() {
+                    [] => false,
+                    ["objects", "info", ..] => true,
+                    [first, ..] => PROTECTED.contains(first),
+                }
+        })
+    }
+
+    /// Whether its name is that of a repository's own folder, which must stay a folder.
+    pub fn is_repository(&self) -> bool {
+        self.0.rsplit('/').next().map(folded).as_deref() == Some(".git")
+    }
+}
+
+/// A name as file systems that fold case, drop trailing dots or give short names would find it.
+fn folded(name: &str) -> String {
+    let lower = name.to_lowercase();
+    let trimmed = lower.trim_end_matches(['.', ' ']);
+    match trimmed {
+        "git~1" => ".git".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+impl fmt::Display for WorkspacePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_str().fmt(f)
+    }
+}

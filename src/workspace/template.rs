@@ -1,0 +1,91 @@
+//! What a new agent's folder begins with.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The template's files, as this program was built with them.
+const EMBEDDED: [(&str, &str); 3] = [
+    ("agent.json", include_str!("../../template/agent.json")),
+    (
+        "docs/README.md",
+        include_str!("../../template/docs/README.md"),
+    ),
+    (
+        "workspace/.gitkeep",
+        include_str!("../../template/workspace/.gitkeep"),
+    ),
+];
+
+/// Bytes of one file of a template: it is scaffolding, not a place for data.
+const LARGEST: u64 = 16 * 1024 * 1024;
+
+/// Where new agents are copied from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Template {
+    /// A folder: the source tree's `template/`, or one an operator named.
+    Folder(PathBuf),
+    /// The one this program was built with.
+    Embedded,
+}
+
+impl Template {
+    /// The folder `named` by an operator (`CHORUS_TEMPLATE_DIR`), else the source tree's when the program is run in it,
+    /// else the embedded one.
+    pub fn find(named: Option<PathBuf>) -> Self {
+        if let Some(folder) = named {
+            return Self::Folder(folder);
+        }
+        let here = Path::new("template");
+        let is_source_tree = fs::read_to_string("Cargo.toml")
+            .is_ok_and(|manifest| manifest.contains("name = \"chorus\""));
+        match is_source_tree && here.join("agent.json").is_file() {
+            true => Self::Folder(here.to_owned()),
+            false => Self::Embedded,
+        }
+    }
+
+    /// Makes the agent folder `to`, which must not be there, with `sessions/` beside the template's files.
+    ///
+    /// # Errors
+    ///
+    /// When `to` is there, or a file cannot be copied; what was made until then stays for the caller to remove.
+    pub fn copy_to(&self, to: &Path) -> io::Result<()> {
+        fs::create_dir(to)?;
+        match self {
+            Self::Folder(from) => copy_folder(from, to)?,
+            Self::Embedded => {
+                for (name, content) in EMBEDDED {
+                    let path = to.join(name);
+                    fs::create_dir_all(path.parent().unwrap_or(to))?;
+                    fs::write(path, content)?;
+                }
+            }
+        }
+        for folder in ["docs", "workspace", "sessions"] {
+            fs::create_dir_all(to.join(folder))?;
+        }
+        Ok(())
+    }
+}
+
+/// Copies regular files and folders; a link or anything else in a template is a mistake to be told.
+fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        let meta = entry.metadata()?;
+        if meta.is_dir() {
+            fs::create_dir_all(&target)?;
+            copy_folder(&entry.path(), &target)?;
+        } else if meta.is_file() && meta.len() <= LARGEST {
+            fs::copy(entry.path(), target)?;
+        } else {
+            return Err(io::Error::other(format!(
+                "the template's {} is neither a folder nor a file of at most 16 MiB",
+                entry.path().display()
+            )));
+        }
+    }
+    Ok(())
+}

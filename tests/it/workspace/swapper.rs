@@ -1,0 +1,84 @@
+//! A thread swaps folders for links while paths are read and written: nothing outside is reached.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use chorus::workspace::{Jail, WorkspacePath};
+
+use super::folder::new_folder;
+
+/// Tries in all, as the issue asks.
+const TRIES: usize = 200_000;
+
+const OUTSIDE: &str = "what stands outside";
+
+/// Swaps `a` between a folder and a link out, `b` between a file and a link out, until told to stop.
+fn swap(inside: &Path, outside: &Path, done: &AtomicBool) {
+    let (folder, file) = (inside.join("a"), inside.join("b"));
+    while !done.load(Ordering::Relaxed) {
+        let _ = fs::rename(&folder, inside.join("a.kept"));
+        let _ = symlink(outside, &folder);
+        let _ = fs::remove_file(&file);
+        let _ = symlink(outside.join("secret"), &file);
+        let _ = fs::remove_file(&folder);
+        let _ = fs::rename(inside.join("a.kept"), &folder);
+        let _ = fs::remove_file(&file);
+        let _ = fs::write(&file, "inside");
+    }
+}
+
+/// One try of each kind in turn, and whether it reached anything; never what stands outside.
+fn attempt(files: &Jail, n: usize) -> bool {
+    let path = |text: &str| WorkspacePath::parse(text).unwrap();
+    let target = if n.is_multiple_of(2) { "a/secret" } else { "b" };
+    match n % 8 {
+        0..=3 => files.read(&path(target), 1024).is_ok_and(|contents| {
+            assert_ne!(contents.bytes, OUTSIDE.as_bytes());
+            true
+        }),
+        4 => files.write(&path(target), b"written").is_ok(),
+        5 => files.append(&path(target), b"+").is_ok(),
+        6 => files.write(&path("a/new/deep"), b"written").is_ok(),
+        _ => files.list(&path("a")).is_ok_and(|listed| {
+            assert!(listed.iter().all(|entry| entry.shown != "only-outside"));
+            true
+        }),
+    }
+}
+
+#[test]
+fn nothing_outside_is_reached_in_200_000_tries() {
+    let home = tempfile::tempdir().unwrap();
+    let workspace = new_folder(home.path(), "lab");
+    let inside = workspace.files_folder();
+    let outside = home.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("secret"), OUTSIDE).unwrap();
+    fs::write(outside.join("only-outside"), "").unwrap();
+    fs::create_dir(inside.join("a")).unwrap();
+    fs::write(inside.join("a/secret"), "inside").unwrap();
+
+    let files = workspace.files().unwrap();
+    let done = AtomicBool::new(false);
+    let reached = std::thread::scope(|scope| {
+        scope.spawn(|| swap(&inside, &outside, &done));
+        let reached = (0..TRIES).filter(|n| attempt(&files, *n)).count();
+        done.store(true, Ordering::Relaxed);
+        reached
+    });
+    assert!(reached > 0, "nothing was reached, so nothing was shown");
+    assert!(
+        reached < TRIES,
+        "nothing was refused, so nothing was swapped"
+    );
+
+    let mut left: Vec<_> = fs::read_dir(&outside)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    left.sort();
+    assert_eq!(left, ["only-outside", "secret"]);
+    assert_eq!(fs::read_to_string(outside.join("secret")).unwrap(), OUTSIDE);
+}
