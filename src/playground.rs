@@ -1,1 +1,29 @@
-//! A local Discord, a demo model and a web page, for trying and for tests.
+//! A local Discord, for trying Chorus without an account and for the tests.
+//!
+//! [`Discord`] speaks REST v10 and gateway v10 over loopback, as far as a bot uses them, and is a Rust value at the
+//! same time: [`Person`]s write, click and run commands by plain method calls, and what they would see is read back.
+//!
+//! ```text
+//! person (test or page) ─▶ people ─┐              ┌─▶ gateway ─▶ the bot
+//!                                  ├─▶ world ─────┤
+//! the bot ───────────────▶ rest ───┘              └─▶ page, and whoever waits on it
+//! ```
+
+mod gateway;
+mod guild;
+mod interaction;
+mod people;
+mod rest;
+mod rights;
+mod server;
+mod view;
+mod wire;
+mod world;
+
+pub use gateway::{Break, Moment};
+pub use guild::{Attachment, Button, ChannelKind, Message, Reaction};
+pub use interaction::{Answer, Choice};
+pub use people::{OptionValue, Person};
+pub use rest::{Effect, Fault, Limits, Request, Scope};
+pub use rights::Rights;
+pub use server::{Discord, Options};

@@ -1,0 +1,184 @@
+//! One gateway connection: HELLO, then whatever either side says, until one of them ends it.
+
+use std::io::Write;
+
+use axum::extract::ws::{CloseFrame, Message as Socketed, WebSocket};
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::{Connection, Frame, Moment, members_chunk};
+use crate::playground::server::Discord;
+
+/// Serves one connection until it ends.
+pub(crate) async fn serve(discord: Discord, mut socket: WebSocket) {
+    let (frames, mut inbox) = mpsc::unbounded_channel();
+    let (number, hello) = discord.change(|world| {
+        world.gateway.counter += 1;
+        world.gateway.note(Moment::Connected);
+        let interval = world.gateway.heartbeat.as_millis() as u64;
+        (
+            world.gateway.counter,
+            json!({"op": 10, "d": {"heartbeat_interval": interval}, "s": null, "t": null}),
+        )
+    });
+    let connection = Connection {
+        number,
+        frames,
+        is_stalled: false,
+    };
+    let mut is_open = socket.send(Socketed::text(hello.to_string())).await.is_ok();
+    while is_open {
+        tokio::select! {
+            biased;
+            frame = inbox.recv() => {
+                is_open = match frame {
+                    Some(frame) => deliver(&mut socket, frame).await,
+                    None => false,
+                };
+            }
+            received = socket.recv() => {
+                let Some(Ok(received)) = received else { break };
+                is_open = match read(received) {
+                    Received::Payload(payload) => {
+                        obey(&discord, &connection, &payload);
+                        true
+                    }
+                    Received::Nothing => true,
+                    Received::Garbage => deliver(&mut socket, Frame::Close(Some(4002))).await,
+                    Received::Closed => false,
+                };
+            }
+        }
+    }
+    discord.change(|world| {
+        world.lose_connection(number);
+        world.gateway.note(Moment::Disconnected);
+    });
+}
+
+enum Received {
+    Payload(Value),
+    Nothing,
+    Garbage,
+    Closed,
+}
+
+fn read(message: Socketed) -> Received {
+    let parsed = match &message {
+        Socketed::Text(text) => serde_json::from_str(text.as_str()),
+        Socketed::Binary(bytes) => serde_json::from_slice(bytes),
+        Socketed::Ping(_) | Socketed::Pong(_) => return Received::Nothing,
+        Socketed::Close(_) => return Received::Closed,
+    };
+    parsed.map_or(Received::Garbage, Received::Payload)
+}
+
+/// Sends one frame; false when the connection is over.
+async fn deliver(socket: &mut WebSocket, frame: Frame) -> bool {
+    match frame {
+        Frame::Payload(payload) => socket.send(Socketed::text(payload)).await.is_ok(),
+        Frame::Compressed(payload) => match zlib(&payload) {
+            Ok(bytes) => socket.send(Socketed::binary(bytes)).await.is_ok(),
+            Err(_) => false,
+        },
+        Frame::Close(code) => {
+            let frame = code.map(|code| CloseFrame {
+                code,
+                reason: "".into(),
+            });
+            let _ = socket.send(Socketed::Close(frame)).await;
+            false
+        }
+        Frame::Cut => false,
+    }
+}
+
+fn zlib(payload: &str) -> std::io::Result<Vec<u8>> {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(payload.as_bytes())?;
+    encoder.finish()
+}
+
+/// Does what the bot's payload asks for.
+fn obey(discord: &Discord, connection: &Connection, payload: &Value) {
+    discord.change(|world| {
+        let data = &payload["d"];
+        let answer = |frame: Frame| {
+            let _ = connection.frames.send(frame);
+        };
+        match payload["op"].as_u64() {
+            Some(1) => {
+                if !world.is_stalled(connection.number) {
+                    answer(Frame::Payload(
+                        json!({"op": 11, "s": null, "t": null, "d": null}).to_string(),
+                    ));
+                }
+            }
+            Some(2) => {
+                let token = data["token"].as_str().unwrap_or_default();
+                let intents = data["intents"].as_u64().unwrap_or(0);
+                let refusal = if token.trim_start_matches("Bot ") != world.token {
+                    Some(4004)
+                } else if intents & world.gateway.disallowed_intents != 0 {
+                    Some(4014)
+                } else {
+                    None
+                };
+                if let Some(code) = refusal {
+                    world.gateway.note(Moment::Refused(code));
+                    answer(Frame::Close(Some(code)));
+                    return;
+                }
+                world.gateway.identifies_left = world.gateway.identifies_left.saturating_sub(1);
+                world.gateway.note(Moment::Identified(intents));
+                world.begin_session(data, connection.clone());
+            }
+            Some(3) => {
+                let status = data["status"].as_str().unwrap_or_default().to_owned();
+                let activity = &data["activities"][0];
+                let text = activity["state"]
+                    .as_str()
+                    .or(activity["name"].as_str())
+                    .unwrap_or_default();
+                let text = text.to_owned();
+                world.tell(
+                    None,
+                    json!({"t": "presence", "status": status, "text": text}),
+                );
+                world.gateway.note(Moment::Presence(status, text));
+            }
+            Some(4) => {}
+            Some(6) => {
+                if data["token"]
+                    .as_str()
+                    .unwrap_or_default()
+                    .trim_start_matches("Bot ")
+                    != world.token
+                {
+                    world.gateway.note(Moment::Refused(4004));
+                    answer(Frame::Close(Some(4004)));
+                    return;
+                }
+                let id = data["session_id"].as_str().unwrap_or_default();
+                let sequence = data["seq"].as_u64().unwrap_or(0);
+                if world.resume_session(id, sequence, connection.clone()) {
+                    world.gateway.note(Moment::Resumed);
+                } else {
+                    world.gateway.sessions.remove(id);
+                    world.gateway.note(Moment::ResumeRefused);
+                    answer(Frame::Payload(
+                        json!({"op": 9, "d": false, "s": null, "t": null}).to_string(),
+                    ));
+                }
+            }
+            Some(8) => {
+                if let Some(chunk) = members_chunk(world, data) {
+                    world.dispatch("GUILD_MEMBERS_CHUNK", chunk);
+                }
+            }
+            _ => answer(Frame::Close(Some(4001))),
+        }
+    });
+}

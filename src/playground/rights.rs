@@ -1,0 +1,129 @@
+//! Discord's permission bits, those that matter here, and how they add up.
+
+use std::ops::BitOr;
+
+use super::guild::{Channel, Guild, OverwriteOf};
+use crate::domain::UserId;
+
+/// A set of permissions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rights(pub u64);
+
+impl Rights {
+    /// Everything, whatever a channel says.
+    pub const ADMINISTRATOR: Self = Self(1 << 3);
+    /// Make, change and delete channels.
+    pub const MANAGE_CHANNELS: Self = Self(1 << 4);
+    /// Change the server.
+    pub const MANAGE_SERVER: Self = Self(1 << 5);
+    /// React to messages.
+    pub const ADD_REACTIONS: Self = Self(1 << 6);
+    /// See a channel.
+    pub const VIEW_CHANNEL: Self = Self(1 << 10);
+    /// Write in a channel.
+    pub const SEND_MESSAGES: Self = Self(1 << 11);
+    /// Delete other people's messages.
+    pub const MANAGE_MESSAGES: Self = Self(1 << 13);
+    /// Have embeds shown.
+    pub const EMBED_LINKS: Self = Self(1 << 14);
+    /// Upload files.
+    pub const ATTACH_FILES: Self = Self(1 << 15);
+    /// Read messages from before.
+    pub const READ_MESSAGE_HISTORY: Self = Self(1 << 16);
+    /// Give and take roles.
+    pub const MANAGE_ROLES: Self = Self(1 << 28);
+    /// Run slash commands.
+    pub const USE_COMMANDS: Self = Self(1 << 31);
+    /// Archive and delete threads.
+    pub const MANAGE_THREADS: Self = Self(1 << 34);
+    /// Open threads that all can see.
+    pub const CREATE_PUBLIC_THREADS: Self = Self(1 << 35);
+    /// Write in threads.
+    pub const SEND_MESSAGES_IN_THREADS: Self = Self(1 << 38);
+
+    /// What every member may do in a new server.
+    pub(crate) const EVERYONE: Self = Self(
+        Self::ADD_REACTIONS.0
+            | Self::VIEW_CHANNEL.0
+            | Self::SEND_MESSAGES.0
+            | Self::EMBED_LINKS.0
+            | Self::ATTACH_FILES.0
+            | Self::READ_MESSAGE_HISTORY.0
+            | Self::USE_COMMANDS.0
+            | Self::CREATE_PUBLIC_THREADS.0
+            | Self::SEND_MESSAGES_IN_THREADS.0,
+    );
+    /// What the bot asks for when it is invited.
+    pub(crate) const BOT: Self = Self(
+        Self::EVERYONE.0
+            | Self::MANAGE_CHANNELS.0
+            | Self::MANAGE_MESSAGES.0
+            | Self::MANAGE_THREADS.0,
+    );
+    /// All bits that are known here.
+    pub(crate) const ALL: Self =
+        Self(Self::BOT.0 | Self::ADMINISTRATOR.0 | Self::MANAGE_SERVER.0 | Self::MANAGE_ROLES.0);
+
+    /// Whether every bit of `wanted` is in here.
+    pub const fn contains(self, wanted: Self) -> bool {
+        self.0 & wanted.0 == wanted.0
+    }
+}
+
+impl BitOr for Rights {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// What `user` may do in the whole server.
+pub(crate) fn in_guild(guild: &Guild, user: UserId) -> Rights {
+    let Some(member) = guild.members.get(&user) else {
+        return Rights::default();
+    };
+    if guild.owner == user {
+        return Rights::ALL;
+    }
+    let sum = guild
+        .roles
+        .iter()
+        .filter(|role| role.id.0 == guild.id.0 || member.roles.contains(&role.id))
+        .fold(Rights::default(), |sum, role| sum | role.rights);
+    if sum.contains(Rights::ADMINISTRATOR) {
+        return Rights::ALL;
+    }
+    sum
+}
+
+/// What `user` may do in `channel`; for a thread, give the channel above it.
+pub(crate) fn in_channel(guild: &Guild, channel: &Channel, user: UserId) -> Rights {
+    let base = in_guild(guild, user);
+    if base.contains(Rights::ADMINISTRATOR) {
+        return base;
+    }
+    let roles = guild.members.get(&user).map(|member| &member.roles);
+    let mut rights = base.0;
+    let everyone = |of: &OverwriteOf| matches!(of, OverwriteOf::Role(id) if id.0 == guild.id.0);
+    let by_role = |of: &OverwriteOf| matches!((of, roles), (OverwriteOf::Role(id), Some(roles)) if roles.contains(id));
+    let by_name = |of: &OverwriteOf| *of == OverwriteOf::Member(user);
+    for stage in [
+        &everyone as &dyn Fn(&OverwriteOf) -> bool,
+        &by_role,
+        &by_name,
+    ] {
+        let matching = || {
+            channel
+                .overwrites
+                .iter()
+                .filter(|overwrite| stage(&overwrite.of))
+        };
+        rights &= !matching().fold(0, |sum, overwrite| sum | overwrite.deny.0);
+        rights |= matching().fold(0, |sum, overwrite| sum | overwrite.allow.0);
+    }
+    if rights & Rights::VIEW_CHANNEL.0 == 0 {
+        return Rights::default();
+    }
+    Rights(rights)
+}

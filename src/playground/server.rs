@@ -1,0 +1,461 @@
+//! The local Discord as a value: started, acted upon, looked at, broken on purpose.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::extract::ws::WebSocketUpgrade;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::routing::{any, get};
+use serde_json::Value;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::gateway::{Break, Moment, socket};
+use super::guild::{ChannelKind, Member, Message};
+use super::interaction::Answer;
+use super::people::Person;
+use super::rest::{self, Fault, Limits, Request};
+use super::rights::Rights;
+use super::world::World;
+use super::{guild, view};
+use crate::domain::{ChannelId, GuildId, MessageId, UserId};
+
+/// How to start a local Discord.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where to listen; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// The one token that is right.
+    pub token: String,
+    /// Name of the first server.
+    pub guild: String,
+    /// Who owns that server and the application.
+    pub owner: String,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            token: "playground-token".to_owned(),
+            guild: "Playground".to_owned(),
+            owner: "ann".to_owned(),
+        }
+    }
+}
+
+/// A local Discord. Clones are the same one.
+#[derive(Clone)]
+pub struct Discord {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    world: Mutex<World>,
+    changes: watch::Sender<u64>,
+    stop: CancellationToken,
+    base: String,
+    token: String,
+}
+
+impl Discord {
+    /// Starts one, with a server, its `#general`, its owner and the bot in it.
+    ///
+    /// # Errors
+    ///
+    /// When the address cannot be listened on.
+    pub async fn start(options: Options) -> io::Result<Self> {
+        let listener = TcpListener::bind(options.listen).await?;
+        let base = format!("http://{}", listener.local_addr()?);
+        let mut world = World::new(base.clone(), options.token.clone());
+        let owner = world.add_user(&options.owner);
+        world.application_owner = owner;
+        world.add_guild(&options.guild, owner);
+        let stop = CancellationToken::new();
+        let shared = Shared {
+            world: Mutex::new(world),
+            changes: watch::channel(0).0,
+            stop: stop.clone(),
+            base,
+            token: options.token,
+        };
+        let discord = Self {
+            shared: Arc::new(shared),
+        };
+        let routes = Router::new()
+            .route("/gateway-socket", any(connect))
+            .route("/attachments/{id}/{name}", get(rest::attachment))
+            .fallback(rest::answer)
+            .layer(DefaultBodyLimit::disable())
+            .with_state(discord.clone());
+        tokio::spawn(async move {
+            let served = axum::serve(listener, routes)
+                .with_graceful_shutdown(async move { stop.cancelled().await })
+                .await;
+            if let Err(error) = served {
+                tracing::error!(%error, "the local Discord ended: {error}");
+            }
+        });
+        Ok(discord)
+    }
+
+    /// Ends it; connections are closed as they become idle.
+    pub fn stop(&self) {
+        self.break_gateway(Break::Cut);
+        self.shared.stop.cancel();
+    }
+
+    /// What `CHORUS_DISCORD_API_URL` is to be, such as `http://127.0.0.1:4000`.
+    pub fn base_url(&self) -> &str {
+        &self.shared.base
+    }
+
+    /// The bot's token.
+    pub fn token(&self) -> &str {
+        &self.shared.token
+    }
+
+    /// Changes the world and wakes whoever waits for a change.
+    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut World) -> T) -> T {
+        let result = {
+            let mut world = self
+                .shared
+                .world
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            change(&mut world)
+        };
+        self.shared.changes.send_modify(|count| *count += 1);
+        result
+    }
+
+    /// Looks at the world.
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&World) -> T) -> T {
+        look(
+            &self
+                .shared
+                .world
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner),
+        )
+    }
+
+    /// Waits until `found` gives something, looking again after each change.
+    pub async fn wait_for<T>(&self, mut found: impl FnMut(&Self) -> Option<T>) -> T {
+        let mut changes = self.shared.changes.subscribe();
+        loop {
+            changes.mark_unchanged();
+            if let Some(result) = found(self) {
+                return result;
+            }
+            // The sender lives in `self`, so this ends only with a change.
+            let _ = changes.changed().await;
+        }
+    }
+
+    // --- people and places -------------------------------------------------------------------
+
+    /// Somebody by name; a plain member of every server, made when there is nobody of that name.
+    pub fn user(&self, name: &str) -> Person {
+        let id = self.change(|world| {
+            let known = world
+                .users
+                .values()
+                .find(|user| user.name == name && !user.is_bot);
+            if let Some(user) = known {
+                return user.id;
+            }
+            let id = world.add_user(name);
+            let guilds: Vec<GuildId> = world.guilds.keys().copied().collect();
+            for guild in guilds {
+                if let Some(guild) = world.guilds.get_mut(&guild) {
+                    guild.members.insert(id, Member::default());
+                }
+                world.member_event(guild, id);
+            }
+            id
+        });
+        Person {
+            discord: self.clone(),
+            id,
+            name: name.to_owned(),
+        }
+    }
+
+    /// Another bot, in every server.
+    pub fn other_bot(&self, name: &str) -> Person {
+        let person = self.user(name);
+        self.change(|world| {
+            if let Some(user) = world.users.get_mut(&person.id) {
+                user.is_bot = true;
+            }
+        });
+        person
+    }
+
+    /// The bot's own id, which is the application's id too.
+    pub fn bot(&self) -> UserId {
+        self.look(|world| world.bot)
+    }
+
+    /// The first server.
+    pub fn guild(&self) -> GuildId {
+        self.look(|world| world.guilds.keys().next().copied().unwrap_or(GuildId(0)))
+    }
+
+    /// Adds a server owned by `owner`.
+    pub fn add_guild(&self, name: &str, owner: &Person) -> GuildId {
+        self.change(|world| world.add_guild(name, owner.id))
+    }
+
+    /// Adds a text channel to a server.
+    pub fn add_channel(&self, guild: GuildId, name: &str) -> ChannelId {
+        self.change(|world| world.add_channel(guild, name, ChannelKind::Text, None))
+    }
+
+    /// The channel or thread with this name, with or without its `#`; the newest when several have it.
+    pub fn channel(&self, name: &str) -> Option<ChannelId> {
+        let name = name.trim_start_matches('#');
+        self.look(|world| {
+            let mut all = world.channels.values().rev();
+            all.find(|channel| channel.name == name && channel.guild.is_some())
+                .map(|one| one.id)
+        })
+    }
+
+    /// Names of the channels of a server, categories and threads among them, in order.
+    pub fn channel_names(&self, guild: GuildId) -> Vec<String> {
+        self.look(|world| {
+            let own = world
+                .channels
+                .values()
+                .filter(|channel| channel.guild == Some(guild));
+            own.map(|channel| channel.name.clone()).collect()
+        })
+    }
+
+    /// The topic of a channel.
+    pub fn topic(&self, channel: ChannelId) -> Option<String> {
+        self.look(|world| world.channels.get(&channel)?.topic.clone())
+    }
+
+    /// Takes rights from the bot in one channel.
+    pub fn denies_bot(&self, channel: ChannelId, rights: Rights) {
+        let bot = self.bot();
+        self.denies(channel, bot, rights);
+    }
+
+    /// Takes rights from somebody in one channel.
+    pub fn denies(&self, channel: ChannelId, user: UserId, rights: Rights) {
+        self.change(|world| {
+            if let Some(found) = world.channels.get_mut(&channel) {
+                let of = guild::OverwriteOf::Member(user);
+                found.overwrites.push(guild::Overwrite {
+                    of,
+                    allow: Rights::default(),
+                    deny: rights,
+                });
+            }
+            world.channel_event("CHANNEL_UPDATE", channel);
+        });
+    }
+
+    /// Takes rights from the bot in the whole server.
+    pub fn takes_from_bot(&self, rights: Rights) {
+        self.change(|world| {
+            for guild in world.guilds.values_mut() {
+                for role in guild.roles.iter_mut().filter(|role| role.name == "Chorus") {
+                    role.rights = Rights(role.rights.0 & !rights.0);
+                }
+            }
+            let updated: Vec<(GuildId, Value)> = world
+                .guilds
+                .values()
+                .flat_map(|guild| {
+                    super::wire::roles(guild)
+                        .into_iter()
+                        .map(|role| (guild.id, role))
+                })
+                .collect();
+            for (guild, role) in updated {
+                let data = serde_json::json!({"guild_id": guild.to_string(), "role": role});
+                world.dispatch("GUILD_ROLE_UPDATE", data);
+            }
+        });
+    }
+
+    // --- what can be seen --------------------------------------------------------------------
+
+    /// Messages of a channel in order, ephemeral ones among them.
+    pub fn messages(&self, channel: ChannelId) -> Vec<Message> {
+        self.look(|world| {
+            world
+                .messages
+                .get(&channel)
+                .map(|all| all.values().cloned().collect())
+                .unwrap_or_default()
+        })
+    }
+
+    /// One message.
+    pub fn message(&self, channel: ChannelId, id: MessageId) -> Option<Message> {
+        self.look(|world| world.message(channel, id).cloned())
+    }
+
+    /// The whole channel as text: who said what, embeds, buttons, reactions, ephemeral answers.
+    pub fn transcript(&self, channel: ChannelId) -> String {
+        self.look(|world| view::channel(world, channel))
+    }
+
+    /// One message as text, as in [`Discord::transcript`].
+    pub fn shown(&self, message: &Message) -> String {
+        self.look(|world| view::message(world, message))
+    }
+
+    /// Content of a file on a message.
+    pub fn file(&self, attachment: &guild::Attachment) -> Vec<u8> {
+        self.look(|world| {
+            world
+                .files
+                .get(&attachment.id)
+                .map(|file| file.bytes.to_vec())
+                .unwrap_or_default()
+        })
+    }
+
+    /// How the bot answered an interaction so far.
+    pub fn answer_to(&self, interaction: u64) -> Answer {
+        self.look(|world| {
+            let found = world.interactions.get(&interaction);
+            found.map_or(Answer::Nothing, |interaction| interaction.answer.clone())
+        })
+    }
+
+    /// Messages that answer an interaction, in order, those still there.
+    pub fn replies_to(&self, interaction: u64) -> Vec<Message> {
+        self.look(|world| {
+            let Some(found) = world.interactions.get(&interaction) else {
+                return Vec::new();
+            };
+            let all = found.replies.iter();
+            all.filter_map(|id| world.message(found.channel, *id).cloned())
+                .collect()
+        })
+    }
+
+    /// Commands registered for all servers, or for one.
+    pub fn commands(&self, guild: Option<GuildId>) -> Vec<Value> {
+        self.look(|world| world.commands.get(&guild).cloned().unwrap_or_default())
+    }
+
+    /// In which channels the bot began to type, each time.
+    pub fn typed(&self) -> Vec<ChannelId> {
+        self.look(|world| world.typed.clone())
+    }
+
+    /// Every REST request so far.
+    pub fn requests(&self) -> Vec<Request> {
+        self.look(|world| world.desk.log.clone())
+    }
+
+    /// Requests for routes that do not exist here.
+    pub fn unknown_routes(&self) -> Vec<String> {
+        self.look(|world| world.desk.unknown.clone())
+    }
+
+    /// What happened at the gateway, with times.
+    pub fn gateway_log(&self) -> Vec<(Instant, Moment)> {
+        self.look(|world| world.gateway.log.clone())
+    }
+
+    /// Whether the bot is connected with a session.
+    pub fn is_connected(&self) -> bool {
+        self.look(|world| world.gateway.is_connected())
+    }
+
+    // --- what can go wrong -------------------------------------------------------------------
+
+    /// Has requests fail from now on, after the faults ordered before.
+    pub fn order(&self, fault: Fault) {
+        self.change(|world| world.desk.faults.push(fault));
+    }
+
+    /// Forgets every fault that was ordered.
+    pub fn heals(&self) {
+        self.change(|world| world.desk.faults.clear());
+    }
+
+    /// Turns rate limits on or off.
+    pub fn limits(&self, limits: Limits) {
+        self.change(|world| world.desk.buckets.limits = limits);
+    }
+
+    /// Breaks the bot's connection.
+    pub fn break_gateway(&self, how: Break) {
+        self.change(|world| world.break_gateway(how));
+    }
+
+    /// Refuses the next `count` RESUMEs.
+    pub fn refuses_resumes(&self, count: usize) {
+        self.change(|world| world.gateway.refuse_resumes = count);
+    }
+
+    /// Closes IDENTIFYs with 4014 that ask for one of these intents.
+    pub fn disallows_intents(&self, intents: u64) {
+        self.change(|world| world.gateway.disallowed_intents = intents);
+    }
+
+    /// Heartbeat interval told to connections from now on; 41.25 s unless told.
+    pub fn heartbeat(&self, interval: Duration) {
+        self.change(|world| world.gateway.heartbeat = interval);
+    }
+
+    /// Keeps events back from now on.
+    pub fn holds_events(&self) {
+        self.change(|world| {
+            world.gateway.held.get_or_insert_default();
+        });
+    }
+
+    /// Sends the events that were kept back, late but in order.
+    pub fn releases_events(&self) {
+        self.change(|world| {
+            for (name, data) in world.gateway.held.take().unwrap_or_default() {
+                world.dispatch(&name, data);
+            }
+        });
+    }
+
+    /// Sends the latest `count` events once more.
+    pub fn repeats_events(&self, count: usize) {
+        self.change(|world| {
+            let latest = &world.gateway.latest;
+            let start = latest.len().saturating_sub(count);
+            let again: Vec<(String, Value)> = latest.iter().skip(start).cloned().collect();
+            for (name, data) in again {
+                world.dispatch(&name, data);
+            }
+        });
+    }
+
+    /// Sends an event of any name and shape.
+    pub fn sends_event(&self, name: &str, data: Value) {
+        self.change(|world| world.dispatch(name, data));
+    }
+
+    /// Ends the time to answer the interactions under way, as if the bot had taken too long.
+    pub fn expires_interactions(&self) {
+        self.change(|world| world.expire_interactions(None));
+    }
+}
+
+async fn connect(
+    State(discord): State<Discord>,
+    upgrade: WebSocketUpgrade,
+) -> axum::response::Response {
+    upgrade.on_upgrade(|socket| socket::serve(discord, socket))
+}

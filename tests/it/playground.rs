@@ -1,0 +1,3 @@
+//! The local Discord, held against a real serenity client.
+
+mod serenity;
