@@ -23,7 +23,7 @@ mod world;
 pub use gateway::{Break, Moment};
 pub use guild::{Attachment, Button, ChannelKind, Message, Reaction};
 pub use interaction::{Answer, Choice};
-pub use people::{OptionValue, Person};
+pub use people::{OptionValue, Person, Refusal};
 pub use rest::{Effect, Fault, Limits, Request, Scope};
 pub use rights::Rights;
 pub use server::{Discord, Options};

@@ -27,7 +27,7 @@ pub struct Person {
     pub name: String,
 }
 
-/// Why a person could not do something.
+/// Why a person could not do something, in a sentence.
 pub type Refusal = String;
 
 impl Person {

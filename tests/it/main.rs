@@ -14,6 +14,7 @@ mod exec;
 mod layers;
 mod llm;
 mod permission;
+mod playground;
 mod store;
 mod tools;
 mod workspace;

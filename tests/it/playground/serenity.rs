@@ -4,7 +4,9 @@ mod bot;
 
 use std::time::Duration;
 
-use chorus::playground::{Answer, Break, Discord, Effect, Fault, Moment, OptionValue, Options, Scope};
+use chorus::playground::{
+    Answer, Break, Discord, Effect, Fault, Moment, OptionValue, Options, Scope,
+};
 use serde_json::json;
 
 use bot::{Bot, soon};
@@ -19,9 +21,21 @@ async fn started() -> (Discord, Bot) {
 async fn the_bot_boots_and_registers_its_commands() {
     let (discord, _bot) = started().await;
 
-    let names: Vec<_> = discord.commands(None).iter().map(|one| one["name"].clone()).collect();
+    let names: Vec<_> = discord
+        .commands(None)
+        .iter()
+        .map(|one| one["name"].clone())
+        .collect();
 
-    assert_eq!(names, [json!("greet"), json!("group"), json!("later"), json!("form")]);
+    assert_eq!(
+        names,
+        [
+            json!("greet"),
+            json!("group"),
+            json!("later"),
+            json!("form")
+        ]
+    );
     assert_eq!(discord.unknown_routes(), Vec::<String>::new());
 }
 
@@ -32,7 +46,8 @@ async fn a_message_is_answered_by_a_reply_that_is_edited_and_gets_a_reaction() {
 
     discord.user("ann").says(general, "echo hello");
 
-    soon(discord.wait_for(|discord| discord.transcript(general).contains('👍').then_some(()))).await;
+    soon(discord.wait_for(|discord| discord.transcript(general).contains('👍').then_some(())))
+        .await;
     insta::assert_snapshot!(discord.transcript(general), @r"
     ann: echo hello
     Chorus → ann: hello, edited
@@ -46,10 +61,15 @@ async fn files_go_both_ways() {
     let (discord, _bot) = started().await;
     let general = discord.channel("#general").unwrap();
 
-    discord.user("ann").uploads(general, "file", &[("notes.txt", b"one two")]);
+    discord
+        .user("ann")
+        .uploads(general, "file", &[("notes.txt", b"one two")]);
 
     let sent = soon(discord.wait_for(|discord| {
-        discord.messages(general).into_iter().find(|message| message.author_name == "Chorus")
+        discord
+            .messages(general)
+            .into_iter()
+            .find(|message| message.author_name == "Chorus")
     }))
     .await;
     assert_eq!(sent.attachments[0].name, "back.txt");
@@ -62,13 +82,25 @@ async fn a_command_with_options_is_answered_to_one_person() {
     let general = discord.channel("#general").unwrap();
     let ann = discord.user("ann");
 
-    let run = ann.runs(general, "/greet", &[("name", "you".into()), ("times", OptionValue::Integer(2))]);
+    let run = ann.runs(
+        general,
+        "/greet",
+        &[("name", "you".into()), ("times", OptionValue::Integer(2))],
+    );
 
     let run = run.unwrap();
     let reply = soon(discord.wait_for(|discord| discord.replies_to(run).pop())).await;
     insta::assert_snapshot!(discord.shown(&reply), @"Chorus (only ann sees this): hi you, hi you (administrator: true)");
-    assert!(ann.runs(general, "/greet", &[]).unwrap_err().contains("needs the option `name`"));
-    let many = ann.runs(general, "/greet", &[("name", "x".into()), ("times", OptionValue::Integer(9))]);
+    assert!(
+        ann.runs(general, "/greet", &[])
+            .unwrap_err()
+            .contains("needs the option `name`")
+    );
+    let many = ann.runs(
+        general,
+        "/greet",
+        &[("name", "x".into()), ("times", OptionValue::Integer(9))],
+    );
     assert_eq!(many.unwrap_err(), "`times` takes 1 to 3");
 }
 
@@ -78,7 +110,9 @@ async fn an_option_is_completed_while_it_is_typed() {
     let general = discord.channel("#general").unwrap();
     let ann = discord.user("ann");
 
-    let typing = ann.types_option(general, "/greet", &[("name", "b".into())], "name").unwrap();
+    let typing = ann
+        .types_option(general, "/greet", &[("name", "b".into())], "name")
+        .unwrap();
 
     let choices = soon(ann.choices(typing)).await;
     let names: Vec<_> = choices.into_iter().map(|choice| choice.name).collect();
@@ -90,11 +124,15 @@ async fn a_deferred_subcommand_is_answered_in_place_of_thinking() {
     let (discord, _bot) = started().await;
     let general = discord.channel("#general").unwrap();
 
-    let run = discord.user("ann").runs(general, "/group sub", &[]).unwrap();
+    let run = discord
+        .user("ann")
+        .runs(general, "/group sub", &[])
+        .unwrap();
 
-    soon(discord.wait_for(|discord| {
-        matches!(discord.answer_to(run), Answer::Message(_)).then_some(())
-    }))
+    soon(
+        discord
+            .wait_for(|discord| matches!(discord.answer_to(run), Answer::Message(_)).then_some(())),
+    )
     .await;
     insta::assert_snapshot!(discord.transcript(general), @"Chorus: after some thought");
 }
@@ -113,7 +151,14 @@ async fn a_button_changes_its_message() {
 
     ann.clicks(general, asked.id, "Allow").unwrap();
 
-    soon(discord.wait_for(|discord| discord.message(general, asked.id)?.buttons().is_empty().then_some(()))).await;
+    soon(discord.wait_for(|discord| {
+        discord
+            .message(general, asked.id)?
+            .buttons()
+            .is_empty()
+            .then_some(())
+    }))
+    .await;
     insta::assert_snapshot!(discord.transcript(general), @"Chorus: allowed by ann");
 }
 
@@ -123,30 +168,53 @@ async fn a_form_is_shown_and_sent() {
     let general = discord.channel("#general").unwrap();
     let ann = discord.user("ann");
     let run = ann.runs(general, "/form", &[]).unwrap();
-    soon(discord.wait_for(|discord| matches!(discord.answer_to(run), Answer::Form(_)).then_some(()))).await;
+    soon(
+        discord.wait_for(|discord| matches!(discord.answer_to(run), Answer::Form(_)).then_some(())),
+    )
+    .await;
 
     let sent = ann.submits(run, &[("prompt", "be kind")]).unwrap();
 
     let reply = soon(discord.wait_for(|discord| {
         let messages = discord.messages(general);
-        messages.into_iter().find(|message| message.content.contains("kind"))
+        messages
+            .into_iter()
+            .find(|message| message.content.contains("kind"))
     }))
     .await;
     assert_eq!(reply.content, "prompt: be kind");
-    assert!(matches!(discord.answer_to(sent), Answer::Acknowledged | Answer::Message(_)));
+    assert!(matches!(
+        discord.answer_to(sent),
+        Answer::Acknowledged | Answer::Message(_)
+    ));
 }
 
 #[tokio::test]
 async fn what_was_missed_comes_after_a_resume() {
-    for how in [Break::Cut, Break::Close(4000), Break::Reconnect, Break::InvalidResumable] {
+    for how in [
+        Break::Cut,
+        Break::Close(4000),
+        Break::Reconnect,
+        Break::InvalidResumable,
+    ] {
         let (discord, _bot) = started().await;
         let general = discord.channel("#general").unwrap();
 
         discord.break_gateway(how);
         discord.user("ann").says(general, "echo while you were out");
 
-        soon(discord.wait_for(|discord| discord.transcript(general).contains("out, edited").then_some(()))).await;
-        let log: Vec<Moment> = discord.gateway_log().into_iter().map(|(_, moment)| moment).collect();
+        soon(discord.wait_for(|discord| {
+            discord
+                .transcript(general)
+                .contains("out, edited")
+                .then_some(())
+        }))
+        .await;
+        let log: Vec<Moment> = discord
+            .gateway_log()
+            .into_iter()
+            .map(|(_, moment)| moment)
+            .collect();
         assert!(log.contains(&Moment::Resumed), "{how:?}: {log:?}");
         let said = discord.messages(general).len();
         assert_eq!(said, 2, "{how:?}: told once");
@@ -160,19 +228,29 @@ async fn content_is_blank_without_its_intent() {
     let general = discord.channel("#general").unwrap();
 
     discord.user("ann").says(general, "echo hello");
-    discord.user("ann").says(general, &format!("echo <@{}>", discord.bot()));
+    discord
+        .user("ann")
+        .says(general, &format!("echo <@{}>", discord.bot()));
 
-    soon(discord.wait_for(|discord| discord.transcript(general).contains("edited").then_some(()))).await;
+    soon(discord.wait_for(|discord| discord.transcript(general).contains("edited").then_some(())))
+        .await;
     let said = discord.messages(general);
-    let from_bot: Vec<_> = said.iter().filter(|message| message.author_name == "Chorus").collect();
-    assert_eq!(from_bot.len(), 1, "the first message reached it without its text");
+    let from_bot: Vec<_> = said
+        .iter()
+        .filter(|message| message.author_name == "Chorus")
+        .collect();
+    assert_eq!(
+        from_bot.len(),
+        1,
+        "the first message reached it without its text"
+    );
 }
 
 #[tokio::test]
 async fn a_wrong_token_and_a_forbidden_intent_are_refused_with_their_codes() {
     let discord = Discord::start(Options::default()).await.unwrap();
     let error = Bot::try_start(&discord, "wrong").await.unwrap_err();
-    assert!(error.contains("401") || error.contains("Unauthorized"), "{error}");
+    assert!(error.contains("InvalidAuthentication"), "{error}");
 
     discord.disallows_intents(1 << 15);
     let error = Bot::try_start(&discord, discord.token()).await.unwrap_err();
@@ -186,26 +264,51 @@ async fn faults_hit_the_requests_they_name_and_no_other() {
     let client = reqwest::Client::new();
     let url = format!("{}/api/v10/channels/{general}/messages", discord.base_url());
     let send = || async {
-        let request = client.post(&url).header("authorization", format!("Bot {}", discord.token()));
-        request.json(&json!({"content": "x", "nonce": "n1", "enforce_nonce": true})).send().await
+        let request = client
+            .post(&url)
+            .header("authorization", format!("Bot {}", discord.token()));
+        request
+            .json(&json!({"content": "x", "nonce": "n1", "enforce_nonce": true}))
+            .send()
+            .await
     };
     let order = |effect| {
-        discord.order(Fault { method: "POST", path: "/messages".to_owned(), times: 1, effect });
+        discord.order(Fault {
+            method: "POST",
+            path: "/messages".to_owned(),
+            times: 1,
+            effect,
+        });
     };
 
     order(Effect::Status(503));
     assert_eq!(send().await.unwrap().status(), 503);
-    order(Effect::RateLimited { scope: Scope::Shared, retry_after: Duration::from_millis(1_500) });
+    order(Effect::RateLimited {
+        scope: Scope::Shared,
+        retry_after: Duration::from_millis(1_500),
+    });
     let limited = send().await.unwrap();
     assert_eq!(limited.status(), 429);
     assert_eq!(limited.headers()["retry-after"], "2");
     assert_eq!(limited.headers()["x-ratelimit-scope"], "shared");
     order(Effect::DropBefore);
     assert!(send().await.is_err());
-    assert_eq!(discord.messages(general).len(), 0, "nothing was done so far");
+    assert_eq!(
+        discord.messages(general).len(),
+        0,
+        "nothing was done so far"
+    );
     order(Effect::DropAfter);
     assert!(send().await.is_err());
-    assert_eq!(discord.messages(general).len(), 1, "it was done, only the answer was lost");
+    assert_eq!(
+        discord.messages(general).len(),
+        1,
+        "it was done, only the answer was lost"
+    );
     assert_eq!(send().await.unwrap().status(), 200);
-    assert_eq!(discord.messages(general).len(), 1, "the nonce keeps it from being doubled");
+    assert_eq!(
+        discord.messages(general).len(),
+        1,
+        "the nonce keeps it from being doubled"
+    );
 }

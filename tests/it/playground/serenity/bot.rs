@@ -12,7 +12,9 @@ type Context<'a> = poise::Context<'a, (), Error>;
 
 /// Fails a test that would hang; no test depends on how long anything takes.
 pub(super) async fn soon<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(60), future).await.expect("nothing came for a minute")
+    tokio::time::timeout(Duration::from_secs(60), future)
+        .await
+        .expect("nothing came for a minute")
 }
 
 pub(super) struct Bot {
@@ -27,7 +29,11 @@ impl Drop for Bot {
 
 impl Bot {
     pub(super) async fn start(discord: &Discord) -> Self {
-        Self::with(discord, GatewayIntents::non_privileged() | GatewayIntents::MESSAGE_CONTENT).await
+        Self::with(
+            discord,
+            GatewayIntents::non_privileged() | GatewayIntents::MESSAGE_CONTENT,
+        )
+        .await
     }
 
     pub(super) async fn without_content(discord: &Discord) -> Self {
@@ -44,8 +50,12 @@ impl Bot {
     /// Starts a client to its end and says why it ended.
     pub(super) async fn try_start(discord: &Discord, token: &str) -> Result<(), String> {
         let intents = GatewayIntents::non_privileged() | GatewayIntents::MESSAGE_CONTENT;
-        let mut client = client(discord, token, intents).await.map_err(|error| error.to_string())?;
-        soon(client.start()).await.map_err(|error| format!("{error:?}"))
+        let mut client = client(discord, token, intents)
+            .await
+            .map_err(|error| error.to_string())?;
+        soon(client.start())
+            .await
+            .map_err(|error| format!("{error:?}"))
     }
 }
 
@@ -72,20 +82,32 @@ async fn client(
             })
         })
         .build();
-    serenity::ClientBuilder::new_with_http(http, intents).framework(framework).await
+    serenity::ClientBuilder::new_with_http(http, intents)
+        .framework(framework)
+        .await
 }
 
 async fn on_event(
     framework: poise::FrameworkContext<'_, (), Error>,
     event: &serenity::FullEvent,
 ) -> Result<(), Error> {
-    let serenity::FullEvent::Message { new_message } = event else { return Ok(()) };
     let context = framework.serenity_context;
+    if let serenity::FullEvent::InteractionCreate { interaction } = event
+        && let Some(press) = interaction.as_message_component()
+    {
+        return on_press(context, press).await;
+    }
+    let serenity::FullEvent::Message { new_message } = event else {
+        return Ok(());
+    };
     if new_message.author.bot {
         return Ok(());
     }
     if let Some(text) = new_message.content.strip_prefix("echo ") {
-        new_message.channel_id.broadcast_typing(&context.http).await?;
+        new_message
+            .channel_id
+            .broadcast_typing(&context.http)
+            .await?;
         let mut reply = new_message.reply(context, text).await?;
         let edited = serenity::EditMessage::new().content(format!("{text}, edited"));
         reply.edit(context, edited).await?;
@@ -95,14 +117,21 @@ async fn on_event(
         let bytes = attachment.download().await?;
         let file = serenity::CreateAttachment::bytes(bytes, "back.txt");
         let message = serenity::CreateMessage::new().add_file(file);
-        new_message.channel_id.send_message(context, message).await?;
+        new_message
+            .channel_id
+            .send_message(context, message)
+            .await?;
     }
     Ok(())
 }
 
 async fn names(_: Context<'_>, typed: &str) -> serenity::CreateAutocompleteResponse {
-    let fitting = ["ada", "beata", "bruno"].into_iter().filter(|name| name.starts_with(typed));
-    let choices = fitting.map(|name| serenity::AutocompleteChoice::new(name, name)).collect();
+    let fitting = ["ada", "beata", "bruno"]
+        .into_iter()
+        .filter(|name| name.starts_with(typed));
+    let choices = fitting
+        .map(|name| serenity::AutocompleteChoice::new(name, name))
+        .collect();
     serenity::CreateAutocompleteResponse::new().set_choices(choices)
 }
 
@@ -121,7 +150,9 @@ async fn greet(
     let greeting = vec![format!("hi {name}"); times.unwrap_or(1)].join(", ");
     let member = context.author_member().await.ok_or("a member")?;
     let is_admin = member.permissions.is_some_and(|held| held.administrator());
-    context.say(format!("{greeting} (administrator: {is_admin})")).await?;
+    context
+        .say(format!("{greeting} (administrator: {is_admin})"))
+        .await?;
     Ok(())
 }
 
@@ -146,12 +177,18 @@ async fn later(context: Context<'_>) -> Result<(), Error> {
         serenity::CreateButton::new("yes").label("Allow"),
         serenity::CreateButton::new("no").label("Deny"),
     ]);
-    let reply = poise::CreateReply::default().content("sure?").components(vec![row]);
-    let message = context.send(reply).await?.into_message().await?;
-    let press = serenity::ComponentInteractionCollector::new(context.serenity_context())
-        .message_id(message.id)
-        .await
-        .ok_or("a press")?;
+    let reply = poise::CreateReply::default()
+        .content("sure?")
+        .components(vec![row]);
+    context.send(reply).await?;
+    Ok(())
+}
+
+/// A press is taken wherever it comes from; a collector would miss one that comes too early.
+async fn on_press(
+    context: &serenity::Context,
+    press: &serenity::ComponentInteraction,
+) -> Result<(), Error> {
     let changed = serenity::CreateInteractionResponseMessage::new()
         .content(format!("allowed by {}", press.user.name))
         .components(Vec::new());
