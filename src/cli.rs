@@ -1,16 +1,27 @@
 //! The command line: one subcommand a file.
 
+mod archive;
+mod audit;
+mod backup;
 mod check_config;
 mod completions;
+mod doctor;
 mod failure;
+mod handover;
+mod init;
+mod looking;
+mod permissions;
+mod restore;
 mod run;
 mod schema;
+mod service;
+mod sessions;
+mod usage;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::config::Env;
 use failure::Failure;
 
 /// A self-hosted daemon that turns each Discord channel into an autonomous AI agent.
@@ -29,8 +40,17 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::Run),
+    Init(init::Init),
+    Doctor(doctor::Doctor),
     CheckConfig(check_config::CheckConfig),
     Schema(schema::Schema),
+    Service(service::Service),
+    Sessions(sessions::Sessions),
+    Audit(audit::Audit),
+    Usage(usage::Usage),
+    Permissions(permissions::Permissions),
+    Backup(backup::Backup),
+    Restore(restore::Restore),
     Completions(completions::Completions),
     Man(completions::Man),
 }
@@ -50,9 +70,18 @@ pub fn main() -> ExitCode {
 
 fn dispatch(command: Command) -> Result<(), Failure> {
     match command {
-        Command::Run(run) => run.run(Env::of_process()?),
+        Command::Run(run) => run.run(),
+        Command::Init(init) => init.run(),
+        Command::Doctor(doctor) => doctor.run(),
         Command::CheckConfig(check) => check.run(),
         Command::Schema(schema) => schema.run(),
+        Command::Service(service) => service.run(),
+        Command::Sessions(sessions) => sessions.run(),
+        Command::Audit(audit) => audit.run(),
+        Command::Usage(usage) => usage.run(),
+        Command::Permissions(permissions) => permissions.run(),
+        Command::Backup(backup) => backup.run(),
+        Command::Restore(restore) => restore.run(),
         Command::Completions(completions) => completions.run(),
         Command::Man(man) => man.run(),
     }

@@ -3,6 +3,7 @@
 //! Four sources are asked in turn: `agent.json`, the Discord server's row in SQLite, `config.json`, built-in.
 //! [`effective`] merges them; it is pure, so whoever holds the four values can ask at any time.
 
+mod check;
 pub mod effective;
 mod env;
 mod keys;

@@ -3,6 +3,7 @@
 mod log;
 mod options;
 
+use crate::config::Config;
 use tokio_util::sync::CancellationToken;
 
 pub use log::start as start_log;
@@ -14,7 +15,8 @@ pub use options::{DaemonError, DaemonOptions, Phase};
 ///
 /// When it cannot start, or must not go on; see [`DaemonError`] for who can act.
 pub async fn run(options: DaemonOptions, stop: CancellationToken) -> Result<(), DaemonError> {
-    let _ = (options, stop);
+    let _config = Config::load(&options.env.paths.config())?;
+    let _ = stop;
     Err(DaemonError::Failed(anyhow::anyhow!(
         "the daemon's rooms are not joined yet"
     )))

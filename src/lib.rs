@@ -14,8 +14,9 @@
 pub mod domain;
 
 pub mod clock;
-pub mod permission;
 pub mod text;
+
+pub mod permission;
 
 pub mod config;
 

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // Before anything else: as the sandbox's helper nothing of the daemon may be set up.
     if let Some(code) = chorus::exec::helper::main(std::env::args_os()) {
         return code;
     }

@@ -21,6 +21,7 @@ mod inbound;
 mod lock;
 mod open;
 mod outbox;
+mod read_only;
 mod sessions;
 mod settings;
 mod tasks;

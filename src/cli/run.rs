@@ -3,7 +3,7 @@
 use anyhow::Context;
 use tokio_util::sync::CancellationToken;
 
-use super::failure::Failure;
+use super::{failure::Failure, handover};
 use crate::config::Env;
 use crate::daemon::{self, DaemonOptions};
 
@@ -15,7 +15,8 @@ use crate::daemon::{self, DaemonOptions};
 pub(super) struct Run {}
 
 impl Run {
-    pub(super) fn run(self, env: Env) -> Result<(), Failure> {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let env = daemon_env()?;
         refuse_root(&env)?;
         daemon::start_log(env.text("CHORUS_LOG")).map_err(Failure::Configuration)?;
         let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
@@ -27,6 +28,13 @@ impl Run {
             Ok(outcome?)
         })
     }
+}
+
+/// The environment of a daemon: read once, and no secret stays in it.
+pub(super) fn daemon_env() -> Result<Env, Failure> {
+    let variables = handover::variables()?;
+    let directory = std::env::current_dir().ok();
+    Ok(Env::read(variables, directory.as_deref())?)
 }
 
 /// Agents run commands: as root a mistake of theirs is a mistake of the machine's owner.

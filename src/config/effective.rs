@@ -2,11 +2,11 @@
 //!
 //! Pure: the callers hold the sources and ask at each step, so a change takes effect at the next one.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::{Config, Settings};
 use crate::domain::{AgentConfig, RoleId, SandboxMode};
+use crate::permission::GrantTable;
 
 /// What holds for one agent now.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,7 +43,7 @@ pub struct Server {
     /// How long a question waits.
     pub approval_timeout: Duration,
     /// Which profiles the members of a role may grant.
-    pub permission_grants: BTreeMap<RoleId, Vec<String>>,
+    pub permission_grants: GrantTable,
     /// Roles whose members may answer questions.
     pub approver_roles: Vec<RoleId>,
     /// Roles whose members may talk to agents.

@@ -1,8 +1,8 @@
 //! What the environment says: where home is, which Discord, and the secrets.
 //!
 //! A value is looked for in this order: the variable, the file that `<NAME>_FILE` names, systemd's credentials
-//! directory (`$CREDENTIALS_DIRECTORY/<NAME>`, in upper or lower case), `.env` in the working directory, `.env` in
-//! the home directory. Blank is unset. Nothing is put into the process's own environment.
+//! directory (`$CREDENTIALS_DIRECTORY/<NAME>`, in upper or lower case, or `chorus_<NAME>`), `.env` in the working
+//! directory, `.env` in the home directory. Blank is unset. Nothing is put into the process's own environment.
 
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
@@ -235,7 +235,11 @@ impl Variables {
         let Some(directory) = self.of_process("CREDENTIALS_DIRECTORY") else {
             return Ok(None);
         };
-        for file in [name.to_owned(), name.to_lowercase()] {
+        for file in [
+            name.to_owned(),
+            name.to_lowercase(),
+            format!("chorus_{name}"),
+        ] {
             let path = Path::new(directory).join(file);
             match std::fs::read_to_string(&path) {
                 Ok(text) => return Ok(secret_of(&text)),

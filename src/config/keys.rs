@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::units::{Bytes, Count, Seconds, Usd};
 use super::values::{loopback, one_id, role_ids};
 use crate::domain::{ChannelId, RoleId, SandboxMode};
+use crate::permission::GrantTable;
 
 const YEAR: u64 = 365 * 86_400;
 const DAY: u64 = 86_400;
@@ -63,7 +64,7 @@ pub struct Config {
     pub profiles: BTreeMap<String, Value>,
     /// Which profiles the members of a role may grant, by role id. Without it only Administrators may.
     #[schemars(with = "BTreeMap<String, Vec<String>>")]
-    pub permission_grants: BTreeMap<RoleId, Vec<String>>,
+    pub permission_grants: GrantTable,
     /// Roles whose members may answer questions, by id, besides those with Manage Server.
     #[serde(deserialize_with = "role_ids")]
     #[schemars(with = "Vec<String>")]
@@ -126,7 +127,7 @@ impl Default for Config {
             providers: BTreeMap::new(),
             models: BTreeMap::new(),
             profiles: BTreeMap::new(),
-            permission_grants: BTreeMap::new(),
+            permission_grants: GrantTable::default(),
             approver_roles: Vec::new(),
             access_roles: Vec::new(),
             approval_timeout: Seconds::new(120),
@@ -220,14 +221,17 @@ pub struct Limits {
     pub processes: Count<8, 65_536>,
     /// Size of one file it writes.
     pub file_size: Bytes<{ 64 * KIB }, TIB>,
+    /// Files one process of it has open.
+    pub open_files: Count<64, 1_048_576>,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         Self {
             memory: Bytes::new(4 << 30),
-            processes: Count::new(512),
-            file_size: Bytes::new(10 << 30),
+            processes: Count::new(1024),
+            file_size: Bytes::new(8 << 30),
+            open_files: Count::new(8192),
         }
     }
 }

@@ -8,7 +8,8 @@ use regex::Regex;
 use schemars::Schema;
 use serde::Serialize;
 
-use super::Config;
+use super::{Config, check};
+use crate::text::near;
 
 impl Config {
     /// Reads the file; one that does not exist is the defaults.
@@ -33,8 +34,12 @@ impl Config {
     ///
     /// The first mistake in it.
     pub fn parse(text: &str, path: &Path) -> Result<Self, ConfigError> {
-        serde_json::from_str(text)
-            .map_err(|error| ConfigError::Invalid(explain(&error, text, path)))
+        let config: Self = serde_json::from_str(text)
+            .map_err(|error| ConfigError::Invalid(explain(&error, text, path)))?;
+        match check::mistake(&config) {
+            None => Ok(config),
+            Some(mistake) => Err(ConfigError::Invalid(mistake.at(text, path))),
+        }
     }
 }
 
@@ -117,23 +122,13 @@ fn unknown_name(message: &str) -> Option<String> {
     let mut names = message.split('`').skip(1).step_by(2);
     let given = names.next()?;
     let known: Vec<&str> = names.filter(|name| *name != "$schema").collect();
-    Some(match nearest(given, &known) {
+    Some(match near(given, known.iter().copied()) {
         Some(near) => format!("unknown {kind} `{given}`: did you mean `{near}`?"),
         None => format!(
             "unknown {kind} `{given}`: write one of {}",
             known.join(", ")
         ),
     })
-}
-
-/// The known name that was most likely meant.
-fn nearest<'a>(given: &str, known: &[&'a str]) -> Option<&'a str> {
-    known
-        .iter()
-        .map(|name| (strsim::jaro_winkler(given, name), *name))
-        .filter(|(likeness, _)| *likeness > 0.8)
-        .max_by(|one, other| one.0.total_cmp(&other.0))
-        .map(|(_, name)| name)
 }
 
 static KEY: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#""([^"\\]*)"\s*:"#).ok());

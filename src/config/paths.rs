@@ -41,11 +41,6 @@ impl Paths {
     pub fn available_models(&self) -> PathBuf {
         self.home.join("available_models.json")
     }
-
-    /// Held locked by the one daemon that works on this home.
-    pub fn lock(&self) -> PathBuf {
-        self.home.join("chorus.lock")
-    }
 }
 
 impl AsRef<Path> for Paths {

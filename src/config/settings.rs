@@ -1,7 +1,7 @@
-//! What a Discord server's administrators set with `/settings`: rows of a key and a text.
+//! What a Discord server's administrators set with `/settings`: rows of a key and a JSON value.
 //!
-//! A value is text as people write it for the simple keys, and JSON for lists and maps. A row that makes no sense
-//! counts as not set, so that one bad row never stops an agent; writers check with [`SettingKey::check`] first.
+//! A row that makes no sense counts as not set, so that one bad row never stops an agent; writers get the value
+//! for a row from [`SettingKey::read`], which refuses such texts.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,8 +9,10 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::domain::{RoleId, SandboxMode};
+use crate::permission::GrantTable;
 
 /// The keys of the `settings` table; each bears the name of the key in `config.json` it stands above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,15 +66,15 @@ impl SettingKey {
         }
     }
 
-    /// Whether `value` can stand under this key.
+    /// The value that a person meant by `text`, for the row of this key.
     ///
     /// # Errors
     ///
     /// What to write instead.
-    pub fn check(self, value: &str) -> Result<(), String> {
-        let mut settings = Settings::default();
-        if settings.take(self, value) {
-            return Ok(());
+    pub fn read(self, text: &str) -> Result<Value, String> {
+        let value = self.value_of(text.trim());
+        if Settings::default().take(self, &value) {
+            return Ok(value);
         }
         let expected = match self {
             Self::DefaultModel | Self::DefaultPermissions => "write a name",
@@ -83,7 +85,20 @@ impl SettingKey {
             Self::Sandbox => "write required, auto or off",
             Self::Network => "write true or false",
         };
-        Err(format!("`{value}` cannot be {self}: {expected}"))
+        Err(format!("`{text}` cannot be {self}: {expected}"))
+    }
+
+    fn value_of(self, text: &str) -> Value {
+        match self {
+            Self::DefaultModel | Self::DefaultPermissions | Self::Sandbox => Value::from(text),
+            Self::IdleTimeout | Self::ApprovalTimeout => match humantime::parse_duration(text) {
+                Ok(length) => Value::from(length.as_secs()),
+                Err(_) => text.parse::<u64>().map_or(Value::Null, Value::from),
+            },
+            Self::PermissionGrants | Self::ApproverRoles | Self::AccessRoles | Self::Network => {
+                serde_json::from_str(text).unwrap_or_default()
+            }
+        }
     }
 }
 
@@ -114,7 +129,7 @@ pub struct Settings {
     /// See [`SettingKey::ApprovalTimeout`].
     pub approval_timeout: Option<Duration>,
     /// See [`SettingKey::PermissionGrants`].
-    pub permission_grants: Option<BTreeMap<RoleId, Vec<String>>>,
+    pub permission_grants: Option<GrantTable>,
     /// See [`SettingKey::ApproverRoles`].
     pub approver_roles: Option<Vec<RoleId>>,
     /// See [`SettingKey::AccessRoles`].
@@ -127,7 +142,7 @@ pub struct Settings {
 
 impl Settings {
     /// Reads the rows of one server; unknown keys and values that make no sense are passed over.
-    pub fn from_rows<'a>(rows: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+    pub fn from_rows(rows: &BTreeMap<String, Value>) -> Self {
         let mut settings = Self::default();
         for (key, value) in rows {
             if let Ok(key) = key.parse() {
@@ -138,21 +153,21 @@ impl Settings {
     }
 
     /// Puts `value` under `key`; false when it makes no sense there.
-    fn take(&mut self, key: SettingKey, value: &str) -> bool {
-        let value = value.trim();
+    fn take(&mut self, key: SettingKey, value: &Value) -> bool {
+        let seconds = || value.as_u64().map(Duration::from_secs);
         match key {
             SettingKey::DefaultModel => put(&mut self.default_model, name(value)),
             SettingKey::DefaultPermissions => put(&mut self.default_permissions, name(value)),
-            SettingKey::IdleTimeout => put(&mut self.idle_timeout, length(value)),
+            SettingKey::IdleTimeout => put(&mut self.idle_timeout, seconds()),
             SettingKey::ApprovalTimeout => put(
                 &mut self.approval_timeout,
-                length(value).filter(|length| !length.is_zero()),
+                seconds().filter(|length| !length.is_zero()),
             ),
-            SettingKey::PermissionGrants => put(&mut self.permission_grants, json(value)),
+            SettingKey::PermissionGrants => put(&mut self.permission_grants, typed(value)),
             SettingKey::ApproverRoles => put(&mut self.approver_roles, roles(value)),
             SettingKey::AccessRoles => put(&mut self.access_roles, roles(value)),
-            SettingKey::Sandbox => put(&mut self.sandbox, json(&format!("{value:?}"))),
-            SettingKey::Network => put(&mut self.network, json(value)),
+            SettingKey::Sandbox => put(&mut self.sandbox, typed(value)),
+            SettingKey::Network => put(&mut self.network, value.as_bool()),
         }
     }
 }
@@ -163,22 +178,15 @@ fn put<T>(slot: &mut Option<T>, value: Option<T>) -> bool {
     is_sensible
 }
 
-fn name(value: &str) -> Option<String> {
-    (!value.is_empty()).then(|| value.to_owned())
+fn name(value: &Value) -> Option<String> {
+    let name = value.as_str()?;
+    (!name.is_empty()).then(|| name.to_owned())
 }
 
-fn length(value: &str) -> Option<Duration> {
-    match value.parse() {
-        Ok(seconds) => Some(Duration::from_secs(seconds)),
-        Err(_) => humantime::parse_duration(value).ok(),
-    }
+fn typed<T: DeserializeOwned>(value: &Value) -> Option<T> {
+    T::deserialize(value).ok()
 }
 
-fn json<T: DeserializeOwned>(value: &str) -> Option<T> {
-    serde_json::from_str(value).ok()
-}
-
-fn roles(value: &str) -> Option<Vec<RoleId>> {
-    let mut deserializer = serde_json::Deserializer::from_str(value);
-    super::values::role_ids(&mut deserializer).ok()
+fn roles(value: &Value) -> Option<Vec<RoleId>> {
+    super::values::role_ids(value).ok()
 }

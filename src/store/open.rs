@@ -66,7 +66,7 @@ pub(super) async fn open(path: &Path) -> Result<Opened, StoreError> {
     })
 }
 
-fn options(path: &Path) -> SqliteConnectOptions {
+pub(super) fn options(path: &Path) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
         .filename(path)
         .create_if_missing(false)
@@ -151,9 +151,32 @@ async fn create(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// How much of a database is read before it is trusted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Depth {
+    /// Whose it is, and its version.
+    Shallow,
+    /// All of it.
+    Whole,
+}
+
+pub(super) async fn connect_read_only(path: &Path) -> Result<SqliteConnection, StoreError> {
+    Ok(options(path).read_only(true).connect().await?)
+}
+
+/// Looks at a database that another process may be working on.
+pub(super) async fn judge_read_only(path: &Path, depth: Depth) -> Result<(), StoreError> {
+    match look(path)? {
+        Found::Nothing => Err(StoreError::NotFound(format!("database {}", path.display()))),
+        Found::Database { .. } => inspect(path, depth == Depth::Shallow)
+            .await
+            .map_err(|error| error.at(path)),
+    }
+}
+
 /// Looks at a database without the power to change it.
 async fn inspect(path: &Path, in_order: bool) -> Result<(), StoreError> {
-    let mut db = options(path).read_only(true).connect().await?;
+    let mut db = connect_read_only(path).await?;
     let verdict = judge(&mut db, path, in_order).await;
     // A reader has nothing to write back; what closing says changes nothing.
     let _ = db.close().await;

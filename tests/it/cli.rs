@@ -1,4 +1,9 @@
 //! The program itself, started as people start it.
 
+mod backup;
 mod exit_codes;
+mod init;
+mod permissions;
 mod program;
+mod secrets;
+mod service;

@@ -4,9 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms, bottom up. A room may name itself and rooms of earlier lines.
-const LAYERS: [&[&str]; 11] = [
+const LAYERS: [&[&str]; 12] = [
     &["domain"],
-    &["text", "clock", "permission"],
+    &["text", "clock"],
+    &["permission"],
     &["config"],
     &["store", "llm", "workspace", "exec"],
     &["tools"],

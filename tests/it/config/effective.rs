@@ -15,6 +15,11 @@ fn agent(keys: serde_json::Value) -> AgentConfig {
     serde_json::from_value(whole).unwrap()
 }
 
+fn rows(rows: serde_json::Value) -> Settings {
+    let rows = rows.as_object().unwrap().clone();
+    Settings::from_rows(&rows.into_iter().collect())
+}
+
 fn config(keys: serde_json::Value) -> Config {
     Config::parse(&keys.to_string(), Path::new("config.json")).unwrap()
 }
@@ -33,12 +38,12 @@ fn each_source_stands_above_the_next() {
     assert_eq!(seen.models, ["of-config"]);
     assert_eq!(seen.sandbox, SandboxMode::Off);
 
-    let settings = Settings::from_rows([
-        ("idle_timeout", "1h"),
-        ("default_model", "of-settings"),
-        ("sandbox", "required"),
-        ("access_roles", "[\"5\"]"),
-    ]);
+    let settings = rows(json!({
+        "idle_timeout": 3600,
+        "default_model": "of-settings",
+        "sandbox": "required",
+        "access_roles": ["5"],
+    }));
     let seen = effective::agent(&agent(json!({})), &settings, &config);
     assert_eq!(seen.idle_timeout, Some(Duration::from_secs(3600)));
     assert_eq!(seen.models, ["of-settings"]);
@@ -57,28 +62,29 @@ fn each_source_stands_above_the_next() {
 
 #[test]
 fn a_row_that_makes_no_sense_counts_as_not_set() {
-    let settings = Settings::from_rows([
-        ("idle_timeout", "soon"),
-        ("approver_roles", "[\"x\"]"),
-        ("unknown", "1"),
-    ]);
+    let settings = rows(json!({ "idle_timeout": "soon", "approver_roles": ["x"], "unknown": 1 }));
     assert_eq!(settings, Settings::default());
 }
 
 #[test]
 fn every_setting_names_what_to_write_instead() {
     for key in SettingKey::ALL {
-        let said = key.check(" ").unwrap_err();
+        let said = key.read(" ").unwrap_err();
         assert!(said.contains(&format!("cannot be {key}: write")), "{said}");
         assert_eq!(key.as_str().parse(), Ok(key));
     }
-    for (key, value) in [
-        (SettingKey::IdleTimeout, "0"),
-        (SettingKey::ApprovalTimeout, "5m"),
-        (SettingKey::PermissionGrants, "{\"1\": [\"open\"]}"),
-        (SettingKey::Sandbox, "off"),
-        (SettingKey::Network, "false"),
+    for (key, text, value) in [
+        (SettingKey::IdleTimeout, "0", json!(0)),
+        (SettingKey::ApprovalTimeout, "5m", json!(300)),
+        (
+            SettingKey::PermissionGrants,
+            "{\"1\": [\"open\"]}",
+            json!({ "1": ["open"] }),
+        ),
+        (SettingKey::AccessRoles, "[\"7\"]", json!(["7"])),
+        (SettingKey::Sandbox, "off", json!("off")),
+        (SettingKey::Network, "false", json!(false)),
     ] {
-        assert_eq!(key.check(value), Ok(()), "{key} = {value}");
+        assert_eq!(key.read(text), Ok(value), "{key} = {text}");
     }
 }

@@ -68,7 +68,7 @@ fn ids_are_texts_or_numbers() {
     }));
     assert_eq!(config.approver_roles, [RoleId(11), RoleId(12)]);
     assert_eq!(config.operator_channel, Some(ChannelId(13)));
-    assert_eq!(config.permission_grants[&RoleId(14)], ["open"]);
+    assert_eq!(config.permission_grants.0[&RoleId(14)], ["open"]);
 }
 
 #[test]
@@ -145,6 +145,30 @@ fn ten_broken_configurations_are_each_named_at_their_line() {
             "{\n  \"zzz\": 1\n}",
             "config.json:2:",
             "unknown key `zzz`: write one of default_model, ",
+        ),
+        // A profile whose pattern is none.
+        (
+            "{\n  \"profiles\": {\n    \"mine\": { \"allow\": [\"tool:(\"] }\n  }\n}",
+            "config.json:3:",
+            "profile `mine`: ",
+        ),
+        // A default that is no profile.
+        (
+            "{\n  \"default_permissions\": \"standrad\"\n}",
+            "config.json:2:",
+            "`default_permissions`: ",
+        ),
+        // A grant of what does not exist.
+        (
+            "{ \"permission_grants\": {\n  \"14\": [\"opne\"] } }",
+            "config.json:2:",
+            "role 14 may grant `opne`",
+        ),
+        // A provider without an address.
+        (
+            "{ \"providers\": {\n  \"ollama\": { \"format\": \"openai\" } } }",
+            "config.json:2:",
+            "provider `ollama` has no `base_url`: ",
         ),
         // Cut.
         (

@@ -1,0 +1,140 @@
+//! `chorus backup`: the whole home in one file, while the daemon runs.
+
+use std::fs;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, ensure};
+
+use super::archive::{Manifest, Writer};
+use super::failure::Failure;
+use crate::clock;
+use crate::config::{Env, Paths};
+use crate::store::Store;
+use crate::text;
+
+/// Save database, agents and configuration in one file. The daemon may run meanwhile.
+///
+/// Secrets are not saved: neither .env nor any key.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  chorus backup
+  chorus backup /var/backups/chorus.tar.gz")]
+pub(super) struct Backup {
+    /// File to write [default: chorus-<date>.tar.gz in the working directory]
+    file: Option<PathBuf>,
+}
+
+impl Backup {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let paths = Env::of_process()?.paths;
+        let now = clock::now();
+        let file = self.file.unwrap_or_else(|| {
+            PathBuf::from(format!("chorus-{}.tar.gz", now.format("%Y-%m-%d_%H%M%S")))
+        });
+        if file.exists() {
+            return Err(Failure::Failed(anyhow::anyhow!(
+                "{} exists already: name another file",
+                file.display()
+            )));
+        }
+        // Under its own name only when it is whole.
+        let partial = with_ending(&file, ".partial");
+        let _ = fs::remove_file(&partial);
+        let saved = save(&paths, &partial, now).and_then(|manifest| {
+            fs::rename(&partial, &file).with_context(|| format!("naming {}", file.display()))?;
+            Ok(manifest)
+        });
+        match saved {
+            Ok(manifest) => {
+                let bytes: u64 = manifest.files.values().map(|entry| entry.size).sum();
+                let size = fs::metadata(&file).map_or(0, |metadata| metadata.len());
+                println!(
+                    "{}: {} files, {}, compressed {}",
+                    file.display(),
+                    manifest.files.len(),
+                    text::bytes(bytes),
+                    text::bytes(size)
+                );
+                Ok(())
+            }
+            Err(error) => {
+                let _ = fs::remove_file(&partial);
+                Err(Failure::Failed(error.context("no backup was made")))
+            }
+        }
+    }
+}
+
+fn save(
+    paths: &Paths,
+    file: &Path,
+    now: chrono::DateTime<chrono::Utc>,
+) -> anyhow::Result<Manifest> {
+    ensure!(
+        paths.database().exists(),
+        "there is nothing to save: {} holds no database",
+        paths.home.display()
+    );
+    let copy = tempfile::Builder::new()
+        .prefix(".backup-")
+        .tempdir_in(
+            file.parent()
+                .filter(|parent| !parent.as_os_str().is_empty())
+                .unwrap_or(Path::new(".")),
+        )
+        .context("making room for a copy of the database")?;
+    let database = copy.path().join("chorus.db");
+    progress("copying the database");
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?
+        .block_on(async {
+            Store::open_read_only(&paths.database())
+                .await?
+                .backup(&database)
+                .await
+        })?;
+
+    let mut writer = Writer::create(file, now)?;
+    writer.add_file(&database, Path::new("db/chorus.db"))?;
+    for name in ["config.json", "available_models.json"] {
+        let path = paths.home.join(name);
+        if path.exists() {
+            writer.add_file(&path, Path::new(name))?;
+        }
+    }
+    if paths.agents().exists() {
+        let mut agents: Vec<_> = fs::read_dir(paths.agents())?.collect::<io::Result<_>>()?;
+        agents.sort_by_key(fs::DirEntry::file_name);
+        let count = agents.len();
+        for (done, agent) in agents.iter().enumerate() {
+            progress(&format!(
+                "agent {} of {count}: {}",
+                done + 1,
+                agent.file_name().display()
+            ));
+            if agent.path().is_dir() {
+                writer.add_tree(&agent.path(), &Path::new("agents").join(agent.file_name()))?;
+            }
+        }
+    }
+    progress("finishing");
+    writer.finish()
+}
+
+/// One line that says how far it is; only where somebody watches.
+pub(super) fn progress(what: &str) {
+    if io::stderr().is_terminal() {
+        eprint!("\r\x1b[K{what}");
+        if what == "finishing" {
+            eprint!("\r\x1b[K");
+        }
+    }
+}
+
+pub(super) fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}

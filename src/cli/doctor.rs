@@ -1,0 +1,138 @@
+//! `chorus doctor`: looks at everything a daemon needs and says what to do. It changes nothing.
+
+mod discord;
+mod machine;
+
+use anyhow::Context;
+use serde::Serialize;
+
+use super::failure::Failure;
+use crate::config::{Config, Env};
+
+/// Check home, configuration, database, sandbox, token, intents, servers, keys and clock; change nothing.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  chorus doctor
+  chorus doctor --json | jq '.[] | select(.verdict != \"ok\")'")]
+pub(super) struct Doctor {
+    /// Print the checks as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What one check found.
+#[derive(Debug, Serialize)]
+struct Check {
+    /// What was looked at.
+    name: &'static str,
+    verdict: Verdict,
+    /// What was seen.
+    seen: String,
+    /// What to do, unless all is well.
+    #[serde(rename = "do", skip_serializing_if = "Option::is_none")]
+    remedy: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Verdict {
+    Ok,
+    Warning,
+    Failure,
+}
+
+impl Check {
+    fn ok(name: &'static str, seen: impl Into<String>) -> Self {
+        Self {
+            name,
+            verdict: Verdict::Ok,
+            seen: seen.into(),
+            remedy: None,
+        }
+    }
+
+    fn warning(name: &'static str, seen: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self {
+            name,
+            verdict: Verdict::Warning,
+            seen: seen.into(),
+            remedy: Some(remedy.into()),
+        }
+    }
+
+    fn failure(name: &'static str, seen: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self {
+            verdict: Verdict::Failure,
+            ..Self::warning(name, seen, remedy)
+        }
+    }
+}
+
+impl Doctor {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let env = Env::of_process()?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .context("starting the runtime")?;
+        let checks = runtime.block_on(examine(&env));
+        if self.json {
+            println!(
+                "{}",
+                serde_json::to_string_pretty(&checks).context("writing JSON")?
+            );
+        } else {
+            print(&checks);
+        }
+        let failed = checks
+            .iter()
+            .filter(|check| check.verdict == Verdict::Failure)
+            .count();
+        if failed == 0 {
+            return Ok(());
+        }
+        Err(Failure::Configuration(format!(
+            "{failed} of {} checks failed; what to do stands beside each",
+            checks.len()
+        )))
+    }
+}
+
+async fn examine(env: &Env) -> Vec<Check> {
+    let mut checks = vec![machine::user(), machine::home(&env.paths)];
+    let config = match Config::load(&env.paths.config()) {
+        Ok(config) => {
+            checks.push(Check::ok(
+                "config",
+                env.paths.config().display().to_string(),
+            ));
+            config
+        }
+        Err(error) => {
+            checks.push(Check::failure(
+                "config",
+                error.to_string(),
+                "mend that line, then run chorus check-config",
+            ));
+            Config::default()
+        }
+    };
+    checks.push(machine::database(&env.paths).await);
+    checks.push(machine::sandbox(&config).await);
+    checks.extend(discord::checks(env).await);
+    checks
+}
+
+fn print(checks: &[Check]) {
+    for check in checks {
+        let sign = match check.verdict {
+            Verdict::Ok => "ok     ",
+            Verdict::Warning => "warning",
+            Verdict::Failure => "FAILED ",
+        };
+        println!("{sign}  {:<12} {}", check.name, check.seen);
+        if let Some(remedy) = &check.remedy {
+            println!("{:23}→ {remedy}", "");
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! User, home, database and sandbox of this machine.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+
+use super::Check;
+use crate::config::{Config, Paths};
+use crate::exec::{Bubblewrap, Network, Policy, Sandbox, SandboxSettings};
+use crate::store::Store;
+use crate::text;
+
+/// Less free space is worth a warning: sessions, logs and the database's log need room.
+const LOW_DISK: u64 = 1 << 30;
+
+pub(super) fn user() -> Check {
+    let user = rustix::process::geteuid();
+    if user.is_root() {
+        return Check::warning(
+            "user",
+            "this is root",
+            "run the daemon as a user of its own: sudo chorus service install",
+        );
+    }
+    Check::ok("user", format!("uid {}", user.as_raw()))
+}
+
+pub(super) fn home(paths: &Paths) -> Check {
+    let home = &paths.home;
+    let metadata = match fs::metadata(home) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Check::warning(
+                "home",
+                format!("{} does not exist", home.display()),
+                "run chorus init",
+            );
+        }
+        Err(error) => {
+            return Check::failure(
+                "home",
+                format!("{}: {error}", home.display()),
+                "set CHORUS_HOME to a directory you may use",
+            );
+        }
+    };
+    if !metadata.is_dir() {
+        return Check::failure(
+            "home",
+            format!("{} is no directory", home.display()),
+            "set CHORUS_HOME to a directory",
+        );
+    }
+    let may_write = rustix::fs::access(
+        home,
+        rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK,
+    );
+    if let Err(error) = may_write {
+        return Check::failure(
+            "home",
+            format!("{} cannot be written: {error}", home.display()),
+            format!(
+                "give it to this user: sudo chown -R $USER {}",
+                home.display()
+            ),
+        );
+    }
+    if metadata.permissions().mode() & 0o077 != 0
+        && metadata.uid() == rustix::process::geteuid().as_raw()
+    {
+        return Check::warning(
+            "home",
+            format!("{} can be read by others", home.display()),
+            format!("chmod 700 {}", home.display()),
+        );
+    }
+    disk(home)
+}
+
+fn disk(home: &Path) -> Check {
+    let free = rustix::fs::statvfs(home).map(|space| space.f_bavail * space.f_frsize);
+    match free {
+        Ok(free) if free < LOW_DISK => Check::warning(
+            "home",
+            format!("{}: {} free", home.display(), text::bytes(free)),
+            "make room: a full disk stops agents from working",
+        ),
+        Ok(free) => Check::ok(
+            "home",
+            format!("{}: {} free", home.display(), text::bytes(free)),
+        ),
+        Err(error) => Check::warning(
+            "home",
+            format!("{}: {error}", home.display()),
+            "look at the file system",
+        ),
+    }
+}
+
+pub(super) async fn database(paths: &Paths) -> Check {
+    let path = paths.database();
+    if !path.exists() {
+        return Check::ok("database", "none yet: it is made at the first start");
+    }
+    match Store::examine(&path).await {
+        Ok(seen) => Check::ok("database", seen),
+        Err(error) => Check::failure(
+            "database",
+            error.to_string(),
+            "put a backup back: chorus restore --replace <file>",
+        ),
+    }
+}
+
+pub(super) async fn sandbox(config: &Config) -> Check {
+    let helper = match std::env::current_exe() {
+        Ok(helper) => helper,
+        Err(error) => {
+            return Check::failure(
+                "sandbox",
+                error.to_string(),
+                "start the program by its path",
+            );
+        }
+    };
+    let settings = SandboxSettings {
+        helper,
+        bubblewrap: Bubblewrap::Search,
+        read: config.sandbox_read.clone(),
+    };
+    let sandbox = match Sandbox::probe(&settings).await {
+        Ok(sandbox) => sandbox,
+        Err(error) => {
+            return Check::failure(
+                "sandbox",
+                error.to_string(),
+                "agents cannot run commands: mend that first",
+            );
+        }
+    };
+    let policy = Policy {
+        mode: config.sandbox,
+        network: if config.network {
+            Network::On
+        } else {
+            Network::Off
+        },
+    };
+    let layers = sandbox.describe(policy);
+    if layers.contains("bubblewrap +") {
+        return Check::ok("sandbox", layers);
+    }
+    Check::warning(
+        "sandbox",
+        layers,
+        "install bubblewrap: sudo apt-get install bubblewrap",
+    )
+}

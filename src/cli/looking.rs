@@ -1,0 +1,53 @@
+//! What the commands share that look into the database: a small runtime, and agents by name.
+
+use std::future::Future;
+
+use anyhow::{Context, anyhow};
+
+use super::failure::Failure;
+use crate::config::Paths;
+use crate::store::{AgentRow, Store};
+use crate::text;
+
+/// Runs `work` to its end.
+pub(super) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("starting the runtime")?;
+    Ok(runtime.block_on(work)?)
+}
+
+/// The database of a home, opened for reading, and all agents in it.
+pub(super) struct Agents {
+    pub(super) store: Store,
+    rows: Vec<AgentRow>,
+}
+
+impl Agents {
+    pub(super) async fn of(paths: &Paths) -> anyhow::Result<Self> {
+        let store = Store::open_read_only(&paths.database()).await?;
+        let rows = store.agents().await?;
+        Ok(Self { store, rows })
+    }
+
+    /// The agents of this name (a name may have been used again), or all.
+    pub(super) fn named(&self, name: Option<&str>) -> anyhow::Result<Vec<&AgentRow>> {
+        let Some(name) = name else {
+            return Ok(self.rows.iter().collect());
+        };
+        let found: Vec<&AgentRow> = self
+            .rows
+            .iter()
+            .filter(|agent| agent.name == name)
+            .collect();
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        let known = self.rows.iter().map(|agent| agent.name.as_str());
+        Err(match text::near(name, known) {
+            Some(near) => anyhow!("there is no agent {name}: did you mean {near}?"),
+            None => anyhow!("there is no agent {name}"),
+        })
+    }
+}

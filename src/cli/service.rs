@@ -1,0 +1,217 @@
+//! `chorus service`: the systemd unit, installed, removed, looked at.
+
+use std::fs;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, bail};
+
+use super::failure::Failure;
+
+/// The unit for the machine, also installed by the Debian package. It names the program that packages install.
+const SYSTEM_UNIT: &str = include_str!("service/chorus.service");
+
+/// The unit for one user.
+const USER_UNIT: &str = include_str!("service/chorus-user.service");
+
+/// The program as the units name it.
+const PACKAGED: &str = "/usr/bin/chorus";
+
+const UNIT_NAME: &str = "chorus.service";
+
+/// Install, remove or look at the systemd service.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  sudo chorus service install           for the machine, as a user of its own
+  chorus service install                for you alone
+  chorus service install --print        only show the unit
+  chorus service status")]
+pub(super) struct Service {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Write the unit, make what it needs, and enable it
+    Install {
+        #[command(flatten)]
+        whose: Whose,
+        /// Only print the unit
+        #[arg(long)]
+        print: bool,
+    },
+    /// Stop the service and remove the unit; home and credentials stay
+    Uninstall {
+        #[command(flatten)]
+        whose: Whose,
+    },
+    /// Show what systemd says of it
+    Status {
+        #[command(flatten)]
+        whose: Whose,
+    },
+}
+
+/// Whose service it is; root means the machine's, another user their own.
+#[derive(Debug, clap::Args)]
+struct Whose {
+    /// The machine's service
+    #[arg(long, conflicts_with = "user")]
+    system: bool,
+    /// Your own service
+    #[arg(long)]
+    user: bool,
+}
+
+impl Whose {
+    fn manager(&self) -> Manager {
+        let is_root = rustix::process::geteuid().is_root();
+        if self.system || (is_root && !self.user) {
+            Manager::System
+        } else {
+            Manager::User
+        }
+    }
+}
+
+impl Service {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        match self.action {
+            Action::Install { whose, print: true } => {
+                print!("{}", whose.manager().unit(&program()?));
+                Ok(())
+            }
+            Action::Install {
+                whose,
+                print: false,
+            } => Ok(install(whose.manager())?),
+            Action::Uninstall { whose } => Ok(uninstall(whose.manager())?),
+            Action::Status { whose } => {
+                Ok(whose
+                    .manager()
+                    .systemctl(&["status", "--no-pager", UNIT_NAME])?)
+            }
+        }
+    }
+}
+
+/// Which systemd.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Manager {
+    System,
+    User,
+}
+
+impl Manager {
+    fn unit(self, program: &Path) -> String {
+        let unit = match self {
+            Self::System => SYSTEM_UNIT,
+            Self::User => USER_UNIT,
+        };
+        unit.replace(PACKAGED, &program.display().to_string())
+    }
+
+    /// Where units and credentials lie.
+    fn folders(self) -> anyhow::Result<(PathBuf, PathBuf)> {
+        match self {
+            Self::System => Ok((
+                "/etc/systemd/system".into(),
+                "/etc/chorus/credentials".into(),
+            )),
+            Self::User => {
+                let home = PathBuf::from(std::env::var_os("HOME").context("HOME is not set")?);
+                let config = home.join(".config");
+                Ok((
+                    config.join("systemd/user"),
+                    config.join("chorus/credentials"),
+                ))
+            }
+        }
+    }
+
+    fn systemctl(self, arguments: &[&str]) -> anyhow::Result<()> {
+        let mut command = Command::new("systemctl");
+        if self == Self::User {
+            command.arg("--user");
+        }
+        run(command.args(arguments))
+    }
+}
+
+fn install(manager: Manager) -> anyhow::Result<()> {
+    let (units, credentials) = manager.folders()?;
+    let unit = units.join(UNIT_NAME);
+    if manager == Manager::System && !user_exists()? {
+        run(Command::new("useradd").args([
+            "--system",
+            "--user-group",
+            "--home-dir=/var/lib/chorus",
+            "--no-create-home",
+            "--shell=/usr/sbin/nologin",
+            "chorus",
+        ]))?;
+    }
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(&credentials)
+        .with_context(|| format!("making {}", credentials.display()))?;
+    fs::create_dir_all(&units).with_context(|| format!("making {}", units.display()))?;
+    fs::write(&unit, manager.unit(&program()?))
+        .with_context(|| format!("writing {}", unit.display()))?;
+    println!("wrote {}", unit.display());
+    manager.systemctl(&["daemon-reload"])?;
+    manager.systemctl(&["enable", UNIT_NAME])?;
+    let user = if manager == Manager::User {
+        " --user"
+    } else {
+        ""
+    };
+    println!(
+        "Put the bot's token into {0}/DISCORD_TOKEN and a model's key into {0}/ANTHROPIC_API_KEY \
+         (files only you can read), then: systemctl{user} start chorus",
+        credentials.display()
+    );
+    if manager == Manager::User {
+        println!("It stops when you log out, unless you run: loginctl enable-linger");
+    }
+    Ok(())
+}
+
+fn uninstall(manager: Manager) -> anyhow::Result<()> {
+    let unit = manager.folders()?.0.join(UNIT_NAME);
+    if !unit.exists() {
+        bail!("{} does not exist: nothing is installed", unit.display());
+    }
+    manager.systemctl(&["disable", "--now", UNIT_NAME])?;
+    fs::remove_file(&unit).with_context(|| format!("removing {}", unit.display()))?;
+    manager.systemctl(&["daemon-reload"])?;
+    println!(
+        "removed {}; home and credentials stay where they are",
+        unit.display()
+    );
+    Ok(())
+}
+
+fn user_exists() -> anyhow::Result<bool> {
+    let users = fs::read_to_string("/etc/passwd").context("reading /etc/passwd")?;
+    Ok(users.lines().any(|line| line.starts_with("chorus:")))
+}
+
+/// This program's file, for the unit.
+fn program() -> anyhow::Result<PathBuf> {
+    std::env::current_exe().context("finding this program's file")
+}
+
+fn run(command: &mut Command) -> anyhow::Result<()> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let status = command
+        .status()
+        .with_context(|| format!("{name} cannot be run: this machine needs systemd for that"))?;
+    if !status.success() {
+        bail!("{name} failed ({status}); its message stands above");
+    }
+    Ok(())
+}

@@ -1,0 +1,175 @@
+//! `chorus sessions`: saved sessions, listed and exported.
+
+mod html;
+mod markdown;
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::failure::Failure;
+use super::looking::{self, Agents};
+use crate::config::Env;
+use crate::domain::SessionMeta;
+use crate::text;
+
+/// Largest session file that is read.
+const LARGEST: u64 = 64 << 20;
+
+/// List saved sessions, or export one.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  chorus sessions list
+  chorus sessions list --agent lab
+  chorus sessions export 4f3a --format html > session.html")]
+pub(super) struct Sessions {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// List saved sessions, newest first
+    List {
+        /// Only this agent's
+        #[arg(long)]
+        agent: Option<String>,
+    },
+    /// Print one session
+    Export {
+        /// Its id, the first 4 or more characters of it, or its file's name
+        id: String,
+        /// Form to print it in
+        #[arg(long, value_enum, default_value_t = Format::Md)]
+        format: Format,
+    },
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Format {
+    /// Markdown
+    Md,
+    /// The session file itself
+    Json,
+    /// A web page that needs nothing else
+    Html,
+}
+
+/// One message of a session file. Unknown keys are passed over.
+#[derive(Debug, Deserialize)]
+struct Message {
+    role: String,
+    #[serde(default)]
+    content: String,
+    #[serde(default)]
+    tool_calls: Vec<Call>,
+    #[serde(default)]
+    author: Option<Author>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Call {
+    name: String,
+    #[serde(default)]
+    params: Value,
+}
+
+#[derive(Debug, Deserialize)]
+struct Author {
+    name: String,
+}
+
+impl Message {
+    /// Who speaks, for a heading.
+    fn speaker(&self) -> &str {
+        match (self.role.as_str(), &self.author) {
+            ("user", Some(author)) => &author.name,
+            ("user", None) => "User",
+            ("assistant", _) => "Assistant",
+            ("tool_result", _) => "Tool result",
+            (other, _) => other,
+        }
+    }
+}
+
+impl Sessions {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let env = Env::of_process()?;
+        looking::block_on(async {
+            let agents = Agents::of(&env.paths).await?;
+            match self.action {
+                Action::List { agent } => list(&agents, agent.as_deref()).await,
+                Action::Export { id, format } => {
+                    let session = find(&agents, &id).await?;
+                    export(&env.paths.agents(), &session, format)
+                }
+            }
+        })
+    }
+}
+
+async fn list(agents: &Agents, only: Option<&str>) -> anyhow::Result<()> {
+    let mut sessions = Vec::new();
+    for agent in agents.named(only)? {
+        sessions.extend(agents.store.sessions(agent.id, 0, u32::MAX).await?.sessions);
+    }
+    sessions.sort_by_key(|session| std::cmp::Reverse(session.saved_at));
+    if sessions.is_empty() {
+        println!("no session has been saved yet");
+    }
+    for session in sessions {
+        println!(
+            "{}  {}  {:<16} {:>5} messages  {:<14} {}",
+            session.id.short(),
+            session.saved_at.format("%Y-%m-%d %H:%M"),
+            session.agent_name,
+            session.message_count,
+            session.trigger.as_str(),
+            text::one_line(&session.description, 80)
+        );
+    }
+    Ok(())
+}
+
+async fn find(agents: &Agents, word: &str) -> anyhow::Result<SessionMeta> {
+    let mut found = Vec::new();
+    for agent in agents.named(None)? {
+        found.extend(agents.store.find_sessions(agent.id, word, 3).await?);
+    }
+    match found.as_slice() {
+        [] => bail!("there is no session {word}: see chorus sessions list"),
+        [_] => Ok(found.remove(0)),
+        several => {
+            let ids: Vec<String> = several
+                .iter()
+                .map(|session| format!("{} ({})", session.id, session.agent_name))
+                .collect();
+            bail!("{word} may mean {}: give more of the id", ids.join(" or "))
+        }
+    }
+}
+
+fn export(agents: &Path, session: &SessionMeta, format: Format) -> anyhow::Result<()> {
+    let path = agents.join(&session.agent_name).join(&session.file_path);
+    let size = fs::metadata(&path)
+        .with_context(|| format!("session {}: {} cannot be read", session.id, path.display()))?
+        .len();
+    if size > LARGEST {
+        bail!("{} is larger than {}", path.display(), text::bytes(LARGEST));
+    }
+    let content =
+        fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+    let file: Value = serde_json::from_str(&content)
+        .with_context(|| format!("{} is no session file", path.display()))?;
+    let messages = Vec::<Message>::deserialize(&file["messages"])
+        .with_context(|| format!("{} is no session file", path.display()))?;
+    match format {
+        Format::Json => print!("{content}"),
+        Format::Md => print!("{}", markdown::render(session, &messages)),
+        Format::Html => print!("{}", html::render(session, &messages)),
+    }
+    Ok(())
+}

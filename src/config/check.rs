@@ -1,0 +1,130 @@
+//! What the types of the keys cannot say: names that must be known, patterns that must compile.
+
+use std::path::Path;
+
+use super::{Config, Problem};
+use crate::domain::ProfileRef;
+use crate::permission::{ProfileError, Profiles};
+
+/// Providers that have an address of their own.
+const BUILT_IN: [&str; 3] = ["anthropic", "openai", "gemini"];
+
+/// A mistake in a configuration whose syntax and types are right.
+pub(super) struct Mistake {
+    /// The keys that lead to it.
+    keys: Vec<String>,
+    reason: String,
+}
+
+impl Config {
+    /// The built-in profiles and those of this configuration.
+    ///
+    /// # Errors
+    ///
+    /// Never for a configuration that was read from a file: reading refuses invalid profiles.
+    pub fn permission_profiles(&self) -> Result<Profiles, ProfileError> {
+        let named = self
+            .profiles
+            .iter()
+            .map(|(name, profile)| (name.as_str(), profile));
+        Profiles::with(named).map_err(|(_, error)| error)
+    }
+}
+
+/// The first mistake, if there is one.
+pub(super) fn mistake(config: &Config) -> Option<Mistake> {
+    let found = |keys: &[&str], reason: String| {
+        Some(Mistake {
+            keys: keys.iter().map(|key| (*key).to_owned()).collect(),
+            reason,
+        })
+    };
+    let named = config
+        .profiles
+        .iter()
+        .map(|(name, profile)| (name.as_str(), profile));
+    let profiles = match Profiles::with(named) {
+        Ok(profiles) => profiles,
+        Err((name, error)) => {
+            return found(&["profiles", &name], format!("profile `{name}`: {error}"));
+        }
+    };
+    let resolve = |name: &str| profiles.resolve(&ProfileRef::Named(name.to_owned())).err();
+    if let Some(error) = resolve(&config.default_permissions) {
+        return found(
+            &["default_permissions"],
+            format!("`default_permissions`: {error}"),
+        );
+    }
+    for (role, granted) in &config.permission_grants.0 {
+        for name in granted {
+            if let Some(error) = resolve(name) {
+                let role = role.to_string();
+                return found(
+                    &["permission_grants", &role],
+                    format!("role {role} may grant `{name}`: {error}"),
+                );
+            }
+        }
+    }
+    for (name, provider) in &config.providers {
+        match &provider.base_url {
+            None if !BUILT_IN.contains(&name.as_str()) => {
+                return found(
+                    &["providers", name],
+                    format!(
+                        "provider `{name}` has no `base_url`: write its address, such as \"http://127.0.0.1:11434/v1\""
+                    ),
+                );
+            }
+            Some(url) if !is_address(url) => {
+                return found(
+                    &["providers", name, "base_url"],
+                    format!(
+                        "{url:?} is no address: write one such as \"http://127.0.0.1:11434/v1\""
+                    ),
+                );
+            }
+            Some(_) | None => {}
+        }
+    }
+    for (host, forge) in &config.forges {
+        if !is_address(&forge.base_url) {
+            return found(
+                &["forges", host, "base_url"],
+                format!(
+                    "{:?} is no address: write one such as \"https://{host}/api/v4\"",
+                    forge.base_url
+                ),
+            );
+        }
+    }
+    None
+}
+
+fn is_address(url: &str) -> bool {
+    reqwest::Url::parse(url)
+        .is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+}
+
+impl Mistake {
+    /// Finds the place in `text`: each key in turn, after the one before it.
+    pub(super) fn at(self, text: &str, path: &Path) -> Problem {
+        let mut at = 0;
+        for key in &self.keys {
+            let quoted = serde_json::Value::from(key.as_str()).to_string();
+            let Some(found) = text[at..].find(&quoted) else {
+                break;
+            };
+            at += found + quoted.len();
+        }
+        let before = &text[..at];
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        Problem {
+            path: path.to_owned(),
+            line: before.matches('\n').count() + 1,
+            column: before.len() - line_start + 1,
+            reason: self.reason,
+        }
+    }
+}
