@@ -1,0 +1,128 @@
+//! Shows what agents want seen: one queue per channel, so that order is kept and no channel waits for another.
+//!
+//! ```text
+//! agent::Event ─▶ Outbound ─▶ Queue (one per channel in use) ─▶ Rest
+//!                               ├ deliver: parts of the ledger's outbox, in order, once      (D9)
+//!                               ├ live: status, preview, typing, reactions of running turns  (may be dropped)
+//!                               └ questions                                                  (approvals)
+//! ```
+//!
+//! A quiet queue costs a task that sleeps. Replies go before edits: an edit that would have to wait is not made, and
+//! a reply waits for an edit only where both are of the same message.
+
+mod deliver;
+mod live;
+mod queue;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tokio::sync::mpsc::{self, UnboundedSender};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::Instrument as _;
+
+use super::approvals::Approvals;
+use super::rest::Rest;
+use crate::agent::event::{Event, Feed, Question, TurnRef, TurnSummary};
+use crate::domain::{ChannelId, UserId};
+use crate::store::Store;
+use queue::Queue;
+
+/// What all queues share.
+#[derive(Clone)]
+pub(super) struct Outward {
+    pub(super) rest: Rest,
+    pub(super) store: Store,
+    pub(super) approvals: Approvals,
+    /// Our own user id: whose messages a doubtful part is looked for among.
+    pub(super) own: UserId,
+    /// Whether answers are shown while they grow.
+    pub(super) previews: Previews,
+    /// Ends when the room does.
+    pub(super) stop: CancellationToken,
+    /// What the operator must know goes here.
+    pub(super) operator: UnboundedSender<Notice>,
+}
+
+/// Whether answers are shown while the model speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Previews {
+    /// They are (`stream_replies`).
+    Shown,
+    /// Answers are posted whole.
+    Hidden,
+}
+
+/// Something the operator must know.
+#[derive(Clone, Debug)]
+pub(super) struct Notice {
+    /// Same cause, told once.
+    pub(super) cause: String,
+    /// What happened and the way out.
+    pub(super) text: String,
+}
+
+/// One thing for a channel's queue to do.
+#[derive(Debug)]
+pub(super) enum Order {
+    Deliver,
+    Start(TurnRef, Feed),
+    End(TurnRef, TurnSummary),
+    Ask(Box<Question>),
+}
+
+/// All queues. Owned by the room's loop, which waits for them at the end.
+pub(super) struct Outbound {
+    outward: Arc<Outward>,
+    queues: HashMap<ChannelId, UnboundedSender<Order>>,
+    tasks: TaskTracker,
+}
+
+impl Outbound {
+    pub(super) fn new(outward: Outward) -> Self {
+        Self {
+            outward: Arc::new(outward),
+            queues: HashMap::new(),
+            tasks: TaskTracker::new(),
+        }
+    }
+
+    /// Gives an event to its channel's queue. What is of no channel is not for here.
+    pub(super) fn show(&mut self, event: Event) {
+        match event {
+            Event::Outbox(channel) => self.order(channel, Order::Deliver),
+            Event::TurnStarted(turn, feed) => self.order(turn.channel, Order::Start(turn, feed)),
+            Event::TurnEnded(turn, summary) => self.order(turn.channel, Order::End(turn, summary)),
+            Event::Question(question) => self.order(question.turn.channel, Order::Ask(question)),
+            Event::QuestionClosed(turn, call) => self.outward.approvals.expire(turn.turn, &call),
+            Event::Presence { .. } | Event::Operator { .. } => {}
+        }
+    }
+
+    /// Delivers what a channel's outbox holds.
+    pub(super) fn deliver(&mut self, channel: ChannelId) {
+        self.order(channel, Order::Deliver);
+    }
+
+    /// Waits until all queues have ended; they do when `stop` is cancelled.
+    pub(super) async fn finish(self) {
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+
+    fn order(&mut self, channel: ChannelId, order: Order) {
+        let queue = self.queues.entry(channel).or_insert_with(|| {
+            let (sender, inbox) = mpsc::unbounded_channel();
+            let outward = Arc::clone(&self.outward);
+            let queue = Queue::new(outward, channel, inbox, self.tasks.clone());
+            let span = tracing::info_span!("outbound", channel.id = %channel);
+            self.tasks.spawn(queue.run().instrument(span));
+            sender
+        });
+        if queue.send(order).is_err() {
+            // It ended with the room; what it would have sent stays in the ledger.
+            tracing::debug!(channel.id = %channel, "nothing more is shown in {channel}");
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! D9: one part of the outbox posted, in order and once.
+//!
+//! Before the POST the ledger says `sending`; after it, `sent` with the message's id. A part whose POST may or may not
+//! have arrived is sent again with the same nonce while Discord remembers nonces, and looked for in the channel later.
+
+use std::time::Duration;
+
+use base64::Engine as _;
+use chrono::Utc;
+use serde_json::{Map, Value, json};
+use tracing::{error, warn};
+
+use super::{Notice, Outward};
+use crate::discord::body::{File, MAX_CONTENT, MAX_FILE_BYTES, clip};
+use crate::discord::explain::{self, Deed};
+use crate::discord::rest::{Request, RestError, Urgency, message_id, snowflake};
+use crate::discord::route;
+use crate::domain::MessageId;
+use crate::store::{OutFile, Part, PartState, StoreError};
+use crate::text;
+
+/// How long Discord surely remembers a nonce; its documents say "a few minutes".
+const NONCE_LIVES: chrono::Duration = chrono::Duration::seconds(60);
+
+/// The pause before a part that did not arrive is tried again.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// What became of a part.
+pub(super) enum Delivery {
+    /// It is settled, and this one is next, already marked.
+    Next(Part),
+    /// It is settled.
+    Settled,
+    /// It cannot be settled now; it stays in the outbox.
+    Stuck,
+}
+
+impl Outward {
+    /// Posts `part` and keeps what came of it.
+    pub(super) async fn deliver(&self, part: Part) -> Delivery {
+        match self.try_to_deliver(&part).await {
+            Ok(delivery) => delivery,
+            Err(StoreError::NotFound(_)) => Delivery::Settled,
+            Err(error) => {
+                error!(%error, part.id, "the outbox cannot be written; part {} stays in it", part.id);
+                Delivery::Stuck
+            }
+        }
+    }
+
+    async fn try_to_deliver(&self, part: &Part) -> Result<Delivery, StoreError> {
+        if part.state == PartState::Pending {
+            self.store.mark_sending(part.id).await?;
+        }
+        let first_try = part.first_try.unwrap_or_else(Utc::now);
+        let mut is_doubtful = part.state == PartState::Sending;
+        loop {
+            if is_doubtful && part.edits.is_none() && Utc::now() - first_try > NONCE_LIVES {
+                match self.find(part, first_try).await {
+                    Ok(Some(message)) => return self.sent(part, message).await,
+                    Ok(None) => {}
+                    Err(error) => return self.unclear(part, &error).await,
+                }
+            }
+            match self.post(part).await {
+                Ok(message) => return self.sent(part, message).await,
+                Err(refused @ RestError::Refused { .. }) => {
+                    return self.refused(part, &refused).await;
+                }
+                Err(RestError::Unauthorized) => return Ok(Delivery::Stuck),
+                Err(RestError::Busy | RestError::Unreachable(_)) => is_doubtful = true,
+            }
+            warn!(part.id, "part {} did not arrive; trying again", part.id);
+            tokio::select! {
+                () = self.stop.cancelled() => return Ok(Delivery::Stuck),
+                () = tokio::time::sleep(PAUSE) => {}
+            }
+        }
+    }
+
+    async fn sent(&self, part: &Part, message: MessageId) -> Result<Delivery, StoreError> {
+        let next = self.store.mark_sent(part.id, message).await?;
+        Ok(next.map_or(Delivery::Settled, Delivery::Next))
+    }
+
+    /// Edits the preview it takes the place of, or posts it. A preview that is gone loses no text.
+    async fn post(&self, part: &Part) -> Result<MessageId, RestError> {
+        let (files, lost) = read_files(&part.body.files).await;
+        let content = match lost.is_empty() {
+            true => part.body.content.clone(),
+            false => clip(&format!("{}\n{lost}", part.body.content), MAX_CONTENT),
+        };
+        let mut json = common(&content, part.body.embed.as_ref(), &files);
+        if let Some(preview) = part.edits {
+            let route = route::edit_message(part.channel, preview);
+            let request = Request::new(route, Urgency::Durable)
+                .json(json.clone())
+                .files(&files);
+            match self.rest.send(request).await {
+                Ok(_) => return Ok(preview),
+                Err(RestError::Refused { .. }) => {}
+                Err(other) => return Err(other),
+            }
+        }
+        json.insert("nonce".into(), part.nonce.clone().into());
+        json.insert("enforce_nonce".into(), true.into());
+        if let Some(reference) = reference(part.body.reply_to) {
+            json.insert("message_reference".into(), reference);
+        }
+        let request = Request::new(route::create_message(part.channel), Urgency::Durable)
+            .json(json)
+            .files(&files);
+        message_id(&self.rest.send(request).await?)
+    }
+
+    async fn refused(&self, part: &Part, error: &RestError) -> Result<Delivery, StoreError> {
+        let deed = if part.body.files.is_empty() {
+            Deed::Post
+        } else {
+            Deed::PostFile
+        };
+        let why = explain::refusal(deed, error);
+        warn!(part.id, channel.id = %part.channel, "part {} was refused: {why}", part.id);
+        self.store.mark_failed(part.id, &why).await?;
+        if deed == Deed::PostFile {
+            // The text may still be welcome where the file is not.
+            let content = clip(&format!("{}\n⚠️ {why}", part.body.content), MAX_CONTENT);
+            self.store.notice(part.channel, &content).await?;
+            return Ok(Delivery::Settled);
+        }
+        let _ = self.operator.send(Notice {
+            cause: format!("post:{}:{}", part.channel, error.code().unwrap_or_default()),
+            text: format!("In <#{}>: {why}", part.channel),
+        });
+        Ok(Delivery::Settled)
+    }
+
+    async fn unclear(&self, part: &Part, error: &RestError) -> Result<Delivery, StoreError> {
+        let why = explain::refusal(Deed::Read, error);
+        self.store.mark_unknown(part.id, &why).await?;
+        let line =
+            "⚠️ I cannot tell whether my last message here was posted, so I do not post it twice.";
+        self.store.notice(part.channel, line).await?;
+        Ok(Delivery::Settled)
+    }
+
+    /// Looks for the part among our own messages: same reference, same text, not older than its first try.
+    async fn find(
+        &self,
+        part: &Part,
+        first_try: chrono::DateTime<Utc>,
+    ) -> Result<Option<MessageId>, RestError> {
+        let since = snowflake_at(first_try - chrono::Duration::seconds(10));
+        let query = format!("after={since}&limit=100");
+        let messages = self.rest.get(route::messages(part.channel, &query)).await?;
+        let is_it = |message: &&Value| {
+            snowflake(&message["author"]["id"]) == Some(self.own.0)
+                && message["content"].as_str().map(str::trim) == Some(part.body.content.trim())
+                && snowflake(&message["message_reference"]["message_id"])
+                    == part.body.reply_to.map(|id| id.0)
+        };
+        let found = messages.as_array().into_iter().flatten().find(is_it);
+        found.map(message_id).transpose()
+    }
+}
+
+/// What refers a message to the one it answers, without failing when that one is gone.
+pub(super) fn reference(reply_to: Option<MessageId>) -> Option<Value> {
+    reply_to.map(|id| json!({"message_id": id.to_string(), "fail_if_not_exists": false}))
+}
+
+fn common(content: &str, embed: Option<&Value>, files: &[File]) -> Map<String, Value> {
+    let attachments: Vec<Value> = files
+        .iter()
+        .enumerate()
+        .map(|(id, file)| json!({"id": id, "filename": file.name}))
+        .collect();
+    let mut body = Map::new();
+    body.insert("content".into(), content.into());
+    body.insert("allowed_mentions".into(), json!({"parse": []}));
+    body.insert("embeds".into(), embed.into_iter().cloned().collect());
+    body.insert("components".into(), json!([]));
+    body.insert("attachments".into(), attachments.into());
+    body
+}
+
+/// The files' bytes, and a line on each that cannot be posted.
+async fn read_files(files: &[OutFile]) -> (Vec<File>, String) {
+    let mut read = Vec::new();
+    let mut lost = String::new();
+    let mut room = MAX_FILE_BYTES;
+    for file in files {
+        let (name, bytes) = match file {
+            OutFile::Text { name, text } => (name, Ok(text.clone().into_bytes())),
+            OutFile::Bytes { name, base64 } => {
+                let bytes = base64::engine::general_purpose::STANDARD.decode(base64);
+                (name, bytes.map_err(|error| error.to_string()))
+            }
+            OutFile::Path { name, path } => (
+                name,
+                tokio::fs::read(path)
+                    .await
+                    .map_err(|error| error.to_string()),
+            ),
+        };
+        match bytes {
+            Ok(bytes) if bytes.len() <= room => {
+                room -= bytes.len();
+                read.push(File {
+                    name: name.clone(),
+                    bytes: bytes.into(),
+                });
+            }
+            Ok(bytes) => {
+                let size = text::bytes(bytes.len() as u64);
+                lost.push_str(&format!(
+                    "⚠️ {name} ({size}) is larger than Discord takes (10 MiB).\n"
+                ));
+            }
+            Err(error) => lost.push_str(&format!("⚠️ {name} could not be read: {error}.\n")),
+        }
+    }
+    (read, lost)
+}
+
+/// The smallest id a message could have had at that time.
+fn snowflake_at(time: chrono::DateTime<Utc>) -> u64 {
+    const DISCORD_EPOCH_MS: i64 = 1_420_070_400_000;
+    let since = time.timestamp_millis() - DISCORD_EPOCH_MS;
+    u64::try_from(since).unwrap_or_default() << 22
+}

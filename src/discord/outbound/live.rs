@@ -1,0 +1,414 @@
+//! What one running turn looks like: typing, a live status, a growing preview, a sign on messages taken in.
+//!
+//! Nothing here claims anything, so nothing of it is worth a wait: what Discord has no room for now is left out, and
+//! the latest state is shown when there is room again. Only the last edit is made to arrive.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::{Outward, Previews};
+use crate::agent::event::{Feed, TurnRef, TurnSummary};
+use crate::discord::body::Body;
+use crate::discord::rest::{Request, RestError, Urgency, message_id};
+use crate::discord::{route, status_text};
+use crate::domain::{ChannelId, MessageId, TurnId};
+use crate::store::Store;
+
+/// A turn shorter than this shows no typing.
+const TYPING_AFTER: Duration = Duration::from_millis(200);
+
+/// Discord shows typing for ten seconds.
+const TYPING_EVERY: Duration = Duration::from_secs(8);
+
+/// A turn shorter than this shows no preview: its answer is there at once.
+const PREVIEW_AFTER: Duration = Duration::from_millis(500);
+
+/// A turn shorter than this shows no status.
+const STATUS_AFTER: Duration = Duration::from_millis(700);
+
+/// Where nothing but the clock has changed, the status is edited only this often.
+const CLOCK_EVERY: Duration = Duration::from_secs(5);
+
+/// How often the turn's feed is looked at; what is shown changes more slowly.
+const LOOK_EVERY: Duration = Duration::from_millis(300);
+
+/// The sign on a message that was taken into the running turn.
+const TAKEN: &str = "👀";
+
+/// A running turn, as its channel sees it.
+pub(super) struct Live {
+    turn: TurnRef,
+    feed: Feed,
+    previews: Previews,
+    began: Instant,
+    next_typing: Instant,
+    status: Shown,
+    preview: Shown,
+    said: String,
+    doing: String,
+    reacted: Vec<MessageId>,
+    summary: Option<TurnSummary>,
+}
+
+/// One of its messages.
+#[derive(Debug)]
+struct Shown {
+    message: Option<MessageId>,
+    edited: Instant,
+    /// It cannot be shown, or is not ours to edit any more.
+    given_up: bool,
+}
+
+impl Live {
+    pub(super) fn new(turn: TurnRef, feed: Feed, previews: Previews) -> Self {
+        let began = Instant::now();
+        let unseen = || Shown {
+            message: None,
+            edited: began,
+            given_up: false,
+        };
+        Self {
+            turn,
+            feed,
+            previews,
+            began,
+            next_typing: began + TYPING_AFTER,
+            status: unseen(),
+            preview: unseen(),
+            said: String::new(),
+            doing: String::new(),
+            reacted: Vec::new(),
+            summary: None,
+        }
+    }
+
+    pub(super) fn turn(&self) -> &TurnRef {
+        &self.turn
+    }
+
+    /// The turn ended: from here on there is only tidying up.
+    pub(super) fn end(&mut self, summary: TurnSummary) {
+        self.summary = Some(summary);
+    }
+
+    /// The preview became part of the answer.
+    pub(super) fn forget_preview(&mut self, message: MessageId) {
+        if self.preview.message == Some(message) {
+            self.preview.message = None;
+            self.preview.given_up = true;
+        }
+    }
+
+    /// Ended, with nothing left to tidy up.
+    pub(super) fn is_over(&self) -> bool {
+        self.summary.is_some() && self.status.message.is_none() && self.preview.message.is_none()
+    }
+
+    /// When it should be looked at again.
+    pub(super) fn due(&self, now: Instant, next_edit: Instant) -> Instant {
+        if self.summary.is_some() {
+            return now + LOOK_EVERY;
+        }
+        let first = self.began + TYPING_AFTER.min(PREVIEW_AFTER);
+        self.next_typing
+            .min(next_edit.max(now + LOOK_EVERY))
+            .max(first)
+    }
+
+    /// The next thing to do. Edits only when `may_edit`.
+    pub(super) fn next_deed(&mut self, now: Instant, may_edit: bool) -> Option<Deed> {
+        let act = match &self.summary {
+            Some(summary) => {
+                let summary = summary.clone();
+                self.tidy(&summary)
+            }
+            None => self
+                .react()
+                .or_else(|| self.type_on(now))
+                .or_else(|| may_edit.then(|| self.show_preview(now)).flatten())
+                .or_else(|| may_edit.then(|| self.show_status(now)).flatten()),
+        }?;
+        Some(self.deed(act))
+    }
+
+    /// What is done when the room ends under the turn.
+    pub(super) fn last_deed(&mut self) -> Option<Deed> {
+        let message = self.status.message.take()?;
+        Some(self.deed(Act::Finish(message, status_text::interrupted())))
+    }
+
+    /// Keeps what came of a deed.
+    pub(super) async fn note(&mut self, done: Done, store: &Store) {
+        let turn = self.turn.turn;
+        match (done.act, done.outcome) {
+            (ActKind::PostStatus, Ok(Some(message))) => {
+                self.status.message = Some(message);
+                keep(store.set_status_post(turn, message).await);
+            }
+            (ActKind::PostPreview, Ok(Some(message))) => {
+                self.preview.message = Some(message);
+                keep(store.set_preview(turn, message).await);
+            }
+            (ActKind::PostStatus | ActKind::EditStatus, Err(error)) => {
+                self.doing.clear();
+                self.status.lose(&error);
+            }
+            (ActKind::PostPreview | ActKind::EditPreview, Err(error)) => {
+                self.said.clear();
+                self.preview.lose(&error);
+            }
+            (ActKind::FinishStatus, _) => self.status.message = None,
+            (ActKind::FinishPreview, _) => self.preview.message = None,
+            (ActKind::Sign, _)
+            | (
+                ActKind::PostStatus
+                | ActKind::PostPreview
+                | ActKind::EditStatus
+                | ActKind::EditPreview,
+                Ok(_),
+            ) => {}
+        }
+    }
+
+    fn react(&mut self) -> Option<Act> {
+        let progress = self.feed.progress.borrow();
+        let next = progress
+            .steered
+            .iter()
+            .find(|message| !self.reacted.contains(message))
+            .copied()?;
+        drop(progress);
+        self.reacted.push(next);
+        Some(Act::React(next))
+    }
+
+    fn type_on(&mut self, now: Instant) -> Option<Act> {
+        if now < self.next_typing {
+            return None;
+        }
+        self.next_typing = now + TYPING_EVERY;
+        Some(Act::Type)
+    }
+
+    fn show_preview(&mut self, now: Instant) -> Option<Act> {
+        if self.previews == Previews::Hidden
+            || self.preview.given_up
+            || now < self.began + PREVIEW_AFTER
+        {
+            return None;
+        }
+        let said = self.feed.preview.borrow().clone();
+        if said.trim().is_empty() || said == self.said {
+            return None;
+        }
+        let body = status_text::preview(&said);
+        self.said = said;
+        self.preview.edited = now;
+        Some(match self.preview.message {
+            Some(message) => Act::EditPreview(message, body),
+            None => Act::PostPreview(body),
+        })
+    }
+
+    fn show_status(&mut self, now: Instant) -> Option<Act> {
+        if self.status.given_up || now < self.began + STATUS_AFTER {
+            return None;
+        }
+        let progress = self.feed.progress.borrow().clone();
+        let doing = format!(
+            "{}{}{:?}{:?}",
+            progress.step, progress.doing, progress.usage, progress.recent
+        );
+        let only_the_clock = doing == self.doing && self.status.message.is_some();
+        if only_the_clock && now < self.status.edited + CLOCK_EVERY {
+            return None;
+        }
+        let body = status_text::live(&progress, progress.started.elapsed(), self.turn.turn);
+        self.doing = doing;
+        self.status.edited = now;
+        Some(match self.status.message {
+            Some(message) => Act::EditStatus(message, body),
+            None => Act::PostStatus(body),
+        })
+    }
+
+    /// A preview that is no part of the answer goes, or says what became of it; then the status becomes a footer.
+    fn tidy(&mut self, summary: &TurnSummary) -> Option<Act> {
+        if let Some(preview) = self.preview.message {
+            return Some(match summary.exit.as_str() {
+                "answered" => Act::DeletePreview(preview),
+                exit => {
+                    let why = format!("unfinished: {}", exit.replace('_', " "));
+                    Act::FinishPreview(preview, status_text::preview_ended(&self.said, &why))
+                }
+            });
+        }
+        let status = self.status.message?;
+        Some(Act::Finish(status, status_text::footer(summary)))
+    }
+
+    fn deed(&self, act: Act) -> Deed {
+        Deed {
+            turn: self.turn.turn,
+            channel: self.turn.channel,
+            reply_to: self.turn.reply_to,
+            act,
+        }
+    }
+}
+
+impl Shown {
+    /// What cannot be shown is not tried again; what there was no room for is.
+    fn lose(&mut self, error: &RestError) {
+        match error {
+            RestError::Busy | RestError::Unreachable(_) => {}
+            RestError::Refused { .. } | RestError::Unauthorized => {
+                self.given_up = true;
+                self.message = None;
+            }
+        }
+    }
+}
+
+fn keep<T>(stored: Result<T, crate::store::StoreError>) {
+    if let Err(error) = stored {
+        tracing::warn!(%error, "a message's id was not kept; after a crash it would stay as it is");
+    }
+}
+
+/// One request for a turn's looks.
+pub(super) struct Deed {
+    turn: TurnId,
+    channel: ChannelId,
+    reply_to: Option<MessageId>,
+    act: Act,
+}
+
+enum Act {
+    Type,
+    React(MessageId),
+    PostStatus(Body),
+    EditStatus(MessageId, Body),
+    PostPreview(Body),
+    EditPreview(MessageId, Body),
+    DeletePreview(MessageId),
+    FinishPreview(MessageId, Body),
+    Finish(MessageId, Body),
+}
+
+/// What a deed was, without what it said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ActKind {
+    Sign,
+    PostStatus,
+    EditStatus,
+    PostPreview,
+    EditPreview,
+    FinishPreview,
+    FinishStatus,
+}
+
+/// What came of a deed.
+pub(super) struct Done {
+    pub(super) turn: TurnId,
+    act: ActKind,
+    outcome: Result<Option<MessageId>, RestError>,
+}
+
+impl Deed {
+    /// Whether it uses the channel's budget of edits.
+    pub(super) const fn is_edit(&self) -> bool {
+        !matches!(self.act, Act::Type | Act::React(_))
+    }
+
+    /// The message it changes.
+    pub(super) const fn message(&self) -> Option<MessageId> {
+        match self.act {
+            Act::EditStatus(id, _)
+            | Act::EditPreview(id, _)
+            | Act::DeletePreview(id)
+            | Act::FinishPreview(id, _)
+            | Act::Finish(id, _) => Some(id),
+            Act::Type | Act::React(_) | Act::PostStatus(_) | Act::PostPreview(_) => None,
+        }
+    }
+
+    pub(super) async fn perform(self, outward: &Outward) -> Done {
+        let rest = &outward.rest;
+        let channel = self.channel;
+        let passing = Urgency::Passing;
+        let (act, outcome) = match self.act {
+            Act::Type => (
+                ActKind::Sign,
+                rest.send(Request::new(route::typing(channel), passing))
+                    .await
+                    .map(|_| None),
+            ),
+            Act::React(id) => {
+                let route = route::react(channel, id, TAKEN);
+                (
+                    ActKind::Sign,
+                    rest.send(Request::new(route, Urgency::Durable))
+                        .await
+                        .map(|_| None),
+                )
+            }
+            Act::PostStatus(body) => (
+                ActKind::PostStatus,
+                post(outward, channel, self.reply_to, &body).await,
+            ),
+            Act::PostPreview(body) => (
+                ActKind::PostPreview,
+                post(outward, channel, self.reply_to, &body).await,
+            ),
+            Act::EditStatus(id, body) => (
+                ActKind::EditStatus,
+                rest.edit(channel, id, &body, passing).await.map(|()| None),
+            ),
+            Act::EditPreview(id, body) => (
+                ActKind::EditPreview,
+                rest.edit(channel, id, &body, passing).await.map(|()| None),
+            ),
+            Act::DeletePreview(id) => {
+                let request = Request::new(route::delete_message(channel, id), Urgency::Durable);
+                (
+                    ActKind::FinishPreview,
+                    rest.send(request).await.map(|_| None),
+                )
+            }
+            Act::FinishPreview(id, body) => (
+                ActKind::FinishPreview,
+                rest.edit(channel, id, &body, Urgency::Durable)
+                    .await
+                    .map(|()| None),
+            ),
+            Act::Finish(id, body) => (
+                ActKind::FinishStatus,
+                rest.edit(channel, id, &body, Urgency::Durable)
+                    .await
+                    .map(|()| None),
+            ),
+        };
+        Done {
+            turn: self.turn,
+            act,
+            outcome,
+        }
+    }
+}
+
+/// Posts a message that may be left out, silently, as a reply to what the turn answers.
+async fn post(
+    outward: &Outward,
+    channel: ChannelId,
+    reply_to: Option<MessageId>,
+    body: &Body,
+) -> Result<Option<MessageId>, RestError> {
+    let mut json = body.to_silent_json();
+    if let Some(reference) = super::deliver::reference(reply_to) {
+        json.insert("message_reference".into(), reference);
+    }
+    let request = Request::new(route::create_message(channel), Urgency::Passing).json(json);
+    message_id(&outward.rest.send(request).await?).map(Some)
+}
