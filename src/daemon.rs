@@ -1,9 +1,11 @@
 //! The composition root: opens, wires, runs, stops in order.
 
 mod log;
+mod metrics;
 mod options;
+mod pulse;
+mod web;
 
-use crate::config::Config;
 use tokio_util::sync::CancellationToken;
 
 pub use log::start as start_log;
@@ -15,8 +17,7 @@ pub use options::{DaemonError, DaemonOptions, Phase};
 ///
 /// When it cannot start, or must not go on; see [`DaemonError`] for who can act.
 pub async fn run(options: DaemonOptions, stop: CancellationToken) -> Result<(), DaemonError> {
-    let _config = Config::load(&options.env.paths.config())?;
-    let _ = stop;
+    let _ = (options, stop);
     Err(DaemonError::Failed(anyhow::anyhow!(
         "the daemon's rooms are not joined yet"
     )))

@@ -18,12 +18,14 @@ impl Run {
     pub(super) fn run(self) -> Result<(), Failure> {
         let env = daemon_env()?;
         refuse_root(&env)?;
-        daemon::start_log(env.text("CHORUS_LOG")).map_err(Failure::Configuration)?;
+        let options = DaemonOptions::load(env)?;
+        daemon::start_log(options.env.text("CHORUS_LOG"), &options.secrets()?)
+            .map_err(Failure::Configuration)?;
         let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
         runtime.block_on(async {
             let stop = CancellationToken::new();
             let signals = stop_on_signals(stop.clone())?;
-            let outcome = daemon::run(DaemonOptions::new(env), stop).await;
+            let outcome = daemon::run(options, stop).await;
             signals.abort();
             Ok(outcome?)
         })

@@ -29,6 +29,20 @@ impl Config {
             .map(|(name, profile)| (name.as_str(), profile));
         Profiles::with(named).map_err(|(_, error)| error)
     }
+
+    /// The environment variables that this configuration expects secrets in.
+    pub fn secret_names(&self) -> impl Iterator<Item = &str> {
+        let keys = self
+            .providers
+            .values()
+            .filter_map(|provider| provider.api_key_env.as_deref());
+        let tokens = self.git.hosts.values().map(|host| host.token_env.as_str());
+        let forges = self
+            .forges
+            .values()
+            .filter_map(|forge| forge.token_env.as_deref());
+        keys.chain(tokens).chain(forges)
+    }
 }
 
 /// The first mistake, if there is one.

@@ -2,8 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::domain::AgentName;
-
 /// The home directory and the names in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Paths {
@@ -32,9 +30,9 @@ impl Paths {
         self.home.join("agents")
     }
 
-    /// One agent's folder.
-    pub fn agent(&self, name: &AgentName) -> PathBuf {
-        self.agents().join(name.as_str())
+    /// One agent's folder. `name` is a valid agent name: it was one when the agent was registered.
+    pub fn agent(&self, name: &str) -> PathBuf {
+        self.agents().join(name)
     }
 
     /// What model discovery found last.

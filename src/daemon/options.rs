@@ -2,24 +2,46 @@
 
 use tokio::sync::watch;
 
-use crate::config::{ConfigError, Env, EnvError};
+use crate::config::{Config, ConfigError, Env, EnvError, Secret};
+use crate::discord::DiscordError;
+use crate::store::StoreError;
 
-/// What the daemon is started with. Its configuration is `config.json` in the home that `env` names.
+/// What the daemon is started with.
 #[derive(Debug)]
 pub struct DaemonOptions {
     /// Home, token, addresses and keys.
     pub env: Env,
+    /// What `config.json` in the home said; SIGHUP reads it anew.
+    pub config: Config,
     /// Where the daemon tells how far it has come.
     pub phase: watch::Sender<Phase>,
 }
 
 impl DaemonOptions {
-    /// The daemon of this environment, with nobody listening to how far it has come.
-    pub fn new(env: Env) -> Self {
-        Self {
+    /// The daemon of this environment and the `config.json` in its home.
+    ///
+    /// # Errors
+    ///
+    /// When the configuration cannot be read or is wrong.
+    pub fn load(env: Env) -> Result<Self, DaemonError> {
+        Ok(Self {
+            config: Config::load(&env.paths.config())?,
             env,
             phase: watch::Sender::new(Phase::Starting),
+        })
+    }
+
+    /// Every secret the daemon will hold: those of the environment, and those that the configuration names.
+    ///
+    /// # Errors
+    ///
+    /// When a file that should hold one cannot be read.
+    pub fn secrets(&self) -> Result<Vec<Secret>, DaemonError> {
+        let mut secrets = self.env.secrets();
+        for name in self.config.secret_names() {
+            secrets.extend(self.env.secret(name)?);
         }
+        Ok(secrets)
     }
 }
 
@@ -54,6 +76,34 @@ impl From<ConfigError> for DaemonError {
 impl From<EnvError> for DaemonError {
     fn from(error: EnvError) -> Self {
         Self::Configuration(error.to_string())
+    }
+}
+
+impl From<DiscordError> for DaemonError {
+    fn from(error: DiscordError) -> Self {
+        if error.is_configuration() {
+            return Self::Configuration(error.to_string());
+        }
+        Self::Failed(error.into())
+    }
+}
+
+impl From<StoreError> for DaemonError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            // Trying again as things are would fail the same way, and no start may touch such a database.
+            StoreError::Newer { .. }
+            | StoreError::Foreign { .. }
+            | StoreError::Home { .. }
+            | StoreError::OldSqlite { .. } => Self::Configuration(error.to_string()),
+            StoreError::Disk { .. }
+            | StoreError::Damaged { .. }
+            | StoreError::BadRow { .. }
+            | StoreError::Locked { .. }
+            | StoreError::NotFound(_)
+            | StoreError::Closed
+            | StoreError::Query(_) => Self::Failed(error.into()),
+        }
     }
 }
 

@@ -1,0 +1,76 @@
+//! Whether the daemon lives: its runtime turns, its agents' manager answers, its ledger writes.
+//!
+//! Discord is no part of it: an outage of the line must not end running turns, and the gateway has a watchdog of
+//! its own. Nor is any single turn, which has its own deadline.
+
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use sd_notify::NotifyState;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tracing::{error, warn};
+
+use crate::clock;
+use crate::store::Store;
+
+/// An answer that takes longer counts as none.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Where the ledger's last sign of life is kept.
+const META_KEY: &str = "alive_at";
+
+/// Asks for signs of life.
+#[derive(Clone)]
+pub(super) struct Pulse {
+    store: Store,
+    manager: std::sync::Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>,
+}
+
+impl Pulse {
+    /// `manager` answers when the agents' manager does.
+    pub(super) fn new(
+        store: Store,
+        manager: impl Fn() -> BoxFuture<'static, ()> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            store,
+            manager: std::sync::Arc::new(manager),
+        }
+    }
+
+    /// All is well, or what is not.
+    pub(super) async fn feel(&self) -> Result<(), String> {
+        if timeout(PATIENCE, (self.manager)()).await.is_err() {
+            return Err("the manager of agents does not answer".to_owned());
+        }
+        let now = clock::rfc3339(clock::now());
+        match timeout(PATIENCE, self.store.set_meta(META_KEY, &now)).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(format!("the ledger does not write: {error}")),
+            Err(_) => Err("the ledger does not answer".to_owned()),
+        }
+    }
+
+    /// Feeds systemd's watchdog for as long as all is well, where there is one.
+    pub(super) async fn feed_watchdog(self, stop: CancellationToken) {
+        let Some(interval) = sd_notify::watchdog_enabled() else {
+            return;
+        };
+        // Three chances before the watchdog bites.
+        let mut ticks = tokio::time::interval(interval / 3);
+        while stop.run_until_cancelled(ticks.tick()).await.is_some() {
+            match self.feel().await {
+                Ok(()) => tell(&[NotifyState::Watchdog]),
+                Err(ill) => error!("the watchdog is not fed: {ill}"),
+            }
+        }
+    }
+}
+
+/// Tells systemd; without it nobody listens.
+pub(super) fn tell(states: &[NotifyState<'_>]) {
+    if let Err(error) = sd_notify::notify(states) {
+        warn!("systemd cannot be told: {error}");
+    }
+}

@@ -1,0 +1,85 @@
+//! `/metrics` and `/healthz`, on loopback, when the operator wants them.
+
+use std::net::SocketAddr;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tracing::{error, info};
+
+use super::DaemonError;
+use super::metrics;
+use super::pulse::Pulse;
+use crate::store::Store;
+
+#[derive(Clone)]
+struct Shown {
+    pulse: Pulse,
+    store: Store,
+}
+
+/// A bound address, not served yet.
+pub(super) struct Web {
+    listener: TcpListener,
+}
+
+impl Web {
+    /// Takes `address`.
+    ///
+    /// # Errors
+    ///
+    /// When it is taken or may not be.
+    pub(super) async fn bind(address: SocketAddr) -> Result<Self, DaemonError> {
+        match TcpListener::bind(address).await {
+            Ok(listener) => Ok(Self { listener }),
+            Err(error) => Err(DaemonError::Configuration(format!(
+                "metrics_listen is {address}, which cannot be had: {error}; write another port in config.json"
+            ))),
+        }
+    }
+
+    /// Serves until `stop`.
+    pub(super) async fn serve(self, pulse: Pulse, store: Store, stop: CancellationToken) {
+        if let Ok(address) = self.listener.local_addr() {
+            info!("serving http://{address}/metrics and /healthz");
+        }
+        let pages = Router::new()
+            .route("/metrics", get(show_metrics))
+            .route("/healthz", get(show_health))
+            .with_state(Shown { pulse, store });
+        let served = axum::serve(self.listener, pages)
+            .with_graceful_shutdown(stop.cancelled_owned())
+            .await;
+        if let Err(error) = served {
+            error!("/metrics and /healthz are gone: {error}");
+        }
+    }
+}
+
+async fn show_health(State(shown): State<Shown>) -> Response {
+    match shown.pulse.feel().await {
+        Ok(()) => (StatusCode::OK, "ok\n").into_response(),
+        Err(ill) => (StatusCode::SERVICE_UNAVAILABLE, format!("{ill}\n")).into_response(),
+    }
+}
+
+async fn show_metrics(State(shown): State<Shown>) -> Response {
+    match metrics::text(&shown.store).await {
+        Ok(text) => {
+            let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+            ([(header::CONTENT_TYPE, kind)], text).into_response()
+        }
+        Err(error) => {
+            error!("the metrics cannot be had: {error:#}");
+            (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "the metrics cannot be had; see the log\n",
+            )
+                .into_response()
+        }
+    }
+}
