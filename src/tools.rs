@@ -6,10 +6,13 @@
 
 mod arguments;
 pub mod builtin;
+mod files;
 pub mod guard;
+mod lines;
 pub mod output_store;
 pub mod ports;
 pub mod registry;
+mod replace;
 mod schema;
 mod services;
 

@@ -18,6 +18,7 @@ pub mod locks;
 mod path;
 pub mod repository;
 pub mod template;
+pub mod walk;
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -82,3 +82,32 @@ fn keys_a_tool_does_not_have_never_reach_it() {
         json!({"handle": "out_00000000", "limit": 3})
     );
 }
+
+#[test]
+fn every_action_falls_in_the_group_its_tool_claims() {
+    let arguments = json!({
+        "path": "a/b.txt", "content": "c", "old_str": "o", "new_str": "n", "line": 1, "start": 1, "end": 1,
+        "pattern": "p", "handle": "out_00000000",
+    });
+    let Value::Object(arguments) = arguments else {
+        unreachable!("it is an object")
+    };
+    let registry = Registry::standard();
+    for info in registry.infos() {
+        let action = match registry.prepare(info.name, &arguments) {
+            Ok(prepared) => prepared.action.to_string(),
+            Err(problem) => panic!("add an argument for {}: {problem}", info.name),
+        };
+        let pattern = regex::Regex::new(&format!("^(?s:{})$", info.group.pattern())).unwrap();
+        assert!(
+            pattern.is_match(&action),
+            "{action} is not in {:?}",
+            info.group
+        );
+        let subject = format!("tool:{}", info.subject);
+        assert!(
+            action.starts_with(&subject),
+            "{action} does not begin with {subject}"
+        );
+    }
+}

@@ -1,0 +1,105 @@
+//! `glob`: finds files by name.
+
+use async_trait::async_trait;
+use globset::{GlobBuilder, GlobMatcher};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::permission::{Action, Group};
+use crate::tools::{Output, Tool, ToolContext, ToolError, files};
+use crate::workspace::WorkspacePath;
+use crate::workspace::walk::{self, Step, Walked};
+
+/// Paths that are listed.
+const MOST: usize = 1_000;
+
+pub(super) struct Glob;
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+pub(super) struct Args {
+    /// Like `src/**/*.rs`; without `/` it matches names at any depth.
+    pattern: String,
+    /// Folder to search.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
+}
+
+#[async_trait]
+impl Tool for Glob {
+    type Args = Args;
+
+    const NAME: &'static str = "glob";
+    const DESCRIPTION: &'static str = "Find files by name; heeds .gitignore.";
+    const GROUP: Group = Group::Files;
+
+    fn action(args: &Args) -> Action {
+        Action::new(
+            Self::NAME,
+            files::normal(args.path.as_deref().unwrap_or(".")),
+        )
+    }
+
+    async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {
+        let matcher = Pattern::new("pattern", &args.pattern)?;
+        let stop = context.stop.clone();
+        let path = args.path.unwrap_or_else(|| ".".into());
+        let found = files::at(context, &path, move |jail, path| {
+            let mut found = Vec::new();
+            let walked = walk::files(&jail.folder(path)?, path, &stop, &mut |file| {
+                if found.len() == MOST {
+                    return Step::Enough;
+                }
+                if matcher.matches(path, file) {
+                    found.push(file.to_string());
+                }
+                Step::On
+            });
+            if found.is_empty() {
+                return Ok(format!(
+                    "No file below `{path}` matches `{}`.",
+                    args.pattern
+                ));
+            }
+            if walked == Walked::Partly {
+                found.push("[there may be more; narrow the pattern or the folder]".into());
+            }
+            Ok(found.join("\n"))
+        });
+        found.await.map(Output::from)
+    }
+}
+
+/// A glob on paths below a folder, or on names alone when it has no `/`.
+pub(super) struct Pattern {
+    matcher: GlobMatcher,
+    is_on_names: bool,
+}
+
+impl Pattern {
+    /// Compiles `text`, the value of `argument`.
+    pub(super) fn new(argument: &str, text: &str) -> Result<Self, ToolError> {
+        let glob = GlobBuilder::new(text)
+            .literal_separator(true)
+            .build()
+            .map_err(|error| ToolError::Rejected(format!("`{argument}` is no glob: {error}")))?;
+        Ok(Self {
+            matcher: glob.compile_matcher(),
+            is_on_names: !text.contains('/'),
+        })
+    }
+
+    /// Whether `file`, which lies below `folder`, matches.
+    pub(super) fn matches(&self, folder: &WorkspacePath, file: &WorkspacePath) -> bool {
+        let path = file.as_str();
+        if self.is_on_names {
+            return self
+                .matcher
+                .is_match(path.rsplit('/').next().unwrap_or(path));
+        }
+        let below = match folder.is_root() {
+            true => path,
+            false => path.get(folder.as_str().len() + 1..).unwrap_or(path),
+        };
+        self.matcher.is_match(below)
+    }
+}

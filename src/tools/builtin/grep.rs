@@ -1,0 +1,188 @@
+//! `grep`: finds lines by a regular expression.
+
+use std::io;
+
+use async_trait::async_trait;
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::glob::Pattern;
+use crate::permission::{Action, Group};
+use crate::tools::{Output, Tool, ToolContext, ToolError, files};
+use crate::workspace::jail::Kind;
+use crate::workspace::walk::{self, Step, Walked};
+use crate::workspace::{Jail, WorkspacePath};
+
+/// Lines that are shown, context included.
+const MOST_LINES: usize = 400;
+
+/// Characters of a line that are shown.
+const LONGEST_LINE: usize = 300;
+
+/// Bytes of a file that is searched.
+const LARGEST_FILE: u64 = 64 * 1024 * 1024;
+
+pub(super) struct Grep;
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+pub(super) struct Args {
+    /// Regular expression; `(?i)` ignores case.
+    pattern: String,
+    /// Folder or file to search.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
+    /// Only files like `*.rs`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    glob: Option<String>,
+    /// Lines around each match.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 20))]
+    context: Option<usize>,
+}
+
+#[async_trait]
+impl Tool for Grep {
+    type Args = Args;
+
+    const NAME: &'static str = "grep";
+    const DESCRIPTION: &'static str = "Find lines in files; heeds .gitignore.";
+    const GROUP: Group = Group::Files;
+
+    fn action(args: &Args) -> Action {
+        Action::new(
+            Self::NAME,
+            files::normal(args.path.as_deref().unwrap_or(".")),
+        )
+    }
+
+    async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {
+        let mut search = Search::new(&args)?;
+        let only = match &args.glob {
+            Some(glob) => Some(Pattern::new("glob", glob)?),
+            None => None,
+        };
+        let stop = context.stop.clone();
+        let path = args.path.unwrap_or_else(|| ".".into());
+        let found = files::at(context, &path, move |jail, path| {
+            if jail.kind(path)? == Kind::File {
+                search.file(jail, path);
+                return Ok(search.report(path, Walked::Whole));
+            }
+            let walked = walk::files(&jail.folder(path)?, path, &stop, &mut |file| {
+                if only.as_ref().is_none_or(|only| only.matches(path, file)) {
+                    search.file(jail, file);
+                }
+                match search.is_full() {
+                    true => Step::Enough,
+                    false => Step::On,
+                }
+            });
+            Ok(search.report(path, walked))
+        });
+        found.await.map(Output::from)
+    }
+}
+
+/// A search and the lines it found.
+struct Search {
+    pattern: String,
+    matcher: RegexMatcher,
+    searcher: Searcher,
+    lines: Vec<String>,
+}
+
+impl Search {
+    fn new(args: &Args) -> Result<Self, ToolError> {
+        let matcher = RegexMatcherBuilder::new()
+            .line_terminator(Some(b'\n'))
+            .build(&args.pattern)
+            .map_err(|error| {
+                ToolError::Rejected(format!("`pattern` is no regular expression: {error}"))
+            })?;
+        let around = args.context.unwrap_or(0);
+        let searcher = SearcherBuilder::new()
+            .binary_detection(BinaryDetection::quit(0))
+            .before_context(around)
+            .after_context(around)
+            .line_number(true)
+            .build();
+        Ok(Self {
+            pattern: args.pattern.clone(),
+            matcher,
+            searcher,
+            lines: Vec::new(),
+        })
+    }
+
+    fn is_full(&self) -> bool {
+        self.lines.len() >= MOST_LINES
+    }
+
+    /// Searches one file; one that cannot be read is passed over.
+    fn file(&mut self, jail: &Jail, path: &WorkspacePath) {
+        let Ok((file, size)) = jail.open_file(path) else {
+            return;
+        };
+        if size > LARGEST_FILE {
+            return;
+        }
+        let mut sink = Lines {
+            path: path.as_str(),
+            lines: &mut self.lines,
+        };
+        // What was found until then is kept; the rest of a file that fails in between is not worth an error.
+        let _ = self.searcher.search_file(&self.matcher, &file, &mut sink);
+    }
+
+    fn report(mut self, path: &WorkspacePath, walked: Walked) -> String {
+        if self.lines.is_empty() {
+            return format!("No line below `{path}` matches `{}`.", self.pattern);
+        }
+        if walked == Walked::Partly || self.is_full() {
+            self.lines.truncate(MOST_LINES);
+            self.lines
+                .push("[there may be more; narrow the pattern, the folder or the glob]".into());
+        }
+        self.lines.join("\n")
+    }
+}
+
+/// Takes the lines of one file, as `path:12:match` and `path-13-context`.
+struct Lines<'a> {
+    path: &'a str,
+    lines: &'a mut Vec<String>,
+}
+
+impl Lines<'_> {
+    fn push(&mut self, mark: char, number: Option<u64>, bytes: &[u8]) -> bool {
+        let text = String::from_utf8_lossy(bytes);
+        let text = text.trim_end_matches(['\n', '\r']);
+        let mut shown: String = text.chars().take(LONGEST_LINE).collect();
+        if shown.len() < text.len() {
+            shown.push('…');
+        }
+        let number = number.unwrap_or_default();
+        self.lines
+            .push(format!("{}{mark}{number}{mark}{shown}", self.path));
+        self.lines.len() < MOST_LINES
+    }
+}
+
+impl Sink for Lines<'_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
+        Ok(self.push(':', found.line_number(), found.bytes()))
+    }
+
+    fn context(&mut self, _: &Searcher, found: &SinkContext<'_>) -> io::Result<bool> {
+        Ok(self.push('-', found.line_number(), found.bytes()))
+    }
+
+    fn context_break(&mut self, _: &Searcher) -> io::Result<bool> {
+        self.lines.push("--".into());
+        Ok(true)
+    }
+}

@@ -1,0 +1,167 @@
+//! Walks the files of a jail the way people think of a project: what `.gitignore` names is left out, and so is git's
+//! own folder.
+//!
+//! Folders are opened one by one beneath their parent's descriptor, never by path, so that a folder swapped for a link
+//! leads nowhere.
+
+use std::io::{self, Read};
+
+use cap_std::fs::Dir;
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use tokio_util::sync::CancellationToken;
+
+use super::WorkspacePath;
+
+/// Names looked at in one walk.
+const MOST_NAMES: usize = 200_000;
+
+/// Folders below each other that are looked into.
+const DEEPEST: usize = 64;
+
+/// Bytes of a `.gitignore` that are read.
+const LONGEST_IGNORE_FILE: u64 = 256 * 1024;
+
+/// Whether a walk goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// To the next file.
+    On,
+    /// No further: enough was found.
+    Enough,
+}
+
+/// How a walk ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Walked {
+    /// Every file was seen.
+    Whole,
+    /// It was ended: enough found, too many names, or stopped.
+    Partly,
+}
+
+struct Walk<'a> {
+    stop: &'a CancellationToken,
+    names_left: usize,
+    visit: &'a mut dyn FnMut(&WorkspacePath) -> Step,
+}
+
+/// Calls `visit` with each regular file below `folder`, in the order of their names.
+///
+/// `path` is where `folder` lies in its workspace. Unreadable folders are passed over.
+pub fn files(
+    folder: &Dir,
+    path: &WorkspacePath,
+    stop: &CancellationToken,
+    visit: &mut dyn FnMut(&WorkspacePath) -> Step,
+) -> Walked {
+    let mut walk = Walk {
+        stop,
+        names_left: MOST_NAMES,
+        visit,
+    };
+    match walk.folder(folder, path, &mut Vec::new()) {
+        Step::On => Walked::Whole,
+        Step::Enough => Walked::Partly,
+    }
+}
+
+impl Walk<'_> {
+    fn folder(
+        &mut self,
+        folder: &Dir,
+        path: &WorkspacePath,
+        rules: &mut Vec<(usize, Gitignore)>,
+    ) -> Step {
+        // A rule speaks of paths below the folder it stands in: how much of a path to leave away is kept with it.
+        let prefix = match path.is_root() {
+            true => 0,
+            false => path.as_str().len() + 1,
+        };
+        let own = ignore_rules(folder);
+        let has_own = own.is_some();
+        rules.extend(own.map(|own| (prefix, own)));
+        let step = self.names(folder, path, rules);
+        if has_own {
+            rules.pop();
+        }
+        step
+    }
+
+    fn names(
+        &mut self,
+        folder: &Dir,
+        path: &WorkspacePath,
+        rules: &mut Vec<(usize, Gitignore)>,
+    ) -> Step {
+        for (name, is_folder) in sorted_names(folder).unwrap_or_default() {
+            if self.names_left == 0 || self.stop.is_cancelled() {
+                return Step::Enough;
+            }
+            self.names_left -= 1;
+            let Ok(below) = WorkspacePath::parse(path.join(&name).as_str()) else {
+                continue;
+            };
+            if below.is_repository() || is_ignored(rules, &below, is_folder) {
+                continue;
+            }
+            let step = match is_folder {
+                false => (self.visit)(&below),
+                true if below.as_str().matches('/').count() > DEEPEST => Step::On,
+                true => match folder.open_dir(&name) {
+                    Ok(folder) => self.folder(&folder, &below, rules),
+                    Err(_) => Step::On,
+                },
+            };
+            if step == Step::Enough {
+                return step;
+            }
+        }
+        Step::On
+    }
+}
+
+/// The regular files and folders of a folder; links and special files are not walked.
+fn sorted_names(folder: &Dir) -> io::Result<Vec<(String, bool)>> {
+    let mut names = Vec::new();
+    for entry in folder.entries()? {
+        let entry = entry?;
+        let file_type = entry.file_type()?;
+        let Ok(name) = entry.file_name().into_string() else {
+            continue;
+        };
+        if file_type.is_file() || file_type.is_dir() {
+            names.push((name, file_type.is_dir()));
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// The innermost rule that speaks of a path decides.
+fn is_ignored(rules: &[(usize, Gitignore)], path: &WorkspacePath, is_folder: bool) -> bool {
+    for (prefix, rules) in rules.iter().rev() {
+        match rules.matched(&path.as_str()[*prefix..], is_folder) {
+            Match::None => {}
+            Match::Ignore(_) => return true,
+            Match::Whitelist(_) => return false,
+        }
+    }
+    false
+}
+
+fn ignore_rules(folder: &Dir) -> Option<Gitignore> {
+    let meta = folder.symlink_metadata(".gitignore").ok()?;
+    if !meta.is_file() {
+        return None;
+    }
+    let mut text = Vec::new();
+    let file = folder.open(".gitignore").ok()?;
+    file.take(LONGEST_IGNORE_FILE).read_to_end(&mut text).ok()?;
+    let mut builder = GitignoreBuilder::new("");
+    for line in String::from_utf8_lossy(&text).lines() {
+        // A line that is no pattern ignores nothing, as in git.
+        let _ = builder.add_line(None, line);
+    }
+    builder.build().ok()
+}

@@ -1,0 +1,212 @@
+//! One agent with a real folder, and ports that write down what they are asked.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use chorus::domain::{
+    AgentConfig, AgentId, AgentName, CallId, ChannelId, ConversationId, GuildId, Person, RoleId,
+    ToolResult, TurnId, UserId,
+};
+use chorus::permission::{GrantTable, Profiles};
+use chorus::text::redact::Redactor;
+use chorus::tools::output_store::OutputStore;
+use chorus::tools::ports::{Configure, Courier, Models, OutgoingFile, Peer, Peers, PortError};
+use chorus::tools::{Prepared, Registry, Services, ToolContext, guard};
+use chorus::workspace::locks::PathLocks;
+use chorus::workspace::template::Template;
+use chorus::workspace::{Workspace, agent_file};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+/// A secret that no result may show.
+pub(crate) const SECRET: &str = "hunter2-hunter2-hunter2";
+
+/// The agent `lab` and what tools did for it.
+pub(crate) struct Lab {
+    pub(crate) home: tempfile::TempDir,
+    pub(crate) context: ToolContext,
+    pub(crate) seen: Arc<Seen>,
+    registry: Registry,
+}
+
+/// What the ports were asked, and what they answer with.
+#[derive(Default)]
+pub(crate) struct Seen {
+    pub(crate) files: Mutex<Vec<OutgoingFile>>,
+    pub(crate) sent: Mutex<Vec<(AgentName, String)>>,
+    pub(crate) grants: Mutex<GrantTable>,
+    agents: PathBuf,
+}
+
+impl Lab {
+    pub(crate) fn new() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let agents = home.path().join("agents");
+        fs::create_dir(&agents).unwrap();
+        for name in ["lab", "ada"] {
+            Template::Embedded.copy_to(&agents.join(name)).unwrap();
+        }
+        let seen = Arc::new(Seen {
+            agents: agents.clone(),
+            ..Seen::default()
+        });
+        let services = Services {
+            locks: PathLocks::default(),
+            outputs: OutputStore::new(agents.clone()),
+            redactor: Redactor::new(vec![SECRET.into()]),
+            courier: seen.clone(),
+            peers: seen.clone(),
+            models: seen.clone(),
+            configure: seen.clone(),
+            agents,
+        };
+        let context = ToolContext {
+            agent: AgentId::random(),
+            name: AgentName::parse("lab").unwrap(),
+            guild: GuildId(1),
+            channel: ChannelId(2),
+            conversation: ConversationId(1),
+            turn: TurnId::random(),
+            call: CallId("call_1".into()),
+            config: Arc::new(config(&home.path().join("agents/lab"))),
+            people: vec![person(7, &[])],
+            depth: 0,
+            stop: CancellationToken::new(),
+            services: Arc::new(services),
+        };
+        Self {
+            home,
+            context,
+            seen,
+            registry: Registry::standard(),
+        }
+    }
+
+    /// The agent's working directory.
+    pub(crate) fn files(&self) -> PathBuf {
+        self.home.path().join("agents/lab/workspace")
+    }
+
+    pub(crate) fn write(&self, path: &str, content: impl AsRef<[u8]>) {
+        let path = self.files().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    pub(crate) fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.files().join(path)).unwrap()
+    }
+
+    pub(crate) fn prepare(&self, name: &str, arguments: Value) -> Result<Prepared, String> {
+        let Value::Object(arguments) = arguments else {
+            panic!("arguments are an object")
+        };
+        self.registry.prepare(name, &arguments)
+    }
+
+    /// Runs a call and gives its whole result.
+    pub(crate) async fn call(&self, name: &str, arguments: Value) -> ToolResult {
+        let prepared = self.prepare(name, arguments).unwrap();
+        guard::run(prepared, &self.context).await
+    }
+
+    /// Runs a call that works, and gives its text.
+    pub(crate) async fn does(&self, name: &str, arguments: Value) -> String {
+        let result = self.call(name, arguments).await;
+        assert!(!result.is_error, "{name}: {}", result.content);
+        result.content
+    }
+
+    /// Runs a call that does not, and gives what the model is told.
+    pub(crate) async fn refuses(&self, name: &str, arguments: Value) -> String {
+        let result = self.call(name, arguments).await;
+        assert!(result.is_error, "{name} worked: {}", result.content);
+        result.content
+    }
+
+    /// The agent's configuration as it is on disk now.
+    pub(crate) fn config(&self) -> AgentConfig {
+        config(&self.home.path().join("agents/lab"))
+    }
+}
+
+pub(crate) fn person(id: u64, roles: &[u64]) -> Person {
+    Person {
+        id: UserId(id),
+        name: format!("person {id}"),
+        roles: roles.iter().copied().map(RoleId).collect(),
+        is_administrator: false,
+        may_manage_server: false,
+    }
+}
+
+fn config(folder: &std::path::Path) -> AgentConfig {
+    let workspace = Workspace::open(folder).unwrap();
+    agent_file::read(workspace.agent()).unwrap().config
+}
+
+#[async_trait]
+impl Courier for Seen {
+    async fn post_file(&self, _: &ToolContext, file: OutgoingFile) -> Result<(), PortError> {
+        self.files.lock().unwrap().push(file);
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Peers for Seen {
+    async fn list(&self, _: &ToolContext) -> Result<Vec<Peer>, PortError> {
+        Ok(vec![Peer {
+            name: AgentName::parse("ada").unwrap(),
+            model: Some("demo-large".into()),
+            folder: self.agents.join("ada"),
+        }])
+    }
+
+    async fn send(
+        &self,
+        _: &ToolContext,
+        to: &AgentName,
+        message: String,
+    ) -> Result<(), PortError> {
+        self.sent.lock().unwrap().push((to.clone(), message));
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Models for Seen {
+    async fn list(&self) -> Result<Vec<String>, PortError> {
+        Ok(vec!["demo-large".into(), "demo-small".into()])
+    }
+
+    async fn resolve(&self, name: &str) -> Result<String, PortError> {
+        match name {
+            "small" | "demo-small" => Ok("demo-small".into()),
+            other => Err(PortError::Refused(format!("there is no model `{other}`"))),
+        }
+    }
+}
+
+#[async_trait]
+impl Configure for Seen {
+    async fn set(&self, context: &ToolContext, key: &str, value: Value) -> Result<(), PortError> {
+        let workspace = Workspace::open(&self.agents.join(context.name.as_str())).unwrap();
+        agent_file::rewrite(workspace.agent(), |raw| {
+            raw.insert(key.into(), value);
+        })
+        .map_err(|error| PortError::Broken(error.to_string()))?;
+        Ok(())
+    }
+
+    fn profiles(&self) -> Arc<Profiles> {
+        let custom = json!({"allow": ["tool:view:.*"], "ask": []});
+        Arc::new(Profiles::with([("reader", &custom)]).unwrap())
+    }
+
+    async fn grants(&self, _: GuildId) -> Result<GrantTable, PortError> {
+        Ok(self.grants.lock().unwrap().clone())
+    }
+}
