@@ -12,9 +12,12 @@
 mod action;
 mod binding;
 mod builtin;
+pub mod check;
+mod cover;
 mod decide;
 mod grants;
 mod group;
+mod judge;
 mod pattern;
 mod profile;
 mod profiles;

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::Action;
+use super::cover;
 use super::pattern::{Pattern, Reach};
 use super::profile::Profile;
 
@@ -72,11 +73,18 @@ impl Profile {
         if let Some(pattern) = self.denies(&text) {
             return Verdict::deny(format!("denied by `{}`", pattern.source()));
         }
+        if let Some(denied) = action
+            .script()
+            .and_then(|script| self.denied_inside(action, script))
+        {
+            return denied;
+        }
         if always_allow.contains(&text) {
             return Verdict::allow("allowed to the letter by `always_allow`");
         }
         match action.script() {
-            Some(_) | None => self.decide_plain(action, &text),
+            Some(script) => self.decide_script(action, &text, script),
+            None => self.decide_plain(action, &text),
         }
     }
 
@@ -99,14 +107,18 @@ impl Profile {
     }
 
     fn decide_plain(&self, action: &Action, text: &str) -> Verdict {
-        let doubt = action.doubt();
+        let mut doubt = action.doubt();
         for pattern in &self.allow {
             if !matches!(pattern.matches(text), Ok(true)) {
                 continue;
             }
-            if doubt.is_none() || pattern.reach(&action.tool) == Reach::Everything {
+            let gap = cover::url_gap(pattern, &action.tool, &action.detail);
+            if pattern.reach(&action.tool) == Reach::Everything
+                || (doubt.is_none() && gap.is_none())
+            {
                 return Verdict::allow(format!("allowed by `{}`", pattern.source()));
             }
+            doubt = doubt.or(gap.map(|gap| gap.to_string()));
         }
         match self.asks(text) {
             Some(pattern) => Verdict::ask(asked(pattern, doubt.as_deref())),

@@ -105,6 +105,17 @@ impl Pattern {
         }
     }
 
+    /// The words that it spells, for guessing what a command may become; a word of nobody's first.
+    pub(super) fn literals(&self) -> Vec<&str> {
+        /// Words of one pattern that are tried.
+        const MOST: usize = 40;
+        let words = self
+            .source
+            .split(|c: char| !c.is_ascii_alphanumeric() && !"_-./".contains(c));
+        let plain = words.filter(|word| word.len() > 1 && !word.starts_with("tool"));
+        std::iter::once("zq7").chain(plain).take(MOST).collect()
+    }
+
     /// Whether it matches every action of `operation`, a tool with what it does (`git:push`).
     pub(super) fn covers_operation(&self, operation: &str) -> bool {
         let covers = |text: String| self.matches(&text).unwrap_or(false);

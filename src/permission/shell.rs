@@ -1,24 +1,288 @@
 //! A shell command, parsed once: what it runs, and what about it cannot be judged.
+//!
+//! ```text
+//! command ─▶ scan (what bash reads otherwise) ─▶ tree (simple commands) ─▶ lexer (a second reader agrees)
+//!                                                      │
+//!                                                      └▶ through (what wrappers run) ─▶ plain (forms for deny)
+//! ```
+//!
+//! Two questions are kept apart. *May a narrow pattern allow it?* Only when it is nothing but plain commands, and
+//! [`Script::doubt`] says why not. *May it hide what a deny is about?* [`Script::blind`] says so.
+
+mod catastrophe;
+mod lexer;
+mod options;
+mod plain;
+mod programs;
+mod remote;
+mod risk;
+mod scan;
+mod through;
+mod tree;
+mod word;
+
+pub use catastrophe::catastrophe;
+
+pub(super) use risk::Risk;
+
+use through::Inner;
+use tree::Tree;
+use word::Word;
+
+/// Bytes of a command that are taken apart. A longer one is never allowed by a pattern that is not universal.
+const MAX_PARSED: usize = 64 * 1024;
+
+/// How deep commands within commands are followed.
+const MAX_DEPTH: usize = 8;
+
+/// Commands and texts looked at in all.
+const MAX_LOOKED_AT: usize = 5_000;
 
 /// A parsed command line.
 #[derive(Debug)]
 pub struct Script {
-    command: String,
+    /// The simple commands as written, in order.
+    plain: Vec<Simple>,
+    /// Everything that any deny must be held against, as `<program> <words>`.
+    forms: Vec<String>,
+    /// Words of commands of which some vary.
+    varying: Vec<Vec<Word>>,
+    doubt: Option<String>,
+    blind: Option<String>,
+    catastrophe: Option<String>,
+}
+
+/// A simple command as written.
+#[derive(Debug)]
+pub(super) struct Simple {
+    /// Its text.
+    pub(super) text: String,
+    /// Its words, the program first.
+    pub(super) words: Vec<Word>,
+}
+
+impl Simple {
+    /// Places in its text that no wildcard may cover.
+    pub(super) fn risks(&self) -> Vec<Risk> {
+        risk::of(&self.words)
+    }
+
+    /// Its plain forms.
+    pub(super) fn forms(&self) -> Vec<String> {
+        plain::forms(&self.words)
+    }
+
+    /// Its words without the program.
+    pub(super) fn arguments(&self) -> &[Word] {
+        self.words.get(1..).unwrap_or_default()
+    }
 }
 
 impl Script {
     /// Parses `command`.
     pub(super) fn parse(command: &str) -> Self {
-        Self {
-            command: command.to_owned(),
+        let mut script = Self {
+            plain: Vec::new(),
+            forms: Vec::new(),
+            varying: Vec::new(),
+            doubt: scan::doubt(command),
+            blind: None,
+            catastrophe: None,
+        };
+        if command.contains('\0') {
+            script.blind("it holds a zero byte");
+        }
+        if command.len() > MAX_PARSED {
+            let reason = format!(
+                "only {MAX_PARSED} bytes of a command are taken apart and it has {}",
+                command.len()
+            );
+            script.doubt.get_or_insert_with(|| reason.clone());
+            script.blind(&reason);
+            return script;
+        }
+        let tree = tree::parse(command);
+        if let Some(reason) = &tree.doubt {
+            script.doubt.get_or_insert_with(|| reason.clone());
+        }
+        if script.doubt.is_none() && !second_reader_agrees(command, &tree) {
+            script.doubt = Some("two readers of it do not agree".to_owned());
+        }
+        if let Some(reason) = risk::of_all(&tree.commands) {
+            script.doubt.get_or_insert(reason);
+        }
+        script.plain = tree
+            .commands
+            .iter()
+            .map(|command| Simple {
+                text: command.text.clone(),
+                words: command.words.clone(),
+            })
+            .collect();
+        script.follow(tree, scan::other_readings(command));
+        script
+    }
+
+    /// Follows what the commands run in turn, through wrappers and texts of commands.
+    fn follow(&mut self, tree: Tree, other_readings: Vec<String>) {
+        let mut texts: Vec<(String, usize)> =
+            other_readings.into_iter().map(|text| (text, 1)).collect();
+        let mut first = Some(tree);
+        let mut looked_at = 0;
+        loop {
+            let (tree, depth) = match first.take() {
+                Some(tree) => (tree, 0),
+                None => match texts.pop() {
+                    Some((text, depth)) => (tree::parse(&text), depth),
+                    None => return,
+                },
+            };
+            if let Some(reason) = &tree.blind {
+                self.blind(reason);
+            }
+            if self.catastrophe.is_none() {
+                self.catastrophe = catastrophe::in_tree(&tree);
+            }
+            if runs_what_it_wrote(&tree) {
+                self.blind("it runs a file that it writes itself");
+            }
+            for command in &tree.commands {
+                looked_at += 1;
+                self.forms.push(command.text.clone());
+                self.keep(&command.words);
+                for inner in through::inner(command) {
+                    looked_at += 1;
+                    match inner {
+                        Inner::Words(words) => self.keep(&words),
+                        Inner::Script(text) if depth < MAX_DEPTH => texts.push((text, depth + 1)),
+                        Inner::Script(_) => self.blind("it nests commands too deep"),
+                        Inner::Unseen(reason) => self.blind(&reason),
+                    }
+                }
+                if looked_at > MAX_LOOKED_AT {
+                    return self.blind("it holds too many commands");
+                }
+            }
         }
     }
 
-    /// Why no narrow pattern may allow it.
-    pub(super) fn doubt(&self) -> Option<String> {
-        Some(format!(
-            "the command of {} bytes was not taken apart",
-            self.command.len()
-        ))
+    fn keep(&mut self, words: &[Word]) {
+        self.forms.extend(plain::forms(words));
+        if self.catastrophe.is_none() {
+            self.catastrophe = catastrophe::of_words(words);
+        }
+        if words.iter().any(|word| word.varies) {
+            self.varying.push(words.to_vec());
+        }
     }
+
+    fn blind(&mut self, reason: &str) {
+        self.blind.get_or_insert_with(|| reason.to_owned());
+    }
+
+    /// Why no narrow pattern may allow it, if so.
+    pub(super) fn doubt(&self) -> Option<String> {
+        self.doubt.clone()
+    }
+
+    /// Why it may run something that `forms` does not show, if so.
+    pub(super) fn hides(&self) -> Option<&str> {
+        self.blind.as_deref()
+    }
+
+    /// The simple commands as written.
+    pub(super) fn commands(&self) -> &[Simple] {
+        &self.plain
+    }
+
+    /// What a deny is held against: each command as written, in its plain forms, and what it runs in turn.
+    pub(super) fn forms(&self) -> impl Iterator<Item = &str> {
+        self.forms.iter().map(String::as_str)
+    }
+
+    /// The forms that commands take when their varying words take the values of `tokens`.
+    pub(super) fn guesses(&self, tokens: &[&str]) -> Vec<String> {
+        /// Guesses made in all, so that a hostile command costs no more than a long one.
+        const MAX_GUESSES: usize = 20_000;
+        let mut guesses = Vec::new();
+        for words in &self.varying {
+            for token in tokens {
+                let mut filled = words.clone();
+                for word in filled.iter_mut().filter(|word| word.varies) {
+                    *word = Word::fixed(*token);
+                }
+                guesses.extend(plain::forms(&filled));
+                for index in (0..words.len()).filter(|index| words[*index].varies) {
+                    let mut filled = words.clone();
+                    filled[index] = Word::fixed(*token);
+                    guesses.extend(plain::forms(&filled));
+                }
+                if guesses.len() > MAX_GUESSES {
+                    return guesses;
+                }
+            }
+        }
+        guesses
+    }
+}
+
+fn second_reader_agrees(command: &str, tree: &Tree) -> bool {
+    let mut text = command.to_owned();
+    for place in tree.harmless.iter().rev() {
+        text.replace_range(place.clone(), " ");
+    }
+    let Some(read) = lexer::read(&text) else {
+        return false;
+    };
+    let parsed: Vec<Vec<&str>> = tree
+        .commands
+        .iter()
+        .map(|command| {
+            command
+                .words
+                .iter()
+                .map(|word| word.value.as_str())
+                .collect()
+        })
+        .collect();
+    read == parsed
+}
+
+/// Whether a file that it writes is also run by it.
+fn runs_what_it_wrote(tree: &Tree) -> bool {
+    const WRITERS: [&str; 14] = [
+        "tee", "cp", "mv", "ln", "install", "curl", "wget", "dd", "rsync", "scp", "sponge",
+        "split", "base64", "tar",
+    ];
+    let mut written: Vec<&str> = tree
+        .targets
+        .iter()
+        .map(|target| plain::name(&target.value))
+        .collect();
+    for command in &tree.commands {
+        let Some((program, arguments)) = command.words.split_first() else {
+            continue;
+        };
+        let name = plain::name(&program.value);
+        let runs: Option<&str> = match () {
+            () if programs::is_shell(name)
+                || programs::is_source(name)
+                || programs::code_options(name).is_some() =>
+            {
+                arguments
+                    .iter()
+                    .find(|word| !word.is_option())
+                    .map(|word| plain::name(&word.value))
+            }
+            () if program.value.contains('/') => Some(name),
+            () => None,
+        };
+        if runs.is_some_and(|file| written.contains(&file)) {
+            return true;
+        }
+        if WRITERS.contains(&name) {
+            written.extend(arguments.iter().map(|word| plain::name(&word.value)));
+        }
+    }
+    false
 }

@@ -1,0 +1,149 @@
+//! How a profile decides on a shell command.
+//!
+//! Deny bites on the text, on every command in it and on whatever those run in turn. Allow must hold for every
+//! command as written, and a pattern that is not universal never allows what cannot be judged by its text.
+
+use super::Action;
+use super::cover::{self, Gap};
+use super::decide::{Verdict, asked, unmatched};
+use super::pattern::{Pattern, Reach};
+use super::profile::Profile;
+use super::shell::{Script, Simple};
+
+/// Deny checks for one command line; beyond, it counts as hiding something.
+const MAX_CHECKS: usize = 100_000;
+
+impl Profile {
+    /// Whether a deny holds for any part of `script`.
+    pub(super) fn denied_inside(&self, action: &Action, script: &Script) -> Option<Verdict> {
+        if self.deny.is_empty() {
+            return None;
+        }
+        script
+            .forms()
+            .take(MAX_CHECKS / self.deny.len())
+            .find_map(|form| {
+                let pattern = self.denies(&format!("tool:{}:{form}", action.tool))?;
+                let seen = if form == action.detail {
+                    String::new()
+                } else {
+                    format!(", as `{}`", crate::text::one_line(form, 200))
+                };
+                Some(Verdict::deny(format!(
+                    "denied by `{}`{seen}",
+                    pattern.source()
+                )))
+            })
+    }
+
+    /// Decides on `script` once nothing denies it and nobody allowed it to the letter.
+    pub(super) fn decide_script(&self, action: &Action, text: &str, script: &Script) -> Verdict {
+        let universal = self.allow.iter().find(|pattern| {
+            matches!(pattern.matches(text), Ok(true))
+                && pattern.reach(&action.tool) == Reach::Everything
+        });
+        if let Some(pattern) = universal {
+            return match self.hidden(action, script) {
+                None => Verdict::allow(format!("allowed by `{}`", pattern.source())),
+                Some(doubt) => self.doubtful(text, &doubt),
+            };
+        }
+        if let Some(doubt) = script.doubt() {
+            return self.doubtful(text, &doubt);
+        }
+        if script.commands().is_empty() {
+            return self.doubtful(text, "it holds no command");
+        }
+        let mut verdict = self.whole(action, text, script);
+        for command in script.commands() {
+            let part = self.part(action, command);
+            if part.decision > verdict.decision {
+                verdict = part;
+            }
+        }
+        verdict
+    }
+
+    /// Why a deny may be hidden in what would otherwise be allowed, if so.
+    fn hidden(&self, action: &Action, script: &Script) -> Option<String> {
+        let denies: Vec<&Pattern> = self
+            .deny
+            .iter()
+            .filter(|pattern| pattern.may_speak_of(&action.tool))
+            .collect();
+        if denies.is_empty() {
+            return None;
+        }
+        if let Some(reason) = script.hides() {
+            return Some(reason.to_owned());
+        }
+        if script.forms().count() * self.deny.len() > MAX_CHECKS {
+            return Some("it holds too many commands".to_owned());
+        }
+        let tokens: Vec<&str> = denies
+            .iter()
+            .flat_map(|pattern| pattern.literals())
+            .collect();
+        let guesses = script.guesses(&tokens);
+        if guesses.len() * denies.len() > MAX_CHECKS {
+            return Some("too much of it is known only when it runs".to_owned());
+        }
+        guesses
+            .iter()
+            .find(|guess| {
+                self.denies(&format!("tool:{}:{guess}", action.tool))
+                    .is_some()
+            })
+            .map(|guess| format!("it may become `{}`", crate::text::one_line(guess, 100)))
+    }
+
+    /// What becomes of a command that may not be allowed by itself.
+    fn doubtful(&self, text: &str, doubt: &str) -> Verdict {
+        match self.asks(text) {
+            Some(pattern) => Verdict::ask(asked(pattern, Some(doubt))),
+            None => Verdict::deny(unmatched(Some(doubt))),
+        }
+    }
+
+    /// What the profile says of the whole line. A pattern that asks about everything leaves it to the parts.
+    fn whole(&self, action: &Action, text: &str, script: &Script) -> Verdict {
+        let allowed = Verdict::allow("every command in it is allowed");
+        if script.commands().len() == 1
+            || self
+                .allow
+                .iter()
+                .any(|pattern| matches!(pattern.matches(text), Ok(true)))
+        {
+            return allowed;
+        }
+        match self.asks(text) {
+            Some(pattern) if pattern.reach(&action.tool) == Reach::Narrow => {
+                Verdict::ask(asked(pattern, None))
+            }
+            _ => allowed,
+        }
+    }
+
+    fn part(&self, action: &Action, command: &Simple) -> Verdict {
+        let text = format!("tool:{}:{}", action.tool, command.text);
+        let mut gap: Option<Gap> = None;
+        for pattern in &self.allow {
+            if !matches!(pattern.matches(&text), Ok(true)) {
+                continue;
+            }
+            match cover::gap(pattern, &action.tool, command) {
+                None => return Verdict::allow(format!("allowed by `{}`", pattern.source())),
+                Some(found) => gap = Some(found),
+            }
+        }
+        let doubt = gap.map(|gap| gap.to_string());
+        match self.asks(&text) {
+            Some(pattern) => Verdict::ask(asked(pattern, doubt.as_deref())),
+            None => Verdict::deny(format!(
+                "`{}`: {}",
+                crate::text::one_line(&command.text, 100),
+                unmatched(doubt.as_deref())
+            )),
+        }
+    }
+}

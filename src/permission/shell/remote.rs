@@ -1,0 +1,318 @@
+//! Commands that change something elsewhere: a forge, a cloud, a git remote.
+//!
+//! Each is known by what reads. Everything else writes: an unknown subcommand may be an alias, an extension or
+//! something that a later version adds.
+
+use super::word::Word;
+
+/// git's subcommands that reach no other repository's contents to change them.
+const GIT_LOCAL: &str = "add am annotate apply archive bisect blame branch bundle cat-file check-attr check-ignore \
+    check-mailmap check-ref-format checkout checkout-index cherry cherry-pick citool clean clone column commit \
+    commit-graph commit-tree config count-objects credential describe diff diff-files diff-index diff-tree difftool \
+    fast-export fast-import fetch fetch-pack filter-branch fmt-merge-msg for-each-ref for-each-repo format-patch fsck \
+    gc get-tar-commit-id grep gui hash-object help init init-db instaweb interpret-trailers log ls-files ls-remote \
+    ls-tree mailinfo mailsplit maintenance merge merge-base merge-file merge-index merge-tree mergetool mktag mktree \
+    multi-pack-index mv name-rev notes pack-objects pack-redundant pack-refs patch-id prune prune-packed pull \
+    quiltimport range-diff read-tree rebase reflog remote repack replace request-pull rerere reset restore rev-list \
+    rev-parse revert rm shortlog show show-branch show-index show-ref sparse-checkout stage stash status stripspace \
+    submodule switch symbolic-ref tag unpack-file unpack-objects update-index update-ref update-server-info var \
+    verify-commit verify-pack verify-tag version whatchanged worktree write-tree --version --help";
+
+/// git's options before the subcommand that take the next word.
+const GIT_VALUED: &[&str] = &[
+    "-C",
+    "-c",
+    "--git-dir",
+    "--work-tree",
+    "--namespace",
+    "--exec-path",
+    "--super-prefix",
+    "--config-env",
+    "--attr-source",
+    "--list-cmds",
+];
+
+/// What `gh`, `glab` and `hub` do without changing anything, after their noun.
+const FORGE_READS: &str = "list ls view status diff checks watch verify get search check field-list item-list trace \
+    download clone checkout";
+
+/// Nouns of the forges' clients; a verb is only a verb behind one.
+const FORGE_NOUNS: &str = "pr issue release repo run workflow gist label project cache ruleset org ssh-key gpg-key \
+    secret variable extension extensions config alias attestation mr ci snippet pipeline pipe job milestone iteration \
+    codespace cs";
+
+/// Their commands without a noun.
+const FORGE_PLAIN: &str = "browse status version help completion --version --help";
+
+/// doctl's nouns.
+const DOCTL_NOUNS: &str = "1-click account action actions app apps auth backups balance billing-history cdn certificate \
+    cluster clusters compute configuration databases database db dbaas domain domains droplet droplet-action \
+    droplet-autoscale events firewall firewalls floating-ip functions genai image image-action images ingress invoice \
+    k8s kubernetes load-balancer monitoring network node-pool nodes options pool pools project projects ratelimit record \
+    records region registries registry replica repository reserved-ip resources serverless size snapshot snapshots \
+    spaces ssh-key tag tier user users uptime version versions volume volume-action volumes vpcs topics alert";
+
+/// doctl's verbs that read.
+const DOCTL_READS: &str = "get g list ls list-v2 show list-tags list-manifests logs list-alerts list-deployments \
+    get-deployment list-regions list-builds list-instance-sizes neighbors kernels backups snapshots actions subscription \
+    droplet-neighbors list-deployed";
+
+fn has(list: &str, word: &str) -> bool {
+    list.split_whitespace().any(|known| known == word)
+}
+
+/// The forms of a command of one of the programs this file knows; none for any other.
+pub(super) fn forms(name: &str, arguments: &[Word]) -> Vec<String> {
+    match name {
+        "git" => git(arguments),
+        "gh" | "hub" | "glab" => forge(name, arguments),
+        "doctl" => doctl(arguments),
+        "curl" | "wget" | "http" | "https" | "xh" => request(arguments),
+        _ => Vec::new(),
+    }
+}
+
+fn text(words: &[&Word]) -> String {
+    words
+        .iter()
+        .map(|word| word.value.as_str())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+fn git(arguments: &[Word]) -> Vec<String> {
+    let mut rest: Vec<&Word> = arguments.iter().collect();
+    let mut forms = Vec::new();
+    let mut renames = false;
+    while let Some(first) = rest
+        .first()
+        .filter(|word| word.is_option() && !has(GIT_LOCAL, &word.value))
+    {
+        let takes_next = GIT_VALUED.contains(&first.value.as_str());
+        let value = rest
+            .get(1)
+            .filter(|_| takes_next)
+            .map_or(first.value.as_str(), |word| word.value.as_str());
+        renames |= value.to_ascii_lowercase().contains("alias.")
+            || (first.value.starts_with("--config-env") || first.value.starts_with("--exec-path="))
+            || (first.value == "-c" && rest.get(1).is_some_and(|word| word.varies));
+        rest.drain(..rest.len().min(1 + usize::from(takes_next)));
+    }
+    let Some(subcommand) = rest.first() else {
+        return forms;
+    };
+    forms.push(format!("git {}", text(&rest)));
+    let operands: Vec<&Word> = rest
+        .iter()
+        .copied()
+        .filter(|word| !word.is_option())
+        .collect();
+    forms.push(format!("git {}", text(&operands)));
+    let reads = !subcommand.varies && !renames && has(GIT_LOCAL, &subcommand.value);
+    let pushes_inside = match subcommand.value.as_str() {
+        "subtree" | "lfs" | "svn" | "p4" => true,
+        "remote" | "submodule" | "bundle" => false,
+        "imap-send" | "send-email" => true,
+        _ => false,
+    };
+    if !reads || pushes_inside {
+        forms.push(format!("git [write] {}", text(&rest)));
+    }
+    forms
+}
+
+fn forge(name: &str, arguments: &[Word]) -> Vec<String> {
+    let mut rest: Vec<&Word> = Vec::new();
+    let mut words = arguments.iter().peekable();
+    while let Some(word) = words.next() {
+        match word.value.as_str() {
+            // Which repository, not what to do there.
+            "-R" | "--repo" | "--hostname" | "-g" | "--group" => {
+                words.next();
+            }
+            value
+                if value.starts_with("-R")
+                    || value.starts_with("--repo=")
+                    || value.starts_with("--hostname=") => {}
+            _ => rest.push(word),
+        }
+    }
+    let Some(noun) = rest.first() else {
+        return Vec::new();
+    };
+    if noun.value == "api" && !noun.varies {
+        return api(name, &rest[1..]);
+    }
+    let mut forms = vec![format!("{name} {}", text(&rest))];
+    let verb = rest.get(1);
+    let reads = match verb {
+        _ if noun.varies => false,
+        _ if has(FORGE_PLAIN, &noun.value) => true,
+        _ if noun.value == "search" => true,
+        Some(verb) if noun.value == "auth" => !verb.varies && verb.value == "status",
+        Some(verb) => {
+            has(FORGE_NOUNS, &noun.value)
+                && !verb.varies
+                && (has(FORGE_READS, &verb.value) || matches!(verb.value.as_str(), "--help" | "-h"))
+        }
+        None => has(FORGE_NOUNS, &noun.value),
+    };
+    // `gh browse` opens, `gh repo clone` and `gh pr checkout` change only the workspace.
+    if !reads {
+        forms.push(format!("{name} [write] {}", text(&rest)));
+    }
+    forms
+}
+
+/// `gh api`: its method decides, and a field makes it a POST.
+fn api(name: &str, arguments: &[&Word]) -> Vec<String> {
+    let mut method: Option<String> = None;
+    let mut has_fields = false;
+    let mut is_known = true;
+    let mut rest: Vec<&Word> = Vec::new();
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        is_known &=
+            !word.varies || word.value.starts_with("repos/") || word.value.starts_with("/repos/");
+        let value = word.value.as_str();
+        if let Some(long) = value.strip_prefix("--") {
+            let (option, given) = match long.split_once('=') {
+                Some((option, given)) => (option, Some(given.to_owned())),
+                None => (long, None),
+            };
+            match option {
+                "method" => {
+                    let next = given.or_else(|| words.next().map(|word| word.value.clone()));
+                    method = next.or(Some(String::new()));
+                }
+                "field" | "raw-field" | "input" | "form" => has_fields = true,
+                _ => rest.push(word),
+            }
+            continue;
+        }
+        let Some(cluster) = value
+            .strip_prefix('-')
+            .filter(|cluster| !cluster.is_empty())
+        else {
+            rest.push(word);
+            continue;
+        };
+        for (index, letter) in cluster.char_indices() {
+            match letter {
+                'i' => {}
+                'X' => {
+                    let given = cluster[index + 1..].trim_start_matches('=').to_owned();
+                    method = match given.is_empty() {
+                        true => words
+                            .next()
+                            .map(|word| word.value.clone())
+                            .or(Some(String::new())),
+                        false => Some(given),
+                    };
+                    break;
+                }
+                'f' | 'F' => {
+                    has_fields = true;
+                    break;
+                }
+                _ => break,
+            }
+        }
+    }
+    let method = method
+        .unwrap_or_else(|| if has_fields { "POST" } else { "GET" }.to_owned())
+        .to_ascii_uppercase();
+    let reads = is_known && matches!(method.as_str(), "GET" | "HEAD");
+    let mark = if reads { "" } else { "[write] " };
+    let mut forms = vec![format!("{name} api --method {method} {}", text(&rest))];
+    if !reads {
+        forms.push(format!(
+            "{name} {mark}api --method {method} {}",
+            text(&rest)
+        ));
+    }
+    forms
+}
+
+fn doctl(arguments: &[Word]) -> Vec<String> {
+    const VALUED: &[&str] = &[
+        "-t",
+        "--access-token",
+        "-u",
+        "--api-url",
+        "-c",
+        "--config",
+        "--context",
+        "-o",
+        "--output",
+        "--http-retry-max",
+        "--http-retry-wait-max",
+        "--http-retry-wait-min",
+    ];
+    let mut rest: Vec<&Word> = Vec::new();
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        if VALUED.contains(&word.value.as_str()) {
+            words.next();
+        } else if !word.is_option() || matches!(word.value.as_str(), "--help" | "--version" | "-h")
+        {
+            rest.push(word);
+        }
+    }
+    let Some(first) = rest.first() else {
+        return Vec::new();
+    };
+    let mut forms = vec![format!("doctl {}", text(&rest))];
+    let asks_for_help = rest
+        .iter()
+        .any(|word| matches!(word.value.as_str(), "--help" | "-h"));
+    let nouns = rest
+        .iter()
+        .take_while(|word| !word.varies && has(DOCTL_NOUNS, &word.value))
+        .count();
+    let verb = rest.get(nouns);
+    let reads = matches!(
+        first.value.as_str(),
+        "version" | "help" | "completion" | "--version" | "--help"
+    ) || asks_for_help
+        || match verb {
+            Some(verb) => nouns > 0 && !verb.varies && has(DOCTL_READS, &verb.value),
+            None => nouns > 0,
+        };
+    if !reads {
+        forms.push(format!("doctl [write] {}", text(&rest)));
+    }
+    forms
+}
+
+/// A bare HTTP client writing to the API of a forge or of the cloud.
+fn request(arguments: &[Word]) -> Vec<String> {
+    const HOSTS: [&str; 4] = [
+        "api.github.com",
+        "api.digitalocean.com",
+        "/api/v4/",
+        "uploads.github.com",
+    ];
+    let writes = arguments.iter().any(|word| {
+        let value = word.value.as_str();
+        let upper = value.to_ascii_uppercase();
+        ["POST", "PUT", "PATCH", "DELETE"]
+            .iter()
+            .any(|method| upper.ends_with(method))
+            || value.starts_with("-d")
+            || value.starts_with("--data")
+            || value.starts_with("--json")
+            || value.starts_with("-F")
+            || value.starts_with("-T")
+            || value.starts_with("--post")
+            || value.starts_with("--body")
+            || value.starts_with("--upload")
+    });
+    let reaches = arguments
+        .iter()
+        .find(|word| HOSTS.iter().any(|host| word.value.contains(host)));
+    match reaches {
+        Some(word) if writes => vec![format!("curl [write] {}", word.value)],
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,393 @@
+//! Looks through a command at what it runs in turn, for deny only.
+
+use super::plain;
+use super::programs;
+use super::tree::{Input, Written};
+use super::word::Word;
+
+/// Words of one command after which looking through gives up.
+const MAX_WORDS: usize = 200;
+
+/// What a command runs besides itself.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Inner {
+    /// A command in these words.
+    Words(Vec<Word>),
+    /// A text of shell commands.
+    Script(String),
+    /// Something that cannot be seen before it runs, and why.
+    Unseen(String),
+}
+
+/// Signs that code of another language starts programs or hides what it does.
+const SPAWNS: &[&str] = &[
+    "system",
+    "popen",
+    "subprocess",
+    "exec",
+    "spawn",
+    "fork",
+    "child_process",
+    "Runtime",
+    "ProcessBuilder",
+    "eval",
+    "import(",
+    "__import__",
+    "getattr",
+    "ctypes",
+    "pty",
+    "base64",
+    "b64decode",
+    "decode(",
+    "chr(",
+    "fromCharCode",
+    "atob",
+    "\\x",
+    "\\u",
+    "`",
+    "%x",
+    "Open3",
+    "IO.",
+    "open(",
+    "require(",
+    "qx",
+    "shell",
+    "socket",
+    "urllib",
+    "http",
+    "git",
+    "gh",
+    "doctl",
+];
+
+/// What `command` runs besides itself.
+pub(super) fn inner(command: &Written) -> Vec<Inner> {
+    let mut found = Vec::new();
+    for (name, value) in &command.assigned {
+        assigned(name, value, &mut found);
+    }
+    let Some(program) = command.words.first() else {
+        return found;
+    };
+    let plainly_fixed = !program.varies || matches!(program.value.as_str(), "[" | "[[");
+    if !plainly_fixed {
+        found.push(Inner::Unseen(
+            "the program is known only when it runs".to_owned(),
+        ));
+        return found;
+    }
+    if command.words.len() > MAX_WORDS && programs::is_wrapper(plain::name(&program.value)) {
+        found.push(Inner::Unseen(
+            "a wrapper has too many words to look through".to_owned(),
+        ));
+        return found;
+    }
+    runs(&command.words, &command.input, &mut found);
+    found
+}
+
+/// Variables whose value is a command, or a file of them.
+fn assigned(name: &str, value: &Word, found: &mut Vec<Inner>) {
+    const COMMANDS: [&str; 14] = [
+        "GIT_SSH_COMMAND",
+        "GIT_SSH",
+        "GIT_PAGER",
+        "PAGER",
+        "EDITOR",
+        "VISUAL",
+        "GIT_EDITOR",
+        "GIT_SEQUENCE_EDITOR",
+        "GIT_EXTERNAL_DIFF",
+        "GIT_ASKPASS",
+        "PROMPT_COMMAND",
+        "LESSOPEN",
+        "MANPAGER",
+        "BROWSER",
+    ];
+    if COMMANDS.contains(&name) {
+        found.push(match value.known() {
+            Some(script) => Inner::Script(script.to_owned()),
+            None => Inner::Unseen(format!(
+                "`{name}` holds a command that is known only when it runs"
+            )),
+        });
+    }
+    if name.starts_with("GIT_CONFIG") || matches!(name, "BASH_ENV" | "ENV" | "GIT_EXEC_PATH") {
+        found.push(Inner::Unseen(format!(
+            "`{name}` changes what later words mean"
+        )));
+    }
+}
+
+fn runs(words: &[Word], input: &Input, found: &mut Vec<Inner>) {
+    let Some((program, arguments)) = words.split_first() else {
+        return;
+    };
+    let name = plain::name(&program.value);
+    if programs::is_shell(name) {
+        return shell(arguments, input, found);
+    }
+    if programs::is_source(name) {
+        let is_plain = arguments
+            .first()
+            .is_some_and(|file| !file.varies && !file.value.starts_with("/dev/"));
+        if !is_plain {
+            found.push(Inner::Unseen(
+                "it sources something known only when it runs".to_owned(),
+            ));
+        }
+        return;
+    }
+    if let Some(options) = programs::code_options(name) {
+        code(options, arguments, input, found);
+    }
+    if programs::is_awk(name) {
+        awk(arguments, found);
+    }
+    match name {
+        "eval" => evaluated(arguments, found),
+        "alias" if !arguments.is_empty() => {
+            found.push(Inner::Unseen(
+                "an alias changes what later words mean".to_owned(),
+            ));
+        }
+        "find" | "fd" | "fdfind" => after(
+            arguments,
+            &[
+                "-exec",
+                "-execdir",
+                "-ok",
+                "-okdir",
+                "-x",
+                "-X",
+                "--exec",
+                "--exec-batch",
+            ],
+            input,
+            found,
+        ),
+        "git" => git(arguments, found),
+        "parallel" => found.push(Inner::Unseen(
+            "it puts commands together when it runs".to_owned(),
+        )),
+        "at" | "batch" | "crontab" if *input != Input::Nothing => {
+            found.push(Inner::Unseen(format!("`{name}` runs later what it reads")));
+        }
+        _ => {}
+    }
+    if programs::is_wrapper(name) {
+        wrapped(name, arguments, input, found);
+    } else if let Some(count) = programs::runner(&known(words)) {
+        suffixes(&words[count.min(words.len())..], input, found);
+    }
+}
+
+fn known(words: &[Word]) -> Vec<&str> {
+    words
+        .iter()
+        .map(|word| word.known().unwrap_or("$"))
+        .collect()
+}
+
+/// A wrapper runs what follows it, wherever its own options end: each word may be where that begins.
+fn wrapped(name: &str, arguments: &[Word], input: &Input, found: &mut Vec<Inner>) {
+    let mut arguments = arguments.to_vec();
+    if matches!(name, "xargs" | "gxargs" | "parallel" | "entr" | "watchexec") {
+        arguments.push(Word::unknown());
+    }
+    for word in &arguments {
+        // A command in one word: `su -c '…'`, `env -S '…'`, `watch '…'`.
+        let tail = word
+            .value
+            .split_once('=')
+            .map_or(word.value.as_str(), |(_, tail)| tail);
+        for script in [word.value.as_str(), tail] {
+            if script.contains(char::is_whitespace) {
+                found.push(Inner::Script(script.to_owned()));
+            }
+        }
+    }
+    suffixes(&arguments, input, found);
+}
+
+fn suffixes(words: &[Word], input: &Input, found: &mut Vec<Inner>) {
+    let can_begin = |word: &Word| !word.is_option() && !word.value.contains('=');
+    let mut has_program = false;
+    for (index, word) in words.iter().enumerate() {
+        if !can_begin(word) {
+            continue;
+        }
+        let rest = &words[index..];
+        if word.varies {
+            if !has_program {
+                found.push(Inner::Unseen(
+                    "the program is known only when it runs".to_owned(),
+                ));
+            }
+            return;
+        }
+        // A number is an option's value (`timeout 5`), not yet the program.
+        has_program |= !word.value.starts_with(|c: char| c.is_ascii_digit());
+        found.push(Inner::Words(rest.to_vec()));
+        let name = plain::name(&word.value);
+        if !programs::is_wrapper(name) || name == "eval" {
+            runs(rest, input, found);
+        }
+    }
+}
+
+fn shell(arguments: &[Word], input: &Input, found: &mut Vec<Inner>) {
+    let takes_text = |word: &&Word| {
+        word.is_option() && !word.value.starts_with("--") && word.value.contains('c')
+    };
+    if arguments.iter().any(|word| takes_text(&word)) {
+        for word in arguments.iter().filter(|word| !word.is_option()) {
+            found.push(match word.known() {
+                Some(script) => Inner::Script(script.to_owned()),
+                None => {
+                    Inner::Unseen("a shell is given commands known only when it runs".to_owned())
+                }
+            });
+        }
+        return;
+    }
+    let file = arguments
+        .iter()
+        .find(|word| !word.is_option() || word.varies);
+    let reads_input = match file {
+        Some(file) => {
+            file.varies || file.value.starts_with("/dev/") || file.value.starts_with("/proc/")
+        }
+        None => true,
+    };
+    if !reads_input && !arguments.iter().any(|word| word.value == "-s") {
+        return;
+    }
+    match input {
+        Input::Text(script) => found.push(Inner::Script(script.clone())),
+        Input::Unknown => found.push(Inner::Unseen(
+            "a shell reads commands known only when it runs".to_owned(),
+        )),
+        Input::Nothing if file.is_some_and(|file| file.varies) => {
+            found.push(Inner::Unseen(
+                "a shell is given commands known only when it runs".to_owned(),
+            ));
+        }
+        Input::Nothing => {}
+    }
+}
+
+fn evaluated(arguments: &[Word], found: &mut Vec<Inner>) {
+    let known: Option<Vec<&str>> = arguments.iter().map(Word::known).collect();
+    found.push(match known {
+        Some(words) => Inner::Script(words.join(" ")),
+        None => Inner::Unseen("it evaluates what is known only when it runs".to_owned()),
+    });
+}
+
+fn code(options: &[&str], arguments: &[Word], input: &Input, found: &mut Vec<Inner>) {
+    let is_code = |word: &Word| {
+        options.iter().any(|option| {
+            word.value == *option
+                || (word.value.starts_with(option)
+                    && !option.starts_with("--")
+                    && option.len() == 2)
+                || (word.is_option()
+                    && !word.value.starts_with("--")
+                    && option.len() == 2
+                    && word.value.contains(&option[1..]))
+        })
+    };
+    let mut inline = arguments
+        .iter()
+        .skip_while(|word| !is_code(word))
+        .peekable();
+    if inline.peek().is_some() {
+        let hides = inline.any(|word| word.varies || spawns(&word.value));
+        if hides {
+            found.push(Inner::Unseen(
+                "its code starts programs or hides what it does".to_owned(),
+            ));
+        }
+        return;
+    }
+    let has_file = arguments
+        .iter()
+        .any(|word| !word.is_option() && word.value != "-");
+    match input {
+        _ if has_file => {}
+        Input::Nothing => {}
+        Input::Text(code) if !spawns(code) => {}
+        Input::Text(_) | Input::Unknown => {
+            found.push(Inner::Unseen(
+                "an interpreter reads code that cannot be judged".to_owned(),
+            ));
+        }
+    }
+}
+
+fn spawns(code: &str) -> bool {
+    SPAWNS.iter().any(|sign| code.contains(sign))
+}
+
+fn awk(arguments: &[Word], found: &mut Vec<Inner>) {
+    let starts = arguments.iter().any(|word| {
+        word.varies && word.rewritten.is_none()
+            || ["system", "getline", "|"]
+                .iter()
+                .any(|sign| word.value.contains(sign))
+    });
+    if starts {
+        found.push(Inner::Unseen("its code may start programs".to_owned()));
+    }
+}
+
+/// The commands after any of `options`.
+fn after(arguments: &[Word], options: &[&str], input: &Input, found: &mut Vec<Inner>) {
+    for (index, word) in arguments.iter().enumerate() {
+        if options.contains(&word.value.as_str()) {
+            suffixes(&arguments[index + 1..], input, found);
+        }
+    }
+}
+
+/// git runs commands given as configuration and to some of its subcommands.
+fn git(arguments: &[Word], found: &mut Vec<Inner>) {
+    let mut words = arguments.iter().peekable();
+    while let Some(option) = words.next_if(|word| word.is_option()) {
+        if option.value != "-c" {
+            continue;
+        }
+        let Some(setting) = words.next() else { break };
+        let (key, value) = setting.value.split_once('=').unwrap_or_default();
+        if key.to_ascii_lowercase().starts_with("alias.") && !value.starts_with('!') {
+            found.push(Inner::Script(format!("git {value}")));
+        }
+        found.push(Inner::Script(value.trim_start_matches('!').to_owned()));
+    }
+    let subcommand = words
+        .next()
+        .map(|word| word.value.as_str())
+        .unwrap_or_default();
+    if !matches!(
+        subcommand,
+        "bisect"
+            | "rebase"
+            | "submodule"
+            | "filter-branch"
+            | "difftool"
+            | "mergetool"
+            | "config"
+            | "for-each-repo"
+    ) {
+        return;
+    }
+    for word in words.clone() {
+        found.push(Inner::Script(word.value.trim_start_matches('!').to_owned()));
+        if subcommand == "config" {
+            found.push(Inner::Script(format!("git {}", word.value)));
+        }
+    }
+    let rest: Vec<Word> = words.cloned().collect();
+    suffixes(&rest, &Input::Nothing, found);
+}

@@ -1,0 +1,344 @@
+//! Takes a command apart with the parser for bash.
+
+use std::cell::Cell;
+use std::ops::{ControlFlow, Range};
+
+use tree_sitter::{Node, ParseOptions, Parser};
+
+use super::word::Word;
+
+/// Steps the parser may take before a command counts as too tangled: a deep nest of errors costs it the square of its length.
+const MAX_STEPS: usize = 20_000;
+
+/// Simple commands in one text.
+const MAX_COMMANDS: usize = 2_000;
+
+/// What a text runs, as far as its tree tells.
+#[derive(Debug, Default)]
+pub(super) struct Tree {
+    /// Every simple command, wherever it stands.
+    pub(super) commands: Vec<Written>,
+    /// The first thing in it that is more than a plain command.
+    pub(super) doubt: Option<String>,
+    /// Why commands may be hidden in it that are not in `commands`.
+    pub(super) blind: Option<String>,
+    /// Files that it writes to.
+    pub(super) targets: Vec<Word>,
+    /// Parts of the text that redirect harmlessly.
+    pub(super) harmless: Vec<Range<usize>>,
+    /// Functions that it defines, by name and body.
+    pub(super) functions: Vec<(String, String)>,
+}
+
+/// One simple command.
+#[derive(Clone, Debug)]
+pub(super) struct Written {
+    /// Its text.
+    pub(super) text: String,
+    /// Its words, the program first; assignments and redirections left out.
+    pub(super) words: Vec<Word>,
+    /// Values that it assigns before the program's name.
+    pub(super) assigned: Vec<(String, Word)>,
+    /// What it reads.
+    pub(super) input: Input,
+}
+
+/// What a command gets on its standard input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Input {
+    /// Nothing.
+    Nothing,
+    /// This text.
+    Text(String),
+    /// Something that is known only when it runs, or a file.
+    Unknown,
+}
+
+/// Parses `text`.
+pub(super) fn parse(text: &str) -> Tree {
+    let mut tree = Tree::default();
+    let mut parser = Parser::new();
+    if parser
+        .set_language(&tree_sitter_bash::LANGUAGE.into())
+        .is_err()
+    {
+        tree.give_up("the parser is not of this version");
+        return tree;
+    }
+    let steps = Cell::new(0_usize);
+    let mut progress = |_: &tree_sitter::ParseState| {
+        steps.set(steps.get() + 1);
+        match steps.get() > MAX_STEPS {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    };
+    let options = ParseOptions::new().progress_callback(&mut progress);
+    let mut read = |offset: usize, _| text.as_bytes().get(offset..).unwrap_or_default();
+    let Some(parsed) = parser.parse_with_options(&mut read, None, Some(options)) else {
+        tree.give_up("it is too tangled to be taken apart");
+        return tree;
+    };
+    if parsed.root_node().has_error() {
+        tree.give_up("it does not parse as shell");
+    }
+    tree.walk(parsed.root_node(), text);
+    tree
+}
+
+impl Tree {
+    fn give_up(&mut self, reason: &str) {
+        self.doubt(reason);
+        self.blind(reason);
+    }
+
+    fn doubt(&mut self, reason: &str) {
+        self.doubt.get_or_insert_with(|| reason.to_owned());
+    }
+
+    fn blind(&mut self, reason: &str) {
+        self.blind.get_or_insert_with(|| reason.to_owned());
+    }
+
+    /// Visits every node, each with what its commands read. The nodes waiting are on a list, not on our stack.
+    fn walk(&mut self, root: Node<'_>, text: &str) {
+        let mut waiting = vec![(root, Input::Nothing)];
+        while let Some((node, input)) = waiting.pop() {
+            if let Some(reason) = unjudged(node) {
+                self.doubt(reason);
+            }
+            match node.kind() {
+                "command" => self.command(node, text, input.clone()),
+                "file_redirect" => self.redirect(node, text),
+                "heredoc_redirect" => self.heredoc(node, text),
+                "function_definition" => self.function(node, text),
+                "command_substitution" if slice(node, text).starts_with('`') => {
+                    // Inside backticks a backslash is taken off before the rest is read.
+                    if slice(node, text).contains('\\') {
+                        self.blind("it quotes inside backticks");
+                    }
+                }
+                _ => {}
+            }
+            let children: Vec<Node<'_>> = children(node).collect();
+            let inputs = inputs(node, &children, text, &input);
+            // Last first, so that they are visited in order.
+            waiting.extend(children.into_iter().zip(inputs).rev());
+            if self.commands.len() > MAX_COMMANDS {
+                return self.give_up("it holds too many commands");
+            }
+        }
+    }
+
+    fn command(&mut self, node: Node<'_>, text: &str, input: Input) {
+        let mut command = Written {
+            text: slice(node, text).to_owned(),
+            words: Vec::new(),
+            assigned: Vec::new(),
+            input,
+        };
+        let word = |child: Node<'_>| {
+            let place =
+                child.start_byte() - node.start_byte()..child.end_byte() - node.start_byte();
+            Word::read(slice(child, text), place)
+        };
+        for child in children(node) {
+            match child.kind() {
+                "variable_assignment" => {
+                    let (name, value) = slice(child, text).split_once('=').unwrap_or_default();
+                    command
+                        .assigned
+                        .push((name.to_owned(), Word::read(value, 0..0)));
+                }
+                "file_redirect" => {}
+                "herestring_redirect" => {
+                    let here = slice(child, text).trim_start_matches('<').trim();
+                    let here = Word::read(here, 0..0);
+                    command.input = here
+                        .known()
+                        .map_or(Input::Unknown, |text| Input::Text(text.to_owned()));
+                }
+                _ => command.words.push(word(child)),
+            }
+        }
+        for word in &command.words {
+            if let Some(odd) = word.rewritten {
+                self.doubt(&format!("bash rewrites {odd} in it"));
+            }
+        }
+        self.commands.push(command);
+    }
+
+    fn redirect(&mut self, node: Node<'_>, text: &str) {
+        let whole = slice(node, text);
+        let target = whole.trim_start_matches(|c: char| c.is_ascii_digit());
+        let is_harmless = match target.trim_start_matches(['>', '<', '&', '|', ' ']) {
+            "/dev/null" => true,
+            "1" | "2" => target.starts_with(">&"),
+            _ => false,
+        };
+        if is_harmless {
+            self.harmless.push(node.byte_range());
+            return;
+        }
+        self.doubt("it redirects to or from a file");
+        let destination = children(node)
+            .last()
+            .map(|last| Word::read(slice(last, text), 0..0));
+        if target.contains('>') || target.starts_with("&>") {
+            self.targets.extend(destination);
+        }
+    }
+
+    fn heredoc(&mut self, node: Node<'_>, text: &str) {
+        self.doubt("it holds a here-document");
+        let start = children(node).find(|child| child.kind() == "heredoc_start");
+        let delimiter = start.map(|start| slice(start, text)).unwrap_or_default();
+        let bare = delimiter.trim_matches(['\'', '"']);
+        if bare.is_empty()
+            || !bare
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        {
+            self.blind("a here-document ends in an unusual word");
+        }
+    }
+
+    fn function(&mut self, node: Node<'_>, text: &str) {
+        let name = node
+            .child_by_field_name("name")
+            .map(|name| slice(name, text));
+        let body = node
+            .child_by_field_name("body")
+            .map(|body| slice(body, text));
+        if let (Some(name), Some(body)) = (name, body) {
+            self.functions.push((name.to_owned(), body.to_owned()));
+        }
+    }
+}
+
+fn slice<'a>(node: Node<'_>, text: &'a str) -> &'a str {
+    text.get(node.byte_range()).unwrap_or_default()
+}
+
+fn children(node: Node<'_>) -> impl DoubleEndedIterator<Item = Node<'_>> {
+    (0..node.child_count()).filter_map(move |index| node.child(index as u32))
+}
+
+/// Why a kind of node is not plain. The list is of what is: whatever a later grammar adds is not.
+fn unjudged(node: Node<'_>) -> Option<&'static str> {
+    match node.kind() {
+        "program"
+        | "list"
+        | "pipeline"
+        | "command"
+        | "command_name"
+        | "word"
+        | "string"
+        | "string_content"
+        | "raw_string"
+        | "number"
+        | "concatenation"
+        | "redirected_statement"
+        | "file_redirect"
+        | "file_descriptor"
+        | "&&"
+        | "||"
+        | ";"
+        | "|"
+        | "|&"
+        | "\n"
+        | "\"" => None,
+        // Judged with their redirection.
+        ">" | ">>" | "<" | ">&" | "&>" | "&>>" | "<&" | ">|" | ">&-" | "<&-" => None,
+        "&" => Some("it runs something in the background"),
+        "comment" => Some("it holds a comment"),
+        "variable_assignment" | "variable_assignments" => Some("it assigns a variable"),
+        "command_substitution" | "process_substitution" => Some("it runs a command inside another"),
+        "simple_expansion" | "expansion" | "arithmetic_expansion" => Some("it expands a variable"),
+        "subshell" | "compound_statement" | "function_definition" => Some("it groups commands"),
+        "heredoc_redirect" | "heredoc_body" | "herestring_redirect" => {
+            Some("it holds a here-document")
+        }
+        _ => Some("it is more than plain commands"),
+    }
+}
+
+/// What the commands under each child of `node` read.
+fn inputs(node: Node<'_>, children: &[Node<'_>], text: &str, input: &Input) -> Vec<Input> {
+    match node.kind() {
+        "pipeline" => {
+            let mut feeds = input.clone();
+            let mut inputs = Vec::with_capacity(children.len());
+            for child in children {
+                inputs.push(feeds.clone());
+                if child.is_named() {
+                    feeds = output(*child, text);
+                }
+            }
+            inputs
+        }
+        "redirected_statement" => {
+            let here = children
+                .iter()
+                .find(|child| child.kind() == "heredoc_redirect");
+            let from_file = children.iter().any(|child| {
+                child.kind() == "file_redirect"
+                    && slice(*child, text)
+                        .trim_start_matches(|c: char| c.is_ascii_digit())
+                        .starts_with('<')
+            });
+            let own = match (here, from_file) {
+                (Some(here), _) => here_text(*here, text),
+                (None, true) => Input::Unknown,
+                (None, false) => input.clone(),
+            };
+            children.iter().map(|_| own.clone()).collect()
+        }
+        // A pipeline may go on behind a here-document's delimiter; what feeds it is its neighbour's output.
+        "heredoc_redirect" => children.iter().map(|_| Input::Unknown).collect(),
+        "command_substitution" | "process_substitution" => {
+            children.iter().map(|_| Input::Nothing).collect()
+        }
+        _ => children.iter().map(|_| input.clone()).collect(),
+    }
+}
+
+/// The text of a here-document that bash passes on as written.
+fn here_text(node: Node<'_>, text: &str) -> Input {
+    let start = children(node).find(|child| child.kind() == "heredoc_start");
+    let quoted = start.is_some_and(|start| slice(start, text).contains(['\'', '"', '\\']));
+    let Some(body) = children(node).find(|child| child.kind() == "heredoc_body") else {
+        return Input::Unknown;
+    };
+    let body = slice(body, text);
+    match quoted || !body.contains(['$', '`', '\\']) {
+        true => Input::Text(body.to_owned()),
+        false => Input::Unknown,
+    }
+}
+
+/// What a stage of a pipeline prints, when its words tell.
+fn output(node: Node<'_>, text: &str) -> Input {
+    if node.kind() != "command" {
+        return Input::Unknown;
+    }
+    let words: Vec<Word> = children(node)
+        .map(|child| Word::read(slice(child, text), 0..0))
+        .collect();
+    let known: Option<Vec<&str>> = words.iter().map(Word::known).collect();
+    match known.as_deref() {
+        Some(["echo", "-n" | "-e" | "-ne" | "-en", printed @ ..] | ["echo", printed @ ..]) => {
+            Input::Text(unescaped(&printed.join(" ")))
+        }
+        Some(
+            ["printf", "%s" | "%s\\n" | "%b" | "%b\\n", printed @ ..] | ["printf", printed @ ..],
+        ) => Input::Text(unescaped(&printed.join(" "))),
+        _ => Input::Unknown,
+    }
+}
+
+/// `text` with the escapes that `echo -e` and `printf` read.
+fn unescaped(text: &str) -> String {
+    Word::read(&format!("$'{}'", text.replace('\'', "\\'")), 0..0).value
+}
