@@ -48,11 +48,11 @@ pub use conversations::{Conversation, ConversationKind, SavedAs};
 pub use error::{DiskFault, StoreError};
 pub use inbound::{Accepted, Queued};
 pub use lock::HomeLock;
-pub use outbox::{FirstPart, NewPart, OutFile, Part, PartBody, PartKind, PartState};
+pub use outbox::{Doubt, FirstPart, NewPart, OutFile, Part, PartBody, PartKind, PartState};
 pub use sessions::{Covered, SessionPage};
 pub use tasks::{Hook, NewHook, NewTask, TaskEnd, TaskKind, TaskRow, TaskStatus};
 pub use turns::{Alongside, Begun, FinishedTurn, NewTurn, TurnEnd, TurnRow};
-pub use unfinished::{CallReach, Closing, OpenCall, OutboxDoubt, Unfinished, UnfinishedTurn};
+pub use unfinished::{CallReach, Closing, OpenCall, Told, Unfinished, UnfinishedTurn};
 
 /// Where the database lies within the home, for messages that do not know the home.
 const DATABASE_FILE: &str = "db/chorus.db";
@@ -68,6 +68,12 @@ struct Inner {
     jobs: mpsc::Sender<Message>,
     readers: SqlitePool,
     writer: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Store").field(&self.inner.path).finish()
+    }
 }
 
 impl Store {

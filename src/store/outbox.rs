@@ -6,6 +6,8 @@
 //!                              └──────mark_unknown─▶ unknown  (it may be there; said, never sent twice)
 //! ```
 
+use std::time::Duration;
+
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -19,6 +21,9 @@ use crate::domain::{ChannelId, MessageId, TurnId};
 
 /// Discord's limit on a nonce, in characters.
 const NONCE_LENGTH: usize = 25;
+
+/// How long Discord can be trusted to know a nonce; it promises "a few minutes".
+const NONCE_LIFE: Duration = Duration::from_secs(60);
 
 /// Parts read at once; the next are read when these are out.
 const PAGE: u32 = 32;
@@ -154,6 +159,31 @@ pub struct Part {
     pub queued_at: DateTime<Utc>,
     /// When it was first tried (or cleared to be).
     pub first_try: Option<DateTime<Utc>>,
+}
+
+/// What may be done with a part that may have been posted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// Send it again: the edit does no harm twice, or Discord still knows the nonce.
+    Resend,
+    /// Look into the channel first; send it only when it is not there for sure.
+    LookFirst,
+}
+
+impl Part {
+    /// What to do with this part at `now`, when its state is `sending` and no answer came.
+    pub fn doubt(&self, now: DateTime<Utc>) -> Doubt {
+        if self.edits.is_some() {
+            return Doubt::Resend;
+        }
+        // A first try in the future says that the clock was set back: its age is not known.
+        let age = self.first_try.map(|tried| (now - tried).to_std());
+        match age {
+            None => Doubt::Resend,
+            Some(Ok(age)) if age < NONCE_LIFE => Doubt::Resend,
+            Some(_) => Doubt::LookFirst,
+        }
+    }
 }
 
 impl Store {

@@ -6,12 +6,12 @@ use sqlx::Row as _;
 use sqlx::sqlite::SqliteConnection;
 
 use super::calls::question;
-use super::codec::now;
+use super::codec::{count, now};
 use super::conversations::{Conversation, conversation, replace};
 use super::outbox::{FirstPart, NewPart, Part, part_row, queue};
 use super::turns::turn_row;
 use super::{OpenQuestion, Store, StoreError, TurnRow};
-use crate::domain::{CallId, ChannelId, ConversationId, Item, SessionId, TurnId};
+use crate::domain::{CallId, ChannelId, ConversationId, Item, MessageId, SessionId, TurnId};
 
 /// A call without a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,9 +44,6 @@ pub struct UnfinishedTurn {
     pub questions: Vec<OpenQuestion>,
 }
 
-/// A part of which nobody knows whether it was posted.
-pub type OutboxDoubt = Part;
-
 /// Everything that waits to be put right at start.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Unfinished {
@@ -54,8 +51,8 @@ pub struct Unfinished {
     pub turns: Vec<UnfinishedTurn>,
     /// Open conversations that hold something, by id.
     pub conversations: Vec<Conversation>,
-    /// Parts marked `sending`, in order.
-    pub doubts: Vec<OutboxDoubt>,
+    /// Parts marked `sending`, in order: nobody knows whether they were posted.
+    pub doubts: Vec<Part>,
 }
 
 /// How what was unfinished is closed; all of it or nothing.
@@ -65,10 +62,22 @@ pub struct Closing {
     pub turns: Vec<TurnId>,
     /// Conversations whose history was repaired, with what they hold now.
     pub histories: BTreeMap<ConversationId, Vec<Item>>,
-    /// Conversations to be saved as `crash_recovery`, with the id that the session will have.
+    /// Conversations to be saved as `crash_recovery`, each with the id that its session will have, so that a save
+    /// cut short by another crash is known for what it is.
     pub sessions: BTreeMap<ConversationId, SessionId>,
-    /// One line for each channel concerned.
-    pub notices: Vec<(ChannelId, NewPart)>,
+    /// What people are told.
+    pub told: Vec<Told>,
+}
+
+/// Something people are told of what was unfinished.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Told {
+    /// Where.
+    pub channel: ChannelId,
+    /// The message of ours it takes the place of: a question, a preview, a live status.
+    pub edits: Option<MessageId>,
+    /// What.
+    pub part: NewPart,
 }
 
 impl Store {
@@ -114,7 +123,7 @@ impl Store {
             .await
     }
 
-    /// Notes that a conversation's `crash_recovery` session is saved.
+    /// Notes that a conversation's `crash_recovery` session is saved, with its first `items` items.
     ///
     /// # Errors
     ///
@@ -122,13 +131,17 @@ impl Store {
     pub async fn crash_session_saved(
         &self,
         conversation: ConversationId,
+        items: u64,
     ) -> Result<(), StoreError> {
         self.write(move |db| {
             Box::pin(async move {
-                sqlx::query("UPDATE conversations SET crash_session = NULL WHERE id = ?")
-                    .bind(conversation.0)
-                    .execute(db)
-                    .await?;
+                sqlx::query(
+                    "UPDATE conversations SET crash_session = NULL, saved_items = max(saved_items, ?) WHERE id = ?",
+                )
+                .bind(count(items))
+                .bind(conversation.0)
+                .execute(db)
+                .await?;
                 Ok(())
             })
         })
@@ -214,8 +227,17 @@ async fn close(db: &mut SqliteConnection, closing: Closing) -> Result<(), StoreE
             .execute(&mut *db)
             .await?;
     }
-    for (channel, notice) in closing.notices {
-        queue(db, channel, None, 0, notice, None, FirstPart::Waits).await?;
+    for told in closing.told {
+        queue(
+            db,
+            told.channel,
+            None,
+            0,
+            told.part,
+            told.edits,
+            FirstPart::Waits,
+        )
+        .await?;
     }
     Ok(())
 }

@@ -16,6 +16,7 @@ mod layers;
 mod llm;
 mod permission;
 mod playground;
+mod sessions;
 mod store;
 mod tools;
 mod workspace;

@@ -1,0 +1,226 @@
+//! Notices that an agent has been left alone for its timeout.
+//!
+//! ```text
+//! actor ──reset · hold · stop──▶ state ◀── task: sleeps until the deadline ──IdleFired──▶ mailbox
+//! ```
+//!
+//! One task to an agent; it ends with the last handle. Every reset makes a new generation, so a firing that was
+//! already on its way when a message came is known to be stale ([`IdleTimer::is_current`]).
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+/// What a context that a crash interrupted is given at least, whatever was left of its time.
+const AFTER_CRASH: Duration = Duration::from_secs(60);
+
+/// The timer ran out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdleFired(u64);
+
+/// A handle on an agent's timer.
+#[derive(Clone, Debug)]
+pub struct IdleTimer {
+    shared: Arc<Shared>,
+    /// Dropped with the last handle: the task's sign to end.
+    _alive: Arc<Alive>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Notify,
+}
+
+#[derive(Debug)]
+struct State {
+    /// None: never.
+    timeout: Option<Duration>,
+    generation: u64,
+    /// There is a context whose silence is measured.
+    running: bool,
+    /// When it fires, unless it is held; none once it has fired.
+    deadline: Option<Instant>,
+    last_reset: Instant,
+    holds: usize,
+    ended: bool,
+}
+
+#[derive(Debug)]
+struct Alive(Arc<Shared>);
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        self.0.lock().ended = true;
+        self.0.changed.notify_one();
+    }
+}
+
+/// Keeps the timer from firing while work goes on; the last one dropped starts it anew.
+#[derive(Debug)]
+#[must_use = "dropping it lets the timer run again"]
+pub struct Hold(IdleTimer);
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        let mut state = self.0.shared.lock();
+        state.holds -= 1;
+        if state.holds == 0 && state.running {
+            state.restart();
+            drop(state);
+            self.0.shared.changed.notify_one();
+        }
+    }
+}
+
+impl IdleTimer {
+    /// A timer that is not running yet; `post` puts its firing into the agent's mailbox.
+    pub fn new(
+        timeout: Option<Duration>,
+        post: impl Fn(IdleFired) + Send + Sync + 'static,
+    ) -> Self {
+        let shared = Arc::new(Shared {
+            state: Mutex::new(State {
+                timeout: timeout.filter(|timeout| !timeout.is_zero()),
+                generation: 0,
+                running: false,
+                deadline: None,
+                last_reset: Instant::now(),
+                holds: 0,
+                ended: false,
+            }),
+            changed: Notify::new(),
+        });
+        tokio::spawn(run(shared.clone(), post));
+        Self {
+            _alive: Arc::new(Alive(shared.clone())),
+            shared,
+        }
+    }
+
+    /// Something happened: the whole timeout begins again.
+    pub fn reset(&self) {
+        self.set(|state| state.restart());
+    }
+
+    /// Runs for what a context kept over a crash has left.
+    pub fn resume(&self, last_active: DateTime<Utc>, now: DateTime<Utc>) {
+        self.set(|state| {
+            state.restart();
+            if let Some(timeout) = state.timeout {
+                state.deadline = Some(Instant::now() + remaining(timeout, last_active, now));
+            }
+        });
+    }
+
+    /// There is no context any more: nothing to wait for.
+    pub fn stop(&self) {
+        self.set(|state| {
+            state.generation += 1;
+            state.running = false;
+            state.deadline = None;
+        });
+    }
+
+    /// Another timeout, in force at once for a timer that runs; zero or none means never.
+    pub fn set_timeout(&self, timeout: Option<Duration>) {
+        self.set(|state| {
+            let timeout = timeout.filter(|timeout| !timeout.is_zero());
+            if state.timeout == timeout {
+                return;
+            }
+            state.timeout = timeout;
+            if state.running {
+                state.generation += 1;
+                state.deadline = timeout.map(|timeout| state.last_reset + timeout);
+            }
+        });
+    }
+
+    /// Keeps the timer from firing until the hold is dropped. Holds add up.
+    pub fn hold(&self) -> Hold {
+        self.set(|state| state.holds += 1);
+        Hold(self.clone())
+    }
+
+    /// Whether `fired` still counts: nothing has happened since, and nothing goes on.
+    pub fn is_current(&self, fired: IdleFired) -> bool {
+        let state = self.shared.lock();
+        state.generation == fired.0 && state.holds == 0
+    }
+
+    /// The timeout in force.
+    pub fn timeout(&self) -> Option<Duration> {
+        self.shared.lock().timeout
+    }
+
+    fn set(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.shared.lock());
+        self.shared.changed.notify_one();
+    }
+}
+
+/// What is left of `timeout` for a context that was last active at `last_active`.
+pub fn remaining(timeout: Duration, last_active: DateTime<Utc>, now: DateTime<Utc>) -> Duration {
+    let passed = (now - last_active).to_std().unwrap_or_default();
+    timeout.saturating_sub(passed).max(AFTER_CRASH)
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn restart(&mut self) {
+        self.generation += 1;
+        self.running = true;
+        self.last_reset = Instant::now();
+        self.deadline = self.timeout.map(|timeout| self.last_reset + timeout);
+    }
+}
+
+/// What the task does next.
+enum Next {
+    End,
+    Wait,
+    SleepUntil(Instant),
+    Fire(IdleFired),
+}
+
+async fn run(shared: Arc<Shared>, post: impl Fn(IdleFired)) {
+    loop {
+        match next(&shared) {
+            Next::End => return,
+            Next::Wait => shared.changed.notified().await,
+            Next::Fire(fired) => post(fired),
+            Next::SleepUntil(deadline) => {
+                tokio::select! {
+                    biased;
+                    () = shared.changed.notified() => {}
+                    () = tokio::time::sleep_until(deadline) => {}
+                }
+            }
+        }
+    }
+}
+
+fn next(shared: &Shared) -> Next {
+    let mut state = shared.lock();
+    if state.ended {
+        return Next::End;
+    }
+    match state.deadline {
+        Some(_) if state.holds > 0 => Next::Wait,
+        None => Next::Wait,
+        Some(deadline) if deadline > Instant::now() => Next::SleepUntil(deadline),
+        Some(_) => {
+            state.deadline = None;
+            Next::Fire(IdleFired(state.generation))
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! Saves conversations as sessions and reads them back: a JSON file each, and its row in the index.
+//!
+//! The file is written first, whole, then the row; a file without a row (a crash between, a folder copied from
+//! elsewhere) is indexed when sessions are next listed or restored. File work runs off the async threads.
+
+mod index;
+mod summary;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::session_file::{self, FileError, SessionFile};
+use super::session_label;
+use crate::clock;
+use crate::domain::{AgentId, ConversationId, Item, SessionId, SessionMeta, Trigger};
+use crate::llm::history;
+use crate::store::{Covered, Store, StoreError};
+
+pub use summary::{Summarise, Summary};
+
+/// Folder of an agent's sessions, within the agent's own.
+pub const SESSIONS: &str = "sessions";
+
+/// How long a summary may take; one try.
+pub const SUMMARY_PATIENCE: Duration = Duration::from_secs(30);
+
+/// Fewest characters of an id that name a session.
+const SHORTEST_PREFIX: usize = 4;
+
+/// Sessions named in the answer to an ambiguous prefix.
+const NAMED: u32 = 5;
+
+/// The sessions of one agent.
+#[derive(Clone, Debug)]
+pub struct SessionManager {
+    agent: AgentId,
+    name: String,
+    folder: PathBuf,
+    store: Store,
+}
+
+/// What to save, and how.
+#[derive(Clone, Debug)]
+pub struct Save {
+    /// The id the session gets.
+    pub id: SessionId,
+    /// The conversation it is, to note what is saved of it.
+    pub conversation: Option<ConversationId>,
+    /// Its items, whole exchanges only.
+    pub items: Arc<Vec<Item>>,
+    /// The label a person gave.
+    pub description: Option<String>,
+    /// What causes the save.
+    pub trigger: Trigger,
+    /// Its summary, had from [`SessionManager::get_summary`].
+    pub summary: Summary,
+}
+
+/// A session read back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Restored {
+    /// Which one.
+    pub meta: SessionMeta,
+    /// Its conversation, valid for every provider.
+    pub items: Vec<Item>,
+    /// What had to be repaired, a phrase each; people are told.
+    pub repaired: Vec<String>,
+    /// Whether the file is still the one that was saved.
+    pub file: FileState,
+}
+
+/// What became of a session's file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileState {
+    /// It is there.
+    Kept,
+    /// It is there, and somebody has changed it.
+    Changed,
+    /// It was deleted.
+    Deleted,
+}
+
+/// A page of an agent's sessions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionList {
+    /// All there are.
+    pub total: u64,
+    /// The page, newest first.
+    pub sessions: Vec<(SessionMeta, FileState)>,
+    /// Files in the folder that are no sessions, with the reason for each.
+    pub unreadable: Vec<String>,
+}
+
+/// Why a session was not saved, found or restored.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// There is nothing to save.
+    #[error("there is nothing to save: the context is empty")]
+    Empty,
+    /// No session of this agent is called so.
+    #[error("no session of {agent} is called `{word}`; `/context history` lists them")]
+    Unknown {
+        /// The agent.
+        agent: String,
+        /// What was asked for.
+        word: String,
+    },
+    /// Too little of an id to go by.
+    #[error("`{word}` is too short: give at least {SHORTEST_PREFIX} characters of the id")]
+    TooShort {
+        /// What was asked for.
+        word: String,
+    },
+    /// Several sessions begin so.
+    #[error("`{word}` could be several sessions: {}. Give more of the id", found.join(", "))]
+    Ambiguous {
+        /// What was asked for.
+        word: String,
+        /// Some of those it could be.
+        found: Vec<String>,
+    },
+    /// The file cannot be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The index cannot be read or written.
+    #[error("the session's index failed: {0}")]
+    Store(#[from] StoreError),
+    /// The daemon is stopping.
+    #[error("the daemon is stopping")]
+    Stopping,
+}
+
+impl SessionManager {
+    /// The sessions of the agent `agent`, called `name`, whose files lie in `folder`.
+    pub fn new(agent: AgentId, name: &str, folder: &Path, store: Store) -> Self {
+        Self {
+            agent,
+            name: name.to_owned(),
+            folder: folder.to_owned(),
+            store,
+        }
+    }
+
+    /// Saves a conversation as a new session.
+    ///
+    /// # Errors
+    ///
+    /// [`SessionError::Empty`] without items. When the disk refuses, nothing is left of it.
+    pub async fn save(&self, save: Save) -> Result<SessionMeta, SessionError> {
+        if save.items.is_empty() {
+            return Err(SessionError::Empty);
+        }
+        let conversation = save.conversation;
+        let covers = save.items.len() as u64;
+        let (folder, agent, name) = (self.sessions_folder(), self.agent, self.name.clone());
+        let (meta, path) = blocking(move || write(&folder, agent, name, save)).await??;
+        let covered = conversation.map(|conversation| Covered {
+            conversation,
+            items: covers,
+        });
+        if let Err(error) = self.store.insert_session(meta.clone(), covered).await {
+            // Without its row it must not look saved. Should the removal fail too, listing will find the file.
+            let _ = blocking(move || std::fs::remove_file(path)).await;
+            return Err(error.into());
+        }
+        Ok(meta)
+    }
+
+    /// Reads the session that `word` names: its whole id, at least four characters of one, or its file stem.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such session of this agent, or its file cannot be used.
+    pub async fn restore(&self, word: &str) -> Result<Restored, SessionError> {
+        let meta = self.find(word).await?;
+        let path = self.path_of(&meta);
+        let (file, sha256) = blocking(move || session_file::load(&path)).await??;
+        let (items, repaired) = blocking(move || {
+            let repaired = history::repair(&file.items);
+            (repaired.items, repaired.changed)
+        })
+        .await?;
+        let file = if sha256 == meta.file_sha256 {
+            FileState::Kept
+        } else {
+            FileState::Changed
+        };
+        Ok(Restored {
+            meta,
+            items,
+            repaired,
+            file,
+        })
+    }
+
+    /// Ends a conversation without saving it.
+    ///
+    /// # Errors
+    ///
+    /// When the ledger refuses.
+    pub async fn clear(&self, conversation: ConversationId) -> Result<(), SessionError> {
+        Ok(self.store.close_conversation(conversation).await?)
+    }
+
+    /// A page of this agent's sessions, newest first. Files that no row knows are indexed first.
+    ///
+    /// # Errors
+    ///
+    /// When the index cannot be read.
+    pub async fn list_sessions(
+        &self,
+        offset: u32,
+        limit: u32,
+    ) -> Result<SessionList, SessionError> {
+        let unreadable = self.index_unknown().await?;
+        let page = self.store.sessions(self.agent, offset, limit).await?;
+        let paths: Vec<_> = page
+            .sessions
+            .iter()
+            .map(|meta| self.path_of(meta))
+            .collect();
+        let states = blocking(move || paths.iter().map(|path| state_of(path)).collect::<Vec<_>>());
+        Ok(SessionList {
+            total: page.total,
+            sessions: page.sessions.into_iter().zip(states.await?).collect(),
+            unreadable,
+        })
+    }
+
+    /// Asks for a summary of `items`, once, for at most `patience`.
+    pub async fn get_summary(
+        &self,
+        items: &[Item],
+        summariser: &dyn Summarise,
+        patience: Duration,
+    ) -> Summary {
+        summary::get(items, summariser, patience).await
+    }
+
+    /// Removes what a crash left of saves that did not finish. Only at start, while nobody saves.
+    ///
+    /// # Errors
+    ///
+    /// When the daemon is stopping.
+    pub async fn sweep(&self) -> Result<(), SessionError> {
+        let folder = self.sessions_folder();
+        blocking(move || session_file::remove_leftovers(&folder)).await
+    }
+
+    /// The session that `word` names.
+    async fn find(&self, word: &str) -> Result<SessionMeta, SessionError> {
+        let word = word.trim().trim_end_matches(".json");
+        self.index_unknown().await?;
+        let found = self.store.find_sessions(self.agent, word, NAMED).await?;
+        match found.as_slice() {
+            [one] if one.session_id == word || word.chars().count() >= SHORTEST_PREFIX => {
+                Ok(one.clone())
+            }
+            [] => Err(self.why_unknown(word).await?),
+            _ if word.chars().count() < SHORTEST_PREFIX => Err(SessionError::TooShort {
+                word: word.to_owned(),
+            }),
+            several => Err(SessionError::Ambiguous {
+                word: word.to_owned(),
+                found: several
+                    .iter()
+                    .map(|meta| format!("{} ({})", meta.id, meta.session_id))
+                    .collect(),
+            }),
+        }
+    }
+
+    /// A file of that name that could not be indexed says more than that there is no such session.
+    async fn why_unknown(&self, word: &str) -> Result<SessionError, SessionError> {
+        let unknown = SessionError::Unknown {
+            agent: self.name.clone(),
+            word: word.to_owned(),
+        };
+        if word.is_empty() || word.contains(['/', '\0']) {
+            return Ok(unknown);
+        }
+        let path = self.sessions_folder().join(format!("{word}.json"));
+        match blocking(move || session_file::load(&path)).await? {
+            Err(error @ FileError::Unusable { .. }) => Ok(error.into()),
+            Err(FileError::Missing { .. } | FileError::NotWritten { .. }) | Ok(_) => Ok(unknown),
+        }
+    }
+
+    fn sessions_folder(&self) -> PathBuf {
+        self.folder.join(SESSIONS)
+    }
+
+    /// Where the file of a session lies; whatever the row says, in this agent's folder.
+    fn path_of(&self, meta: &SessionMeta) -> PathBuf {
+        let name = Path::new(&meta.file_path).file_name();
+        self.sessions_folder()
+            .join(name.unwrap_or_else(|| meta.session_id.as_ref()))
+    }
+}
+
+/// Writes the file; blocking.
+fn write(
+    folder: &Path,
+    agent: AgentId,
+    name: String,
+    save: Save,
+) -> Result<(SessionMeta, PathBuf), FileError> {
+    let saved_at = clock::now();
+    let given = save.description.as_deref().map(str::trim);
+    let given = given.filter(|text| !text.is_empty());
+    let said = save.summary.text();
+    let slug = session_label::slug(given, said, &save.items);
+    let stem = format!("{}_{slug}", saved_at.format("%Y-%m-%d"));
+    let file = SessionFile {
+        id: Some(save.id),
+        session_id: stem.clone(),
+        agent_name: name.clone(),
+        description: session_label::description(given, said, &save.items),
+        summary: save.summary.as_str().to_owned(),
+        saved_at,
+        trigger: save.trigger,
+        items: Arc::unwrap_or_clone(save.items),
+    };
+    let mut meta = SessionMeta {
+        id: save.id,
+        session_id: stem.clone(),
+        agent_id: agent,
+        agent_name: name,
+        description: file.description.clone(),
+        summary: file.summary.clone(),
+        saved_at,
+        trigger: save.trigger,
+        message_count: file.items.len() as u64,
+        token_estimate: file.token_estimate(),
+        file_path: String::new(),
+        file_sha256: String::new(),
+    };
+    let written = session_file::create(folder, &stem, file)?;
+    meta.file_path = format!("{SESSIONS}/{}.json", written.stem);
+    meta.session_id = written.stem;
+    meta.file_sha256 = written.sha256;
+    Ok((meta, written.path))
+}
+
+fn state_of(path: &Path) -> FileState {
+    match path.symlink_metadata() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => FileState::Deleted,
+        _ => FileState::Kept,
+    }
+}
+
+/// Runs `work` where blocking stalls nobody.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, SessionError> {
+    // A panic there or a runtime that shuts down: either way there is no answer.
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|_| SessionError::Stopping)
+}

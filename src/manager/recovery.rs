@@ -1,0 +1,245 @@
+//! What is put right at start, before the gateway connects.
+//!
+//! Everything the database holds of it is closed in one transaction ([`recover`]), so a second crash finds it either
+//! untouched or done. The sessions of interrupted conversations are files and follow ([`save_interrupted`]); a mark
+//! in the database stays until each is saved, so that may go on while the gateway connects, and again after a crash.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tracing::{info, warn};
+
+use crate::agent::session_manager::{Save, SessionError, SessionManager, Summary};
+use crate::domain::{
+    AgentId, AgentStatus, ChannelId, ConversationId, Inbound, Item, MessageId, SessionId,
+    ToolResult, Trigger, UserText,
+};
+use crate::llm::history;
+use crate::store::{
+    CallReach, Closing, Conversation, NewPart, OpenCall, Part, Store, StoreError, Told,
+    UnfinishedTurn,
+};
+
+/// What the model is told of a call whose effect nobody knows.
+pub const STARTED: &str =
+    "started, then the daemon stopped; may have partly run, check before repeating";
+
+/// What the model is told of a call that was not begun.
+pub const NOT_STARTED: &str = "not started: the daemon stopped first, nothing of it ran";
+
+/// What the model is told where its turn broke off.
+const BROKEN_OFF: &str =
+    "The daemon stopped here and was started again; the turn above was interrupted.";
+
+/// What becomes of a question nobody answered.
+const EXPIRED: &str = "Expired: I was restarted before anybody answered. Nothing was run.";
+
+/// What becomes of a preview or a live status.
+const INTERRUPTED: &str = "Interrupted: I was restarted.";
+
+/// What recovery leaves to be done once the gateway is ready.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Recovered {
+    /// Conversations kept as contexts of agents that are not destroyed.
+    pub contexts: Vec<Conversation>,
+    /// Messages that are stored and in no turn, oldest first: to be handed to their agents.
+    pub unclaimed: Vec<Inbound>,
+    /// Parts that may have been posted ([`Part::doubt`] says what may be done with each).
+    pub doubts: Vec<Part>,
+    /// Channels whose outbox holds something.
+    pub waiting: Vec<ChannelId>,
+    /// Turns that were interrupted.
+    pub interrupted: usize,
+}
+
+/// Closes what the last stop left unfinished. `end_children` ends what it left running, and is awaited first.
+///
+/// # Errors
+///
+/// When the database cannot be read or written; nothing is closed then.
+pub async fn recover(
+    store: &Store,
+    end_children: impl Future<Output = ()>,
+) -> Result<Recovered, StoreError> {
+    end_children.await;
+    let unfinished = store.unfinished().await?;
+    let interrupted = unfinished.turns.len();
+    let mut closing = Closing {
+        turns: unfinished.turns.iter().map(|open| open.turn.begun.id).collect(),
+        histories: histories(store, &unfinished.turns).await?,
+        sessions: BTreeMap::new(),
+        told: told(&unfinished.turns),
+    };
+    for conversation in &unfinished.conversations {
+        let changed = closing.histories.contains_key(&conversation.id);
+        let due = changed || conversation.is_unsaved();
+        if due && conversation.crash_session.is_none() {
+            closing.sessions.insert(conversation.id, SessionId::random());
+        }
+    }
+    if closing != Closing::default() {
+        info!("closing {interrupted} interrupted turns");
+        store.close_unfinished(closing).await?;
+    }
+    Ok(Recovered {
+        contexts: contexts(store).await?,
+        unclaimed: store.unclaimed().await?,
+        doubts: unfinished.doubts,
+        waiting: store.waiting_channels().await?,
+        interrupted,
+    })
+}
+
+/// Saves conversations that a crash interrupted, with trigger `crash_recovery`. `sessions` gives an agent's session
+/// manager. Returns what failed; that is tried again at the next start.
+///
+/// # Errors
+///
+/// When the database cannot be read.
+pub async fn save_interrupted(
+    store: &Store,
+    sessions: impl Fn(AgentId) -> Option<SessionManager>,
+) -> Result<Vec<(AgentId, SessionError)>, StoreError> {
+    let mut failed = Vec::new();
+    for conversation in store.unfinished().await?.conversations {
+        let Some(id) = conversation.crash_session else {
+            continue;
+        };
+        let Some(manager) = sessions(conversation.agent) else {
+            continue;
+        };
+        if let Err(error) = save_one(store, &manager, &conversation, id).await {
+            warn!(agent.id = %conversation.agent, "an interrupted conversation was not saved: {error}");
+            failed.push((conversation.agent, error));
+        }
+    }
+    Ok(failed)
+}
+
+async fn save_one(
+    store: &Store,
+    manager: &SessionManager,
+    conversation: &Conversation,
+    id: SessionId,
+) -> Result<(), SessionError> {
+    // Its file may be there from a try that a crash cut short before the row.
+    manager.sweep().await?;
+    manager.list_sessions(0, 1).await?;
+    let items = store.items(conversation.id).await?;
+    let count = items.len() as u64;
+    if store.session(id).await?.is_none() {
+        let save = Save {
+            id,
+            conversation: Some(conversation.id),
+            items: Arc::new(items),
+            description: None,
+            trigger: Trigger::CrashRecovery,
+            summary: Summary::Failed,
+        };
+        manager.save(save).await?;
+    }
+    Ok(store.crash_session_saved(conversation.id, count).await?)
+}
+
+/// The open conversations of agents that are still there.
+async fn contexts(store: &Store) -> Result<Vec<Conversation>, StoreError> {
+    let mut kept = Vec::new();
+    for conversation in store.unfinished().await?.conversations {
+        let agent = store.agent(conversation.agent).await?;
+        if agent.is_some_and(|agent| agent.status != AgentStatus::Destroyed) {
+            kept.push(conversation);
+        }
+    }
+    Ok(kept)
+}
+
+/// The histories of interrupted turns, with every open call closed, valid again.
+async fn histories(
+    store: &Store,
+    turns: &[UnfinishedTurn],
+) -> Result<BTreeMap<ConversationId, Vec<Item>>, StoreError> {
+    let mut histories = BTreeMap::new();
+    for open in turns {
+        let conversation = open.turn.begun.conversation;
+        let mut items = match histories.remove(&conversation) {
+            Some(items) => items,
+            None => store.items(conversation).await?,
+        };
+        items.extend(open.calls.iter().map(|call| Item::ToolResult(closed(call))));
+        items.push(Item::User(UserText::note(BROKEN_OFF)));
+        histories.insert(conversation, items);
+    }
+    for items in histories.values_mut() {
+        *items = history::repair(items).items;
+    }
+    Ok(histories)
+}
+
+fn closed(call: &OpenCall) -> ToolResult {
+    ToolResult {
+        call_id: call.id.clone(),
+        name: call.name.clone(),
+        content: match call.reach {
+            CallReach::Started => STARTED.to_owned(),
+            CallReach::Proposed => NOT_STARTED.to_owned(),
+        },
+        is_error: true,
+        images: Vec::new(),
+    }
+}
+
+/// What people are told: one line to a channel, and every message of ours that still promises something put right.
+fn told(turns: &[UnfinishedTurn]) -> Vec<Told> {
+    let mut told = Vec::new();
+    let mut by_channel: BTreeMap<ChannelId, Vec<&UnfinishedTurn>> = BTreeMap::new();
+    for open in turns {
+        let channel = open.turn.begun.channel;
+        by_channel.entry(channel).or_default().push(open);
+        let edit = |channel, message: Option<MessageId>, text: &str| {
+            message.map(|message| Told {
+                channel,
+                edits: Some(message),
+                part: NewPart::notice(text),
+            })
+        };
+        told.extend(open.questions.iter().filter_map(|question| {
+            edit(question.asked.channel, question.message, EXPIRED)
+        }));
+        told.extend(edit(channel, open.turn.preview, INTERRUPTED));
+        told.extend(edit(channel, open.turn.status_post, INTERRUPTED));
+    }
+    for (channel, turns) in by_channel {
+        let mut part = NewPart::notice(line(&turns));
+        part.body.reply_to = turns.iter().rev().find_map(|open| open.turn.begun.reply_to);
+        told.push(Told {
+            channel,
+            edits: None,
+            part,
+        });
+    }
+    told
+}
+
+/// The one line a channel gets.
+fn line(turns: &[&UnfinishedTurn]) -> String {
+    let mut started: Vec<&str> = turns
+        .iter()
+        .flat_map(|open| &open.calls)
+        .filter(|call| call.reach == CallReach::Started)
+        .map(|call| call.name.as_str())
+        .collect();
+    started.sort_unstable();
+    started.dedup();
+    let effects = if started.is_empty() {
+        String::new()
+    } else {
+        let names: Vec<String> = started.iter().map(|name| format!("`{name}`")).collect();
+        format!(
+            " {} had started and may have partly run: check before repeating.",
+            names.join(", ")
+        )
+    };
+    format!(
+        "I was restarted in the middle of this, so the turn was interrupted.{effects} The conversation is kept; write to go on."
+    )
+}
