@@ -10,6 +10,7 @@ mod failure;
 mod handover;
 mod init;
 mod looking;
+mod migrate_home;
 mod permissions;
 mod restore;
 mod run;
@@ -51,6 +52,7 @@ enum Command {
     Permissions(permissions::Permissions),
     Backup(backup::Backup),
     Restore(restore::Restore),
+    MigrateHome(migrate_home::MigrateHome),
     Completions(completions::Completions),
     Man(completions::Man),
 }
@@ -82,6 +84,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Permissions(permissions) => permissions.run(),
         Command::Backup(backup) => backup.run(),
         Command::Restore(restore) => restore.run(),
+        Command::MigrateHome(migrate) => migrate.run(),
         Command::Completions(completions) => completions.run(),
         Command::Man(man) => man.run(),
     }

@@ -3,6 +3,7 @@
 mod backup;
 mod exit_codes;
 mod init;
+mod migrate_home;
 mod permissions;
 mod program;
 mod secrets;

@@ -1,0 +1,127 @@
+//! `chorus migrate-home`: takes over a home of the Python original. The old home is only read.
+//!
+//! It may be run again at any time: what was taken over already is left alone. Whatever has no place in the new
+//! home (steps of branches, processes, keys of the configuration) stays in `original/`, so nothing is lost.
+
+mod agent;
+mod session;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail, ensure};
+use serde_json::{Map, Value};
+
+use super::failure::Failure;
+use super::looking;
+use crate::config::{Config, Env, Paths};
+use crate::domain::AgentName;
+use crate::store::{HomeLock, Original, Store};
+
+/// Take over agents, sessions and audit log of the Python original's home.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example, when both would live in the same place:
+  mv ~/.chorus-agents ~/chorus-original
+  chorus migrate-home ~/chorus-original")]
+pub(super) struct MigrateHome {
+    /// Home of the original; it is not changed
+    from: PathBuf,
+}
+
+impl MigrateHome {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let paths = Env::of_process()?.paths;
+        looking::block_on(migrate(&self.from, &paths))
+    }
+}
+
+async fn migrate(from: &Path, paths: &Paths) -> anyhow::Result<()> {
+    let from = fs::canonicalize(from).with_context(|| format!("opening {}", from.display()))?;
+    ensure!(
+        fs::canonicalize(&paths.home).ok().as_ref() != Some(&from),
+        "{0} is the new home too: rename it first (mv {0} {0}-original), then name it here",
+        from.display()
+    );
+    let database = from.join("db/chorus.db");
+    if !database.exists() {
+        bail!(
+            "{} is no home of the original: it holds no db/chorus.db",
+            from.display()
+        );
+    }
+    let original = Original::read(&database).await?;
+    let _lock = HomeLock::acquire(&paths.home)?;
+    keep_original(&from, paths)?;
+    take_config(&from, paths)?;
+    let store = Store::open(&paths.database()).await?;
+    let mut taken = 0;
+    for old in &original.agents {
+        let name = match AgentName::parse(&old.name)
+            .or_else(|_| AgentName::parse(&old.name.to_lowercase()))
+        {
+            Ok(name) => name,
+            Err(error) => {
+                println!(
+                    "agent {:?} stays behind: {error}; its folder is {}",
+                    old.name,
+                    from.join("agents").display()
+                );
+                continue;
+            }
+        };
+        let outcome = agent::take(&store, paths, &from, &original, old, &name)
+            .await
+            .with_context(|| format!("taking over agent {}", old.name))?;
+        println!("agent {name}: {outcome}");
+        taken += 1;
+    }
+    store.close().await;
+    println!(
+        "{taken} of {} agents are in {}",
+        original.agents.len(),
+        paths.home.display()
+    );
+    Ok(())
+}
+
+/// Everything the new home has no place for.
+fn keep_original(from: &Path, paths: &Paths) -> anyhow::Result<()> {
+    let kept = paths.home.join("original");
+    fs::create_dir_all(&kept).with_context(|| format!("making {}", kept.display()))?;
+    for name in [
+        "db/chorus.db",
+        "db/chorus.db-wal",
+        "config.json",
+        "available_models.json",
+    ] {
+        let source = from.join(name);
+        if source.exists() {
+            let target = kept.join(source.file_name().unwrap_or_default());
+            fs::copy(&source, &target).with_context(|| format!("copying {}", source.display()))?;
+        }
+    }
+    Ok(())
+}
+
+/// The keys of the old configuration that are keys of ours, unless there is a configuration already.
+fn take_config(from: &Path, paths: &Paths) -> anyhow::Result<()> {
+    let (old, new) = (from.join("config.json"), paths.config());
+    if new.exists() || !old.exists() {
+        return Ok(());
+    }
+    let text = fs::read_to_string(&old).with_context(|| format!("reading {}", old.display()))?;
+    let keys: Map<String, Value> = serde_json::from_str(&text)
+        .with_context(|| format!("{} is no configuration", old.display()))?;
+    let mut taken = Map::new();
+    for (key, value) in keys {
+        let mut attempt = taken.clone();
+        attempt.insert(key.clone(), value);
+        let text = format!("{:#}\n", Value::Object(attempt.clone()));
+        match Config::parse(&text, &new) {
+            Ok(_) => taken = attempt,
+            Err(error) => println!("{key} of the configuration stays behind: {error}"),
+        }
+    }
+    let text = format!("{:#}\n", Value::Object(taken));
+    fs::write(&new, text).with_context(|| format!("writing {}", new.display()))
+}
