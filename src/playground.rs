@@ -12,6 +12,7 @@
 mod gateway;
 mod guild;
 mod interaction;
+pub mod model;
 mod people;
 mod rest;
 mod rights;

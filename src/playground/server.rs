@@ -306,6 +306,30 @@ impl Discord {
         self.look(|world| world.message(channel, id).cloned())
     }
 
+    /// Every ephemeral message to somebody, in order.
+    pub fn private_messages(&self, user: UserId) -> Vec<Message> {
+        self.look(|world| {
+            let all = world.messages.values().flat_map(|channel| channel.values());
+            let mut own: Vec<Message> = all
+                .filter(|one| one.only_for == Some(user))
+                .cloned()
+                .collect();
+            own.sort_by_key(|message| message.id);
+            own
+        })
+    }
+
+    /// Id of the newest message anywhere.
+    pub fn newest_message(&self) -> Option<MessageId> {
+        self.look(|world| {
+            world
+                .messages
+                .values()
+                .filter_map(|all| all.keys().last().copied())
+                .max()
+        })
+    }
+
     /// The whole channel as text: who said what, embeds, buttons, reactions, ephemeral answers.
     pub fn transcript(&self, channel: ChannelId) -> String {
         self.look(|world| view::channel(world, channel))

@@ -20,3 +20,4 @@ mod sessions;
 mod store;
 mod tools;
 mod workspace;
+mod world;

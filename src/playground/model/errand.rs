@@ -1,0 +1,390 @@
+//! What the demo model understands: simple instructions, each one tool call, chained by "then".
+
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
+use serde_json::{Value, json};
+
+use super::wire::{Block, Reply};
+
+/// Characters of a tool's result that are repeated to the person.
+const QUOTED: usize = 700;
+
+/// An instruction: what it looks like, the tool for it, and its arguments.
+struct Errand {
+    pattern: &'static LazyLock<Regex>,
+    tool: &'static str,
+    arguments: fn(&Captures<'_>) -> Value,
+}
+
+macro_rules! pattern {
+    ($name:ident, $text:literal) => {
+        #[expect(
+            clippy::unwrap_used,
+            reason = "the pattern is constant and a test goes through all of them"
+        )]
+        static $name: LazyLock<Regex> = LazyLock::new(|| Regex::new($text).unwrap());
+    };
+}
+
+pattern!(
+    CREATE,
+    r#"(?is)^(?:please )?(?:create|write|make) (?:a |the )?(?:file )?[`"']?([\w./-]+)[`"']?(?: file)?(?: (?:with|containing|saying)(?: the (?:text|content))?:? ?|: ?)(.+)$"#
+);
+pattern!(
+    APPEND,
+    r#"(?is)^(?:please )?(?:append|add) (?:to )?[`"']?([\w./-]+\.[\w]+)[`"']?:? (.+)$"#
+);
+pattern!(
+    REPLACE,
+    r#"(?is)^(?:please )?replace (.+?) with (.+?) in [`"']?([\w./-]+)[`"']?$"#
+);
+pattern!(
+    BACKGROUND,
+    r"(?is)^(?:please )?(?:start|run) `?(.+?)`? in the background$"
+);
+pattern!(
+    RUN,
+    r"(?is)^(?:please )?(?:run|execute|\$) ?`{0,3}(?:bash\n|sh\n)?(.+?)`{0,3}$"
+);
+pattern!(
+    LIST,
+    r"(?i)^(?:please )?(?:list|show)(?: me)? (?:the |all )?files$"
+);
+pattern!(
+    SHOW,
+    r#"(?i)^(?:please )?(?:show|view|open|read|cat)(?: me)?(?: the)?(?: file)? [`"']?([\w./-]+)[`"']?$"#
+);
+pattern!(REMEMBER, r"(?is)^(?:please )?remember:?(?: that)? (.+)$");
+pattern!(
+    SEARCH,
+    r#"(?is)^(?:please )?(?:search|grep|look) for [`"']?(.+?)[`"']?$"#
+);
+pattern!(
+    COMMIT,
+    r#"(?is)^(?:please )?commit(?: (?:it|this|everything|all|the changes))?(?:(?::| with(?: the)? message| as)? [`"']?(.+?)[`"']?)?$"#
+);
+pattern!(DIFF, r"(?i)^(?:please )?(?:git |show )?diff$");
+pattern!(
+    STATUS,
+    r"(?i)^(?:please )?(?:git|show)?(?: the)? ?(?:git )?status$"
+);
+pattern!(
+    SEND,
+    r#"(?i)^(?:please )?(?:send|post|upload)(?: me)?(?: the)?(?: file)? [`"']?([\w./-]+)[`"']?$"#
+);
+pattern!(FETCH, r"(?i)^(?:please )?fetch (https?://\S+)$");
+pattern!(
+    TASKS,
+    r"(?i)^(?:please )?(?:list|show)(?: me)?(?: the)? tasks$"
+);
+pattern!(
+    AGENTS,
+    r"(?i)^(?:please )?(?:list|show)(?: me)?(?: the)?(?: other)? agents$"
+);
+
+/// All instructions, the first that fits is meant.
+static ERRANDS: [Errand; 16] = [
+    Errand {
+        pattern: &BACKGROUND,
+        tool: "run_background",
+        arguments: |c| json!({"command": &c[1]}),
+    },
+    Errand {
+        pattern: &APPEND,
+        tool: "append_file",
+        arguments: |c| json!({"path": &c[1], "content": line(&c[2])}),
+    },
+    Errand {
+        pattern: &CREATE,
+        tool: "create_file",
+        arguments: |c| json!({"path": &c[1], "content": line(&c[2])}),
+    },
+    Errand {
+        pattern: &REPLACE,
+        tool: "str_replace",
+        arguments: |c| json!({"path": &c[3], "old_str": bare(&c[1]), "new_str": bare(&c[2])}),
+    },
+    Errand {
+        pattern: &RUN,
+        tool: "bash",
+        arguments: |c| json!({"command": c[1].trim()}),
+    },
+    Errand {
+        pattern: &LIST,
+        tool: "view",
+        arguments: |_| json!({"path": "."}),
+    },
+    Errand {
+        pattern: &TASKS,
+        tool: "list_tasks",
+        arguments: |_| json!({}),
+    },
+    Errand {
+        pattern: &AGENTS,
+        tool: "list_agents",
+        arguments: |_| json!({}),
+    },
+    Errand {
+        pattern: &DIFF,
+        tool: "git_diff",
+        arguments: |_| json!({}),
+    },
+    Errand {
+        pattern: &STATUS,
+        tool: "git_status",
+        arguments: |_| json!({}),
+    },
+    Errand {
+        pattern: &SHOW,
+        tool: "view",
+        arguments: |c| json!({"path": &c[1]}),
+    },
+    Errand {
+        pattern: &REMEMBER,
+        tool: "self_edit_docs",
+        arguments: |c| json!({"path": "notes.md", "content": format!("# Notes\n\n- {}\n", &c[1])}),
+    },
+    Errand {
+        pattern: &SEARCH,
+        tool: "grep",
+        arguments: |c| json!({"pattern": &c[1]}),
+    },
+    Errand {
+        pattern: &COMMIT,
+        tool: "git_commit",
+        arguments: |c| json!({"message": c.get(1).map_or("Work of the demo model", |m| m.as_str())}),
+    },
+    Errand {
+        pattern: &SEND,
+        tool: "send_file",
+        arguments: |c| json!({"path": &c[1]}),
+    },
+    Errand {
+        pattern: &FETCH,
+        tool: "web_fetch",
+        arguments: |c| json!({"url": &c[1]}),
+    },
+];
+
+/// Answers a Messages request.
+pub(super) fn reply(request: &Value) -> Reply {
+    let story = Story::read(request);
+    if story.tools.is_empty() && is_about_summary(request) {
+        return Reply::new(vec![Block::Text(summary(&story))]);
+    }
+    let steps = steps(&story.asked);
+    let done = story.results.len();
+    if let Some(failed) = story.results.last().filter(|result| result.is_error) {
+        let quoted = quote(&failed.text);
+        let words = format!("That did not work:\n{quoted}\nTell me what to try instead.");
+        return Reply::new(vec![Block::Text(words)]);
+    }
+    match steps.get(done).map(|step| call_for(step)) {
+        Some(Some((tool, arguments))) if story.tools.iter().any(|known| known == tool) => {
+            let id = format!("call_{}_{done}", story.length);
+            let lead = Block::Text(lead(tool).to_owned());
+            Reply::new(vec![lead, Block::Call(id, tool.to_owned(), arguments)])
+        }
+        Some(Some((tool, _))) => Reply::new(vec![Block::Text(format!(
+            "I would use `{tool}` for that, but this agent's permissions do not offer it. \
+             Try `/agent config` with the key `permissions`."
+        ))]),
+        Some(None) if done == 0 => Reply::new(vec![Block::Text(greeting(&story.asked))]),
+        Some(None) | None => Reply::new(vec![Block::Text(report(&story.results))]),
+    }
+}
+
+/// What matters of a request.
+#[derive(Default)]
+struct Story {
+    /// The latest words of a person.
+    asked: String,
+    /// Results since then.
+    results: Vec<Outcome>,
+    tools: Vec<String>,
+    /// What people said before, for summaries.
+    said: Vec<String>,
+    length: usize,
+}
+
+struct Outcome {
+    text: String,
+    is_error: bool,
+}
+
+impl Story {
+    fn read(request: &Value) -> Self {
+        let mut story = Self::default();
+        let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+        story.tools = list(&request["tools"])
+            .iter()
+            .filter_map(|tool| Some(tool["name"].as_str()?.to_owned()))
+            .collect();
+        let messages = list(&request["messages"]);
+        story.length = messages.len();
+        for message in messages.iter().filter(|message| message["role"] == "user") {
+            match &message["content"] {
+                Value::String(text) => story.hear(text),
+                blocks => list(blocks).iter().for_each(|block| story.take(block)),
+            }
+        }
+        story
+    }
+
+    fn take(&mut self, block: &Value) {
+        if block["type"] == "text" {
+            self.hear(block["text"].as_str().unwrap_or_default());
+        }
+        if block["type"] == "tool_result" {
+            let text = match &block["content"] {
+                Value::String(text) => text.clone(),
+                parts => {
+                    let texts = parts.as_array().into_iter().flatten();
+                    texts
+                        .filter_map(|part| part["text"].as_str())
+                        .collect::<Vec<_>>()
+                        .join("\n")
+                }
+            };
+            self.results.push(Outcome {
+                text,
+                is_error: block["is_error"] == true,
+            });
+        }
+    }
+
+    fn hear(&mut self, text: &str) {
+        if text.starts_with('[') {
+            return;
+        }
+        self.asked = words_of(text);
+        self.said.push(self.asked.clone());
+        self.results.clear();
+    }
+}
+
+/// What a person said, without their name in front and the facts that Chorus adds at the end.
+fn words_of(text: &str) -> String {
+    let without_facts = match text.rfind("\n\n[") {
+        Some(start) if text.ends_with(']') => &text[..start],
+        _ => text,
+    };
+    let spoken = match without_facts.split_once(": ") {
+        Some((name, words))
+            if !name.is_empty() && name.len() <= 40 && !name.contains(['\n', ' ']) =>
+        {
+            words
+        }
+        _ => without_facts,
+    };
+    spoken.trim().to_owned()
+}
+
+/// An instruction in its steps.
+fn steps(asked: &str) -> Vec<&str> {
+    let mut steps = vec![asked];
+    for joint in [" and then ", ", then ", "; then ", "\nthen "] {
+        steps = steps
+            .into_iter()
+            .flat_map(|step| step.split(joint))
+            .collect();
+    }
+    steps
+        .into_iter()
+        .map(|step| step.trim().trim_end_matches(['.', '!']))
+        .collect()
+}
+
+fn call_for(step: &str) -> Option<(&'static str, Value)> {
+    ERRANDS.iter().find_map(|errand| {
+        let found = errand.pattern.captures(step)?;
+        Some((errand.tool, (errand.arguments)(&found)))
+    })
+}
+
+/// What is said before a call.
+fn lead(tool: &str) -> &'static str {
+    match tool {
+        "bash" => "I will run that in my workspace.",
+        "run_background" => "I will start that as a task of its own.",
+        "view" | "grep" | "list_tasks" | "list_agents" | "git_status" | "git_diff" => {
+            "Let me look."
+        }
+        "self_edit_docs" => "I will write that into my notes.",
+        _ => "On it.",
+    }
+}
+
+/// What is said when the steps are done.
+fn report(results: &[Outcome]) -> String {
+    let Some(last) = results.last() else {
+        return "There is nothing left to do.".to_owned();
+    };
+    let count = match results.len() {
+        1 => "Done.".to_owned(),
+        several => format!("Done, in {several} steps."),
+    };
+    format!("{count} This is what came of it:\n{}", quote(&last.text))
+}
+
+fn quote(text: &str) -> String {
+    let trimmed = text.trim_end();
+    let cut: String = trimmed.chars().take(QUOTED).collect();
+    let more = if cut.len() < trimmed.len() {
+        "\n…"
+    } else {
+        ""
+    };
+    let fence = if cut.contains("```") { "````" } else { "```" };
+    format!("{fence}\n{cut}{more}\n{fence}")
+}
+
+fn greeting(asked: &str) -> String {
+    let heard: String = asked.chars().take(200).collect();
+    format!(
+        "I am the **demo model**: no language model, only a few rules, so that you can try Chorus without a key. \
+         I heard:\n> {}\n\nThings I can really do, each by a tool call:\n\
+         - `create a file hello.txt with Hello, world`\n\
+         - `run ls -la` *(asks you first, under the standard profile)*\n\
+         - `show hello.txt`, `list files`, `search for Hello`\n\
+         - `replace world with Chorus in hello.txt`\n\
+         - `remember that I like short answers`\n\
+         - `start sleep 60 in the background`, then `/tasks`\n\
+         - `commit with message First steps`\n\
+         - `send hello.txt`\n\n\
+         Chain them with *then*: `create a file a.txt with one, then show a.txt`. \
+         Try `/status`, `/context history` and `/branch new` too.",
+        heard.replace('\n', "\n> ")
+    )
+}
+
+/// Whether the latest message asks for a summary.
+fn is_about_summary(request: &Value) -> bool {
+    let latest = request["messages"].as_array().and_then(|all| all.last());
+    let words = latest
+        .map(|message| message["content"].to_string().to_lowercase())
+        .unwrap_or_default();
+    words.contains("summar") || words.contains("sum up")
+}
+
+fn summary(story: &Story) -> String {
+    let asked = story
+        .said
+        .iter()
+        .find(|said| !said.to_lowercase().contains("summar"));
+    let first = asked
+        .and_then(|said| said.lines().next())
+        .unwrap_or("a short conversation");
+    let first: String = first.chars().take(100).collect();
+    format!("People tried the demo model, beginning with: {first}. Nothing is left unfinished.")
+}
+
+/// A file's content ends with a line break.
+fn line(text: &str) -> String {
+    format!("{}\n", bare(text))
+}
+
+fn bare(text: &str) -> &str {
+    text.trim().trim_matches(['`', '"', '\''])
+}

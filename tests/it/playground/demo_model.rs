@@ -1,0 +1,176 @@
+//! The demo model, asked over its wire.
+
+use chorus::playground::model::DemoModel;
+use serde_json::{Value, json};
+
+/// Asks with these messages and tools, and gives the content of the answer.
+async fn asked(messages: Value, tools: &[&str]) -> Value {
+    let model = DemoModel::start().await.unwrap();
+    let tools: Vec<Value> = tools
+        .iter()
+        .map(|name| json!({"name": name, "input_schema": {"type": "object"}}))
+        .collect();
+    let body = json!({"model": "demo", "max_tokens": 100, "messages": messages, "tools": tools});
+    let url = format!("{}/v1/messages", model.base_url());
+    let response = reqwest::Client::new()
+        .post(url)
+        .json(&body)
+        .send()
+        .await
+        .unwrap();
+    response.json::<Value>().await.unwrap()["content"].clone()
+}
+
+fn says(text: &str) -> Value {
+    json!([{"role": "user", "content": [{"type": "text", "text": format!("ann: {text}")}]}])
+}
+
+const TOOLS: [&str; 10] = [
+    "create_file",
+    "bash",
+    "view",
+    "self_edit_docs",
+    "grep",
+    "run_background",
+    "git_commit",
+    "str_replace",
+    "append_file",
+    "send_file",
+];
+
+#[tokio::test]
+async fn every_instruction_is_the_tool_call_it_names() {
+    let cases = [
+        (
+            "create a file hello.txt with Hello, world",
+            "create_file",
+            json!({"path": "hello.txt", "content": "Hello, world\n"}),
+        ),
+        (
+            "write notes/a.md: one",
+            "create_file",
+            json!({"path": "notes/a.md", "content": "one\n"}),
+        ),
+        ("Please run ls -la", "bash", json!({"command": "ls -la"})),
+        ("run `echo hi`", "bash", json!({"command": "echo hi"})),
+        ("show hello.txt", "view", json!({"path": "hello.txt"})),
+        ("list files", "view", json!({"path": "."})),
+        (
+            "remember that I like tea",
+            "self_edit_docs",
+            json!({"path": "notes.md", "content": "# Notes\n\n- I like tea\n"}),
+        ),
+        ("search for tea", "grep", json!({"pattern": "tea"})),
+        (
+            "start sleep 60 in the background",
+            "run_background",
+            json!({"command": "sleep 60"}),
+        ),
+        (
+            "commit",
+            "git_commit",
+            json!({"message": "Work of the demo model"}),
+        ),
+        (
+            "commit with message First steps",
+            "git_commit",
+            json!({"message": "First steps"}),
+        ),
+        (
+            "replace tea with coffee in notes.md",
+            "str_replace",
+            json!({"path": "notes.md", "old_str": "tea", "new_str": "coffee"}),
+        ),
+        (
+            "append to a.txt: two",
+            "append_file",
+            json!({"path": "a.txt", "content": "two\n"}),
+        ),
+        ("send hello.txt", "send_file", json!({"path": "hello.txt"})),
+    ];
+    for (words, tool, arguments) in cases {
+        let content = asked(says(words), &TOOLS).await;
+        assert_eq!(content[1]["name"], tool, "{words}: {content}");
+        assert_eq!(content[1]["input"], arguments, "{words}");
+    }
+}
+
+#[tokio::test]
+async fn steps_are_done_one_after_the_other_and_then_told() {
+    let words = "create a file a.txt with one, then show a.txt";
+    let mut messages = says(words);
+    let mut called = Vec::new();
+    for result in ["written", "1\tone"] {
+        let content = asked(messages.clone(), &TOOLS).await;
+        let call = content[1].clone();
+        called.push(call["name"].clone());
+        let list = messages.as_array_mut().unwrap();
+        list.push(json!({"role": "assistant", "content": content}));
+        let result = json!({"type": "tool_result", "tool_use_id": call["id"], "content": result});
+        list.push(json!({"role": "user", "content": [result]}));
+    }
+    let content = asked(messages, &TOOLS).await;
+
+    assert_eq!(called, ["create_file", "view"]);
+    assert_eq!(
+        content[0]["text"],
+        "Done, in 2 steps. This is what came of it:\n```\n1\tone\n```"
+    );
+}
+
+#[tokio::test]
+async fn a_tool_that_is_not_offered_is_not_called() {
+    let content = asked(says("run ls"), &["view"]).await;
+
+    assert!(
+        content[0]["text"]
+            .as_str()
+            .unwrap()
+            .contains("permissions do not offer"),
+        "{content}"
+    );
+}
+
+#[tokio::test]
+async fn anything_else_gets_a_word_on_what_it_is_and_what_to_try() {
+    let content = asked(says("who are you?"), &TOOLS).await;
+
+    let text = content[0]["text"].as_str().unwrap();
+    assert!(
+        text.contains("demo model") && text.contains("> who are you?"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn a_request_for_a_summary_gets_one() {
+    let content = asked(says("Summarise the conversation above."), &[]).await;
+
+    assert!(
+        content[0]["text"]
+            .as_str()
+            .unwrap()
+            .starts_with("People tried the demo model")
+    );
+}
+
+#[tokio::test]
+async fn answers_stream_as_events() {
+    let model = DemoModel::start().await.unwrap();
+    let body = json!({"model": "demo", "max_tokens": 9, "stream": true, "messages": says("hi"), "tools": []});
+    let url = format!("{}/v1/messages", model.base_url());
+
+    let stream = reqwest::Client::new()
+        .post(url)
+        .json(&body)
+        .send()
+        .await
+        .unwrap()
+        .text()
+        .await
+        .unwrap();
+
+    assert!(stream.starts_with("event: message_start\ndata: {"));
+    assert!(stream.contains("event: content_block_delta\ndata: "));
+    assert!(stream.ends_with("event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"));
+}

@@ -1,0 +1,333 @@
+//! The world a test lives in: the real daemon, a local Discord, a scripted model, two people and an agent.
+//!
+//! ```ignore
+//! run_test(async |world| {
+//!     world.model.answers("Hello, Ann.");
+//!     world.ann.says("#lab", "hello").await;
+//!     assert_snapshot!(world.next_reply("#lab").await, @"Chorus → ann: Hello, Ann.");
+//! })
+//! .await;
+//! ```
+
+#![allow(dead_code)] // What a person can do here is not bounded by what the tests of one day do.
+
+mod actor;
+mod daemon;
+pub mod model;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use chorus::domain::{ChannelId, MessageId};
+use chorus::playground::{Discord, Message, Options};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+pub use actor::Actor;
+use daemon::Running;
+pub use daemon::Way;
+use model::Model;
+
+/// Longest wait before a test says what it waited for in vain. Nothing depends on how long things take.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// How a world is made.
+pub struct Setup {
+    /// Keys of `config.json` besides the default model.
+    pub config: Value,
+    /// The daemon as a task of the test, or as a process.
+    pub way: Way,
+    /// Whether `#lab` with its agent is there from the start.
+    pub lab: Lab,
+    /// Further environment of the daemon.
+    pub env: Vec<(&'static str, String)>,
+}
+
+/// Whether the agent `lab` is made before the test begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Lab {
+    /// It is, in `#lab`.
+    Made,
+    /// It is not.
+    Missing,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            config: json!({}),
+            way: Way::InProcess,
+            lab: Lab::Made,
+            env: Vec::new(),
+        }
+    }
+}
+
+/// Everything a test can touch.
+pub struct World {
+    /// The local Discord.
+    pub discord: Discord,
+    /// The scripted model.
+    pub model: Model,
+    /// Owner of the server: administrator.
+    pub ann: Actor,
+    /// A plain member.
+    pub bob: Actor,
+    home: TempDir,
+    setup: Setup,
+    daemon: Option<Running>,
+    seen: MessageId,
+}
+
+/// Runs a test in a world with the agent `lab` in `#lab`.
+pub async fn run_test(story: impl AsyncFnOnce(&mut World)) {
+    run_test_with(Setup::default(), story).await;
+}
+
+/// Runs a test in a world made to measure.
+pub async fn run_test_with(setup: Setup, story: impl AsyncFnOnce(&mut World)) {
+    let mut world = World::begin(setup).await;
+    story(&mut world).await;
+    world.stops().await;
+    assert_eq!(
+        world.model.violations(),
+        Vec::<String>::new(),
+        "requests that the provider would refuse"
+    );
+    assert_eq!(
+        world.discord.unknown_routes(),
+        Vec::<String>::new(),
+        "routes that Discord does not have"
+    );
+}
+
+impl World {
+    async fn begin(setup: Setup) -> Self {
+        let discord = Discord::start(Options::default()).await.unwrap();
+        let model = Model::start().await;
+        let home = TempDir::new().unwrap();
+        let ann = Actor::new(&discord, "ann");
+        let bob = Actor::new(&discord, "bob");
+        let mut world = Self {
+            discord,
+            model,
+            ann,
+            bob,
+            home,
+            setup,
+            daemon: None,
+            seen: MessageId(0),
+        };
+        world.writes_config();
+        world.starts().await;
+        if world.setup.lab == Lab::Made {
+            world.ann.runs("/agent init name:lab", "#general").await;
+            world
+                .waits("the channel #lab with its welcome", |world| {
+                    let lab = world.discord.channel("#lab")?;
+                    (!world.discord.messages(lab).is_empty()).then_some(())
+                })
+                .await;
+            world.reads_everything();
+        }
+        world
+    }
+
+    fn writes_config(&self) {
+        let mut config = json!({"default_model": model::MODEL});
+        let given = self.setup.config.as_object().cloned().unwrap_or_default();
+        config.as_object_mut().unwrap().extend(given);
+        std::fs::write(self.home.path().join("config.json"), config.to_string()).unwrap();
+    }
+
+    // --- the daemon ----------------------------------------------------------------------------
+
+    /// Starts the daemon and waits until it takes messages.
+    pub async fn starts(&mut self) {
+        let mut running = Running::start(self.setup.way, self.variables());
+        running.is_ready(&self.discord).await;
+        self.daemon = Some(running);
+    }
+
+    /// Stops it as SIGTERM does, and waits for its end.
+    pub async fn stops(&mut self) {
+        if let Some(daemon) = self.daemon.take() {
+            daemon.stop().await;
+        }
+    }
+
+    /// Ends it without a word, as SIGKILL does.
+    pub async fn kills(&mut self) {
+        if let Some(daemon) = self.daemon.take() {
+            daemon.kill().await;
+        }
+    }
+
+    /// Stops it and starts it again.
+    pub async fn restarts(&mut self) {
+        self.stops().await;
+        self.starts().await;
+    }
+
+    fn variables(&self) -> Vec<(String, String)> {
+        let home = self.home.path().to_str().unwrap();
+        let fixed = [
+            ("CHORUS_HOME", home),
+            ("HOME", home),
+            ("DISCORD_TOKEN", self.discord.token()),
+            ("CHORUS_DISCORD_API_URL", self.discord.base_url()),
+            ("ANTHROPIC_API_KEY", model::KEY),
+            ("ANTHROPIC_BASE_URL", self.model.base_url()),
+            ("CHORUS_ALLOW_ROOT", "1"),
+        ];
+        let fixed = fixed
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let more = self
+            .setup
+            .env
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), value.clone()));
+        fixed.chain(more).collect()
+    }
+
+    // --- what is there -------------------------------------------------------------------------
+
+    /// The daemon's home directory.
+    pub fn home(&self) -> PathBuf {
+        self.home.path().to_owned()
+    }
+
+    /// An agent's workspace.
+    pub fn workspace(&self, agent: &str) -> PathBuf {
+        self.home
+            .path()
+            .join("agents")
+            .join(agent)
+            .join("workspace")
+    }
+
+    /// An agent's `agent.json`.
+    pub fn agent_json(&self, agent: &str) -> Value {
+        let path = self
+            .home
+            .path()
+            .join("agents")
+            .join(agent)
+            .join("agent.json");
+        serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+    }
+
+    /// The channel with this name.
+    pub fn channel(&self, name: &str) -> ChannelId {
+        self.discord
+            .channel(name)
+            .unwrap_or_else(|| panic!("there is no channel {name}"))
+    }
+
+    /// All messages of a channel.
+    pub fn messages(&self, channel: &str) -> Vec<Message> {
+        self.discord.messages(self.channel(channel))
+    }
+
+    /// The whole channel as text.
+    pub fn transcript(&self, channel: &str) -> String {
+        self.discord.transcript(self.channel(channel))
+    }
+
+    // --- waiting -------------------------------------------------------------------------------
+
+    /// Waits until the whole channel satisfies `done`, and gives it as text.
+    pub async fn shows(&self, channel: &str, done: impl Fn(&str) -> bool) -> String {
+        let id = self.channel(channel);
+        self.waits(&format!("{channel} to change"), |world| {
+            let transcript = world.discord.transcript(id);
+            done(&transcript).then_some(transcript)
+        })
+        .await
+    }
+
+    /// Waits until `text` is in a channel, and gives the whole channel.
+    pub async fn sees(&self, channel: &str, text: &str) -> String {
+        let id = self.channel(channel);
+        self.waits(&format!("“{text}” in {channel}"), |world| {
+            let transcript = world.discord.transcript(id);
+            transcript.contains(text).then_some(transcript)
+        })
+        .await
+    }
+
+    /// The next message of the bot that all can see in a channel and this did not give before.
+    pub async fn next_message(&mut self, channel: &str) -> Message {
+        let (id, seen) = (self.channel(channel), self.seen);
+        let next = self
+            .waits(&format!("a message of the bot in {channel}"), |world| {
+                let bot = world.discord.bot();
+                let fits =
+                    |one: &Message| one.author == bot && one.id > seen && !one.is_ephemeral();
+                world.discord.messages(id).into_iter().find(fits)
+            })
+            .await;
+        self.seen = next.id;
+        next
+    }
+
+    /// The next ephemeral answer to this person, as text.
+    pub async fn next_private_reply(&self, who: &Actor) -> String {
+        let message = who.next_private().await;
+        self.discord.shown(&message)
+    }
+
+    /// Waits for a question with buttons in a channel that is not answered yet.
+    pub async fn question(&self, channel: &str) -> Message {
+        let id = self.channel(channel);
+        self.waits(&format!("a question in {channel}"), |world| {
+            let all = world.discord.messages(id).into_iter().rev();
+            all.into_iter().find(|one| {
+                one.buttons()
+                    .iter()
+                    .any(|button| button.label.starts_with("Allow") && !button.is_disabled)
+            })
+        })
+        .await
+    }
+
+    /// Counts everything said so far as read.
+    pub fn reads_everything(&mut self) {
+        let newest = self.discord.newest_message();
+        self.seen = newest.unwrap_or(MessageId(0));
+        self.ann.reads_until(self.seen);
+        self.bob.reads_until(self.seen);
+    }
+
+    /// Waits for `found`; in vain, it says for what, and what there is instead.
+    pub async fn waits<T>(&self, what: &str, mut found: impl FnMut(&Self) -> Option<T>) -> T {
+        let waiting = self.discord.wait_for(|_| found(self));
+        match tokio::time::timeout(PATIENCE, waiting).await {
+            Ok(result) => result,
+            Err(_) => panic!("waited in vain for {what}\n{}", self.report()),
+        }
+    }
+
+    /// Everything that can be seen, for the message of a failed test.
+    fn report(&self) -> String {
+        let mut report = String::new();
+        for name in self.discord.channel_names(self.discord.guild()) {
+            let Some(id) = self.discord.channel(&name) else {
+                continue;
+            };
+            report.push_str(&format!("--- #{name}\n{}\n", self.discord.transcript(id)));
+        }
+        let requests = self.discord.requests();
+        let latest = requests.iter().rev().take(15).rev();
+        for one in latest {
+            report.push_str(&format!("{} {} {:?}\n", one.method, one.path, one.status));
+        }
+        report.push_str(&format!(
+            "the model was asked {} times\n",
+            self.model.requests().len()
+        ));
+        report.push_str(&self.model.violations().join("\n"));
+        report
+    }
+}

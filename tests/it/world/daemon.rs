@@ -1,0 +1,144 @@
+//! The daemon under test: as a task of the test, or as the program itself.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use chorus::config::Env;
+use chorus::daemon::{self, DaemonError, DaemonOptions, Phase};
+use chorus::playground::Discord;
+use tokio::process::{Child, Command};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::PATIENCE;
+
+/// How the daemon runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// As a task of the test: quick, and seen by coverage.
+    InProcess,
+    /// As a process of its own: for signals.
+    Program,
+}
+
+/// A daemon that runs.
+pub(super) enum Running {
+    Task {
+        /// Its own, so that killing it takes every task of the daemon.
+        runtime: Runtime,
+        task: JoinHandle<Result<(), DaemonError>>,
+        stop: CancellationToken,
+        phase: watch::Receiver<Phase>,
+    },
+    Process(Child),
+}
+
+impl Running {
+    pub(super) fn start(way: Way, variables: Vec<(String, String)>) -> Self {
+        match way {
+            Way::InProcess => {
+                let options = DaemonOptions::new(Env::read(variables, None).unwrap());
+                let phase = options.phase.subscribe();
+                let stop = CancellationToken::new();
+                let runtime = Builder::new_multi_thread()
+                    .worker_threads(1)
+                    .enable_all()
+                    .build()
+                    .unwrap();
+                let task = runtime.spawn(daemon::run(options, stop.clone()));
+                Self::Task {
+                    runtime,
+                    task,
+                    stop,
+                    phase,
+                }
+            }
+            Way::Program => {
+                let child = Command::new(env!("CARGO_BIN_EXE_chorus"))
+                    .arg("run")
+                    .env_clear()
+                    .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+                    .envs(variables)
+                    .stdin(Stdio::null())
+                    .kill_on_drop(true)
+                    .spawn()
+                    .unwrap();
+                Self::Process(child)
+            }
+        }
+    }
+
+    /// Waits until it takes messages, or fails with what it said.
+    pub(super) async fn is_ready(&mut self, discord: &Discord) {
+        match self {
+            Self::Task { task, phase, .. } => {
+                let ready = phase.wait_for(|phase| *phase == Phase::Ready);
+                let outcome = tokio::time::timeout(PATIENCE, async {
+                    tokio::select! {
+                        ended = &mut *task => Err(format!("the daemon ended: {:?}", ended.unwrap())),
+                        ready = ready => ready.map(|_| ()).map_err(|_| "the daemon is gone".to_owned()),
+                    }
+                });
+                outcome.await.expect("the daemon is not ready").unwrap();
+            }
+            Self::Process(child) => {
+                let ready = discord.wait_for(|discord| {
+                    let is_registered = !discord.commands(None).is_empty()
+                        || !discord.commands(Some(discord.guild())).is_empty();
+                    (discord.is_connected() && is_registered).then_some(())
+                });
+                let outcome = tokio::time::timeout(PATIENCE, async {
+                    tokio::select! {
+                        ended = child.wait() => Err(format!("the program ended: {}", ended.unwrap())),
+                        () = ready => Ok(()),
+                    }
+                });
+                outcome.await.expect("the program is not ready").unwrap();
+            }
+        }
+    }
+
+    /// Stops it as SIGTERM does; it has 30 s.
+    pub(super) async fn stop(self) {
+        match self {
+            Self::Task {
+                runtime,
+                task,
+                stop,
+                ..
+            } => {
+                stop.cancel();
+                let ended = tokio::time::timeout(Duration::from_secs(30), task).await;
+                runtime.shutdown_background();
+                ended.expect("the daemon does not stop").unwrap().unwrap();
+            }
+            Self::Process(mut child) => {
+                signal(&child, rustix::process::Signal::TERM);
+                let ended = tokio::time::timeout(Duration::from_secs(30), child.wait()).await;
+                let status = ended.expect("the program does not stop").unwrap();
+                assert!(status.success(), "{status}");
+            }
+        }
+    }
+
+    /// Ends it at once.
+    pub(super) async fn kill(self) {
+        match self {
+            Self::Task { runtime, .. } => runtime.shutdown_background(),
+            Self::Process(mut child) => {
+                signal(&child, rustix::process::Signal::KILL);
+                child.wait().await.unwrap();
+            }
+        }
+    }
+}
+
+fn signal(child: &Child, signal: rustix::process::Signal) {
+    let id = child
+        .id()
+        .and_then(|id| i32::try_from(id).ok())
+        .and_then(rustix::process::Pid::from_raw);
+    rustix::process::kill_process(id.unwrap(), signal).unwrap();
+}

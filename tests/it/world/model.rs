@@ -1,0 +1,406 @@
+//! A model that says what a test wrote down for it, over Anthropic's wire.
+//!
+//! Every request is kept and held against the published schema and the rules for histories: what breaks one
+//! is answered with 400, as the provider would, and fails the test at its end.
+
+mod rules;
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use chorus::playground::model::wire::{self, Block, Reply};
+use futures_util::StreamExt;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::sync::{Notify, watch};
+
+/// The name of the scripted model.
+pub const MODEL: &str = "scripted-model";
+/// The key that it takes.
+pub const KEY: &str = "sk-scripted";
+
+/// The scripted model. Clones are the same one.
+#[derive(Clone)]
+pub struct Model {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    base: String,
+    script: Mutex<Script>,
+    asked: watch::Sender<usize>,
+}
+
+#[derive(Default)]
+struct Script {
+    queue: VecDeque<Act>,
+    /// Answers to requests whose latest words of a person contain a text; used again and again.
+    standing: Vec<(String, Act)>,
+    models: Vec<String>,
+    requests: Vec<Value>,
+    violations: Vec<String>,
+}
+
+/// What the model does with one request.
+#[derive(Clone)]
+enum Act {
+    Answer(Reply),
+    /// Says the text, then calls nothing, after somebody let it go on.
+    Think(Arc<Notify>, Box<Act>),
+    Fail(StatusCode, Value, HeaderMap),
+    /// Streams so many events of the answer, then ends the connection.
+    Cut(Reply, usize),
+    /// Waits before each event for a grant.
+    Paced(Reply, Arc<tokio::sync::Semaphore>),
+    /// Sends these bytes as the stream.
+    Raw(String),
+}
+
+/// A model that is thinking; it goes on when told, or when this is dropped.
+pub struct Thought {
+    gate: Arc<Notify>,
+}
+
+impl Thought {
+    /// Lets the model answer.
+    pub fn ends(self) {}
+}
+
+impl Drop for Thought {
+    fn drop(&mut self) {
+        self.gate.notify_one();
+    }
+}
+
+/// An answer that streams only as far as it is let.
+pub struct Stream {
+    grants: Arc<tokio::sync::Semaphore>,
+}
+
+impl Stream {
+    /// Lets so many further events out.
+    pub fn lets(&self, events: usize) {
+        self.grants.add_permits(events);
+    }
+
+    /// Lets all of it out.
+    pub fn ends(self) {
+        self.grants.add_permits(1_000_000);
+    }
+}
+
+impl Model {
+    /// Starts the server.
+    pub async fn start() -> Self {
+        let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0)))
+            .await
+            .unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let script = Script {
+            models: vec![MODEL.to_owned()],
+            ..Script::default()
+        };
+        let shared = Shared {
+            base,
+            script: Mutex::new(script),
+            asked: watch::Sender::new(0),
+        };
+        let model = Self {
+            shared: Arc::new(shared),
+        };
+        let routes = Router::new()
+            .route("/v1/messages", post(messages))
+            .route("/v1/models", get(models))
+            .with_state(model.clone());
+        tokio::spawn(async move { axum::serve(listener, routes).await.unwrap() });
+        model
+    }
+
+    /// What `ANTHROPIC_BASE_URL` is to be.
+    pub fn base_url(&self) -> &str {
+        &self.shared.base
+    }
+
+    // --- the script ---------------------------------------------------------------------------
+
+    /// Answers the next request that is not scripted yet with a text.
+    pub fn answers(&self, text: &str) -> &Self {
+        self.act(Act::Answer(said(text)))
+    }
+
+    /// Calls one tool.
+    pub fn calls_tool(&self, name: &str, arguments: Value) -> &Self {
+        self.calls(&[(name, arguments)])
+    }
+
+    /// Calls several tools in one answer.
+    pub fn calls(&self, calls: &[(&str, Value)]) -> &Self {
+        let taken = self.script(|script| script.queue.len() + script.requests.len());
+        let blocks = calls.iter().enumerate().map(|(index, (name, arguments))| {
+            Block::Call(
+                format!("toolu_{taken}_{index}"),
+                (*name).to_owned(),
+                arguments.clone(),
+            )
+        });
+        self.act(Act::Answer(Reply::new(blocks.collect())))
+    }
+
+    /// Gives any answer.
+    pub fn replies(&self, reply: Reply) -> &Self {
+        self.act(Act::Answer(reply))
+    }
+
+    /// Answers with a text whenever the latest words of a person contain `needle`, after the script of other calls.
+    pub fn always_answers(&self, needle: &str, text: &str) -> &Self {
+        self.script(|script| {
+            script
+                .standing
+                .push((needle.to_owned(), Act::Answer(said(text))))
+        });
+        self
+    }
+
+    /// Thinks about the next request until told; then says "done thinking".
+    pub fn is_thinking(&self) -> Thought {
+        self.thinks_then("done thinking")
+    }
+
+    /// Thinks about the next request until told; then says `text`.
+    pub fn thinks_then(&self, text: &str) -> Thought {
+        let gate = Arc::new(Notify::new());
+        self.act(Act::Think(
+            Arc::clone(&gate),
+            Box::new(Act::Answer(said(text))),
+        ));
+        Thought { gate }
+    }
+
+    /// Refuses the next request.
+    pub fn fails_with(&self, status: u16, body: Value) -> &Self {
+        self.fails_with_headers(status, body, &[])
+    }
+
+    /// Refuses the next request, with headers such as `retry-after`.
+    pub fn fails_with_headers(
+        &self,
+        status: u16,
+        body: Value,
+        headers: &[(&'static str, &str)],
+    ) -> &Self {
+        let headers = headers.iter().map(|(name, value)| {
+            (
+                header::HeaderName::from_static(name),
+                value.parse().unwrap(),
+            )
+        });
+        let status = StatusCode::from_u16(status).unwrap();
+        self.act(Act::Fail(status, body, headers.collect()))
+    }
+
+    /// Is limited for so many seconds.
+    pub fn is_limited(&self, seconds: u64) -> &Self {
+        let body =
+            json!({"type": "error", "error": {"type": "rate_limit_error", "message": "slow down"}});
+        self.fails_with_headers(429, body, &[("retry-after", &seconds.to_string())])
+    }
+
+    /// Is overloaded.
+    pub fn is_overloaded(&self) -> &Self {
+        let body = json!({"type": "error", "error": {"type": "overloaded_error", "message": "overloaded"}});
+        self.fails_with(529, body)
+    }
+
+    /// Streams these texts as one answer, each event only when let.
+    pub fn streams(&self, text: &str) -> Stream {
+        let grants = Arc::new(tokio::sync::Semaphore::new(0));
+        self.act(Act::Paced(said(text), Arc::clone(&grants)));
+        Stream { grants }
+    }
+
+    /// Ends the connection after so many events of an answer.
+    pub fn is_cut_after(&self, events: usize, text: &str) -> &Self {
+        self.act(Act::Cut(said(text), events))
+    }
+
+    /// Sends these bytes as its event stream.
+    pub fn sends_raw(&self, stream: &str) -> &Self {
+        self.act(Act::Raw(stream.to_owned()))
+    }
+
+    /// Lists these models.
+    pub fn lists(&self, models: &[&str]) {
+        self.script(|script| script.models = models.iter().map(|one| (*one).to_owned()).collect());
+    }
+
+    /// Forgets what was scripted and not yet used.
+    pub fn forgets(&self) {
+        self.script(|script| script.queue.clear());
+    }
+
+    fn act(&self, act: Act) -> &Self {
+        self.script(|script| script.queue.push_back(act));
+        self
+    }
+
+    // --- what it was asked ---------------------------------------------------------------------
+
+    /// Bodies of all requests, summaries among them.
+    pub fn requests(&self) -> Vec<Value> {
+        self.script(|script| script.requests.clone())
+    }
+
+    /// The latest request.
+    pub fn last_request(&self) -> Value {
+        self.requests().pop().expect("the model was asked nothing")
+    }
+
+    /// Waits until it was asked `count` times in all.
+    pub async fn was_asked(&self, count: usize) -> Value {
+        let mut asked = self.shared.asked.subscribe();
+        let waiting = asked.wait_for(|now| *now >= count);
+        let waited = tokio::time::timeout(Duration::from_secs(60), waiting)
+            .await
+            .map(|all| *all.unwrap());
+        waited.unwrap_or_else(|_| panic!("asked only {} times", self.requests().len()));
+        self.requests()[count - 1].clone()
+    }
+
+    /// What was wrong with requests.
+    pub fn violations(&self) -> Vec<String> {
+        self.script(|script| script.violations.clone())
+    }
+
+    /// Scripted answers that nobody asked for.
+    pub fn unused(&self) -> usize {
+        self.script(|script| script.queue.len())
+    }
+
+    fn script<T>(&self, change: impl FnOnce(&mut Script) -> T) -> T {
+        change(&mut self.shared.script.lock().unwrap())
+    }
+
+    /// Keeps a request and decides what is done with it.
+    fn take(&self, request: &Value) -> Act {
+        let act = self.script(|script| {
+            script.requests.push(request.clone());
+            let broken = rules::broken(request);
+            if !broken.is_empty() {
+                let message = broken.join("; ");
+                script.violations.push(message.clone());
+                return refusal(&message);
+            }
+            let asked = rules::last_words(request);
+            if rules::is_summary(request) {
+                return Act::Answer(said("The people tried things. All of it is done."));
+            }
+            if let Some(act) = script.queue.pop_front() {
+                return act;
+            }
+            let standing = script
+                .standing
+                .iter()
+                .find(|(needle, _)| asked.contains(needle.as_str()));
+            if let Some((_, act)) = standing {
+                return act.clone();
+            }
+            let message = format!("nothing is scripted for this request: {asked}");
+            script.violations.push(message.clone());
+            refusal(&message)
+        });
+        self.shared.asked.send_modify(|count| *count += 1);
+        act
+    }
+}
+
+fn refusal(message: &str) -> Act {
+    let body =
+        json!({"type": "error", "error": {"type": "invalid_request_error", "message": message}});
+    Act::Fail(StatusCode::BAD_REQUEST, body, HeaderMap::new())
+}
+
+fn said(text: &str) -> Reply {
+    Reply::new(vec![Block::Text(text.to_owned())])
+}
+
+async fn models(State(model): State<Model>, headers: HeaderMap) -> Response {
+    if headers.get("x-api-key").is_none_or(|key| key != KEY) {
+        return wire::error(
+            StatusCode::UNAUTHORIZED,
+            "authentication_error",
+            "invalid x-api-key",
+        );
+    }
+    let names = model.script(|script| script.models.clone());
+    let one = |name: &String| json!({"type": "model", "id": name, "display_name": name, "created_at": "2026-01-01T00:00:00Z"});
+    let data: Vec<Value> = names.iter().map(one).collect();
+    let body = json!({"data": data, "has_more": false, "first_id": names.first(), "last_id": names.last()});
+    axum::Json(body).into_response()
+}
+
+async fn messages(State(model): State<Model>, headers: HeaderMap, body: Bytes) -> Response {
+    if headers.get("x-api-key").is_none_or(|key| key != KEY) {
+        return wire::error(
+            StatusCode::UNAUTHORIZED,
+            "authentication_error",
+            "invalid x-api-key",
+        );
+    }
+    let request: Value = serde_json::from_slice(&body).unwrap();
+    let mut act = model.take(&request);
+    if let Act::Think(gate, then) = act {
+        gate.notified().await;
+        act = *then;
+    }
+    let streams = request["stream"] == true;
+    match act {
+        Act::Answer(reply) if !streams => axum::Json(wire::whole(&reply, MODEL)).into_response(),
+        Act::Answer(reply) => sse(Body::from(
+            wire::events(&reply, MODEL)
+                .iter()
+                .map(wire::frame)
+                .collect::<String>(),
+        )),
+        Act::Fail(status, body, headers) => (status, headers, axum::Json(body)).into_response(),
+        Act::Cut(reply, count) => {
+            let sent: Vec<_> = wire::events(&reply, MODEL)
+                .iter()
+                .take(count)
+                .map(wire::frame)
+                .collect();
+            let sent = futures_util::stream::iter(sent).map(Ok);
+            let end = futures_util::stream::once(async {
+                // The peer sees what was sent before it sees the end.
+                tokio::task::yield_now().await;
+                Err(std::io::Error::from(std::io::ErrorKind::ConnectionAborted))
+            });
+            sse(Body::from_stream(sent.chain(end)))
+        }
+        Act::Paced(reply, grants) => {
+            let events =
+                futures_util::stream::iter(wire::events(&reply, MODEL)).then(move |event| {
+                    let grants = Arc::clone(&grants);
+                    async move {
+                        grants.acquire().await.unwrap().forget();
+                        Ok::<_, Infallible>(wire::frame(&event))
+                    }
+                });
+            sse(Body::from_stream(events))
+        }
+        Act::Raw(stream) => sse(Body::from(stream)),
+        Act::Think(..) => unreachable!("a thought ends in something else"),
+    }
+}
+
+fn sse(body: Body) -> Response {
+    ([(header::CONTENT_TYPE, "text/event-stream")], body).into_response()
+}
