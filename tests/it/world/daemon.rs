@@ -39,7 +39,7 @@ impl Running {
     pub(super) fn start(way: Way, variables: Vec<(String, String)>) -> Self {
         match way {
             Way::InProcess => {
-                let options = DaemonOptions::new(Env::read(variables, None).unwrap());
+                let options = DaemonOptions::load(Env::read(variables, None).unwrap()).unwrap();
                 let phase = options.phase.subscribe();
                 let stop = CancellationToken::new();
                 let runtime = Builder::new_multi_thread()
