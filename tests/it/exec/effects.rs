@@ -117,13 +117,13 @@ fn effects() -> Vec<Effect> {
         row(
             "list a home",
             Always,
-            Anyone,
+            Few,
             "ls -A REALHOME | grep -qv '^\\.cargo$\\|^\\.rustup$\\|^\\.pyenv$' && echo DONE",
         ),
         row(
             "list /run",
             Always,
-            Anyone,
+            Few,
             "ls -A /run | grep -q . && echo DONE",
         ),
         row(
@@ -224,13 +224,13 @@ fn effects() -> Vec<Effect> {
             "PID, 0, 0, 0, 0, 0",
         ),
         // The kernel.
-        call("io_uring", Anyone, libc::SYS_io_uring_setup, "1, 0"),
-        call("bpf", Anyone, libc::SYS_bpf, "0, 0, 0"),
-        call("userfaultfd", Anyone, libc::SYS_userfaultfd, "1"),
-        call("key ring", Anyone, libc::SYS_keyctl, "0, -3, 0"),
+        call("io_uring", Few, libc::SYS_io_uring_setup, "1, 0"),
+        call("bpf", Few, libc::SYS_bpf, "0, 0, 0"),
+        call("userfaultfd", Few, libc::SYS_userfaultfd, "1"),
+        call("key ring", Few, libc::SYS_keyctl, "0, -3, 0"),
         call(
             "performance counters",
-            Anyone,
+            Few,
             libc::SYS_perf_event_open,
             "0, 0, -1, -1, 0",
         ),
@@ -242,7 +242,7 @@ fn effects() -> Vec<Effect> {
             libc::SYS_open_by_handle_at,
             "0, 0, 0",
         ),
-        call("enter another namespace", Anyone, libc::SYS_setns, "-1, 0"),
+        call("enter another namespace", Few, libc::SYS_setns, "-1, 0"),
         call(
             "type into a terminal",
             Anyone,
