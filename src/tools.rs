@@ -8,13 +8,17 @@ mod arguments;
 pub mod builtin;
 mod files;
 pub mod guard;
+pub mod hooks;
 mod lines;
 pub mod output_store;
 pub mod ports;
 pub mod registry;
 mod replace;
+mod run_task;
 mod schema;
 mod services;
+mod shell;
+pub mod tasks;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,6 +37,7 @@ use crate::permission::{Action, Group};
 
 pub use registry::{Prepared, Registry, ToolInfo};
 pub use services::Services;
+pub use shell::Shell;
 
 /// One tool. Its arguments are a type, and the JSON Schema that the model sees is derived from it.
 #[async_trait]

@@ -2,14 +2,21 @@
 //!
 //! To add a tool: its file, its `mod` line, its line in [`all`].
 
+mod add_process_hooks;
 mod append_file;
+mod bash;
 mod create_file;
 mod glob;
 mod grep;
 mod insert_at;
 mod list_models;
+mod list_tasks;
+mod read_task_output;
 mod replace_lines;
+mod run_background;
+mod run_concurrent;
 mod send_file;
+mod stop_task;
 mod str_replace;
 mod str_replace_all;
 mod tool_output;
@@ -32,6 +39,13 @@ pub(super) fn all() -> Vec<Arc<dyn AnyTool>> {
         erased(glob::Glob),
         erased(grep::Grep),
         erased(send_file::SendFile),
+        erased(bash::Bash),
+        erased(run_concurrent::RunConcurrent),
+        erased(run_background::RunBackground),
+        erased(list_tasks::ListTasks),
+        erased(read_task_output::ReadTaskOutput),
+        erased(stop_task::StopTask),
+        erased(add_process_hooks::AddProcessHooks),
         erased(tool_output::ToolOutput),
         erased(list_models::ListModels),
     ]

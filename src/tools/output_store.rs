@@ -63,6 +63,20 @@ impl OutputStore {
         Ok((handle, file))
     }
 
+    /// A handle and the file it stands for, for a caller that makes the file itself, if at all.
+    ///
+    /// # Errors
+    ///
+    /// When the folder cannot be made.
+    pub fn reserve(&self, agent: &AgentName) -> io::Result<(Handle, PathBuf)> {
+        let folder = self.folder(agent);
+        fs::create_dir_all(&folder)?;
+        make_room(&folder)?;
+        let handle = Handle::random();
+        let path = folder.join(handle.file_name());
+        Ok((handle, path))
+    }
+
     /// Opens a kept output.
     ///
     /// # Errors

@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::Value;
 
 use super::ToolContext;
 use crate::domain::{AgentName, GuildId};
+use crate::exec::Policy;
 use crate::permission::{GrantTable, Profiles};
 
 /// Why a port did not do what it was asked.
@@ -125,4 +127,19 @@ pub trait Configure: Send + Sync {
     ///
     /// When the settings cannot be read.
     async fn grants(&self, guild: GuildId) -> Result<GrantTable, PortError>;
+}
+
+/// What holds for the commands of an agent.
+pub trait ShellRules: Send + Sync {
+    /// The rules for the caller, as settings and configuration stand now.
+    fn of(&self, context: &ToolContext) -> Rules;
+}
+
+/// Rules for commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// How they are confined.
+    pub policy: Policy,
+    /// Most time that one `bash` call may take.
+    pub max_timeout: Duration,
 }

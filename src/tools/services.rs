@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::ToolContext;
 use super::output_store::OutputStore;
 use super::ports::{Configure, Courier, Models, Peers};
+use super::shell::Shell;
+use super::{ToolContext, ToolError};
 use crate::text::redact::Redactor;
 use crate::workspace::locks::PathLocks;
 
@@ -27,11 +28,24 @@ pub struct Services {
     pub models: Arc<dyn Models>,
     /// The agents' configuration.
     pub configure: Arc<dyn Configure>,
+    /// What runs commands, or why there is no shell on this machine.
+    pub shell: Result<Shell, String>,
 }
 
 impl Services {
     /// The folder of the calling agent.
     pub fn folder(&self, context: &ToolContext) -> PathBuf {
         self.agents.join(context.name.as_str())
+    }
+
+    /// What runs commands.
+    ///
+    /// # Errors
+    ///
+    /// Why there is no shell on this machine.
+    pub fn shell(&self) -> Result<&Shell, ToolError> {
+        self.shell
+            .as_ref()
+            .map_err(|why| ToolError::Rejected(format!("no command runs here: {why}")))
     }
 }

@@ -60,6 +60,7 @@ impl Lab {
             peers: seen.clone(),
             models: seen.clone(),
             configure: seen.clone(),
+            shell: Err("these tests run no commands".into()),
             agents,
         };
         let context = ToolContext {

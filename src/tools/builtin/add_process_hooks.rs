@@ -1,0 +1,53 @@
+//! `add_process_hooks`: more hooks on a running task, from plain language.
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::TaskId;
+use crate::permission::{Action, Group};
+use crate::store::TaskStatus;
+use crate::tools::run_task::push_hooks;
+use crate::tools::tasks::TaskError;
+use crate::tools::{Output, Tool, ToolContext, ToolError, hooks};
+
+pub(super) struct AddProcessHooks;
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+pub(super) struct Args {
+    /// Such as `task_001`.
+    id: String,
+    /// Plain words: what to do when it ends, prints something or takes too long.
+    instructions: String,
+}
+
+#[async_trait]
+impl Tool for AddProcessHooks {
+    type Args = Args;
+
+    const NAME: &'static str = "add_process_hooks";
+    const DESCRIPTION: &'static str = "Add hooks to a running task.";
+    const GROUP: Group = Group::Tasks;
+
+    fn action(args: &Args) -> Action {
+        Action::new(Self::NAME, &*args.id)
+    }
+
+    async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {
+        let shell = context.services.shell()?;
+        let id = TaskId(args.id);
+        let row = shell.tasks.row(context.agent, &id).await?;
+        if row.status != TaskStatus::Running {
+            return Err(TaskError::Ended(id, row.status.as_str()).into());
+        }
+        let writer = &*shell.hook_writer;
+        let hooks = hooks::write(writer, context, &row.task.command, &args.instructions).await;
+        let total = shell
+            .tasks
+            .add_hooks(context.agent, &id, hooks.hooks.clone())
+            .await?;
+        let mut text = format!("{id} has {total} hooks now.\n");
+        push_hooks(&mut text, &hooks);
+        Ok(text.into())
+    }
+}

@@ -1,0 +1,140 @@
+//! `bash`: one shell command in the workspace, waited for.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::exec::{Bounds, Ended, Finished};
+use crate::permission::{Action, Group};
+use crate::tools::output_store::Handle;
+use crate::tools::shell::{self, Place};
+use crate::tools::{Output, Tool, ToolContext, ToolError};
+
+/// Time for a command that asks for none.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// What programs print when the sandbox refused them something.
+const REFUSALS: &[&str] = &[
+    "Operation not permitted",
+    "Permission denied",
+    "Read-only file system",
+    "Network is unreachable",
+    "Could not resolve host",
+    "Temporary failure in name resolution",
+];
+
+pub(super) struct Bash;
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+pub(super) struct Args {
+    /// Given to `bash -c`.
+    command: String,
+    /// Seconds (120).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timeout: Option<f64>,
+}
+
+#[async_trait]
+impl Tool for Bash {
+    type Args = Args;
+
+    const NAME: &'static str = "bash";
+    const DESCRIPTION: &'static str = "Run a shell command in the workspace and wait for it. Standard input is empty; whatever it starts ends with it. For longer work use run_concurrent.";
+    const GROUP: Group = Group::Shell;
+
+    fn action(args: &Args) -> Action {
+        Action::shell(Self::NAME, &*args.command)
+    }
+
+    /// It keeps its own time, and what was printed until then.
+    fn deadline(_args: &Args) -> Option<Duration> {
+        None
+    }
+
+    async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {
+        let rules = context.services.shell()?.rules.of(context);
+        let timeout = timeout(args.timeout, rules.max_timeout)?;
+        let place = Place::find(context, None).await?;
+        let command = shell::command(&Self::action(&args), &place, context)?;
+        let (handle, spool) = context
+            .services
+            .outputs
+            .reserve(&context.name)
+            .map_err(ToolError::failed)?;
+        let bounds = Bounds {
+            timeout,
+            spool: Some(spool),
+        };
+        let sandbox = &context.services.shell()?.sandbox;
+        let finished = sandbox.run(&command, bounds, &context.stop).await?;
+        let mut text = printed(&finished, &handle);
+        text.push_str(&ending(&finished, timeout));
+        if finished.exit != Some(0) && sandbox.confines(rules.policy) && was_refused(&text) {
+            text.push_str(&format!(
+                "\n[the sandbox may have refused something: it lets a command write the workspace and /tmp only, and \
+                 not .git/config, .git/hooks or .git/info; {}]",
+                sandbox.describe(rules.policy)
+            ));
+        }
+        Ok(text.into())
+    }
+}
+
+/// The time a command gets.
+fn timeout(asked: Option<f64>, most: Duration) -> Result<Duration, ToolError> {
+    let Some(seconds) = asked else {
+        return Ok(DEFAULT_TIMEOUT.min(most));
+    };
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(asked) if !asked.is_zero() => Ok(asked.min(most)),
+        Ok(_) | Err(_) => Err(ToolError::Rejected(format!(
+            "`timeout` is a number of seconds above 0, at most {}; {seconds} is not",
+            most.as_secs()
+        ))),
+    }
+}
+
+/// What it printed, or the two ends of it and where all of it is.
+fn printed(finished: &Finished, handle: &Handle) -> String {
+    let output = &finished.output;
+    let mut text = String::from_utf8_lossy(&output.head).into_owned();
+    if output.omitted > 0 {
+        let all = match (&output.whole, output.lost) {
+            (Some(_), 0) => format!("all of it: tool_output with handle \"{handle}\""),
+            (Some(_), lost) => {
+                format!("all but {lost} bytes: tool_output with handle \"{handle}\"")
+            }
+            (None, _) => "they could not be kept".to_owned(),
+        };
+        text.push_str(&format!(
+            "\n\n[… {} bytes left out; {all} …]\n\n",
+            output.omitted
+        ));
+        text.push_str(&String::from_utf8_lossy(&output.tail));
+    }
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text
+}
+
+/// How it ended: the last line of every result.
+fn ending(finished: &Finished, timeout: Duration) -> String {
+    let took = format!("{:.1} s", finished.duration.as_secs_f64());
+    match (finished.ended, finished.exit) {
+        (Ended::Exited, Some(code)) => format!("[exit code {code} · {took}]"),
+        (Ended::Exited, None) => format!("[ended · {took}]"),
+        (Ended::TimedOut, _) => format!(
+            "[timed out: ended with everything it had started after {} s; for longer work use run_concurrent or \
+             run_background]",
+            timeout.as_secs_f64()
+        ),
+        (Ended::Stopped, _) => format!("[stopped after {took}, with everything it had started]"),
+    }
+}
+
+fn was_refused(text: &str) -> bool {
+    REFUSALS.iter().any(|refusal| text.contains(refusal))
+}

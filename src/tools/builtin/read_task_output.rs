@@ -1,0 +1,135 @@
+//! `read_task_output`: what a task printed.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use async_trait::async_trait;
+use regex::Regex;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::TaskId;
+use crate::exec::TaskFiles;
+use crate::permission::{Action, Group};
+use crate::tools::hooks::pattern;
+use crate::tools::tasks::outcome;
+use crate::tools::{Output, Tool, ToolContext, ToolError};
+
+/// Lines for a call that asks for no number: what is kept in memory anyway.
+const DEFAULT_LINES: usize = 100;
+
+/// Most lines that one call gives.
+const MOST_LINES: usize = 5_000;
+
+/// Bytes of a line that are shown and searched.
+const LINE: u64 = 4_000;
+
+pub(super) struct ReadTaskOutput;
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+pub(super) struct Args {
+    /// Such as `task_001`.
+    id: String,
+    /// Last lines (100).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tail: Option<u64>,
+    /// Only lines matching this regex.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    grep: Option<String>,
+}
+
+#[async_trait]
+impl Tool for ReadTaskOutput {
+    type Args = Args;
+
+    const NAME: &'static str = "read_task_output";
+    const DESCRIPTION: &'static str = "Read what a task printed, running or ended.";
+    const GROUP: Group = Group::Information;
+
+    fn action(args: &Args) -> Action {
+        Action::new(Self::NAME, &*args.id)
+    }
+
+    async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {
+        let shell = context.services.shell()?;
+        let id = TaskId(args.id);
+        let row = shell.tasks.row(context.agent, &id).await?;
+        let lines = usize::try_from(args.tail.unwrap_or(DEFAULT_LINES as u64))
+            .unwrap_or(MOST_LINES)
+            .clamp(1, MOST_LINES);
+        let wanted = match &args.grep {
+            Some(text) => {
+                Some(pattern(text).map_err(|why| ToolError::Rejected(format!("grep: {why}")))?)
+            }
+            None => None,
+        };
+        let live = shell.tasks.tail(context.agent, &id);
+        let printed = match live {
+            Some(tail) if wanted.is_none() && lines <= DEFAULT_LINES => {
+                tail[tail.len().saturating_sub(lines)..].join("\n")
+            }
+            Some(_) | None => {
+                let files = shell.tasks.files(&context.name, &id);
+                let read =
+                    tokio::task::spawn_blocking(move || both(&files, lines, wanted.as_ref()));
+                read.await
+                    .map_err(ToolError::failed)?
+                    .map_err(ToolError::failed)?
+            }
+        };
+        let printed = if printed.is_empty() {
+            "(nothing)"
+        } else {
+            &printed
+        };
+        Ok(format!("[{id} {}]\n{printed}\n", outcome(&row)).into())
+    }
+}
+
+/// The last lines of both logs, one after the other.
+fn both(files: &TaskFiles, lines: usize, wanted: Option<&Regex>) -> io::Result<String> {
+    let out = last_lines(&files.stdout, lines, wanted)?;
+    let err = last_lines(&files.stderr, lines, wanted)?;
+    if err.is_empty() {
+        return Ok(out);
+    }
+    if out.is_empty() {
+        return Ok(format!("standard error:\n{err}"));
+    }
+    Ok(format!("standard output:\n{out}\nstandard error:\n{err}"))
+}
+
+fn last_lines(path: &Path, count: usize, wanted: Option<&Regex>) -> io::Result<String> {
+    let mut reader = match File::open(path) {
+        Ok(file) => BufReader::new(file),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(String::new()),
+        Err(error) => return Err(error),
+    };
+    let mut last: VecDeque<String> = VecDeque::new();
+    while let Some(line) = next_line(&mut reader)? {
+        if wanted.is_some_and(|pattern| !pattern.is_match(&line)) {
+            continue;
+        }
+        if last.len() == count {
+            last.pop_front();
+        }
+        last.push_back(line);
+    }
+    Ok(Vec::from(last).join("\n"))
+}
+
+/// The next line, cut to [`LINE`] bytes; what is beyond is passed over without being held.
+fn next_line(reader: &mut BufReader<File>) -> io::Result<Option<String>> {
+    let mut line = Vec::new();
+    if reader.by_ref().take(LINE).read_until(b'\n', &mut line)? == 0 {
+        return Ok(None);
+    }
+    if line.last() == Some(&b'\n') {
+        line.pop();
+    } else {
+        reader.skip_until(b'\n')?;
+    }
+    Ok(Some(String::from_utf8_lossy(&line).into_owned()))
+}

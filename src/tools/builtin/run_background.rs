@@ -1,0 +1,28 @@
+//! `run_background`: a command that outlives the turn, such as a server.
+
+use async_trait::async_trait;
+
+use crate::permission::{Action, Group};
+use crate::store::TaskKind;
+use crate::tools::run_task::{self, Args};
+use crate::tools::{Output, Tool, ToolContext, ToolError};
+
+pub(super) struct RunBackground;
+
+#[async_trait]
+impl Tool for RunBackground {
+    type Args = Args;
+
+    const NAME: &'static str = "run_background";
+    const DESCRIPTION: &'static str =
+        "Start a command that goes on after the turn, such as a server or a long training.";
+    const GROUP: Group = Group::Tasks;
+
+    fn action(args: &Args) -> Action {
+        Action::shell(Self::NAME, &*args.command)
+    }
+
+    async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {
+        run_task::start(TaskKind::Background, &Self::action(&args), &args, context).await
+    }
+}

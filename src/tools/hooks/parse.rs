@@ -1,0 +1,149 @@
+//! Reads the hooks that a small model wrote. What it wrote is hostile: it has seen the command and the instructions.
+
+use regex::{Regex, RegexBuilder};
+use serde_json::Value;
+
+use super::{HookSpec, MATCH_DELAY, MIN_INTERVAL, Trigger};
+
+/// Hooks that one description may make.
+const MOST_HOOKS: usize = 10;
+
+/// Characters of a pattern or a message.
+const LONGEST_TEXT: usize = 2_000;
+
+/// Longest time in seconds that a hook may name: 30 days.
+const LONGEST: f64 = 30.0 * 24.0 * 3600.0;
+
+/// Bytes that a compiled pattern may take.
+const PATTERN_SIZE: usize = 1 << 20;
+
+/// What came of a text.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Parsed {
+    /// Hooks that can be used.
+    pub hooks: Vec<HookSpec>,
+    /// Why the others cannot, one sentence each.
+    pub refused: Vec<String>,
+}
+
+/// Reads `raw`: a JSON array of hooks or a single one, with or without a code fence around it.
+pub fn parse(raw: &str) -> Parsed {
+    let items = match serde_json::from_str(without_fence(raw)) {
+        Ok(Value::Array(items)) => items,
+        Ok(item @ Value::Object(_)) => vec![item],
+        Ok(_) => return refused("the answer is neither a list of hooks nor a hook".to_owned()),
+        Err(error) => return refused(format!("the answer is no JSON: {error}")),
+    };
+    let mut parsed = Parsed::default();
+    for (index, item) in items.into_iter().enumerate() {
+        match hook(item) {
+            _ if parsed.hooks.len() == MOST_HOOKS => {
+                parsed
+                    .refused
+                    .push(format!("hook {}: more than {MOST_HOOKS}", index + 1));
+            }
+            Ok(hook) => parsed.hooks.push(hook),
+            Err(why) => parsed.refused.push(format!("hook {}: {why}", index + 1)),
+        }
+    }
+    parsed
+}
+
+/// Compiles a pattern as hooks use it.
+///
+/// # Errors
+///
+/// When it is no regular expression, or one too large.
+pub(in crate::tools) fn pattern(text: &str) -> Result<Regex, String> {
+    RegexBuilder::new(text)
+        .size_limit(PATTERN_SIZE)
+        .build()
+        .map_err(|error| format!("`{text}` is no regular expression: {error}"))
+}
+
+fn refused(why: String) -> Parsed {
+    Parsed {
+        hooks: Vec::new(),
+        refused: vec![why],
+    }
+}
+
+fn without_fence(raw: &str) -> &str {
+    let text = raw.trim();
+    let Some(inner) = text.strip_prefix("```") else {
+        return text;
+    };
+    let inner = inner.split_once('\n').map_or("", |(_, rest)| rest);
+    inner.trim_end().strip_suffix("```").unwrap_or(inner).trim()
+}
+
+fn hook(mut item: Value) -> Result<HookSpec, String> {
+    let Some(fields) = item.as_object_mut() else {
+        return Err("not an object".to_owned());
+    };
+    complete_trigger(fields.get_mut("trigger"));
+    let matches_output = fields
+        .get("trigger")
+        .is_some_and(|trigger| trigger["type"] == "on_output_match");
+    let (delay, fires) = if matches_output {
+        (MATCH_DELAY, 0)
+    } else {
+        (0.0, 1)
+    };
+    fields
+        .entry("output_delay_seconds")
+        .or_insert_with(|| delay.into());
+    fields.entry("max_fires").or_insert_with(|| fires.into());
+    fields
+        .entry("min_message_interval")
+        .or_insert_with(|| MIN_INTERVAL.into());
+    let hook: HookSpec = serde_json::from_value(item).map_err(|error| error.to_string())?;
+    check(&hook)?;
+    Ok(hook)
+}
+
+/// A trigger may leave out its kind; then it is the exit.
+fn complete_trigger(trigger: Option<&mut Value>) {
+    if let Some(trigger) = trigger.and_then(Value::as_object_mut) {
+        trigger.entry("type").or_insert_with(|| "on_exit".into());
+        // Models write out what does not apply.
+        trigger.retain(|_, value| !value.is_null());
+    }
+}
+
+fn check(hook: &HookSpec) -> Result<(), String> {
+    if hook.context_message.chars().count() > LONGEST_TEXT {
+        return Err(format!(
+            "its message has more than {LONGEST_TEXT} characters"
+        ));
+    }
+    let times = [
+        ("output_delay_seconds", hook.output_delay_seconds),
+        ("min_message_interval", hook.min_message_interval),
+    ];
+    for (name, seconds) in times {
+        if !(0.0..=LONGEST).contains(&seconds) {
+            return Err(format!(
+                "{name} must be between 0 and {LONGEST}, not {seconds}"
+            ));
+        }
+    }
+    match &hook.trigger {
+        Trigger::OnExit { .. } => Ok(()),
+        Trigger::OnOutputMatch { pattern: text } if text.is_empty() => {
+            Err("an empty pattern matches every line".to_owned())
+        }
+        Trigger::OnOutputMatch { pattern: text } if text.chars().count() > LONGEST_TEXT => Err(
+            format!("its pattern has more than {LONGEST_TEXT} characters"),
+        ),
+        Trigger::OnOutputMatch { pattern: text } => pattern(text).map(drop),
+        Trigger::OnTimeout { timeout_seconds }
+            if *timeout_seconds > 0.0 && *timeout_seconds <= LONGEST =>
+        {
+            Ok(())
+        }
+        Trigger::OnTimeout { timeout_seconds } => Err(format!(
+            "timeout_seconds must be above 0 and at most {LONGEST}, not {timeout_seconds}"
+        )),
+    }
+}

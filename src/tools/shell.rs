@@ -1,0 +1,116 @@
+//! What the tools that run commands share: where a command runs, and under which rules.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::hooks::HookWriter;
+use super::ports::ShellRules;
+use super::tasks::Tasks;
+use super::{ToolContext, ToolError};
+use crate::exec::{Command, ExecError, Limits, Sandbox};
+use crate::permission::Action;
+use crate::workspace::{Workspace, WorkspacePath};
+
+/// What runs commands. One for the daemon's life.
+#[derive(Clone)]
+pub struct Shell {
+    /// What this machine confines commands with.
+    pub sandbox: Sandbox,
+    /// What holds for the commands of an agent.
+    pub rules: Arc<dyn ShellRules>,
+    /// Commands that go on beside the turn.
+    pub tasks: Tasks,
+    /// Turns plain language into hooks.
+    pub hook_writer: Arc<dyn HookWriter>,
+}
+
+/// A folder of the workspace to run a command in.
+pub(super) struct Place {
+    /// The workspace.
+    pub(super) workspace: PathBuf,
+    /// The folder, for the process.
+    pub(super) directory: PathBuf,
+    /// The folder relative to the workspace, for people.
+    pub(super) shown: String,
+}
+
+impl Place {
+    /// The folder that `directory` names: relative to the workspace, or absolute inside it. Nothing names the
+    /// workspace itself.
+    ///
+    /// # Errors
+    ///
+    /// When it leaves the workspace by any route, or is no folder.
+    pub(super) async fn find(
+        context: &ToolContext,
+        directory: Option<&str>,
+    ) -> Result<Self, ToolError> {
+        let folder = context.services.folder(context);
+        let wanted = directory.unwrap_or_default().to_owned();
+        let found = tokio::task::spawn_blocking(move || inside(&folder, &wanted));
+        found.await.map_err(ToolError::failed)?
+    }
+}
+
+fn inside(folder: &Path, wanted: &str) -> Result<Place, ToolError> {
+    let workspace = Workspace::open(folder).map_err(ToolError::failed)?;
+    let root = workspace.files_folder();
+    // Component by component: a sibling whose name begins alike is not inside.
+    let relative = match Path::new(wanted).strip_prefix(&root) {
+        Ok(inside) => inside.to_string_lossy().into_owned(),
+        Err(_) => wanted.to_owned(),
+    };
+    let refuse =
+        |error: &dyn std::fmt::Display| ToolError::Rejected(format!("working_directory: {error}"));
+    let path = WorkspacePath::parse(&relative).map_err(|error| refuse(&error))?;
+    workspace
+        .files()
+        .and_then(|files| files.folder(&path))
+        .map_err(|error| refuse(&error))?;
+    Ok(Place {
+        directory: root.join(path.as_path()),
+        workspace: root,
+        shown: path.as_str().to_owned(),
+    })
+}
+
+/// The command as it will run.
+///
+/// # Errors
+///
+/// When it is one of those that never run, whatever the profile says.
+pub(super) fn command(
+    action: &Action,
+    place: &Place,
+    context: &ToolContext,
+) -> Result<Command, ToolError> {
+    Ok(Command {
+        script: action.detail.clone(),
+        workspace: place.workspace.clone(),
+        directory: place.directory.clone(),
+        policy: context.services.shell()?.rules.of(context).policy,
+        limits: Limits::default(),
+    })
+}
+
+impl From<ExecError> for ToolError {
+    fn from(error: ExecError) -> Self {
+        match error {
+            ExecError::Invalid(_) | ExecError::NoSandbox(_) => Self::Rejected(error.to_string()),
+            ExecError::Setup(_) | ExecError::Io(_) => Self::failed(error),
+        }
+    }
+}
+
+impl From<super::tasks::TaskError> for ToolError {
+    fn from(error: super::tasks::TaskError) -> Self {
+        use super::tasks::TaskError;
+        match error {
+            TaskError::Unknown(_) | TaskError::Ended(..) | TaskError::TooMany => {
+                Self::Rejected(error.to_string())
+            }
+            TaskError::Exec(error) => error.into(),
+            TaskError::Store(_) | TaskError::Io(_) => Self::failed(error),
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Keeps `running_tasks` in `agent.json` like the database.
+
+use serde_json::{Map, Value, json};
+use tracing::warn;
+
+use super::{RECENT, Tasks};
+use crate::clock;
+use crate::domain::{AgentId, AgentName};
+use crate::store::TaskRow;
+use crate::workspace::{Workspace, agent_file};
+
+impl Tasks {
+    /// Writes the mirror anew. It is only a mirror: a failure is logged and the task goes on.
+    pub(super) async fn mirror(&self, agent: AgentId, agent_name: &AgentName) {
+        let rows = match self.inner.store.tasks(agent, RECENT).await {
+            Ok(rows) => rows,
+            Err(error) => {
+                warn!(%error, "the tasks of {agent_name} could not be read");
+                return;
+            }
+        };
+        let folder = self.folder(agent_name);
+        let mirrored: Vec<Value> = rows.iter().rev().map(entry).collect();
+        let written = tokio::task::spawn_blocking(move || {
+            let workspace = Workspace::open(&folder).map_err(|error| error.to_string())?;
+            agent_file::rewrite(workspace.agent(), |file| {
+                file.insert("running_tasks".to_owned(), Value::Array(mirrored));
+            })
+            .map(drop)
+            .map_err(|error| error.to_string())
+        });
+        if let Ok(Err(error)) = written.await {
+            warn!(%error, "running_tasks of {agent_name} could not be written");
+        }
+    }
+}
+
+/// One task as `agent.json` shows it.
+fn entry(row: &TaskRow) -> Value {
+    let mut entry = Map::new();
+    entry.insert("id".into(), json!(row.id));
+    entry.insert("command".into(), json!(row.task.command));
+    entry.insert("started_at".into(), json!(clock::rfc3339(row.started_at)));
+    entry.insert("pid".into(), json!(row.pid));
+    entry.insert("status".into(), json!(row.status.as_str()));
+    if let Some(code) = row.exit_code {
+        entry.insert("exit_code".into(), json!(code));
+    }
+    if let Some(ended) = row.ended_at {
+        entry.insert("ended_at".into(), json!(clock::rfc3339(ended)));
+    }
+    Value::Object(entry)
+}

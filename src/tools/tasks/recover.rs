@@ -1,0 +1,64 @@
+//! Takes up the tasks that an earlier daemon left running.
+
+use std::time::Duration;
+
+use super::watch::End;
+use super::{TaskError, Tasks};
+use crate::domain::AgentName;
+use crate::exec::{Process, TaskFiles};
+use crate::store::TaskRow;
+
+/// How often the end of a process that is not our child is looked for.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// How long after a process's end its exit code may still appear.
+const LATE: Duration = Duration::from_millis(500);
+
+impl Tasks {
+    /// Adopts the tasks that still run (same pid, same start time), and settles those that ended meanwhile: by the exit
+    /// code that their supervisor left, else as lost. Their hooks count on from where they were.
+    ///
+    /// # Errors
+    ///
+    /// When the database fails.
+    pub async fn recover(&self) -> Result<(), TaskError> {
+        for row in self.inner.store.running_tasks().await? {
+            if self.live(row.task.agent, &row.id).is_some() {
+                continue;
+            }
+            let Some(agent) = self.inner.store.agent(row.task.agent).await? else {
+                continue;
+            };
+            let Ok(name) = AgentName::parse(&agent.name) else {
+                continue;
+            };
+            let hooks = self.inner.store.hooks(row.task.agent, &row.id).await?;
+            let end = end_of(process(&row), self.files(&name, &row.id));
+            self.watch(row, name, hooks, end)?;
+        }
+        Ok(())
+    }
+}
+
+fn process(row: &TaskRow) -> Option<Process> {
+    Some(Process {
+        pid: row.pid?,
+        started: row.pid_started?,
+    })
+}
+
+/// Waits for a process that somebody else started.
+async fn end_of(process: Option<Process>, files: TaskFiles) -> End {
+    let Some(process) = process else {
+        // The daemon died between the row and the process: nothing ran.
+        return End::Lost;
+    };
+    while process.is_alive() {
+        tokio::time::sleep(LOOK).await;
+    }
+    if let Some(code) = files.read_exit_code() {
+        return End::Code(code);
+    }
+    tokio::time::sleep(LATE).await;
+    files.read_exit_code().map_or(End::Lost, End::Code)
+}

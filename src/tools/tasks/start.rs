@@ -1,0 +1,126 @@
+//! Starts a task: row first, then the process, then the eye on it.
+
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::mpsc;
+use tracing::{Instrument, info_span};
+
+use super::follow::Tail;
+use super::watch::{End, Watch};
+use super::{Live, MOST_RUNNING, TaskError, Tasks};
+use crate::domain::AgentName;
+use crate::exec::{Command, ExecError};
+use crate::store::{Hook, NewHook, NewTask, TaskEnd, TaskRow, TaskStatus};
+use crate::tools::hooks::HookSpec;
+
+/// A task about to be started.
+pub struct NewCommand {
+    /// Its row.
+    pub task: NewTask,
+    /// The agent's name, for its folder.
+    pub agent_name: AgentName,
+    /// The command as it is run.
+    pub command: Command,
+    /// Hooks it starts with.
+    pub hooks: Vec<HookSpec>,
+}
+
+impl Tasks {
+    /// Starts a task and returns at once.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be started; a row that was made says `failed` then.
+    pub async fn start(&self, new: NewCommand) -> Result<TaskRow, TaskError> {
+        let agent = new.task.agent;
+        if self.keys().iter().filter(|key| key.0 == agent).count() >= MOST_RUNNING {
+            return Err(TaskError::TooMany);
+        }
+        let row = self.inner.store.insert_task(new.task).await?;
+        match self
+            .launch(&row, &new.agent_name, &new.command, new.hooks)
+            .await
+        {
+            Ok(row) => Ok(row),
+            Err(error) => {
+                let end = TaskEnd {
+                    status: TaskStatus::Failed,
+                    exit_code: None,
+                };
+                self.inner.store.end_task(agent, &row.id, end).await?;
+                self.mirror(agent, &new.agent_name).await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn launch(
+        &self,
+        row: &TaskRow,
+        agent_name: &AgentName,
+        command: &Command,
+        hooks: Vec<HookSpec>,
+    ) -> Result<TaskRow, TaskError> {
+        let files = self.files(agent_name, &row.id);
+        let folder = self.folder(agent_name).join("processes").join(&row.id.0);
+        // What an earlier agent of this name left under the same number is not this task's.
+        match std::fs::remove_dir_all(&folder) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
+            _ => std::fs::create_dir_all(&folder)?,
+        }
+        let hooks = self.insert_hooks(row, hooks).await?;
+        let spawned = self.inner.sandbox.spawn(command, &files).await?;
+        let process = spawned.process();
+        let (agent, id) = (row.task.agent, row.id.clone());
+        self.inner
+            .store
+            .set_task_process(agent, &id, process.pid, process.started)
+            .await?;
+        let row = self.row(agent, &id).await?;
+        let end = async move {
+            match spawned.wait().await {
+                Ok(code) => End::Code(code),
+                Err(why) => End::Failed(why),
+            }
+        };
+        self.watch(row.clone(), agent_name.clone(), hooks, end)?;
+        self.mirror(agent, agent_name).await;
+        Ok(row)
+    }
+
+    /// Sets an eye on a task whose process runs until `end`.
+    pub(super) fn watch(
+        &self,
+        row: TaskRow,
+        agent_name: AgentName,
+        hooks: Vec<Hook>,
+        end: impl Future<Output = End> + Send + 'static,
+    ) -> Result<(), ExecError> {
+        let (orders, inbox) = mpsc::unbounded_channel();
+        let tail = Arc::new(Mutex::new(Tail::default()));
+        let key = (row.task.agent, row.id.clone());
+        let span = info_span!("task", agent.id = %key.0, task.id = %key.1);
+        let watch = Watch::new(self.clone(), row, agent_name, hooks, inbox, tail.clone())?;
+        self.lock_live().insert(key, Live { tail, orders });
+        self.inner.watches.spawn(watch.run(end).instrument(span));
+        Ok(())
+    }
+
+    pub(super) async fn insert_hooks(
+        &self,
+        row: &TaskRow,
+        hooks: Vec<HookSpec>,
+    ) -> Result<Vec<Hook>, TaskError> {
+        let mut inserted = Vec::new();
+        for spec in hooks {
+            let hook = NewHook {
+                agent: row.task.agent,
+                task: row.id.clone(),
+                max_fires: spec.fires_at_most(),
+                spec: serde_json::to_value(&spec).map_err(std::io::Error::other)?,
+            };
+            inserted.push(self.inner.store.insert_hook(hook).await?);
+        }
+        Ok(inserted)
+    }
+}

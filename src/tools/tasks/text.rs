@@ -1,0 +1,139 @@
+//! What people and the agent are told of a task.
+
+use std::time::Duration;
+
+use super::fire::Cause;
+use crate::clock;
+use crate::store::{TaskRow, TaskStatus};
+use crate::text;
+use crate::tools::hooks::HookSpec;
+
+/// Characters of a command in a notice.
+const COMMAND: usize = 200;
+
+/// Characters of a matching line in a notice.
+const LINE: usize = 300;
+
+/// Characters of output in a notice.
+const OUTPUT: usize = 500;
+
+/// A notice for the channel: the trigger that fired is named, and nothing is said that did not happen.
+pub(super) fn notice(
+    row: &TaskRow,
+    cause: &Cause,
+    hook: &HookSpec,
+    skipped: u32,
+    last: &[String],
+) -> String {
+    let mut notice = match cause {
+        Cause::Exit => format!("{} **{} {}**", sign(row), row.id, outcome(row)),
+        Cause::Match(line) => format!(
+            "🔔 **{} printed a line that matches**\n{}",
+            row.id,
+            text::fenced(&text::one_line(line, LINE), "")
+        ),
+        Cause::Timeout => format!("⏰ **{} still runs after {}**", row.id, age(row)),
+    };
+    notice.push_str(&format!(
+        "\n`{}` · {} · hook {}",
+        text::one_line(&row.task.command, COMMAND).replace('`', "'"),
+        row.pid
+            .map_or("no process".to_owned(), |pid| format!("PID {pid}")),
+        hook.trigger.to_string().replace('`', "'"),
+    ));
+    if skipped > 0 {
+        notice.push_str(&format!("\n({skipped} more since the last notice)"));
+    }
+    if !hook.context_message.is_empty() {
+        notice.push_str(&format!("\n{}", hook.context_message));
+    }
+    if !matches!(cause, Cause::Match(_)) && !last.is_empty() {
+        notice.push_str(&format!(
+            "\n{}",
+            text::fenced(&end_of(&last.join("\n"), OUTPUT), "")
+        ));
+    }
+    notice
+}
+
+/// A notice in place of a turn that hooks may not start any more.
+pub(super) fn too_deep(row: &TaskRow, cause: &Cause, most: u8) -> String {
+    format!(
+        "⚠️ **{}** {}, and a hook would have the agent work on it. It does not: hooks and agents have led here {} times \
+         in a row already, and the most is {most}.",
+        row.id,
+        happened(row, cause),
+        row.task.depth,
+    )
+}
+
+/// What the agent is told when a hook wakes it.
+pub(super) fn for_agent(row: &TaskRow, cause: &Cause, message: &str, last: &[String]) -> String {
+    let mut told = format!("[{} {}]\n", row.id, happened(row, cause));
+    told.push_str(&format!("Command: {}\n", row.task.command));
+    if let Cause::Match(line) = cause {
+        told.push_str(&format!("Line: {line}\n"));
+    }
+    if !message.is_empty() {
+        told.push_str(&format!("\n{message}\n"));
+    }
+    push_output(&mut told, last);
+    told
+}
+
+/// What the agent is told when a task of its conversation has ended.
+pub(super) fn report(row: &TaskRow, last: &[String]) -> String {
+    let mut told = format!(
+        "[{} {}]\nCommand: {}\n",
+        row.id,
+        outcome(row),
+        row.task.command
+    );
+    push_output(&mut told, last);
+    told
+}
+
+fn push_output(told: &mut String, last: &[String]) {
+    if last.is_empty() {
+        told.push_str("\nIt printed nothing.\n");
+    } else {
+        told.push_str(&format!("\nLast lines:\n{}\n", last.join("\n")));
+    }
+}
+
+fn happened(row: &TaskRow, cause: &Cause) -> String {
+    match cause {
+        Cause::Exit => outcome(row),
+        Cause::Match(_) => "printed a line that a hook waits for".to_owned(),
+        Cause::Timeout => format!("still runs after {}", age(row)),
+    }
+}
+
+/// `completed (exit 0, after 5 min)`.
+pub(in crate::tools) fn outcome(row: &TaskRow) -> String {
+    let how = match row.exit_code {
+        Some(code) => format!("exit {code}, "),
+        None => String::new(),
+    };
+    format!("{} ({how}after {})", row.status.as_str(), age(row))
+}
+
+fn sign(row: &TaskRow) -> &'static str {
+    match row.status {
+        TaskStatus::Completed => "✅",
+        TaskStatus::Failed => "❌",
+        TaskStatus::Killed => "🔴",
+        TaskStatus::Lost => "⚫",
+        TaskStatus::Running => "🟢",
+    }
+}
+
+fn age(row: &TaskRow) -> String {
+    let end = row.ended_at.unwrap_or_else(clock::now);
+    clock::duration((end - row.started_at).to_std().unwrap_or(Duration::ZERO))
+}
+
+fn end_of(text: &str, most: usize) -> String {
+    let count = text.chars().count();
+    text.chars().skip(count.saturating_sub(most)).collect()
+}

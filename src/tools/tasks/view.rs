@@ -1,0 +1,80 @@
+//! Tasks as lists show them.
+
+use chrono::{DateTime, Utc};
+
+use super::{RECENT, TaskError, Tasks};
+use crate::domain::{AgentId, TaskId};
+use crate::store::{TaskKind, TaskRow, TaskStatus};
+use crate::tools::hooks::HookSpec;
+
+/// One task for a list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TaskView {
+    /// Its id.
+    pub id: TaskId,
+    /// What it belongs to.
+    pub kind: TaskKind,
+    /// Where it stands.
+    pub status: TaskStatus,
+    /// The command as the model wrote it.
+    pub command: String,
+    /// Where it runs, relative to the workspace.
+    pub directory: String,
+    /// Its process.
+    pub pid: Option<u32>,
+    /// Its exit code.
+    pub exit_code: Option<i32>,
+    /// When it was started.
+    pub started_at: DateTime<Utc>,
+    /// When it ended.
+    pub ended_at: Option<DateTime<Utc>>,
+    /// What waits for something to happen to it.
+    pub hooks: Vec<HookView>,
+}
+
+/// One hook for a list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HookView {
+    /// The hook.
+    pub spec: HookSpec,
+    /// How often it has fired.
+    pub fires: u32,
+}
+
+impl Tasks {
+    /// An agent's tasks, oldest first: those that run and the last [`RECENT`] that ended.
+    ///
+    /// # Errors
+    ///
+    /// When the database fails.
+    pub async fn views(&self, agent: AgentId) -> Result<Vec<TaskView>, TaskError> {
+        let rows = self.inner.store.tasks(agent, RECENT).await?;
+        let mut views = Vec::new();
+        for row in rows.into_iter().rev() {
+            views.push(self.view(row).await?);
+        }
+        Ok(views)
+    }
+
+    async fn view(&self, row: TaskRow) -> Result<TaskView, TaskError> {
+        let hooks = self.inner.store.hooks(row.task.agent, &row.id).await?;
+        let hooks = hooks.into_iter().filter_map(|hook| {
+            Some(HookView {
+                spec: serde_json::from_value(hook.hook.spec).ok()?,
+                fires: hook.fires,
+            })
+        });
+        Ok(TaskView {
+            hooks: hooks.collect(),
+            id: row.id,
+            kind: row.task.kind,
+            status: row.status,
+            command: row.task.command,
+            directory: row.task.directory,
+            pid: row.pid,
+            exit_code: row.exit_code,
+            started_at: row.started_at,
+            ended_at: row.ended_at,
+        })
+    }
+}

@@ -1,0 +1,244 @@
+//! The eye on one task, from its start to the end of its row.
+//!
+//! Started by [`Tasks::watch`], ends with its task or when the daemon closes; [`Tasks::shutdown`] waits for it. In come
+//! orders, the process's end and, at each look, new lines; out go effects, the row and the mirror.
+
+use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+use tracing::{info, warn};
+
+use super::fire::{Armed, Cause};
+use super::follow::{Follow, Tail};
+use super::{Order, TaskEffect, TaskEvent, Tasks, text};
+use crate::domain::AgentName;
+use crate::exec::{ExecError, Process, end_tree};
+use crate::store::{Hook, TaskEnd, TaskKind, TaskRow, TaskStatus};
+
+/// How often the logs are looked at: soon enough for people, seldom enough to cost nothing.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Lines of output that a report to the agent holds.
+const REPORTED: usize = 30;
+
+/// How a task's process ended.
+#[derive(Clone, Debug)]
+pub(super) enum End {
+    /// With this exit code.
+    Code(i32),
+    /// It could not be run, or nothing is known but that it is gone; why.
+    Failed(String),
+    /// It was gone when the daemon came back, and left no exit code.
+    Lost,
+}
+
+/// Why the watch ends its task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Killed {
+    /// It does not.
+    No,
+    /// Somebody, or a hook, asked for it.
+    Asked,
+    /// The daemon stops.
+    Closing,
+}
+
+/// The eye on one task.
+pub(super) struct Watch {
+    pub(super) tasks: Tasks,
+    pub(super) row: TaskRow,
+    pub(super) agent_name: AgentName,
+    pub(super) hooks: Vec<Armed>,
+    pub(super) tail: Arc<Mutex<Tail>>,
+    inbox: mpsc::UnboundedReceiver<Order>,
+    stdout: Follow,
+    stderr: Follow,
+    killed: Killed,
+    waiting: Vec<oneshot::Sender<TaskRow>>,
+}
+
+impl Watch {
+    pub(super) fn new(
+        tasks: Tasks,
+        row: TaskRow,
+        agent_name: AgentName,
+        hooks: Vec<Hook>,
+        inbox: mpsc::UnboundedReceiver<Order>,
+        tail: Arc<Mutex<Tail>>,
+    ) -> Result<Self, ExecError> {
+        let files = tasks.files(&agent_name, &row.id);
+        Ok(Self {
+            hooks: hooks.into_iter().filter_map(Armed::new).collect(),
+            stdout: Follow::new(files.stdout),
+            stderr: Follow::new(files.stderr),
+            tasks,
+            row,
+            agent_name,
+            tail,
+            inbox,
+            killed: Killed::No,
+            waiting: Vec::new(),
+        })
+    }
+
+    /// Watches until `end`, then settles everything.
+    pub(super) async fn run(mut self, end: impl Future<Output = End>) {
+        let mut end = pin!(end);
+        let closing = self.tasks.inner.closing.clone();
+        let mut look = tokio::time::interval(LOOK);
+        look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let end = loop {
+            tokio::select! {
+                biased;
+                () = closing.cancelled(), if self.killed != Killed::Closing => self.kill(Killed::Closing),
+                end = &mut end => break end,
+                Some(order) = self.inbox.recv() => self.obey(order),
+                _ = look.tick() => self.look().await,
+            }
+        };
+        while self.read().await {}
+        self.read_rests().await;
+        self.settle(end).await;
+    }
+
+    fn obey(&mut self, order: Order) {
+        match order {
+            Order::Stop(done) => {
+                self.waiting.push(done);
+                self.kill(Killed::Asked);
+            }
+            Order::Hooks(hooks) => self.hooks.extend(hooks.into_iter().filter_map(Armed::new)),
+        }
+    }
+
+    /// Begins to end the task; its end is seen like any other.
+    fn kill(&mut self, why: Killed) {
+        let first = self.killed == Killed::No;
+        self.killed = why;
+        if let (true, Some(process)) = (first, self.process()) {
+            self.tasks.inner.watches.spawn(end_tree(process));
+        }
+    }
+
+    /// Ends the task because a hook says so.
+    pub(super) fn kill_by_hook(&mut self) {
+        if self.killed == Killed::No {
+            self.kill(Killed::Asked);
+        }
+    }
+
+    fn process(&self) -> Option<Process> {
+        Some(Process {
+            pid: self.row.pid?,
+            started: self.row.pid_started?,
+        })
+    }
+
+    /// One look: new lines, what became due, what takes too long.
+    async fn look(&mut self) {
+        self.read().await;
+        let now = Instant::now();
+        self.fire_due(|due| due <= now).await;
+        self.fire_timeouts().await;
+    }
+
+    /// Takes in new lines; true when there is more.
+    async fn read(&mut self) -> bool {
+        let out = self.stdout.look().await;
+        let err = self.stderr.look().await;
+        let mut more = false;
+        for (found, prefix) in [(out, ""), (err, "err: ")] {
+            match found {
+                Ok((lines, rest)) => {
+                    more |= rest;
+                    self.take(lines, prefix);
+                }
+                Err(error) => warn!(%error, "a task's log could not be read"),
+            }
+        }
+        more
+    }
+
+    async fn read_rests(&mut self) {
+        let out = self.stdout.rest();
+        let err = self.stderr.rest();
+        self.take(out.into_iter().collect(), "");
+        self.take(err.into_iter().collect(), "err: ");
+    }
+
+    fn take(&mut self, lines: Vec<String>, prefix: &str) {
+        for line in lines {
+            self.note_matches(&line);
+            let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+            tail.push(format!("{prefix}{line}"));
+        }
+    }
+
+    /// Writes the end into the row, lets the hooks know, and reports.
+    async fn settle(mut self, end: End) {
+        let (status, exit_code) = match (self.killed, &end) {
+            (Killed::Asked | Killed::Closing, End::Code(_) | End::Failed(_) | End::Lost) => {
+                (TaskStatus::Killed, None)
+            }
+            (Killed::No, End::Code(0)) => (TaskStatus::Completed, Some(0)),
+            (Killed::No, End::Code(code)) => (TaskStatus::Failed, Some(*code)),
+            (Killed::No, End::Failed(why)) => {
+                self.take(vec![why.clone()], "err: ");
+                (TaskStatus::Failed, None)
+            }
+            (Killed::No, End::Lost) => (TaskStatus::Lost, None),
+        };
+        let (agent, id) = (self.row.task.agent, self.row.id.clone());
+        let ended = TaskEnd { status, exit_code };
+        match self.tasks.inner.store.end_task(agent, &id, ended).await {
+            Ok(row) => self.row = row,
+            Err(error) => warn!(%error, "the end of {id} could not be stored"),
+        }
+        info!(
+            task.status = status.as_str(),
+            task.exit_code = exit_code,
+            "{id} ended"
+        );
+        let _ = std::fs::remove_dir_all(self.tasks.files(&self.agent_name, &id).scratch);
+        self.tasks.lock_live().remove(&(agent, id));
+        self.tasks.mirror(agent, &self.agent_name).await;
+        for done in std::mem::take(&mut self.waiting) {
+            let _ = done.send(self.row.clone());
+        }
+        if self.killed == Killed::Closing {
+            return;
+        }
+        self.fire_due(|_| true).await;
+        self.fire_all(Cause::Exit).await;
+        if self.row.task.kind == TaskKind::Concurrent {
+            let report = text::report(&self.row, &self.last(REPORTED));
+            self.emit(TaskEffect::Inject(report)).await;
+        }
+    }
+
+    pub(super) fn last(&self, count: usize) -> Vec<String> {
+        let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        tail.last(count)
+    }
+
+    pub(super) async fn emit(&self, effect: TaskEffect) {
+        let Some(events) = self.tasks.inner.events.get() else {
+            return;
+        };
+        let event = TaskEvent {
+            task: self.row.clone(),
+            agent_name: self.agent_name.clone(),
+            effect,
+            depth: self.depth(),
+        };
+        events.happened(event).await;
+    }
+
+    /// Hops that lead to what this task causes.
+    pub(super) fn depth(&self) -> u8 {
+        self.row.task.depth.saturating_add(1)
+    }
+}
