@@ -4,13 +4,21 @@
 //! `route` decides what to try next after a failure.
 
 mod anthropic;
-mod discovery;
+pub mod catalog;
+pub mod discovery;
 mod failure;
+mod gemini;
 pub mod history;
 mod http;
+mod openai;
+mod openai_chat;
+mod openai_responses;
 mod parts;
+mod providers;
 mod reading;
+pub mod route;
 mod sse;
+mod target;
 pub mod tokens;
 
 use std::sync::Arc;
@@ -22,7 +30,14 @@ use serde_json::Value;
 use crate::domain::{Assistant, CallId, Item, StopReason, Usage};
 
 pub use anthropic::Anthropic;
+pub use catalog::Catalog;
+pub use gemini::Gemini;
 pub use http::{Endpoint, client};
+pub use openai::OpenAi;
+pub use openai_chat::OpenAiChat;
+pub use openai_responses::OpenAiResponses;
+pub use providers::{Providers, ProvidersError};
+pub use target::Target;
 
 /// One way of speaking to models: a wire format at a base URL, with a key.
 #[async_trait::async_trait]
@@ -89,6 +104,8 @@ pub struct Encoded {
     pub body: Bytes,
     /// The model it asks, for accounting and for URLs that carry it.
     pub model: String,
+    /// The wire format of the body, for providers that speak several.
+    pub format: &'static str,
 }
 
 /// A piece of an answer as it arrives. Shown, never stored.
@@ -177,4 +194,22 @@ pub enum FailureClass {
     ContextExceeded,
     /// The wire format cannot express the request; ours to mend.
     InvalidRequest,
+}
+
+impl FailureClass {
+    /// The word that accounts, logs and failure reports use.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::RateLimit => "rate_limit",
+            Self::AuthError => "auth_error",
+            Self::QuotaExceeded => "quota_exceeded",
+            Self::ModelError => "model_error",
+            Self::ServerError => "server_error",
+            Self::NetworkError => "network_error",
+            Self::Timeout => "timeout",
+            Self::InvalidResponse => "invalid_response",
+            Self::ContextExceeded => "context_exceeded",
+            Self::InvalidRequest => "invalid_request",
+        }
+    }
 }

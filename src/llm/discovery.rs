@@ -1,6 +1,223 @@
-//! Which models there are.
+//! Which models there are: asked of the providers, kept in `available_models.json`, resolved by name.
 
+mod cache;
+mod resolve;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwapOption;
+use chrono::{DateTime, Utc};
+use futures_util::future::join_all;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tokio::time::timeout;
+
+pub use cache::{load, save};
+pub use resolve::Resolved;
+
+use super::{Catalog, LlmError, Providers, Target, catalog};
+use crate::clock;
+
+/// Longest that discovery waits for a provider.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What discovery found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Available {
+    /// When it was found.
+    pub last_updated: DateTime<Utc>,
+    /// By provider; only configured ones.
+    pub providers: BTreeMap<String, Listed>,
+}
+
+/// What one provider answered.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listed {
+    /// It took the key.
+    pub valid: bool,
+    /// Its models, sorted.
+    #[serde(default)]
+    pub models: Vec<String>,
+    /// Why there is no list; shown by `/settings validate-keys`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// The models that can be asked. Cheap to clone; all clones see what discovery finds.
+#[derive(Clone)]
+pub struct Models {
+    providers: Arc<Providers>,
+    catalog: Arc<Catalog>,
+    available: Arc<ArcSwapOption<Available>>,
+}
+
+impl Models {
+    /// The models of `providers`; `known` is what an earlier discovery found.
+    pub fn new(providers: Arc<Providers>, catalog: Arc<Catalog>, known: Option<Available>) -> Self {
+        Self {
+            providers,
+            catalog,
+            available: Arc::new(ArcSwapOption::from_pointee(known)),
+        }
+    }
+
+    /// Asks every provider for its models, at most 30 s, and keeps what they say.
+    pub async fn discover(&self) -> Arc<Available> {
+        let asked = self.providers.iter().map(|(name, provider)| async move {
+            let listed = match timeout(PATIENCE, provider.list_models()).await {
+                Ok(Ok(models)) => Listed {
+                    valid: true,
+                    models: sorted(models),
+                    error: None,
+                },
+                Ok(Err(error)) => Listed {
+                    error: Some(error.message),
+                    ..Listed::default()
+                },
+                Err(_) => Listed {
+                    error: Some("no list within 30 s".to_owned()),
+                    ..Listed::default()
+                },
+            };
+            (name.to_owned(), listed)
+        });
+        let found = Arc::new(Available {
+            last_updated: clock::now(),
+            providers: join_all(asked).await.into_iter().collect(),
+        });
+        self.available.store(Some(Arc::clone(&found)));
+        found
+    }
+
+    /// What discovery found last, if it ever did.
+    pub fn available(&self) -> Option<Arc<Available>> {
+        self.available.load_full()
+    }
+
+    /// What is known of models.
+    pub fn catalog(&self) -> &Arc<Catalog> {
+        &self.catalog
+    }
+
+    /// Who can be asked.
+    pub fn providers(&self) -> &Arc<Providers> {
+        &self.providers
+    }
+
+    /// Every model that is known to be there, sorted: discovered ones and those that `config.json` names.
+    pub fn all(&self) -> Vec<Target> {
+        let available = self.available.load();
+        let discovered = available.iter().flat_map(|available| &available.providers);
+        let discovered =
+            discovered.filter(|(name, listed)| listed.valid && self.providers.get(name).is_some());
+        let discovered = discovered.flat_map(|(name, listed)| {
+            listed
+                .models
+                .iter()
+                .map(move |model| Target::new(name, model))
+        });
+        let declared = self.providers.iter().flat_map(|(name, _)| {
+            self.providers
+                .declared(name)
+                .iter()
+                .map(move |model| Target::new(name, model))
+        });
+        let mut all: Vec<Target> = discovered.chain(declared).collect();
+        all.sort_by(|a, b| (&a.model, &a.provider).cmp(&(&b.model, &b.provider)));
+        all.dedup();
+        all
+    }
+
+    /// Finds the target that people mean by `name`.
+    pub fn resolve(&self, name: &str) -> Resolved {
+        let available = self.available.load();
+        resolve::resolve(name, &self.all(), &self.providers, available.as_deref())
+    }
+
+    /// The target to ask for `name` in a turn. A name that is not listed is asked for all the same where its provider
+    /// is plain: lists are old, and the provider's own refusal is clearer than ours.
+    pub fn target(&self, name: &str) -> Option<Target> {
+        match self.resolve(name) {
+            Resolved::Found(target)
+            | Resolved::Unlisted(target)
+            | Resolved::Undiscovered(target) => Some(target),
+            Resolved::NotFound { .. } => resolve::guessed(name, &self.providers),
+            Resolved::NoProvider => None,
+        }
+    }
+
+    /// The model to ask where nobody chose one: a middle one of the first provider that has any.
+    pub fn default_target(&self) -> Option<Target> {
+        const MIDDLE: &[(&str, &str, &str)] = &[
+            ("anthropic", "sonnet", "claude-sonnet-4-5"),
+            ("openai", "gpt-5", "gpt-5"),
+            ("gemini", "flash", "gemini-2.5-flash"),
+        ];
+        let all = self.all();
+        for (provider, part, unlisted) in MIDDLE {
+            let mut own = all
+                .iter()
+                .filter(|target| target.provider == *provider)
+                .peekable();
+            if self.providers.get(provider).is_none() {
+                continue;
+            }
+            let Some(first) = own.peek().copied().cloned() else {
+                return Some(Target::new(*provider, *unlisted));
+            };
+            return Some(
+                own.rfind(|target| target.model.contains(part))
+                    .cloned()
+                    .unwrap_or(first),
+            );
+        }
+        all.into_iter().next()
+    }
+
+    /// As [`Models::resolve`], and asks a provider that was never asked.
+    ///
+    /// # Errors
+    ///
+    /// Why that provider gave no list.
+    pub async fn resolve_asking(&self, name: &str) -> Result<Resolved, LlmError> {
+        let resolved = self.resolve(name);
+        let Resolved::Undiscovered(target) = &resolved else {
+            return Ok(resolved);
+        };
+        let Some(provider) = self.providers.get(&target.provider) else {
+            return Ok(resolved);
+        };
+        let models = match timeout(PATIENCE, provider.list_models()).await {
+            Ok(models) => sorted(models?),
+            Err(_) => return Ok(resolved),
+        };
+        let mut known = self.available().map_or_else(
+            || Available {
+                last_updated: clock::now(),
+                providers: BTreeMap::new(),
+            },
+            |known| (*known).clone(),
+        );
+        known.providers.insert(
+            target.provider.clone(),
+            Listed {
+                valid: true,
+                models,
+                error: None,
+            },
+        );
+        self.available.store(Some(Arc::new(known)));
+        Ok(self.resolve(name))
+    }
+}
+
+fn sorted(mut models: Vec<String>) -> Vec<String> {
+    models.sort();
+    models.dedup();
+    models
+}
 
 /// The texts under `id` of the objects in the list `key`.
 pub(super) fn ids(page: &Value, key: &str, id: &str) -> Vec<String> {
@@ -10,4 +227,42 @@ pub(super) fn ids(page: &Value, key: &str, id: &str) -> Vec<String> {
         .flatten()
         .filter_map(|model| model.get(id)?.as_str());
     names.map(str::to_owned).collect()
+}
+
+/// Of the models that OpenAI lists those that chat, without dated twins, sorted.
+pub fn chat_models(ids: Vec<String>) -> Vec<String> {
+    without_dated_twins(sorted(
+        ids.into_iter().filter(|id| is_chat_model(id)).collect(),
+    ))
+}
+
+/// Whether OpenAI's model `id` chats, as far as its name tells.
+pub fn is_chat_model(id: &str) -> bool {
+    const FAMILIES: &[&str] = &["gpt-", "chatgpt-", "o1", "o3", "o4"];
+    const OTHERS: &[&str] = &[
+        "-realtime",
+        "-tts",
+        "-transcribe",
+        "-audio",
+        "-image",
+        "-search",
+        "-instruct",
+        "-diarize",
+        "-live",
+        "-whisper",
+    ];
+    let is_family = |family: &&str| {
+        let rest = id.strip_prefix(*family);
+        rest.is_some_and(|rest| family.ends_with('-') || rest.is_empty() || rest.starts_with('-'))
+    };
+    FAMILIES.iter().any(is_family) && !OTHERS.iter().any(|other| id.contains(other))
+}
+
+/// `ids` without those that are another one with a date (`-2024-08-06`).
+pub fn without_dated_twins(ids: Vec<String>) -> Vec<String> {
+    let is_twin = |id: &String| {
+        let base = catalog::without_date(id).filter(|base| id.len() - base.len() == 11);
+        base.is_some_and(|base| ids.iter().any(|other| other == base))
+    };
+    ids.iter().filter(|id| !is_twin(id)).cloned().collect()
 }

@@ -10,8 +10,8 @@ mod repair;
 pub use exchanges::{
     Dropped, Measured, clip_results, drop_oldest_exchanges, split_for_compaction, used_tokens,
 };
-pub(in crate::llm) use repair::is_sound_id;
 pub use repair::{Repaired, is_valid, repair};
+pub(in crate::llm) use repair::{is_sound_id, make_ids_unique};
 
 /// What a call without a result is closed with, so that the model knows that nothing is known of its effects.
 pub const INTERRUPTED: &str = "No result: the call was interrupted before it finished. It may have had effects; check before repeating it.";

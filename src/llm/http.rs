@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::failure::{Fault, Said, one_line};
-use super::reading::{Progress, Reading};
+use super::reading::{Progress, Reading, plausible};
 use super::sse::Decoder;
 use super::{Encoded, FailureClass, LlmError, OnDelta, Reply};
 use crate::clock;
@@ -81,7 +81,7 @@ impl Endpoint {
         let mut response = self.send(call, deadline).await?;
         let id = request_id(response.headers());
         let failed = |fault, usage: Option<Usage>| LlmError {
-            usage: usage.map(Box::new),
+            usage: usage.map(plausible).map(Box::new),
             ..self.error(fault, id.clone())
         };
         if let Err(fault) = is_event_stream(&mut response, deadline).await {

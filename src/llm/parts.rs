@@ -1,9 +1,10 @@
 //! What all wire formats share when they write a conversation.
 
 use crate::domain::{Assistant, Image, ToolCall};
+use serde::Serialize;
 use serde_json::Value;
 
-use super::{FailureClass, LlmError};
+use super::{Encoded, FailureClass, LlmError};
 
 /// Stands for a picture that the model cannot see.
 pub(super) const UNSEEN_IMAGE: &str = "[a picture that this model cannot see]";
@@ -77,6 +78,23 @@ pub(super) fn data_url(image: &Image) -> String {
     format!("data:{};base64,{}", image.media_type, image.data)
 }
 
+/// The request as bytes.
+pub(super) fn encoded(
+    provider: &str,
+    format: &'static str,
+    model: &str,
+    body: &impl Serialize,
+) -> Result<Encoded, LlmError> {
+    match serde_json::to_vec(body) {
+        Ok(body) => Ok(Encoded {
+            body: body.into(),
+            model: model.to_owned(),
+            format,
+        }),
+        Err(error) => Err(inexpressible(provider, error.to_string())),
+    }
+}
+
 /// A request that its format cannot express.
 pub(super) fn inexpressible(provider: &str, why: impl Into<String>) -> LlmError {
     LlmError {
@@ -88,4 +106,12 @@ pub(super) fn inexpressible(provider: &str, why: impl Into<String>) -> LlmError 
         request_id: None,
         usage: None,
     }
+}
+
+/// Whether OpenAI's `model` thinks before it answers; such models take other parameters.
+pub(super) fn is_openai_reasoning(model: &str) -> bool {
+    let model = model.rsplit('/').next().unwrap_or(model);
+    ["o1", "o3", "o4", "gpt-5", "gpt-6"]
+        .iter()
+        .any(|family| model.starts_with(family))
 }

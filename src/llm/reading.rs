@@ -59,7 +59,7 @@ pub(super) struct RawCall {
     pub(super) name: String,
     /// JSON, if it is whole.
     pub(super) arguments: String,
-    /// Goes with the call to its provider: a block beside it, at its position.
+    /// Goes with the call to its provider: a block right before it.
     pub(super) beside: Option<Value>,
 }
 
@@ -112,16 +112,19 @@ impl Draft {
                 Piece::Call(mut raw) => {
                     let beside = raw.beside.take();
                     if let Some(call) = calls.proved(at, raw) {
-                        assistant
-                            .opaque
-                            .extend(beside.map(|block| opaque(position, block)));
+                        if let Some(block) = beside {
+                            assistant.opaque.push(opaque(position, block));
+                            position += 1;
+                        }
                         assistant.tool_calls.push(call);
                         position += 1;
                     }
                 }
             }
         }
-        let usage = self.usage.unwrap_or_else(|| estimated(request, &assistant));
+        let usage = self
+            .usage
+            .map_or_else(|| estimated(request, &assistant), plausible);
         assistant.usage = Some(usage);
         let stop = match stop {
             StopReason::EndTurn | StopReason::ToolUse if assistant.tool_calls.is_empty() => {
@@ -138,6 +141,17 @@ impl Draft {
             citations: self.citations,
             cut_calls: calls.cut,
         }
+    }
+}
+
+/// `usage` bounded to what can be, so that sums of it stay numbers.
+pub(super) fn plausible(usage: Usage) -> Usage {
+    const MOST: u64 = 1 << 40;
+    Usage {
+        input: usage.input.min(MOST),
+        output: usage.output.min(MOST),
+        cache_read: usage.cache_read.min(MOST),
+        cache_write: usage.cache_write.min(MOST),
     }
 }
 

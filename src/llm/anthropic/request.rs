@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::FORMAT;
 use crate::domain::{Assistant, Image, Item, ToolResult, UserText};
-use crate::llm::parts::{Part, UNSEEN_IMAGE, in_order, inexpressible, kind};
+use crate::llm::parts::{Part, UNSEEN_IMAGE, encoded, in_order, inexpressible, kind};
 use crate::llm::{Encoded, LlmError, Request, ToolSchema};
 
 /// Most searches that one answer may make.
@@ -105,13 +105,7 @@ pub(super) fn encode(provider: &str, request: &Request) -> Result<Encoded, LlmEr
         tools: tools(request),
         messages,
     };
-    match serde_json::to_vec(&body) {
-        Ok(body) => Ok(Encoded {
-            body: body.into(),
-            model: request.model.clone(),
-        }),
-        Err(error) => Err(inexpressible(provider, error.to_string())),
-    }
+    encoded(provider, FORMAT, &request.model, &body)
 }
 
 fn tools(request: &Request) -> Vec<Value> {

@@ -90,6 +90,16 @@ pub fn is_valid(items: &[Item]) -> bool {
     open.is_empty()
 }
 
+/// Gives the calls of a new `answer` ids that no call of `items` has.
+pub(in crate::llm) fn make_ids_unique(answer: &mut Assistant, items: &[Item]) {
+    if answer.tool_calls.is_empty() {
+        return;
+    }
+    let mut names = Names::of(items);
+    names.given.clone_from(&names.known);
+    *answer = names.made_valid(answer, &mut Changes::default());
+}
+
 /// The results of `answer`'s calls, in order; a call that has none is closed.
 fn results_of(
     answer: &Assistant,

@@ -1,0 +1,319 @@
+//! What is known of models: windows, limits, prices, abilities.
+//!
+//! From a dated table that is compiled in (`data/models.json`, renewed as `docs/maintaining/models-json.md` says) and
+//! from `config.json`, which stands above it. A model that neither knows works with a window of 128,000 tokens
+//! and an unknown price.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use super::Target;
+use crate::config::ModelOverride;
+use crate::domain::{Cost, Usage};
+
+/// Window of a model that is not known.
+const UNKNOWN_WINDOW: u64 = 128_000;
+
+/// Output limit of a model that is not known: what even old models give.
+const UNKNOWN_MAX_OUTPUT: u32 = 8_192;
+
+/// Tokens that prices are for.
+const PRICED_TOKENS: f64 = 1_000_000.0;
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    // The file is part of the program, and a test reads it; without it every model would be unknown.
+    serde_json::from_str(include_str!("data/models.json")).unwrap_or_default()
+});
+
+static BY_ID: LazyLock<HashMap<(&str, &str), &Entry>> = LazyLock::new(|| {
+    let keyed = TABLE
+        .models
+        .iter()
+        .map(|entry| ((entry.provider.as_str(), entry.id.as_str()), entry));
+    keyed.collect()
+});
+
+#[derive(Default, Deserialize)]
+struct Table {
+    date: String,
+    shortcuts: Vec<Shortcut>,
+    models: Vec<Entry>,
+}
+
+/// A command that asks one model: `/haiku`, `/opus`, ….
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Shortcut {
+    /// Name of the command.
+    pub name: String,
+    /// The model it asks.
+    pub model: String,
+    /// How people call the model.
+    pub display: String,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    provider: String,
+    id: String,
+    window: Option<u64>,
+    max_output: Option<u32>,
+    price: Option<Price>,
+    images: Option<bool>,
+    tools: Option<bool>,
+    #[serde(default)]
+    thinking: bool,
+    #[serde(default)]
+    web_search: bool,
+    #[serde(default)]
+    responses: bool,
+}
+
+/// What is known of one model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelFacts {
+    /// Tokens that its window holds, answer included.
+    pub window: u64,
+    /// Most tokens it answers with; never more than half its window.
+    pub max_output: u32,
+    /// What it costs; none when that is not known.
+    pub price: Option<Price>,
+    /// It sees pictures.
+    pub images: bool,
+    /// It calls tools.
+    pub tools: bool,
+    /// It can think before it answers.
+    pub thinking: bool,
+    /// Its provider can search the web for it.
+    pub web_search: bool,
+    /// OpenAI serves it by Responses alone.
+    pub responses: bool,
+    /// The table or the configuration knows it.
+    pub known: bool,
+}
+
+/// Prices in US dollars for a million tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+pub struct Price {
+    /// Input.
+    pub input: f64,
+    /// Output, thinking included.
+    pub output: f64,
+    /// Input read from the cache; none is the price of input.
+    #[serde(default)]
+    pub cache_read: Option<f64>,
+    /// Input written to the cache; none is the price of input.
+    #[serde(default)]
+    pub cache_write: Option<f64>,
+    /// Other prices for long requests.
+    #[serde(default)]
+    pub long: Option<LongPrice>,
+}
+
+/// Prices of a request whose input is longer than `above`.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+pub struct LongPrice {
+    /// Input tokens, cached ones included.
+    pub above: u64,
+    /// As [`Price::input`].
+    pub input: f64,
+    /// As [`Price::output`].
+    pub output: f64,
+    /// As [`Price::cache_read`].
+    #[serde(default)]
+    pub cache_read: Option<f64>,
+    /// As [`Price::cache_write`].
+    #[serde(default)]
+    pub cache_write: Option<f64>,
+}
+
+impl Price {
+    /// What `usage` costs, in US dollars.
+    pub fn of(&self, usage: Usage) -> f64 {
+        let long = self.long.filter(|long| usage.input_total() > long.above);
+        let (input, output, read, write) = match long {
+            Some(long) => (long.input, long.output, long.cache_read, long.cache_write),
+            None => (self.input, self.output, self.cache_read, self.cache_write),
+        };
+        let sum = usage.input as f64 * input
+            + usage.output as f64 * output
+            + usage.cache_read as f64 * read.unwrap_or(input)
+            + usage.cache_write as f64 * write.unwrap_or(input);
+        sum / PRICED_TOKENS
+    }
+
+    /// The most that a request of so many tokens can cost: nothing read from the cache, all of it written.
+    pub fn at_worst(&self, input: u64, output: u64) -> f64 {
+        let plain = self.of(Usage {
+            input,
+            output,
+            ..Usage::default()
+        });
+        let written = self.of(Usage {
+            cache_write: input,
+            output,
+            ..Usage::default()
+        });
+        plain.max(written)
+    }
+}
+
+/// What is known of all models.
+#[derive(Clone, Debug, Default)]
+pub struct Catalog {
+    overrides: BTreeMap<String, ModelOverride>,
+}
+
+impl Catalog {
+    /// The built-in table, changed by `models` of `config.json`: by model id, or `provider/model`.
+    pub fn new(overrides: BTreeMap<String, ModelOverride>) -> Self {
+        Self { overrides }
+    }
+
+    /// The day the built-in table was made, `YYYY-MM-DD`.
+    pub fn date() -> &'static str {
+        &TABLE.date
+    }
+
+    /// The shortcut commands.
+    pub fn shortcuts() -> &'static [Shortcut] {
+        &TABLE.shortcuts
+    }
+
+    /// The provider whose model `id` is, among those of the table that make their own models.
+    pub fn maker_of(id: &str) -> Option<&'static str> {
+        ["anthropic", "openai", "gemini"]
+            .into_iter()
+            .find(|provider| entry(provider, id).is_some())
+    }
+
+    /// What is known of `target`.
+    pub fn facts(&self, target: &Target) -> ModelFacts {
+        let entry = entry(&target.provider, &target.model).or_else(|| of_its_maker(&target.model));
+        let priced = self::entry(&target.provider, &target.model).and_then(|entry| entry.price);
+        let changed = self.changed(target);
+        let window = changed
+            .and_then(|model| model.window)
+            .or_else(|| entry?.window);
+        let window = window.unwrap_or(UNKNOWN_WINDOW).max(1);
+        let max_output = changed
+            .and_then(|model| model.max_output)
+            .map(|tokens| u32::try_from(tokens).unwrap_or(u32::MAX))
+            .or_else(|| entry?.max_output)
+            .unwrap_or(UNKNOWN_MAX_OUTPUT);
+        let half = u32::try_from(window / 2).unwrap_or(u32::MAX);
+        ModelFacts {
+            window,
+            max_output: max_output.min(half).max(1),
+            price: changed.map_or(priced, |model| changed_price(model, priced)),
+            images: changed
+                .and_then(|model| model.images)
+                .or_else(|| entry?.images)
+                .unwrap_or(false),
+            tools: changed
+                .and_then(|model| model.tools)
+                .or_else(|| entry?.tools)
+                .unwrap_or(true),
+            thinking: entry.is_some_and(|entry| entry.thinking),
+            web_search: entry.is_some_and(|entry| entry.web_search),
+            responses: entry.is_some_and(|entry| entry.responses),
+            known: entry.is_some() || changed.is_some(),
+        }
+    }
+
+    /// What `usage` of `target` costs; unknown when the price is.
+    pub fn cost(&self, target: &Target, usage: Usage) -> Cost {
+        match self.facts(target).price {
+            Some(price) => Cost::Usd(price.of(usage)),
+            None => Cost::Unknown,
+        }
+    }
+
+    fn changed(&self, target: &Target) -> Option<&ModelOverride> {
+        let qualified = self.overrides.get(&target.to_string());
+        qualified.or_else(|| self.overrides.get(&target.model))
+    }
+}
+
+/// The prices after an override. A price that is half known is not known.
+fn changed_price(model: &ModelOverride, built_in: Option<Price>) -> Option<Price> {
+    let given = [
+        model.input_price,
+        model.output_price,
+        model.cache_read_price,
+        model.cache_write_price,
+    ];
+    if given.iter().all(Option::is_none) {
+        return built_in;
+    }
+    Some(Price {
+        input: model
+            .input_price
+            .map(|usd| usd.get())
+            .or_else(|| Some(built_in?.input))?,
+        output: model
+            .output_price
+            .map(|usd| usd.get())
+            .or_else(|| Some(built_in?.output))?,
+        cache_read: model
+            .cache_read_price
+            .map(|usd| usd.get())
+            .or_else(|| built_in?.cache_read),
+        cache_write: model
+            .cache_write_price
+            .map(|usd| usd.get())
+            .or_else(|| built_in?.cache_write),
+        long: None,
+    })
+}
+
+/// The row of `id`, or of the model that `id` is a dated or aliased name of.
+fn entry(provider: &str, id: &str) -> Option<&'static Entry> {
+    let row = |id: &str| BY_ID.get(&(provider, id)).copied();
+    row(id)
+        .or_else(|| row(without_date(id)?))
+        .or_else(|| row(id.strip_suffix("-latest")?))
+}
+
+/// The row of a model that somebody else serves under its maker's name: `anthropic/claude-…`, `gpt-4o`, ….
+fn of_its_maker(id: &str) -> Option<&'static Entry> {
+    let name = id.rsplit('/').next().unwrap_or(id);
+    let mut makers = [
+        "anthropic",
+        "openai",
+        "gemini",
+        "deepseek",
+        "mistral",
+        "xai",
+    ]
+    .into_iter();
+    makers.find_map(|maker| entry(maker, name))
+}
+
+/// `id` without a date at its end: `-20251001`, `-2025-08-07`, `@20251001`.
+pub(super) fn without_date(id: &str) -> Option<&str> {
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let at = id
+        .len()
+        .checked_sub(9)
+        .filter(|at| id.is_char_boundary(*at));
+    let compact = at
+        .map(|at| id.split_at(at))
+        .filter(|(_, date)| date.starts_with(['-', '@']) && digits(&date[1..]));
+    if let Some((base, _)) = compact {
+        return Some(base);
+    }
+    let at = id
+        .len()
+        .checked_sub(11)
+        .filter(|at| id.is_char_boundary(*at))?;
+    let (base, date) = id.split_at(at);
+    let fields: Vec<&str> = date.strip_prefix('-')?.split('-').collect();
+    match fields.as_slice() {
+        [year, month, day] if year.len() == 4 && month.len() == 2 && day.len() == 2 => {
+            (digits(year) && digits(month) && digits(day)).then_some(base)
+        }
+        _ => None,
+    }
+}

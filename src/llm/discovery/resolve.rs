@@ -1,0 +1,158 @@
+//! From the name that a person wrote to a target. Pure.
+
+use super::super::catalog::Catalog;
+use super::super::{Providers, Target};
+use super::Available;
+
+/// Most near names that are offered.
+const MAX_NEAR: usize = 3;
+
+/// What a name means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Resolved {
+    /// This model, which is known to be there.
+    Found(Target),
+    /// This model, of a provider that cannot say which it has.
+    Unlisted(Target),
+    /// Perhaps this one: its provider was never asked.
+    Undiscovered(Target),
+    /// No such model; these names are near.
+    NotFound {
+        /// Near names, nearest first.
+        near: Vec<String>,
+    },
+    /// No provider is configured.
+    NoProvider,
+}
+
+/// Finds what `name` means: a whole id, `provider/id`, a shortcut, or a part of an id.
+pub(super) fn resolve(
+    name: &str,
+    all: &[Target],
+    providers: &Providers,
+    available: Option<&Available>,
+) -> Resolved {
+    let name = name.trim();
+    if providers.is_empty() {
+        return Resolved::NoProvider;
+    }
+    if name.is_empty() {
+        return Resolved::NotFound { near: Vec::new() };
+    }
+    let qualified = name
+        .split_once('/')
+        .filter(|(provider, _)| providers.get(provider).is_some());
+    if let Some((provider, model)) = qualified {
+        return of_provider(provider, model, all, available);
+    }
+    if let Some(target) = all.iter().find(|target| target.model == name) {
+        return Resolved::Found(target.clone());
+    }
+    let shortcut = Catalog::shortcuts()
+        .iter()
+        .find(|shortcut| shortcut.name.eq_ignore_ascii_case(name));
+    if let Some(target) =
+        shortcut.and_then(|shortcut| all.iter().find(|target| target.model == shortcut.model))
+    {
+        return Resolved::Found(target.clone());
+    }
+    let lower = name.to_lowercase();
+    if let Some(target) = all
+        .iter()
+        .find(|target| target.model.to_lowercase().contains(&lower))
+    {
+        return Resolved::Found(target.clone());
+    }
+    let model = shortcut.map_or(name, |shortcut| shortcut.model.as_str());
+    match maker(model, providers) {
+        Some(provider) => of_provider(&provider, model, all, available),
+        None => unowned(model, all, providers, available),
+    }
+}
+
+/// The target of a name that no list has: by its provider's name, its maker, or the only provider there is.
+pub(super) fn guessed(name: &str, providers: &Providers) -> Option<Target> {
+    let name = name.trim();
+    let qualified = name
+        .split_once('/')
+        .filter(|(provider, _)| providers.get(provider).is_some());
+    if let Some((provider, model)) = qualified {
+        return Some(Target::new(provider, model));
+    }
+    let mut names = providers.iter().map(|(name, _)| name);
+    let only = names
+        .next()
+        .filter(|_| names.next().is_none())
+        .map(str::to_owned);
+    let provider = maker(name, providers).or(only)?;
+    (!name.is_empty()).then(|| Target::new(provider, name))
+}
+
+/// `model` of a provider that is known.
+fn of_provider(
+    provider: &str,
+    model: &str,
+    all: &[Target],
+    available: Option<&Available>,
+) -> Resolved {
+    let target = Target::new(provider, model);
+    if all.contains(&target) {
+        return Resolved::Found(target);
+    }
+    match available.and_then(|available| available.providers.get(provider)) {
+        None => Resolved::Undiscovered(target),
+        Some(listed) if listed.models.is_empty() => Resolved::Unlisted(target),
+        Some(_) => Resolved::NotFound {
+            near: near(model, all),
+        },
+    }
+}
+
+/// A name that no maker's names resemble: it may be the model of any provider that cannot list or was never asked.
+fn unowned(
+    model: &str,
+    all: &[Target],
+    providers: &Providers,
+    available: Option<&Available>,
+) -> Resolved {
+    let mut guesses = providers
+        .iter()
+        .map(|(name, _)| of_provider(name, model, all, available));
+    let passes =
+        |guess: &Resolved| matches!(guess, Resolved::Undiscovered(_) | Resolved::Unlisted(_));
+    guesses.find(passes).unwrap_or_else(|| Resolved::NotFound {
+        near: near(model, all),
+    })
+}
+
+/// The configured provider whose models are called like `model`.
+fn maker(model: &str, providers: &Providers) -> Option<String> {
+    const FAMILIES: &[(&str, &[&str])] = &[
+        ("anthropic", &["claude"]),
+        ("openai", &["gpt-", "chatgpt-", "o1", "o3", "o4"]),
+        ("gemini", &["gemini", "gemma"]),
+    ];
+    let by_name = FAMILIES
+        .iter()
+        .find(|(_, prefixes)| prefixes.iter().any(|prefix| model.starts_with(prefix)));
+    let maker = Catalog::maker_of(model).or_else(|| by_name.map(|(provider, _)| *provider))?;
+    providers.get(maker).map(|_| maker.to_owned())
+}
+
+/// Names that `name` may have meant.
+fn near(name: &str, all: &[Target]) -> Vec<String> {
+    let lower = name.to_lowercase();
+    let score = |target: &Target| strsim::jaro_winkler(&lower, &target.model.to_lowercase());
+    let mut scored: Vec<(f64, &str)> = all
+        .iter()
+        .map(|target| (score(target), target.model.as_str()))
+        .collect();
+    scored.retain(|(score, _)| *score > 0.75);
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+    scored.dedup_by(|a, b| a.1 == b.1);
+    scored
+        .into_iter()
+        .take(MAX_NEAR)
+        .map(|(_, model)| model.to_owned())
+        .collect()
+}

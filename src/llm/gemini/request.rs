@@ -1,0 +1,169 @@
+//! Writes a request to Gemini.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::FORMAT;
+use crate::domain::{Assistant, Image, Item, ToolResult, UserText};
+use crate::llm::parts::{Part, UNSEEN_IMAGE, encoded, in_order, inexpressible};
+use crate::llm::{Encoded, LlmError, Request, ToolSchema};
+
+/// What Gemini 3 and later take for the signature of a call that another model made.
+const FOREIGN_SIGNATURE: &str = "skip_thought_signature_validator";
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Body {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system_instruction: Option<Content>,
+    contents: Vec<Content>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Value>,
+    generation_config: Value,
+}
+
+#[derive(Serialize)]
+struct Content {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    role: Option<Role>,
+    parts: Vec<Value>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Role {
+    User,
+    Model,
+}
+
+/// Writes `request`.
+pub(super) fn encode(provider: &str, request: &Request) -> Result<Encoded, LlmError> {
+    let contents = contents(request);
+    if contents.is_empty() {
+        return Err(inexpressible(provider, "there is nothing to send"));
+    }
+    let system: Vec<Value> = request
+        .system
+        .iter()
+        .filter(|part| !part.trim().is_empty())
+        .map(|part| json!({"text": part}))
+        .collect();
+    let body = Body {
+        system_instruction: (!system.is_empty()).then_some(Content {
+            role: None,
+            parts: system,
+        }),
+        contents,
+        tools: tools(request),
+        generation_config: json!({"maxOutputTokens": request.max_output_tokens}),
+    };
+    encoded(provider, FORMAT, &request.model, &body)
+}
+
+/// Functions, or the search: models before Gemini 3 take only one kind at a time, and an agent needs its functions.
+fn tools(request: &Request) -> Vec<Value> {
+    let functions: Vec<Value> = request.tools.iter().map(function).collect();
+    let mut tools = Vec::new();
+    if request.web_search && (functions.is_empty() || wants_signatures(&request.model)) {
+        tools.push(json!({"googleSearch": {}}));
+    }
+    if !functions.is_empty() {
+        tools.push(json!({"functionDeclarations": functions}));
+    }
+    tools
+}
+
+fn function(tool: &ToolSchema) -> Value {
+    json!({"name": tool.name, "description": tool.description, "parametersJsonSchema": tool.parameters})
+}
+
+/// Neighbours of one role become one content: results of parallel calls must come together.
+fn contents(request: &Request) -> Vec<Content> {
+    let mut contents: Vec<Content> = Vec::new();
+    for item in request.items.iter() {
+        let (role, parts) = match item {
+            Item::User(user) => (Role::User, said(user, request)),
+            Item::Assistant(answer) => (Role::Model, answered(answer, request)),
+            Item::ToolResult(result) => (Role::User, given(result, request)),
+        };
+        match contents.last_mut() {
+            _ if parts.is_empty() => {}
+            Some(last) if last.role == Some(role) => last.parts.extend(parts),
+            _ => contents.push(Content {
+                role: Some(role),
+                parts,
+            }),
+        }
+    }
+    contents
+}
+
+fn said(user: &UserText, request: &Request) -> Vec<Value> {
+    let mut parts: Vec<Value> = user
+        .images
+        .iter()
+        .map(|picture| image(picture, request))
+        .collect();
+    let words = user.for_model();
+    if !words.trim().is_empty() {
+        parts.push(json!({"text": words}));
+    }
+    parts
+}
+
+/// A signature stands before the call that it signs, and after the text.
+fn answered(answer: &Assistant, request: &Request) -> Vec<Value> {
+    let mut parts: Vec<Value> = Vec::new();
+    let mut signature: Option<&Value> = None;
+    let mut is_first_call = true;
+    for part in in_order(answer, FORMAT, &request.model, |_| false, |_| false) {
+        match part {
+            Part::Opaque(block) => match (
+                block.get("callSignature"),
+                block.get("textSignature"),
+                parts.last_mut(),
+            ) {
+                (Some(of_call), _, _) => signature = Some(of_call),
+                (None, Some(of_text), Some(text)) => text["thoughtSignature"] = of_text.clone(),
+                _ => {}
+            },
+            Part::Text(text) => parts.push(json!({"text": text})),
+            Part::Call(call) => {
+                let mut part = json!({"functionCall": {"name": call.name, "args": call.arguments}});
+                match signature.take() {
+                    Some(signature) => part["thoughtSignature"] = signature.clone(),
+                    None if is_first_call && wants_signatures(&request.model) => {
+                        part["thoughtSignature"] = json!(FOREIGN_SIGNATURE);
+                    }
+                    None => {}
+                }
+                is_first_call = false;
+                parts.push(part);
+            }
+        }
+    }
+    parts
+}
+
+fn given(result: &ToolResult, request: &Request) -> Vec<Value> {
+    let key = if result.is_error { "error" } else { "result" };
+    let mut parts =
+        vec![json!({"functionResponse": {"name": result.name, "response": {key: result.content}}})];
+    parts.extend(result.images.iter().map(|picture| image(picture, request)));
+    parts
+}
+
+fn image(image: &Image, request: &Request) -> Value {
+    match request.sees_images {
+        true => json!({"inlineData": {"mimeType": image.media_type, "data": image.data}}),
+        false => json!({"text": UNSEEN_IMAGE}),
+    }
+}
+
+/// Gemini 3 and later refuse a step's first call without a signature, and take the search beside functions.
+fn wants_signatures(model: &str) -> bool {
+    let version = model
+        .strip_prefix("gemini-")
+        .and_then(|rest| rest.chars().next());
+    version.is_some_and(|digit| digit.is_ascii_digit() && digit >= '3')
+}

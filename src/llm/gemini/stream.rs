@@ -1,0 +1,247 @@
+//! Reads an answer of Gemini.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::FORMAT;
+use crate::domain::{StopReason, Usage};
+use crate::llm::failure::{Fault, Said};
+use crate::llm::reading::{Draft, Piece, Progress, RawCall, Reading};
+use crate::llm::sse::Event;
+use crate::llm::{Delta, Encoded, OnDelta, Reply};
+
+/// Most parts that one answer has; more is no answer.
+const MAX_PARTS: usize = 65_536;
+
+/// An answer as far as it has come.
+#[derive(Debug, Default)]
+pub(super) struct Generation {
+    pieces: Vec<Piece>,
+    citations: Vec<(String, String)>,
+    stop: Option<StopReason>,
+    usage: Option<Usage>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Chunk {
+    #[serde(default)]
+    candidates: Vec<Candidate>,
+    #[serde(default)]
+    prompt_feedback: Option<Feedback>,
+    #[serde(default)]
+    usage_metadata: Option<Counts>,
+    #[serde(default)]
+    error: Option<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Candidate {
+    #[serde(default)]
+    index: u64,
+    #[serde(default)]
+    content: Option<Content>,
+    #[serde(default)]
+    finish_reason: Option<String>,
+    #[serde(default)]
+    grounding_metadata: Option<Value>,
+}
+
+#[derive(Default, Deserialize)]
+struct Content {
+    #[serde(default)]
+    parts: Vec<Part>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Part {
+    #[serde(default)]
+    text: Option<String>,
+    #[serde(default)]
+    thought: bool,
+    #[serde(default)]
+    thought_signature: Option<String>,
+    #[serde(default)]
+    function_call: Option<Call>,
+}
+
+#[derive(Deserialize)]
+struct Call {
+    #[serde(default)]
+    id: Option<String>,
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    args: Option<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Feedback {
+    #[serde(default)]
+    block_reason: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Counts {
+    prompt_token_count: u64,
+    cached_content_token_count: u64,
+    candidates_token_count: u64,
+    thoughts_token_count: u64,
+    tool_use_prompt_token_count: u64,
+}
+
+impl Counts {
+    fn usage(&self) -> Usage {
+        let cache_read = self.cached_content_token_count.min(self.prompt_token_count);
+        Usage {
+            input: (self.prompt_token_count - cache_read)
+                .saturating_add(self.tool_use_prompt_token_count),
+            output: self
+                .candidates_token_count
+                .saturating_add(self.thoughts_token_count),
+            cache_read,
+            cache_write: 0,
+        }
+    }
+}
+
+impl Reading for Generation {
+    fn take(&mut self, event: &Event, on_delta: &mut OnDelta<'_>) -> Result<Progress, Fault> {
+        let chunk: Chunk = serde_json::from_str(&event.data).map_err(|error| {
+            Fault::invalid(format!("an event of the answer makes no sense ({error})"))
+        })?;
+        if let Some(error) = chunk.error.filter(|error| !error.is_null()) {
+            return Err(Said::read(&json!({ "error": error })).within_stream());
+        }
+        let mut progress = Progress::Nothing;
+        if let Some(counts) = chunk.usage_metadata {
+            self.usage = Some(counts.usage());
+        }
+        if chunk
+            .prompt_feedback
+            .and_then(|feedback| feedback.block_reason)
+            .is_some()
+        {
+            self.stop = Some(StopReason::Refusal);
+            progress = Progress::Content;
+        }
+        for candidate in chunk
+            .candidates
+            .into_iter()
+            .filter(|candidate| candidate.index == 0)
+        {
+            for part in candidate.content.unwrap_or_default().parts {
+                if self.add(part, on_delta)? {
+                    progress = Progress::Content;
+                }
+            }
+            if let Some(grounding) = candidate.grounding_metadata {
+                self.cite(&grounding);
+            }
+            if let Some(reason) = candidate.finish_reason {
+                self.stop = Some(stop_reason(&reason)?);
+                progress = Progress::Content;
+            }
+        }
+        Ok(progress)
+    }
+
+    /// There is no end mark: an answer is whole when its reason to end has come.
+    fn at_end(&self) -> Result<(), Fault> {
+        self.stop.map(|_| ()).ok_or_else(Fault::cut)
+    }
+
+    fn usage(&self) -> Option<Usage> {
+        self.usage
+    }
+
+    fn reply(self, request: &Encoded, request_id: Option<String>) -> Reply {
+        let draft = Draft {
+            pieces: self.pieces,
+            citations: self.citations,
+            usage: self.usage,
+        };
+        draft.finish(
+            FORMAT,
+            self.stop.unwrap_or(StopReason::EndTurn),
+            request,
+            request_id,
+        )
+    }
+}
+
+impl Generation {
+    /// Adds one part; true when it brings anything.
+    fn add(&mut self, part: Part, on_delta: &mut OnDelta<'_>) -> Result<bool, Fault> {
+        if self.pieces.len() >= MAX_PARTS {
+            return Err(Fault::invalid("the answer has too many parts"));
+        }
+        if let Some(call) = part.function_call {
+            on_delta(Delta::ToolCall(&call.name));
+            self.pieces.push(Piece::Call(RawCall {
+                id: call.id.unwrap_or_default(),
+                name: call.name,
+                arguments: call
+                    .args
+                    .filter(|args| !args.is_null())
+                    .map(|args| args.to_string())
+                    .unwrap_or_default(),
+                beside: part
+                    .thought_signature
+                    .map(|signature| json!({ "callSignature": signature })),
+            }));
+            return Ok(true);
+        }
+        let text = part.text.unwrap_or_default();
+        if part.thought {
+            on_delta(Delta::Thinking);
+            return Ok(!text.is_empty());
+        }
+        let brings = !text.is_empty();
+        if brings {
+            on_delta(Delta::Text(&text));
+            self.pieces.push(Piece::Text(text));
+        }
+        if let Some(signature) = part.thought_signature {
+            let block = json!({ "textSignature": signature });
+            self.pieces.push(Piece::Opaque {
+                block,
+                text: String::new(),
+            });
+        }
+        Ok(brings)
+    }
+
+    fn cite(&mut self, grounding: &Value) {
+        let sources = grounding.get("groundingChunks").and_then(Value::as_array);
+        for source in sources
+            .into_iter()
+            .flatten()
+            .filter_map(|chunk| chunk.get("web"))
+        {
+            let field = |name| source.get(name).and_then(Value::as_str).unwrap_or_default();
+            let known = self.citations.iter().any(|(_, url)| url == field("uri"));
+            if !known && !field("uri").is_empty() {
+                self.citations
+                    .push((field("title").to_owned(), field("uri").to_owned()));
+            }
+        }
+    }
+}
+
+fn stop_reason(reason: &str) -> Result<StopReason, Fault> {
+    match reason {
+        "MAX_TOKENS" => Ok(StopReason::MaxTokens),
+        "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "LANGUAGE" => {
+            Ok(StopReason::Refusal)
+        }
+        "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "MALFORMED_RESPONSE" => {
+            Err(Fault::invalid("the model made a call that makes no sense"))
+        }
+        _ => Ok(StopReason::EndTurn),
+    }
+}

@@ -1,0 +1,55 @@
+//! OpenAI itself: Chat Completions, and Responses for the models that have nothing else.
+
+use super::catalog::Catalog;
+use super::http::Endpoint;
+use super::{
+    Encoded, LlmError, OnDelta, OpenAiChat, OpenAiResponses, Provider, Reply, Request, Target,
+    openai_responses,
+};
+
+/// OpenAI, each model asked in the format that it has.
+pub struct OpenAi {
+    chat: OpenAiChat,
+    responses: OpenAiResponses,
+    catalog: Catalog,
+}
+
+impl OpenAi {
+    /// Speaks to `endpoint`; `catalog` knows which models need Responses.
+    pub fn new(endpoint: Endpoint, catalog: Catalog) -> Self {
+        Self {
+            chat: OpenAiChat::new(endpoint.clone()),
+            responses: OpenAiResponses::new(endpoint),
+            catalog,
+        }
+    }
+}
+
+#[async_trait::async_trait]
+impl Provider for OpenAi {
+    fn name(&self) -> &str {
+        self.chat.name()
+    }
+
+    fn encode(&self, request: &Request) -> Result<Encoded, LlmError> {
+        let facts = self
+            .catalog
+            .facts(&Target::new(self.name(), request.model.as_str()));
+        // Only Responses searches the web beside an agent's tools.
+        match facts.responses || request.web_search {
+            true => self.responses.encode(request),
+            false => self.chat.encode(request),
+        }
+    }
+
+    async fn stream(&self, body: &Encoded, on_delta: &mut OnDelta<'_>) -> Result<Reply, LlmError> {
+        match body.format {
+            openai_responses::FORMAT => self.responses.stream(body, on_delta).await,
+            _ => self.chat.stream(body, on_delta).await,
+        }
+    }
+
+    async fn list_models(&self) -> Result<Vec<String>, LlmError> {
+        self.chat.list_models().await
+    }
+}

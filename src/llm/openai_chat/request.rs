@@ -1,0 +1,206 @@
+//! Writes a request to OpenAI Chat Completions.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::FORMAT;
+use crate::domain::{Assistant, Image, Item, ToolCall, ToolResult, UserText};
+use crate::llm::http::Endpoint;
+use crate::llm::parts::{UNSEEN_IMAGE, data_url, encoded, inexpressible, is_openai_reasoning};
+use crate::llm::{Encoded, LlmError, Request, ToolSchema};
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    messages: Vec<Message<'a>>,
+    stream: bool,
+    stream_options: StreamOptions,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_completion_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Value>,
+}
+
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "role", rename_all = "lowercase")]
+enum Message<'a> {
+    System {
+        content: Cow<'a, str>,
+    },
+    User {
+        content: Content<'a>,
+    },
+    Assistant {
+        content: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reasoning_content: Option<&'a str>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        tool_calls: Vec<Value>,
+    },
+    Tool {
+        tool_call_id: &'a str,
+        content: &'a str,
+    },
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content<'a> {
+    Text(Cow<'a, str>),
+    Parts(Vec<Value>),
+}
+
+/// Writes `request`.
+pub(super) fn encode(endpoint: &Endpoint, request: &Request) -> Result<Encoded, LlmError> {
+    let mut messages = system(request);
+    let before = messages.len();
+    add_conversation(&mut messages, request);
+    if messages.len() == before {
+        return Err(inexpressible(&endpoint.name, "there is nothing to send"));
+    }
+    let new_limit = takes_new_limit(&endpoint.base_url, &request.model);
+    let limit = request.max_output_tokens;
+    let body = Body {
+        model: &request.model,
+        messages,
+        stream: true,
+        stream_options: StreamOptions {
+            include_usage: true,
+        },
+        max_tokens: (!new_limit).then_some(limit),
+        max_completion_tokens: new_limit.then_some(limit),
+        tools: request.tools.iter().map(tool).collect(),
+    };
+    encoded(&endpoint.name, FORMAT, &request.model, &body)
+}
+
+/// OpenAI's reasoning models refuse `max_tokens`; many other servers know nothing else.
+fn takes_new_limit(base_url: &str, model: &str) -> bool {
+    base_url.contains("api.openai.com") || is_openai_reasoning(model)
+}
+
+/// One message: several servers take only one, and only first.
+fn system(request: &Request) -> Vec<Message<'_>> {
+    let parts: Vec<&str> = request
+        .system
+        .iter()
+        .map(String::as_str)
+        .filter(|part| !part.trim().is_empty())
+        .collect();
+    match parts.as_slice() {
+        [] => Vec::new(),
+        [only] => vec![Message::System {
+            content: Cow::Borrowed(only),
+        }],
+        several => vec![Message::System {
+            content: Cow::Owned(several.join("\n\n")),
+        }],
+    }
+}
+
+fn add_conversation<'a>(messages: &mut Vec<Message<'a>>, request: &'a Request) {
+    // Pictures of results, which the format has no place for: shown by a user message after the last result.
+    let mut pictures: Vec<&Image> = Vec::new();
+    for item in request.items.iter() {
+        if !matches!(item, Item::ToolResult(_)) {
+            show(messages, &mut pictures, request);
+        }
+        match item {
+            Item::User(user) => messages.extend(said(user, request)),
+            Item::Assistant(answer) => messages.extend(answered(answer, request)),
+            Item::ToolResult(ToolResult {
+                call_id,
+                content,
+                images,
+                ..
+            }) => {
+                messages.push(Message::Tool {
+                    tool_call_id: &call_id.0,
+                    content,
+                });
+                pictures.extend(images);
+            }
+        }
+    }
+    show(messages, &mut pictures, request);
+}
+
+fn show(messages: &mut Vec<Message<'_>>, pictures: &mut Vec<&Image>, request: &Request) {
+    if pictures.is_empty() {
+        return;
+    }
+    let mut parts = vec![json!({"type": "text", "text": "[pictures of the results above]"})];
+    parts.extend(pictures.drain(..).map(|picture| image(picture, request)));
+    messages.push(Message::User {
+        content: Content::Parts(parts),
+    });
+}
+
+fn said<'a>(user: &'a UserText, request: &Request) -> Option<Message<'a>> {
+    let words = user.for_model();
+    if user.images.is_empty() {
+        let content = Content::Text(Cow::Owned(words));
+        return (!user.for_model().trim().is_empty()).then_some(Message::User { content });
+    }
+    let mut parts: Vec<Value> = user
+        .images
+        .iter()
+        .map(|picture| image(picture, request))
+        .collect();
+    if !words.trim().is_empty() {
+        parts.push(json!({"type": "text", "text": words}));
+    }
+    Some(Message::User {
+        content: Content::Parts(parts),
+    })
+}
+
+fn answered<'a>(answer: &'a Assistant, request: &Request) -> Option<Message<'a>> {
+    let text = Some(answer.text.as_str()).filter(|text| !text.trim().is_empty());
+    let tool_calls: Vec<Value> = answer.tool_calls.iter().map(call).collect();
+    if text.is_none() && tool_calls.is_empty() {
+        return None;
+    }
+    let reasoning_content = reasoning(answer, request);
+    Some(Message::Assistant {
+        content: text,
+        reasoning_content,
+        tool_calls,
+    })
+}
+
+/// What the model thought before its calls, for servers that want it back with them.
+fn reasoning<'a>(answer: &'a Assistant, request: &Request) -> Option<&'a str> {
+    let is_own = answer.model.as_deref() == Some(request.model.as_str());
+    let block = answer.opaque.iter().find(|block| block.format == FORMAT)?;
+    (is_own && !answer.tool_calls.is_empty())
+        .then(|| block.block.get("reasoning_content")?.as_str())?
+}
+
+fn call(call: &ToolCall) -> Value {
+    let arguments = Value::Object(call.arguments.clone()).to_string();
+    json!({"id": call.id.0, "type": "function", "function": {"name": call.name, "arguments": arguments}})
+}
+
+fn tool(tool: &ToolSchema) -> Value {
+    json!({
+        "type": "function",
+        "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
+    })
+}
+
+fn image(image: &Image, request: &Request) -> Value {
+    match request.sees_images {
+        true => json!({"type": "image_url", "image_url": {"url": data_url(image)}}),
+        false => json!({"type": "text", "text": UNSEEN_IMAGE}),
+    }
+}

@@ -1,0 +1,128 @@
+//! Writes a request to OpenAI Responses. The conversation goes along whole, reasoning encrypted: nothing is stored there.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::FORMAT;
+use crate::domain::{Assistant, Image, Item, ToolResult, UserText};
+use crate::llm::parts::{
+    Part, UNSEEN_IMAGE, data_url, encoded, in_order, inexpressible, is_openai_reasoning, kind,
+};
+use crate::llm::{Encoded, LlmError, Request, ToolSchema};
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    instructions: String,
+    input: Vec<Value>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Value>,
+    max_output_tokens: u32,
+    stream: bool,
+    store: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    include: Vec<&'static str>,
+}
+
+/// Fewest output tokens that the format takes.
+const MIN_OUTPUT: u32 = 16;
+
+/// Writes `request`.
+pub(super) fn encode(provider: &str, request: &Request) -> Result<Encoded, LlmError> {
+    let input: Vec<Value> = request
+        .items
+        .iter()
+        .flat_map(|item| input_of(item, request))
+        .collect();
+    if input.is_empty() {
+        return Err(inexpressible(provider, "there is nothing to send"));
+    }
+    let mut tools: Vec<Value> = request.tools.iter().map(tool).collect();
+    if request.web_search {
+        tools.push(json!({"type": "web_search"}));
+    }
+    let include = match is_openai_reasoning(&request.model) {
+        true => vec!["reasoning.encrypted_content"],
+        false => Vec::new(),
+    };
+    let body = Body {
+        model: &request.model,
+        instructions: request.system.join("\n\n"),
+        input,
+        tools,
+        max_output_tokens: request.max_output_tokens.max(MIN_OUTPUT),
+        stream: true,
+        store: false,
+        include,
+    };
+    encoded(provider, FORMAT, &request.model, &body)
+}
+
+fn input_of(item: &Item, request: &Request) -> Vec<Value> {
+    match item {
+        Item::User(user) => said(user, request).into_iter().collect(),
+        Item::Assistant(answer) => answered(answer, request),
+        Item::ToolResult(result) => vec![output(result, request)],
+    }
+}
+
+fn said(user: &UserText, request: &Request) -> Option<Value> {
+    let mut content: Vec<Value> = user
+        .images
+        .iter()
+        .map(|picture| image(picture, request))
+        .collect();
+    let words = user.for_model();
+    if !words.trim().is_empty() {
+        content.push(json!({"type": "input_text", "text": words}));
+    }
+    (!content.is_empty()).then(|| json!({"type": "message", "role": "user", "content": content}))
+}
+
+fn answered(answer: &Assistant, request: &Request) -> Vec<Value> {
+    let is_text = |item: &Value| kind(item) == "message";
+    let is_reasoning = |item: &Value| kind(item) == "reasoning";
+    let parts = in_order(answer, FORMAT, &request.model, is_text, is_reasoning);
+    let item = |part: Part<'_>| match part {
+        Part::Opaque(item) => item.clone(),
+        Part::Text(text) => json!({"type": "message", "role": "assistant", "content": text}),
+        Part::Call(call) => json!({
+            "type": "function_call",
+            "call_id": call.id.0,
+            "name": call.name,
+            "arguments": Value::Object(call.arguments.clone()).to_string(),
+        }),
+    };
+    parts.into_iter().map(item).collect()
+}
+
+fn output(result: &ToolResult, request: &Request) -> Value {
+    let output = match result.images.as_slice() {
+        [] => json!(result.content),
+        images => {
+            let mut content = vec![json!({"type": "input_text", "text": result.content})];
+            content.extend(images.iter().map(|picture| image(picture, request)));
+            json!(content)
+        }
+    };
+    json!({"type": "function_call_output", "call_id": result.call_id.0, "output": output})
+}
+
+/// Not strict: strict schemas allow no optional argument.
+fn tool(tool: &ToolSchema) -> Value {
+    json!({
+        "type": "function",
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+        "strict": false,
+    })
+}
+
+fn image(image: &Image, request: &Request) -> Value {
+    match request.sees_images {
+        true => json!({"type": "input_image", "image_url": data_url(image), "detail": "auto"}),
+        false => json!({"type": "input_text", "text": UNSEEN_IMAGE}),
+    }
+}

@@ -1,0 +1,238 @@
+//! Reads an answer of OpenAI Responses.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::FORMAT;
+use crate::domain::{StopReason, Usage};
+use crate::llm::failure::{Fault, Said};
+use crate::llm::parts::kind;
+use crate::llm::reading::{Draft, Piece, Progress, RawCall, Reading};
+use crate::llm::sse::Event;
+use crate::llm::{Delta, Encoded, OnDelta, Reply};
+
+/// Most items that one answer has; more is no answer.
+const MAX_ITEMS: usize = 4_096;
+
+/// An answer as far as it has come.
+#[derive(Debug, Default)]
+pub(super) struct Response {
+    /// Items that are complete, by their place.
+    items: BTreeMap<u64, Value>,
+    stop: Option<StopReason>,
+    usage: Option<Usage>,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type")]
+enum Sent {
+    #[serde(rename = "response.output_item.added")]
+    Begun { item: Value },
+    #[serde(rename = "response.output_item.done")]
+    Done { output_index: u64, item: Value },
+    #[serde(
+        rename = "response.output_text.delta",
+        alias = "response.refusal.delta"
+    )]
+    Text { delta: String },
+    #[serde(
+        rename = "response.reasoning_summary_text.delta",
+        alias = "response.reasoning_text.delta",
+        alias = "response.reasoning_summary_part.added"
+    )]
+    Thought,
+    #[serde(rename = "response.function_call_arguments.delta")]
+    Arguments { delta: String },
+    #[serde(rename = "response.completed", alias = "response.incomplete")]
+    End { response: Whole },
+    #[serde(rename = "response.failed")]
+    Failed { response: Value },
+    #[serde(rename = "error")]
+    Error {
+        #[serde(flatten)]
+        error: Value,
+    },
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Deserialize)]
+struct Whole {
+    #[serde(default)]
+    output: Vec<Value>,
+    #[serde(default)]
+    incomplete_details: Option<Incomplete>,
+    #[serde(default)]
+    usage: Option<Counts>,
+}
+
+#[derive(Deserialize)]
+struct Incomplete {
+    #[serde(default)]
+    reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(default)]
+#[derive(Default)]
+struct Counts {
+    input_tokens: u64,
+    output_tokens: u64,
+    input_tokens_details: Option<Details>,
+}
+
+#[derive(Deserialize)]
+struct Details {
+    #[serde(default)]
+    cached_tokens: u64,
+}
+
+impl Counts {
+    fn usage(&self) -> Usage {
+        let cached = self
+            .input_tokens_details
+            .as_ref()
+            .map_or(0, |details| details.cached_tokens);
+        let cache_read = cached.min(self.input_tokens);
+        Usage {
+            input: self.input_tokens - cache_read,
+            output: self.output_tokens,
+            cache_read,
+            cache_write: 0,
+        }
+    }
+}
+
+impl Reading for Response {
+    fn take(&mut self, event: &Event, on_delta: &mut OnDelta<'_>) -> Result<Progress, Fault> {
+        let sent = serde_json::from_str(&event.data).map_err(|error| {
+            Fault::invalid(format!("an event of the answer makes no sense ({error})"))
+        })?;
+        match sent {
+            Sent::Begun { item } => {
+                match kind(&item) {
+                    "function_call" => on_delta(Delta::ToolCall(text_of(&item, "name"))),
+                    "message" => {}
+                    _ => on_delta(Delta::Thinking),
+                }
+                Ok(Progress::Content)
+            }
+            Sent::Done { output_index, item } => {
+                if self.items.len() >= MAX_ITEMS {
+                    return Err(Fault::invalid("the answer has too many items"));
+                }
+                self.items.insert(output_index, item);
+                Ok(Progress::Content)
+            }
+            Sent::Text { delta } => {
+                on_delta(Delta::Text(&delta));
+                Ok(if delta.is_empty() {
+                    Progress::Nothing
+                } else {
+                    Progress::Content
+                })
+            }
+            Sent::Thought => {
+                on_delta(Delta::Thinking);
+                Ok(Progress::Content)
+            }
+            Sent::Arguments { delta } => Ok(if delta.is_empty() {
+                Progress::Nothing
+            } else {
+                Progress::Content
+            }),
+            Sent::End { response } => Ok(self.end(response)),
+            Sent::Failed { response } => Err(Said::read(&response).within_stream()),
+            Sent::Error { error } => Err(Said::read(&error).within_stream()),
+            Sent::Other => Ok(Progress::Nothing),
+        }
+    }
+
+    fn usage(&self) -> Option<Usage> {
+        self.usage
+    }
+
+    fn reply(self, request: &Encoded, request_id: Option<String>) -> Reply {
+        let mut draft = Draft {
+            usage: self.usage,
+            ..Draft::default()
+        };
+        let mut stop = self.stop.unwrap_or(StopReason::EndTurn);
+        for item in self.items.into_values() {
+            match kind(&item) {
+                "message" => {
+                    let (text, refused) = shown(&item, &mut draft);
+                    if refused {
+                        stop = StopReason::Refusal;
+                    }
+                    draft.pieces.push(Piece::Text(text));
+                }
+                "function_call" => draft.pieces.push(Piece::Call(RawCall {
+                    id: text_of(&item, "call_id").to_owned(),
+                    name: text_of(&item, "name").to_owned(),
+                    arguments: text_of(&item, "arguments").to_owned(),
+                    beside: None,
+                })),
+                "reasoning" | "web_search_call" => draft.pieces.push(Piece::Opaque {
+                    block: item,
+                    text: String::new(),
+                }),
+                // A kind that came after this was written: it could not be sent back rightly.
+                _ => {}
+            }
+        }
+        draft.finish(FORMAT, stop, request, request_id)
+    }
+}
+
+impl Response {
+    fn end(&mut self, response: Whole) -> Progress {
+        let reason = response
+            .incomplete_details
+            .and_then(|details| details.reason);
+        self.stop = Some(match reason.as_deref() {
+            Some("content_filter") => StopReason::Refusal,
+            Some(_) => StopReason::MaxTokens,
+            None => StopReason::EndTurn,
+        });
+        self.usage = response.usage.map(|counts| counts.usage());
+        if self.items.is_empty() {
+            self.items = (0..)
+                .zip(response.output.into_iter().take(MAX_ITEMS))
+                .collect();
+        }
+        Progress::Done
+    }
+}
+
+/// A message's text, and whether it is a refusal; its sources go to `draft`.
+fn shown(message: &Value, draft: &mut Draft) -> (String, bool) {
+    let (mut text, mut refused) = (String::new(), false);
+    for part in list(message, "content") {
+        match kind(part) {
+            "output_text" => text.push_str(text_of(part, "text")),
+            "refusal" => {
+                refused = true;
+                text.push_str(text_of(part, "refusal"));
+            }
+            _ => {}
+        }
+        for source in list(part, "annotations") {
+            draft.cite(text_of(source, "title"), text_of(source, "url"));
+        }
+    }
+    (text, refused)
+}
+
+fn text_of<'a>(value: &'a Value, key: &str) -> &'a str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+    value
+        .get(key)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
+}

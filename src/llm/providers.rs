@@ -1,0 +1,292 @@
+//! The providers that the operator configured.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::http::{Endpoint, client};
+use super::{Anthropic, Catalog, Gemini, OpenAi, OpenAiChat, OpenAiResponses, Provider};
+use crate::config::{Config, Env, EnvError, ProviderConfig, ProviderEnv, Secret, WireFormat};
+
+const ANTHROPIC_URL: &str = "https://api.anthropic.com";
+const OPENAI_URL: &str = "https://api.openai.com/v1";
+const GEMINI_URL: &str = "https://generativelanguage.googleapis.com";
+
+/// The version of Gemini's API that the code was written for; added to a base URL that names none.
+const GEMINI_VERSION: &str = "/v1beta";
+
+/// Servers known by name: where they are, and the variable that usually holds their key.
+const KNOWN: &[(&str, &str, Option<&str>)] = &[
+    (
+        "deepseek",
+        "https://api.deepseek.com/v1",
+        Some("DEEPSEEK_API_KEY"),
+    ),
+    (
+        "groq",
+        "https://api.groq.com/openai/v1",
+        Some("GROQ_API_KEY"),
+    ),
+    ("llamacpp", "http://127.0.0.1:8080/v1", None),
+    ("lmstudio", "http://127.0.0.1:1234/v1", None),
+    (
+        "mistral",
+        "https://api.mistral.ai/v1",
+        Some("MISTRAL_API_KEY"),
+    ),
+    ("ollama", "http://127.0.0.1:11434/v1", None),
+    (
+        "openrouter",
+        "https://openrouter.ai/api/v1",
+        Some("OPENROUTER_API_KEY"),
+    ),
+    ("vllm", "http://127.0.0.1:8000/v1", None),
+    ("xai", "https://api.x.ai/v1", Some("XAI_API_KEY")),
+];
+
+/// The providers that the operator configured, by name.
+#[derive(Clone, Default)]
+pub struct Providers {
+    by_name: BTreeMap<String, Arc<dyn Provider>>,
+    declared: BTreeMap<String, Vec<String>>,
+}
+
+/// Why the providers cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ProvidersError {
+    /// A provider of `config.json` has no address.
+    #[error("providers.{0}: add base_url; only {known} are known by name alone", known = known_names())]
+    NoAddress(String),
+    /// A name that targets cannot carry.
+    #[error("providers.{0:?}: a provider's name is made of a-z, 0-9, '-', '_' and '.'")]
+    Name(String),
+    /// An address that is none.
+    #[error("providers.{name}: base_url {url:?} is no http or https address")]
+    Address {
+        /// The provider.
+        name: String,
+        /// What was written.
+        url: String,
+    },
+    /// The key that a provider names is not there.
+    #[error(
+        "providers.{name}: the variable {variable} is not set; set it, or leave api_key_env out"
+    )]
+    NoKey {
+        /// The provider.
+        name: String,
+        /// The variable.
+        variable: String,
+    },
+    /// A key cannot be read.
+    #[error(transparent)]
+    Env(#[from] EnvError),
+    /// The HTTP client cannot be made.
+    #[error("TLS cannot be set up: {0}")]
+    Tls(#[from] reqwest::Error),
+}
+
+impl Providers {
+    /// Anthropic, OpenAI and Gemini where they have a key or an address, and the providers of `config.json`.
+    ///
+    /// # Errors
+    ///
+    /// See [`ProvidersError`]; each names what to change.
+    pub fn from_config(config: &Config, env: &Env) -> Result<Self, ProvidersError> {
+        let client = client()?;
+        let catalog = Catalog::new(config.models.clone());
+        let mut providers = Self::default();
+        let built_in = [
+            ("anthropic", &env.anthropic, ANTHROPIC_URL),
+            ("openai", &env.openai, OPENAI_URL),
+            ("gemini", &env.gemini, GEMINI_URL),
+        ];
+        for (name, from_env, default_url) in built_in {
+            let changes = config.providers.get(name);
+            let key = key_of(name, changes, env)?.or_else(|| from_env.key.clone());
+            let Some(base_url) = built_in_address(changes, from_env, key.as_ref(), default_url)
+            else {
+                continue;
+            };
+            let endpoint = endpoint(name, &base_url, key, changes, config, &client)?;
+            let provider: Arc<dyn Provider> = match name {
+                "anthropic" => Arc::new(Anthropic::new(endpoint)),
+                "gemini" => Arc::new(Gemini::new(versioned(endpoint))),
+                _ if base_url == OPENAI_URL => Arc::new(OpenAi::new(endpoint, catalog.clone())),
+                _ => speaking(
+                    changes.map_or(WireFormat::Openai, |changes| changes.format),
+                    endpoint,
+                ),
+            };
+            providers.add(provider);
+            providers.declare(name, changes);
+        }
+        for (name, provider) in &config.providers {
+            if built_in.iter().any(|(known, ..)| known == name) {
+                continue;
+            }
+            let endpoint = named(name, provider, config, env, &client)?;
+            providers.add(speaking(provider.format, endpoint));
+            providers.declare(name, Some(provider));
+        }
+        Ok(providers)
+    }
+
+    /// Adds `provider`, in place of one of the same name.
+    pub fn add(&mut self, provider: Arc<dyn Provider>) {
+        self.by_name.insert(provider.name().to_owned(), provider);
+    }
+
+    /// The provider of this name.
+    pub fn get(&self, name: &str) -> Option<&Arc<dyn Provider>> {
+        self.by_name.get(name)
+    }
+
+    /// All, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Arc<dyn Provider>)> {
+        self.by_name
+            .iter()
+            .map(|(name, provider)| (name.as_str(), provider))
+    }
+
+    /// Models that `config.json` names for a provider; they pass without discovery.
+    pub fn declared(&self, provider: &str) -> &[String] {
+        self.declared.get(provider).map_or(&[], Vec::as_slice)
+    }
+
+    /// There is nobody to ask.
+    pub fn is_empty(&self) -> bool {
+        self.by_name.is_empty()
+    }
+
+    fn declare(&mut self, name: &str, provider: Option<&ProviderConfig>) {
+        let models = provider
+            .map(|provider| provider.models.clone())
+            .unwrap_or_default();
+        self.declared.insert(name.to_owned(), models);
+    }
+}
+
+/// Where a built-in provider is; none when nothing says that it is wanted.
+fn built_in_address(
+    changes: Option<&ProviderConfig>,
+    from_env: &ProviderEnv,
+    key: Option<&Secret>,
+    default_url: &str,
+) -> Option<String> {
+    let configured = changes.and_then(|changes| changes.base_url.clone());
+    configured
+        .or_else(|| from_env.base_url.clone())
+        .or_else(|| key.map(|_| default_url.to_owned()))
+}
+
+fn named(
+    name: &str,
+    provider: &ProviderConfig,
+    config: &Config,
+    env: &Env,
+    client: &reqwest::Client,
+) -> Result<Endpoint, ProvidersError> {
+    let allowed = |byte: u8| {
+        byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_' | b'.')
+    };
+    if name.is_empty() || !name.bytes().all(allowed) {
+        return Err(ProvidersError::Name(name.to_owned()));
+    }
+    let known = KNOWN.iter().find(|(known, ..)| *known == name);
+    let base_url = match (&provider.base_url, known) {
+        (Some(url), _) => url.clone(),
+        (None, Some((_, url, _))) => (*url).to_owned(),
+        (None, None) => return Err(ProvidersError::NoAddress(name.to_owned())),
+    };
+    let mut key = key_of(name, Some(provider), env)?;
+    if let (None, None, Some((_, _, Some(variable)))) = (&key, &provider.base_url, known) {
+        key = env.secret(variable)?;
+    }
+    let endpoint = endpoint(name, &base_url, key, Some(provider), config, client)?;
+    Ok(match provider.format {
+        WireFormat::Gemini => versioned(endpoint),
+        WireFormat::Anthropic | WireFormat::Openai | WireFormat::OpenaiResponses => endpoint,
+    })
+}
+
+fn endpoint(
+    name: &str,
+    base_url: &str,
+    key: Option<Secret>,
+    provider: Option<&ProviderConfig>,
+    config: &Config,
+    client: &reqwest::Client,
+) -> Result<Endpoint, ProvidersError> {
+    let is_address = reqwest::Url::parse(base_url).is_ok_and(|url| {
+        matches!(url.scheme(), "http" | "https") && url.has_host() && url.query().is_none()
+    });
+    if !is_address {
+        return Err(ProvidersError::Address {
+            name: name.to_owned(),
+            url: base_url.to_owned(),
+        });
+    }
+    let mut base_url = base_url.trim_end_matches('/');
+    if name == "anthropic"
+        || provider.is_some_and(|provider| provider.format == WireFormat::Anthropic)
+    {
+        base_url = base_url.strip_suffix("/v1").unwrap_or(base_url);
+    }
+    let silence = provider
+        .and_then(|provider| provider.llm_timeout)
+        .unwrap_or(config.llm_timeout);
+    Ok(Endpoint {
+        name: name.to_owned(),
+        client: client.clone(),
+        base_url: base_url.to_owned(),
+        key,
+        silence: silence.get(),
+    })
+}
+
+fn speaking(format: WireFormat, endpoint: Endpoint) -> Arc<dyn Provider> {
+    match format {
+        WireFormat::Openai => Arc::new(OpenAiChat::new(endpoint)),
+        WireFormat::OpenaiResponses => Arc::new(OpenAiResponses::new(endpoint)),
+        WireFormat::Anthropic => Arc::new(Anthropic::new(endpoint)),
+        WireFormat::Gemini => Arc::new(Gemini::new(endpoint)),
+    }
+}
+
+fn versioned(mut endpoint: Endpoint) -> Endpoint {
+    if !endpoint
+        .base_url
+        .rsplit('/')
+        .next()
+        .is_some_and(|last| last.starts_with("v1"))
+    {
+        endpoint.base_url.push_str(GEMINI_VERSION);
+    }
+    endpoint
+}
+
+/// The key that `config.json` names for a provider.
+fn key_of(
+    name: &str,
+    provider: Option<&ProviderConfig>,
+    env: &Env,
+) -> Result<Option<Secret>, ProvidersError> {
+    let Some(variable) = provider.and_then(|provider| provider.api_key_env.as_ref()) else {
+        return Ok(None);
+    };
+    match env.secret(variable)? {
+        Some(key) => Ok(Some(key)),
+        None => Err(ProvidersError::NoKey {
+            name: name.to_owned(),
+            variable: variable.clone(),
+        }),
+    }
+}
+
+fn known_names() -> String {
+    KNOWN
+        .iter()
+        .map(|(name, ..)| *name)
+        .collect::<Vec<_>>()
+        .join(", ")
+}

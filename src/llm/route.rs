@@ -1,0 +1,339 @@
+//! Gets one step's answer from a turn's targets: whom to ask next, when to wait, when to give up.
+//!
+//! ```text
+//! targets in order ─▶ ask ─▶ answer
+//!        ▲             │
+//!        │             ├─ limited ─▶ next target; all limited ─▶ wait, then again
+//!        │             ├─ key, credit or model refused ─▶ out for the turn, next target
+//!        └─────────────┴─ server, line, silence, nonsense ─▶ next target, after a short pause the same
+//! ```
+//!
+//! The router keeps nothing between steps and writes nothing into the history: what a turn must remember is in
+//! [`TurnHealth`], what others must know goes to the [`Observer`].
+
+mod observer;
+mod schedule;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+
+pub use observer::{Attempt, Observer, Outcome, Planned, Silent};
+pub use schedule::TurnHealth;
+
+use super::catalog::{Catalog, ModelFacts};
+use super::{
+    Delta, Encoded, FailureClass, LlmError, Provider, Providers, Reply, Request, Target,
+    ToolSchema, history,
+};
+use crate::domain::{Cost, Item, Usage};
+use schedule::{Next, Schedule};
+
+/// Tokens that an answer may have when nobody says otherwise.
+pub const DEFAULT_OUTPUT: u32 = 16_384;
+
+/// Fewer than this is no room for an answer.
+const MIN_OUTPUT: u64 = 256;
+
+/// What one step asks, whoever answers.
+#[derive(Clone, Debug)]
+pub struct StepRequest {
+    /// System prompt, docs and facts of the session, in order.
+    pub system: Vec<String>,
+    /// The conversation, valid (see [`history::repair`]).
+    pub items: Arc<Vec<Item>>,
+    /// Tools it may call; empty on a last step.
+    pub tools: Arc<Vec<ToolSchema>>,
+    /// Most tokens to answer with; none is [`DEFAULT_OUTPUT`]. The model's own limit holds besides.
+    pub max_output: Option<u32>,
+    /// The agent may have the web searched for it.
+    pub web_search: bool,
+    /// What the request takes, by [`history::used_tokens`].
+    pub used_tokens: u64,
+}
+
+/// A step's answer, and whose it is.
+#[derive(Clone, Debug)]
+pub struct StepReply {
+    /// The answer; its calls have ids that no other call of the conversation has.
+    pub reply: Reply,
+    /// Who gave it.
+    pub target: Target,
+    /// What this attempt cost.
+    pub cost: Cost,
+    /// How many attempts it took.
+    pub attempts: u32,
+}
+
+/// Why a step has no answer.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum StepFailure {
+    /// A person or the daemon stopped it.
+    #[error("stopped")]
+    Stopped,
+    /// [`Observer::may_ask`] said no, for this reason.
+    #[error("{0}")]
+    Refused(String),
+    /// No target is left whose window holds the conversation.
+    #[error("the conversation does not fit the window of any model of this agent")]
+    ContextExceeded,
+    /// No attempt brought an answer. The error is the last.
+    #[error("{last}")]
+    Failed {
+        /// The last error.
+        last: Box<LlmError>,
+        /// How many attempts were made in this step.
+        attempts: u32,
+    },
+    /// There is nobody to ask: every target went out in an earlier step, or there is none.
+    #[error("no model is left to ask in this turn")]
+    NobodyLeft,
+}
+
+/// Asks providers.
+#[derive(Clone)]
+pub struct Router {
+    providers: Arc<Providers>,
+    catalog: Arc<Catalog>,
+    max_attempts: u32,
+}
+
+impl Router {
+    /// Asks `providers`, at most `max_attempts` times a step.
+    pub fn new(providers: Arc<Providers>, catalog: Arc<Catalog>, max_attempts: u32) -> Self {
+        Self {
+            providers,
+            catalog,
+            max_attempts: max_attempts.max(1),
+        }
+    }
+
+    /// Asks `targets` in order until one answers.
+    ///
+    /// # Errors
+    ///
+    /// See [`StepFailure`]; a `stop` ends waits and requests at once.
+    pub async fn step(
+        &self,
+        targets: &[Target],
+        step: &StepRequest,
+        health: &mut TurnHealth,
+        observer: &mut dyn Observer,
+        stop: &CancellationToken,
+    ) -> Result<StepReply, StepFailure> {
+        let mut schedule = Schedule::new(targets, |target| self.fits(target, step), health);
+        let mut encoded = HashMap::new();
+        let mut attempts = 0;
+        let mut last = None;
+        loop {
+            let next = match attempts < self.max_attempts {
+                true => schedule.next(Instant::now()),
+                false => Next::Nobody,
+            };
+            let target = match next {
+                Next::Ask(target) => target,
+                Next::Wait { pause, limited } => {
+                    if limited {
+                        observer.waiting(pause).await;
+                    }
+                    tokio::select! {
+                        biased;
+                        () = stop.cancelled() => return Err(StepFailure::Stopped),
+                        () = sleep(pause) => continue,
+                    }
+                }
+                Next::Nobody => return Err(failure(last, attempts, &schedule)),
+            };
+            let asked = self
+                .ask(&target, step, &mut encoded, attempts + 1, observer, stop)
+                .await;
+            match asked {
+                Ok(mut reply) => {
+                    history::make_ids_unique(&mut reply.assistant, &step.items);
+                    let cost = self.catalog.cost(&target, reply.usage);
+                    return Ok(StepReply {
+                        reply,
+                        target,
+                        cost,
+                        attempts: attempts + 1,
+                    });
+                }
+                Err(Unanswered::Failure(failure)) => return Err(failure),
+                Err(Unanswered::Error { error, sent }) => {
+                    attempts += u32::from(sent);
+                    if schedule.failed(&target, &error, Instant::now()) {
+                        observer.lost(&target, &error).await;
+                    }
+                    last = Some(error);
+                }
+            }
+        }
+    }
+
+    /// One attempt, told to the observer whatever comes of it.
+    async fn ask(
+        &self,
+        target: &Target,
+        step: &StepRequest,
+        encoded: &mut HashMap<Target, Encoded>,
+        number: u32,
+        observer: &mut dyn Observer,
+        stop: &CancellationToken,
+    ) -> Result<Reply, Unanswered> {
+        let facts = self.catalog.facts(target);
+        let max_output = max_output(&facts, step);
+        let (provider, body) = match self.prepared(target, step, &facts, max_output, encoded) {
+            Ok(prepared) => prepared,
+            Err(error) => return Err(Unanswered::Error { error, sent: false }),
+        };
+        let worst = match facts.price {
+            Some(price) => Cost::Usd(price.at_worst(step.used_tokens, u64::from(max_output))),
+            None => Cost::Unknown,
+        };
+        let planned = Planned {
+            target,
+            number,
+            worst,
+        };
+        observer
+            .may_ask(&planned)
+            .await
+            .map_err(|why| Unanswered::Failure(StepFailure::Refused(why)))?;
+        let began = Instant::now();
+        let answer = {
+            let mut on_delta = |delta: Delta<'_>| observer.delta(delta);
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => None,
+                answer = provider.stream(body, &mut on_delta) => Some(answer),
+            }
+        };
+        let (usage, outcome, request_id) = match &answer {
+            None => (None, Outcome::Stopped, None),
+            Some(Ok(reply)) => (
+                Some(reply.usage),
+                Outcome::Answered,
+                reply.request_id.clone(),
+            ),
+            Some(Err(error)) => (
+                error.usage.as_deref().copied(),
+                Outcome::Failed(error.class),
+                error.request_id.clone(),
+            ),
+        };
+        let attempt = Attempt {
+            target: target.clone(),
+            number,
+            usage: usage.unwrap_or_default(),
+            cost: self.cost(target, usage, outcome),
+            outcome,
+            error: answer
+                .as_ref()
+                .and_then(|answer| answer.as_ref().err().map(|error| error.message.clone())),
+            latency: began.elapsed(),
+            request_id,
+        };
+        observer.attempted(&attempt).await;
+        match answer {
+            None => Err(Unanswered::Failure(StepFailure::Stopped)),
+            Some(Ok(reply)) => Ok(reply),
+            Some(Err(error)) => Err(Unanswered::Error { error, sent: true }),
+        }
+    }
+
+    /// What an attempt cost. A request that was refused costs nothing; of one that was cut without a count nobody knows.
+    fn cost(&self, target: &Target, usage: Option<Usage>, outcome: Outcome) -> Cost {
+        match (usage, outcome) {
+            (Some(usage), _) => self.catalog.cost(target, usage),
+            (None, Outcome::Answered | Outcome::Stopped) => Cost::Unknown,
+            (None, Outcome::Failed(class)) => match class {
+                FailureClass::Timeout | FailureClass::InvalidResponse => Cost::Unknown,
+                FailureClass::RateLimit
+                | FailureClass::AuthError
+                | FailureClass::QuotaExceeded
+                | FailureClass::ModelError
+                | FailureClass::ServerError
+                | FailureClass::NetworkError
+                | FailureClass::ContextExceeded
+                | FailureClass::InvalidRequest => Cost::Usd(0.0),
+            },
+        }
+    }
+
+    /// The provider of `target` and the body for it, made once a step.
+    fn prepared<'a>(
+        &'a self,
+        target: &Target,
+        step: &StepRequest,
+        facts: &ModelFacts,
+        max_output: u32,
+        encoded: &'a mut HashMap<Target, Encoded>,
+    ) -> Result<(&'a dyn Provider, &'a Encoded), LlmError> {
+        let Some(provider) = self.providers.get(&target.provider) else {
+            return Err(super::parts::inexpressible(
+                &target.provider,
+                "this provider is not configured",
+            ));
+        };
+        if !encoded.contains_key(target) {
+            let request = Request {
+                model: target.model.clone(),
+                system: step.system.clone(),
+                items: Arc::clone(&step.items),
+                tools: match facts.tools {
+                    true => Arc::clone(&step.tools),
+                    false => Arc::default(),
+                },
+                max_output_tokens: max_output,
+                web_search: step.web_search && facts.web_search,
+                sees_images: facts.images,
+            };
+            encoded.insert(target.clone(), provider.encode(&request)?);
+        }
+        match encoded.get(target) {
+            Some(body) => Ok((provider.as_ref(), body)),
+            None => Err(super::parts::inexpressible(
+                &target.provider,
+                "the request was not built",
+            )),
+        }
+    }
+
+    fn fits(&self, target: &Target, step: &StepRequest) -> bool {
+        step.used_tokens
+            .saturating_add(MIN_OUTPUT.min(self.catalog.facts(target).window / 8))
+            <= self.catalog.facts(target).window
+    }
+}
+
+/// Most tokens to answer with: what is asked for, what the model gives, what its window leaves.
+fn max_output(facts: &ModelFacts, step: &StepRequest) -> u32 {
+    let left = facts.window.saturating_sub(step.used_tokens).max(1);
+    let left = u32::try_from(left).unwrap_or(u32::MAX);
+    step.max_output
+        .unwrap_or(DEFAULT_OUTPUT)
+        .min(facts.max_output)
+        .min(left)
+}
+
+/// Why one attempt brought nothing.
+enum Unanswered {
+    /// The step ends.
+    Failure(StepFailure),
+    /// Somebody else may answer. Only what was sent counts as an attempt.
+    Error { error: LlmError, sent: bool },
+}
+
+fn failure(last: Option<LlmError>, attempts: u32, schedule: &Schedule<'_>) -> StepFailure {
+    match last {
+        Some(error) if error.class == FailureClass::ContextExceeded => StepFailure::ContextExceeded,
+        Some(error) => StepFailure::Failed {
+            last: Box::new(error),
+            attempts,
+        },
+        None if schedule.anybody_too_small() => StepFailure::ContextExceeded,
+        None => StepFailure::NobodyLeft,
+    }
+}

@@ -1,0 +1,201 @@
+//! Whose turn it is: pure bookkeeping of one step's targets.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use uuid::Uuid;
+
+use crate::llm::{FailureClass, LlmError, Target};
+
+/// Shortest and longest wait when every target is limited.
+const MIN_WAIT: Duration = Duration::from_secs(1);
+const MAX_WAIT: Duration = Duration::from_secs(60);
+
+/// Pause before a target is asked again that failed otherwise; doubled each time.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+
+/// Targets that can serve no more in this turn, and why.
+#[derive(Clone, Debug, Default)]
+pub struct TurnHealth {
+    out: HashMap<Target, FailureClass>,
+}
+
+impl TurnHealth {
+    /// Whether `target` can still serve.
+    pub fn serves(&self, target: &Target) -> bool {
+        !self.out.contains_key(target)
+    }
+}
+
+/// What to do next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Ask this one.
+    Ask(Target),
+    /// Ask nobody for so long; `limited` when that is because of rate limits.
+    Wait { pause: Duration, limited: bool },
+    /// Nobody is left.
+    Nobody,
+}
+
+/// One target within one step.
+struct Place {
+    target: Target,
+    /// Its window does not hold this step.
+    too_small: bool,
+    /// It limited us, and asked for this long.
+    limited: Option<Limit>,
+    /// How often it failed otherwise in this step.
+    failures: u32,
+    /// It is not asked before, having failed.
+    paused_until: Option<Instant>,
+}
+
+#[derive(Clone, Copy)]
+struct Limit {
+    asked_for: Duration,
+    until: Instant,
+}
+
+/// The targets of one step.
+pub(super) struct Schedule<'a> {
+    places: Vec<Place>,
+    /// Index of the place that is next in order.
+    at: usize,
+    health: &'a mut TurnHealth,
+}
+
+impl<'a> Schedule<'a> {
+    pub(super) fn new(
+        targets: &[Target],
+        fits: impl Fn(&Target) -> bool,
+        health: &'a mut TurnHealth,
+    ) -> Self {
+        let place = |target: &Target| Place {
+            target: target.clone(),
+            too_small: !fits(target),
+            limited: None,
+            failures: 0,
+            paused_until: None,
+        };
+        Self {
+            places: targets.iter().map(place).collect(),
+            at: 0,
+            health,
+        }
+    }
+
+    /// The next target in order that may be asked now; else how long to wait for one.
+    pub(super) fn next(&mut self, now: Instant) -> Next {
+        let count = self.places.len();
+        let order = (0..count).map(|step| (self.at + step) % count);
+        let serving: Vec<usize> = order
+            .filter(|index| self.serves(&self.places[*index]))
+            .collect();
+        let unlimited: Vec<usize> = serving
+            .iter()
+            .copied()
+            .filter(|index| !self.places[*index].is_limited(now))
+            .collect();
+        let ready = unlimited
+            .iter()
+            .find(|index| self.places[**index].pause(now).is_zero());
+        if let Some(index) = ready {
+            self.at = (index + 1) % count;
+            return Next::Ask(self.places[*index].target.clone());
+        }
+        if let Some(pause) = unlimited
+            .iter()
+            .map(|index| self.places[*index].pause(now))
+            .min()
+        {
+            return Next::Wait {
+                pause,
+                limited: false,
+            };
+        }
+        let longest = serving
+            .iter()
+            .filter_map(|index| self.places[*index].limited)
+            .map(|limit| limit.asked_for)
+            .max();
+        let Some(longest) = longest else {
+            return Next::Nobody;
+        };
+        for place in &mut self.places {
+            place.limited = None;
+        }
+        self.at = 0;
+        Next::Wait {
+            pause: jittered(longest.clamp(MIN_WAIT, MAX_WAIT)),
+            limited: true,
+        }
+    }
+
+    /// Notes what `error` means for `target`; true when it is out for the turn.
+    pub(super) fn failed(&mut self, target: &Target, error: &LlmError, now: Instant) -> bool {
+        let Some(place) = self.places.iter_mut().find(|place| &place.target == target) else {
+            return false;
+        };
+        match error.class {
+            FailureClass::RateLimit => {
+                let asked_for = error.retry_after.unwrap_or(MIN_WAIT).min(MAX_WAIT);
+                place.limited = Some(Limit {
+                    asked_for,
+                    until: now + asked_for.max(MIN_WAIT),
+                });
+                false
+            }
+            FailureClass::AuthError
+            | FailureClass::QuotaExceeded
+            | FailureClass::ModelError
+            | FailureClass::InvalidRequest => {
+                self.health.out.insert(target.clone(), error.class);
+                true
+            }
+            FailureClass::ContextExceeded => {
+                place.too_small = true;
+                false
+            }
+            FailureClass::ServerError
+            | FailureClass::NetworkError
+            | FailureClass::Timeout
+            | FailureClass::InvalidResponse => {
+                let pause = FIRST_PAUSE * 2_u32.saturating_pow(place.failures.min(6));
+                place.failures += 1;
+                place.paused_until = Some(now + jittered(pause));
+                false
+            }
+        }
+    }
+
+    /// Whether a target was passed over because its window is too small.
+    pub(super) fn anybody_too_small(&self) -> bool {
+        self.places
+            .iter()
+            .any(|place| place.too_small && self.health.serves(&place.target))
+    }
+
+    fn serves(&self, place: &Place) -> bool {
+        !place.too_small && self.health.serves(&place.target)
+    }
+}
+
+impl Place {
+    fn is_limited(&self, now: Instant) -> bool {
+        self.limited.is_some_and(|limit| limit.until > now)
+    }
+
+    fn pause(&self, now: Instant) -> Duration {
+        self.paused_until
+            .map_or(Duration::ZERO, |until| until.saturating_duration_since(now))
+    }
+}
+
+/// `pause` and up to a tenth more, so that many agents do not come back at once; never over the longest wait.
+fn jittered(pause: Duration) -> Duration {
+    let (random, _) = Uuid::new_v4().as_u64_pair();
+    let share = (random % 1_000) as f64 / 10_000.0;
+    (pause + pause.mul_f64(share)).min(MAX_WAIT)
+}

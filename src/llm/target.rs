@@ -1,0 +1,28 @@
+//! Whom to ask: a provider and one of its models.
+
+use std::fmt;
+
+/// A provider and one of its models.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Target {
+    /// The provider's name.
+    pub provider: String,
+    /// The model, as the provider knows it.
+    pub model: String,
+}
+
+impl Target {
+    /// `model` of `provider`.
+    pub fn new(provider: impl Into<String>, model: impl Into<String>) -> Self {
+        Self {
+            provider: provider.into(),
+            model: model.into(),
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.provider, self.model)
+    }
+}
