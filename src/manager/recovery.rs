@@ -65,7 +65,11 @@ pub async fn recover(
     let unfinished = store.unfinished().await?;
     let interrupted = unfinished.turns.len();
     let mut closing = Closing {
-        turns: unfinished.turns.iter().map(|open| open.turn.begun.id).collect(),
+        turns: unfinished
+            .turns
+            .iter()
+            .map(|open| open.turn.begun.id)
+            .collect(),
         histories: histories(store, &unfinished.turns).await?,
         sessions: BTreeMap::new(),
         told: told(&unfinished.turns),
@@ -74,7 +78,9 @@ pub async fn recover(
         let changed = closing.histories.contains_key(&conversation.id);
         let due = changed || conversation.is_unsaved();
         if due && conversation.crash_session.is_none() {
-            closing.sessions.insert(conversation.id, SessionId::random());
+            closing
+                .sessions
+                .insert(conversation.id, SessionId::random());
         }
     }
     if closing != Closing::default() {
@@ -202,9 +208,11 @@ fn told(turns: &[UnfinishedTurn]) -> Vec<Told> {
                 part: NewPart::notice(text),
             })
         };
-        told.extend(open.questions.iter().filter_map(|question| {
-            edit(question.asked.channel, question.message, EXPIRED)
-        }));
+        told.extend(
+            open.questions
+                .iter()
+                .filter_map(|question| edit(question.asked.channel, question.message, EXPIRED)),
+        );
         told.extend(edit(channel, open.turn.preview, INTERRUPTED));
         told.extend(edit(channel, open.turn.status_post, INTERRUPTED));
     }

@@ -1,6 +1,10 @@
 //! The database through its public face, on temporary homes.
 
+mod damaged;
+mod disk;
 mod ledger;
+mod recovery;
+mod writer;
 
 use chorus::domain::{
     AgentId, AgentStatus, Assistant, CallId, ChannelId, Cost, GuildId, Inbound, Item, MessageId,
@@ -14,7 +18,7 @@ use tempfile::TempDir;
 
 /// A home with an open database and one agent.
 pub(crate) struct Home {
-    _folder: TempDir,
+    pub(crate) folder: TempDir,
     pub(crate) store: Store,
     pub(crate) agent: AgentId,
 }
@@ -33,7 +37,7 @@ impl Home {
             .await
             .unwrap();
         Self {
-            _folder: folder,
+            folder,
             store,
             agent,
         }

@@ -1,0 +1,229 @@
+//! Databases that must not be opened: each is refused with its reason and left as it is.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use chorus::store::{HomeLock, Store, StoreError};
+use sqlx::ConnectOptions as _;
+use sqlx::Connection as _;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+
+use super::{Home, message};
+
+/// A sound database with something in it, closed in order.
+async fn sound() -> (Home, PathBuf) {
+    let home = Home::new().await;
+    for id in 1..=200 {
+        home.store
+            .accept(&message(id, &"text ".repeat(100)))
+            .await
+            .unwrap();
+    }
+    home.store.close().await;
+    let path = home.store.path().to_owned();
+    (home, path)
+}
+
+async fn by_hand(path: &Path) -> SqliteConnection {
+    let options = SqliteConnectOptions::new()
+        .filename(path)
+        .create_if_missing(true);
+    options.connect().await.unwrap()
+}
+
+/// Opens `path`, which must be refused and stay as it is; gives the refusal.
+async fn refused(path: &Path, what: &str) -> StoreError {
+    let before = fs::read(path).ok();
+    let error = match Store::open(path).await {
+        Ok(_) => panic!("{what}: was opened"),
+        Err(error) => error,
+    };
+    assert!(fs::read(path).ok() == before, "{what}: was changed");
+    let words = error.to_string();
+    assert!(words.contains("chorus.db"), "{what}: {words}");
+    error
+}
+
+#[tokio::test]
+async fn a_damaged_file_is_refused_and_left_as_it_is() {
+    type Damage = fn(&mut Vec<u8>);
+    let damages: [(&str, Damage); 11] = [
+        ("empty", Vec::clear),
+        ("cut to half", |bytes| bytes.truncate(bytes.len() / 2)),
+        ("cut within a page", |bytes| {
+            bytes.truncate(bytes.len() - 1000)
+        }),
+        ("cut to its header", |bytes| bytes.truncate(100)),
+        ("cut to a few bytes", |bytes| bytes.truncate(10)),
+        ("a text file", |bytes| *bytes = b"hello there\n".to_vec()),
+        ("all zeros", |bytes| bytes.fill(0)),
+        ("its magic overwritten", |bytes| bytes[..16].fill(b'x')),
+        ("its page size nonsense", |bytes| {
+            bytes[16..18].copy_from_slice(&[0, 3])
+        }),
+        ("its schema page overwritten", |bytes| {
+            bytes[100..4096].fill(0xa5)
+        }),
+        ("its pages in the middle overwritten", |bytes| {
+            let middle = bytes.len() / 2;
+            bytes[middle..middle + 8192].fill(0x5a);
+        }),
+    ];
+    for (what, damage) in damages {
+        let (_home, path) = sound().await;
+        let mut bytes = fs::read(&path).unwrap();
+        damage(&mut bytes);
+        fs::write(&path, bytes).unwrap();
+        let error = refused(&path, what).await;
+        assert!(
+            matches!(error, StoreError::Damaged { .. }),
+            "{what}: {error}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_database_whose_tables_are_not_ours_is_refused() {
+    for (what, sql) in [
+        ("a table gone", "DROP TABLE hooks"),
+        ("an index gone", "DROP INDEX outbox_waiting"),
+        (
+            "a trigger added",
+            "CREATE TRIGGER t AFTER INSERT ON inbound BEGIN DELETE FROM inbound; END",
+        ),
+        ("a view added", "CREATE VIEW v AS SELECT * FROM agents"),
+        ("a column added", "ALTER TABLE turns ADD COLUMN extra TEXT"),
+        ("no version", "DELETE FROM _sqlx_migrations"),
+        ("no table of versions", "DROP TABLE _sqlx_migrations"),
+    ] {
+        let (_home, path) = sound().await;
+        let mut db = by_hand(&path).await;
+        sqlx::query(sql).execute(&mut db).await.unwrap();
+        db.close().await.unwrap();
+        let error = refused(&path, what).await;
+        assert!(
+            matches!(error, StoreError::Damaged { .. }),
+            "{what}: {error}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_newer_schema_is_refused_by_number() {
+    let (_home, path) = sound().await;
+    let mut db = by_hand(&path).await;
+    sqlx::query(
+        "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
+         VALUES (9999, 'from the future', 1, x'00', 0)",
+    )
+    .execute(&mut db)
+    .await
+    .unwrap();
+    db.close().await.unwrap();
+    let error = refused(&path, "newer").await;
+    assert!(
+        matches!(error, StoreError::Newer { found: 9999, .. }),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_database_of_another_program_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chorus.db");
+    let mut db = by_hand(&path).await;
+    sqlx::query("CREATE TABLE agents (name TEXT PRIMARY KEY, channel_id INTEGER NOT NULL)")
+        .execute(&mut db)
+        .await
+        .unwrap();
+    db.close().await.unwrap();
+    let error = refused(&path, "the original's").await;
+    assert!(matches!(error, StoreError::Foreign { .. }), "{error}");
+    assert!(error.to_string().contains("migrate-home"));
+}
+
+#[tokio::test]
+async fn what_is_no_file_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chorus.db");
+    fs::create_dir(&path).unwrap();
+    assert!(matches!(
+        refused(&path, "a folder").await,
+        StoreError::Damaged { .. }
+    ));
+}
+
+#[tokio::test]
+async fn a_log_without_its_database_is_not_taken_for_a_fresh_start() {
+    let (_home, path) = sound().await;
+    fs::remove_file(&path).unwrap();
+    fs::write(path.with_file_name("chorus.db-wal"), "frames").unwrap();
+    assert!(matches!(
+        refused(&path, "a lone log").await,
+        StoreError::Damaged { .. }
+    ));
+    assert!(!path.exists());
+}
+
+#[tokio::test]
+async fn what_a_crash_leaves_beside_a_sound_database_does_no_harm() {
+    let (home, path) = sound().await;
+    fs::write(path.with_file_name("chorus.db-wal"), vec![0xa5; 5000]).unwrap();
+    fs::write(path.with_file_name("chorus.db.new"), "half made").unwrap();
+    fs::write(path.with_file_name("chorus.db.closed"), "12 34\n").unwrap();
+    let store = Store::open(&path).await.unwrap();
+    assert_eq!(store.unclaimed().await.unwrap().len(), 200);
+    assert_eq!(store.agent(home.agent).await.unwrap().unwrap().name, "lab");
+}
+
+#[tokio::test]
+async fn a_first_start_that_was_killed_half_way_starts_afresh() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db/chorus.db");
+    fs::create_dir(folder.path().join("db")).unwrap();
+    fs::write(
+        folder.path().join("db/chorus.db.new"),
+        "SQLite format 3\0 and no more",
+    )
+    .unwrap();
+    let store = Store::open(&path).await.unwrap();
+    assert!(store.agents().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn one_unreadable_row_spoils_one_answer_only() {
+    let (home, path) = sound().await;
+    let mut db = by_hand(&path).await;
+    sqlx::query("UPDATE inbound SET body = '{' WHERE message_id = 7")
+        .execute(&mut db)
+        .await
+        .unwrap();
+    db.close().await.unwrap();
+    let store = Store::open(&path).await.unwrap();
+    assert!(matches!(
+        store.unclaimed().await,
+        Err(StoreError::BadRow { .. })
+    ));
+    assert!(store.agent(home.agent).await.unwrap().is_some());
+    store.accept(&message(1000, "still")).await.unwrap();
+}
+
+#[test]
+fn one_home_has_one_daemon() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("home");
+    let held = HomeLock::acquire(&home).unwrap();
+    let error = HomeLock::acquire(&home).unwrap_err();
+    assert!(
+        matches!(error, StoreError::Locked { pid: Some(pid), .. } if pid == std::process::id())
+    );
+    drop(held);
+    HomeLock::acquire(&home).unwrap();
+
+    let in_the_way = folder.path().join("file");
+    fs::write(&in_the_way, "").unwrap();
+    assert!(matches!(
+        HomeLock::acquire(&in_the_way),
+        Err(StoreError::Home { .. })
+    ));
+}
