@@ -6,12 +6,15 @@
 
 mod arguments;
 pub mod builtin;
+mod change;
 mod files;
 pub mod guard;
 pub mod hooks;
 mod lines;
 pub mod output_store;
+mod peers;
 pub mod ports;
+mod rate_limit;
 pub mod registry;
 mod replace;
 mod run_task;
@@ -35,6 +38,9 @@ use crate::domain::{
 };
 use crate::permission::{Action, Group};
 
+pub use change::Change;
+pub use peers::first_prose;
+pub use rate_limit::RateLimit;
 pub use registry::{Prepared, Registry, ToolInfo};
 pub use services::Services;
 pub use shell::Shell;
@@ -112,17 +118,6 @@ impl From<String> for Output {
             images: Vec::new(),
         }
     }
-}
-
-/// An edit of the agent's own configuration, as the audit row keeps it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Change {
-    /// What is edited: `system_prompt`, `docs:README.md`, `model`, ….
-    pub edited: String,
-    /// The value before, empty when there was none.
-    pub old: String,
-    /// The value after.
-    pub new: String,
 }
 
 /// Why a tool call gave no result.

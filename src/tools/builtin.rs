@@ -9,13 +9,21 @@ mod create_file;
 mod glob;
 mod grep;
 mod insert_at;
+mod list_agents;
 mod list_models;
 mod list_tasks;
+mod read_agent_docs;
 mod read_task_output;
 mod replace_lines;
 mod run_background;
 mod run_concurrent;
+mod self_edit_docs;
+mod self_edit_model;
+mod self_edit_permissions;
+mod self_edit_system_prompt;
+mod self_edit_web_search;
 mod send_file;
+mod send_to_agent;
 mod stop_task;
 mod str_replace;
 mod str_replace_all;
@@ -48,5 +56,13 @@ pub(super) fn all() -> Vec<Arc<dyn AnyTool>> {
         erased(add_process_hooks::AddProcessHooks),
         erased(tool_output::ToolOutput),
         erased(list_models::ListModels),
+        erased(self_edit_system_prompt::SelfEditSystemPrompt),
+        erased(self_edit_docs::SelfEditDocs),
+        erased(self_edit_permissions::SelfEditPermissions),
+        erased(self_edit_model::SelfEditModel),
+        erased(self_edit_web_search::SelfEditWebSearch),
+        erased(list_agents::ListAgents),
+        erased(read_agent_docs::ReadAgentDocs),
+        erased(send_to_agent::SendToAgent),
     ]
 }

@@ -126,7 +126,16 @@ pub trait Configure: Send + Sync {
     /// # Errors
     ///
     /// When the settings cannot be read.
-    async fn grants(&self, guild: GuildId) -> Result<GrantTable, PortError>;
+    async fn grants(&self, guild: GuildId) -> Result<Grants, PortError>;
+}
+
+/// Who may grant what in a server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Grants {
+    /// Which role may grant which profiles.
+    pub table: GrantTable,
+    /// The server's default profile, which needs no grant.
+    pub default_profile: String,
 }
 
 /// What holds for the commands of an agent.

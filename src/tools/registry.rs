@@ -101,9 +101,10 @@ impl Registry {
 }
 
 impl Prepared {
-    /// What the call would change in the agent's configuration; see [`Tool::change`].
+    /// What the call would change in the agent's configuration, as its audit row may hold it.
     pub async fn change(&self, context: &ToolContext) -> Option<Change> {
-        self.tool.change(&self.arguments, context).await
+        let change = self.tool.change(&self.arguments, context).await?;
+        Some(change.for_audit(&context.services.redactor))
     }
 
     pub(super) async fn run(self, context: &ToolContext) -> Result<Output, ToolError> {

@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use super::output_store::OutputStore;
 use super::ports::{Configure, Courier, Models, Peers};
+use super::rate_limit::RateLimit;
 use super::shell::Shell;
 use super::{ToolContext, ToolError};
 use crate::text::redact::Redactor;
+use crate::workspace::docs::DocsCache;
 use crate::workspace::locks::PathLocks;
 
 /// The parts of the daemon that tools use. One for the daemon's life.
@@ -20,6 +22,10 @@ pub struct Services {
     pub outputs: OutputStore,
     /// Keeps secrets out of results.
     pub redactor: Redactor,
+    /// The agents' notes.
+    pub docs: DocsCache,
+    /// How often each agent writes to others.
+    pub sends: RateLimit,
     /// Posts things for people to see.
     pub courier: Arc<dyn Courier>,
     /// The other agents.

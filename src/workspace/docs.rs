@@ -27,8 +27,11 @@ pub type Docs = Arc<str>;
 /// Reads notes anew only when a file's name, size, time or inode changed. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct DocsCache {
-    known: Arc<Mutex<HashMap<PathBuf, (Vec<Stamp>, Docs)>>>,
+    known: Arc<Mutex<Known>>,
 }
+
+/// By the agent's folder: what the notes were made of, and the notes.
+type Known = HashMap<PathBuf, (Vec<Stamp>, Docs)>;
 
 /// What shows that a file changed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,7 +74,7 @@ impl DocsCache {
         self.known().remove(workspace.folder());
     }
 
-    fn known(&self) -> std::sync::MutexGuard<'_, HashMap<PathBuf, (Vec<Stamp>, Docs)>> {
+    fn known(&self) -> std::sync::MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -9,11 +9,14 @@ use chorus::domain::{
     AgentConfig, AgentId, AgentName, CallId, ChannelId, ConversationId, GuildId, Person, RoleId,
     ToolResult, TurnId, UserId,
 };
-use chorus::permission::{GrantTable, Profiles};
+use chorus::permission::Profiles;
 use chorus::text::redact::Redactor;
 use chorus::tools::output_store::OutputStore;
-use chorus::tools::ports::{Configure, Courier, Models, OutgoingFile, Peer, Peers, PortError};
-use chorus::tools::{Prepared, Registry, Services, ToolContext, guard};
+use chorus::tools::ports::{
+    Configure, Courier, Grants, Models, OutgoingFile, Peer, Peers, PortError,
+};
+use chorus::tools::{Prepared, RateLimit, Registry, Services, ToolContext, guard};
+use chorus::workspace::docs::DocsCache;
 use chorus::workspace::locks::PathLocks;
 use chorus::workspace::template::Template;
 use chorus::workspace::{Workspace, agent_file};
@@ -36,7 +39,7 @@ pub(crate) struct Lab {
 pub(crate) struct Seen {
     pub(crate) files: Mutex<Vec<OutgoingFile>>,
     pub(crate) sent: Mutex<Vec<(AgentName, String)>>,
-    pub(crate) grants: Mutex<GrantTable>,
+    pub(crate) grants: Mutex<Grants>,
     agents: PathBuf,
 }
 
@@ -61,6 +64,8 @@ impl Lab {
             models: seen.clone(),
             configure: seen.clone(),
             shell: Err("these tests run no commands".into()),
+            docs: DocsCache::default(),
+            sends: RateLimit::default(),
             agents,
         };
         let context = ToolContext {
@@ -207,7 +212,7 @@ impl Configure for Seen {
         Arc::new(Profiles::with([("reader", &custom)]).unwrap())
     }
 
-    async fn grants(&self, _: GuildId) -> Result<GrantTable, PortError> {
+    async fn grants(&self, _: GuildId) -> Result<Grants, PortError> {
         Ok(self.grants.lock().unwrap().clone())
     }
 }

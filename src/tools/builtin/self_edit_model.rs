@@ -1,0 +1,47 @@
+//! `self_edit_model`: the agent moves to another model.
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::permission::{Action, Group};
+use crate::tools::{Change, Output, Tool, ToolContext, ToolError};
+
+pub(super) struct SelfEditModel;
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+pub(super) struct Args {
+    new_model: String,
+}
+
+#[async_trait]
+impl Tool for SelfEditModel {
+    type Args = Args;
+
+    const NAME: &'static str = "self_edit_model";
+    const DESCRIPTION: &'static str = "Change the model you run on.";
+    const GROUP: Group = Group::SelfEdit;
+    const SUBJECT: &'static str = "self_edit:model";
+
+    fn action(args: &Args) -> Action {
+        Action::new("self_edit", format!("model:{}", args.new_model))
+    }
+
+    async fn change(&self, args: &Args, context: &ToolContext) -> Option<Change> {
+        let resolved = context.services.models.resolve(&args.new_model).await;
+        Some(Change {
+            edited: "model".into(),
+            old: context.config.model.clone().unwrap_or_default(),
+            new: resolved.unwrap_or_else(|_| args.new_model.clone()),
+        })
+    }
+
+    async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {
+        let model = context.services.models.resolve(&args.new_model).await?;
+        let configure = &context.services.configure;
+        configure
+            .set(context, "model", model.as_str().into())
+            .await?;
+        Ok(format!("You run on `{model}`, from the next step on.").into())
+    }
+}

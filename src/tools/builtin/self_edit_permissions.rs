@@ -1,0 +1,80 @@
+//! `self_edit_permissions`: the agent asks for other permissions, with the rights of the people it works for.
+
+use async_trait::async_trait;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::domain::ProfileRef;
+use crate::permission::{Action, Group, all_may_grant};
+use crate::tools::{Change, Output, Tool, ToolContext, ToolError};
+
+/// The one profile that everybody may give: it can only take away.
+const FREE: &str = "locked";
+
+pub(super) struct SelfEditPermissions;
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+pub(super) struct Args {
+    /// A profile's name, or {"allow": [regex], "ask": [], "deny": []}.
+    #[schemars(schema_with = "name_or_object")]
+    new_profile: ProfileRef,
+}
+
+fn name_or_object(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"anyOf": [{"type": "string"}, {"type": "object"}]})
+}
+
+#[async_trait]
+impl Tool for SelfEditPermissions {
+    type Args = Args;
+
+    const NAME: &'static str = "self_edit_permissions";
+    const DESCRIPTION: &'static str = "Change your own permission profile.";
+    const GROUP: Group = Group::SelfEdit;
+    const SUBJECT: &'static str = "self_edit:permissions";
+
+    fn action(args: &Args) -> Action {
+        let label = args.new_profile.label();
+        Action::new("self_edit", format!("permissions:{label}"))
+    }
+
+    async fn change(&self, args: &Args, context: &ToolContext) -> Option<Change> {
+        let written = |profile: &ProfileRef| match profile {
+            ProfileRef::Named(name) => name.clone(),
+            ProfileRef::Custom(map) => Value::Object(map.clone()).to_string(),
+        };
+        Some(Change {
+            edited: "permissions".into(),
+            old: written(&context.config.permissions),
+            new: written(&args.new_profile),
+        })
+    }
+
+    async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {
+        let configure = &context.services.configure;
+        let profile = args.new_profile;
+        configure
+            .profiles()
+            .resolve(&profile)
+            .map_err(|error| ToolError::Rejected(error.to_string()))?;
+        may_grant(&profile, context).await?;
+        let value = serde_json::to_value(&profile).map_err(ToolError::failed)?;
+        configure.set(context, "permissions", value).await?;
+        let label = profile.label();
+        Ok(format!("Your permissions are `{label}`, from the next step on.").into())
+    }
+}
+
+/// Everyone whose messages entered the turn must hold the right, by the roles they hold now.
+async fn may_grant(profile: &ProfileRef, context: &ToolContext) -> Result<(), ToolError> {
+    let grants = context.services.configure.grants(context.guild).await?;
+    let is_free = match profile {
+        ProfileRef::Named(name) => name == FREE || *name == grants.default_profile,
+        ProfileRef::Custom(_) => false,
+    };
+    if is_free && !context.people.is_empty() {
+        return Ok(());
+    }
+    all_may_grant(&grants.table, &context.people, profile).map_err(ToolError::Rejected)
+}

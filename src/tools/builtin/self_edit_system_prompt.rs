@@ -1,0 +1,59 @@
+//! `self_edit_system_prompt`: the agent rewrites its own instructions.
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::permission::{Action, Group};
+use crate::text;
+use crate::tools::{Change, Output, Tool, ToolContext, ToolError};
+
+/// Bytes of a prompt; what people can set as a file.
+const LONGEST: usize = 64 * 1024;
+
+pub(super) struct SelfEditSystemPrompt;
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+pub(super) struct Args {
+    new_prompt: String,
+}
+
+#[async_trait]
+impl Tool for SelfEditSystemPrompt {
+    type Args = Args;
+
+    const NAME: &'static str = "self_edit_system_prompt";
+    const DESCRIPTION: &'static str = "Replace your own system prompt.";
+    const GROUP: Group = Group::SelfEdit;
+    const SUBJECT: &'static str = "self_edit:system_prompt";
+
+    fn action(_: &Args) -> Action {
+        Action::new("self_edit", "system_prompt")
+    }
+
+    async fn change(&self, args: &Args, context: &ToolContext) -> Option<Change> {
+        Some(Change {
+            edited: "system_prompt".into(),
+            old: context.config.system_prompt.clone(),
+            new: args.new_prompt.clone(),
+        })
+    }
+
+    async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {
+        if args.new_prompt.trim().is_empty() {
+            return Err(ToolError::rejected("`new_prompt` is empty"));
+        }
+        if args.new_prompt.len() > LONGEST {
+            return Err(ToolError::Rejected(format!(
+                "`new_prompt` has {}, a prompt may have 64 KiB; keep details in docs/",
+                text::bytes(args.new_prompt.len() as u64)
+            )));
+        }
+        let value = args.new_prompt.into();
+        let configure = &context.services.configure;
+        configure.set(context, "system_prompt", value).await?;
+        Ok("Your system prompt is replaced, from the next step on."
+            .to_owned()
+            .into())
+    }
+}

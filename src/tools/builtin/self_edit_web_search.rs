@@ -1,0 +1,53 @@
+//! `self_edit_web_search`: the agent turns its provider's web search on or off.
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::permission::{Action, Group};
+use crate::tools::{Change, Output, Tool, ToolContext, ToolError};
+
+pub(super) struct SelfEditWebSearch;
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+pub(super) struct Args {
+    enabled: bool,
+}
+
+const fn word(enabled: bool) -> &'static str {
+    match enabled {
+        true => "on",
+        false => "off",
+    }
+}
+
+#[async_trait]
+impl Tool for SelfEditWebSearch {
+    type Args = Args;
+
+    const NAME: &'static str = "self_edit_web_search";
+    const DESCRIPTION: &'static str = "Turn web search on or off for yourself.";
+    const GROUP: Group = Group::SelfEdit;
+    const SUBJECT: &'static str = "self_edit:web_search";
+
+    fn action(args: &Args) -> Action {
+        Action::new("self_edit", format!("web_search:{}", word(args.enabled)))
+    }
+
+    async fn change(&self, args: &Args, context: &ToolContext) -> Option<Change> {
+        Some(Change {
+            edited: "web_search".into(),
+            old: word(context.config.web_search).into(),
+            new: word(args.enabled).into(),
+        })
+    }
+
+    async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {
+        let configure = &context.services.configure;
+        configure
+            .set(context, "web_search", args.enabled.into())
+            .await?;
+        let word = word(args.enabled);
+        Ok(format!("Web search is {word}, from the next step on.").into())
+    }
+}

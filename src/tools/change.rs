@@ -1,0 +1,48 @@
+//! What an edit of the agent's own configuration leaves in the audit.
+
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::text::redact::Redactor;
+
+/// Bytes of a value that the audit keeps whole.
+const MOST_KEPT: usize = 16 * 1024;
+
+/// An edit of the agent's own configuration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// What is edited: `system_prompt`, `docs:README.md`, `model`, ….
+    pub edited: String,
+    /// The value before, empty when there was none.
+    pub old: String,
+    /// The value after.
+    pub new: String,
+}
+
+impl Change {
+    /// The change as an audit row may hold it: secrets masked, long values cut, with their length and hash.
+    pub fn for_audit(self, redactor: &Redactor) -> Self {
+        let kept = |value: String| cut(&redactor.redact(&value));
+        Self {
+            edited: self.edited,
+            old: kept(self.old),
+            new: kept(self.new),
+        }
+    }
+}
+
+fn cut(value: &str) -> String {
+    if value.len() <= MOST_KEPT {
+        return value.to_owned();
+    }
+    let end = value.floor_char_boundary(MOST_KEPT);
+    let hash: String = Sha256::digest(value.as_bytes())
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    format!(
+        "{} [… cut; {} bytes in all, SHA-256 {hash}]",
+        &value[..end],
+        value.len()
+    )
+}

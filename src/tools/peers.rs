@@ -1,0 +1,45 @@
+//! What the tools between agents share: finding the other one, and saying in a line what it is for.
+
+use super::ports::Peer;
+use super::{ToolContext, ToolError};
+use crate::domain::AgentName;
+use crate::text;
+
+/// Characters of a description.
+const LONGEST: usize = 200;
+
+/// The agent called `name` in the caller's server.
+pub(super) async fn find(name: &str, context: &ToolContext) -> Result<Peer, ToolError> {
+    let wanted = AgentName::parse(name).map_err(|error| {
+        let shown = text::one_line(&text::visible(name).0, 60);
+        ToolError::Rejected(format!("`{shown}` is no agent's name: {error}"))
+    })?;
+    if wanted == context.name {
+        return Err(ToolError::rejected("that is you; name another agent"));
+    }
+    let peers = context.services.peers.list(context).await?;
+    let near =
+        text::near(wanted.as_str(), peers.iter().map(|peer| peer.name.as_str())).map(str::to_owned);
+    let hint = match near {
+        Some(near) => format!("; did you mean `{near}`?"),
+        None => "; list_agents names those there are".to_owned(),
+    };
+    peers
+        .into_iter()
+        .find(|peer| peer.name == wanted)
+        .ok_or_else(|| ToolError::Rejected(format!("there is no agent `{wanted}` here{hint}")))
+}
+
+/// The first line of prose in a README; headings, quotes, rules and bold titles are passed over.
+pub fn first_prose(readme: &str) -> String {
+    let line = readme
+        .lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty() && !line.starts_with(['#', '*', '>']))
+        .unwrap_or_default();
+    if line.chars().count() <= LONGEST {
+        return line.to_owned();
+    }
+    let head: String = line.chars().take(LONGEST - 3).collect();
+    format!("{head}...")
+}

@@ -1,0 +1,57 @@
+//! How often an agent may do a thing.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::domain::AgentId;
+
+/// At most so many in any such time, each agent counted on its own.
+#[derive(Debug)]
+pub struct RateLimit {
+    most: usize,
+    within: Duration,
+    taken: Mutex<HashMap<AgentId, VecDeque<Instant>>>,
+}
+
+impl RateLimit {
+    /// At most `most` in any `within`.
+    pub fn new(most: usize, within: Duration) -> Self {
+        Self {
+            most,
+            within,
+            taken: Mutex::default(),
+        }
+    }
+
+    /// Takes one for `agent`.
+    ///
+    /// # Errors
+    ///
+    /// How long to wait, when there is none left.
+    pub fn take(&self, agent: AgentId) -> Result<(), Duration> {
+        let now = Instant::now();
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        taken.retain(|_, times| {
+            times.retain(|at| now.duration_since(*at) < self.within);
+            !times.is_empty()
+        });
+        let times = taken.entry(agent).or_default();
+        match times.front() {
+            Some(first) if times.len() >= self.most => {
+                Err(self.within.saturating_sub(now.duration_since(*first)))
+            }
+            Some(_) | None => {
+                times.push_back(now);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Default for RateLimit {
+    /// Ten in ten minutes: enough to work together, too few to talk in circles at a person's expense.
+    fn default() -> Self {
+        Self::new(10, Duration::from_secs(600))
+    }
+}
