@@ -1,6 +1,7 @@
 //! The program itself, started as people start it.
 
 mod backup;
+mod documented;
 mod exit_codes;
 mod init;
 mod migrate_home;

@@ -1,0 +1,96 @@
+//! Every command and every configuration key is documented, and what is documented is there.
+
+use std::fs;
+
+use chorus::{cli, config};
+
+fn page(name: &str) -> String {
+    fs::read_to_string(name).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+#[test]
+fn every_command_is_documented_and_has_an_example() {
+    let page = page("docs/operations/commands.md");
+    for command in cli::command().get_subcommands() {
+        let name = command.get_name();
+        if name == "help" {
+            continue;
+        }
+        assert!(
+            page.contains(&format!("`chorus {name}")),
+            "commands.md lacks chorus {name}"
+        );
+        assert!(
+            command.get_about().is_some(),
+            "chorus {name} does not say what it does"
+        );
+        let help = command
+            .get_after_help()
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        assert!(help.starts_with("Example"), "chorus {name} has no example");
+    }
+}
+
+#[test]
+fn every_documented_command_is_there() {
+    let commands = cli::command();
+    for line in page("docs/operations/commands.md").lines() {
+        let Some(rest) = line.strip_prefix("| `chorus ") else {
+            continue;
+        };
+        let name = rest.split(['`', ' ']).next().unwrap();
+        assert!(
+            commands.find_subcommand(name).is_some(),
+            "chorus {name} is documented and not there"
+        );
+    }
+}
+
+#[test]
+fn every_key_is_documented_and_every_documented_key_is_there() {
+    let page = page("docs/operations/configuration.md");
+    let schema = config::schema();
+    let known = schema.get("properties").unwrap().as_object().unwrap();
+    for key in known.keys().filter(|key| *key != "$schema") {
+        assert!(
+            page.contains(&format!("| `{key}` |")),
+            "configuration.md lacks `{key}`"
+        );
+    }
+    let (keys, _) = page.split_once("## Environment").unwrap();
+    for line in keys.lines().filter_map(|line| line.strip_prefix("| `")) {
+        let key = line.split('`').next().unwrap();
+        assert!(
+            known.contains_key(key),
+            "`{key}` is documented and not there"
+        );
+    }
+}
+
+#[test]
+fn links_between_pages_lead_somewhere() {
+    let mut pages = vec!["README.md".into()];
+    let mut folders = vec![std::path::PathBuf::from("docs")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                pages.push(path);
+            }
+        }
+    }
+    for page in pages {
+        let text = fs::read_to_string(&page).unwrap();
+        for link in text.split("](").skip(1) {
+            let target = link.split([')', '#']).next().unwrap();
+            if target.is_empty() || target.contains("://") || target.contains(' ') {
+                continue;
+            }
+            let path = page.parent().unwrap().join(target);
+            assert!(path.exists(), "{}: {target} is not there", page.display());
+        }
+    }
+}
