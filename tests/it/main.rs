@@ -19,5 +19,6 @@ mod playground;
 mod sessions;
 mod store;
 mod tools;
+mod tools_shell;
 mod workspace;
 mod world;

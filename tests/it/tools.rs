@@ -3,7 +3,7 @@
 mod agents;
 mod edit;
 mod hostile_paths;
-mod lab;
+pub(crate) mod lab;
 mod look;
 mod registry;
 mod self_edit;

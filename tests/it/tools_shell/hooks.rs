@@ -1,0 +1,239 @@
+//! Hooks: how they are read, and how often they fire.
+
+use chorus::tools::hooks::{HookAction, HookSpec, parse};
+use chorus::tools::tasks::TaskEffect;
+use serde_json::{Value, json};
+
+use super::World;
+
+/// What the original made of the same texts.
+#[test]
+fn what_a_model_writes_is_read_as_in_the_original() {
+    let cases = [
+        (
+            r#"[{"trigger":{"type":"on_exit","exit_filter":"failure"},"action":"spawn_branch","context_message":"fix"}]"#,
+            json!([{"trigger": {"type": "on_exit", "exit_filter": "failure"}, "action": "spawn_branch",
+                    "context_message": "fix", "output_delay_seconds": 0.0, "max_fires": 1, "min_message_interval": 180.0}]),
+        ),
+        (
+            "```json\n[{\"trigger\":{\"type\":\"on_output_match\",\"pattern\":\"err\"},\"action\":\"stop_process\"}]\n```",
+            json!([{"trigger": {"type": "on_output_match", "pattern": "err"}, "action": "stop_process",
+                    "context_message": "", "output_delay_seconds": 2.0, "max_fires": 0, "min_message_interval": 180.0}]),
+        ),
+        ("not json", json!([])),
+        (
+            "[{}]",
+            json!([{"trigger": {"type": "on_exit"}, "action": "spawn_branch", "context_message": "",
+                    "output_delay_seconds": 0.0, "max_fires": 1, "min_message_interval": 180.0}]),
+        ),
+        (r#"[{"action":"bogus"}]"#, json!([])),
+        (
+            r#"[{"trigger":{"type":"on_exit"},"action":"inject_context","max_fires":0}]"#,
+            json!([{"trigger": {"type": "on_exit"}, "action": "inject_context", "context_message": "",
+                    "output_delay_seconds": 0.0, "max_fires": 0, "min_message_interval": 180.0}]),
+        ),
+    ];
+    for (raw, expected) in cases {
+        assert_eq!(
+            serde_json::to_value(parse(raw).hooks).unwrap(),
+            expected,
+            "{raw}"
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_used_is_refused_with_its_reason() {
+    let cases = [
+        ("not json", "the answer is no JSON"),
+        ("3", "neither a list of hooks nor a hook"),
+        (r#"[7]"#, "hook 1: not an object"),
+        (r#"[{"action": "explode"}]"#, "unknown variant `explode`"),
+        (
+            r#"[{"trigger": {"type": "on_output_match"}}]"#,
+            "missing field `pattern`",
+        ),
+        (
+            r#"[{"trigger": {"type": "on_output_match", "pattern": "("}}]"#,
+            "no regular expression",
+        ),
+        (
+            r#"[{"trigger": {"type": "on_output_match", "pattern": ""}}]"#,
+            "matches every line",
+        ),
+        (
+            r#"[{"trigger": {"type": "on_output_match", "pattern": "(a{1000}){1000}"}}]"#,
+            "no regular expression",
+        ),
+        (
+            r#"[{"trigger": {"type": "on_timeout", "timeout_seconds": 0}}]"#,
+            "above 0",
+        ),
+        (
+            r#"[{"trigger": {"type": "on_timeout", "timeout_seconds": 1e30}}]"#,
+            "above 0",
+        ),
+        (r#"[{"max_fires": -1}]"#, "invalid value"),
+        (r#"[{"min_message_interval": -5}]"#, "must be between 0"),
+    ];
+    for (raw, reason) in cases {
+        let parsed = parse(raw);
+        assert_eq!(parsed.hooks, [], "{raw}");
+        assert!(
+            parsed.refused[0].contains(reason),
+            "{raw}: {:?}",
+            parsed.refused
+        );
+    }
+    let good = r#"{"action": "stop_branch"}"#;
+    let many = format!("[{}]", vec![good; 12].join(","));
+    assert_eq!(parse(&many).hooks.len(), 10);
+    assert_eq!(parse(&many).refused.len(), 2);
+    assert_eq!(parse(good).hooks[0].action, HookAction::StopBranch);
+}
+
+async fn start(world: &World, command: &str, hooks: Value) {
+    world.writer.answers(&hooks.to_string());
+    let arguments = json!({"command": command, "instructions": "as the test says"});
+    world.lab.does("run_background", arguments).await;
+}
+
+#[tokio::test]
+async fn a_hook_fires_exactly_as_often_as_it_may() {
+    let mut world = World::new().await;
+    let hooks = json!([
+        {"trigger": {"type": "on_output_match", "pattern": "^ping"}, "action": "inject_context",
+         "context_message": "it pings", "output_delay_seconds": 0, "max_fires": 2},
+        {"trigger": {"type": "on_exit", "exit_filter": "success"}, "action": "spawn_branch", "context_message": "go on"},
+    ]);
+    start(&world, "for n in 1 2 3 4 5; do echo ping $n; done", hooks).await;
+    for n in 1..=2 {
+        let TaskEffect::Inject(told) = world.next_effect().await else {
+            panic!("not told");
+        };
+        assert!(told.contains(&format!("Line: ping {n}\n")), "{told}");
+        assert!(told.contains("\nit pings\n"), "{told}");
+    }
+    let event = world.events.recv().await.unwrap();
+    assert_eq!(event.depth, 1);
+    assert!(matches!(event.effect, TaskEffect::SpawnBranch(prompt) if prompt.contains("go on")));
+    assert!(world.events.try_recv().is_err());
+}
+
+#[tokio::test]
+async fn notices_keep_their_distance_and_name_the_true_trigger() {
+    let mut world = World::new().await;
+    let hooks = json!([
+        {"trigger": {"type": "on_output_match", "pattern": "ping"}, "action": "notify_channel",
+         "output_delay_seconds": 0, "max_fires": 0},
+    ]);
+    start(
+        &world,
+        "echo ping 1; echo ping 2; echo ping 3; exit 1",
+        hooks,
+    )
+    .await;
+    let TaskEffect::Notify(notice) = world.next_effect().await else {
+        panic!("not a notice");
+    };
+    let pid = regex::Regex::new(r"PID \d+").unwrap();
+    insta::assert_snapshot!(pid.replace_all(&notice, "PID N"), @r"
+    🔔 **task_001 printed a line that matches**
+    ```
+    ping 1
+    ```
+    `echo ping 1; echo ping 2; echo ping 3; exit 1` · PID N · hook on_output_match 'ping'
+    ");
+    world.ended(&chorus::domain::TaskId::nth(1)).await;
+    world.tasks.shutdown().await;
+    assert!(
+        world.events.try_recv().is_err(),
+        "a second notice came at once"
+    );
+    let view = &world.tasks.views(world.lab.context.agent).await.unwrap()[0];
+    assert_eq!(view.hooks[0].fires, 1);
+}
+
+#[tokio::test]
+async fn a_hook_ends_a_task_that_takes_too_long() {
+    let mut world = World::new().await;
+    let hooks = json!([
+        {"trigger": {"type": "on_timeout", "timeout_seconds": 0.2}, "action": "stop_process"},
+        {"trigger": {"type": "on_exit", "exit_filter": "failure"}, "action": "notify_channel"},
+    ]);
+    start(&world, "sleep 987654", hooks).await;
+    assert!(
+        matches!(world.next_effect().await, TaskEffect::Notify(notice) if notice.contains("task_001 killed"))
+    );
+}
+
+#[tokio::test]
+async fn hooks_lead_no_deeper_than_they_may() {
+    let mut world = World::new().await;
+    world.lab.context.depth = 3;
+    let hooks = json!([{"trigger": {"type": "on_exit"}, "action": "spawn_branch"}]);
+    start(&world, "true", hooks).await;
+    let TaskEffect::Notify(notice) = world.next_effect().await else {
+        panic!("a branch was started");
+    };
+    assert!(notice.contains("3 times in a row already"), "{notice}");
+}
+
+#[tokio::test]
+async fn hooks_are_added_to_a_running_task() {
+    let mut world = World::new().await;
+    world
+        .lab
+        .does(
+            "run_background",
+            json!({"command": "while [ ! -e go ]; do sleep 0.05; done; echo marker; sleep 987654"}),
+        )
+        .await;
+    world.writer.answers(
+        r#"[{"trigger": {"type": "on_output_match", "pattern": "marker"}, "action": "stop_process", "output_delay_seconds": 0}]"#,
+    );
+    let text = world
+        .lab
+        .does(
+            "add_process_hooks",
+            json!({"id": "task_001", "instructions": "stop at the marker"}),
+        )
+        .await;
+    assert!(
+        text.starts_with(
+            "task_001 has 2 hooks now.\nHooks:\n- on_output_match `marker` → stop_process\n"
+        ),
+        "{text}"
+    );
+    world.lab.write("go", "");
+    assert!(
+        matches!(world.next_effect().await, TaskEffect::Notify(notice) if notice.contains("task_001 killed"))
+    );
+    let why = world
+        .lab
+        .refuses(
+            "add_process_hooks",
+            json!({"id": "task_001", "instructions": "x"}),
+        )
+        .await;
+    assert_eq!(why, "task_001 has ended already: killed");
+}
+
+#[tokio::test]
+async fn without_a_model_there_is_one_notice_at_the_end() {
+    let mut world = World::new().await;
+    let text = world
+        .lab
+        .does(
+            "run_background",
+            json!({"command": "true", "instructions": "do wonders"}),
+        )
+        .await;
+    assert!(
+        text.contains("Not used: the hooks could not be written: no model answers"),
+        "{text}"
+    );
+    assert!(matches!(world.next_effect().await, TaskEffect::Notify(_)));
+    let view = &world.tasks.views(world.lab.context.agent).await.unwrap()[0];
+    assert_eq!(view.hooks[0].spec, HookSpec::notice_at_exit());
+}
