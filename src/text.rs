@@ -2,7 +2,9 @@
 //!
 //! Everything here takes text and returns text. Nothing is sent, nothing is stored.
 
+mod outline;
 pub mod redact;
+mod shapes;
 mod short;
 mod split;
 mod visible;

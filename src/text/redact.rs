@@ -1,39 +1,247 @@
 //! Keeps secrets out of everything that leaves the daemon.
 //!
-//! The redactor is seeded with the real values of the configured secrets, so what it removes is exact. It also
-//! knows each value in Base64 (at every alignment) and URL encoding, and masks the shapes of well-known tokens
-//! that are not ours.
+//! The redactor is seeded with the real values of the configured secrets, so what it removes is exact. It also knows
+//! each value in Base64 at every alignment, in hexadecimal, and with any of its characters in URL encoding. Tokens of
+//! well-known shapes that are not ours are masked too.
 
 use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE};
+use regex::{Regex, RegexBuilder};
+
+use super::shapes;
 
 /// What stands where a secret stood.
 pub const PLACEHOLDER: &str = "[redacted]";
 
-/// Removes configured secrets and shapes of tokens from text.
+/// Bytes below which a value is no secret: masking `main` or `1234` everywhere would hide nothing and break much.
+const SHORTEST: usize = 8;
+
+/// Bytes of one line of a secret from which that line alone is a secret: a key shown in part is a key shown.
+const SECRET_LINE: usize = 20;
+
+/// Bytes a stream holds back at most while something in it may still become a secret.
+const MOST_HELD: usize = 32 * 1024;
+
+/// Removes configured secrets and shapes of tokens from text. A clone is cheap.
 #[derive(Clone, Default)]
 pub struct Redactor {
-    needles: Vec<String>,
+    secrets: Option<Regex>,
+    /// Whether a secret holds white space, so that a stream cannot be cut at any.
+    holds_blanks: bool,
+    /// Longest spelling of a secret in bytes.
+    longest: usize,
+}
+
+impl fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Redactor").finish_non_exhaustive()
+    }
 }
 
 impl Redactor {
-    /// A redactor for these secrets. Values too short to be secrets are ignored.
+    /// A redactor for these secrets. Values of fewer than 8 bytes are ignored: they are no secrets.
     pub fn new(secrets: Vec<String>) -> Self {
+        let whole = secrets.iter().map(|secret| secret.trim());
+        let lines = secrets
+            .iter()
+            .flat_map(|secret| secret.lines())
+            .map(str::trim)
+            .filter(|line| line.len() >= SECRET_LINE);
+        let mut secrets: Vec<&str> = whole
+            .chain(lines)
+            .filter(|secret| secret.len() >= SHORTEST)
+            .collect();
+        // The longer first: a secret may begin with another.
+        secrets.sort_by_key(|secret| (std::cmp::Reverse(secret.len()), *secret));
+        secrets.dedup();
+        let spellings: Vec<String> = secrets
+            .iter()
+            .flat_map(|secret| spellings(secret))
+            .collect();
+        if spellings.is_empty() {
+            return Self::default();
+        }
         Self {
-            needles: secrets
-                .into_iter()
-                .filter(|secret| secret.len() >= 8)
-                .collect(),
+            secrets: RegexBuilder::new(&spellings.join("|"))
+                .size_limit(256 << 20)
+                .build()
+                .ok(),
+            holds_blanks: secrets
+                .iter()
+                .any(|secret| secret.contains(char::is_whitespace)),
+            longest: secrets
+                .iter()
+                .map(|secret| secret.len() * 3)
+                .max()
+                .unwrap_or_default(),
         }
     }
 
     /// `text` without secrets.
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let mut text = Cow::Borrowed(text);
-        for needle in &self.needles {
-            if text.contains(needle) {
-                text = Cow::Owned(text.replace(needle, PLACEHOLDER));
-            }
+        let exact = match &self.secrets {
+            Some(secrets) => secrets.replace_all(text, PLACEHOLDER),
+            None => Cow::Borrowed(text),
+        };
+        match exact {
+            Cow::Borrowed(text) => shapes::mask(text),
+            Cow::Owned(text) => match shapes::mask(&text) {
+                Cow::Borrowed(_) => Cow::Owned(text),
+                Cow::Owned(masked) => Cow::Owned(masked),
+            },
         }
-        text
     }
+
+    /// `place`, or where the secret begins in which it lies.
+    fn before_any_across(&self, text: &str, place: usize) -> usize {
+        let across = |found: &regex::Match<'_>| found.start() < place && place < found.end();
+        let secret = self
+            .secrets
+            .as_ref()
+            .and_then(|secrets| secrets.find_iter(text).find(across));
+        let place = secret.map_or(place, |found| found.start());
+        shapes::find(text)
+            .find(|found| found.start() < place && place < found.end())
+            .map_or(place, |found| found.start())
+    }
+
+    /// A redactor for a text that comes in pieces.
+    pub fn stream(&self) -> RedactedStream {
+        RedactedStream {
+            redactor: Arc::new(self.clone()),
+            held: String::new(),
+        }
+    }
+}
+
+/// Redacts a text that comes in pieces, wherever they are cut.
+///
+/// What may still become a secret is held back until more has come or the text ends.
+#[derive(Debug)]
+pub struct RedactedStream {
+    redactor: Arc<Redactor>,
+    held: String,
+}
+
+impl RedactedStream {
+    /// Takes the next piece and gives what is safe to show.
+    pub fn push(&mut self, piece: &str) -> String {
+        self.held.push_str(piece);
+        let safe = self.safe();
+        let shown = self.redactor.redact(&self.held[..safe]).into_owned();
+        self.held.drain(..safe);
+        shown
+    }
+
+    /// Ends the text and gives the rest of it.
+    pub fn finish(self) -> String {
+        self.redactor.redact(&self.held).into_owned()
+    }
+
+    /// How many bytes of what is held cannot be part of an unfinished secret.
+    fn safe(&self) -> usize {
+        let held = self.held.as_str();
+        let mut safe = last_gap(held);
+        if let Some(open) = shapes::unfinished(held) {
+            safe = safe.min(open);
+        }
+        if self.redactor.holds_blanks {
+            let late = held.len().saturating_sub(self.redactor.longest);
+            safe = safe.min(last_gap(&held[..held.floor_char_boundary(late)]));
+        }
+        if held.len() - safe > MOST_HELD.max(2 * self.redactor.longest) {
+            // No token is that long. What a secret could still need stays.
+            safe = held.floor_char_boundary(held.len() - self.redactor.longest.max(1024));
+        }
+        self.redactor.before_any_across(held, safe)
+    }
+}
+
+/// Where the last word of `text` begins. Lines of nothing but Base64 belong to one word, as encoders break them.
+fn last_gap(text: &str) -> usize {
+    let is_code = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=_-".contains(&byte);
+    let mut start = text.len();
+    loop {
+        let word = text[..start].rfind(char::is_whitespace).map_or(0, |blank| {
+            blank + text[blank..].chars().next().map_or(1, char::len_utf8)
+        });
+        start = word;
+        let before = text[..start].trim_end_matches(['\r', '\n']);
+        let broke_here = before.len() < start
+            && !before.is_empty()
+            && text[before.len()..start].matches('\n').count() == 1;
+        let line = before
+            .rsplit(char::is_whitespace)
+            .next()
+            .unwrap_or_default();
+        if !broke_here || line.len() < 60 || !line.bytes().all(is_code) {
+            return start;
+        }
+        start = before.len();
+    }
+}
+
+/// Patterns for every spelling of `secret`.
+fn spellings(secret: &str) -> Vec<String> {
+    let mut spellings = vec![url_encoded(secret)];
+    let json = serde_json::Value::from(secret).to_string();
+    if json.len() > secret.len() + 2 {
+        spellings.push(regex::escape(&json[1..json.len() - 1]));
+    }
+    for offset in 0..3 {
+        spellings.extend(base64_at(secret, offset));
+    }
+    spellings.push(hexadecimal(secret));
+    spellings
+}
+
+/// Each byte as it is or in URL encoding; a blank also as `+`.
+fn url_encoded(secret: &str) -> String {
+    let mut pattern = String::new();
+    for c in secret.chars() {
+        let mut bytes = [0; 4];
+        let encoded: String = c
+            .encode_utf8(&mut bytes)
+            .bytes()
+            .map(|byte| format!("%{byte:02x}"))
+            .collect();
+        let plus = if c == ' ' { r"|\+" } else { "" };
+        pattern.push_str(&format!(
+            "(?:{}|(?i:{encoded}){plus})",
+            regex::escape(&c.to_string())
+        ));
+    }
+    pattern
+}
+
+/// The characters that Base64 gives `secret` after `offset` other bytes, whatever they and what follows are.
+fn base64_at(secret: &str, offset: usize) -> Vec<String> {
+    let mut bytes = vec![0; offset];
+    bytes.extend_from_slice(secret.as_bytes());
+    // Characters that hold bits of the bytes before or after are left out.
+    let first = (offset * 8).div_ceil(6);
+    let last = bytes.len() * 8 / 6;
+    [
+        BASE64_STANDARD.encode(&bytes),
+        BASE64_URL_SAFE.encode(&bytes),
+    ]
+    .iter()
+    .filter_map(|code| code.get(first..last))
+    .map(|code| {
+        // Encoders break lines.
+        code.chars()
+            .map(|c| regex::escape(&c.to_string()))
+            .collect::<Vec<_>>()
+            .join(r"(?:\r?\n)?")
+    })
+    .collect()
+}
+
+fn hexadecimal(secret: &str) -> String {
+    let digits: Vec<String> = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
+    format!("(?i:{})", digits.join(r"(?:\r?\n)?"))
 }

@@ -16,8 +16,8 @@ pub fn one_line(text: &str, max: usize) -> String {
             continue;
         }
         let size = grapheme.chars().count() + usize::from(blank);
-        let rest_is_blank = graphemes.clone().take(1).next().is_none();
-        let room = max - usize::from(!rest_is_blank);
+        let is_last = graphemes.peek().is_none();
+        let room = max.saturating_sub(usize::from(!is_last));
         if chars + size > room {
             line.push('…');
             return line;

@@ -1,4 +1,11 @@
 //! Splits one reply into messages Discord accepts.
+//!
+//! Discord refuses a message over 2000 characters and does not carry a code fence from one message to the next, so
+//! a fence that must be cut is closed and reopened. [`outline`](super::outline) knows where a text may be cut.
+
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::outline::{Cut, Fence, Outline, Rank};
 
 /// Characters one Discord message may hold.
 pub const PART_CHARS: usize = 2000;
@@ -16,14 +23,132 @@ pub enum Split {
 }
 
 /// Splits `reply` into parts that each fit in one message, in order.
+///
+/// Cuts fall between paragraphs, items, lines, sentences or words, in that order, and never inside what a reader sees
+/// as one character unless that alone is longer than a message.
 pub fn split(reply: &str) -> Split {
-    let chars: Vec<char> = reply.trim().chars().collect();
-    let parts: Vec<String> = chars
-        .chunks(PART_CHARS)
-        .map(|chunk| chunk.iter().collect())
-        .collect();
-    if parts.len() > MAX_PARTS {
+    let reply = reply.trim_end().trim_start_matches(['\n', '\r']);
+    let mut chars = reply.chars();
+    if chars.by_ref().take(PART_CHARS).count() < PART_CHARS || chars.clone().next().is_none() {
+        return Split::Parts(Vec::from_iter(
+            (!reply.is_empty()).then(|| reply.to_owned()),
+        ));
+    }
+    if chars.nth((MAX_PARTS - 1) * PART_CHARS).is_some() {
         return Split::File;
     }
-    Split::Parts(parts)
+    let parts = Splitter {
+        text: reply,
+        outline: Outline::of(reply),
+    }
+    .parts();
+    match parts.len() > MAX_PARTS {
+        true => Split::File,
+        false => Split::Parts(parts),
+    }
+}
+
+struct Splitter<'a> {
+    text: &'a str,
+    outline: Outline,
+}
+
+impl Splitter<'_> {
+    fn parts(&self) -> Vec<String> {
+        let mut parts = Vec::new();
+        let mut start = 0;
+        let mut open: Option<&Fence> = None;
+        while start < self.text.len() {
+            let prefix = open.map(Fence::reopened).unwrap_or_default();
+            let closing = self
+                .outline
+                .fences
+                .iter()
+                .map(|fence| fence.mark.len() + 1)
+                .max()
+                .unwrap_or_default();
+            let room = PART_CHARS - prefix.chars().count();
+            let (end, next) = match self.fits(start, room) {
+                true => (self.text.len(), self.text.len()),
+                false => self.cut(start, room - closing),
+            };
+            open = self
+                .outline
+                .fence_around(end)
+                .filter(|_| next < self.text.len());
+            let body = &self.text[start..end];
+            let body = if open.is_some() {
+                body.trim_end_matches('\n')
+            } else {
+                body.trim_end()
+            };
+            if !body.trim().is_empty() {
+                let close = open
+                    .map(|fence| format!("\n{}", fence.mark))
+                    .unwrap_or_default();
+                parts.push(format!("{prefix}{body}{close}"));
+            }
+            start = next;
+        }
+        parts
+    }
+
+    fn fits(&self, start: usize, room: usize) -> bool {
+        self.text[start..].chars().nth(room).is_none()
+    }
+
+    /// Where the part that begins at `start` ends, and where the next begins.
+    fn cut(&self, start: usize, room: usize) -> (usize, usize) {
+        let limit = self.text[start..]
+            .char_indices()
+            .nth(room)
+            .map_or(self.text.len(), |(index, _)| start + index);
+        let cuts = self.outline.between(start, limit);
+        let best = self
+            .keeps_block_whole(cuts, room)
+            .or_else(|| {
+                Rank::ALL
+                    .into_iter()
+                    .find_map(|rank| well_filled(cuts, rank, start, limit))
+            })
+            .or_else(|| cuts.iter().max_by_key(|cut| cut.end));
+        match best {
+            Some(cut) => (cut.end, cut.next),
+            None => {
+                let end = self.last_grapheme(start, limit);
+                (end, end)
+            }
+        }
+    }
+
+    /// The cut before a table, list or code that does not fit here but does in a message of its own.
+    fn keeps_block_whole<'c>(&self, cuts: &'c [Cut], room: usize) -> Option<&'c Cut> {
+        let last = cuts.iter().rev().find(|cut| cut.rank == Rank::Block)?;
+        let block = self.outline.whole_block_at(last.next)?;
+        (self.text[block].chars().count() <= room).then_some(last)
+    }
+
+    /// The end of the last whole grapheme cluster before `limit`; `limit` itself when the first one goes beyond.
+    fn last_grapheme(&self, start: usize, limit: usize) -> usize {
+        // One cluster beyond the limit shows whether the last one before it is whole.
+        let window = self.text[start..]
+            .char_indices()
+            .nth(PART_CHARS + 64)
+            .map_or(self.text.len(), |(index, _)| start + index);
+        self.text[start..window]
+            .grapheme_indices(true)
+            .map(|(index, _)| start + index)
+            .take_while(|end| *end <= limit)
+            .last()
+            .filter(|end| *end > start)
+            .unwrap_or(limit)
+    }
+}
+
+/// The last cut of `rank` that leaves no part nearly empty.
+fn well_filled(cuts: &[Cut], rank: Rank, start: usize, limit: usize) -> Option<&Cut> {
+    let least = start + (limit - start) / 4;
+    cuts.iter()
+        .rev()
+        .find(|cut| cut.rank == rank && cut.end >= least)
 }

@@ -18,6 +18,7 @@ mod permission;
 mod playground;
 mod sessions;
 mod store;
+mod text;
 mod tools;
 mod tools_shell;
 mod workspace;

@@ -1,0 +1,6 @@
+//! Text for people: splitting, redaction, what is hidden made visible, short forms.
+
+mod redact;
+mod short;
+mod split;
+mod visible;

@@ -1,0 +1,177 @@
+//! Splitting replies into messages.
+
+use chorus::text::{MAX_PARTS, PART_CHARS, Split, split};
+use proptest::prelude::*;
+
+fn parts(reply: &str) -> Vec<String> {
+    match split(reply) {
+        Split::Parts(parts) => parts,
+        Split::File => panic!("it became a file"),
+    }
+}
+
+/// `text` without white space and without lines that open or close a fence.
+fn essence(text: &str) -> String {
+    text.lines()
+        .filter(|line| !line.trim_start_matches(['>', ' ', '\t']).starts_with("```"))
+        .flat_map(|line| line.chars().filter(|c| !c.is_whitespace()))
+        .collect()
+}
+
+fn lengths(parts: &[String]) -> Vec<usize> {
+    parts.iter().map(|part| part.chars().count()).collect()
+}
+
+#[test]
+fn what_fits_stays_whole_and_nothing_is_said_by_nothing() {
+    assert_eq!(parts(""), Vec::<String>::new());
+    assert_eq!(parts(" \n\n "), Vec::<String>::new());
+    assert_eq!(parts("Hello"), ["Hello"]);
+    let full = "x".repeat(PART_CHARS);
+    assert_eq!(parts(&full), [full.as_str()]);
+    assert_eq!(lengths(&parts(&format!("{full}x"))), [2000, 1]);
+    let astral = "😀".repeat(PART_CHARS);
+    assert_eq!(parts(&astral), [astral.as_str()]);
+}
+
+#[test]
+fn cuts_fall_between_paragraphs_then_lines_then_sentences_then_words() {
+    let paragraphs = format!("{}\n\n{}", "a ".repeat(600).trim(), "b ".repeat(600).trim());
+    assert_eq!(
+        parts(&paragraphs),
+        paragraphs.split("\n\n").collect::<Vec<_>>()
+    );
+    let lines = format!("{}\n{}", "a ".repeat(600).trim(), "b ".repeat(600).trim());
+    assert_eq!(parts(&lines), lines.split('\n').collect::<Vec<_>>());
+    let sentences = "This is a sentence. ".repeat(120);
+    assert!(parts(&sentences).iter().all(|part| part.ends_with('.')));
+    let words = "word ".repeat(500);
+    assert!(
+        parts(&words)
+            .iter()
+            .all(|part| part.starts_with("word") && part.ends_with("word"))
+    );
+}
+
+#[test]
+fn a_fence_that_is_cut_is_closed_and_reopened_with_its_language() {
+    let code: String = (0..300).map(|n| format!("    let x{n} = {n};\n")).collect();
+    let reply = format!("Look:\n\n```rust\n{code}```\n\nDone.");
+    let parts = parts(&reply);
+    assert!(parts.len() > 2);
+    for part in &parts {
+        assert_eq!(part.matches("```").count() % 2, 0, "{part}");
+    }
+    assert!(parts[1].starts_with("```rust\n    let x"), "{}", parts[1]);
+    assert!(parts[0].ends_with(";\n```"));
+    assert!(parts.last().unwrap().ends_with("```\n\nDone."));
+    assert_eq!(essence(&parts.join("\n")), essence(&reply));
+}
+
+#[test]
+fn a_table_that_would_be_torn_moves_whole_into_the_next_message() {
+    let text = "word ".repeat(300);
+    let table: String = std::iter::once("| a | b |\n|---|---|\n".to_owned())
+        .chain((0..60).map(|n| format!("| {n} | row number {n} |\n")))
+        .collect();
+    let parts = parts(&format!("{}\n\n{table}\nEnd.", text.trim()));
+    assert_eq!(parts.len(), 2);
+    assert_eq!(parts[0], text.trim());
+    assert!(parts[1].starts_with("| a | b |") && parts[1].ends_with("End."));
+}
+
+#[test]
+fn a_list_is_cut_between_items() {
+    let list: String = (0..40)
+        .map(|n| format!("- item {n} {}\n  second line\n", "x ".repeat(40).trim()))
+        .collect();
+    for part in parts(&list) {
+        assert!(part.starts_with("- item"), "{part}");
+        assert!(part.ends_with("second line"), "{part}");
+    }
+}
+
+#[test]
+fn links_and_emphasis_stay_whole() {
+    let reply =
+        "see [the very long name of a link](https://example.org/path) and **strong words here** "
+            .repeat(40);
+    for part in parts(&reply) {
+        assert_eq!(
+            part.matches('[').count(),
+            part.matches("](").count(),
+            "{part}"
+        );
+        assert_eq!(part.matches("**").count() % 2, 0, "{part}");
+    }
+}
+
+#[test]
+fn a_family_is_not_torn_apart() {
+    let family = "👩‍👩‍👧‍👦";
+    for part in parts(&family.repeat(700)) {
+        assert_eq!(part.chars().count() % 7, 0);
+        assert!(part.starts_with('👩'));
+    }
+}
+
+#[test]
+fn more_than_ten_messages_become_a_file() {
+    assert_eq!(split(&"x".repeat(MAX_PARTS * PART_CHARS + 1)), Split::File);
+    assert_eq!(parts(&"x".repeat(MAX_PARTS * PART_CHARS)).len(), MAX_PARTS);
+    assert_eq!(split(&"a\n\n".repeat(400_000)), Split::File);
+}
+
+#[test]
+fn hostile_markdown_is_split_like_any_other() {
+    for unit in [
+        "`", "```", "[", "](", "*", "> ", "- ", "|", "~~~", "<", "![", "1. ", "\u{301}", "\r\n",
+        "```a\n", "    x\n",
+    ] {
+        let reply = unit.repeat(5000 / unit.len());
+        match split(&reply) {
+            Split::Parts(parts) => {
+                assert!(
+                    parts
+                        .iter()
+                        .all(|part| part.chars().count() <= PART_CHARS && !part.trim().is_empty()),
+                    "{unit:?}"
+                );
+            }
+            Split::File => assert!(unit == "```a\n", "{unit:?}"),
+        }
+    }
+}
+
+/// Pieces of Markdown that meet in a reply.
+fn markdown() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        "[a-z]{1,12} ",
+        "[a-zà-ü😀🇩🇪 .,!?\n]{1,80}",
+        Just("\n\n".to_owned()),
+        Just("```rust\nfn main() {}\n\n    x\n```\n".to_owned()),
+        Just("\n```\n".to_owned()),
+        Just("- item\n  - inner **bold**\n".to_owned()),
+        Just("| a | b |\n|---|---|\n| 1 | 2 |\n".to_owned()),
+        Just("> quote `code` [link](https://x.example)\n".to_owned()),
+        "[x]{1,3000}",
+        any::<String>(),
+    ];
+    proptest::collection::vec(piece, 0..200).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn parts_fit_are_not_empty_and_lose_nothing(reply in markdown()) {
+        if let Split::Parts(parts) = split(&reply) {
+            prop_assert!(parts.len() <= MAX_PARTS);
+            for part in &parts {
+                prop_assert!(part.chars().count() <= PART_CHARS);
+                prop_assert!(!part.trim().is_empty());
+            }
+            prop_assert_eq!(essence(&parts.join("\n")).replace('`', ""), essence(&reply).replace('`', ""));
+        }
+    }
+}
