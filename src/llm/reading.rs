@@ -164,6 +164,10 @@ fn estimated(request: &Encoded, assistant: &Assistant) -> Usage {
     }
 }
 
+/// Deepest nesting of arguments that may run: the ledger and session files put them a few levels down, and no JSON
+/// reader of ours goes beyond 128.
+const MAX_DEPTH: usize = 64;
+
 /// Sorts calls into those that may run and those that may not.
 struct Calls {
     stop: StopReason,
@@ -231,6 +235,11 @@ impl Calls {
             return Ok(Map::new());
         }
         match serde_json::from_str(&raw.arguments) {
+            Ok(Value::Object(arguments)) if arguments.values().any(|value| is_deep(value, 1)) => {
+                Err(format!(
+                    "The call of {name} was not run: its arguments are nested deeper than {MAX_DEPTH} levels."
+                ))
+            }
             Ok(Value::Object(arguments)) => Ok(arguments),
             Ok(_) => Err(format!(
                 "The call of {name} was not run: its arguments are not a JSON object."
@@ -247,6 +256,19 @@ impl Calls {
             return id.to_owned();
         }
         random_id()
+    }
+}
+
+/// Whether `value`, itself `depth` levels down, goes deeper than arguments may.
+fn is_deep(value: &Value, depth: usize) -> bool {
+    match value {
+        Value::Array(list) => {
+            depth >= MAX_DEPTH || list.iter().any(|value| is_deep(value, depth + 1))
+        }
+        Value::Object(map) => {
+            depth >= MAX_DEPTH || map.values().any(|value| is_deep(value, depth + 1))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
+use futures_util::TryStreamExt as _;
 use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
@@ -334,20 +335,55 @@ pub(super) async fn touch(
     Ok(())
 }
 
-/// Puts `items` in the place of all that `conversation` holds.
+/// Puts `items` in the place of all that `conversation` holds. Rows at the beginning that stay as they are are not
+/// written again: a repair changes the end of what may be a long history.
 pub(super) async fn replace(
     db: &mut SqliteConnection,
     conversation: ConversationId,
     items: &[Item],
 ) -> Result<(), StoreError> {
-    sqlx::query("DELETE FROM items WHERE conversation_id = ?")
+    let kept = unchanged(db, conversation, items).await?;
+    sqlx::query("DELETE FROM items WHERE conversation_id = ? AND id > ?")
         .bind(conversation.0)
+        .bind(kept.last_row)
         .execute(&mut *db)
         .await?;
-    for item in items {
+    for item in &items[kept.items..] {
         insert_item(db, conversation, None, item).await?;
     }
     Ok(())
+}
+
+/// The beginning of a conversation that needs no writing.
+struct Kept {
+    items: usize,
+    last_row: i64,
+}
+
+async fn unchanged(
+    db: &mut SqliteConnection,
+    conversation: ConversationId,
+    items: &[Item],
+) -> Result<Kept, StoreError> {
+    let mut kept = Kept {
+        items: 0,
+        last_row: 0,
+    };
+    let mut rows = sqlx::query("SELECT id, body FROM items WHERE conversation_id = ? ORDER BY id")
+        .bind(conversation.0)
+        .fetch(db);
+    while let Some(row) = rows.try_next().await? {
+        let Some(item) = items.get(kept.items) else {
+            break;
+        };
+        let body: &str = row.try_get("body")?;
+        if json(item)? != body {
+            break;
+        }
+        kept.items += 1;
+        kept.last_row = row.try_get("id")?;
+    }
+    Ok(kept)
 }
 
 pub(super) async fn read_items(
