@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::failure::Failure;
 use crate::config::{Config, Env};
+use crate::llm::Providers;
 
 /// Check config.json and say what is wrong with it, and where.
 #[derive(Debug, clap::Args)]
@@ -17,11 +18,15 @@ pub(super) struct CheckConfig {
 
 impl CheckConfig {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let path = match self.path {
-            Some(path) => path,
-            None => Env::of_process()?.paths.config(),
-        };
-        Config::load(&path)?;
+        let env = Env::of_process()?;
+        let path = self.path.unwrap_or_else(|| env.paths.config());
+        let config = Config::load(&path)?;
+        if let Err(error) = Providers::from_config(&config, &env) {
+            return Err(Failure::Configuration(format!(
+                "{}: {error}",
+                path.display()
+            )));
+        }
         println!("{} is right", path.display());
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 mod discord;
 mod machine;
+mod models;
 
 use anyhow::Context;
 use serde::Serialize;
@@ -120,6 +121,7 @@ async fn examine(env: &Env) -> Vec<Check> {
     checks.push(machine::database(&env.paths).await);
     checks.push(machine::sandbox(&config).await);
     checks.extend(discord::checks(env).await);
+    checks.extend(models::checks(env, &config).await);
     checks
 }
 

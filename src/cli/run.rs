@@ -1,6 +1,10 @@
 //! `chorus run`: the daemon, for real.
 
+use std::sync::Arc;
+
 use anyhow::Context;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::{failure::Failure, handover};
@@ -22,13 +26,17 @@ impl Run {
         daemon::start_log(options.env.text("CHORUS_LOG"), &options.secrets()?)
             .map_err(Failure::Configuration)?;
         let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
-        runtime.block_on(async {
+        let outcome = runtime.block_on(async {
             let stop = CancellationToken::new();
-            let signals = stop_on_signals(stop.clone())?;
+            let signals = Signals::listen()?;
+            let heard = tokio::spawn(signals.hear(stop.clone(), Arc::clone(&options.reload)));
             let outcome = daemon::run(options, stop).await;
-            signals.abort();
+            heard.abort();
             Ok(outcome?)
-        })
+        });
+        // What hangs is left behind; the ledger makes the next start clean.
+        runtime.shutdown_background();
+        outcome
     }
 }
 
@@ -51,16 +59,31 @@ fn refuse_root(env: &Env) -> Result<(), Failure> {
     ))
 }
 
-/// Cancels `stop` at the first SIGINT or SIGTERM.
-fn stop_on_signals(stop: CancellationToken) -> Result<tokio::task::JoinHandle<()>, anyhow::Error> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut interrupt = signal(SignalKind::interrupt()).context("listening for SIGINT")?;
-    let mut terminate = signal(SignalKind::terminate()).context("listening for SIGTERM")?;
-    Ok(tokio::spawn(async move {
-        tokio::select! {
-            _ = interrupt.recv() => tracing::info!("SIGINT: stopping"),
-            _ = terminate.recv() => tracing::info!("SIGTERM: stopping"),
+/// The signals that a daemon understands.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+    hangup: Signal,
+}
+
+impl Signals {
+    fn listen() -> anyhow::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt()).context("listening for SIGINT")?,
+            terminate: signal(SignalKind::terminate()).context("listening for SIGTERM")?,
+            hangup: signal(SignalKind::hangup()).context("listening for SIGHUP")?,
+        })
+    }
+
+    /// Rings `reload` at each SIGHUP; cancels `stop` at the first SIGINT or SIGTERM.
+    async fn hear(mut self, stop: CancellationToken, reload: Arc<Notify>) {
+        loop {
+            tokio::select! {
+                _ = self.interrupt.recv() => break,
+                _ = self.terminate.recv() => break,
+                _ = self.hangup.recv() => reload.notify_one(),
+            }
         }
         stop.cancel();
-    }))
+    }
 }

@@ -6,9 +6,6 @@ use super::{Config, Problem};
 use crate::domain::ProfileRef;
 use crate::permission::{ProfileError, Profiles};
 
-/// Providers that have an address of their own.
-const BUILT_IN: [&str; 3] = ["anthropic", "openai", "gemini"];
-
 /// A mistake in a configuration whose syntax and types are right.
 pub(super) struct Mistake {
     /// The keys that lead to it.
@@ -82,24 +79,13 @@ pub(super) fn mistake(config: &Config) -> Option<Mistake> {
         }
     }
     for (name, provider) in &config.providers {
-        match &provider.base_url {
-            None if !BUILT_IN.contains(&name.as_str()) => {
-                return found(
-                    &["providers", name],
-                    format!(
-                        "provider `{name}` has no `base_url`: write its address, such as \"http://127.0.0.1:11434/v1\""
-                    ),
-                );
-            }
-            Some(url) if !is_address(url) => {
-                return found(
-                    &["providers", name, "base_url"],
-                    format!(
-                        "{url:?} is no address: write one such as \"http://127.0.0.1:11434/v1\""
-                    ),
-                );
-            }
-            Some(_) | None => {}
+        if let Some(url) = &provider.base_url
+            && !is_address(url)
+        {
+            return found(
+                &["providers", name, "base_url"],
+                format!("{url:?} is no address: write one such as \"http://127.0.0.1:11434/v1\""),
+            );
         }
     }
     for (host, forge) in &config.forges {

@@ -1,6 +1,8 @@
 //! What the daemon is started with, and how it ends.
 
-use tokio::sync::watch;
+use std::sync::Arc;
+
+use tokio::sync::{Notify, watch};
 
 use crate::config::{Config, ConfigError, Env, EnvError, Secret};
 use crate::discord::DiscordError;
@@ -15,6 +17,8 @@ pub struct DaemonOptions {
     pub config: Config,
     /// Where the daemon tells how far it has come.
     pub phase: watch::Sender<Phase>,
+    /// Rung to have `config.json` read anew.
+    pub reload: Arc<Notify>,
 }
 
 impl DaemonOptions {
@@ -28,6 +32,7 @@ impl DaemonOptions {
             config: Config::load(&env.paths.config())?,
             env,
             phase: watch::Sender::new(Phase::Starting),
+            reload: Arc::default(),
         })
     }
 

@@ -164,11 +164,11 @@ fn ten_broken_configurations_are_each_named_at_their_line() {
             "config.json:2:",
             "role 14 may grant `opne`",
         ),
-        // A provider without an address.
+        // A provider whose address is none.
         (
-            "{ \"providers\": {\n  \"ollama\": { \"format\": \"openai\" } } }",
+            "{ \"providers\": {\n  \"ollama\": { \"base_url\": \"localhost\" } } }",
             "config.json:2:",
-            "provider `ollama` has no `base_url`: ",
+            "\"localhost\" is no address: write one such as",
         ),
         // Cut.
         (

@@ -1,0 +1,53 @@
+//! Keys and addresses of the providers of models: asked for their lists.
+
+use std::sync::Arc;
+
+use super::Check;
+use crate::config::{Config, Env};
+use crate::llm::discovery::Models;
+use crate::llm::{Catalog, Providers};
+
+pub(super) async fn checks(env: &Env, config: &Config) -> Vec<Check> {
+    let providers = match Providers::from_config(config, env) {
+        Ok(providers) => providers,
+        Err(error) => {
+            return vec![Check::failure(
+                "models",
+                error.to_string(),
+                "mend that in config.json or the environment",
+            )];
+        }
+    };
+    if providers.is_empty() {
+        return vec![Check::failure(
+            "models",
+            "no provider has a key or an address",
+            "set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or name a server in `providers` of config.json",
+        )];
+    }
+    let catalog = Arc::new(Catalog::new(config.models.clone()));
+    let models = Models::new(Arc::new(providers), catalog, None);
+    let found = models.discover().await;
+    let mut checks: Vec<Check> = found
+        .providers
+        .iter()
+        .map(|(name, listed)| match &listed.error {
+            None => Check::ok("models", format!("{name}: {} models", listed.models.len())),
+            Some(error) => Check::failure(
+                "models",
+                format!("{name}: {error}"),
+                format!("see that {name}'s key and address are right and that it can be reached"),
+            ),
+        })
+        .collect();
+    if let Some(default) = &config.default_model
+        && models.target(default).is_none()
+    {
+        checks.push(Check::failure(
+            "models",
+            format!("default_model is {default}, which no provider has"),
+            "write a model that chorus doctor or /models lists",
+        ));
+    }
+    checks
+}
