@@ -1,6 +1,87 @@
-//! An agent at work.
+//! An agent at work: its actor, its conversations, its turns.
+//!
+//! ```text
+//! AgentHandle ─▶ mailbox ─▶ actor ─┬▶ turn: begin ▸ steps ▸ calls ▸ finish     (one for each conversation at work)
+//!                                  ├▶ idle timer
+//!                                  └▶ contexts: save · clear · restore · compact
+//! turn ─▶ Event (shown by Discord's room)      turn, contexts ─▶ store (before anything is shown)
+//! ```
+
+mod actor;
+mod budget;
+mod compact;
+mod contexts;
+mod conversation;
 pub mod event;
+mod exit;
+mod files;
 pub mod idle_timer;
+mod mailbox;
+mod models;
+mod parts;
+mod prompt;
+pub mod refine;
 pub mod session_file;
 pub mod session_label;
 pub mod session_manager;
+mod sessions;
+mod stop;
+mod stuck;
+mod turn;
+mod work_clock;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tracing::{Instrument, info_span};
+
+use crate::domain::{AgentId, AgentName, ChannelId, GuildId};
+
+pub use budget::Reservations;
+pub use exit::Exit;
+pub use mailbox::{
+    AfterSave, AgentHandle, BeforeClear, Cleared, ContextAction, ConversationState, Letter, Mode,
+    Place, Prompt, Restored, RunningTurn, Source, Target, Trigger,
+};
+pub use models::Models;
+pub use parts::{Busy, Identity, Limits, Members, Parts};
+pub use stop::Stop;
+
+/// Makes an agent's actor. It lives until its last handle is dropped or it is told to end.
+pub fn spawn(
+    parts: Arc<Parts>,
+    id: AgentId,
+    name: AgentName,
+    guild: GuildId,
+    channel: ChannelId,
+) -> AgentHandle {
+    let (handle, mailbox) = mailbox::mailbox();
+    let (fired, idle) = mpsc::unbounded_channel();
+    let timer = idle_timer::IdleTimer::new(None, move |firing| {
+        // Nobody listens any more: the actor is gone, and so is its context.
+        let _ = fired.send(firing);
+    });
+    let agent = Arc::new(Identity {
+        id,
+        name,
+        guild,
+        channel,
+        timer: timer.clone(),
+        file: Default::default(),
+    });
+    let span = info_span!("agent", agent.id = %id, agent.name = %agent.name);
+    let actor = actor::Actor {
+        mailbox,
+        idle,
+        work: JoinSet::new(),
+        parts,
+        agent,
+        timer,
+        conversations: BTreeMap::new(),
+        main: None,
+    };
+    tokio::spawn(actor.run().instrument(span));
+    handle
+}

@@ -23,6 +23,15 @@ pub enum Event {
     QuestionClosed(TurnRef, CallId),
     /// A turn ended; its outcome is in the outbox already. The live status becomes a footer.
     TurnEnded(TurnRef, TurnSummary),
+    /// Shown as it is, for when the ledger itself failed and nothing else can be promised.
+    Say {
+        /// Where.
+        channel: ChannelId,
+        /// The message it is about.
+        reply_to: Option<MessageId>,
+        /// What people are told.
+        text: String,
+    },
     /// How busy the daemon is, for its presence.
     Presence {
         /// Turns running.
@@ -82,6 +91,21 @@ pub struct Progress {
     pub steered: Vec<MessageId>,
 }
 
+impl Progress {
+    /// A turn that has just begun.
+    pub fn begin() -> Self {
+        Self {
+            step: 0,
+            doing: "Starting".to_owned(),
+            started: Instant::now(),
+            usage: Usage::default(),
+            cost: Cost::Usd(0.0),
+            recent: Vec::new(),
+            steered: Vec::new(),
+        }
+    }
+}
+
 /// What a finished turn came to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TurnSummary {
@@ -112,6 +136,8 @@ pub struct Question {
     pub tool: String,
     /// The action string that was judged.
     pub action: String,
+    /// Why a person is asked, in words.
+    pub reason: String,
     /// The arguments that will run, pretty-printed JSON, in full.
     pub arguments: String,
     /// Whose messages are in the turn; for a turn that no person started, the agent's owner.

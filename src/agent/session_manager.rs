@@ -126,6 +126,9 @@ pub enum SessionError {
     /// The index cannot be read or written.
     #[error("the session's index failed: {0}")]
     Store(#[from] StoreError),
+    /// It cannot be done now, for this reason.
+    #[error("{0}")]
+    Refused(String),
     /// The daemon is stopping.
     #[error("the daemon is stopping")]
     Stopping,

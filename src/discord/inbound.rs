@@ -93,6 +93,7 @@ pub fn to_inbound(
             .and_then(|reference| reference.message_id)
             .map(|id| MessageId(id.get())),
         sent_at: sent_at(MessageId(message.id.get())),
+        via: None,
     }
 }
 

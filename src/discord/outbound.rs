@@ -96,7 +96,7 @@ impl Outbound {
             Event::TurnEnded(turn, summary) => self.order(turn.channel, Order::End(turn, summary)),
             Event::Question(question) => self.order(question.turn.channel, Order::Ask(question)),
             Event::QuestionClosed(turn, call) => self.outward.approvals.expire(turn.turn, &call),
-            Event::Presence { .. } | Event::Operator { .. } => {}
+            Event::Say { .. } | Event::Presence { .. } | Event::Operator { .. } => {}
         }
     }
 

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::{ChannelId, GuildId, MessageId, RoleId, UserId};
+use super::{ChannelId, GuildId, MessageId, RoleId, TurnId, UserId};
 
 /// One message that reached the daemon and is meant for an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,6 +26,20 @@ pub struct Inbound {
     pub reply_to: Option<MessageId>,
     /// When Discord took it.
     pub sent_at: DateTime<Utc>,
+    /// How it came to be, when no person wrote it in the channel by hand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<Via>,
+}
+
+/// How a message came to be that another turn caused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Via {
+    /// Hops of hooks and agents since a person spoke.
+    pub depth: u8,
+    /// The first turn of the chain.
+    pub origin: TurnId,
+    /// The turn that caused it.
+    pub parent: TurnId,
 }
 
 /// A member of a server at one moment: rights are read anew for each decision.

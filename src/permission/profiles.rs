@@ -10,8 +10,8 @@ use super::profile::{Profile, ProfileError};
 use crate::domain::ProfileRef;
 use crate::text;
 
-/// The profiles that can be named.
-#[derive(Clone, Debug)]
+/// The profiles that can be named; by default none.
+#[derive(Clone, Debug, Default)]
 pub struct Profiles {
     named: BTreeMap<String, Arc<Profile>>,
 }

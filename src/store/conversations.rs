@@ -212,6 +212,34 @@ impl Store {
         read_items(&mut db, conversation).await
     }
 
+    /// The items of a conversation that entered it before `turn` did.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn items_before(
+        &self,
+        conversation: ConversationId,
+        turn: TurnId,
+    ) -> Result<Vec<Item>, StoreError> {
+        let mut db = self.reader().await?;
+        let rows = sqlx::query(
+            "SELECT body FROM items WHERE conversation_id = ?1
+                 AND id < coalesce((SELECT min(id) FROM items WHERE conversation_id = ?1 AND turn_id = ?2), 9223372036854775807)
+             ORDER BY id",
+        )
+        .bind(conversation.0)
+        .bind(turn.to_string())
+        .fetch_all(&mut *db)
+        .await?;
+        let mut items = rows
+            .iter()
+            .map(|row| from_json(row, "body"))
+            .collect::<Result<Vec<Item>, _>>()?;
+        order_results(&mut items);
+        Ok(items)
+    }
+
     /// Adds one item that belongs to no turn (a note, say).
     ///
     /// # Errors

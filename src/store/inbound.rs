@@ -147,6 +147,20 @@ impl Store {
         rows.iter().map(|row| from_json(row, "body")).collect()
     }
 
+    /// A message that waits for its turn, as it is after edits; none once it was taken, dropped or skipped.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn waiting(&self, message: MessageId) -> Result<Option<Inbound>, StoreError> {
+        let mut db = self.reader().await?;
+        let row = sqlx::query("SELECT body FROM inbound WHERE message_id = ? AND state = 'new'")
+            .bind(message.as_i64())
+            .fetch_optional(&mut *db)
+            .await?;
+        row.map(|row| from_json(&row, "body")).transpose()
+    }
+
     /// The newest message of `channel` that was stored or passed over.
     ///
     /// # Errors

@@ -118,6 +118,7 @@ pub(crate) fn message(id: u64, content: &str) -> Inbound {
         attachments: Vec::new(),
         reply_to: None,
         sent_at: "2026-02-12T10:30:00Z".parse().unwrap(),
+        via: None,
     }
 }
 

@@ -19,6 +19,7 @@ fn question(action: &str, arguments: &str) -> Question {
         call: CallId("c1".into()),
         approval: 42,
         tool: "bash".into(),
+        reason: String::new(),
         action: action.into(),
         arguments: arguments.into(),
         requesters: vec![UserId(1)],

@@ -1,0 +1,511 @@
+//! An agent while it lives in memory: its conversations, its timer, and the turns it starts and waits for.
+//!
+//! ```text
+//! manager ──Letter──▶ mailbox ─▶ Actor ──starts──▶ turn (one task for each running turn)
+//!                                 │  ▲                 │
+//!                    IdleTimer ───┘  └── TurnEnd ◀─────┘
+//! ```
+//!
+//! The actor owns its turns: it ends them before it ends itself. It is made at an agent's first message and
+//! ends when its last handle goes; what it knows is in the ledger, so nothing is lost with it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+use tracing::{Instrument, error, info_span, warn};
+
+use crate::clock;
+use crate::domain::{ConversationId, Inbound, TurnId};
+use crate::store::{Conversation as Row, ConversationKind, StoreError};
+
+use super::conversation::{Conversation, Items, Running};
+use super::event::{Event, Progress};
+use super::idle_timer::{IdleFired, IdleTimer};
+use super::mailbox::{Letter, Mailbox, Mode, Place, Prompt, Source, Target, Trigger};
+use super::parts::{Identity, Parts};
+use super::stop::{Stop, StopSignal};
+use super::turn::{self, Seed, TurnEnd};
+
+/// An agent's run loop and all it holds.
+pub(super) struct Actor {
+    pub(super) mailbox: Mailbox,
+    pub(super) idle: mpsc::UnboundedReceiver<IdleFired>,
+    pub(super) work: JoinSet<Done>,
+    pub(super) parts: Arc<Parts>,
+    pub(super) agent: Arc<Identity>,
+    pub(super) timer: IdleTimer,
+    pub(super) conversations: BTreeMap<ConversationId, Conversation>,
+    pub(super) main: Option<ConversationId>,
+}
+
+/// What the actor's own tasks come back with.
+pub(super) enum Done {
+    /// A turn ended.
+    Turn(ConversationId, TurnEnd),
+    /// The summaries for an idle save are there, or failed.
+    Farewell(IdleFired, Vec<(ConversationId, Option<String>)>),
+}
+
+/// Whether the run loop goes on.
+pub(super) enum Flow {
+    GoOn,
+    End,
+}
+
+impl Actor {
+    pub(super) async fn run(mut self) {
+        if let Err(error) = self.load().await {
+            self.trouble(None, &error);
+        }
+        loop {
+            let flow = tokio::select! {
+                biased;
+                Some(done) = self.work.join_next(), if !self.work.is_empty() => self.done(done).await,
+                letter = self.mailbox.recv() => match letter {
+                    Some(letter) => self.letter(letter).await,
+                    None => Flow::End,
+                },
+                Some(fired) = self.idle.recv() => {
+                    self.idle_fired(fired).await;
+                    Flow::GoOn
+                }
+            };
+            if let Flow::End = flow {
+                break;
+            }
+        }
+        self.end_turns(Target::All, Stop::Shutdown).await;
+    }
+
+    /// Reads which conversations are open; their items stay in the ledger until a turn needs them.
+    async fn load(&mut self) -> Result<(), StoreError> {
+        for row in self.parts.store.conversations(self.agent.id).await? {
+            self.take_in(&row);
+        }
+        let latest = self
+            .conversations
+            .values()
+            .map(|conversation| conversation.last_activity)
+            .max();
+        if let Some(latest) = latest
+            && self
+                .conversations
+                .values()
+                .any(|conversation| conversation.len() > 0)
+        {
+            self.timer.set_timeout(self.idle_timeout().await);
+            self.timer.resume(latest, clock::now());
+        }
+        Ok(())
+    }
+
+    /// Takes an open conversation of the ledger into memory, without its items.
+    pub(super) fn take_in(&mut self, row: &Row) -> ConversationId {
+        let branch = (row.number > 0).then_some(row.number);
+        if branch.is_none() {
+            self.main = Some(row.id);
+        }
+        self.conversations
+            .entry(row.id)
+            .or_insert_with(|| Conversation {
+                id: row.id,
+                branch,
+                channel: row.thread.unwrap_or(self.agent.channel),
+                items: Items::Stored,
+                len: Arc::new(AtomicUsize::new(row.items as usize)),
+                saved: row.saved_items as usize,
+                last_activity: row.last_active_at,
+                turn: None,
+                waiting: Default::default(),
+            });
+        row.id
+    }
+
+    async fn letter(&mut self, letter: Letter) -> Flow {
+        match letter {
+            Letter::Message(message) => self.message(*message).await,
+            Letter::Prompt(prompt) => self.prompt(*prompt).await,
+            Letter::Activity => self.timer.reset(),
+            Letter::Stop(target, stop, reply) => {
+                let _ = reply.send(self.ask_to_stop(target, stop));
+            }
+            Letter::Context(target, action) => self.context_action(target, action).await,
+            Letter::Status(reply) => {
+                let states = self
+                    .conversations
+                    .values()
+                    .map(Conversation::state)
+                    .collect();
+                let _ = reply.send(states);
+            }
+            Letter::Close(reply) => {
+                self.end_turns(Target::All, Stop::Abort).await;
+                let _ = reply.send(());
+                return Flow::End;
+            }
+            Letter::SaveForDestroy(reply) => {
+                self.end_turns(Target::All, Stop::Abort).await;
+                let _ = reply.send(self.save_for_destroy().await);
+            }
+            Letter::Shutdown(reply) => {
+                self.end_turns(Target::All, Stop::Shutdown).await;
+                let _ = reply.send(self.save_for_shutdown().await);
+                return Flow::End;
+            }
+        }
+        Flow::GoOn
+    }
+
+    /// A person's message: it steers the turn that runs in its conversation, or starts one.
+    async fn message(&mut self, message: Inbound) {
+        self.timer.reset();
+        let channel = message.channel_id;
+        match self.conversation_for(&message).await {
+            Ok(id) => self.give(id, Trigger::message(message)).await,
+            Err(error) => self.trouble(Some(channel), &error),
+        }
+    }
+
+    /// Where a message belongs: its thread's branch, the branch of the message it replies to, else the main one.
+    async fn conversation_for(&mut self, message: &Inbound) -> Result<ConversationId, StoreError> {
+        if message.parent_id.is_some() {
+            return self.thread(message.channel_id, &message.content).await;
+        }
+        if let Some(replied) = message.reply_to
+            && let Some(row) = self.parts.store.conversation_of_message(replied).await?
+            && row.agent == self.agent.id
+            && row.number > 0
+            && row.closed_at.is_none()
+        {
+            return Ok(self.take_in(&row));
+        }
+        self.main().await
+    }
+
+    pub(super) async fn main(&mut self) -> Result<ConversationId, StoreError> {
+        if let Some(main) = self.main {
+            return Ok(main);
+        }
+        let row = self
+            .parts
+            .store
+            .open_conversation(self.agent.id, ConversationKind::Root)
+            .await?;
+        Ok(self.take_in(&row))
+    }
+
+    /// The branch that lives in a thread; opened with the thread's first message.
+    async fn thread(
+        &mut self,
+        thread: crate::domain::ChannelId,
+        prompt: &str,
+    ) -> Result<ConversationId, StoreError> {
+        let here = self
+            .conversations
+            .values()
+            .find(|conversation| conversation.channel == thread);
+        if let Some(conversation) = here {
+            return Ok(conversation.id);
+        }
+        let row = match self.parts.store.conversation_by_thread(thread).await? {
+            Some(row) if row.agent == self.agent.id => row,
+            _ => self.open_branch(Some(thread), prompt).await?,
+        };
+        Ok(self.take_in(&row))
+    }
+
+    async fn open_branch(
+        &self,
+        thread: Option<crate::domain::ChannelId>,
+        prompt: &str,
+    ) -> Result<Row, StoreError> {
+        let prompt = crate::text::one_line(prompt, 200);
+        let kind = ConversationKind::Branch { thread, prompt };
+        self.parts
+            .store
+            .open_conversation(self.agent.id, kind)
+            .await
+    }
+
+    async fn prompt(&mut self, mut prompt: Prompt) {
+        self.timer.reset();
+        let place = match prompt.place {
+            Place::NewBranch(thread) => match self.open_branch(thread, prompt.trigger.text()).await
+            {
+                Ok(row) => {
+                    if let Some(opened) = prompt.opened.take() {
+                        let _ = opened.send(row.number);
+                    }
+                    Ok(self.take_in(&row))
+                }
+                Err(error) => Err(error),
+            },
+            Place::Channel(channel) if channel != self.agent.channel => {
+                self.thread(channel, prompt.trigger.text()).await
+            }
+            Place::Conversation(id) if self.conversations.contains_key(&id) => Ok(id),
+            Place::Channel(_) | Place::Conversation(_) => self.main().await,
+        };
+        match place {
+            Ok(id) => self.give(id, prompt.trigger).await,
+            Err(error) => self.trouble(Some(self.agent.channel), &error),
+        }
+    }
+
+    /// Hands `trigger` to the running turn, or starts one with it.
+    async fn give(&mut self, id: ConversationId, trigger: Trigger) {
+        let Some(conversation) = self.conversations.get_mut(&id) else {
+            return;
+        };
+        conversation.last_activity = clock::now();
+        let Some(running) = &conversation.turn else {
+            self.start(id, trigger);
+            return;
+        };
+        let late = match trigger {
+            Trigger {
+                source: Source::Message(message),
+                model: None,
+                mode,
+            } => match running.steer.send(*message) {
+                Ok(()) => return,
+                Err(back) => Trigger {
+                    mode,
+                    ..Trigger::message(back.0)
+                },
+            },
+            other => other,
+        };
+        conversation.waiting.push_back(late);
+    }
+
+    fn start(&mut self, id: ConversationId, trigger: Trigger) {
+        let Some(conversation) = self.conversations.get_mut(&id) else {
+            return;
+        };
+        let items = match std::mem::replace(&mut conversation.items, Items::Lent) {
+            Items::Here(items) => Some(items),
+            Items::Stored => None,
+            Items::Lent => {
+                warn!(agent.id = %self.agent.id, "a conversation was lent and no turn runs; reading it anew");
+                None
+            }
+        };
+        let turn = TurnId::random();
+        let stop = StopSignal::default();
+        let (steer, steered) = mpsc::unbounded_channel();
+        let (progress, progress_seen) = watch::channel(Progress::begin());
+        let seed = Seed {
+            turn,
+            conversation: id,
+            branch: conversation.branch,
+            channel: conversation.channel,
+            items,
+            len: conversation.len.clone(),
+            trigger,
+            steered,
+            stop: stop.clone(),
+            progress,
+        };
+        conversation.turn = Some(Running {
+            id: turn,
+            steer,
+            stop,
+            progress: progress_seen,
+            _hold: self.timer.hold(),
+        });
+        let span =
+            info_span!("turn", agent.id = %self.agent.id, turn.id = %turn, conversation.id = %id);
+        let (parts, agent) = (self.parts.clone(), self.agent.clone());
+        let others = self.other_branches(id);
+        self.work.spawn(
+            async move { Done::Turn(id, turn::run(parts, agent, others, seed).await) }
+                .instrument(span),
+        );
+        self.parts.count_turn(self.agent.id, 1);
+    }
+
+    /// Other conversations at work, a line each.
+    fn other_branches(&self, but: ConversationId) -> Vec<String> {
+        let busy = self.conversations.values().filter(|other| other.id != but);
+        busy.filter_map(|other| {
+            let turn = other.turn.as_ref()?;
+            let name = other
+                .branch
+                .map_or("main".to_owned(), |number| format!("#{number}"));
+            Some(format!("{name} ({})", turn.progress.borrow().doing))
+        })
+        .collect()
+    }
+
+    async fn done(&mut self, done: Result<Done, tokio::task::JoinError>) -> Flow {
+        match done {
+            Ok(Done::Turn(id, end)) => self.turn_ended(id, end).await,
+            Ok(Done::Farewell(fired, summaries)) => self.farewell(fired, summaries).await,
+            Err(panic) => self.turn_broke_off(&panic).await,
+        }
+        Flow::GoOn
+    }
+
+    async fn turn_ended(&mut self, id: ConversationId, end: TurnEnd) {
+        self.parts.count_turn(self.agent.id, -1);
+        let Some(conversation) = self.conversations.get_mut(&id) else {
+            return;
+        };
+        conversation.turn = None;
+        conversation.last_activity = clock::now();
+        match end.items {
+            Some(items) => conversation.put(items),
+            None => conversation.items = Items::Stored,
+        }
+        if let Some(saved) = end.saved {
+            conversation.saved = saved;
+        }
+        conversation
+            .waiting
+            .extend(end.leftover.into_iter().map(Trigger::message));
+        if let Some(next) = conversation.waiting.pop_front() {
+            self.start(id, next);
+            self.hand_on(id);
+        }
+    }
+
+    /// Hands what still waits to the turn that just began.
+    fn hand_on(&mut self, id: ConversationId) {
+        let Some(conversation) = self.conversations.get_mut(&id) else {
+            return;
+        };
+        let Some(running) = &conversation.turn else {
+            return;
+        };
+        while let Some(next) = conversation.waiting.pop_front() {
+            let Trigger {
+                source: Source::Message(message),
+                model: None,
+                mode: Mode::Standard,
+            } = next
+            else {
+                conversation.waiting.push_front(next);
+                return;
+            };
+            if let Err(back) = running.steer.send(*message) {
+                conversation.waiting.push_front(Trigger::message(back.0));
+                return;
+            }
+        }
+    }
+
+    /// A turn's task broke off: a bug of ours. The ledger knows how far it came; close it as interrupted.
+    async fn turn_broke_off(&mut self, panic: &tokio::task::JoinError) {
+        error!(agent.id = %self.agent.id, "a turn broke off: {panic}");
+        self.parts.count_turn(self.agent.id, -1);
+        let broken: Vec<ConversationId> = self
+            .conversations
+            .values()
+            .filter(|conversation| {
+                conversation
+                    .turn
+                    .as_ref()
+                    .is_some_and(|turn| turn.steer.is_closed())
+            })
+            .map(|conversation| conversation.id)
+            .collect();
+        for id in broken {
+            let Some(conversation) = self.conversations.get_mut(&id) else {
+                continue;
+            };
+            let Some(turn) = conversation.turn.take() else {
+                continue;
+            };
+            conversation.items = Items::Stored;
+            turn::close_broken(
+                &self.parts,
+                &self.agent,
+                conversation.channel,
+                conversation.branch,
+                turn.id,
+            )
+            .await;
+        }
+    }
+
+    /// Asks turns to stop; says how many were asked.
+    fn ask_to_stop(&mut self, target: Target, stop: Stop) -> usize {
+        let mut asked = 0;
+        for conversation in self.conversations.values_mut() {
+            if !target.covers(conversation) {
+                continue;
+            }
+            if let Some(turn) = &conversation.turn {
+                turn.stop.ask(stop);
+                asked += 1;
+            }
+        }
+        asked
+    }
+
+    /// Ends turns and waits until they have; what waits to start is put back into the queue of the ledger.
+    pub(super) async fn end_turns(&mut self, target: Target, stop: Stop) -> usize {
+        let ended = self.ask_to_stop(target, stop);
+        let shutting_down = stop == Stop::Shutdown;
+        for conversation in self.conversations.values_mut() {
+            if shutting_down {
+                conversation.waiting.clear();
+            }
+        }
+        while self
+            .conversations
+            .values()
+            .any(|conversation| conversation.turn.is_some() && target.covers(conversation))
+        {
+            let Some(done) = self.work.join_next().await else {
+                break;
+            };
+            match done {
+                Ok(Done::Turn(id, mut end)) => {
+                    if shutting_down {
+                        // They stay unclaimed in the ledger; the next start takes them up.
+                        end.leftover.clear();
+                    }
+                    self.turn_ended(id, end).await;
+                }
+                Ok(Done::Farewell(..)) => {}
+                Err(panic) => self.turn_broke_off(&panic).await,
+            }
+        }
+        ended
+    }
+
+    /// Tells people that the ledger itself failed: without it nothing else can be promised.
+    pub(super) fn trouble(&self, channel: Option<crate::domain::ChannelId>, error: &StoreError) {
+        error!(agent.id = %self.agent.id, "the ledger failed: {error}");
+        let channel = channel.unwrap_or(self.agent.channel);
+        self.parts.emit(Event::Say {
+            channel,
+            reply_to: None,
+            text: format!(
+                "I could not store that: {error}. Nothing was done; please send it again later."
+            ),
+        });
+    }
+}
+
+impl Target {
+    /// Whether `conversation` is meant.
+    pub(super) fn covers(self, conversation: &Conversation) -> bool {
+        match self {
+            Self::Channel(channel) => conversation.channel == channel,
+            Self::Turn(turn) => conversation
+                .turn
+                .as_ref()
+                .is_some_and(|running| running.id == turn),
+            Self::Conversation(id) => conversation.id == id,
+            Self::Branch(number) => conversation.branch == Some(number),
+            Self::Branches => conversation.branch.is_some(),
+            Self::All => true,
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Summaries: of a conversation that is put away, and of the older part of one that goes on.
+
+use std::time::Duration;
+
+use tracing::warn;
+
+use crate::domain::{AgentConfig, Assistant, Item, TurnId};
+use crate::llm::{history, tokens};
+
+use super::models::Aside;
+use super::parts::{Identity, Parts};
+use super::prompt;
+use super::turn::summary_item;
+
+/// How long a summary for compaction may take.
+const COMPACTION_TIME: Duration = Duration::from_secs(60);
+/// How long a summary for a saved session may take; one try.
+pub const SUMMARY_TIME: Duration = Duration::from_secs(30);
+/// A compaction must leave at most this share of the tokens, or it was for nothing.
+const MUST_SHRINK_TO: f64 = 0.9;
+/// Characters of one item that a summary is made from: it needs the thread, not every byte of output.
+const ITEM_CHARS: usize = 4_000;
+
+/// A summary for compaction.
+#[derive(Debug)]
+pub struct Summarised {
+    /// Its text.
+    pub text: String,
+}
+
+/// Sums up `items` so that a conversation can go on without them.
+pub async fn summarise(
+    parts: &Parts,
+    agent: &Identity,
+    config: &AgentConfig,
+    items: &[Item],
+    turn: Option<TurnId>,
+) -> Option<Summarised> {
+    let question = Question {
+        system: prompt::COMPACTION,
+        kind: "compaction",
+        turn,
+    };
+    let text = ask(parts, agent, config, items, &question, COMPACTION_TIME).await?;
+    Some(Summarised { text })
+}
+
+/// Two to four sentences on a conversation that is put away.
+pub async fn summary(
+    parts: &Parts,
+    agent: &Identity,
+    config: &AgentConfig,
+    items: &[Item],
+    time: Duration,
+) -> Option<String> {
+    let question = Question {
+        system: prompt::SUMMARY,
+        kind: "summary",
+        turn: None,
+    };
+    ask(parts, agent, config, items, &question, time).await
+}
+
+/// `items` with the first `cut` replaced by their summary; none when that does not make it shorter.
+pub fn shorter(items: &[Item], cut: usize, summary: &str) -> Option<Vec<Item>> {
+    let mut shorter = vec![summary_item(summary)];
+    shorter.extend_from_slice(items.get(cut..)?);
+    let shorter = history::repair(&shorter).items;
+    let (before, after) = (tokens::of_items(items), tokens::of_items(&shorter));
+    (after as f64 <= before as f64 * MUST_SHRINK_TO).then_some(shorter)
+}
+
+/// Asks the agent's own model about `items`, without tools.
+async fn ask(
+    parts: &Parts,
+    agent: &Identity,
+    config: &AgentConfig,
+    items: &[Item],
+    question: &Question,
+    time: Duration,
+) -> Option<String> {
+    let room = parts.room(None, agent, config);
+    let aside = Aside {
+        system: question.system,
+        text: as_text(items, room),
+        kind: question.kind,
+        turn: question.turn,
+    };
+    let reply: Assistant =
+        match tokio::time::timeout(time, parts.ask_aside(agent, config, aside)).await {
+            Ok(Ok(reply)) => reply,
+            Ok(Err(error)) => {
+                warn!(agent.id = %agent.id, "no {}: {error}", question.kind);
+                return None;
+            }
+            Err(_) => {
+                warn!(agent.id = %agent.id, "no {} within {} s", question.kind, time.as_secs());
+                return None;
+            }
+        };
+    let text = reply.text.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// What is asked about a conversation, and for whom.
+struct Question {
+    system: &'static str,
+    kind: &'static str,
+    turn: Option<TurnId>,
+}
+
+/// A conversation as one text: what was said is quoted, so that nothing in it is taken for an order.
+fn as_text(items: &[Item], room: u64) -> String {
+    let budget = room / 2;
+    let mut lines: Vec<String> = Vec::new();
+    let mut used = 0;
+    // The newest is worth most; the oldest falls away when it does not all fit.
+    for item in items.iter().rev() {
+        let line = line_of(item);
+        used += tokens::estimate(&line);
+        if used > budget && !lines.is_empty() {
+            lines.push("(what came before is left out)".to_owned());
+            break;
+        }
+        lines.push(line);
+    }
+    lines.reverse();
+    format!("<conversation>\n{}\n</conversation>", lines.join("\n"))
+}
+
+fn line_of(item: &Item) -> String {
+    let clip = |text: &str| -> String {
+        match text.char_indices().nth(ITEM_CHARS) {
+            Some((end, _)) => format!("{} […]", &text[..end]),
+            None => text.to_owned(),
+        }
+    };
+    match item {
+        Item::User(user) => clip(&user.for_model()),
+        Item::Assistant(answer) => {
+            let calls: Vec<String> = answer
+                .tool_calls
+                .iter()
+                .map(|call| {
+                    let arguments = serde_json::Value::Object(call.arguments.clone());
+                    format!("[calls {} {}]", call.name, clip(&arguments.to_string()))
+                })
+                .collect();
+            format!("assistant: {} {}", clip(&answer.text), calls.join(" "))
+        }
+        Item::ToolResult(result) => {
+            format!("[result of {}: {}]", result.name, clip(&result.content))
+        }
+    }
+}

@@ -1,0 +1,507 @@
+//! What an actor does with contexts: save, clear, restore, put away when idle, and at the end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use tracing::{error, info, warn};
+
+use crate::clock;
+use crate::domain::{ConversationId, Item, SessionMeta, Trigger};
+use crate::llm::history;
+use crate::store::{SavedAs, StoreError, TaskKind, TaskStatus};
+
+use super::actor::{Actor, Done};
+use super::compact;
+use super::conversation::Items;
+use super::event::Event;
+use super::idle_timer::IdleFired;
+use super::mailbox::{AfterSave, BeforeClear, Cleared, ContextAction, Restored, Target};
+use super::session_manager::SessionError;
+use super::sessions::ToSave;
+use super::stop::Stop;
+
+/// How long all summaries together may take while the daemon stops.
+const SHUTDOWN_SUMMARIES: Duration = Duration::from_secs(5);
+
+impl Actor {
+    pub(super) async fn context_action(&mut self, target: Target, action: ContextAction) {
+        let conversation = self.meant(target).await;
+        match action {
+            ContextAction::Save {
+                description,
+                then,
+                reply,
+            } => {
+                let saved = match conversation {
+                    Ok(id) => self.save_by_hand(id, description, then).await,
+                    Err(error) => Err(error.into()),
+                };
+                let _ = reply.send(saved);
+            }
+            ContextAction::Clear { first, reply } => {
+                let cleared = match conversation {
+                    Ok(id) => self.clear(id, first).await,
+                    Err(error) => Err(error.into()),
+                };
+                let _ = reply.send(cleared);
+            }
+            ContextAction::Restore { session, reply } => {
+                let restored = match conversation {
+                    Ok(id) => self.restore(id, &session).await,
+                    Err(error) => Err(error.into()),
+                };
+                let _ = reply.send(restored);
+            }
+            ContextAction::Compact { reply } => {
+                let compacted = match conversation {
+                    Ok(id) => self.compact(id).await,
+                    Err(error) => Err(error.into()),
+                };
+                let _ = reply.send(compacted);
+            }
+        }
+    }
+
+    /// The one conversation that a context command acts on: a thread's branch, else the main one.
+    async fn meant(&mut self, target: Target) -> Result<ConversationId, StoreError> {
+        if let Target::Channel(channel) = target
+            && channel != self.agent.channel
+            && let Some(row) = self.parts.store.conversation_by_thread(channel).await?
+            && row.agent == self.agent.id
+        {
+            return Ok(self.take_in(&row));
+        }
+        self.main().await
+    }
+
+    /// Saves what is finished of a conversation. A turn that runs goes on.
+    async fn save_by_hand(
+        &mut self,
+        id: ConversationId,
+        description: Option<String>,
+        then: AfterSave,
+    ) -> Result<SessionMeta, SessionError> {
+        if then == AfterSave::Clear {
+            self.end_turn(id).await;
+        }
+        let items = self.finished_items(id).await?;
+        let meta = self
+            .save(id, items, description, Trigger::ManualSave)
+            .await?;
+        if then == AfterSave::Clear {
+            self.empty(id).await?;
+        }
+        Ok(meta)
+    }
+
+    async fn clear(
+        &mut self,
+        id: ConversationId,
+        first: BeforeClear,
+    ) -> Result<Cleared, SessionError> {
+        let aborted = self.end_turn(id).await;
+        let items = self.finished_items(id).await?;
+        let saved = match first {
+            BeforeClear::Save if !items.is_empty() => Some(
+                self.save(id, items.clone(), None, Trigger::ContextClear)
+                    .await?,
+            ),
+            BeforeClear::Save | BeforeClear::Discard => None,
+        };
+        self.empty(id).await?;
+        self.rest_if_empty();
+        Ok(Cleared {
+            messages: items.len(),
+            aborted,
+            saved,
+        })
+    }
+
+    async fn restore(
+        &mut self,
+        id: ConversationId,
+        session: &str,
+    ) -> Result<Restored, SessionError> {
+        // Read first: whatever is wrong with the file, the context stays untouched.
+        let loaded = self.parts.sessions(&self.agent).restore(session).await?;
+        let aborted = self.end_turn(id).await;
+        let before = self.finished_items(id).await?;
+        let unsaved = self
+            .conversations
+            .get(&id)
+            .is_some_and(|conversation| conversation.is_unsaved());
+        let saved_first = match unsaved && !before.is_empty() {
+            true => Some(
+                self.save(id, before.clone(), None, Trigger::ContextClear)
+                    .await?,
+            ),
+            false => None,
+        };
+        let items = loaded.items;
+        let messages = items.len();
+        self.parts
+            .store
+            .replace_items(id, items.clone(), SavedAs::Session)
+            .await?;
+        if let Some(conversation) = self.conversations.get_mut(&id) {
+            conversation.put(Arc::new(items));
+            conversation.saved = messages;
+            conversation.last_activity = clock::now();
+        }
+        self.rearm().await;
+        Ok(Restored {
+            meta: loaded.meta,
+            messages,
+            replaced: before.len(),
+            saved_first,
+            repaired: loaded.repaired,
+            aborted,
+        })
+    }
+
+    async fn compact(&mut self, id: ConversationId) -> Result<String, SessionError> {
+        if self
+            .conversations
+            .get(&id)
+            .is_some_and(|conversation| conversation.turn.is_some())
+        {
+            return Err(SessionError::Refused(
+                "A turn is running; it compacts by itself when it must. Try again when it is done."
+                    .to_owned(),
+            ));
+        }
+        let items = self.finished_items(id).await?;
+        let config = self.parts.agent_config(&self.agent).await;
+        let keep = self.parts.room(None, &self.agent, &config) / 8;
+        let refused = |why: &str| SessionError::Refused(why.to_owned());
+        let cut = history::split_for_compaction(&items, keep)
+            .ok_or_else(|| refused("There is nothing to compact: the conversation is short."))?;
+        let summary = compact::summarise(&self.parts, &self.agent, &config, &items[..cut], None)
+            .await
+            .ok_or_else(|| {
+                refused("No summary could be had from the model, so nothing was changed.")
+            })?;
+        let shorter = compact::shorter(&items, cut, &summary.text).ok_or_else(|| {
+            refused(
+                "A summary would not be shorter than what it stands for, so nothing was changed.",
+            )
+        })?;
+        let meta = self
+            .parts
+            .save_session(
+                &self.agent,
+                ToSave {
+                    conversation: Some(id),
+                    items,
+                    description: None,
+                    summary: Some(summary.text),
+                    trigger: Trigger::Compaction,
+                },
+            )
+            .await?;
+        self.parts
+            .store
+            .replace_items(id, shorter.clone(), SavedAs::Session)
+            .await?;
+        if let Some(conversation) = self.conversations.get_mut(&id) {
+            conversation.saved = shorter.len();
+            conversation.put(Arc::new(shorter));
+        }
+        Ok(format!(
+            "Compacted: {cut} older messages are now a summary. The whole conversation is saved as `{}`.",
+            meta.id.short()
+        ))
+    }
+
+    /// Ends the turn of a conversation for a command that replaces its context; says whether there was one.
+    async fn end_turn(&mut self, id: ConversationId) -> bool {
+        let Some(turn) = self
+            .conversations
+            .get(&id)
+            .and_then(|conversation| conversation.turn.as_ref())
+        else {
+            return false;
+        };
+        let turn = turn.id;
+        self.end_turns(Target::Turn(turn), Stop::Abort).await > 0
+    }
+
+    /// The items of a conversation up to the last finished exchange.
+    async fn finished_items(&self, id: ConversationId) -> Result<Arc<Vec<Item>>, StoreError> {
+        let conversation = self.conversations.get(&id);
+        let running = conversation
+            .and_then(|conversation| conversation.turn.as_ref())
+            .map(|turn| turn.id);
+        if let Some(conversation) = conversation
+            && let Items::Here(items) = &conversation.items
+        {
+            return Ok(items.clone());
+        }
+        let items = match running {
+            Some(turn) => self.parts.store.items_before(id, turn).await?,
+            None => self.parts.store.items(id).await?,
+        };
+        Ok(Arc::new(history::repair(&items).items))
+    }
+
+    /// Saves `items` as a session of this agent, with a summary of its own model.
+    async fn save(
+        &mut self,
+        id: ConversationId,
+        items: Arc<Vec<Item>>,
+        description: Option<String>,
+        trigger: Trigger,
+    ) -> Result<SessionMeta, SessionError> {
+        if items.is_empty() {
+            return Err(SessionError::Empty);
+        }
+        let config = self.parts.agent_config(&self.agent).await;
+        let summary = compact::summary(
+            &self.parts,
+            &self.agent,
+            &config,
+            &items,
+            compact::SUMMARY_TIME,
+        )
+        .await;
+        let len = items.len();
+        let save = ToSave {
+            conversation: Some(id),
+            items,
+            description,
+            summary,
+            trigger,
+        };
+        let meta = self.parts.save_session(&self.agent, save).await?;
+        if let Some(conversation) = self.conversations.get_mut(&id) {
+            conversation.saved = len;
+        }
+        Ok(meta)
+    }
+
+    /// Empties a conversation: the main one gives way to a new one, a branch goes on with nothing in it.
+    async fn empty(&mut self, id: ConversationId) -> Result<(), StoreError> {
+        if self.main == Some(id) {
+            self.parts.store.close_conversation(id).await?;
+            self.conversations.remove(&id);
+            self.main = None;
+            return Ok(());
+        }
+        self.parts
+            .store
+            .replace_items(id, Vec::new(), SavedAs::Session)
+            .await?;
+        if let Some(conversation) = self.conversations.get_mut(&id) {
+            conversation.clear();
+        }
+        Ok(())
+    }
+
+    /// With nothing in any context the agent is idle and no timer runs.
+    fn rest_if_empty(&mut self) {
+        if self
+            .conversations
+            .values()
+            .all(|conversation| conversation.len() == 0)
+        {
+            self.timer.stop();
+        }
+    }
+
+    /// How long silence may last, as configured now; none is for ever.
+    pub(super) async fn idle_timeout(&self) -> Option<Duration> {
+        let config = self.parts.agent_config(&self.agent).await;
+        self.parts.effective(&self.agent, &config).idle_timeout
+    }
+
+    /// Starts the timer anew with the timeout in force.
+    pub(super) async fn rearm(&mut self) {
+        let timeout = self.idle_timeout().await;
+        self.timer.set_timeout(timeout);
+        self.timer.reset();
+    }
+
+    /// Whether commands of a conversation still run that report back into it.
+    async fn work_goes_on(&self) -> bool {
+        let Ok(shell) = &self.parts.services.shell else {
+            return false;
+        };
+        if !shell.tasks.any_running(self.agent.id) {
+            return false;
+        }
+        let views = shell.tasks.views(self.agent.id).await.unwrap_or_default();
+        views
+            .iter()
+            .any(|task| task.status == TaskStatus::Running && task.kind == TaskKind::Concurrent)
+    }
+
+    /// The silence has lasted: summaries are asked for, and a message that comes meanwhile ends it.
+    pub(super) async fn idle_fired(&mut self, fired: IdleFired) {
+        if !self.timer.is_current(fired) {
+            return;
+        }
+        if self.work_goes_on().await {
+            self.timer.reset();
+            return;
+        }
+        let mut asked = Vec::new();
+        let full: Vec<ConversationId> = self
+            .conversations
+            .values()
+            .filter(|conversation| conversation.len() > 0)
+            .map(|conversation| conversation.id)
+            .collect();
+        for id in full {
+            match self.finished_items(id).await {
+                Ok(items) => asked.push((id, items)),
+                Err(error) => return self.trouble(None, &error),
+            }
+        }
+        if asked.is_empty() {
+            return;
+        }
+        let (parts, agent) = (self.parts.clone(), self.agent.clone());
+        self.work.spawn(async move {
+            let config = parts.agent_config(&agent).await;
+            let summaries = asked.iter().map(|(id, items)| {
+                let (parts, agent, config) = (&parts, &agent, &config);
+                async move {
+                    (
+                        *id,
+                        compact::summary(parts, agent, config, items, compact::SUMMARY_TIME).await,
+                    )
+                }
+            });
+            Done::Farewell(fired, join_all(summaries).await)
+        });
+    }
+
+    /// Saves and clears, unless somebody wrote while the summaries were made.
+    pub(super) async fn farewell(
+        &mut self,
+        fired: IdleFired,
+        summaries: Vec<(ConversationId, Option<String>)>,
+    ) {
+        if !self.timer.is_current(fired) {
+            return;
+        }
+        for (id, summary) in summaries {
+            if let Err(error) = self.put_away(id, summary).await {
+                error!(agent.id = %self.agent.id, "an idle context could not be saved: {error}");
+                self.parts.emit(Event::Say {
+                    channel: self.agent.channel,
+                    reply_to: None,
+                    text: format!(
+                        "The session could not be saved, so the context is kept: {error}"
+                    ),
+                });
+                self.rearm().await;
+                return;
+            }
+        }
+        self.timer.stop();
+    }
+
+    async fn put_away(
+        &mut self,
+        id: ConversationId,
+        summary: Option<String>,
+    ) -> Result<(), SessionError> {
+        let Some(conversation) = self.conversations.get(&id) else {
+            return Ok(());
+        };
+        let channel = conversation.channel;
+        let items = self.finished_items(id).await?;
+        let save = ToSave {
+            conversation: Some(id),
+            items,
+            description: None,
+            summary,
+            trigger: Trigger::IdleTimeout,
+        };
+        let meta = self.parts.save_session(&self.agent, save).await?;
+        self.empty(id).await?;
+        let silence = self.timer.timeout().map(in_words).unwrap_or_default();
+        let text = format!(
+            "Session saved: {} Context cleared after {silence} of inactivity. Use /context restore {} to resume.",
+            sentence(&meta.summary),
+            meta.id.short()
+        );
+        self.parts.store.notice(channel, &text).await?;
+        self.parts.emit(Event::Outbox(channel));
+        info!(agent.id = %self.agent.id, session.id = %meta.id, "agent {} fell idle and was saved", self.agent.name);
+        Ok(())
+    }
+
+    /// Saves every context while the daemon stops; one that fails stays in the ledger and is told in the log.
+    pub(super) async fn save_for_shutdown(&mut self) -> Vec<SessionMeta> {
+        let mut saved = Vec::new();
+        match self.save_all(Trigger::Shutdown, SHUTDOWN_SUMMARIES).await {
+            Ok(sessions) => saved = sessions,
+            Err(error) => {
+                warn!(agent.id = %self.agent.id, "a context was not saved at the stop; the ledger keeps it: {error}")
+            }
+        }
+        saved
+    }
+
+    /// Saves every context before the agent goes; a failure stops the destruction.
+    pub(super) async fn save_for_destroy(&mut self) -> Result<Vec<SessionMeta>, SessionError> {
+        self.save_all(Trigger::Destroy, compact::SUMMARY_TIME).await
+    }
+
+    async fn save_all(
+        &mut self,
+        trigger: Trigger,
+        time: Duration,
+    ) -> Result<Vec<SessionMeta>, SessionError> {
+        let config = self.parts.agent_config(&self.agent).await;
+        let mut full = Vec::new();
+        let ids: Vec<ConversationId> = self.conversations.keys().copied().collect();
+        for id in ids {
+            let items = self.finished_items(id).await?;
+            if !items.is_empty() {
+                full.push((id, items));
+            }
+        }
+        let summaries = full
+            .iter()
+            .map(|(_, items)| compact::summary(&self.parts, &self.agent, &config, items, time));
+        let summaries = join_all(summaries).await;
+        let mut saved = Vec::new();
+        for ((id, items), summary) in full.into_iter().zip(summaries) {
+            let save = ToSave {
+                conversation: Some(id),
+                items,
+                description: None,
+                summary,
+                trigger,
+            };
+            saved.push(self.parts.save_session(&self.agent, save).await?);
+            self.empty(id).await?;
+        }
+        Ok(saved)
+    }
+}
+
+/// A timeout as the notice names it: minutes, or seconds where it is no whole number of minutes.
+fn in_words(length: Duration) -> String {
+    let (count, unit) = match length.as_secs() {
+        seconds if seconds % 60 == 0 => (seconds / 60, "minute"),
+        seconds => (seconds, "second"),
+    };
+    match count {
+        1 => format!("1 {unit}"),
+        _ => format!("{count} {unit}s"),
+    }
+}
+
+/// `text` with a full stop at its end.
+fn sentence(text: &str) -> String {
+    let text = text.trim();
+    match text.ends_with(['.', '!', '?']) {
+        true => text.to_owned(),
+        false => format!("{text}."),
+    }
+}

@@ -1,0 +1,182 @@
+//! How a turn ends: one exit reason each, and the words people get when it is not an answer.
+
+use std::time::Duration;
+
+use crate::clock;
+use crate::domain::{Cost, Usage};
+use crate::text;
+
+/// Why a turn ended. Every turn has exactly one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// The model answered.
+    Answered,
+    /// The model declined to answer.
+    Refused,
+    /// `/stop`: a last step without tools was given.
+    Stopped,
+    /// `/abort`: ended at once.
+    Aborted,
+    /// The daemon stopped in order.
+    Interrupted,
+    /// All steps were used.
+    StepLimit,
+    /// The time for work was used.
+    TimeLimit,
+    /// Tokens or money were used.
+    Budget,
+    /// It went in circles.
+    Loop,
+    /// Five tool errors in a row.
+    Errors,
+    /// The conversation fits no model's window.
+    Window,
+    /// No model could be had.
+    Failed,
+}
+
+impl Exit {
+    /// The word that the ledger and logs hold.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Answered => "answered",
+            Self::Refused => "refused",
+            Self::Stopped => "stopped",
+            Self::Aborted => "aborted",
+            Self::Interrupted => "interrupted",
+            Self::StepLimit => "step_limit",
+            Self::TimeLimit => "time_limit",
+            Self::Budget => "budget",
+            Self::Loop => "loop",
+            Self::Errors => "errors",
+            Self::Window => "window",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// What the model is told before its last step, which has no tools.
+    pub fn last_step_note(self, detail: &str) -> String {
+        let why = match self {
+            Self::Stopped => "A person asked you to stop.",
+            Self::StepLimit => "You have used all steps of this turn.",
+            Self::TimeLimit => "You have used the working time of this turn.",
+            Self::Budget => "The budget of this turn is used.",
+            Self::Loop => "You repeat the same calls and get the same results.",
+            Self::Errors => "Your last five tool calls all failed.",
+            Self::Window => "This conversation has filled your context window.",
+            Self::Answered | Self::Refused | Self::Aborted | Self::Interrupted | Self::Failed => {
+                "This turn ends now."
+            }
+        };
+        let detail = if detail.is_empty() {
+            String::new()
+        } else {
+            format!(" ({detail})")
+        };
+        format!(
+            "{why}{detail} This is your last step and tools are off: answer now with what you have, \
+             and say what is done and what is not."
+        )
+    }
+
+    /// A line for people, under an answer that a limit brought about.
+    pub fn remark(self, detail: &str) -> Option<String> {
+        let why = match self {
+            Self::StepLimit => "the step limit was reached",
+            Self::TimeLimit => "the time limit was reached",
+            Self::Budget => "the budget was reached",
+            Self::Loop => "the agent was going in circles",
+            Self::Errors => "five tool calls in a row failed",
+            Self::Window => "the conversation filled the context window",
+            Self::Stopped => "it was stopped",
+            Self::Answered | Self::Refused | Self::Aborted | Self::Interrupted | Self::Failed => {
+                return None;
+            }
+        };
+        Some(if detail.is_empty() {
+            format!("-# Ended early: {why}.")
+        } else {
+            format!("-# Ended early: {why} ({detail}).")
+        })
+    }
+}
+
+/// What a turn came to when there is no answer: reason, last error, steps, cost, how to go on.
+pub struct FailureReport<'a> {
+    /// The reason.
+    pub exit: Exit,
+    /// The last thing that went wrong, for people.
+    pub error: &'a str,
+    /// Steps done.
+    pub steps: u32,
+    /// Tokens in all.
+    pub usage: Usage,
+    /// Money in all.
+    pub cost: Cost,
+    /// Time from start to end.
+    pub elapsed: Duration,
+}
+
+impl FailureReport<'_> {
+    /// The report as one message.
+    pub fn render(&self) -> String {
+        let reason = match self.exit {
+            Exit::Aborted => {
+                return format!(
+                    "Stopped at step {}. Nothing more will run; send a message to go on.",
+                    self.steps.max(1)
+                );
+            }
+            Exit::Interrupted => {
+                return format!(
+                    "Interrupted at step {}: the daemon is stopping. What was done so far is saved; send a message to go on.",
+                    self.steps.max(1)
+                );
+            }
+            Exit::Stopped => "I stopped, and the model gave no closing answer.",
+            Exit::Refused => "The model declined to answer.",
+            Exit::StepLimit => "I used all steps of this turn without an answer.",
+            Exit::TimeLimit => "I used the working time of this turn without an answer.",
+            Exit::Budget => "The budget is used up.",
+            Exit::Loop => "I was going in circles.",
+            Exit::Errors => "Five tool calls in a row failed.",
+            Exit::Window => "The conversation does not fit the model's context window.",
+            Exit::Answered | Exit::Failed => "I could not get an answer from the model.",
+        };
+        let error = if self.error.is_empty() {
+            String::new()
+        } else {
+            format!("\nLast error: {}", text::one_line(self.error, 500))
+        };
+        let way_out = match self.exit {
+            Exit::Budget => "Raise the budget with `/agent config`, or go on tomorrow.",
+            Exit::Window => {
+                "Use `/context compact`, or `/context clear save_first:true` for a fresh start."
+            }
+            Exit::Answered
+            | Exit::Refused
+            | Exit::Stopped
+            | Exit::Aborted
+            | Exit::Interrupted
+            | Exit::StepLimit
+            | Exit::TimeLimit
+            | Exit::Loop
+            | Exit::Errors
+            | Exit::Failed => "Send a message to try again; nothing of the conversation is lost.",
+        };
+        format!(
+            "**{reason}**{error}\nSteps done: {} · {} tokens{} · {}\n{way_out}",
+            self.steps,
+            self.usage.input_total() + self.usage.output,
+            money(self.cost),
+            clock::duration(self.elapsed),
+        )
+    }
+}
+
+fn money(cost: Cost) -> String {
+    match cost {
+        Cost::Usd(usd) if usd > 0.0 => format!(" · ${usd:.3}"),
+        Cost::Usd(_) | Cost::Unknown => String::new(),
+    }
+}

@@ -1,0 +1,268 @@
+//! What agents read from their folders: `agent.json`, notes, the look of the workspace.
+
+use std::sync::{Arc, PoisonError};
+
+use serde_json::Value;
+use tracing::warn;
+
+use crate::clock;
+use crate::domain::AgentConfig;
+use crate::store::TaskStatus;
+use crate::text;
+use crate::tools::Change;
+use crate::workspace::agent_file::{self, Version};
+use crate::workspace::{Workspace, WorkspacePath};
+
+use super::event::Event;
+use super::parts::{Identity, Parts};
+
+/// Characters of an old or new value that an audit row keeps whole.
+const AUDIT_VALUE: usize = 16 << 10;
+
+/// An `agent.json` as last read.
+#[derive(Default)]
+pub(super) struct LastRead {
+    version: Option<Version>,
+    good: Option<Arc<AgentConfig>>,
+    told: Option<String>,
+}
+
+impl Parts {
+    /// The agent's configuration as it is on disk now. A broken file is reported in the channel, once for each
+    /// cause, and the last good one stays in force.
+    pub async fn agent_config(&self, agent: &Identity) -> Arc<AgentConfig> {
+        let fault = match self.read_config(agent) {
+            Ok(config) => return config,
+            Err(fault) => fault,
+        };
+        let (last, tell) = {
+            let mut file = agent.file.lock().unwrap_or_else(PoisonError::into_inner);
+            let tell = file.told.as_ref() != Some(&fault);
+            file.told = Some(fault.clone());
+            (file.good.clone(), tell)
+        };
+        if tell {
+            warn!(agent.id = %agent.id, "agent.json of {} cannot be used: {fault}", agent.name);
+            let text = format!(
+                "`agent.json` cannot be used, so the last good configuration stays in force: {fault}"
+            );
+            if self.store.notice(agent.channel, &text).await.is_ok() {
+                self.emit(Event::Outbox(agent.channel));
+            }
+        }
+        last.unwrap_or_else(|| Arc::new(locked(agent)))
+    }
+
+    pub(super) fn read_config(&self, agent: &Identity) -> Result<Arc<AgentConfig>, String> {
+        let folder = self.folder(agent);
+        let workspace =
+            Workspace::open(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        let version = agent_file::version(workspace.agent()).map_err(|error| error.to_string())?;
+        let mut last = agent.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if let (Some(known), Some(good)) = (&last.version, &last.good)
+            && *known == version
+        {
+            return Ok(good.clone());
+        }
+        let read = agent_file::read(workspace.agent()).map_err(|error| error.to_string())?;
+        let config = Arc::new(read.config);
+        *last = LastRead {
+            version: Some(version),
+            good: Some(config.clone()),
+            told: None,
+        };
+        Ok(config)
+    }
+
+    /// The agent's notes, bounded; empty when they cannot be read.
+    pub fn docs_of(&self, agent: &Identity) -> Arc<str> {
+        let read = Workspace::open(&self.folder(agent))
+            .map_err(|error| error.to_string())
+            .and_then(|workspace| {
+                self.docs
+                    .read(&workspace)
+                    .map_err(|error| error.to_string())
+            });
+        read.unwrap_or_else(|error| {
+            warn!(agent.id = %agent.id, "the notes of {} cannot be read: {error}", agent.name);
+            Arc::from("")
+        })
+    }
+
+    /// Top-level names of the workspace, sorted.
+    pub async fn workspace_listing(&self, agent: &Identity) -> Vec<String> {
+        let listed = Workspace::open(&self.folder(agent))
+            .ok()
+            .and_then(|workspace| workspace.files().ok())
+            .and_then(|files| files.list(&WorkspacePath::root()).ok());
+        let names = listed.into_iter().flatten().map(|entry| entry.shown);
+        names.filter(|name| !name.starts_with('.')).collect()
+    }
+
+    /// Running tasks, a line each, for the model.
+    pub async fn task_lines(&self, agent: &Identity) -> Vec<String> {
+        let Ok(shell) = &self.services.shell else {
+            return Vec::new();
+        };
+        if !shell.tasks.any_running(agent.id) {
+            return Vec::new();
+        }
+        let views = shell.tasks.views(agent.id).await.unwrap_or_default();
+        let running = views
+            .into_iter()
+            .filter(|task| task.status == TaskStatus::Running);
+        running
+            .map(|task| {
+                let age = clock::ago(task.started_at, clock::now());
+                format!(
+                    "{} `{}` (started {age})",
+                    task.id,
+                    text::one_line(&task.command, 60)
+                )
+            })
+            .collect()
+    }
+
+    /// Saves a person's file under `uploads/` of the workspace; gives its path there.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written.
+    pub async fn save_upload(
+        &self,
+        agent: &Identity,
+        name: &str,
+        bytes: &[u8],
+    ) -> Result<String, String> {
+        let folder = self.folder(agent);
+        let (name, bytes) = (upload_name(name), bytes.to_vec());
+        let saved = tokio::task::spawn_blocking(move || -> Result<String, String> {
+            let workspace = Workspace::open(&folder).map_err(|error| error.to_string())?;
+            let files = workspace.files().map_err(|error| error.to_string())?;
+            for attempt in 1..1000 {
+                let path = numbered(&name, attempt);
+                let parsed = WorkspacePath::parse(&path).map_err(|error| error.to_string())?;
+                if files.read(&parsed, 0).is_ok() || files.open_file(&parsed).is_ok() {
+                    continue;
+                }
+                files
+                    .write(&parsed, &bytes)
+                    .map_err(|error| error.to_string())?;
+                return Ok(path);
+            }
+            Err("there are a thousand files of that name".to_owned())
+        });
+        saved.await.unwrap_or_else(|error| Err(error.to_string()))
+    }
+
+    /// Adds `action` to `always_allow` of the agent's file.
+    pub async fn always_allow(&self, agent: &Identity, action: &str) {
+        let written = Workspace::open(&self.folder(agent))
+            .map_err(|error| error.to_string())
+            .and_then(|workspace| {
+                agent_file::rewrite(workspace.agent(), |keys| {
+                    let list = keys
+                        .entry("always_allow")
+                        .or_insert_with(|| Value::Array(Vec::new()));
+                    if let Value::Array(list) = list
+                        && !list.iter().any(|entry| entry == action)
+                    {
+                        list.push(Value::String(action.to_owned()));
+                    }
+                })
+                .map_err(|error| error.to_string())
+            });
+        if let Err(error) = written {
+            warn!(agent.id = %agent.id, "always_allow could not be written: {error}");
+            let text =
+                format!("It is allowed this once; “Always allow” could not be written: {error}");
+            if self.store.notice(agent.channel, &text).await.is_ok() {
+                self.emit(Event::Outbox(agent.channel));
+            }
+        }
+    }
+
+    /// An edit of the agent's own configuration as the audit row keeps it: bounded, without secrets.
+    pub fn audit_change(&self, change: &Change) -> Option<String> {
+        let kept = |value: &str| -> Value {
+            let value = self.services.redactor.redact(value);
+            match value.char_indices().nth(AUDIT_VALUE) {
+                None => Value::String(value.into_owned()),
+                Some((end, _)) => {
+                    use sha2::Digest as _;
+                    let digest = sha2::Sha256::digest(value.as_bytes());
+                    serde_json::json!({
+                        "head": &value[..end],
+                        "characters": value.chars().count(),
+                        "sha256": digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>(),
+                    })
+                }
+            }
+        };
+        let detail = serde_json::json!({
+            "edited": change.edited,
+            "old": kept(&change.old),
+            "new": kept(&change.new),
+        });
+        Some(detail.to_string())
+    }
+}
+
+/// What an agent may do whose file was never readable: look at files and nothing else.
+fn locked(agent: &Identity) -> AgentConfig {
+    AgentConfig {
+        id: Some(agent.id),
+        name: agent.name.to_string(),
+        channel_id: Some(agent.channel),
+        model: None,
+        fallback_models: Vec::new(),
+        system_prompt: String::new(),
+        permissions: crate::domain::ProfileRef::Named("locked".to_owned()),
+        always_allow: Vec::new(),
+        web_search: false,
+        idle_timeout: None,
+        turn_timeout: None,
+        sandbox: None,
+        network: None,
+        access_roles: None,
+        budget_turn: None,
+        budget_day: None,
+        owner_id: None,
+        created_at: None,
+        running_tasks: Vec::new(),
+    }
+}
+
+/// A person's file name as a name in the workspace: one component, no surprises, at most 100 bytes.
+fn upload_name(name: &str) -> String {
+    let clean: String = name
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || "._-".contains(c) {
+                c
+            } else {
+                '_'
+            }
+        })
+        .take(100)
+        .collect();
+    let clean = clean.trim_start_matches('.');
+    if clean.is_empty() {
+        "file".to_owned()
+    } else {
+        clean.to_owned()
+    }
+}
+
+/// `uploads/name`, then `uploads/name-2` and on, the number before the extension.
+fn numbered(name: &str, attempt: usize) -> String {
+    if attempt == 1 {
+        return format!("uploads/{name}");
+    }
+    match name.rsplit_once('.') {
+        Some((stem, extension)) if !stem.is_empty() => {
+            format!("uploads/{stem}-{attempt}.{extension}")
+        }
+        _ => format!("uploads/{name}-{attempt}"),
+    }
+}

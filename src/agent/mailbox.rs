@@ -1,0 +1,267 @@
+//! What can be put into an agent's mailbox, and the handle that puts it there.
+
+use chrono::{DateTime, Utc};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::domain::{ChannelId, ConversationId, Inbound, SessionMeta, TurnId, Via};
+
+use super::session_manager::SessionError;
+use super::stop::Stop;
+
+/// Prompts an agent holds before senders wait.
+///
+/// A person types slower than this fills; a full mailbox means a stuck actor, and waiting
+/// shows that to the sender sooner than a longer queue would.
+const CAPACITY: usize = 64;
+
+/// The way to an agent's actor. Dropping all handles ends it.
+#[derive(Clone, Debug)]
+pub struct AgentHandle {
+    sender: mpsc::Sender<Letter>,
+}
+
+/// The actor's end of the mailbox.
+pub(super) type Mailbox = mpsc::Receiver<Letter>;
+
+/// Makes a handle and the mailbox it leads to.
+pub(super) fn mailbox() -> (AgentHandle, Mailbox) {
+    let (sender, receiver) = mpsc::channel(CAPACITY);
+    (AgentHandle { sender }, receiver)
+}
+
+impl AgentHandle {
+    /// Puts `letter` into the mailbox, waiting while it is full.
+    ///
+    /// # Errors
+    ///
+    /// The letter comes back when the actor has ended; a new one must be made.
+    pub async fn send(&self, letter: Letter) -> Result<(), Letter> {
+        self.sender.send(letter).await.map_err(|back| back.0)
+    }
+
+    /// Whether the actor has ended.
+    pub fn is_closed(&self) -> bool {
+        self.sender.is_closed()
+    }
+}
+
+/// Something for an actor to do.
+#[derive(Debug)]
+pub enum Letter {
+    /// A person's message, committed already.
+    Message(Box<Inbound>),
+    /// A turn asked for by other means than a message in the channel.
+    Prompt(Box<Prompt>),
+    /// Somebody wrote in the channel or a tool ran: the silence is over.
+    Activity,
+    /// End turns: of one conversation, or all.
+    Stop(Target, Stop, oneshot::Sender<usize>),
+    /// Act on a conversation's context.
+    Context(Target, ContextAction),
+    /// How the agent stands.
+    Status(oneshot::Sender<Vec<ConversationState>>),
+    /// Forget everything: the agent is gone or renamed. Running turns end first; nothing is saved.
+    Close(oneshot::Sender<()>),
+    /// The daemon stops: end turns, save contexts, answer with the sessions saved.
+    Shutdown(oneshot::Sender<Vec<SessionMeta>>),
+    /// The agent is being destroyed: end turns, save contexts with that trigger.
+    SaveForDestroy(oneshot::Sender<Result<Vec<SessionMeta>, SessionError>>),
+}
+
+/// Which conversations a letter is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The one seen in this channel: the agent's own, or a branch's thread.
+    Channel(ChannelId),
+    /// The one that runs this turn.
+    Turn(TurnId),
+    /// The one with this key.
+    Conversation(ConversationId),
+    /// The branch with this number.
+    Branch(u32),
+    /// All branches, not the main conversation.
+    Branches,
+    /// All.
+    All,
+}
+
+/// A turn asked for by other means than a message in the channel.
+#[derive(Debug)]
+pub struct Prompt {
+    /// What starts it, and how it differs from an ordinary turn.
+    pub trigger: Trigger,
+    /// Where it runs.
+    pub place: Place,
+    /// Gets the number of the branch, where it opened one.
+    pub opened: Option<oneshot::Sender<u32>>,
+}
+
+/// What starts a turn.
+#[derive(Debug)]
+pub struct Trigger {
+    /// Whose words they are.
+    pub source: Source,
+    /// Another model for this turn.
+    pub model: Option<String>,
+    /// Another way of working for this turn.
+    pub mode: Mode,
+}
+
+/// Whose words start a turn.
+#[derive(Debug)]
+pub enum Source {
+    /// A message, in the ledger already.
+    Message(Box<Inbound>),
+    /// A note of the system: a hook fired, a task ended.
+    Note {
+        /// What the model is told.
+        text: String,
+        /// How it came to be.
+        via: Option<Via>,
+    },
+}
+
+impl Trigger {
+    /// The words themselves.
+    pub fn text(&self) -> &str {
+        match &self.source {
+            Source::Message(message) => &message.content,
+            Source::Note { text, .. } => text,
+        }
+    }
+
+    /// An ordinary turn for `message`.
+    pub fn message(message: Inbound) -> Self {
+        Self {
+            source: Source::Message(Box::new(message)),
+            model: None,
+            mode: Mode::Standard,
+        }
+    }
+}
+
+/// Where a prompt runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The conversation seen in this channel.
+    Channel(ChannelId),
+    /// The conversation with this id, if it is still open; else the main one.
+    Conversation(ConversationId),
+    /// A new branch, in this thread if given, else in the agent's channel.
+    NewBranch(Option<ChannelId>),
+}
+
+/// How much a turn brings to bear.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Looks only: `view`, `grep`, `glob`, no docs.
+    Lightweight,
+    /// As configured.
+    #[default]
+    Standard,
+}
+
+/// What can be done with a context.
+#[derive(Debug)]
+pub enum ContextAction {
+    /// Save it; clear it afterwards if so told.
+    Save {
+        /// The label a person gave.
+        description: Option<String>,
+        /// Whether the context goes on.
+        then: AfterSave,
+        /// What came of it.
+        reply: oneshot::Sender<Result<SessionMeta, SessionError>>,
+    },
+    /// Discard it, saved before if so told.
+    Clear {
+        /// Whether it is saved first.
+        first: BeforeClear,
+        /// What came of it.
+        reply: oneshot::Sender<Result<Cleared, SessionError>>,
+    },
+    /// Replace it with a saved session.
+    Restore {
+        /// What the person typed.
+        session: String,
+        /// What came of it.
+        reply: oneshot::Sender<Result<Restored, SessionError>>,
+    },
+    /// Replace all but the recent part with a summary.
+    Compact {
+        /// One line on what came of it.
+        reply: oneshot::Sender<Result<String, SessionError>>,
+    },
+}
+
+/// What happens to a context after it was saved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AfterSave {
+    /// It goes on.
+    Keep,
+    /// It is cleared.
+    Clear,
+}
+
+/// What happens to a context before it is cleared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BeforeClear {
+    /// Nothing: it is lost.
+    Discard,
+    /// It is saved.
+    Save,
+}
+
+/// What a clear came to.
+#[derive(Clone, Debug)]
+pub struct Cleared {
+    /// Messages that went.
+    pub messages: usize,
+    /// A turn was ended for it.
+    pub aborted: bool,
+    /// The session it was saved as.
+    pub saved: Option<SessionMeta>,
+}
+
+/// What a restore came to.
+#[derive(Clone, Debug)]
+pub struct Restored {
+    /// The session.
+    pub meta: SessionMeta,
+    /// Messages in the context now.
+    pub messages: usize,
+    /// Messages that were replaced.
+    pub replaced: usize,
+    /// The session they were saved as, where they were not saved yet.
+    pub saved_first: Option<SessionMeta>,
+    /// What had to be mended in the file's history.
+    pub repaired: Vec<String>,
+    /// A turn was ended for it.
+    pub aborted: bool,
+}
+
+/// How one conversation stands.
+#[derive(Clone, Debug)]
+pub struct ConversationState {
+    /// Which.
+    pub id: ConversationId,
+    /// Number of the branch; none for the main conversation.
+    pub branch: Option<u32>,
+    /// Where it is seen.
+    pub channel: ChannelId,
+    /// Messages in its context.
+    pub messages: usize,
+    /// When somebody last wrote or a tool last ran.
+    pub last_activity: DateTime<Utc>,
+    /// The turn that runs in it.
+    pub turn: Option<RunningTurn>,
+}
+
+/// A turn as others see it while it runs.
+#[derive(Clone, Debug)]
+pub struct RunningTurn {
+    /// Which.
+    pub id: TurnId,
+    /// Step and what goes on.
+    pub progress: super::event::Progress,
+}

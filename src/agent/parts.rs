@@ -1,0 +1,192 @@
+//! The parts of the daemon that agents use, and who an agent is to them.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use async_trait::async_trait;
+use tokio::sync::mpsc;
+use tracing::error;
+
+use crate::config::{Config, Effective, Paths, Settings, effective};
+use crate::domain::{
+    AgentConfig, AgentId, AgentName, ChannelId, GuildId, MessageId, Person, UserId,
+};
+use crate::permission::{Profile, Profiles};
+use crate::store::{Store, StoreError};
+use crate::tools::{Registry, Services};
+use crate::workspace::docs::DocsCache;
+
+use super::budget::Reservations;
+use super::event::Event;
+use super::idle_timer::IdleTimer;
+use super::models::Models;
+
+/// Looks up members as they are now. Discord's room implements it.
+#[async_trait]
+pub trait Members: Send + Sync {
+    /// The member with the roles held at this moment; none when they have left.
+    async fn person(&self, guild: GuildId, user: UserId) -> Option<Person>;
+}
+
+/// What all agents share.
+pub struct Parts {
+    /// The ledger.
+    pub store: Store,
+    /// Folders of the home.
+    pub paths: Paths,
+    /// What the operator decided; changes with a reload.
+    pub config: Arc<ArcSwap<Config>>,
+    /// The profiles that can be named; change with a reload.
+    pub profiles: Arc<ArcSwap<Profiles>>,
+    /// Models and how to ask them.
+    pub models: Arc<Models>,
+    /// All tools.
+    pub tools: Arc<Registry>,
+    /// What tools use.
+    pub services: Arc<Services>,
+    /// Fetches attachments.
+    pub http: reqwest::Client,
+    /// What people shall see.
+    pub events: mpsc::UnboundedSender<Event>,
+    /// Set once Discord is connected.
+    pub members: OnceLock<Arc<dyn Members>>,
+    /// What servers' administrators have set.
+    pub settings: RwLock<HashMap<GuildId, Arc<Settings>>>,
+    /// Agents' notes.
+    pub docs: DocsCache,
+    /// Money promised to requests under way.
+    pub reservations: Reservations,
+    /// Turns that run, for the presence.
+    pub busy: Busy,
+}
+
+/// How far a turn may go.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Steps.
+    pub steps: u32,
+    /// Calls in one step.
+    pub calls: usize,
+    /// Working time.
+    pub work: Duration,
+    /// How long a question waits.
+    pub approval: Duration,
+}
+
+/// Who an agent is while its actor lives. A rename makes a new actor.
+pub struct Identity {
+    /// Key of all its rows.
+    pub id: AgentId,
+    /// Its name.
+    pub name: AgentName,
+    /// Its server.
+    pub guild: GuildId,
+    /// Its channel.
+    pub channel: ChannelId,
+    /// Measures how long it has been left alone.
+    pub(super) timer: IdleTimer,
+    /// Its `agent.json` as last read.
+    pub(super) file: Mutex<super::files::LastRead>,
+}
+
+impl Parts {
+    /// Shows `event`; without anybody to show it to (while the daemon stops) it is dropped.
+    pub fn emit(&self, event: Event) {
+        let _ = self.events.send(event);
+    }
+
+    /// What holds for an agent now.
+    pub fn effective(&self, agent: &Identity, config: &AgentConfig) -> Effective {
+        effective::agent(config, &self.settings_of(agent.guild), &self.config.load())
+    }
+
+    /// What a server's administrators have set.
+    pub fn settings_of(&self, guild: GuildId) -> Arc<Settings> {
+        let settings = self.settings.read().unwrap_or_else(PoisonError::into_inner);
+        settings.get(&guild).cloned().unwrap_or_default()
+    }
+
+    /// How far a turn of this agent may go.
+    pub fn limits(&self, agent: &Identity, config: &AgentConfig) -> Limits {
+        let whole = self.config.load();
+        let effective = self.effective(agent, config);
+        Limits {
+            steps: whole.max_tool_loop_iterations.get(),
+            calls: whole.max_calls_per_step.get() as usize,
+            work: effective.turn_timeout,
+            approval: effective.server.approval_timeout,
+        }
+    }
+
+    /// The profile in force.
+    ///
+    /// # Errors
+    ///
+    /// Why it is none: then everything is denied.
+    pub fn profile(&self, config: &AgentConfig) -> Result<Arc<Profile>, String> {
+        self.profiles
+            .load()
+            .resolve(&config.permissions)
+            .map_err(|error| error.to_string())
+    }
+
+    /// A member as they are now.
+    pub async fn person(&self, guild: GuildId, user: UserId) -> Option<Person> {
+        self.members.get()?.person(guild, user).await
+    }
+
+    /// The folder of an agent.
+    pub fn folder(&self, agent: &Identity) -> PathBuf {
+        self.paths.agent(agent.name.as_str())
+    }
+
+    /// Tells people that the ledger itself failed: without it nothing else can be promised.
+    pub fn ledger_failed(
+        &self,
+        channel: ChannelId,
+        reply_to: Option<MessageId>,
+        error: &StoreError,
+    ) {
+        error!("the ledger failed: {error}");
+        self.emit(Event::Say {
+            channel,
+            reply_to,
+            text: format!(
+                "I could not store that: {error}. What was not stored was not done; send it again when the cause is gone."
+            ),
+        });
+    }
+
+    /// Takes note of a turn that began (`1`) or ended (`-1`), and shows how busy all are.
+    pub fn count_turn(&self, agent: AgentId, by: isize) {
+        let (tasks, agents) = self.busy.changed(agent, by);
+        self.emit(Event::Presence { tasks, agents });
+    }
+
+    /// Somebody wrote or a tool ran: the silence is over.
+    pub fn activity(&self, agent: &Identity) {
+        agent.timer.reset();
+    }
+}
+
+/// Counts turns and the agents that run them.
+#[derive(Default)]
+pub struct Busy {
+    running: Mutex<HashMap<AgentId, usize>>,
+}
+
+impl Busy {
+    /// Takes note of a turn that began (`1`) or ended (`-1`); gives turns and agents at work now.
+    pub fn changed(&self, agent: AgentId, by: isize) -> (usize, usize) {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = running.entry(agent).or_default();
+        *count = count.saturating_add_signed(by);
+        if *count == 0 {
+            running.remove(&agent);
+        }
+        (running.values().sum(), running.len())
+    }
+}

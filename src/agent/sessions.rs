@@ -1,0 +1,56 @@
+//! Joins contexts and saved sessions: whose they are, and who sums them up.
+
+use std::sync::Arc;
+
+use crate::domain::{ConversationId, Item, SessionId, SessionMeta, Trigger};
+
+use super::parts::{Identity, Parts};
+use super::session_manager::{Save, SessionError, SessionManager, Summary};
+
+/// A conversation to save.
+pub(super) struct ToSave {
+    /// The conversation, where the save shall be noted in it.
+    pub conversation: Option<ConversationId>,
+    /// What is in it.
+    pub items: Arc<Vec<Item>>,
+    /// The label a person gave.
+    pub description: Option<String>,
+    /// Its summary, where one could be had.
+    pub summary: Option<String>,
+    /// What causes the save.
+    pub trigger: Trigger,
+}
+
+impl Parts {
+    /// The sessions of an agent.
+    pub fn sessions(&self, agent: &Identity) -> SessionManager {
+        SessionManager::new(
+            agent.id,
+            agent.name.as_str(),
+            &self.folder(agent),
+            self.store.clone(),
+        )
+    }
+
+    /// Saves a conversation; secrets stay out of the file.
+    pub(super) async fn save_session(
+        &self,
+        agent: &Identity,
+        save: ToSave,
+    ) -> Result<SessionMeta, SessionError> {
+        let summary = match save.summary {
+            Some(text) => Summary::Said(self.services.redactor.redact(&text).into_owned()),
+            None => Summary::Failed,
+        };
+        self.sessions(agent)
+            .save(Save {
+                id: SessionId::random(),
+                conversation: save.conversation,
+                items: save.items,
+                description: save.description,
+                trigger: save.trigger,
+                summary,
+            })
+            .await
+    }
+}

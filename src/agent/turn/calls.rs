@@ -1,0 +1,310 @@
+//! Runs the tool calls of one answer: judged, asked about, started, run, and each closed with exactly one result.
+
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+
+use crate::domain::{CallId, ToolCall, ToolResult};
+use crate::permission::{Decision, Profile, Verdict};
+use crate::store::{Alongside, AuditRow, StoreError};
+use crate::tools::{Prepared, ToolContext, guard};
+
+use super::super::stuck::Stuck;
+use super::Turn;
+
+/// Commands and calls shown in the live status.
+const RECENT: usize = 5;
+
+/// A call after it was looked at.
+enum Looked {
+    /// It may run.
+    Run(Prepared),
+    /// A person decides.
+    Ask(Prepared, String),
+    /// It does not run.
+    Refused { action: String, reason: String },
+}
+
+impl Turn {
+    /// Runs `calls`; their results are in the ledger and the conversation, in the order of the calls.
+    pub(super) async fn run_calls(
+        &mut self,
+        calls: Vec<ToolCall>,
+    ) -> Result<Option<Stuck>, StoreError> {
+        let profile = self.parts.profile(&self.config);
+        let most = self.parts.limits(&self.agent, &self.config).calls;
+        let looked: Vec<Looked> = calls
+            .iter()
+            .enumerate()
+            .map(|(at, call)| match at < most {
+                true => self.look(call, profile.as_deref()),
+                false => Looked::Refused {
+                    action: call.name.clone(),
+                    reason: format!(
+                        "over the limit of {most} calls in one step; call it again in the next"
+                    ),
+                },
+            })
+            .collect();
+        let results = match side_by_side(&looked) {
+            true => self.run_together(&calls, looked).await?,
+            false => {
+                self.run_in_turn(&calls, looked, profile.as_ref().ok())
+                    .await?
+            }
+        };
+        let mut stuck = None;
+        for (call, result) in calls.iter().zip(results) {
+            stuck = self.stuck.saw(call, &result).or(stuck);
+            self.push(crate::domain::Item::ToolResult(result));
+        }
+        self.parts.activity(&self.agent);
+        Ok(stuck)
+    }
+
+    /// Checks and judges a call. Nothing of it has run.
+    fn look(&self, call: &ToolCall, profile: Result<&Profile, &String>) -> Looked {
+        let prepared = match self.parts.tools.prepare(&call.name, &call.arguments) {
+            Ok(prepared) => prepared,
+            Err(reason) => {
+                return Looked::Refused {
+                    action: call.name.clone(),
+                    reason,
+                };
+            }
+        };
+        let Verdict { decision, reason } = match profile {
+            Ok(profile) => profile.decide(&prepared.action, &self.config.always_allow),
+            Err(invalid) => Verdict::deny(invalid.clone()),
+        };
+        match decision {
+            Decision::Allow => Looked::Run(prepared),
+            Decision::Ask => Looked::Ask(prepared, reason),
+            Decision::Deny => Looked::Refused {
+                action: prepared.action.to_string(),
+                reason: format!("not permitted: {reason}"),
+            },
+        }
+    }
+
+    /// All at once: nobody is asked, and no two write the same path.
+    async fn run_together(
+        &mut self,
+        calls: &[ToolCall],
+        looked: Vec<Looked>,
+    ) -> Result<Vec<ToolResult>, StoreError> {
+        let names: Vec<&str> = calls.iter().map(|call| call.name.as_str()).collect();
+        self.doing(format!("Running {}", names.join(", ")));
+        let people = self.people_now().await;
+        for call in calls {
+            self.note_recent(call);
+        }
+        let this: &Self = self;
+        let running = calls.iter().zip(looked).map(|(call, looked)| {
+            let people = people.clone();
+            async move {
+                match looked {
+                    Looked::Run(prepared) => {
+                        let audit = this.audit_row(
+                            &prepared.action.to_string(),
+                            "allow",
+                            None,
+                            Value::Null,
+                        );
+                        this.run_one(call, prepared, people, audit).await
+                    }
+                    Looked::Refused { action, reason } => {
+                        this.refuse(call, &action, &reason, "deny", None).await
+                    }
+                    Looked::Ask(prepared, reason) => {
+                        this.refuse(call, &prepared.action.to_string(), &reason, "deny", None)
+                            .await
+                    }
+                }
+            }
+        });
+        join_all(running).await.into_iter().collect()
+    }
+
+    /// One after the other, asking where a person decides.
+    async fn run_in_turn(
+        &mut self,
+        calls: &[ToolCall],
+        looked: Vec<Looked>,
+        profile: Option<&Arc<Profile>>,
+    ) -> Result<Vec<ToolResult>, StoreError> {
+        let mut results = Vec::with_capacity(calls.len());
+        for (call, looked) in calls.iter().zip(looked) {
+            let result = match looked {
+                _ if self.stop.asked().is_some() => {
+                    self.refuse(
+                        call,
+                        &call.name,
+                        "it did not run: the turn was stopped",
+                        "deny",
+                        None,
+                    )
+                    .await?
+                }
+                Looked::Run(prepared) => {
+                    self.doing(format!("Running {}", call.name));
+                    self.note_recent(call);
+                    let people = self.people_now().await;
+                    let audit =
+                        self.audit_row(&prepared.action.to_string(), "allow", None, Value::Null);
+                    self.run_one(call, prepared, people, audit).await?
+                }
+                Looked::Ask(prepared, reason) => {
+                    self.ask_and_run(call, prepared, &reason, profile).await?
+                }
+                Looked::Refused { action, reason } => {
+                    self.refuse(call, &action, &reason, "deny", None).await?
+                }
+            };
+            results.push(result);
+        }
+        Ok(results)
+    }
+
+    /// Starts a call that may run (D6), runs it, and stores what it gave (D7).
+    pub(super) async fn run_one(
+        &self,
+        call: &ToolCall,
+        prepared: Prepared,
+        people: Vec<crate::domain::Person>,
+        mut audit: AuditRow,
+    ) -> Result<ToolResult, StoreError> {
+        let context = self.context(call.id.clone(), people);
+        if let Some(change) = prepared.change(&context).await {
+            audit.detail = self.parts.audit_change(&change);
+        }
+        let alongside = Alongside {
+            audit: vec![audit],
+            ..Alongside::default()
+        };
+        self.parts
+            .store
+            .start_call(self.turn_id(), &call.id, alongside)
+            .await?;
+        let result = guard::run(prepared, &context).await;
+        self.parts
+            .store
+            .finish_call(self.turn_id(), &result, Alongside::default())
+            .await?;
+        Ok(result)
+    }
+
+    /// Closes a call that does not run, with one audit row.
+    pub(super) async fn refuse(
+        &self,
+        call: &ToolCall,
+        action: &str,
+        reason: &str,
+        decision: &str,
+        by: Option<crate::domain::UserId>,
+    ) -> Result<ToolResult, StoreError> {
+        let result = ToolResult {
+            call_id: call.id.clone(),
+            name: call.name.clone(),
+            content: format!("Error: {reason}"),
+            is_error: true,
+            images: Vec::new(),
+        };
+        let alongside = Alongside {
+            audit: vec![self.audit_row(action, decision, by, json!({ "reason": reason }))],
+            ..Alongside::default()
+        };
+        self.parts
+            .store
+            .refuse_call(self.turn_id(), &result, alongside)
+            .await?;
+        Ok(result)
+    }
+
+    /// Everyone whose messages are in the turn, with the roles they hold now.
+    pub(super) async fn people_now(&self) -> Vec<crate::domain::Person> {
+        let asked = self
+            .people
+            .iter()
+            .map(|user| self.parts.person(self.agent.guild, *user));
+        join_all(asked).await.into_iter().flatten().collect()
+    }
+
+    fn context(&self, call: CallId, people: Vec<crate::domain::Person>) -> ToolContext {
+        ToolContext {
+            agent: self.agent.id,
+            name: self.agent.name.clone(),
+            guild: self.agent.guild,
+            channel: self.reference.channel,
+            conversation: self.conversation,
+            turn: self.turn_id(),
+            call,
+            config: self.config.clone(),
+            people,
+            depth: self.depth,
+            stop: self.stop.now().clone(),
+            services: self.parts.services.clone(),
+        }
+    }
+
+    pub(super) fn audit_row(
+        &self,
+        action: &str,
+        decision: &str,
+        by: Option<crate::domain::UserId>,
+        detail: Value,
+    ) -> AuditRow {
+        AuditRow {
+            timestamp: crate::clock::now(),
+            guild: Some(self.agent.guild),
+            agent: Some(self.agent.id),
+            agent_name: self.agent.name.to_string(),
+            turn: Some(self.turn_id()),
+            action: self.parts.services.redactor.redact(action).into_owned(),
+            decision: decision.to_owned(),
+            user: by.or(self.people.first().copied()),
+            detail: match detail {
+                Value::Null => None,
+                detail => Some(
+                    self.parts
+                        .services
+                        .redactor
+                        .redact(&detail.to_string())
+                        .into_owned(),
+                ),
+            },
+        }
+    }
+
+    /// Keeps the latest calls for the live status.
+    pub(super) fn note_recent(&self, call: &ToolCall) {
+        let telling = ["command", "path", "url", "message"]
+            .iter()
+            .find_map(|key| call.arguments.get(*key).and_then(Value::as_str));
+        let line = match telling {
+            Some(text) => format!("{} {}", call.name, crate::text::one_line(text, 80)),
+            None => call.name.clone(),
+        };
+        let line = self.parts.services.redactor.redact(&line).into_owned();
+        self.progress.send_modify(|progress| {
+            progress.recent.push(line);
+            let over = progress.recent.len().saturating_sub(RECENT);
+            progress.recent.drain(..over);
+        });
+    }
+}
+
+/// Whether the calls may run at once: nobody is asked, and no two write the same path.
+fn side_by_side(looked: &[Looked]) -> bool {
+    let mut written = std::collections::HashSet::new();
+    looked.len() > 1
+        && looked.iter().all(|looked| match looked {
+            Looked::Ask(..) => false,
+            Looked::Refused { .. } => true,
+            Looked::Run(prepared) => match &prepared.writes {
+                Some(path) => written.insert(path.clone()),
+                None => true,
+            },
+        })
+}

@@ -1,0 +1,190 @@
+//! How a turn ends: outcome, books and reply go into the ledger together (D8), then people are shown.
+
+use tracing::{error, info};
+
+use crate::domain::{Assistant, ChannelId, Cost, Item, TurnId, Usage};
+use crate::store::{
+    Alongside, FinishedTurn, FirstPart, NewPart, OutFile, PartBody, PartKind, StoreError,
+};
+use crate::text::{self, Split};
+
+use super::super::event::{Event, TurnRef, TurnSummary};
+use super::super::exit::{Exit, FailureReport};
+use super::super::parts::{Identity, Parts};
+use super::{Outcome, Turn};
+
+/// Name of the file that an answer too long for messages is sent as.
+const LONG_ANSWER: &str = "answer.md";
+
+impl Turn {
+    /// Ends the turn with its outcome.
+    pub(super) async fn finish(&mut self, outcome: Outcome) -> Result<(), StoreError> {
+        let exit = outcome.exit();
+        let (answer, kind, reply) = match outcome {
+            Outcome::Answer {
+                answer,
+                exit,
+                detail,
+                citations,
+            } => {
+                let reply = reply_of(&answer.text, exit, &detail, &citations);
+                // A refusal is shown and not kept: the next question starts without it.
+                let kept = (exit != Exit::Refused).then_some(answer);
+                (kept, PartKind::Reply, reply)
+            }
+            Outcome::None { exit, error } => {
+                let report = FailureReport {
+                    exit,
+                    error: &error,
+                    steps: self.tally.steps,
+                    usage: self.tally.usage,
+                    cost: self.tally.cost,
+                    elapsed: self.clock.elapsed(),
+                };
+                (None, PartKind::Failure, report.render())
+            }
+        };
+        let reply = self.parts.services.redactor.redact(&reply).into_owned();
+        let ended = FinishedTurn {
+            answer: answer.clone(),
+            exit: exit.as_str().to_owned(),
+            steps: self.tally.steps,
+            usage: self.tally.usage,
+            cost: self.tally.cost,
+            parts: parts_of(&reply, kind, self.reference.reply_to),
+            first: FirstPart::Waits,
+            alongside: std::mem::take(&mut self.alongside),
+        };
+        self.parts.store.finish_turn(self.turn_id(), ended).await?;
+        if let Some(answer) = answer {
+            self.push(Item::Assistant(answer));
+        }
+        info!(
+            agent.id = %self.agent.id,
+            turn.id = %self.turn_id(),
+            turn.exit = exit.as_str(),
+            turn.steps = self.tally.steps,
+            turn.duration_ms = self.clock.elapsed().as_millis() as u64,
+            "agent {} finished its turn: {}",
+            self.agent.name,
+            exit.as_str()
+        );
+        let summary = TurnSummary {
+            exit: exit.as_str().to_owned(),
+            steps: self.tally.steps,
+            usage: self.tally.usage,
+            cost: self.tally.cost,
+            elapsed: self.clock.elapsed(),
+            branch: self.branch,
+        };
+        self.parts.emit(Event::Outbox(self.reference.channel));
+        self.parts
+            .emit(Event::TurnEnded(self.reference.clone(), summary));
+        Ok(())
+    }
+}
+
+impl Outcome {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Answer { exit, .. } | Self::None { exit, .. } => *exit,
+        }
+    }
+}
+
+/// The answer as people get it: with the remark of a limit and the sources of a search.
+fn reply_of(answer: &str, exit: Exit, detail: &str, citations: &[(String, String)]) -> String {
+    let mut reply = match answer.trim() {
+        "" if exit == Exit::Refused => "The model declined to answer.".to_owned(),
+        text => text.to_owned(),
+    };
+    if !citations.is_empty() {
+        reply.push_str("\n\nSources:");
+        for (title, url) in citations {
+            reply.push_str(&format!("\n- {} <{url}>", text::one_line(title, 100)));
+        }
+    }
+    if let Some(remark) = exit.remark(detail) {
+        reply.push_str("\n\n");
+        reply.push_str(&remark);
+    }
+    reply
+}
+
+/// A reply as the outbox takes it; the first part refers to the message it answers.
+fn parts_of(
+    reply: &str,
+    kind: PartKind,
+    reply_to: Option<crate::domain::MessageId>,
+) -> Vec<NewPart> {
+    let mut bodies: Vec<PartBody> = match text::split(reply) {
+        Split::Parts(parts) => parts
+            .into_iter()
+            .map(|content| PartBody {
+                content,
+                ..PartBody::default()
+            })
+            .collect(),
+        Split::File => vec![PartBody {
+            content: format!(
+                "The answer is long ({} characters), so it comes as a file.",
+                reply.chars().count()
+            ),
+            files: vec![OutFile::Text {
+                name: LONG_ANSWER.to_owned(),
+                text: reply.to_owned(),
+            }],
+            ..PartBody::default()
+        }],
+    };
+    if let Some(first) = bodies.first_mut() {
+        first.reply_to = reply_to;
+    }
+    bodies
+        .into_iter()
+        .map(|body| NewPart { kind, body })
+        .collect()
+}
+
+/// Ends a turn whose task broke off: what the ledger has stands, and people are told.
+pub(in super::super) async fn close_broken(
+    parts: &Parts,
+    agent: &Identity,
+    channel: ChannelId,
+    branch: Option<u32>,
+    turn: TurnId,
+) {
+    let report = "**Something broke inside Chorus.**\nWhat was done so far is kept. Send a message to go on; the operator finds the cause in the log.";
+    let row = parts.store.turn(turn).await.ok().flatten();
+    let reply_to = row.as_ref().and_then(|row| row.begun.reply_to);
+    let ended = FinishedTurn {
+        answer: None::<Assistant>,
+        exit: Exit::Failed.as_str().to_owned(),
+        steps: 0,
+        usage: Usage::default(),
+        cost: Cost::Unknown,
+        parts: parts_of(report, PartKind::Failure, reply_to),
+        first: FirstPart::Waits,
+        alongside: Alongside::default(),
+    };
+    if let Err(error) = parts.store.finish_turn(turn, ended).await {
+        error!(turn.id = %turn, "a turn that broke off could not be closed: {error}");
+    }
+    let reference = TurnRef {
+        turn,
+        agent: agent.id,
+        agent_name: agent.name.to_string(),
+        channel,
+        reply_to,
+    };
+    let summary = TurnSummary {
+        exit: Exit::Failed.as_str().to_owned(),
+        steps: 0,
+        usage: Usage::default(),
+        cost: Cost::Unknown,
+        elapsed: std::time::Duration::ZERO,
+        branch,
+    };
+    parts.emit(Event::Outbox(channel));
+    parts.emit(Event::TurnEnded(reference, summary));
+}

@@ -1,0 +1,153 @@
+//! Asks a person whether a call may run (D4), and holds them to exactly what they were shown (D5).
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use crate::clock;
+use crate::domain::{ToolCall, ToolResult, UserId};
+use crate::permission::{Profile, binding_hash};
+use crate::store::{Alongside, Decision as Stored, NewQuestion, Settled, StoreError};
+use crate::tools::Prepared;
+
+use super::super::event::{Answer, Choice, Event, Question};
+use super::Turn;
+
+/// How a question ended.
+enum Ended {
+    Answered(Answer),
+    Expired,
+    Stopped,
+}
+
+impl Turn {
+    /// Asks, then runs the call or closes it.
+    pub(super) async fn ask_and_run(
+        &mut self,
+        call: &ToolCall,
+        prepared: Prepared,
+        reason: &str,
+        profile: Option<&Arc<Profile>>,
+    ) -> Result<ToolResult, StoreError> {
+        let action = prepared.action.to_string();
+        let turn = self.turn_id();
+        let bound = |profile: Option<&Arc<Profile>>| -> Option<String> {
+            profile
+                .map(|profile| binding_hash(prepared.info.name, &prepared.arguments, profile, turn))
+        };
+        let binding = bound(profile);
+        let limit = self.parts.limits(&self.agent, &self.config).approval;
+        let expires_at = clock::now() + limit;
+        let approval = self
+            .parts
+            .store
+            .open_question(NewQuestion {
+                turn: self.turn_id(),
+                call: call.id.clone(),
+                channel: self.reference.channel,
+                action: action.clone(),
+                binding: binding.clone().unwrap_or_default(),
+                expires_at,
+            })
+            .await?;
+        let (answer, answered) = oneshot::channel();
+        self.doing(format!("Waiting for an answer: {}", prepared.info.name));
+        self.parts.emit(Event::Question(Box::new(Question {
+            turn: self.reference.clone(),
+            call: call.id.clone(),
+            approval,
+            tool: prepared.info.name.to_owned(),
+            action: action.clone(),
+            reason: reason.to_owned(),
+            arguments: pretty(&prepared),
+            requesters: self.requesters(),
+            expires_at,
+            answer,
+        })));
+        let stop = self.stop.clone();
+        let ended = self
+            .clock
+            .off(async {
+                tokio::select! {
+                    biased;
+                    () = stop.now().cancelled() => Ended::Stopped,
+                    answer = answered => answer.map_or(Ended::Expired, Ended::Answered),
+                    () = tokio::time::sleep(limit) => Ended::Expired,
+                }
+            })
+            .await;
+        let (decision, by, word, refusal) = judged(&ended);
+        let settled = self
+            .parts
+            .store
+            .decide_question(approval, decision, by, Alongside::default())
+            .await?;
+        self.parts.emit(Event::QuestionClosed(
+            self.reference.clone(),
+            call.id.clone(),
+        ));
+        if let Some(refusal) = refusal {
+            return self.refuse(call, &action, refusal, word, by).await;
+        }
+        // What runs must be what was shown: anything that changed in between takes the approval back.
+        let profile_now = self
+            .parts
+            .profile(&*self.parts.agent_config(&self.agent).await)
+            .ok();
+        if settled != Settled::Now || bound(profile_now.as_ref()) != binding {
+            let refusal = "what was approved changed before it could run; ask again";
+            return self.refuse(call, &action, refusal, "deny", by).await;
+        }
+        if decision == Stored::AlwaysAllow {
+            self.parts.always_allow(&self.agent, &action).await;
+        }
+        self.doing(format!("Running {}", call.name));
+        self.note_recent(call);
+        let people = self.people_now().await;
+        let audit = self.audit_row(&action, word, by, json!({ "approval": approval }));
+        self.run_one(call, prepared, people, audit).await
+    }
+
+    /// Who the question is for: those whose messages are in the turn, else the agent's owner.
+    fn requesters(&self) -> Vec<UserId> {
+        match self.people.is_empty() {
+            true => self.config.owner_id.into_iter().collect(),
+            false => self.people.clone(),
+        }
+    }
+}
+
+/// The arguments as they will run, for people to read.
+fn pretty(prepared: &Prepared) -> String {
+    let arguments = Value::Object(prepared.arguments.clone());
+    serde_json::to_string_pretty(&arguments).unwrap_or_else(|_| arguments.to_string())
+}
+
+/// What an ending means: the decision to store, who made it, the audit word, and the refusal for the model.
+const fn judged(ended: &Ended) -> (Stored, Option<UserId>, &'static str, Option<&'static str>) {
+    match ended {
+        Ended::Answered(Answer { choice, by }) => match choice {
+            Choice::Allow => (Stored::Allow, Some(*by), "ask_approved", None),
+            Choice::AlwaysAllow => (Stored::AlwaysAllow, Some(*by), "ask_approved", None),
+            Choice::Deny => (
+                Stored::Deny,
+                Some(*by),
+                "ask_denied",
+                Some("a person denied it; do not try the same again, ask what they want instead"),
+            ),
+        },
+        Ended::Expired => (
+            Stored::Expired,
+            None,
+            "ask_expired",
+            Some("nobody answered the question in time, so it was denied"),
+        ),
+        Ended::Stopped => (
+            Stored::Expired,
+            None,
+            "ask_expired",
+            Some("it did not run: the turn was stopped while a person was asked"),
+        ),
+    }
+}

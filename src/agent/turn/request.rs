@@ -1,0 +1,342 @@
+//! One step's question to the models: what is asked, of whom, and who watches it being answered.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::clock;
+use crate::domain::{Cost, TurnId, Usage};
+use crate::llm::history::{self, Measured};
+use crate::llm::route::{Attempt, Observer, Planned, StepFailure, StepRequest, TurnHealth};
+use crate::llm::{Delta, FailureClass, LlmError, Reply, Target, ToolSchema, tokens};
+use crate::permission::Profile;
+use crate::store::AttemptRow;
+
+use super::super::budget::{Caps, Promise, Spender};
+use super::super::event::Event;
+use super::super::mailbox::Mode;
+use super::super::prompt;
+use super::Turn;
+
+/// Tools of [`Mode::Lightweight`].
+const LOOKING: [&str; 3] = ["view", "grep", "glob"];
+
+/// Whether the model may call tools in this step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tools {
+    On,
+    Off,
+}
+
+/// What came of asking.
+pub(super) enum Asked {
+    /// A whole answer.
+    Reply(Box<Reply>),
+    /// A stop cut it short.
+    Stopped,
+    /// A budget forbids it.
+    OverBudget(String),
+    /// No answer was to be had.
+    Failed { class: FailureClass, error: String },
+}
+
+/// What asking keeps from step to step.
+#[derive(Default)]
+pub(super) struct State {
+    health: TurnHealth,
+    /// The tools of a profile, by its hash: they change only when the profile does.
+    tools: Option<(String, Arc<Vec<ToolSchema>>)>,
+    fixed: u64,
+}
+
+impl State {
+    /// Tokens of system prompt and tools, as estimated for the latest request.
+    pub fn fixed(&self) -> u64 {
+        self.fixed
+    }
+}
+
+impl Turn {
+    /// Asks the turn's targets for the next answer.
+    pub(super) async fn ask(&mut self, tools: Tools) -> Asked {
+        let effective = self.parts.effective(&self.agent, &self.config);
+        let names = match &self.model {
+            Some(model) => vec![model.clone()],
+            None => effective.models.clone(),
+        };
+        let targets = match self.parts.models.targets(&names) {
+            Ok(targets) => targets,
+            Err(error) => {
+                return Asked::Failed {
+                    class: FailureClass::ModelError,
+                    error,
+                };
+            }
+        };
+        let docs = match self.mode {
+            Mode::Lightweight => Arc::from(""),
+            Mode::Standard => self.parts.docs_of(&self.agent),
+        };
+        let system = prompt::system(
+            &self.config.system_prompt,
+            &docs,
+            &self.agent.name,
+            self.reference.channel,
+        );
+        let tools = match tools {
+            Tools::On => self.tools_now(),
+            Tools::Off => Arc::default(),
+        };
+        self.request.fixed = tokens::of_fixed(&system, &tools);
+        let used_tokens = history::used_tokens(&self.items, self.request.fixed, self.measured);
+        let step = StepRequest {
+            system,
+            web_search: self.config.web_search && !tools.is_empty(),
+            tools,
+            items: self.items.clone(),
+            max_output: Some(self.parts.models.max_output(&targets)),
+            used_tokens,
+        };
+        // The last step of a graceful stop listens to an abort only.
+        let stop = match self.stop.asked() {
+            Some(_) => self.stop.hard().clone(),
+            None => self.stop.now().clone(),
+        };
+        self.send(
+            &targets,
+            &step,
+            &stop,
+            effective.budget_turn,
+            effective.budget_day,
+        )
+        .await
+    }
+
+    async fn send(
+        &mut self,
+        targets: &[Target],
+        step: &StepRequest,
+        stop: &CancellationToken,
+        turn: Option<f64>,
+        agent_day: Option<f64>,
+    ) -> Asked {
+        let caps = Caps {
+            turn,
+            agent_day,
+            month: self.parts.config.load().budgets.month.map(|usd| usd.get()),
+        };
+        let mut health = std::mem::take(&mut self.request.health);
+        let parts = self.parts.clone();
+        let mut watcher = Watcher {
+            turn: self,
+            caps,
+            promise: None,
+        };
+        let answered = parts
+            .models
+            .router()
+            .step(targets, step, &mut health, &mut watcher, stop)
+            .await;
+        watcher.give_back();
+        self.request.health = health;
+        match answered {
+            Ok(answer) => {
+                self.measured = Some(Measured {
+                    items: self.items.len() + 1,
+                    tokens: answer.reply.usage.input_total() + answer.reply.usage.output,
+                });
+                Asked::Reply(Box::new(answer.reply))
+            }
+            Err(StepFailure::Stopped) => Asked::Stopped,
+            Err(StepFailure::Refused(why)) => Asked::OverBudget(why),
+            Err(failure @ StepFailure::ContextExceeded) => Asked::Failed {
+                class: FailureClass::ContextExceeded,
+                error: failure.to_string(),
+            },
+            Err(StepFailure::Failed { last, attempts }) => Asked::Failed {
+                class: last.class,
+                error: match attempts {
+                    1 => last.to_string(),
+                    n => format!("{last} (after {n} attempts)"),
+                },
+            },
+            Err(failure @ StepFailure::NobodyLeft) => Asked::Failed {
+                class: FailureClass::ModelError,
+                error: failure.to_string(),
+            },
+        }
+    }
+
+    /// What the model is told of tools: all that the profile does not deny whatever their arguments.
+    fn tools_now(&mut self) -> Arc<Vec<ToolSchema>> {
+        let Ok(profile) = self.parts.profile(&self.config) else {
+            return Arc::default();
+        };
+        if let Some((hash, tools)) = &self.request.tools
+            && hash == profile.hash()
+        {
+            return tools.clone();
+        }
+        let mode = self.mode;
+        let tools = self
+            .parts
+            .tools
+            .schemas(|tool| is_told(&profile, tool, mode));
+        self.request.tools = Some((profile.hash().to_owned(), tools.clone()));
+        tools
+    }
+}
+
+fn is_told(profile: &Profile, tool: &crate::tools::ToolInfo, mode: Mode) -> bool {
+    let in_mode = match mode {
+        Mode::Lightweight => LOOKING.contains(&tool.name),
+        Mode::Standard => true,
+    };
+    in_mode && !profile.denies_all(tool.subject)
+}
+
+/// Watches a request: shows how it goes, holds it to the budgets, keeps the books.
+struct Watcher<'a> {
+    turn: &'a mut Turn,
+    caps: Caps,
+    promise: Option<Promise>,
+}
+
+impl Watcher<'_> {
+    fn give_back(&mut self) {
+        if let Some(promise) = self.promise.take() {
+            self.turn.parts.reservations.release(promise);
+        }
+    }
+}
+
+#[async_trait::async_trait]
+impl Observer for Watcher<'_> {
+    async fn may_ask(&mut self, planned: &Planned<'_>) -> Result<(), String> {
+        let spender = Spender {
+            agent: self.turn.agent.id,
+            guild: self.turn.agent.guild,
+            turn: self.turn.tally.cost,
+        };
+        let parts = &self.turn.parts;
+        let promised = parts
+            .reservations
+            .promise(
+                &parts.store,
+                self.caps,
+                spender,
+                planned.worst,
+                clock::now(),
+            )
+            .await?;
+        self.promise = Some(promised);
+        if planned.number > 1 {
+            self.turn
+                .doing(format!("Thinking (attempt {})", planned.number));
+        }
+        Ok(())
+    }
+
+    fn delta(&mut self, delta: Delta<'_>) {
+        match delta {
+            Delta::Text(text) => self
+                .turn
+                .preview
+                .send_modify(|preview| preview.push_str(text)),
+            Delta::Thinking => {}
+            Delta::ToolCall(name) => {
+                let doing = format!("Calling {}", crate::text::one_line(name, 60));
+                self.turn.progress.send_if_modified(|progress| {
+                    let changed = progress.doing != doing;
+                    progress.doing = doing;
+                    changed
+                });
+            }
+        }
+    }
+
+    async fn attempted(&mut self, attempt: &Attempt) {
+        let failed = attempt.error.is_some();
+        self.turn.tally.usage += attempt.usage;
+        self.turn.tally.cost = sum(self.turn.tally.cost, attempt.cost, attempt.usage);
+        let row = row_of(
+            &self.turn.agent,
+            Some(self.turn.turn_id()),
+            self.turn.parent(),
+            "model",
+            attempt,
+        );
+        if failed {
+            self.turn.preview.send_modify(String::clear);
+            // A failed attempt may be the last of the turn's life: it is stored by itself.
+            if let Err(error) = self.turn.parts.store.record_attempt(row).await {
+                tracing::warn!("an attempt could not be stored: {error}");
+            }
+        } else {
+            self.turn.alongside.attempts.push(row);
+        }
+        self.give_back();
+        self.turn.doing("Thinking");
+    }
+
+    async fn waiting(&mut self, pause: std::time::Duration) {
+        self.turn.doing(format!(
+            "Rate limited, waiting {} s",
+            pause.as_secs().max(1)
+        ));
+    }
+
+    async fn lost(&mut self, target: &Target, error: &LlmError) {
+        if matches!(
+            error.class,
+            FailureClass::AuthError | FailureClass::QuotaExceeded
+        ) {
+            self.turn.parts.emit(Event::Operator {
+                cause: format!("{}:{:?}", target.provider, error.class),
+                text: format!("{target} cannot be used: {}", error.message),
+            });
+        }
+    }
+}
+
+impl Turn {
+    /// The turn that caused this one, when it is not its own origin.
+    fn parent(&self) -> Option<TurnId> {
+        (self.origin != self.turn_id()).then_some(self.origin)
+    }
+}
+
+/// Adds what an attempt cost; a price that is not known makes the sum unknown, unless nothing was used.
+fn sum(so_far: Cost, more: Cost, usage: Usage) -> Cost {
+    match (so_far, more) {
+        (Cost::Usd(a), Cost::Usd(b)) => Cost::Usd(a + b),
+        (so_far, Cost::Unknown) if usage == Usage::default() => so_far,
+        (Cost::Unknown, _) | (_, Cost::Unknown) => Cost::Unknown,
+    }
+}
+
+/// An attempt as the books keep it.
+pub(in super::super) fn row_of(
+    agent: &super::super::parts::Identity,
+    turn: Option<TurnId>,
+    parent: Option<TurnId>,
+    kind: &str,
+    attempt: &Attempt,
+) -> AttemptRow {
+    AttemptRow {
+        at: clock::now() - attempt.latency,
+        guild: Some(agent.guild),
+        agent: agent.id,
+        turn,
+        parent,
+        kind: kind.to_owned(),
+        provider: attempt.target.provider.clone(),
+        model: attempt.target.model.clone(),
+        outcome: attempt.outcome.as_str().to_owned(),
+        usage: attempt.usage,
+        cost: attempt.cost,
+        duration: attempt.latency,
+        request_id: attempt.request_id.clone(),
+        detail: attempt.error.clone(),
+    }
+}

@@ -1,0 +1,321 @@
+//! The loop: ask, run the calls, append, ask again, until there is an answer or a reason to end.
+
+use crate::domain::{Assistant, CallId, Item, StopReason, UserText};
+use crate::llm::{FailureClass, Reply};
+use crate::store::StoreError;
+
+use super::super::exit::Exit;
+use super::super::stop::Stop;
+use super::super::stuck::Stuck;
+use super::request::Asked;
+use super::{Outcome, Turn};
+
+/// Times a provider may pause a long step of its own before the turn ends.
+const PAUSES: u32 = 5;
+
+/// Why tools are off in a step.
+struct Last {
+    exit: Exit,
+    detail: String,
+}
+
+/// Little things that may happen a few times in a turn and no more.
+#[derive(Default)]
+struct Patience {
+    pauses: u32,
+    nudged: bool,
+    told_cut: bool,
+    compacted: bool,
+}
+
+/// What a reply means for the loop.
+enum Next {
+    /// Ask again.
+    Again,
+    /// The next step is the last.
+    Last(Last),
+    /// The turn is over.
+    Over(Outcome),
+}
+
+impl Turn {
+    /// Works until there is an outcome.
+    pub(super) async fn work(&mut self) -> Result<Outcome, StoreError> {
+        let mut patience = Patience::default();
+        let mut last: Option<Last> = None;
+        loop {
+            if let Some(outcome) = self.cut_short() {
+                return Ok(outcome);
+            }
+            self.take_steered().await?;
+            self.config = self.parts.agent_config(&self.agent).await;
+            if last.is_none() {
+                last = self.limit_reached();
+            }
+            if let Some(last) = &last {
+                self.add_note(last.exit.last_step_note(&last.detail))
+                    .await?;
+            }
+            if let Some(exit) = self.make_room().await? {
+                last.get_or_insert(Last {
+                    exit,
+                    detail: String::new(),
+                });
+            }
+            self.tally.steps += 1;
+            self.doing("Thinking");
+            let asked = match &last {
+                None => self.ask(super::request::Tools::On).await,
+                Some(_) => self.ask(super::request::Tools::Off).await,
+            };
+            let next = match asked {
+                Asked::Reply(reply) => match &last {
+                    Some(last) => Next::Over(closing(*reply, last)),
+                    None => self.take_reply(*reply, &mut patience).await?,
+                },
+                Asked::Stopped => match (&last, self.stop.asked()) {
+                    (None, Some(Stop::Graceful)) => Next::Again,
+                    _ => Next::Over(self.cut_short().unwrap_or(Outcome::None {
+                        exit: Exit::Stopped,
+                        error: String::new(),
+                    })),
+                },
+                Asked::Failed {
+                    class: FailureClass::ContextExceeded,
+                    ..
+                } if !patience.compacted => {
+                    patience.compacted = true;
+                    self.compact_now().await?;
+                    Next::Again
+                }
+                Asked::Failed { class, error } => Next::Over(Outcome::None {
+                    exit: match (&last, class) {
+                        (Some(last), _) => last.exit,
+                        (None, FailureClass::ContextExceeded) => Exit::Window,
+                        (None, _) => Exit::Failed,
+                    },
+                    error,
+                }),
+                Asked::OverBudget(error) => Next::Over(Outcome::None {
+                    exit: Exit::Budget,
+                    error,
+                }),
+            };
+            match next {
+                Next::Again => {}
+                Next::Last(reason) => last = Some(reason),
+                Next::Over(outcome) => return Ok(outcome),
+            }
+        }
+    }
+
+    /// An abort or a shutdown ends the turn where it stands.
+    fn cut_short(&self) -> Option<Outcome> {
+        let exit = match self.stop.asked()? {
+            Stop::Graceful => return None,
+            Stop::Abort => Exit::Aborted,
+            Stop::Shutdown => Exit::Interrupted,
+        };
+        Some(Outcome::None {
+            exit,
+            error: String::new(),
+        })
+    }
+
+    /// The first limit that this turn has come to.
+    fn limit_reached(&self) -> Option<Last> {
+        let limits = self.parts.limits(&self.agent, &self.config);
+        let reached = |exit, detail| Some(Last { exit, detail });
+        if self.stop.asked() == Some(Stop::Graceful) {
+            return reached(Exit::Stopped, String::new());
+        }
+        if self.tally.steps >= limits.steps {
+            return reached(Exit::StepLimit, format!("{} steps", limits.steps));
+        }
+        if self.clock.worked() >= limits.work {
+            return reached(Exit::TimeLimit, crate::clock::duration(limits.work));
+        }
+        None
+    }
+
+    /// Makes of a reply what it means.
+    async fn take_reply(
+        &mut self,
+        reply: Reply,
+        patience: &mut Patience,
+    ) -> Result<Next, StoreError> {
+        let Reply {
+            mut assistant,
+            stop,
+            citations,
+            ..
+        } = reply;
+        match stop {
+            StopReason::Refusal => {
+                return Ok(Next::Over(Outcome::Answer {
+                    answer: assistant,
+                    exit: Exit::Refused,
+                    detail: String::new(),
+                    citations,
+                }));
+            }
+            StopReason::ContextExceeded if !patience.compacted => {
+                patience.compacted = true;
+                self.compact_now().await?;
+                return Ok(Next::Again);
+            }
+            StopReason::ContextExceeded => {
+                return Ok(Next::Last(Last {
+                    exit: Exit::Window,
+                    detail: String::new(),
+                }));
+            }
+            StopReason::Pause if patience.pauses < PAUSES => {
+                patience.pauses += 1;
+                self.record(assistant).await?;
+                return Ok(Next::Again);
+            }
+            StopReason::MaxTokens if !assistant.tool_calls.is_empty() => {
+                return self.calls_were_cut(assistant, patience).await;
+            }
+            StopReason::Pause
+            | StopReason::MaxTokens
+            | StopReason::EndTurn
+            | StopReason::ToolUse => {}
+        }
+        if assistant.tool_calls.is_empty() {
+            return self.answered(assistant, citations, patience).await;
+        }
+        self.make_ids_unique(&mut assistant);
+        let calls = assistant.tool_calls.clone();
+        self.record(assistant).await?;
+        let stuck = self.run_calls(calls).await?;
+        Ok(match stuck {
+            None => Next::Again,
+            Some(Stuck::Errors) => Next::Last(Last {
+                exit: Exit::Errors,
+                detail: String::new(),
+            }),
+            Some(Stuck::Repeating | Stuck::PingPong) => Next::Last(Last {
+                exit: Exit::Loop,
+                detail: String::new(),
+            }),
+        })
+    }
+
+    /// A reply without calls: the answer, unless it is empty.
+    async fn answered(
+        &mut self,
+        answer: Assistant,
+        citations: Vec<(String, String)>,
+        patience: &mut Patience,
+    ) -> Result<Next, StoreError> {
+        if !answer.text.trim().is_empty() {
+            return Ok(Next::Over(Outcome::Answer {
+                answer,
+                exit: Exit::Answered,
+                detail: String::new(),
+                citations,
+            }));
+        }
+        if patience.nudged {
+            return Ok(Next::Over(Outcome::None {
+                exit: Exit::Failed,
+                error: "the model answered twice with nothing".to_owned(),
+            }));
+        }
+        patience.nudged = true;
+        self.add_note("Your answer was empty. Answer the person, or go on with a tool call.")
+            .await?;
+        Ok(Next::Again)
+    }
+
+    /// A reply that hit the output limit in the middle of its calls: none of them runs.
+    async fn calls_were_cut(
+        &mut self,
+        mut answer: Assistant,
+        patience: &mut Patience,
+    ) -> Result<Next, StoreError> {
+        if patience.told_cut {
+            return Ok(Next::Last(Last {
+                exit: Exit::Errors,
+                detail: "its calls were cut at the output limit twice".to_owned(),
+            }));
+        }
+        patience.told_cut = true;
+        answer.tool_calls.clear();
+        answer.opaque.clear();
+        if !answer.text.trim().is_empty() {
+            self.record(answer).await?;
+        }
+        self.add_note(
+            "Your answer reached the output limit in the middle of a tool call, so none of its calls ran. \
+             Write less at a time: create long files in pieces with append_file.",
+        )
+        .await?;
+        Ok(Next::Again)
+    }
+
+    /// Stores an answer of the model (D3), then holds it.
+    async fn record(&mut self, answer: Assistant) -> Result<(), StoreError> {
+        let alongside = std::mem::take(&mut self.alongside);
+        self.parts
+            .store
+            .record_answer(self.turn_id(), &answer, alongside)
+            .await?;
+        self.preview.send_modify(String::clear);
+        self.push(Item::Assistant(answer));
+        Ok(())
+    }
+
+    /// Tells the model something, in the ledger too.
+    pub(super) async fn add_note(&mut self, text: impl Into<String>) -> Result<(), StoreError> {
+        let item = Item::User(UserText {
+            at: Some(crate::clock::now()),
+            ..UserText::note(text)
+        });
+        self.parts
+            .store
+            .add_to_turn(self.turn_id(), item.clone())
+            .await?;
+        self.push(item);
+        Ok(())
+    }
+
+    /// Gives calls whose id is missing or taken one of their own, so that each result finds its call.
+    fn make_ids_unique(&self, answer: &mut Assistant) {
+        let mut taken: std::collections::HashSet<CallId> = self
+            .items
+            .iter()
+            .filter_map(|item| match item {
+                Item::Assistant(answer) => Some(answer),
+                Item::User(_) | Item::ToolResult(_) => None,
+            })
+            .flat_map(|answer| answer.tool_calls.iter().map(|call| call.id.clone()))
+            .collect();
+        for call in &mut answer.tool_calls {
+            if call.id.0.is_empty() || !taken.insert(call.id.clone()) {
+                call.id = CallId(format!("call_{}", uuid::Uuid::new_v4().simple()));
+                taken.insert(call.id.clone());
+            }
+        }
+    }
+}
+
+/// The last step's reply: its text is the answer, its calls are not looked at.
+fn closing(reply: Reply, last: &Last) -> Outcome {
+    let mut answer = reply.assistant;
+    answer.tool_calls.clear();
+    if answer.text.trim().is_empty() {
+        return Outcome::None {
+            exit: last.exit,
+            error: last.detail.clone(),
+        };
+    }
+    Outcome::Answer {
+        answer,
+        exit: last.exit,
+        detail: last.detail.clone(),
+        citations: reply.citations,
+    }
+}

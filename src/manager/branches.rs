@@ -1,0 +1,211 @@
+//! Branches: further conversations of an agent, beside the first, in the same workspace.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use tokio::sync::oneshot;
+
+use crate::agent::{Mode, Place, Stop, Target};
+use crate::domain::{ChannelId, Inbound};
+use crate::store::{AttemptRow, Conversation, TurnEnd};
+
+use super::{AgentManager, ManagerError, Stopped};
+
+/// Turns of a branch that its history shows.
+const TURNS_SHOWN: u32 = 20;
+
+/// A branch as `/branch list` shows it.
+#[derive(Clone, Debug)]
+pub struct BranchView {
+    /// Its number.
+    pub number: u32,
+    /// Its thread, when it lives in one.
+    pub thread: Option<ChannelId>,
+    /// What it was opened for.
+    pub prompt: String,
+    /// When something last entered it.
+    pub last_active_at: DateTime<Utc>,
+    /// Step and what goes on, when a turn runs.
+    pub running: Option<crate::agent::event::Progress>,
+    /// Messages in its context.
+    pub messages: u64,
+}
+
+/// What a branch did.
+#[derive(Clone, Debug)]
+pub struct BranchHistory {
+    /// The branch.
+    pub branch: BranchView,
+    /// Its steps, oldest first.
+    pub steps: Vec<StepView>,
+}
+
+/// One step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepView {
+    /// Counted from 1 over the branch's latest turns.
+    pub number: usize,
+    /// What was asked or run.
+    pub description: String,
+    /// How long it took; none while it runs.
+    pub duration: Option<Duration>,
+}
+
+/// Which branches to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BranchTarget {
+    /// The one with this number.
+    One(u32),
+    /// All.
+    All,
+}
+
+impl AgentManager {
+    /// `/branch new`: `message` is the post shown for it, with the person as its author. Gives the number.
+    ///
+    /// # Errors
+    ///
+    /// When no agent lives there, or the ledger fails.
+    pub async fn branch_new(
+        &self,
+        message: Inbound,
+        thread: Option<ChannelId>,
+    ) -> Result<u32, ManagerError> {
+        let (opened, number) = oneshot::channel();
+        self.prompt(
+            message,
+            None,
+            Mode::Standard,
+            Place::NewBranch(thread),
+            Some(opened),
+        )
+        .await?;
+        number
+            .await
+            .map_err(|_| ManagerError::Failed("the branch could not be opened".to_owned()))
+    }
+
+    /// `/branch list`: all branches that are open, newest first.
+    ///
+    /// # Errors
+    ///
+    /// When no agent lives there, or the ledger cannot be read.
+    pub async fn branch_list(
+        &self,
+        channel: ChannelId,
+        parent: Option<ChannelId>,
+    ) -> Result<Vec<BranchView>, ManagerError> {
+        let agent = self
+            .agent_for(channel, parent)
+            .ok_or(ManagerError::NoAgentHere)?;
+        let states = self.states(&agent).await;
+        let rows = self.inner.parts.store.branches(agent.id).await?;
+        let open = rows.into_iter().filter(|row| row.closed_at.is_none());
+        Ok(open.map(|row| view(row, &states)).collect())
+    }
+
+    /// `/branch kill`: ends the turns of branches; says how many ran.
+    ///
+    /// # Errors
+    ///
+    /// When no agent lives there, or there is no such branch.
+    pub async fn branch_kill(
+        &self,
+        channel: ChannelId,
+        parent: Option<ChannelId>,
+        which: BranchTarget,
+    ) -> Result<Stopped, ManagerError> {
+        let target = match which {
+            BranchTarget::All => Target::Branches,
+            BranchTarget::One(number) => {
+                self.branch(channel, parent, number).await?;
+                Target::Branch(number)
+            }
+        };
+        self.stop_in(channel, parent, target, Stop::Abort).await
+    }
+
+    /// `/branch history`: its latest steps with their durations.
+    ///
+    /// # Errors
+    ///
+    /// When no agent lives there, or there is no such branch.
+    pub async fn branch_history(
+        &self,
+        channel: ChannelId,
+        parent: Option<ChannelId>,
+        number: u32,
+    ) -> Result<BranchHistory, ManagerError> {
+        let row = self.branch(channel, parent, number).await?;
+        let agent = self
+            .agent_for(channel, parent)
+            .ok_or(ManagerError::NoAgentHere)?;
+        let store = &self.inner.parts.store;
+        let mut turns = store.turns(row.id, TURNS_SHOWN).await?;
+        turns.reverse();
+        let mut steps = Vec::new();
+        for turn in turns {
+            for attempt in store.attempts(turn.begun.id).await? {
+                steps.push(StepView {
+                    number: steps.len() + 1,
+                    description: describe(&attempt),
+                    duration: Some(attempt.duration),
+                });
+            }
+            if turn.state == TurnEnd::Running {
+                steps.push(StepView {
+                    number: steps.len() + 1,
+                    description: "running".to_owned(),
+                    duration: None,
+                });
+            }
+        }
+        let states = self.states(&agent).await;
+        Ok(BranchHistory {
+            branch: view(row, &states),
+            steps,
+        })
+    }
+
+    async fn branch(
+        &self,
+        channel: ChannelId,
+        parent: Option<ChannelId>,
+        number: u32,
+    ) -> Result<Conversation, ManagerError> {
+        let agent = self
+            .agent_for(channel, parent)
+            .ok_or(ManagerError::NoAgentHere)?;
+        let rows = self.inner.parts.store.branches(agent.id).await?;
+        rows.into_iter()
+            .find(|row| row.number == number)
+            .ok_or_else(|| {
+                ManagerError::refused(format!(
+                    "There is no branch #{number} of `{}`. `/branch list` shows them.",
+                    agent.name
+                ))
+            })
+    }
+}
+
+fn view(row: Conversation, states: &[crate::agent::ConversationState]) -> BranchView {
+    let state = states.iter().find(|state| state.id == row.id);
+    BranchView {
+        number: row.number,
+        thread: row.thread,
+        prompt: row.prompt,
+        last_active_at: row.last_active_at,
+        running: state
+            .and_then(|state| state.turn.as_ref())
+            .map(|turn| turn.progress.clone()),
+        messages: state.map_or(row.items, |state| state.messages as u64),
+    }
+}
+
+fn describe(attempt: &AttemptRow) -> String {
+    match attempt.kind.as_str() {
+        "model" => format!("asked {} ({})", attempt.model, attempt.outcome),
+        "tool" => format!("ran {} ({})", attempt.model, attempt.outcome),
+        kind => format!("{kind}: {} ({})", attempt.model, attempt.outcome),
+    }
+}

@@ -1,0 +1,49 @@
+//! Why the manager did not do what it was asked, in sentences for people.
+
+use crate::agent::session_manager::SessionError;
+use crate::store::StoreError;
+
+/// Why the manager did not do what it was asked. The text is for the person who asked and names the way out.
+#[derive(Debug, thiserror::Error)]
+pub enum ManagerError {
+    /// A command was given in a channel that no agent lives in.
+    #[error(
+        "This channel is not bound to an agent. Use `/agent init` to make one, or go to an agent's channel."
+    )]
+    NoAgentHere,
+    /// No agent of the server has that name.
+    #[error("There is no agent `{name}` in this server.{}", near.as_ref().map(|near| format!(" Did you mean `{near}`?")).unwrap_or_default())]
+    NoSuchAgent {
+        /// What was asked for.
+        name: String,
+        /// The nearest name there is.
+        near: Option<String>,
+    },
+    /// It may not or cannot be done as asked.
+    #[error("{0}")]
+    Refused(String),
+    /// The ledger failed.
+    #[error(
+        "That could not be stored: {0}. Nothing was changed; try again when the cause is gone."
+    )]
+    Store(#[from] StoreError),
+    /// Something else failed; the operator finds the cause in the log.
+    #[error("That failed: {0}")]
+    Failed(String),
+}
+
+impl From<SessionError> for ManagerError {
+    fn from(error: SessionError) -> Self {
+        match error {
+            SessionError::Store(error) => Self::Store(error),
+            other => Self::Refused(other.to_string()),
+        }
+    }
+}
+
+impl ManagerError {
+    /// A refusal.
+    pub(super) fn refused(reason: impl Into<String>) -> Self {
+        Self::Refused(reason.into())
+    }
+}

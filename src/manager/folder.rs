@@ -1,0 +1,140 @@
+//! Agents' folders as a whole: made beside their place and moved there, read, changed, removed.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use crate::domain::{AgentConfig, AgentName};
+use crate::workspace::agent_file::{self, AgentFile};
+use crate::workspace::template::Template;
+use crate::workspace::{Workspace, repository};
+
+use super::ManagerError;
+
+/// A new agent's folder, complete but not in its place yet. Dropped before it is placed, it is removed.
+pub(super) struct Making {
+    at: PathBuf,
+    placed: bool,
+}
+
+impl Making {
+    /// Makes the folder of `config` from the template, with a repository in its workspace.
+    pub fn new(
+        template: &Template,
+        agents: &Path,
+        name: &AgentName,
+        fill: impl FnOnce(AgentConfig) -> AgentConfig,
+    ) -> Result<Self, String> {
+        let at = agents.join(format!(".making-{name}"));
+        let said =
+            |what: &'static str| move |error: &dyn std::fmt::Display| format!("{what}: {error}");
+        fs::create_dir_all(agents).map_err(|error| said("making the folder of agents")(&error))?;
+        // What a crash left of an earlier try.
+        let _ = fs::remove_dir_all(&at);
+        let making = Self { at, placed: false };
+        template
+            .copy_to(&making.at)
+            .map_err(|error| said("copying the template")(&error))?;
+        let workspace =
+            Workspace::open(&making.at).map_err(|error| said("opening the new folder")(&error))?;
+        repository::create(&workspace.files_folder(), name)
+            .map_err(|error| said("git init in the workspace")(&error))?;
+        let base = agent_file::read(workspace.agent())
+            .map_err(|error| said("the template's agent.json")(&error))?;
+        agent_file::create(workspace.agent(), &base.raw, &fill(base.config))
+            .map_err(|error| said("writing agent.json")(&error))?;
+        Ok(making)
+    }
+
+    /// Moves the folder to where it belongs.
+    pub fn place(mut self, to: &Path) -> Result<(), String> {
+        fs::rename(&self.at, to)
+            .map_err(|error| format!("moving the new folder to {}: {error}", to.display()))?;
+        self.placed = true;
+        sync(to.parent().unwrap_or(to)).map_err(|error| error.to_string())
+    }
+}
+
+impl Drop for Making {
+    fn drop(&mut self) {
+        if !self.placed {
+            let _ = fs::remove_dir_all(&self.at);
+        }
+    }
+}
+
+/// Writes a folder's entries through, so that a rename in it survives a power cut.
+fn sync(folder: &Path) -> io::Result<()> {
+    fs::File::open(folder)?.sync_all()
+}
+
+/// The `agent.json` of a folder.
+pub(super) fn read(folder: &Path) -> Result<AgentFile, ManagerError> {
+    let workspace = Workspace::open(folder).map_err(|error| {
+        ManagerError::refused(format!(
+            "The folder {} cannot be opened: {error}.",
+            folder.display()
+        ))
+    })?;
+    agent_file::read(workspace.agent())
+        .map_err(|error| ManagerError::refused(format!("{error}. Mend the file, then try again.")))
+}
+
+/// Changes keys of a folder's `agent.json`.
+pub(super) fn rewrite(
+    folder: &Path,
+    change: impl FnOnce(&mut Map<String, Value>),
+) -> Result<AgentFile, ManagerError> {
+    let workspace = Workspace::open(folder).map_err(|error| {
+        ManagerError::refused(format!(
+            "The folder {} cannot be opened: {error}.",
+            folder.display()
+        ))
+    })?;
+    agent_file::rewrite(workspace.agent(), change)
+        .map_err(|error| ManagerError::refused(format!("{error}. Nothing was changed.")))
+}
+
+/// What a kept folder lacks that an agent needs: its folders and a repository.
+pub(super) fn complete(folder: &Path, name: &AgentName) -> Result<(), String> {
+    for part in ["docs", "sessions", "workspace"] {
+        fs::create_dir_all(folder.join(part))
+            .map_err(|error| format!("making {part}/: {error}"))?;
+    }
+    let workspace = folder.join("workspace");
+    match workspace.join(".git").symlink_metadata() {
+        Ok(_) => Ok(()),
+        Err(_) => repository::create(&workspace, name)
+            .map_err(|error| format!("git init in the workspace: {error}")),
+    }
+}
+
+/// Removes an agent's folder for good: moved aside first, so that a crash leaves no half of it under its name.
+pub(super) fn remove(agents: &Path, folder: &Path, name: &AgentName) -> Result<(), String> {
+    let aside = agents.join(format!(
+        ".removing-{name}-{}",
+        uuid::Uuid::new_v4().simple()
+    ));
+    match fs::rename(folder, &aside) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(format!("{}: {error}", folder.display())),
+    }
+    fs::remove_dir_all(&aside).map_err(|error| format!("{}: {error}", aside.display()))
+}
+
+/// Removes what crashes left of folders that were being made or removed.
+pub(super) fn sweep(agents: &Path) {
+    let Ok(entries) = fs::read_dir(agents) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with(".making-") || name.starts_with(".removing-") {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! Joins the ports of the tools to the manager.
+//!
+//! Tools are made before the manager that they reach back to, so the link is made first and joined last.
+
+use std::sync::{Arc, OnceLock};
+
+use async_trait::async_trait;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+use tracing::warn;
+
+use crate::agent::event::Event;
+use crate::agent::{Letter, Mode, Place, Prompt, Source, Trigger};
+use crate::config::effective;
+use crate::domain::{AgentName, GuildId, SandboxMode, Via};
+use crate::exec::{Network, Policy};
+use crate::permission::Profiles;
+use crate::store::{NewPart, OutFile, PartBody, PartKind};
+use crate::text;
+use crate::tools::ToolContext;
+use crate::tools::hooks::HookWriter;
+use crate::tools::ports::{
+    Configure, Courier, Grants, Models, OutgoingFile, Peer, Peers, PortError, Rules, ShellRules,
+};
+use crate::tools::tasks::{TaskEvent, TaskEvents};
+use crate::workspace::{Workspace, agent_file};
+
+use super::AgentManager;
+
+/// What tools reach the agents through.
+#[derive(Default)]
+pub struct Link {
+    manager: OnceLock<AgentManager>,
+}
+
+impl Link {
+    /// Joins the manager. Until then every port answers that the daemon is starting.
+    pub fn join(&self, manager: AgentManager) {
+        // Joined twice would be joined to the same.
+        let _ = self.manager.set(manager);
+    }
+
+    fn manager(&self) -> Result<&AgentManager, PortError> {
+        self.manager
+            .get()
+            .ok_or_else(|| PortError::Broken("the daemon is still starting".to_owned()))
+    }
+}
+
+fn broken(error: impl std::fmt::Display) -> PortError {
+    PortError::Broken(error.to_string())
+}
+
+#[async_trait]
+impl Courier for Link {
+    async fn post_file(&self, context: &ToolContext, file: OutgoingFile) -> Result<(), PortError> {
+        let parts = self.manager()?.parts();
+        let caption = parts
+            .services
+            .redactor
+            .redact(file.caption.as_deref().unwrap_or_default())
+            .into_owned();
+        let part = NewPart {
+            kind: PartKind::File,
+            body: PartBody {
+                content: text::one_line(&caption, 1_900),
+                files: vec![OutFile::Bytes {
+                    name: file.name,
+                    base64: STANDARD.encode(file.content),
+                }],
+                ..PartBody::default()
+            },
+        };
+        parts
+            .store
+            .post(context.channel, Some(context.turn), part)
+            .await
+            .map_err(broken)?;
+        parts.emit(Event::Outbox(context.channel));
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Peers for Link {
+    async fn list(&self, context: &ToolContext) -> Result<Vec<Peer>, PortError> {
+        let manager = self.manager()?;
+        let parts = manager.parts();
+        let others = manager
+            .agents(context.guild)
+            .into_iter()
+            .filter(|agent| agent.id != context.agent);
+        Ok(others
+            .map(|agent| {
+                let folder = parts.paths.agent(agent.name.as_str());
+                let config = Workspace::open(&folder)
+                    .ok()
+                    .and_then(|workspace| agent_file::read(workspace.agent()).ok());
+                Peer {
+                    name: agent.name,
+                    model: config.and_then(|file| file.config.model),
+                    folder,
+                }
+            })
+            .collect())
+    }
+
+    async fn send(
+        &self,
+        context: &ToolContext,
+        to: &AgentName,
+        message: String,
+    ) -> Result<(), PortError> {
+        let manager = self.manager()?;
+        let parts = manager.parts();
+        let agent = manager
+            .find(context.guild, to.as_str())
+            .map_err(|error| PortError::Refused(error.to_string()))?;
+        let channel = agent
+            .channel
+            .ok_or_else(|| PortError::Refused(format!("agent `{to}` has no channel now")))?;
+        let shown = parts.services.redactor.redact(&message).into_owned();
+        let post = format!(
+            "**From agent `{}`:** {}",
+            context.name,
+            text::one_line(&shown, 1_800)
+        );
+        parts.store.notice(channel, &post).await.map_err(broken)?;
+        parts.emit(Event::Outbox(channel));
+        let prompt = Prompt {
+            trigger: Trigger {
+                source: Source::Note {
+                    text: format!("Agent `{}` writes to you:\n{shown}", context.name),
+                    via: Some(Via {
+                        depth: context.depth.saturating_add(1),
+                        origin: context.turn,
+                        parent: context.turn,
+                    }),
+                },
+                model: None,
+                mode: Mode::Standard,
+            },
+            place: Place::Channel(channel),
+            opened: None,
+        };
+        manager
+            .deliver(&agent, Letter::Prompt(Box::new(prompt)))
+            .await
+            .map_err(broken)
+    }
+}
+
+#[async_trait]
+impl Models for Link {
+    async fn list(&self) -> Result<Vec<String>, PortError> {
+        let known = self.manager()?.parts().models.known();
+        if known.providers().is_empty() {
+            return Err(PortError::Refused(
+                "no model provider is configured".to_owned(),
+            ));
+        }
+        let mut models: Vec<String> = known.all().into_iter().map(|target| target.model).collect();
+        models.dedup();
+        Ok(models)
+    }
+
+    async fn resolve(&self, name: &str) -> Result<String, PortError> {
+        self.manager()?
+            .parts()
+            .models
+            .resolve(name)
+            .await
+            .map_err(PortError::Refused)
+    }
+}
+
+#[async_trait]
+impl Configure for Link {
+    async fn set(&self, context: &ToolContext, key: &str, value: Value) -> Result<(), PortError> {
+        let manager = self.manager()?;
+        let agent = manager
+            .agents(context.guild)
+            .into_iter()
+            .find(|agent| agent.id == context.agent)
+            .ok_or_else(|| PortError::Refused("this agent is being destroyed".to_owned()))?;
+        let folder = manager.parts().paths.agent(agent.name.as_str());
+        let key = key.to_owned();
+        let written = tokio::task::spawn_blocking(move || -> Result<_, String> {
+            let workspace = Workspace::open(&folder).map_err(|error| error.to_string())?;
+            agent_file::rewrite(workspace.agent(), |keys| {
+                keys.insert(key, value);
+            })
+            .map_err(|error| error.to_string())
+        });
+        let file = written.await.map_err(broken)?.map_err(broken)?;
+        manager.index(&agent, &file.config).await.map_err(broken)
+    }
+
+    fn profiles(&self) -> Arc<Profiles> {
+        match self.manager.get() {
+            Some(manager) => manager.parts().profiles.load_full(),
+            None => Arc::default(),
+        }
+    }
+
+    async fn grants(&self, guild: GuildId) -> Result<Grants, PortError> {
+        let server = self.manager()?.server(guild);
+        Ok(Grants {
+            table: server.permission_grants,
+            default_profile: server.default_permissions,
+        })
+    }
+}
+
+impl ShellRules for Link {
+    fn of(&self, context: &ToolContext) -> Rules {
+        let Some(manager) = self.manager.get() else {
+            return Rules {
+                policy: Policy {
+                    mode: SandboxMode::Required,
+                    network: Network::Off,
+                },
+                max_timeout: std::time::Duration::from_secs(120),
+            };
+        };
+        let parts = manager.parts();
+        let config = parts.config.load();
+        let effective =
+            effective::agent(&context.config, &parts.settings_of(context.guild), &config);
+        Rules {
+            policy: Policy {
+                mode: effective.sandbox,
+                network: match effective.network {
+                    true => Network::On,
+                    false => Network::Off,
+                },
+            },
+            max_timeout: config.max_bash_timeout.get(),
+        }
+    }
+}
+
+#[async_trait]
+impl TaskEvents for Link {
+    async fn happened(&self, event: TaskEvent) {
+        let Some(manager) = self.manager.get() else {
+            warn!(
+                "task {} caused something before the agents were there",
+                event.task.id
+            );
+            return;
+        };
+        if let Err(error) = manager.task_caused(event).await {
+            warn!("what a task caused was not done: {error}");
+        }
+    }
+}
+
+#[async_trait]
+impl HookWriter for Link {
+    async fn ask(
+        &self,
+        _context: &ToolContext,
+        system: &str,
+        prompt: String,
+    ) -> Result<String, PortError> {
+        self.manager()?
+            .parts()
+            .ask_small(system, prompt)
+            .await
+            .map_err(PortError::Broken)
+    }
+}

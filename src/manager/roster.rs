@@ -1,0 +1,173 @@
+//! Who there is: an index in memory, small enough for ten thousand agents, and the actors of those at work.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError, RwLock};
+
+use chrono::{DateTime, Utc};
+
+use crate::agent::AgentHandle;
+use crate::domain::{AgentId, AgentName, AgentStatus, ChannelId, GuildId};
+use crate::store::AgentRow;
+
+/// An agent as lists and autocomplete need it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentSummary {
+    /// Key of all its rows.
+    pub id: AgentId,
+    /// Its name.
+    pub name: AgentName,
+    /// Its server.
+    pub guild: GuildId,
+    /// Its channel; none while it is being made or after it was lost.
+    pub channel: Option<ChannelId>,
+    /// Where it stands in its life.
+    pub status: AgentStatus,
+}
+
+/// An agent as `/agent list` shows it.
+#[derive(Clone, Debug)]
+pub struct AgentListing {
+    /// Its row in the index.
+    pub row: AgentRow,
+    /// Messages in its contexts and when somebody last wrote; none when it is idle.
+    pub context: Option<(usize, DateTime<Utc>)>,
+    /// A turn runs.
+    pub busy: bool,
+    /// Its folder is there.
+    pub has_files: bool,
+}
+
+/// The index.
+#[derive(Default)]
+pub(super) struct Roster {
+    agents: RwLock<Index>,
+    actors: Mutex<HashMap<AgentId, AgentHandle>>,
+}
+
+#[derive(Default)]
+struct Index {
+    by_id: HashMap<AgentId, AgentSummary>,
+    by_channel: HashMap<ChannelId, AgentId>,
+}
+
+impl Roster {
+    /// Of all rows; destroyed agents are not part of it.
+    pub fn of(rows: Vec<AgentRow>) -> Self {
+        let roster = Self::default();
+        for row in rows {
+            if row.status != AgentStatus::Destroyed
+                && let Ok(name) = AgentName::parse(&row.name)
+            {
+                roster.put(AgentSummary {
+                    id: row.id,
+                    name,
+                    guild: row.guild_id,
+                    channel: row.channel_id,
+                    status: row.status,
+                });
+            }
+        }
+        roster
+    }
+
+    /// Adds an agent, or puts it in the place of what was known of it.
+    pub fn put(&self, agent: AgentSummary) {
+        let mut index = self.agents.write().unwrap_or_else(PoisonError::into_inner);
+        index.by_channel.retain(|_, id| *id != agent.id);
+        if let Some(channel) = agent.channel {
+            index.by_channel.insert(channel, agent.id);
+        }
+        index.by_id.insert(agent.id, agent);
+    }
+
+    /// Forgets an agent.
+    pub fn remove(&self, id: AgentId) {
+        let mut index = self.agents.write().unwrap_or_else(PoisonError::into_inner);
+        index.by_channel.retain(|_, known| *known != id);
+        index.by_id.remove(&id);
+        self.actors
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&id);
+    }
+
+    /// The agent that lives in `channel`.
+    pub fn in_channel(&self, channel: ChannelId) -> Option<AgentSummary> {
+        let index = self.agents.read().unwrap_or_else(PoisonError::into_inner);
+        index.by_id.get(index.by_channel.get(&channel)?).cloned()
+    }
+
+    /// The agent with that id.
+    pub fn get(&self, id: AgentId) -> Option<AgentSummary> {
+        let index = self.agents.read().unwrap_or_else(PoisonError::into_inner);
+        index.by_id.get(&id).cloned()
+    }
+
+    /// The agent with that name, in whatever server.
+    pub fn named(&self, name: &str) -> Option<AgentSummary> {
+        let index = self.agents.read().unwrap_or_else(PoisonError::into_inner);
+        index
+            .by_id
+            .values()
+            .find(|agent| agent.name.as_str() == name)
+            .cloned()
+    }
+
+    /// The agents of a server, by name.
+    pub fn of_guild(&self, guild: GuildId) -> Vec<AgentSummary> {
+        let index = self.agents.read().unwrap_or_else(PoisonError::into_inner);
+        let mut agents: Vec<AgentSummary> = index
+            .by_id
+            .values()
+            .filter(|agent| agent.guild == guild)
+            .cloned()
+            .collect();
+        agents.sort_by(|one, other| one.name.cmp(&other.name));
+        agents
+    }
+
+    /// All servers with agents.
+    pub fn guilds(&self) -> Vec<GuildId> {
+        let index = self.agents.read().unwrap_or_else(PoisonError::into_inner);
+        let mut guilds: Vec<GuildId> = index.by_id.values().map(|agent| agent.guild).collect();
+        guilds.sort_unstable();
+        guilds.dedup();
+        guilds
+    }
+
+    /// The actor of an agent, made by `make` when there is none.
+    pub fn actor(&self, id: AgentId, make: impl FnOnce() -> AgentHandle) -> AgentHandle {
+        let mut actors = self.actors.lock().unwrap_or_else(PoisonError::into_inner);
+        match actors.get(&id) {
+            Some(handle) if !handle.is_closed() => handle.clone(),
+            _ => {
+                let handle = make();
+                actors.insert(id, handle.clone());
+                handle
+            }
+        }
+    }
+
+    /// The actor of an agent, if it has one.
+    pub fn running(&self, id: AgentId) -> Option<AgentHandle> {
+        let actors = self.actors.lock().unwrap_or_else(PoisonError::into_inner);
+        actors
+            .get(&id)
+            .filter(|handle| !handle.is_closed())
+            .cloned()
+    }
+
+    /// All actors, taken out: no new one is found afterwards.
+    pub fn take_actors(&self) -> Vec<AgentHandle> {
+        let mut actors = self.actors.lock().unwrap_or_else(PoisonError::into_inner);
+        actors.drain().map(|(_, handle)| handle).collect()
+    }
+
+    /// Ends the knowledge of an agent's actor, so that the next message makes a new one.
+    pub fn drop_actor(&self, id: AgentId) -> Option<AgentHandle> {
+        self.actors
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&id)
+    }
+}

@@ -1,0 +1,296 @@
+//! The way of a message from Discord to an agent's mailbox, and of a wish to stop.
+
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use tokio::sync::oneshot;
+use tracing::error;
+
+use crate::agent::{self, AgentHandle, Letter, Mode, Place, Prompt, Source, Stop, Target, Trigger};
+use crate::domain::{Attachment, ChannelId, Inbound, MessageId, SessionMeta, TurnId};
+use crate::store::{Accepted, StoreError};
+
+use super::{AgentManager, AgentSummary, ManagerError};
+
+/// What became of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Received {
+    /// It is in the ledger and with its agent.
+    Accepted,
+    /// It was there already.
+    Duplicate,
+    /// No agent lives in its channel.
+    NoAgent,
+}
+
+/// What a wish to stop came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stopped {
+    /// That many turns were asked to end.
+    Turns(usize),
+    /// None was running.
+    Nothing,
+}
+
+impl AgentManager {
+    /// Stores a message (D1) and hands it to its agent. When this returns, it may be acknowledged.
+    ///
+    /// # Errors
+    ///
+    /// When the ledger did not take it: then it must not be acknowledged.
+    pub async fn receive(&self, message: Inbound) -> Result<Received, ManagerError> {
+        let Some(agent) = self.agent_for(message.channel_id, message.parent_id) else {
+            return Ok(Received::NoAgent);
+        };
+        if self.inner.parts.store.accept(&message).await? == Accepted::Known {
+            return Ok(Received::Duplicate);
+        }
+        self.deliver(&agent, Letter::Message(Box::new(message)))
+            .await?;
+        Ok(Received::Accepted)
+    }
+
+    /// Hands a message that is in the ledger already to its agent again, after a start.
+    ///
+    /// # Errors
+    ///
+    /// When no agent takes it any more.
+    pub async fn redeliver(&self, message: Inbound) -> Result<(), ManagerError> {
+        let agent = self
+            .agent_for(message.channel_id, message.parent_id)
+            .ok_or(ManagerError::NoAgentHere)?;
+        self.deliver(&agent, Letter::Message(Box::new(message)))
+            .await
+    }
+
+    /// A turn asked for by a command: `message` is the post shown for it, with the person as its author.
+    ///
+    /// # Errors
+    ///
+    /// When no agent lives there, or the ledger fails.
+    pub async fn ask(
+        &self,
+        message: Inbound,
+        model: Option<String>,
+        mode: Mode,
+    ) -> Result<Received, ManagerError> {
+        let place = Place::Channel(message.channel_id);
+        self.prompt(message, model, mode, place, None).await
+    }
+
+    pub(super) async fn prompt(
+        &self,
+        message: Inbound,
+        model: Option<String>,
+        mode: Mode,
+        place: Place,
+        opened: Option<oneshot::Sender<u32>>,
+    ) -> Result<Received, ManagerError> {
+        let agent = self
+            .agent_for(message.channel_id, message.parent_id)
+            .ok_or(ManagerError::NoAgentHere)?;
+        if self.inner.parts.store.accept(&message).await? == Accepted::Known {
+            return Ok(Received::Duplicate);
+        }
+        let prompt = Prompt {
+            trigger: Trigger {
+                source: Source::Message(Box::new(message)),
+                model,
+                mode,
+            },
+            place,
+            opened,
+        };
+        self.deliver(&agent, Letter::Prompt(Box::new(prompt)))
+            .await?;
+        Ok(Received::Accepted)
+    }
+
+    /// Takes over an edit of a message that still waits.
+    ///
+    /// # Errors
+    ///
+    /// When the ledger fails.
+    pub async fn edited(
+        &self,
+        message: MessageId,
+        content: &str,
+        attachments: Vec<Attachment>,
+    ) -> Result<(), StoreError> {
+        self.inner
+            .parts
+            .store
+            .update_queued(message, content, attachments)
+            .await
+            .map(drop)
+    }
+
+    /// Takes out a message that was deleted while it waited.
+    ///
+    /// # Errors
+    ///
+    /// When the ledger fails.
+    pub async fn deleted(&self, message: MessageId) -> Result<(), StoreError> {
+        self.inner.parts.store.drop_queued(message).await.map(drop)
+    }
+
+    /// The agent that lives in `channel`, or in the channel above when it is a thread.
+    pub fn agent_for(&self, channel: ChannelId, parent: Option<ChannelId>) -> Option<AgentSummary> {
+        let roster = &self.inner.roster;
+        roster
+            .in_channel(channel)
+            .or_else(|| roster.in_channel(parent?))
+    }
+
+    /// Asks the turns seen in `channel` to end and to answer with what they have.
+    ///
+    /// # Errors
+    ///
+    /// When no agent lives there.
+    pub async fn stop(
+        &self,
+        channel: ChannelId,
+        parent: Option<ChannelId>,
+    ) -> Result<Stopped, ManagerError> {
+        self.stop_in(channel, parent, Target::Channel(channel), Stop::Graceful)
+            .await
+    }
+
+    /// Ends the turns seen in `channel` at once.
+    ///
+    /// # Errors
+    ///
+    /// When no agent lives there.
+    pub async fn abort(
+        &self,
+        channel: ChannelId,
+        parent: Option<ChannelId>,
+    ) -> Result<Stopped, ManagerError> {
+        self.stop_in(channel, parent, Target::Channel(channel), Stop::Abort)
+            .await
+    }
+
+    /// The Stop button of a turn's live status.
+    ///
+    /// # Errors
+    ///
+    /// When no agent lives there.
+    pub async fn stop_turn(
+        &self,
+        channel: ChannelId,
+        parent: Option<ChannelId>,
+        turn: TurnId,
+    ) -> Result<Stopped, ManagerError> {
+        self.stop_in(channel, parent, Target::Turn(turn), Stop::Graceful)
+            .await
+    }
+
+    /// The Abort button of a turn's live status.
+    ///
+    /// # Errors
+    ///
+    /// When no agent lives there.
+    pub async fn abort_turn(
+        &self,
+        channel: ChannelId,
+        parent: Option<ChannelId>,
+        turn: TurnId,
+    ) -> Result<Stopped, ManagerError> {
+        self.stop_in(channel, parent, Target::Turn(turn), Stop::Abort)
+            .await
+    }
+
+    pub(super) async fn stop_in(
+        &self,
+        channel: ChannelId,
+        parent: Option<ChannelId>,
+        target: Target,
+        stop: Stop,
+    ) -> Result<Stopped, ManagerError> {
+        let agent = self
+            .agent_for(channel, parent)
+            .ok_or(ManagerError::NoAgentHere)?;
+        let Some(actor) = self.inner.roster.running(agent.id) else {
+            return Ok(Stopped::Nothing);
+        };
+        let (reply, asked) = oneshot::channel();
+        if actor.send(Letter::Stop(target, stop, reply)).await.is_err() {
+            return Ok(Stopped::Nothing);
+        }
+        match asked.await.unwrap_or(0) {
+            0 => Ok(Stopped::Nothing),
+            turns => Ok(Stopped::Turns(turns)),
+        }
+    }
+
+    /// Puts a letter into an agent's mailbox; an actor that just ended is made anew.
+    pub(super) async fn deliver(
+        &self,
+        agent: &AgentSummary,
+        letter: Letter,
+    ) -> Result<(), ManagerError> {
+        let mut letter = letter;
+        for _ in 0..2 {
+            match self.actor(agent)?.send(letter).await {
+                Ok(()) => return Ok(()),
+                Err(back) => letter = back,
+            }
+        }
+        error!(agent.id = %agent.id, "the actor of {} ends as soon as it is made", agent.name);
+        Err(ManagerError::Failed(
+            "the agent does not take messages; the operator finds the cause in the log".to_owned(),
+        ))
+    }
+
+    /// The actor of an agent.
+    pub(super) fn actor(&self, agent: &AgentSummary) -> Result<AgentHandle, ManagerError> {
+        let channel = agent.channel.ok_or_else(|| {
+            ManagerError::refused(format!(
+                "Agent `{0}` has no channel. Use `/agent repair {0}`.",
+                agent.name
+            ))
+        })?;
+        Ok(self.inner.roster.actor(agent.id, || {
+            agent::spawn(
+                Arc::clone(&self.inner.parts),
+                agent.id,
+                agent.name.clone(),
+                agent.guild,
+                channel,
+            )
+        }))
+    }
+
+    /// Makes the actors of agents whose context a crash kept, so that their idle timers run.
+    ///
+    /// # Errors
+    ///
+    /// When the ledger cannot be read.
+    pub async fn wake(&self, agents: &[crate::domain::AgentId]) -> Result<(), ManagerError> {
+        for id in agents {
+            if let Some(agent) = self.inner.roster.get(*id)
+                && agent.channel.is_some()
+            {
+                self.actor(&agent)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends all turns and saves all contexts, for the end of the daemon.
+    pub async fn shut_down(&self) -> Vec<SessionMeta> {
+        let ended = self
+            .inner
+            .roster
+            .take_actors()
+            .into_iter()
+            .map(|actor| async move {
+                let (reply, saved) = oneshot::channel();
+                match actor.send(Letter::Shutdown(reply)).await {
+                    Ok(()) => saved.await.unwrap_or_default(),
+                    Err(_) => Vec::new(),
+                }
+            });
+        join_all(ended).await.into_iter().flatten().collect()
+    }
+}

@@ -1,0 +1,89 @@
+//! Servers' settings: kept in memory for every step to read, written through the ledger.
+
+use std::sync::{Arc, PoisonError};
+
+use serde_json::Value;
+
+use crate::clock;
+use crate::config::{SettingKey, Settings, effective};
+use crate::domain::{GuildId, Person};
+use crate::store::{AuditRow, StoreError};
+
+use super::{AgentManager, ManagerError};
+
+impl AgentManager {
+    /// Reads the settings of all servers with agents.
+    pub(super) async fn load_settings(&self) -> Result<(), StoreError> {
+        for guild in self.guilds() {
+            self.reload_settings(guild).await?;
+        }
+        Ok(())
+    }
+
+    /// Reads the settings of one server anew; also when the bot joins it.
+    ///
+    /// # Errors
+    ///
+    /// When the ledger cannot be read.
+    pub async fn reload_settings(&self, guild: GuildId) -> Result<(), StoreError> {
+        let parts = &self.inner.parts;
+        let settings = Settings::from_rows(&parts.store.settings(guild).await?);
+        parts
+            .settings
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(guild, Arc::new(settings));
+        Ok(())
+    }
+
+    /// What holds for a server now.
+    pub fn server(&self, guild: GuildId) -> effective::Server {
+        effective::server(
+            &self.inner.parts.settings_of(guild),
+            &self.inner.parts.config.load(),
+        )
+    }
+
+    /// Sets a key for a server; none takes it back. In force at once.
+    ///
+    /// # Errors
+    ///
+    /// When the ledger fails.
+    pub async fn set_setting(
+        &self,
+        guild: GuildId,
+        key: SettingKey,
+        value: Option<Value>,
+        by: &Person,
+    ) -> Result<(), ManagerError> {
+        let parts = &self.inner.parts;
+        let old = parts.store.settings(guild).await?.remove(key.as_str());
+        parts
+            .store
+            .set_setting(guild, key.as_str(), value.clone())
+            .await?;
+        self.reload_settings(guild).await?;
+        let shown = |value: &Option<Value>| {
+            value
+                .as_ref()
+                .map_or("not set".to_owned(), Value::to_string)
+        };
+        let change = crate::tools::Change {
+            edited: key.as_str().to_owned(),
+            old: shown(&old),
+            new: shown(&value),
+        };
+        let row = AuditRow {
+            timestamp: clock::now(),
+            guild: Some(guild),
+            agent: None,
+            agent_name: String::new(),
+            turn: None,
+            action: format!("command:settings:{key}"),
+            decision: "allow".to_owned(),
+            user: Some(by.id),
+            detail: parts.audit_change(&change),
+        };
+        Ok(parts.store.audit(row).await?)
+    }
+}

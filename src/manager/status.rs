@@ -1,0 +1,181 @@
+//! How an agent stands: for `/status`, `/agent list` and whoever must know whether it is at work.
+
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use crate::agent::{ConversationState, Letter};
+use crate::clock;
+use crate::config::effective;
+use crate::domain::{AgentStatus, ChannelId, GuildId, SessionMeta};
+
+use super::{AgentListing, AgentManager, AgentSummary, ManagerError};
+
+/// An agent as `/status` shows it.
+#[derive(Clone, Debug)]
+pub struct Status {
+    /// Its name.
+    pub name: String,
+    /// Model asked first; none while none is configured.
+    pub model: Option<String>,
+    /// Its permission profile.
+    pub profile: String,
+    /// Where it stands in its life.
+    pub status: AgentStatus,
+    /// The context of the conversation asked about; none when it is empty.
+    pub session: Option<SessionState>,
+    /// Branches at work.
+    pub branches_running: usize,
+    /// The session saved last.
+    pub last_session: Option<SessionMeta>,
+}
+
+/// A context that is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionState {
+    /// Messages in it.
+    pub messages: usize,
+    /// How long nobody wrote.
+    pub idle: Duration,
+    /// A turn runs.
+    pub busy: bool,
+}
+
+impl AgentManager {
+    /// How the agent of a channel stands.
+    ///
+    /// # Errors
+    ///
+    /// When no agent lives there, or its file or the ledger cannot be read.
+    pub async fn status(
+        &self,
+        channel: ChannelId,
+        parent: Option<ChannelId>,
+    ) -> Result<Status, ManagerError> {
+        let agent = self
+            .agent_for(channel, parent)
+            .ok_or(ManagerError::NoAgentHere)?;
+        let parts = &self.inner.parts;
+        let config = super::folder::read(&parts.paths.agent(agent.name.as_str()))?.config;
+        let effective = effective::agent(
+            &config,
+            &parts.settings_of(agent.guild),
+            &parts.config.load(),
+        );
+        let states = self.states(&agent).await;
+        let seen_here = states.iter().find(|state| match parent {
+            Some(_) => state.channel == channel,
+            None => state.branch.is_none(),
+        });
+        let latest = parts.store.sessions(agent.id, 0, 1).await?;
+        Ok(Status {
+            name: agent.name.to_string(),
+            model: effective.models.first().cloned(),
+            profile: config.permissions.label().to_owned(),
+            status: agent.status,
+            session: seen_here.and_then(session_of),
+            branches_running: states
+                .iter()
+                .filter(|state| state.branch.is_some() && state.turn.is_some())
+                .count(),
+            last_session: latest.sessions.into_iter().next(),
+        })
+    }
+
+    /// `/agent list`: every agent of a server, destroyed ones last.
+    ///
+    /// # Errors
+    ///
+    /// When the ledger cannot be read.
+    pub async fn list(&self, guild: GuildId) -> Result<Vec<AgentListing>, ManagerError> {
+        let mut rows = self.inner.parts.store.agents().await?;
+        rows.retain(|row| row.guild_id == guild);
+        rows.sort_by_key(|row| {
+            (
+                row.status == AgentStatus::Destroyed,
+                row.name.clone(),
+                row.created_at,
+            )
+        });
+        let mut listed = Vec::with_capacity(rows.len());
+        for row in rows {
+            let known = self.inner.roster.get(row.id);
+            let states = match &known {
+                Some(agent) => self.states(agent).await,
+                None => Vec::new(),
+            };
+            let messages: usize = states.iter().map(|state| state.messages).sum();
+            let latest = states.iter().map(|state| state.last_activity).max();
+            let folder = crate::domain::AgentName::parse(&row.name)
+                .map(|name| self.inner.parts.paths.agent(name.as_str()));
+            listed.push(AgentListing {
+                context: latest
+                    .filter(|_| messages > 0)
+                    .map(|latest| (messages, latest)),
+                busy: states.iter().any(|state| state.turn.is_some()),
+                has_files: folder.is_ok_and(|folder| folder.exists()),
+                row,
+            });
+        }
+        Ok(listed)
+    }
+
+    /// The agents of a server that are not destroyed, by name.
+    pub fn agents(&self, guild: GuildId) -> Vec<AgentSummary> {
+        self.inner.roster.of_guild(guild)
+    }
+
+    /// All servers that have agents.
+    pub fn guilds(&self) -> Vec<GuildId> {
+        self.inner.roster.guilds()
+    }
+
+    /// How the conversations of an agent stand; from its actor, else from the ledger.
+    pub(super) async fn states(&self, agent: &AgentSummary) -> Vec<ConversationState> {
+        if let Some(actor) = self.inner.roster.running(agent.id) {
+            let (reply, states) = oneshot::channel();
+            if actor.send(Letter::Status(reply)).await.is_ok()
+                && let Ok(states) = states.await
+            {
+                return states;
+            }
+        }
+        let rows = self
+            .inner
+            .parts
+            .store
+            .conversations(agent.id)
+            .await
+            .unwrap_or_default();
+        rows.into_iter()
+            .map(|row| ConversationState {
+                id: row.id,
+                branch: (row.number > 0).then_some(row.number),
+                channel: row.thread.or(agent.channel).unwrap_or(ChannelId(0)),
+                messages: row.items as usize,
+                last_activity: row.last_active_at,
+                turn: None,
+            })
+            .collect()
+    }
+
+    /// Whether a turn or a task of the agent runs.
+    pub(super) async fn is_busy(&self, agent: &AgentSummary) -> bool {
+        let turn = self
+            .states(agent)
+            .await
+            .iter()
+            .any(|state| state.turn.is_some());
+        turn || self.has_running_tasks(agent).await
+    }
+}
+
+fn session_of(state: &ConversationState) -> Option<SessionState> {
+    (state.messages > 0).then(|| SessionState {
+        messages: state.messages,
+        idle: (clock::now() - state.last_activity)
+            .to_std()
+            .unwrap_or_default(),
+        busy: state.turn.is_some(),
+    })
+}

@@ -1,0 +1,205 @@
+//! Tasks of agents: what people see and end, and what tasks cause in their agents.
+
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::agent::event::Event;
+use crate::agent::{Letter, Mode, Place, Prompt, Source, Stop, Target, Trigger};
+use crate::domain::{ChannelId, TaskId, TurnId, Via};
+use crate::tools::tasks::{TaskEffect, TaskEvent, TaskView, Tasks};
+
+use super::{AgentManager, AgentSummary, ManagerError};
+
+/// Bytes of a log that are looked at for its last lines.
+const LOG_END: u64 = 64 << 10;
+
+impl AgentManager {
+    /// Running tasks of a channel's agent, and those that ended lately.
+    ///
+    /// # Errors
+    ///
+    /// When no agent lives there, or the ledger cannot be read.
+    pub async fn tasks(
+        &self,
+        channel: ChannelId,
+        parent: Option<ChannelId>,
+    ) -> Result<(String, Vec<TaskView>), ManagerError> {
+        let agent = self
+            .agent_for(channel, parent)
+            .ok_or(ManagerError::NoAgentHere)?;
+        let views = self.task_registry()?.views(agent.id).await;
+        Ok((
+            agent.name.to_string(),
+            views.map_err(|error| ManagerError::Failed(error.to_string()))?,
+        ))
+    }
+
+    /// Ends a task of a channel's agent.
+    ///
+    /// # Errors
+    ///
+    /// When no agent lives there, or the task does not run.
+    pub async fn task_kill(
+        &self,
+        channel: ChannelId,
+        parent: Option<ChannelId>,
+        task: &str,
+    ) -> Result<String, ManagerError> {
+        let agent = self
+            .agent_for(channel, parent)
+            .ok_or(ManagerError::NoAgentHere)?;
+        let id = TaskId(task.trim().to_owned());
+        let ended = self.task_registry()?.stop(agent.id, &id).await;
+        ended.map_err(|error| ManagerError::refused(format!("{error}.")))?;
+        Ok(format!("Stopped {id}."))
+    }
+
+    /// The latest lines that a task of a channel's agent has printed.
+    ///
+    /// # Errors
+    ///
+    /// When no agent lives there, or there is no such task.
+    pub async fn task_logs(
+        &self,
+        channel: ChannelId,
+        parent: Option<ChannelId>,
+        task: &str,
+        lines: usize,
+    ) -> Result<Vec<String>, ManagerError> {
+        let agent = self
+            .agent_for(channel, parent)
+            .ok_or(ManagerError::NoAgentHere)?;
+        let id = TaskId(task.trim().to_owned());
+        let tasks = self.task_registry()?;
+        tasks
+            .row(agent.id, &id)
+            .await
+            .map_err(|error| ManagerError::refused(format!("{error}.")))?;
+        let mut all = match tasks.tail(agent.id, &id) {
+            Some(tail) => tail,
+            None => {
+                let files = tasks.files(&agent.name, &id);
+                let read = tokio::task::spawn_blocking(move || {
+                    [ends(&files.stdout), ends(&files.stderr)].concat()
+                });
+                read.await
+                    .map_err(|error| ManagerError::Failed(error.to_string()))?
+            }
+        };
+        let over = all.len().saturating_sub(lines);
+        all.drain(..over);
+        Ok(all)
+    }
+
+    fn task_registry(&self) -> Result<&Tasks, ManagerError> {
+        match &self.inner.parts.services.shell {
+            Ok(shell) => Ok(&shell.tasks),
+            Err(why) => Err(ManagerError::refused(format!(
+                "No command runs on this machine: {why}."
+            ))),
+        }
+    }
+
+    pub(super) async fn end_tasks(&self, agent: &AgentSummary) {
+        if let Ok(tasks) = self.task_registry() {
+            tasks.stop_all(agent.id).await;
+        }
+    }
+
+    pub(super) async fn has_running_tasks(&self, agent: &AgentSummary) -> bool {
+        self.task_registry()
+            .is_ok_and(|tasks| tasks.any_running(agent.id))
+    }
+}
+
+/// The last lines of a log of a task that has ended.
+fn ends(log: &Path) -> Vec<String> {
+    let read = || -> std::io::Result<Vec<u8>> {
+        let mut file = File::open(log)?;
+        let from = file.metadata()?.len().saturating_sub(LOG_END);
+        file.seek(SeekFrom::Start(from))?;
+        let mut bytes = Vec::new();
+        file.take(LOG_END).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    let bytes = read().unwrap_or_default();
+    String::from_utf8_lossy(&bytes)
+        .lines()
+        .map(str::to_owned)
+        .collect()
+}
+
+impl AgentManager {
+    /// Carries what a task caused to its agent, or to people.
+    pub(super) async fn task_caused(&self, event: TaskEvent) -> Result<(), ManagerError> {
+        let agent = self
+            .inner
+            .roster
+            .get(event.task.task.agent)
+            .ok_or(ManagerError::NoAgentHere)?;
+        let parts = Arc::clone(&self.inner.parts);
+        let via = Via {
+            depth: event.depth,
+            origin: event.task.task.turn.unwrap_or_else(TurnId::random),
+            parent: event.task.task.turn.unwrap_or_else(TurnId::random),
+        };
+        match event.effect {
+            TaskEffect::Notify(text) => {
+                parts.store.notice(event.task.task.channel, &text).await?;
+                parts.emit(Event::Outbox(event.task.task.channel));
+                Ok(())
+            }
+            TaskEffect::Inject(text) => {
+                let place = match event.task.task.conversation {
+                    Some(conversation) => Place::Conversation(conversation),
+                    None => Place::Channel(event.task.task.channel),
+                };
+                self.note(&agent, text, via, place).await
+            }
+            TaskEffect::SpawnBranch(text) => {
+                self.note(&agent, text, via, Place::NewBranch(None)).await
+            }
+            TaskEffect::StopBranch => {
+                let Some(conversation) = event.task.task.conversation else {
+                    return Ok(());
+                };
+                let Some(actor) = self.inner.roster.running(agent.id) else {
+                    return Ok(());
+                };
+                let (reply, _) = tokio::sync::oneshot::channel();
+                let _ = actor
+                    .send(Letter::Stop(
+                        Target::Conversation(conversation),
+                        Stop::Abort,
+                        reply,
+                    ))
+                    .await;
+                Ok(())
+            }
+        }
+    }
+
+    async fn note(
+        &self,
+        agent: &AgentSummary,
+        text: String,
+        via: Via,
+        place: Place,
+    ) -> Result<(), ManagerError> {
+        let prompt = Prompt {
+            trigger: Trigger {
+                source: Source::Note {
+                    text,
+                    via: Some(via),
+                },
+                model: None,
+                mode: Mode::Standard,
+            },
+            place,
+            opened: None,
+        };
+        self.deliver(agent, Letter::Prompt(Box::new(prompt))).await
+    }
+}
