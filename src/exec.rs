@@ -9,6 +9,7 @@
 mod access;
 mod bubblewrap;
 mod capture;
+mod cgroup;
 mod command;
 mod confine;
 mod guard;

@@ -15,10 +15,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::GRACE;
 use super::capture::Capture;
+use super::cgroup::Group;
 use super::command::{Command, Ended, ExecError, Finished};
 use super::job::{HELPER_COMMAND, Life, Report, SUPERVISE};
 use super::process::Process;
-use super::sandbox::Sandbox;
+use super::sandbox::{Order, Sandbox};
 
 /// Bytes taken from the pipe at once: its usual capacity.
 const CHUNK: usize = 64 * 1024;
@@ -48,11 +49,11 @@ impl Sandbox {
         stop: &CancellationToken,
     ) -> Result<Finished, ExecError> {
         let scratch = tempfile::tempdir()?;
-        let job = self.job(command, scratch.path(), Life::Tied)?;
+        let Order { job, group } = self.job(command, scratch.path(), Life::Tied)?;
         let start = Instant::now();
         let (reader, writer) = std::io::pipe()?;
         let mut output = pipe::Receiver::from_owned_fd(OwnedFd::from(reader))?;
-        let mut running = Running::start(self, writer)?;
+        let mut running = Running::start(self, writer, group)?;
         running
             .send(&serde_json::to_string(&job).map_err(std::io::Error::other)?)
             .await?;
@@ -119,14 +120,20 @@ pub(super) struct Running {
     pub(super) child: tokio::process::Child,
     pub(super) process: Process,
     line: BufReader<UnixStream>,
+    /// After the child and the line: a group is removed when its processes have gone.
+    _group: Option<Group>,
 }
 
 impl Running {
     /// Starts a supervisor whose command prints into `output`, both streams into one.
-    pub(super) fn start(sandbox: &Sandbox, output: impl Into<OwnedFd>) -> std::io::Result<Self> {
+    pub(super) fn start(
+        sandbox: &Sandbox,
+        output: impl Into<OwnedFd>,
+        group: Option<Group>,
+    ) -> std::io::Result<Self> {
         let output: OwnedFd = output.into();
         let errors = output.try_clone()?;
-        Self::start_with(sandbox, output, errors)
+        Self::start_with(sandbox, output, errors, group)
     }
 
     /// Starts a supervisor whose command prints into `output` and `errors`.
@@ -134,6 +141,7 @@ impl Running {
         sandbox: &Sandbox,
         output: OwnedFd,
         errors: OwnedFd,
+        group: Option<Group>,
     ) -> std::io::Result<Self> {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
         ours.set_nonblocking(true)?;
@@ -155,6 +163,7 @@ impl Running {
             child,
             process,
             line: BufReader::new(UnixStream::from_std(ours)?),
+            _group: group,
         })
     }
 

@@ -10,6 +10,7 @@ use crate::domain::SandboxMode;
 
 use super::access;
 use super::bubblewrap::{self, Tree};
+use super::cgroup::{Group, Groups};
 use super::command::{Command, ExecError, Limits, MAX_SCRIPT, Network, Policy};
 use super::guard;
 use super::job::{Around, Confinement, Job, Life, Walls};
@@ -89,6 +90,16 @@ struct Parts {
     bubblewrap: Result<PathBuf, String>,
     /// Landlock's version with seccomp beside it, or why they do not work.
     walls: Result<u32, String>,
+    /// Limits on all of a command together, where they can be had.
+    groups: Option<Arc<Groups>>,
+}
+
+/// The order for one command, and the group that limits it for as long as this lives.
+pub(super) struct Order {
+    /// For the supervisor.
+    pub(super) job: Job,
+    /// Dropped after the command has ended.
+    pub(super) group: Option<Group>,
 }
 
 impl Sandbox {
@@ -115,6 +126,7 @@ impl Sandbox {
             view,
             bubblewrap: Err("not tried yet".to_owned()),
             walls,
+            groups: Groups::probe(),
         };
         if parts.walls.is_ok() {
             let tried = Self::of(&parts).attempt(SandboxMode::Required).await;
@@ -142,15 +154,19 @@ impl Sandbox {
             Network::Off => "network off",
         };
         let parts = &self.parts;
+        let limits = match parts.groups {
+            Some(_) => "cgroup + rlimits",
+            None => "rlimits",
+        };
         match (&parts.bubblewrap, &parts.walls) {
             (Ok(_), Ok(version)) => {
-                format!("bubblewrap + Landlock (ABI {version}) + seccomp + rlimits, {network}")
+                format!("bubblewrap + Landlock (ABI {version}) + seccomp + {limits}, {network}")
             }
             (Ok(_), Err(why)) => {
-                format!("bubblewrap + seccomp + rlimits, {network} (no Landlock: {why})")
+                format!("bubblewrap + seccomp + {limits}, {network} (no Landlock: {why})")
             }
             (Err(why), Ok(version)) => {
-                format!("Landlock (ABI {version}) + seccomp + rlimits, {network} ({why})")
+                format!("Landlock (ABI {version}) + seccomp + {limits}, {network} ({why})")
             }
             (Err(first), Err(second)) => match policy.mode {
                 SandboxMode::Required => {
@@ -184,7 +200,7 @@ impl Sandbox {
         command: &Command,
         scratch: &Path,
         life: Life,
-    ) -> Result<Job, ExecError> {
+    ) -> Result<Order, ExecError> {
         check(&command.script)?;
         let parts = &self.parts;
         let mut environment = parts.view.environment.clone();
@@ -214,7 +230,12 @@ impl Sandbox {
                 return Err(ExecError::NoSandbox(format!("{first}; {second}")));
             }
         }
-        Ok(job)
+        let group = match &parts.groups {
+            Some(groups) => Some(groups.make(&command.limits)?),
+            None => None,
+        };
+        job.join = group.iter().flat_map(Group::members).collect();
+        Ok(Order { job, group })
     }
 
     fn inside_bubblewrap(

@@ -11,7 +11,7 @@ use super::command::{Command, ExecError};
 use super::job::{Life, Report};
 use super::process::Process;
 use super::run::Running;
-use super::sandbox::Sandbox;
+use super::sandbox::{Order, Sandbox};
 
 /// How often the end of an ended tree's supervisor is looked for.
 const LOOK: Duration = Duration::from_millis(10);
@@ -90,8 +90,9 @@ impl Sandbox {
         let life = Life::Free {
             exit_file: files.exit_code.clone(),
         };
-        let job = self.job(command, &files.scratch, life)?;
-        let mut running = Running::start_with(self, log(&files.stdout)?, log(&files.stderr)?)?;
+        let Order { job, group } = self.job(command, &files.scratch, life)?;
+        let (stdout, stderr) = (log(&files.stdout)?, log(&files.stderr)?);
+        let mut running = Running::start_with(self, stdout, stderr, group)?;
         let job = serde_json::to_string(&job).map_err(std::io::Error::other)?;
         running.send(&job).await?;
         Ok(Spawned { running })

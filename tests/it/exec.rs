@@ -3,6 +3,7 @@
 mod basics;
 mod effects;
 mod endings;
+mod limits;
 
 use std::fs;
 use std::path::{Path, PathBuf};

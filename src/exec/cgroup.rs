@@ -1,0 +1,231 @@
+//! Control groups: limits on all processes of a command together, where this daemon may make them.
+//!
+//! Version 2 needs a delegated group of our own (systemd: `Delegate=memory pids`), version 1 a writable tree. Where
+//! neither is had, the limits of each single process have to do.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use uuid::Uuid;
+
+use super::command::Limits;
+use super::process::Process;
+
+/// The file that processes are put into a group by.
+const MEMBERS: &str = "cgroup.procs";
+
+/// The leaf that the daemon itself moves to: a group with members may not hand on its limits.
+const OWN_LEAF: &str = "chorus-daemon";
+
+/// Where groups can be made.
+#[derive(Debug)]
+pub(super) struct Groups {
+    parents: Vec<Parent>,
+    /// Groups whose last process had not gone yet.
+    emptying: Mutex<Vec<PathBuf>>,
+}
+
+/// One folder of the group tree, and what a group in it limits.
+#[derive(Debug)]
+struct Parent {
+    folder: PathBuf,
+    controls: &'static [Control],
+}
+
+/// One limit of a group.
+#[derive(Debug)]
+struct Control {
+    file: &'static str,
+    value: fn(&Limits) -> u64,
+    /// Whether the group is of no use without it.
+    needed: bool,
+}
+
+const MEMORY_V2: Control = Control {
+    file: "memory.max",
+    value: |limits| limits.memory,
+    needed: true,
+};
+const SWAP_V2: Control = Control {
+    file: "memory.swap.max",
+    value: |_| 0,
+    needed: false,
+};
+const PROCESSES: Control = Control {
+    file: "pids.max",
+    value: |limits| limits.processes,
+    needed: true,
+};
+const MEMORY_V1: Control = Control {
+    file: "memory.limit_in_bytes",
+    value: |limits| limits.memory,
+    needed: true,
+};
+const SWAP_V1: Control = Control {
+    file: "memory.memsw.limit_in_bytes",
+    value: |limits| limits.memory,
+    needed: false,
+};
+
+impl Groups {
+    /// Finds out whether groups with both limits can be made here, by making one.
+    pub(super) fn probe() -> Option<Arc<Self>> {
+        let membership = fs::read_to_string("/proc/self/cgroup").ok()?;
+        let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+        let parents =
+            version_2(&membership, &mounts).or_else(|| version_1(&membership, &mounts))?;
+        let groups = Arc::new(Self {
+            parents,
+            emptying: Mutex::default(),
+        });
+        groups.sweep();
+        groups.make(&Limits::default()).ok()?;
+        Some(groups)
+    }
+
+    /// Makes a group for one command.
+    ///
+    /// # Errors
+    ///
+    /// When the kernel refuses it.
+    pub(super) fn make(self: &Arc<Self>, limits: &Limits) -> io::Result<Group> {
+        self.remove(Vec::new());
+        let name = format!("chorus-{}-{}", std::process::id(), Uuid::new_v4().simple());
+        let mut group = Group {
+            folders: Vec::new(),
+            groups: self.clone(),
+        };
+        for parent in &self.parents {
+            let folder = parent.folder.join(&name);
+            fs::create_dir(&folder)?;
+            group.folders.push(folder.clone());
+            for control in parent.controls {
+                let written = fs::write(
+                    folder.join(control.file),
+                    (control.value)(limits).to_string(),
+                );
+                if control.needed {
+                    written?;
+                }
+            }
+        }
+        Ok(group)
+    }
+
+    /// Removes `folders`, and those of earlier calls whose last process had not gone yet.
+    fn remove(&self, folders: Vec<PathBuf>) {
+        let mut emptying = self.emptying.lock().unwrap_or_else(PoisonError::into_inner);
+        emptying.extend(folders);
+        emptying.retain(|folder| fs::remove_dir(folder).is_err() && folder.exists());
+    }
+
+    /// Removes what daemons that are gone left behind. A group with processes in it stays by itself.
+    fn sweep(&self) {
+        for parent in &self.parents {
+            let Ok(entries) = fs::read_dir(&parent.folder) else {
+                continue;
+            };
+            for entry in entries.flatten() {
+                if is_left_over(&entry.file_name().to_string_lossy()) {
+                    let _ = fs::remove_dir(entry.path());
+                }
+            }
+        }
+    }
+}
+
+/// A group for one command, removed when it is dropped and its last process has gone.
+#[derive(Debug)]
+pub(super) struct Group {
+    folders: Vec<PathBuf>,
+    groups: Arc<Groups>,
+}
+
+impl Group {
+    /// Files to write a pid to, so that the process and all it starts are limited.
+    pub(super) fn members(&self) -> Vec<PathBuf> {
+        self.folders
+            .iter()
+            .map(|folder| folder.join(MEMBERS))
+            .collect()
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.groups.remove(std::mem::take(&mut self.folders));
+    }
+}
+
+fn is_left_over(name: &str) -> bool {
+    let pid = name
+        .strip_prefix("chorus-")
+        .and_then(|rest| rest.split_once('-'))
+        .and_then(|(pid, _)| pid.parse().ok());
+    pid.is_some_and(|pid| Process::of(pid).is_none())
+}
+
+/// The unified tree, when our group in it may hand on both limits.
+fn version_2(membership: &str, mounts: &str) -> Option<Vec<Parent>> {
+    let path = membership
+        .lines()
+        .find_map(|line| line.strip_prefix("0::"))?;
+    let own = folder(mounts, path, |kind, _| kind == "cgroup2")?;
+    let can = fs::read_to_string(own.join("cgroup.controllers")).ok()?;
+    if !["memory", "pids"]
+        .iter()
+        .all(|name| can.split_whitespace().any(|word| word == *name))
+    {
+        return None;
+    }
+    let members = fs::read_to_string(own.join(MEMBERS)).ok()?;
+    if members.trim() == std::process::id().to_string() {
+        // Ours alone: step down into a leaf, so that limits can be handed on.
+        let leaf = own.join(OWN_LEAF);
+        let _ = fs::create_dir(&leaf);
+        fs::write(leaf.join(MEMBERS), std::process::id().to_string()).ok()?;
+    }
+    fs::write(own.join("cgroup.subtree_control"), "+memory +pids").ok()?;
+    Some(vec![Parent {
+        folder: own,
+        controls: &[MEMORY_V2, SWAP_V2, PROCESSES],
+    }])
+}
+
+/// The trees of single controllers.
+fn version_1(membership: &str, mounts: &str) -> Option<Vec<Parent>> {
+    let parent = |controller: &'static str, controls| {
+        let path = membership.lines().find_map(|line| {
+            let mut parts = line.splitn(3, ':').skip(1);
+            let named = parts.next()?.split(',').any(|name| name == controller);
+            named.then(|| parts.next()).flatten()
+        })?;
+        let folder = folder(mounts, path, |kind, options| {
+            kind == "cgroup" && options.split(',').any(|option| option == controller)
+        })?;
+        Some(Parent { folder, controls })
+    };
+    Some(vec![
+        parent("memory", &[MEMORY_V1, SWAP_V1])?,
+        parent("pids", &[PROCESSES])?,
+    ])
+}
+
+/// Where a group with `path` is seen, in the mount that `is_meant` picks by kind and options.
+fn folder(mounts: &str, path: &str, is_meant: impl Fn(&str, &str) -> bool) -> Option<PathBuf> {
+    // `36 35 98:0 /root /mountpoint options … - kind source options`
+    mounts.lines().find_map(|line| {
+        let (place, what) = line.split_once(" - ")?;
+        let mut what = what.split(' ');
+        let (kind, options) = (what.next()?, what.nth(1)?);
+        if !is_meant(kind, options) {
+            return None;
+        }
+        let mut place = place.split(' ').skip(3);
+        let (root, point) = (place.next()?, place.next()?);
+        let below = Path::new(path).strip_prefix(root).ok()?;
+        Some(Path::new(point).join(below))
+    })
+}

@@ -1,0 +1,103 @@
+//! Commands that want too much: the daemon and the machine go on.
+
+use std::fs;
+
+use chorus::exec::Limits;
+
+use super::{Shell, printed};
+
+/// Bytes of this process's memory that are in use now, and at its highest.
+fn memory(field: &str) -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with(field)).unwrap();
+    let number = line.split_ascii_whitespace().nth(1).unwrap();
+    number.parse::<u64>().unwrap() * 1024
+}
+
+#[tokio::test]
+async fn a_flood_of_output_leaves_memory_flat() {
+    for shell in [Shell::strongest().await, Shell::without_bubblewrap().await] {
+        let before = memory("VmHWM");
+        let finished = shell.run("head -c 400000000 /dev/zero; echo end").await;
+        assert_eq!(finished.exit, Some(0));
+        let output = &finished.output;
+        let all = (output.head.len() + output.tail.len()) as u64 + output.omitted;
+        assert_eq!(all, 400_000_004);
+        assert!(output.tail.ends_with(b"end\n"));
+        let spooled = fs::metadata(output.whole.as_ref().unwrap()).unwrap().len();
+        assert_eq!(spooled + output.lost, all);
+        let grown = memory("VmHWM") - before;
+        assert!(grown < 64 << 20, "memory grew by {grown} bytes");
+    }
+}
+
+#[tokio::test]
+async fn a_command_that_takes_too_much_memory_is_refused_or_ended() {
+    let script = "perl -e '$x = \"x\" x (8 << 30); print \"DONE\"'; exit $?";
+    for shell in [Shell::strongest().await, Shell::without_bubblewrap().await] {
+        let finished = shell.run(script).await;
+        assert!(!printed(&finished).contains("DONE"));
+        assert_ne!(finished.exit, Some(0));
+    }
+}
+
+#[tokio::test]
+async fn a_fork_bomb_is_bounded_and_ends_whole() {
+    for mut shell in [Shell::strongest().await, Shell::without_bubblewrap().await] {
+        if !bounds_processes(&shell) {
+            eprintln!("skipped: root without control groups has no limit on processes");
+            continue;
+        }
+        shell.limits = Limits {
+            processes: 200,
+            ..Limits::default()
+        };
+        // Every copy sleeps, so all that are allowed exist at once.
+        let script = "perl -e 'while ($n < 1000 && defined($pid = fork)) { $pid || exec(\"sleep\", 600); $n++ } print $n'";
+        let finished = shell.run(script).await;
+        let started: usize = printed(&finished).parse().unwrap();
+        assert!(started < 200, "{started} processes");
+    }
+}
+
+/// Whether anything but the user's own limit, which does not hold for root, bounds processes here.
+fn bounds_processes(shell: &Shell) -> bool {
+    !rustix::process::geteuid().is_root() || shell.sandbox.describe(shell.policy).contains("cgroup")
+}
+
+#[tokio::test]
+async fn one_file_has_its_bound() {
+    let mut shell = Shell::strongest().await;
+    shell.limits.file_size = 1 << 20;
+    let finished = shell.run("head -c 5000000 /dev/zero > big").await;
+    assert_ne!(finished.exit, Some(0));
+    let size = fs::metadata(shell.workspace().join("big")).unwrap().len();
+    assert_eq!(size, 1 << 20);
+}
+
+#[tokio::test]
+async fn a_crate_builds_offline() {
+    for shell in [Shell::strongest().await, Shell::without_bubblewrap().await] {
+        if shell.run("cargo --version").await.exit != Some(0) {
+            eprintln!("skipped: no cargo within reach of the sandbox");
+            continue;
+        }
+        let source = shell.workspace().join("src");
+        fs::create_dir(&source).unwrap();
+        fs::write(
+            shell.workspace().join("Cargo.toml"),
+            "[package]\nname = \"tiny\"\nversion = \"0.1.0\"\nedition = \"2024\"\n",
+        )
+        .unwrap();
+        fs::write(
+            source.join("main.rs"),
+            "fn main() { println!(\"built inside\"); }\n",
+        )
+        .unwrap();
+        let finished = shell
+            .run("cargo check --offline 2>&1 && cargo run --offline --quiet")
+            .await;
+        assert_eq!(finished.exit, Some(0), "{}", printed(&finished));
+        assert!(printed(&finished).ends_with("built inside\n"));
+    }
+}
