@@ -308,7 +308,9 @@ async fn begin(
     }
     claim(db, turn.id, turn.trigger).await?;
     for item in items {
-        if let Item::User(text) = item {
+        if let Item::User(text) = item
+            && text.message_id != turn.trigger
+        {
             claim(db, turn.id, text.message_id).await?;
         }
     }

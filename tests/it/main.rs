@@ -10,6 +10,7 @@
 mod cli;
 mod clock;
 mod config;
+mod crash;
 mod discord;
 mod exec;
 mod layers;

@@ -144,9 +144,20 @@ impl World {
 
     /// Starts the daemon and waits until it takes messages.
     pub async fn starts(&mut self) {
-        let mut running = Running::start(self.setup.way, self.variables());
+        self.launches(&[]);
+        let running = self.daemon.as_mut().unwrap();
         running.is_ready(&self.discord).await;
+    }
+
+    /// Starts the daemon and does not wait, run by another program if one is given.
+    pub fn launches(&mut self, prefix: &[String]) {
+        let running = Running::start(self.setup.way, prefix, self.variables());
         self.daemon = Some(running);
+    }
+
+    /// Whether the daemon has ended by itself, or there is none.
+    pub fn has_ended(&mut self) -> bool {
+        self.daemon.as_mut().is_none_or(Running::has_ended)
     }
 
     /// Stops it as SIGTERM does, and waits for its end.
@@ -310,7 +321,7 @@ impl World {
     }
 
     /// Everything that can be seen, for the message of a failed test.
-    fn report(&self) -> String {
+    pub fn report(&self) -> String {
         let mut report = String::new();
         for name in self.discord.channel_names(self.discord.guild()) {
             let Some(id) = self.discord.channel(&name) else {

@@ -36,7 +36,8 @@ pub(super) enum Running {
 }
 
 impl Running {
-    pub(super) fn start(way: Way, variables: Vec<(String, String)>) -> Self {
+    /// `prefix` is a program and its arguments that the program is run by, such as a tracer.
+    pub(super) fn start(way: Way, prefix: &[String], variables: Vec<(String, String)>) -> Self {
         match way {
             Way::InProcess => {
                 let options = DaemonOptions::load(Env::read(variables, None).unwrap()).unwrap();
@@ -56,8 +57,10 @@ impl Running {
                 }
             }
             Way::Program => {
-                let child = Command::new(env!("CARGO_BIN_EXE_chorus"))
-                    .arg("run")
+                let mut line = prefix.to_vec();
+                line.extend([env!("CARGO_BIN_EXE_chorus").to_owned(), "run".to_owned()]);
+                let child = Command::new(&line[0])
+                    .args(&line[1..])
                     .env_clear()
                     .env("PATH", std::env::var_os("PATH").unwrap_or_default())
                     .envs(variables)
@@ -123,13 +126,20 @@ impl Running {
         }
     }
 
+    /// Whether it has ended by itself.
+    pub(super) fn has_ended(&mut self) -> bool {
+        match self {
+            Self::Task { task, .. } => task.is_finished(),
+            Self::Process(child) => child.try_wait().unwrap().is_some(),
+        }
+    }
+
     /// Ends it at once.
     pub(super) async fn kill(self) {
         match self {
             Self::Task { runtime, .. } => runtime.shutdown_background(),
             Self::Process(mut child) => {
-                signal(&child, rustix::process::Signal::KILL);
-                child.wait().await.unwrap();
+                child.kill().await.unwrap();
             }
         }
     }

@@ -40,11 +40,16 @@ struct Shared {
     asked: watch::Sender<usize>,
 }
 
+/// Answers a request by what it holds.
+type Rule = Box<dyn Fn(&Value) -> Reply + Send>;
+
 #[derive(Default)]
 struct Script {
     queue: VecDeque<Act>,
     /// Answers to requests whose latest words of a person contain a text; used again and again.
     standing: Vec<(String, Act)>,
+    /// Answers whatever is asked, from the request alone.
+    rule: Option<Rule>,
     models: Vec<String>,
     requests: Vec<Value>,
     violations: Vec<String>,
@@ -168,6 +173,12 @@ impl Model {
                 .push((needle.to_owned(), Act::Answer(said(text))))
         });
         self
+    }
+
+    /// Answers all that is not scripted by a rule, which sees the whole request: for conversations that no script can
+    /// foresee.
+    pub fn follows(&self, rule: impl Fn(&Value) -> Reply + Send + 'static) {
+        self.script(|script| script.rule = Some(Box::new(rule)));
     }
 
     /// Thinks about the next request until told; then says "done thinking".
@@ -312,6 +323,9 @@ impl Model {
                 .find(|(needle, _)| asked.contains(needle.as_str()));
             if let Some((_, act)) = standing {
                 return act.clone();
+            }
+            if let Some(rule) = &script.rule {
+                return Act::Answer(rule(request));
             }
             let message = format!("nothing is scripted for this request: {asked}");
             script.violations.push(message.clone());

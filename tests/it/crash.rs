@@ -1,0 +1,68 @@
+//! The daemon killed in the middle of its work, and what must still be true afterwards.
+//!
+//! The real program, three agents, tools and approvals. Every message asks for a job of its own number, every tool call
+//! appends its job's number to a file, every answer names the jobs it is about; so what was lost or done twice shows.
+//!
+//! * `random`: SIGKILL at random moments. `CHORUS_CRASH_KILLS=5000 cargo nextest run crash::random --no-capture` for the
+//!   long run; `CHORUS_CRASH_SEED` repeats one.
+//! * `edges`: SIGKILL at each fsync in turn, and again at each fsync of the recovery that follows.
+
+mod edges;
+mod jobs;
+mod random;
+mod verdict;
+
+use chorus::domain::MessageId;
+use chorus::playground::Message;
+
+use crate::world::World;
+
+/// The names of three agents.
+const AGENTS: [&str; 3] = ["lab", "mill", "forge"];
+
+/// Makes the agents that are not there yet.
+async fn make_agents(world: &mut World, names: &[&str]) {
+    for name in names {
+        if world.discord.channel(&format!("#{name}")).is_some() {
+            continue;
+        }
+        world
+            .ann
+            .runs(&format!("/agent init name:{name}"), "#general")
+            .await;
+        let channel = format!("#{name}");
+        world
+            .waits("its channel with the welcome", |world| {
+                let id = world.discord.channel(&channel)?;
+                (!world.discord.messages(id).is_empty()).then_some(())
+            })
+            .await;
+    }
+}
+
+/// A question that can be answered: its channel and message.
+fn open_question(world: &World, names: &[&str]) -> Option<(String, MessageId)> {
+    names.iter().find_map(|name| {
+        let id = world.discord.channel(&format!("#{name}"))?;
+        let is_open = |message: &Message| {
+            message
+                .buttons()
+                .iter()
+                .any(|button| button.label == "Allow" && !button.is_disabled)
+        };
+        let all = world.discord.messages(id);
+        let message = all.iter().rev().find(|message| is_open(message))?;
+        Some(((*name).to_owned(), message.id))
+    })
+}
+
+/// Answers every question there is with yes. One that the bot takes back meanwhile is not there to be answered.
+fn answer_questions(world: &World, names: &[&str], answered: &mut Vec<MessageId>) {
+    while let Some((name, message)) =
+        open_question(world, names).filter(|(_, message)| !answered.contains(message))
+    {
+        let channel = world.channel(&format!("#{name}"));
+        let _ = world.ann.person.clicks(channel, message, "Allow");
+        answered.push(message);
+    }
+}

@@ -1,0 +1,138 @@
+//! Jobs: what people ask for here, and a model that does each once, whatever it is reminded of.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use chorus::playground::model::wire::{Block, Reply};
+use regex::Regex;
+use serde_json::{Value, json};
+
+/// The file that calls leave their mark in, in the agent's workspace.
+pub(super) const EFFECTS: &str = "effects.log";
+
+/// Calls made in one answer at most.
+const CALLS: usize = 4;
+
+static JOB: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"job-(\d+)-(plain|file|ask)").unwrap());
+static DONE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"done-(\d+)\b").unwrap());
+
+/// What a job takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Words only.
+    Plain,
+    /// A file tool, allowed by the profile.
+    File,
+    /// A command, which a person must allow.
+    Ask,
+}
+
+impl Kind {
+    pub(super) const ALL: [Self; 3] = [Self::Plain, Self::File, Self::Ask];
+
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::File => "file",
+            Self::Ask => "ask",
+        }
+    }
+}
+
+/// What a person writes to have job `number` done.
+pub(super) fn order(number: usize, kind: Kind) -> String {
+    format!("please do job-{number}-{}", kind.word())
+}
+
+/// The jobs that a text says are done.
+pub(super) fn done(text: &str) -> BTreeSet<usize> {
+    DONE.captures_iter(text)
+        .map(|found| found[1].parse().unwrap())
+        .collect()
+}
+
+/// The model: calls a tool for each job that has none yet, then names all jobs it has not named before.
+pub(super) fn work(request: &Value) -> Reply {
+    let seen = Seen::of(request);
+    let calls: Vec<Block> = seen
+        .jobs
+        .iter()
+        .filter(|(number, kind)| *kind != Kind::Plain && !seen.called.contains(number))
+        .take(CALLS)
+        .map(|(number, kind)| call(*number, *kind))
+        .collect();
+    if !calls.is_empty() {
+        return Reply::new(calls);
+    }
+    let words: Vec<String> = seen
+        .jobs
+        .iter()
+        .filter(|(number, _)| !seen.named.contains(number))
+        .map(|(number, _)| format!("done-{number}"))
+        .collect();
+    let text = match words.is_empty() {
+        true => "Nothing new.".to_owned(),
+        false => words.join(" "),
+    };
+    Reply::new(vec![Block::Text(text)])
+}
+
+fn call(number: usize, kind: Kind) -> Block {
+    let (tool, arguments) = match kind {
+        Kind::Plain | Kind::File => (
+            "append_file",
+            json!({"path": EFFECTS, "content": format!("{number}\n")}),
+        ),
+        Kind::Ask => (
+            "bash",
+            json!({"command": format!("echo {number} >> {EFFECTS}")}),
+        ),
+    };
+    Block::Call(format!("toolu_{number}"), tool.to_owned(), arguments)
+}
+
+/// What a request says of jobs.
+#[derive(Default)]
+struct Seen {
+    jobs: Vec<(usize, Kind)>,
+    called: BTreeSet<usize>,
+    named: BTreeSet<usize>,
+}
+
+impl Seen {
+    fn of(request: &Value) -> Self {
+        let mut seen = Self::default();
+        for message in request["messages"].as_array().into_iter().flatten() {
+            let is_user = message["role"] == "user";
+            match &message["content"] {
+                Value::String(text) => seen.reads(is_user, text),
+                blocks => {
+                    for block in blocks.as_array().into_iter().flatten() {
+                        seen.reads(is_user, block["text"].as_str().unwrap_or_default());
+                        let id = block["id"].as_str().unwrap_or_default();
+                        let number = id.strip_prefix("toolu_").map(str::parse::<usize>);
+                        seen.called.extend(number.and_then(Result::ok));
+                    }
+                }
+            }
+        }
+        seen
+    }
+
+    fn reads(&mut self, is_user: bool, text: &str) {
+        if !is_user {
+            self.named.extend(done(text));
+            return;
+        }
+        for found in JOB.captures_iter(text) {
+            let number = found[1].parse().unwrap();
+            let kind = Kind::ALL
+                .into_iter()
+                .find(|kind| kind.word() == &found[2])
+                .unwrap();
+            if !self.jobs.iter().any(|(known, _)| *known == number) {
+                self.jobs.push((number, kind));
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! SIGKILL at random moments of conversations with three agents, tools and approvals.
+
+use std::time::Duration;
+
+use super::jobs::{self, Kind};
+use super::verdict::{Job, Verdict};
+use super::{AGENTS, answer_questions, make_agents, open_question};
+use crate::world::{Lab, Setup, Way, World, run_test_with};
+
+/// Kills without `CHORUS_CRASH_KILLS`.
+const KILLS: usize = 50;
+
+/// Changes at Discord that a life of the daemon lasts at most.
+const LONGEST_LIFE: u64 = 60;
+
+/// When nothing more happens there is nothing more to interrupt.
+const QUIET: Duration = Duration::from_millis(500);
+
+/// A small generator of numbers: the same seed, the same run of decisions.
+struct Chance(u64);
+
+impl Chance {
+    /// A number below `bound`.
+    fn below(&mut self, bound: u64) -> u64 {
+        // xorshift64*: enough to be erratic, short enough to be read.
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % bound
+    }
+}
+
+fn variable(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_lost_or_done_twice() {
+    let kills = variable("CHORUS_CRASH_KILLS").map_or(KILLS, |kills| kills as usize);
+    let seed = variable("CHORUS_CRASH_SEED").unwrap_or_else(|| u64::from(std::process::id()) + 1);
+    println!("CHORUS_CRASH_SEED={seed}");
+    let setup = Setup {
+        way: Way::Program,
+        lab: Lab::Made,
+        ..Setup::default()
+    };
+    run_test_with(setup, async |world| {
+        world.model.follows(jobs::work);
+        make_agents(world, &AGENTS).await;
+        let mut run = Run {
+            chance: Chance(seed),
+            jobs: Vec::new(),
+        };
+        for _ in 0..kills {
+            run.a_life(world).await;
+            world.kills().await;
+            // Some messages come while nobody is there.
+            run.orders(world);
+            world.launches(&[]);
+        }
+        run.ends_well(world).await;
+        world.stops().await;
+        let verdict = Verdict::on(world, kills, &run.jobs).await;
+        println!("{verdict}");
+        verdict.must_be_clean(world);
+    })
+    .await;
+}
+
+/// What was ordered so far, and what comes next.
+struct Run {
+    chance: Chance,
+    jobs: Vec<Job>,
+}
+
+impl Run {
+    /// Orders none to three jobs.
+    fn orders(&mut self, world: &World) {
+        for _ in 0..self.chance.below(4) {
+            let agent = AGENTS[self.chance.below(3) as usize];
+            let kind = Kind::ALL[self.chance.below(3) as usize];
+            self.order(world, agent, kind);
+        }
+    }
+
+    fn order(&mut self, world: &World, agent: &'static str, kind: Kind) {
+        let number = self.jobs.len() + 1;
+        let channel = world.channel(&format!("#{agent}"));
+        world.ann.person.says(channel, &jobs::order(number, kind));
+        self.jobs.push(Job {
+            number,
+            agent,
+            kind,
+        });
+    }
+
+    /// Lets the daemon live until a random number of things have happened, then a little longer.
+    async fn a_life(&mut self, world: &mut World) {
+        let mut left = self.chance.below(LONGEST_LIFE);
+        let mut answered = Vec::new();
+        self.orders(world);
+        while left > 0 {
+            let next = world.discord.wait_for(|_| {
+                let question = open_question(world, &AGENTS);
+                let is_new = question.is_some_and(|(_, message)| !answered.contains(&message));
+                left = left.saturating_sub(1);
+                (is_new || left == 0).then_some(())
+            });
+            if tokio::time::timeout(QUIET, next).await.is_err() {
+                break;
+            }
+            answer_questions(world, &AGENTS, &mut answered);
+            if self.chance.below(3) == 0 {
+                self.orders(world);
+            }
+        }
+        for _ in 0..self.chance.below(3000) {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Lets everything be answered that was ever ordered.
+    async fn ends_well(&mut self, world: &mut World) {
+        world.kills().await;
+        world.starts().await;
+        for agent in AGENTS {
+            self.order(world, agent, Kind::Plain);
+        }
+        all_answered(world, &AGENTS, &self.jobs).await;
+    }
+}
+
+/// Waits until every job is answered, allowing whatever is asked. What is never answered shows in the verdict.
+pub(super) async fn all_answered(world: &World, agents: &[&str], jobs: &[Job]) {
+    let mut allowed = Vec::new();
+    let everything = async {
+        loop {
+            let over = world.discord.wait_for(|_| {
+                let question = open_question(world, agents);
+                if question.is_some_and(|(_, message)| !allowed.contains(&message)) {
+                    return Some(false);
+                }
+                let is_answered = |job: &Job| {
+                    let messages = world.messages(&format!("#{}", job.agent));
+                    messages
+                        .iter()
+                        .any(|message| jobs::done(&message.content).contains(&job.number))
+                };
+                jobs.iter().rev().all(is_answered).then_some(true)
+            });
+            if over.await {
+                break;
+            }
+            answer_questions(world, agents, &mut allowed);
+        }
+    };
+    let _ = tokio::time::timeout(Duration::from_secs(60), everything).await;
+}

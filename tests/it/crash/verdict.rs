@@ -1,0 +1,164 @@
+//! What must be true after any number of kills, counted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use chorus::agent::session_file;
+use sqlx::ConnectOptions as _;
+use sqlx::sqlite::SqliteConnectOptions;
+
+use super::jobs::{self, EFFECTS, Kind};
+use crate::world::World;
+
+/// A job that was ordered.
+#[derive(Clone, Debug)]
+pub(super) struct Job {
+    pub(super) number: usize,
+    pub(super) agent: &'static str,
+    pub(super) kind: Kind,
+}
+
+/// The table: every count but the first two must be zero.
+#[derive(Debug, Default)]
+pub(super) struct Verdict {
+    pub(super) kills: usize,
+    pub(super) jobs: usize,
+    /// Messages that no answer is about.
+    pub(super) lost: Vec<usize>,
+    /// Jobs that two messages of the bot answer.
+    pub(super) answered_twice: Vec<usize>,
+    /// Jobs whose call ran twice.
+    pub(super) done_twice: Vec<usize>,
+    /// Jobs whose call is said to have succeeded and left no mark.
+    pub(super) results_lost: Vec<usize>,
+    /// Files that cannot be read, and what the database says of itself.
+    pub(super) corrupt: Vec<String>,
+    /// Requests that a provider refuses.
+    pub(super) refused: Vec<String>,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "| kills | messages | lost | answered twice | done twice | results lost | corrupt | invalid histories |"
+        )?;
+        writeln!(f, "|---|---|---|---|---|---|---|---|")?;
+        writeln!(
+            f,
+            "| {} | {} | {} | {} | {} | {} | {} | {} |",
+            self.kills,
+            self.jobs,
+            self.lost.len(),
+            self.answered_twice.len(),
+            self.done_twice.len(),
+            self.results_lost.len(),
+            self.corrupt.len(),
+            self.refused.len()
+        )
+    }
+}
+
+impl Verdict {
+    /// Looks at a world whose daemon has stopped in order after all jobs.
+    pub(super) async fn on(world: &World, kills: usize, jobs: &[Job]) -> Self {
+        let mut verdict = Self {
+            kills,
+            jobs: jobs.len(),
+            refused: world.model.violations(),
+            ..Self::default()
+        };
+        let answers = answers(world, jobs);
+        for job in jobs {
+            match answers.get(&job.number) {
+                None | Some(0) => verdict.lost.push(job.number),
+                Some(1) => {}
+                Some(_) => verdict.answered_twice.push(job.number),
+            }
+        }
+        let succeeded = succeeded(world);
+        for job in jobs.iter().filter(|job| job.kind != Kind::Plain) {
+            let effects = std::fs::read_to_string(world.workspace(job.agent).join(EFFECTS));
+            let mark = job.number.to_string();
+            let effects = effects.unwrap_or_default();
+            match effects.lines().filter(|line| **line == mark).count() {
+                0 if succeeded.contains(&job.number) => verdict.results_lost.push(job.number),
+                0 | 1 => {}
+                _ => verdict.done_twice.push(job.number),
+            }
+        }
+        verdict.corrupt = corrupt(world).await;
+        verdict
+    }
+
+    /// Fails the test with the table and all the world shows, unless everything is as it must be.
+    pub(super) fn must_be_clean(&self, world: &World) {
+        let is_clean = self.lost.is_empty()
+            && self.answered_twice.is_empty()
+            && self.done_twice.is_empty()
+            && self.results_lost.is_empty()
+            && self.corrupt.is_empty()
+            && self.refused.is_empty();
+        assert!(is_clean, "{self}\n{self:#?}\n{}", world.report());
+    }
+}
+
+/// How many messages of the bot answer each job.
+fn answers(world: &World, jobs: &[Job]) -> BTreeMap<usize, usize> {
+    let agents: BTreeSet<&str> = jobs.iter().map(|job| job.agent).collect();
+    let mut answers = BTreeMap::new();
+    for agent in agents {
+        for message in world.messages(&format!("#{agent}")) {
+            if message.author != world.discord.bot() {
+                continue;
+            }
+            for number in jobs::done(&message.content) {
+                *answers.entry(number).or_insert(0) += 1;
+            }
+        }
+    }
+    answers
+}
+
+/// The jobs whose call the model was told to have succeeded.
+fn succeeded(world: &World) -> BTreeSet<usize> {
+    let mut succeeded = BTreeSet::new();
+    for request in world.model.requests() {
+        for message in request["messages"].as_array().into_iter().flatten() {
+            for block in message["content"].as_array().into_iter().flatten() {
+                let id = block["tool_use_id"].as_str().unwrap_or_default();
+                if let Some(number) = id.strip_prefix("toolu_")
+                    && block["is_error"] != true
+                {
+                    succeeded.insert(number.parse().unwrap());
+                }
+            }
+        }
+    }
+    succeeded
+}
+
+async fn corrupt(world: &World) -> Vec<String> {
+    let mut corrupt = Vec::new();
+    let agents = std::fs::read_dir(world.home().join("agents")).unwrap();
+    for agent in agents.map(|entry| entry.unwrap().path()) {
+        let sessions = std::fs::read_dir(agent.join("sessions"))
+            .into_iter()
+            .flatten();
+        for file in sessions.map(|entry| entry.unwrap().path()) {
+            if let Err(error) = session_file::load(&file) {
+                corrupt.push(error.to_string());
+            }
+        }
+    }
+    let options = SqliteConnectOptions::new().filename(world.home().join("db/chorus.db"));
+    let mut db = options.connect().await.unwrap();
+    let verdict: String = sqlx::query_scalar("PRAGMA integrity_check(1)")
+        .fetch_one(&mut db)
+        .await
+        .unwrap();
+    if verdict != "ok" {
+        corrupt.push(verdict);
+    }
+    corrupt
+}
