@@ -245,26 +245,24 @@ impl Store {
         Ok(ids.into_iter().map(ChannelId::from_i64).collect())
     }
 
-    /// D9, before the POST. The time of the first try is kept.
+    /// D9, before the POST. The time of the first try is kept. Gives the part as it is now.
     ///
     /// # Errors
     ///
     /// [`StoreError::NotFound`] when the part is settled: it must not be sent.
-    pub async fn mark_sending(&self, part: i64) -> Result<(), StoreError> {
+    pub async fn mark_sending(&self, part: i64) -> Result<Part, StoreError> {
         self.write(move |db| {
             Box::pin(async move {
-                let done = sqlx::query(
+                let row = sqlx::query(
                     "UPDATE outbox SET state = 'sending', first_try = coalesce(first_try, ?)
-                     WHERE id = ? AND state IN ('pending', 'sending')",
+                     WHERE id = ? AND state IN ('pending', 'sending') RETURNING *",
                 )
                 .bind(now())
                 .bind(part)
-                .execute(db)
+                .fetch_optional(db)
                 .await?;
-                if done.rows_affected() == 0 {
-                    return Err(StoreError::NotFound(format!("unsent part {part}")));
-                }
-                Ok(())
+                let row = row.ok_or_else(|| StoreError::NotFound(format!("unsent part {part}")))?;
+                part_row(&row)
             })
         })
         .await
