@@ -1,8 +1,10 @@
 //! Joins contexts and saved sessions: whose they are, and who sums them up.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::domain::{ConversationId, Item, SessionId, SessionMeta, Trigger};
+use crate::text::redact::Redactor;
 
 use super::parts::{Identity, Parts};
 use super::session_manager::{Save, SessionError, SessionManager, Summary};
@@ -46,11 +48,29 @@ impl Parts {
             .save(Save {
                 id: SessionId::random(),
                 conversation: save.conversation,
-                items: save.items,
+                items: without_secrets(&self.services.redactor, save.items),
                 description: save.description,
                 trigger: save.trigger,
                 summary,
             })
             .await
     }
+}
+
+/// The items as a file may hold them. Where no secret is in them, the very same.
+fn without_secrets(redactor: &Redactor, items: Arc<Vec<Item>>) -> Arc<Vec<Item>> {
+    let is_clean = |item: &Item| matches!(redactor.redact(item.text()), Cow::Borrowed(_));
+    if items.iter().all(is_clean) {
+        return items;
+    }
+    let mut clean = items.as_ref().clone();
+    for item in &mut clean {
+        let text = match item {
+            Item::User(user) => &mut user.text,
+            Item::Assistant(answer) => &mut answer.text,
+            Item::ToolResult(result) => &mut result.content,
+        };
+        *text = redactor.redact(text).into_owned();
+    }
+    Arc::new(clean)
 }

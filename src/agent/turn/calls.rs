@@ -1,13 +1,14 @@
 //! Runs the tool calls of one answer: judged, asked about, started, run, and each closed with exactly one result.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use crate::domain::{CallId, ToolCall, ToolResult};
+use crate::domain::{CallId, Cost, ToolCall, ToolResult, Usage};
 use crate::permission::{Decision, Profile, Verdict};
-use crate::store::{Alongside, AuditRow, StoreError};
+use crate::store::{Alongside, AttemptRow, AuditRow, StoreError};
 use crate::tools::{Prepared, ToolContext, guard};
 
 use super::super::stuck::Stuck;
@@ -187,12 +188,37 @@ impl Turn {
             .store
             .start_call(self.turn_id(), &call.id, alongside)
             .await?;
+        let began = Instant::now();
         let result = guard::run(prepared, &context).await;
+        let ran = Alongside {
+            attempts: vec![self.tool_row(&result, began.elapsed())],
+            ..Alongside::default()
+        };
         self.parts
             .store
-            .finish_call(self.turn_id(), &result, Alongside::default())
+            .finish_call(self.turn_id(), &result, ran)
             .await?;
         Ok(result)
+    }
+
+    /// A tool run as the books keep it: time, no money.
+    fn tool_row(&self, result: &ToolResult, took: Duration) -> AttemptRow {
+        AttemptRow {
+            at: crate::clock::now() - took,
+            guild: Some(self.agent.guild),
+            agent: self.agent.id,
+            turn: Some(self.turn_id()),
+            parent: None,
+            kind: "tool".to_owned(),
+            provider: String::new(),
+            model: result.name.clone(),
+            outcome: if result.is_error { "error" } else { "ok" }.to_owned(),
+            usage: Usage::default(),
+            cost: Cost::Usd(0.0),
+            duration: took,
+            request_id: None,
+            detail: None,
+        }
     }
 
     /// Closes a call that does not run, with one audit row.
