@@ -36,10 +36,10 @@ pub(super) const CONFINED: &str = "ok";
 ///
 /// When the job cannot be read or the report not be delivered.
 pub(super) fn main() -> Result<(), String> {
-    set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(said("hiding itself"))?;
-    set_child_subreaper(Some(getpid())).map_err(said("adopting orphans"))?;
     // What the daemon itself inherited, say from a terminal or a build tool, is not for commands either.
     close_fds::set_fds_cloexec(FIRST_INHERITED, &[]);
+    set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(said("hiding itself"))?;
+    set_child_subreaper(Some(getpid())).map_err(said("adopting orphans"))?;
     let daemon = super::confine::standard_input()?;
     let mut line = String::new();
     let mut inbox = BufReader::new(daemon.try_clone().map_err(said("reading the job"))?);

@@ -9,6 +9,7 @@ use super::tasks::Tasks;
 use super::{ToolContext, ToolError};
 use crate::exec::{Command, ExecError, Limits, Sandbox};
 use crate::permission::Action;
+use crate::permission::shell::catastrophe;
 use crate::workspace::{Workspace, WorkspacePath};
 
 /// What runs commands. One for the daemon's life.
@@ -84,6 +85,11 @@ pub(super) fn command(
     place: &Place,
     context: &ToolContext,
 ) -> Result<Command, ToolError> {
+    if let Some(why) = catastrophe(action) {
+        return Err(ToolError::Rejected(format!(
+            "this command never runs, whatever the permissions say: {why}"
+        )));
+    }
     Ok(Command {
         script: action.detail.clone(),
         workspace: place.workspace.clone(),

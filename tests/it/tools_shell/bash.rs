@@ -131,3 +131,28 @@ async fn no_command_runs_without_a_sandbox_that_is_required() {
         "{why}"
     );
 }
+
+#[tokio::test]
+async fn what_ruins_the_machine_never_runs() {
+    let world = World::new().await;
+    for command in [
+        "rm -rf /",
+        "rm -r -f / && ls",
+        "echo hi > /dev/sda",
+        ":() { :|:& };:",
+        "mkfs.ext4 /dev/sda1",
+    ] {
+        for tool in ["bash", "run_concurrent", "run_background"] {
+            let why = world.lab.refuses(tool, json!({"command": command})).await;
+            assert!(
+                why.starts_with("this command never runs"),
+                "{tool} {command}: {why}"
+            );
+        }
+    }
+    let text = world
+        .lab
+        .does("bash", json!({"command": "echo rm -rf /"}))
+        .await;
+    assert!(text.starts_with("rm -rf /\n"), "{text}");
+}
