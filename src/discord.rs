@@ -9,23 +9,37 @@
 //! Pure parts decide (`inbound`, `access`, `limits`, `catch_up`, `body`, `render`), thin parts act.
 
 pub mod access;
+mod access_roles;
 pub mod approval_card;
 mod approvals;
 pub mod body;
+mod bot;
+mod buttons;
 pub mod catch_up;
+mod channels;
+mod commands;
 pub mod escape;
 pub mod explain;
 mod gateway;
 pub mod inbound;
+mod ingress;
+mod interaction;
 pub mod limits;
+mod members;
+mod operator;
 mod outbound;
 pub mod people;
+pub mod presence;
+mod registration;
+pub mod render;
 pub mod rest;
 pub mod route;
+mod run;
 pub mod status_text;
 
 pub use gateway::GatewayHealth;
-pub use outbound::Previews;
+pub use registration::registered_commands;
+pub use run::{DiscordConfig, Ends, run};
 
 /// Why Discord cannot be served at all. Each says the way out; the first three are faults of configuration.
 #[derive(Debug, thiserror::Error)]

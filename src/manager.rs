@@ -36,7 +36,7 @@ use crate::workspace::template::Template;
 pub use branches::{BranchHistory, BranchTarget, BranchView, StepView};
 pub use configure::CONFIG_KEYS;
 pub use contexts::History;
-pub use create::{Made, NewAgent};
+pub use create::{Made, NewAgent, Refine};
 pub use destroy::{Destroyed, Files, KeepFiles};
 pub use error::ManagerError;
 pub use link::Link;

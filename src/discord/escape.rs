@@ -23,6 +23,24 @@ pub fn name(text: &str) -> String {
     }
 }
 
+/// `text` as one line of plain words: no formatting, no mention, no link. Signs that only mean something in the
+/// company of others stay as they are, so that sentences, paths and ids read well.
+pub fn text(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            c if c.is_control() => safe.push(' '),
+            c if is_invisible(c) => {}
+            '\\' | '*' | '_' | '~' | '`' | '|' | '<' | '@' | '[' => {
+                safe.push('\\');
+                safe.push(c);
+            }
+            c => safe.push(c),
+        }
+    }
+    safe.replace("://", r":\//")
+}
+
 /// `text` as an inline code span on one line; whatever backticks are in it stay inside.
 pub fn code(text: &str) -> String {
     let line: String = text

@@ -70,10 +70,7 @@ pub fn refusal(deed: Deed, error: &RestError) -> String {
         return format!("I could not {what}: {error}.");
     };
     match (code, status) {
-        (50001 | 50013, _) | (_, 403) => format!(
-            "I may not {what}: my role lacks {}. Grant it in Server Settings → Roles, or in the channel's permissions.",
-            deed.permissions()
-        ),
+        (50001 | 50013, _) | (_, 403) => lacking(deed),
         (10003, _) => format!("I could not {what}: the channel was deleted."),
         (10008, _) => format!("I could not {what}: the message was deleted."),
         (10062, _) => {
@@ -91,4 +88,13 @@ pub fn refusal(deed: Deed, error: &RestError) -> String {
             format!("I could not {what}: Discord said “{message}” (HTTP {status}, code {code}).")
         }
     }
+}
+
+/// The sentence on what our role lacks.
+pub fn lacking(deed: Deed) -> String {
+    format!(
+        "I may not {}: my role lacks {}. Grant it in Server Settings → Roles, or in the channel's permissions.",
+        deed.words(),
+        deed.permissions()
+    )
 }

@@ -51,8 +51,10 @@ pub(super) const INTENTS: GatewayIntents = GatewayIntents::GUILDS
 /// What the gateway says to the room.
 #[derive(Debug)]
 pub(super) enum Signal {
+    /// A client is about to connect; this is what manages its connection.
+    Client(Arc<ShardManager>),
     /// A new connection: whatever was said before may have been missed.
-    Ready(Context, Box<Ready>),
+    Ready(Context),
     /// The old connection goes on.
     Resumed,
     /// A server we are in, with its channels and threads.
@@ -162,6 +164,7 @@ impl Gateway {
         };
         *client.ws_url.lock().await = address;
         let shards = Arc::clone(&client.shard_manager);
+        let _ = self.signals.send(Signal::Client(Arc::clone(&shards)));
         let ended = tokio::select! {
             () = stop.cancelled() => Ended::Stopped,
             reason = watch(&shards, &handler) => Ended::Lost(reason),
@@ -293,7 +296,7 @@ impl EventHandler for Handler {
         );
         self.health.set_ready(true);
         // In this order: what comes by the ordered way comes after the signal that makes the room read what it missed.
-        self.say(Signal::Ready(context.clone(), Box::new(ready)));
+        self.say(Signal::Ready(context.clone()));
         self.lay_ordered_way(&context);
     }
 

@@ -97,7 +97,8 @@ pub fn to_inbound(
     }
 }
 
-fn to_attachment(attachment: &serenity::all::Attachment) -> Attachment {
+/// A file as the ledger keeps it.
+pub fn to_attachment(attachment: &serenity::all::Attachment) -> Attachment {
     Attachment {
         name: attachment.filename.clone(),
         size: u64::from(attachment.size),

@@ -25,7 +25,7 @@ use tracing::Instrument as _;
 use super::approvals::Approvals;
 use super::rest::Rest;
 use crate::agent::event::{Event, Feed, Question, TurnRef, TurnSummary};
-use crate::domain::{ChannelId, UserId};
+use crate::domain::{ChannelId, MessageId, UserId};
 use crate::store::Store;
 use queue::Queue;
 
@@ -70,6 +70,8 @@ pub(super) enum Order {
     Start(TurnRef, Feed),
     End(TurnRef, TurnSummary),
     Ask(Box<Question>),
+    /// Words that are in no ledger, for the ledger failed.
+    Say(Option<MessageId>, String),
 }
 
 /// All queues. Owned by the room's loop, which waits for them at the end.
@@ -96,7 +98,12 @@ impl Outbound {
             Event::TurnEnded(turn, summary) => self.order(turn.channel, Order::End(turn, summary)),
             Event::Question(question) => self.order(question.turn.channel, Order::Ask(question)),
             Event::QuestionClosed(turn, call) => self.outward.approvals.expire(turn.turn, &call),
-            Event::Say { .. } | Event::Presence { .. } | Event::Operator { .. } => {}
+            Event::Say {
+                channel,
+                reply_to,
+                text,
+            } => self.order(channel, Order::Say(reply_to, text)),
+            Event::Presence { .. } | Event::Operator { .. } => {}
         }
     }
 

@@ -42,6 +42,12 @@ pub fn sees(guild: &Guild, channel: &GuildChannel, member: &Member) -> bool {
     guild.user_permissions_in(channel, member).view_channel()
 }
 
+/// Whether the member may make and change channels.
+pub fn may_manage_channels(guild: &Guild, member: &Member) -> bool {
+    let rights = rights(guild, member.user.id.get(), &member.roles);
+    rights.administrator() || rights.manage_channels()
+}
+
 /// The rights that hold all over the server; the owner holds them all.
 fn rights(guild: &Guild, id: u64, roles: &[serenity::all::RoleId]) -> Permissions {
     if guild.owner_id.get() == id {

@@ -4,5 +4,6 @@ mod access;
 mod approval_card;
 mod body;
 mod catch_up;
+mod commands;
 mod escape;
 mod limits;

@@ -15,12 +15,9 @@ use crate::discord::body::{File, MAX_CONTENT, MAX_FILE_BYTES, clip};
 use crate::discord::explain::{self, Deed};
 use crate::discord::rest::{Request, RestError, Urgency, message_id, snowflake};
 use crate::discord::route;
-use crate::domain::MessageId;
-use crate::store::{OutFile, Part, PartState, StoreError};
+use crate::domain::{ChannelId, MessageId};
+use crate::store::{Doubt, OutFile, Part, PartState, StoreError};
 use crate::text;
-
-/// How long Discord surely remembers a nonce; its documents say "a few minutes".
-const NONCE_LIVES: chrono::Duration = chrono::Duration::seconds(60);
 
 /// The pause before a part that did not arrive is tried again.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -48,15 +45,26 @@ impl Outward {
         }
     }
 
+    /// Posts words that are in no ledger.
+    pub(super) async fn say(&self, channel: ChannelId, reply_to: Option<MessageId>, text: &str) {
+        let mut json = common(&clip(text, MAX_CONTENT), None, &[]);
+        if let Some(reference) = reference(reply_to) {
+            json.insert("message_reference".into(), reference);
+        }
+        let request = Request::new(route::create_message(channel), Urgency::Durable).json(json);
+        if let Err(error) = self.rest.send(request).await {
+            error!(channel.id = %channel, "a message could not be posted: {}", explain::refusal(Deed::Post, &error));
+        }
+    }
+
     async fn try_to_deliver(&self, part: &Part) -> Result<Delivery, StoreError> {
         if part.state == PartState::Pending {
             self.store.mark_sending(part.id).await?;
         }
-        let first_try = part.first_try.unwrap_or_else(Utc::now);
         let mut is_doubtful = part.state == PartState::Sending;
         loop {
-            if is_doubtful && part.edits.is_none() && Utc::now() - first_try > NONCE_LIVES {
-                match self.find(part, first_try).await {
+            if is_doubtful && part.doubt(Utc::now()) == Doubt::LookFirst {
+                match self.find(part).await {
                     Ok(Some(message)) => return self.sent(part, message).await,
                     Ok(None) => {}
                     Err(error) => return self.unclear(part, &error).await,
@@ -145,11 +153,8 @@ impl Outward {
     }
 
     /// Looks for the part among our own messages: same reference, same text, not older than its first try.
-    async fn find(
-        &self,
-        part: &Part,
-        first_try: chrono::DateTime<Utc>,
-    ) -> Result<Option<MessageId>, RestError> {
+    async fn find(&self, part: &Part) -> Result<Option<MessageId>, RestError> {
+        let first_try = part.first_try.unwrap_or(part.queued_at);
         let since = snowflake_at(first_try - chrono::Duration::seconds(10));
         let query = format!("after={since}&limit=100");
         let messages = self.rest.get(route::messages(part.channel, &query)).await?;

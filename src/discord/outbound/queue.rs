@@ -74,6 +74,7 @@ impl Queue {
                     .push(Live::new(turn, feed, self.outward.previews))
             }
             Order::End(turn, summary) => self.turn_ended(&turn, summary).await,
+            Order::Say(reply_to, text) => self.outward.say(self.channel, reply_to, &text).await,
             Order::Ask(question) => {
                 self.outward.approvals.ask(&self.outward, question).await;
             }

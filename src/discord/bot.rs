@@ -1,0 +1,104 @@
+//! What the parts of this room share.
+
+use std::sync::Arc;
+
+use arc_swap::{ArcSwap, ArcSwapOption};
+use serenity::all::{Cache, ShardManager};
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::access_roles::AccessRoles;
+use super::approvals::Approvals;
+use super::channels::GuildChannels;
+use super::ingress::Shared;
+use super::outbound::Notice;
+use super::rest::Rest;
+use crate::config::Config;
+use crate::domain::{ChannelId, GuildId, RoleId, UserId};
+use crate::llm::discovery::Models;
+use crate::manager::{AgentManager, AgentSummary};
+use crate::permission::Profiles;
+use crate::store::Store;
+
+/// The room's parts, for whoever serves an event. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct Bot(Arc<Parts>);
+
+pub(super) struct Parts {
+    pub(super) manager: AgentManager,
+    pub(super) store: Store,
+    pub(super) rest: Rest,
+    pub(super) approvals: Approvals,
+    pub(super) config: Arc<ArcSwap<Config>>,
+    pub(super) profiles: Arc<ArcSwap<Profiles>>,
+    pub(super) models: Arc<Models>,
+    /// How commands are confined, in words.
+    pub(super) sandbox: String,
+    /// serenity's picture of our servers; a new one with each new connection.
+    pub(super) cache: ArcSwapOption<Cache>,
+    /// What manages the connection.
+    pub(super) shards: ArcSwapOption<ShardManager>,
+    /// Our own user.
+    pub(super) own: UserId,
+    /// Our application, whose commands these are.
+    pub(super) application: u64,
+    /// The one server that commands are registered in, while developing.
+    pub(super) dev_guild: Option<GuildId>,
+    pub(super) operator: UnboundedSender<Notice>,
+    /// Channels whose outbox holds something new.
+    pub(super) outbox: UnboundedSender<ChannelId>,
+    pub(super) ingress: Arc<Shared>,
+    pub(super) access: AccessRoles,
+    pub(super) commands: Commands,
+}
+
+/// The command framework's options, which hold all commands.
+pub(super) type Commands = poise::FrameworkOptions<Bot, super::commands::Refusal>;
+
+impl Bot {
+    pub(super) fn new(parts: Parts) -> Self {
+        Self(Arc::new(parts))
+    }
+
+    /// Channels of our servers, as the manager makes and deletes them.
+    pub(super) fn channels(&self) -> GuildChannels {
+        GuildChannels::new(self.clone())
+    }
+
+    /// serenity's picture of our servers, once connected.
+    pub(super) fn cache(&self) -> Option<Arc<Cache>> {
+        self.0.cache.load_full()
+    }
+
+    /// Has a channel's outbox delivered.
+    pub(super) fn deliver(&self, channel: ChannelId) {
+        // Without the room's loop it stays in the ledger for the next start.
+        let _ = self.0.outbox.send(channel);
+    }
+
+    /// A channel that was just made has no past to catch up with.
+    pub(super) fn mark_new(&self, channel: ChannelId) {
+        self.0.ingress.mark_caught_up(channel);
+    }
+
+    /// Roles whose members may talk to an agent; none means everyone.
+    pub(super) fn access_roles(&self, agent: &AgentSummary) -> Vec<RoleId> {
+        self.0.access.of(&self.0.manager, agent)
+    }
+
+    /// Tells the operator, once per cause.
+    pub(super) fn tell_operator(&self, cause: impl Into<String>, text: impl Into<String>) {
+        // The operator's loop ends last; what comes after it is in the log.
+        let _ = self.0.operator.send(Notice {
+            cause: cause.into(),
+            text: text.into(),
+        });
+    }
+}
+
+impl std::ops::Deref for Bot {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}

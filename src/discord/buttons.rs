@@ -1,0 +1,182 @@
+//! Presses of buttons, and forms sent: what a component's id asks for is done.
+//!
+//! Ids say all there is to know (`approval:42:allow`, `stop:<turn>`, `page:agents:2`), so a button of before a restart
+//! works, or says why it does not.
+
+use serenity::all::{ComponentInteraction, ModalInteraction};
+
+use super::approvals::Press;
+use super::body::Body;
+use super::bot::Bot;
+use super::commands::{self, EDIT_PROMPT, Refusal, pages};
+use super::interaction::{Eyes, Responder};
+use super::{access, approval_card, people, render};
+use crate::agent::event::Choice;
+use crate::domain::{ChannelId, GuildId, Person, TurnId};
+use crate::permission::may_always_allow;
+
+/// Does what a press asks for.
+pub(super) async fn pressed(bot: &Bot, press: &ComponentInteraction) {
+    let responder = Responder::new(&bot.rest, bot.application, press.id.get(), &press.token);
+    let (kind, rest) = press
+        .data
+        .custom_id
+        .split_once(':')
+        .unwrap_or((&press.data.custom_id, ""));
+    match kind {
+        "approval" => decide(bot, &responder, press).await,
+        "stop" | "abort" => end_turn(bot, &responder, press, kind, rest).await,
+        "page" => turn_page(bot, &responder, press, rest).await,
+        "destroy" => commands::confirm_destroy(bot, &responder, press, rest).await,
+        "purge" => commands::confirm_purge(bot, &responder, press, rest).await,
+        "prompt" => edit_prompt(bot, &responder, press, rest).await,
+        "cancel" => {
+            let _ = responder
+                .update(&Body::text("Cancelled. Nothing was done."))
+                .await;
+        }
+        _ => {
+            let _ = responder
+                .say(&Body::text("This button does nothing any more."), Eyes::One)
+                .await;
+        }
+    }
+}
+
+/// Takes a form.
+pub(super) async fn submitted(bot: &Bot, form: &ModalInteraction) {
+    let responder = Responder::new(&bot.rest, bot.application, form.id.get(), &form.token);
+    if let Some(name) = form.data.custom_id.strip_prefix(EDIT_PROMPT) {
+        commands::submit_prompt(bot, &responder, form, name).await;
+    }
+}
+
+/// Allow, Deny, Always allow. Discord hears of the press first, whatever comes of it.
+async fn decide(bot: &Bot, responder: &Responder, press: &ComponentInteraction) {
+    if responder.acknowledge().await.is_err() {
+        return;
+    }
+    let Some((id, choice)) = approval_card::pressed(&press.data.custom_id) else {
+        return;
+    };
+    let Some((guild, person)) = who(press) else {
+        return;
+    };
+    let Some(requesters) = bot.approvals.requesters(id) else {
+        return too_late(bot, responder, id).await;
+    };
+    let server = bot.manager.server(guild);
+    let open_refused = match choice {
+        Choice::AlwaysAllow => may_always_allow(&server.permission_grants, &person).err(),
+        Choice::Allow | Choice::Deny => None,
+    };
+    let deciders = access::Deciders {
+        approver_roles: &server.approver_roles,
+        requesters: &requesters,
+        open_refused: open_refused.as_deref(),
+    };
+    if let Err(reason) = access::may_press(&person, choice, &deciders) {
+        let _ = responder.follow_up(&Body::text(reason), Eyes::One).await;
+        return;
+    }
+    match bot.approvals.decide(id, choice, &person).await {
+        Press::Decided => {}
+        Press::TooLate => too_late(bot, responder, id).await,
+    }
+}
+
+/// A press on a question that is closed: decided by another, or expired.
+async fn too_late(bot: &Bot, responder: &Responder, id: i64) {
+    let decided = match bot.store.question(id).await {
+        Ok(question) => question.and_then(|question| question.decided_by),
+        Err(_) => None,
+    };
+    let reason = match decided {
+        Some(by) => format!("This is decided already, by <@{by}>."),
+        None => {
+            let _ = responder.keep_promise(&approval_card::expired()).await;
+            "This question has expired. Nothing was run.".to_owned()
+        }
+    };
+    let _ = responder.follow_up(&Body::text(reason), Eyes::One).await;
+}
+
+async fn end_turn(
+    bot: &Bot,
+    responder: &Responder,
+    press: &ComponentInteraction,
+    how: &str,
+    turn: &str,
+) {
+    let work = async {
+        let (guild, person) = who(press).ok_or("Buttons work in a server.")?;
+        let turn: TurnId = turn
+            .parse()
+            .map_err(|_| "This button does nothing any more.")?;
+        let channel = ChannelId(press.channel_id.get());
+        let parent = bot.parent_of(guild, channel);
+        let agent = bot
+            .manager
+            .agent_for(channel, parent)
+            .ok_or("No agent lives here any more.")?;
+        if !access::may_talk(&person, &bot.access_roles(&agent)) {
+            return Err("You have no access to this agent.".to_owned());
+        }
+        let stopped = match how {
+            "stop" => bot
+                .manager
+                .stop_turn(channel, parent, turn)
+                .await
+                .map(render::stopping),
+            _ => bot
+                .manager
+                .abort_turn(channel, parent, turn)
+                .await
+                .map(render::aborted),
+        };
+        stopped.map_err(|error| Refusal::from(error).0)
+    };
+    let _ = responder.answer(Eyes::One, work).await;
+}
+
+async fn turn_page(bot: &Bot, responder: &Responder, press: &ComponentInteraction, rest: &str) {
+    let Some((guild, _)) = who(press) else {
+        return;
+    };
+    let turned = match pages::turn(bot, guild, rest).await {
+        Ok(page) => responder.update(&page).await,
+        Err(refusal) => responder.say(&Body::text(refusal.0), Eyes::One).await,
+    };
+    if let Err(error) = turned {
+        tracing::debug!(%error, "a page was not turned");
+    }
+}
+
+async fn edit_prompt(bot: &Bot, responder: &Responder, press: &ComponentInteraction, name: &str) {
+    let rights = press
+        .member
+        .as_ref()
+        .and_then(|member| member.permissions)
+        .unwrap_or_default();
+    let opened = match press.guild_id {
+        Some(guild) if rights.administrator() || rights.manage_channels() => {
+            commands::open_prompt(bot, responder, GuildId(guild.get()), name).await
+        }
+        _ => Err(Refusal::new(
+            "Changing an agent needs the permission Manage Channels.",
+        )),
+    };
+    if let Err(refusal) = opened {
+        let _ = responder.say(&Body::text(refusal.0), Eyes::One).await;
+    }
+}
+
+/// Who pressed, with the roles that Discord sent along, and in which server.
+fn who(press: &ComponentInteraction) -> Option<(GuildId, Person)> {
+    let guild = GuildId(press.guild_id?.get());
+    let member = press.member.as_ref()?;
+    Some((
+        guild,
+        people::person_with(member, member.permissions.unwrap_or_default()),
+    ))
+}

@@ -1,0 +1,16 @@
+//! `/abort`: the running turn ends at once.
+
+use super::{Context, Refusal, agent_here, answer, bot};
+use crate::discord::interaction::Eyes;
+use crate::discord::render;
+
+/// Ends the running turn at once, without an answer
+#[poise::command(slash_command, guild_only)]
+pub(super) async fn abort(ctx: Context<'_>) -> Result<(), Refusal> {
+    answer(ctx, Eyes::All, async {
+        let here = agent_here(ctx)?;
+        let stopped = bot(ctx).manager.abort(here.channel, here.parent).await?;
+        Ok(render::aborted(stopped))
+    })
+    .await
+}

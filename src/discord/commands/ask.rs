@@ -1,0 +1,108 @@
+//! `/ask`: a prompt as a turn, for once with another model or mode.
+
+use super::{Context, Here, Refusal, agent_here, bot, complete, person, responder};
+use crate::agent::Mode;
+use crate::discord::body::Body;
+use crate::discord::inbound::sent_at;
+use crate::discord::interaction::{Eyes, Responder};
+use crate::discord::render;
+use crate::domain::{Inbound, MessageId};
+
+/// How much a turn may take.
+#[derive(Clone, Copy, Debug, poise::ChoiceParameter)]
+pub(super) enum ModeChoice {
+    /// Reads only.
+    #[name = "lightweight"]
+    Lightweight,
+    /// As always.
+    #[name = "standard"]
+    Standard,
+}
+
+impl From<ModeChoice> for Mode {
+    fn from(choice: ModeChoice) -> Self {
+        match choice {
+            ModeChoice::Lightweight => Self::Lightweight,
+            ModeChoice::Standard => Self::Standard,
+        }
+    }
+}
+
+/// Asks the agent of this channel, for once with another model or mode
+#[poise::command(slash_command, guild_only)]
+pub(super) async fn ask(
+    ctx: Context<'_>,
+    #[description = "What to ask"]
+    #[max_length = 6000]
+    prompt: String,
+    #[description = "Model to ask, this once"]
+    #[autocomplete = "complete::model"]
+    model: Option<String>,
+    #[description = "How much it may take: lightweight reads only"] mode: Option<ModeChoice>,
+) -> Result<(), Refusal> {
+    ask_with(ctx, prompt, model, mode.map(Mode::from).unwrap_or_default()).await
+}
+
+/// Shows the prompt in the channel and starts a turn that answers it there.
+pub(super) async fn ask_with(
+    ctx: Context<'_>,
+    prompt: String,
+    model: Option<String>,
+    mode: Mode,
+) -> Result<(), Refusal> {
+    let responder = responder(ctx);
+    let here = match checked(ctx, &prompt) {
+        Ok(here) => here,
+        Err(refusal) => return tell(&responder, refusal).await,
+    };
+    let body = render::asked(&person(ctx).name, &prompt, model.as_deref());
+    let Some(shown) = show(&responder, &body).await else {
+        return Ok(());
+    };
+    let message = as_message(ctx, &here, prompt, shown);
+    if let Err(error) = bot(ctx).manager.ask(message, model, mode).await {
+        let refusal = Refusal::from(error);
+        let _ = responder.follow_up(&Body::text(refusal.0), Eyes::One).await;
+    }
+    Ok(())
+}
+
+/// The agent here, when there is something to ask it.
+pub(super) fn checked(ctx: Context<'_>, prompt: &str) -> Result<Here, Refusal> {
+    if prompt.trim().is_empty() {
+        return Err(Refusal::new("There is nothing to do: the prompt is empty."));
+    }
+    agent_here(ctx)
+}
+
+/// What was asked by a command, as a message that its person wrote: the one shown for it.
+pub(super) fn as_message(
+    ctx: Context<'_>,
+    here: &Here,
+    prompt: String,
+    shown: MessageId,
+) -> Inbound {
+    Inbound {
+        id: shown,
+        channel_id: here.channel,
+        guild_id: here.agent.guild,
+        parent_id: here.parent,
+        author: person(ctx),
+        content: prompt,
+        attachments: Vec::new(),
+        reply_to: None,
+        sent_at: sent_at(shown),
+        via: None,
+    }
+}
+
+/// Posts the prompt as the command's answer; the id of that message is what the turn replies to.
+pub(super) async fn show(responder: &Responder, body: &Body) -> Option<MessageId> {
+    responder.say(body, Eyes::All).await.ok()?;
+    responder.original().await.ok()
+}
+
+pub(super) async fn tell(responder: &Responder, refusal: Refusal) -> Result<(), Refusal> {
+    let _ = responder.say(&Body::text(refusal.0), Eyes::One).await;
+    Ok(())
+}

@@ -1,0 +1,34 @@
+//! `/audit`: the latest decisions on what agents may do.
+
+use super::{Context, Refusal, agent_named, answer, bot, complete, guild};
+use crate::discord::interaction::Eyes;
+use crate::discord::render;
+use crate::store::AuditFilter;
+
+/// Shows the latest decisions: what was allowed, asked and denied, and by whom
+#[poise::command(slash_command, guild_only, default_member_permissions = "MANAGE_GUILD")]
+pub(super) async fn audit(
+    ctx: Context<'_>,
+    #[description = "Only this agent's"]
+    #[autocomplete = "complete::agent_name"]
+    agent: Option<String>,
+    #[description = "How many; 20 if left out"]
+    #[min = 1]
+    #[max = 100]
+    n: Option<u32>,
+) -> Result<(), Refusal> {
+    answer(ctx, Eyes::One, async {
+        let agent = match agent {
+            Some(name) => Some(agent_named(ctx, &name)?.id),
+            None => None,
+        };
+        let filter = AuditFilter {
+            guild: Some(guild(ctx)?),
+            agent,
+            before: None,
+        };
+        let rows = bot(ctx).store.audit_page(filter, n.unwrap_or(20)).await?;
+        Ok(render::audit(rows.iter().map(|(_, row)| row)))
+    })
+    .await
+}

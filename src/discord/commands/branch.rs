@@ -1,0 +1,19 @@
+//! `/branch`: further conversations of the same agent, beside the main one.
+
+mod history;
+mod kill;
+mod list;
+mod new;
+
+use super::{Context, Refusal};
+
+/// Opens, lists and ends further conversations of this agent
+#[poise::command(
+    slash_command,
+    guild_only,
+    subcommand_required,
+    subcommands("new::new", "list::list", "kill::kill", "history::history")
+)]
+pub(super) async fn branch(_: Context<'_>) -> Result<(), Refusal> {
+    Ok(())
+}

@@ -1,0 +1,25 @@
+//! `/branch history`: the steps of one branch.
+
+use super::super::{Context, Refusal, agent_here, answer, bot, complete};
+use crate::discord::interaction::Eyes;
+use crate::discord::render;
+
+/// Shows the steps of a branch and how long they took
+#[poise::command(slash_command)]
+pub(super) async fn history(
+    ctx: Context<'_>,
+    #[description = "Number of the branch"]
+    #[autocomplete = "complete::branch_number"]
+    #[min = 1]
+    id: u32,
+) -> Result<(), Refusal> {
+    answer(ctx, Eyes::All, async {
+        let here = agent_here(ctx)?;
+        let history = bot(ctx)
+            .manager
+            .branch_history(here.channel, here.parent, id)
+            .await?;
+        Ok(render::branch_history(&history))
+    })
+    .await
+}

@@ -1,0 +1,19 @@
+//! `/branch list`.
+
+use super::super::{Context, Refusal, agent_here, answer, bot};
+use crate::discord::interaction::Eyes;
+use crate::discord::render;
+
+/// Lists the branches of this agent
+#[poise::command(slash_command)]
+pub(super) async fn list(ctx: Context<'_>) -> Result<(), Refusal> {
+    answer(ctx, Eyes::All, async {
+        let here = agent_here(ctx)?;
+        let branches = bot(ctx)
+            .manager
+            .branch_list(here.channel, here.parent)
+            .await?;
+        Ok(render::branches(here.agent.name.as_str(), &branches))
+    })
+    .await
+}

@@ -1,0 +1,181 @@
+//! Suggestions while an option is being typed: at most 25, Discord's limit.
+
+use serenity::all::{AutocompleteChoice, CreateAutocompleteResponse};
+
+use super::{Context, agent_here, bot, guild, visible_agents};
+use crate::discord::body::clip;
+use crate::manager::CONFIG_KEYS;
+
+/// Suggestions Discord takes.
+const MOST: usize = 25;
+
+/// Saved sessions that are looked through, the newest.
+const LOOKED_AT: u32 = 200;
+
+/// Characters of a suggestion's label and of its value.
+const MAX_LABEL: usize = 100;
+
+/// Those of `values` that contain what was typed, whatever its case; those that begin with it first.
+fn among(values: impl IntoIterator<Item = String>, typed: &str) -> CreateAutocompleteResponse {
+    labelled(
+        values.into_iter().map(|value| (value.clone(), value)),
+        typed,
+    )
+}
+
+fn labelled(
+    pairs: impl IntoIterator<Item = (String, String)>,
+    typed: &str,
+) -> CreateAutocompleteResponse {
+    let typed = typed.to_lowercase();
+    let mut fitting: Vec<(String, String)> = pairs
+        .into_iter()
+        .filter(|(label, value)| {
+            value.chars().count() <= MAX_LABEL
+                && (label.to_lowercase().contains(&typed) || value.to_lowercase().contains(&typed))
+        })
+        .collect();
+    fitting.sort_by_key(|(label, _)| !label.to_lowercase().starts_with(&typed));
+    let choices = fitting
+        .into_iter()
+        .take(MOST)
+        .map(|(label, value)| AutocompleteChoice::new(clip(&label, MAX_LABEL), value))
+        .collect();
+    CreateAutocompleteResponse::new().set_choices(choices)
+}
+
+/// Names of agents the person sees.
+pub(super) async fn agent_name(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
+    let agents = visible_agents(ctx).unwrap_or_default();
+    among(
+        agents.into_iter().map(|agent| agent.name.to_string()),
+        typed,
+    )
+}
+
+/// Models that can be used.
+pub(super) async fn model(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
+    among(model_names(ctx), typed)
+}
+
+/// Profiles that can be named.
+pub(super) async fn profile(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
+    among(profile_names(ctx), typed)
+}
+
+/// Keys of an agent's configuration.
+pub(super) async fn config_key(_: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
+    among(CONFIG_KEYS.map(str::to_owned), typed)
+}
+
+/// Values for the key that was chosen before.
+pub(super) async fn config_value(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
+    let key = ctx
+        .args
+        .iter()
+        .find_map(|option| match (&option.name, &option.value) {
+            (&"key", serenity::all::ResolvedValue::String(key)) => Some(*key),
+            _ => None,
+        });
+    let values: Vec<String> = match key {
+        Some("model" | "fallback_models") => model_names(ctx),
+        Some("permissions") => profile_names(ctx),
+        Some("web_search" | "network") => vec!["true".into(), "false".into()],
+        Some("sandbox") => ["required", "auto", "off"].map(str::to_owned).into(),
+        Some("idle_timeout") => ["0", "300", "900", "1800", "3600"]
+            .map(str::to_owned)
+            .into(),
+        Some(_) | None => Vec::new(),
+    };
+    among(values, typed)
+}
+
+/// Saved sessions of the agent here, newest first, by their descriptions.
+pub(super) async fn session(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
+    let (Ok(guild), Ok(here)) = (guild(ctx), agent_here(ctx)) else {
+        return CreateAutocompleteResponse::new();
+    };
+    let manager = &bot(ctx).manager;
+    let history = manager
+        .context_history(guild, here.channel, here.parent, None, 0, LOOKED_AT)
+        .await;
+    let sessions = history
+        .map(|history| history.list.sessions)
+        .unwrap_or_default();
+    let pairs = sessions.into_iter().map(|(session, _)| {
+        let label = format!(
+            "{} · {} · {}",
+            session.id.short(),
+            session.saved_at.format("%Y-%m-%d %H:%M"),
+            session.description
+        );
+        (label, session.id.to_string())
+    });
+    labelled(pairs, typed)
+}
+
+/// Numbers of the agent's branches, and `all`.
+pub(super) async fn branch(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
+    labelled(
+        branches(ctx)
+            .await
+            .into_iter()
+            .chain([("all".to_owned(), "all".to_owned())]),
+        typed,
+    )
+}
+
+/// Numbers of the agent's branches.
+pub(super) async fn branch_number(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
+    labelled(branches(ctx).await, typed)
+}
+
+/// The agent's tasks.
+pub(super) async fn task(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
+    let Ok(here) = agent_here(ctx) else {
+        return CreateAutocompleteResponse::new();
+    };
+    let tasks = bot(ctx).manager.tasks(here.channel, here.parent).await;
+    let tasks = tasks.map(|(_, tasks)| tasks).unwrap_or_default();
+    let pairs = tasks.into_iter().map(|task| {
+        (
+            format!("{} {} ({})", task.id, task.command, task.status.as_str()),
+            task.id.to_string(),
+        )
+    });
+    labelled(pairs, typed)
+}
+
+async fn branches(ctx: Context<'_>) -> Vec<(String, String)> {
+    let Ok(here) = agent_here(ctx) else {
+        return Vec::new();
+    };
+    let branches = bot(ctx)
+        .manager
+        .branch_list(here.channel, here.parent)
+        .await
+        .unwrap_or_default();
+    branches
+        .into_iter()
+        .map(|branch| {
+            (
+                format!("#{} {}", branch.number, branch.prompt),
+                branch.number.to_string(),
+            )
+        })
+        .collect()
+}
+
+fn model_names(ctx: Context<'_>) -> Vec<String> {
+    bot(ctx)
+        .models
+        .all()
+        .into_iter()
+        .map(|target| target.model)
+        .collect()
+}
+
+fn profile_names(ctx: Context<'_>) -> Vec<String> {
+    let profiles = bot(ctx).profiles.load();
+    profiles.iter().map(|(name, _)| name.to_owned()).collect()
+}

@@ -1,0 +1,27 @@
+//! `/context clear`: the conversation is discarded.
+
+use super::super::{Context, Refusal, agent_here, answer, bot};
+use crate::agent::BeforeClear;
+use crate::discord::interaction::Eyes;
+use crate::discord::render;
+
+/// Discards the conversation
+#[poise::command(slash_command)]
+pub(super) async fn clear(
+    ctx: Context<'_>,
+    #[description = "Save it as a session first"] save_first: Option<bool>,
+) -> Result<(), Refusal> {
+    answer(ctx, Eyes::All, async {
+        let here = agent_here(ctx)?;
+        let first = match save_first.unwrap_or(false) {
+            true => BeforeClear::Save,
+            false => BeforeClear::Discard,
+        };
+        let cleared = bot(ctx)
+            .manager
+            .context_clear(here.channel, here.parent, first)
+            .await?;
+        Ok(render::cleared(&cleared))
+    })
+    .await
+}

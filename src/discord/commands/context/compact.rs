@@ -1,0 +1,19 @@
+//! `/context compact`: the older part of the conversation becomes a summary.
+
+use super::super::{Context, Refusal, agent_here, answer, bot};
+use crate::discord::body::Body;
+use crate::discord::interaction::Eyes;
+
+/// Replaces the older part of the conversation by a summary
+#[poise::command(slash_command)]
+pub(super) async fn compact(ctx: Context<'_>) -> Result<(), Refusal> {
+    answer(ctx, Eyes::All, async {
+        let here = agent_here(ctx)?;
+        let compacted = bot(ctx)
+            .manager
+            .context_compact(here.channel, here.parent)
+            .await?;
+        Ok(Body::text(compacted))
+    })
+    .await
+}

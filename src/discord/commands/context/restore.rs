@@ -1,0 +1,24 @@
+//! `/context restore`: a saved session becomes the conversation.
+
+use super::super::{Context, Refusal, agent_here, answer, bot, complete};
+use crate::discord::interaction::Eyes;
+use crate::discord::render;
+
+/// Goes on with a saved session in place of the conversation
+#[poise::command(slash_command)]
+pub(super) async fn restore(
+    ctx: Context<'_>,
+    #[description = "Id, its first characters, or the file's name"]
+    #[autocomplete = "complete::session"]
+    session_id: String,
+) -> Result<(), Refusal> {
+    answer(ctx, Eyes::All, async {
+        let here = agent_here(ctx)?;
+        let restored = bot(ctx)
+            .manager
+            .context_restore(here.channel, here.parent, &session_id)
+            .await?;
+        Ok(render::restored(&restored))
+    })
+    .await
+}

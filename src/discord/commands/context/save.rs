@@ -1,0 +1,30 @@
+//! `/context save`: a checkpoint of the conversation.
+
+use super::super::{Context, Refusal, agent_here, answer, bot};
+use crate::agent::AfterSave;
+use crate::discord::interaction::Eyes;
+use crate::discord::render;
+
+/// Saves the conversation as a session; it goes on afterwards
+#[poise::command(slash_command)]
+pub(super) async fn save(
+    ctx: Context<'_>,
+    #[description = "Label of the session; a summary if left out"]
+    #[max_length = 100]
+    description: Option<String>,
+    #[description = "Clear the conversation afterwards"] clear: Option<bool>,
+) -> Result<(), Refusal> {
+    answer(ctx, Eyes::All, async {
+        let here = agent_here(ctx)?;
+        let then = match clear.unwrap_or(false) {
+            true => AfterSave::Clear,
+            false => AfterSave::Keep,
+        };
+        let saved = bot(ctx)
+            .manager
+            .context_save(here.channel, here.parent, description, then)
+            .await?;
+        Ok(render::saved(&saved, then))
+    })
+    .await
+}

@@ -1,0 +1,19 @@
+//! `/models`: what can be asked.
+
+use super::{Context, Refusal, answer, bot, guild};
+use crate::discord::interaction::Eyes;
+use crate::discord::render;
+
+/// Lists the models that can be used, by provider
+#[poise::command(slash_command, guild_only)]
+pub(super) async fn models(ctx: Context<'_>) -> Result<(), Refusal> {
+    answer(ctx, Eyes::One, async {
+        let bot = bot(ctx);
+        let server = bot.manager.server(guild(ctx)?);
+        Ok(render::models(
+            &bot.models.all(),
+            server.default_model.as_deref(),
+        ))
+    })
+    .await
+}

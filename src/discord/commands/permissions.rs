@@ -1,0 +1,19 @@
+//! `/permissions`: all profiles, with what they allow, ask and deny.
+
+use super::{Context, Refusal, answer, bot, guild};
+use crate::discord::interaction::Eyes;
+use crate::discord::render;
+
+/// Shows the permission profiles: what each allows, asks and denies
+#[poise::command(slash_command, guild_only)]
+pub(super) async fn permissions(ctx: Context<'_>) -> Result<(), Refusal> {
+    answer(ctx, Eyes::One, async {
+        let bot = bot(ctx);
+        let server = bot.manager.server(guild(ctx)?);
+        Ok(render::profiles(
+            &bot.profiles.load(),
+            &server.default_permissions,
+        ))
+    })
+    .await
+}

@@ -1,0 +1,24 @@
+//! `/process kill`.
+
+use super::super::{Context, Refusal, agent_here, answer, bot, complete};
+use crate::discord::body::Body;
+use crate::discord::interaction::Eyes;
+
+/// Ends a process of this agent, and all that it started
+#[poise::command(slash_command)]
+pub(super) async fn kill(
+    ctx: Context<'_>,
+    #[description = "The task, such as task_001"]
+    #[autocomplete = "complete::task"]
+    id: String,
+) -> Result<(), Refusal> {
+    answer(ctx, Eyes::One, async {
+        let here = agent_here(ctx)?;
+        let killed = bot(ctx)
+            .manager
+            .task_kill(here.channel, here.parent, id.trim())
+            .await?;
+        Ok(Body::text(killed))
+    })
+    .await
+}

@@ -1,0 +1,21 @@
+//! `/process list`.
+
+use super::super::{Context, Refusal, agent_here, answer, bot};
+use crate::clock;
+use crate::discord::interaction::Eyes;
+use crate::discord::render;
+
+/// Lists the processes of this agent
+#[poise::command(slash_command)]
+pub(super) async fn list(ctx: Context<'_>) -> Result<(), Refusal> {
+    answer(ctx, Eyes::One, async {
+        let here = agent_here(ctx)?;
+        let (_, tasks) = bot(ctx).manager.tasks(here.channel, here.parent).await?;
+        Ok(render::processes(
+            here.agent.name.as_str(),
+            &tasks,
+            clock::now(),
+        ))
+    })
+    .await
+}

@@ -1,0 +1,29 @@
+//! `/process logs`: the end of what a process printed.
+
+use super::super::{Context, Refusal, agent_here, answer, bot, complete};
+use crate::discord::interaction::Eyes;
+use crate::discord::render;
+
+/// Shows the last lines that a process printed
+#[poise::command(slash_command)]
+pub(super) async fn logs(
+    ctx: Context<'_>,
+    #[description = "The task, such as task_001"]
+    #[autocomplete = "complete::task"]
+    id: String,
+    #[description = "How many lines; 20 if left out"]
+    #[min = 1]
+    #[max = 1000]
+    lines: Option<u32>,
+) -> Result<(), Refusal> {
+    answer(ctx, Eyes::One, async {
+        let here = agent_here(ctx)?;
+        let lines = lines.unwrap_or(20) as usize;
+        let log = bot(ctx)
+            .manager
+            .task_logs(here.channel, here.parent, id.trim(), lines)
+            .await?;
+        Ok(render::log(id.trim(), &log.join("\n")))
+    })
+    .await
+}

@@ -1,0 +1,162 @@
+//! `/purge`: deletes the messages of this agent's channel. What the agent has in mind stays, and so does the ledger.
+
+use chrono::{Duration, Utc};
+use serde_json::json;
+use serenity::all::ComponentInteraction;
+
+use super::{Context, Refusal, agent_here, answer};
+use crate::clock;
+use crate::discord::body::{Body, Button, Style};
+use crate::discord::bot::Bot;
+use crate::discord::explain::{self, Deed};
+use crate::discord::inbound::sent_at;
+use crate::discord::interaction::{Eyes, Responder};
+use crate::discord::rest::{RestError, snowflake};
+use crate::discord::{render, route};
+use crate::domain::{ChannelId, MessageId};
+
+/// How long the question stands, in seconds.
+const STANDS: i64 = 30;
+
+/// Messages deleted at most.
+const MOST: usize = 5_000;
+
+/// Messages that are read, and deleted, in one request.
+const PAGE: usize = 100;
+
+/// Discord deletes many at once only where they are younger than two weeks; a little less, for clocks differ.
+const YOUNG: Duration = Duration::minutes(14 * 24 * 60 - 10);
+
+/// Deletes up to 5,000 messages of this agent's channel, after asking
+#[poise::command(
+    slash_command,
+    guild_only,
+    default_member_permissions = "MANAGE_MESSAGES"
+)]
+pub(super) async fn purge(ctx: Context<'_>) -> Result<(), Refusal> {
+    answer(ctx, Eyes::One, async {
+        let here = agent_here(ctx)?;
+        let until = clock::now().timestamp() + STANDS;
+        Ok(render::ask_purge(here.channel).row(vec![
+            Button::new(format!("purge:{until}"), "Confirm", Style::Danger),
+            Button::new("cancel:", "Cancel", Style::Secondary),
+        ]))
+    })
+    .await
+}
+
+/// The press of Confirm. `until` is what follows `purge:` in its id.
+pub(in crate::discord) async fn confirm(
+    bot: &Bot,
+    responder: &Responder,
+    press: &ComponentInteraction,
+    until: &str,
+) {
+    let stands = until
+        .parse()
+        .is_ok_and(|until: i64| clock::now().timestamp() <= until);
+    if !stands {
+        let late =
+            Body::text("Nothing was deleted: the question stood for 30 s. Run /purge again.");
+        let _ = responder.update(&late).await;
+        return;
+    }
+    let rights = press
+        .member
+        .as_ref()
+        .and_then(|member| member.permissions)
+        .unwrap_or_default();
+    if !rights.administrator() && !rights.manage_messages() {
+        let _ = responder
+            .say(
+                &Body::text("Deleting messages needs the permission Manage Messages."),
+                Eyes::One,
+            )
+            .await;
+        return;
+    }
+    if responder.update(&Body::text("Deleting …")).await.is_err() {
+        return;
+    }
+    let channel = ChannelId(press.channel_id.get());
+    let body = match delete(bot, channel).await {
+        Ok(deleted) => render::purged(deleted, channel),
+        Err((deleted, error)) => Body::text(format!(
+            "{} Deleted before that: {deleted}.",
+            explain::refusal(Deed::Purge, &error)
+        )),
+    };
+    // An interaction's token lives for 15 minutes; a long purge outlives it, and its result is in the channel itself.
+    let _ = responder.keep_promise(&body).await;
+}
+
+async fn delete(bot: &Bot, channel: ChannelId) -> Result<usize, (usize, RestError)> {
+    let mut deleted = 0;
+    let mut before = None;
+    while deleted < MOST {
+        let page = page(bot, channel, before, PAGE.min(MOST - deleted))
+            .await
+            .map_err(|error| (deleted, error))?;
+        let Some(oldest) = page.iter().min().copied() else {
+            break;
+        };
+        before = Some(oldest);
+        let border = Utc::now() - YOUNG;
+        let (young, old): (Vec<_>, Vec<_>) = page.into_iter().partition(|id| sent_at(*id) > border);
+        deleted += delete_young(bot, channel, &young)
+            .await
+            .map_err(|error| (deleted, error))?;
+        for message in old {
+            delete_one(bot, channel, message)
+                .await
+                .map_err(|error| (deleted, error))?;
+            deleted += 1;
+        }
+    }
+    Ok(deleted)
+}
+
+async fn page(
+    bot: &Bot,
+    channel: ChannelId,
+    before: Option<MessageId>,
+    limit: usize,
+) -> Result<Vec<MessageId>, RestError> {
+    let query = match before {
+        Some(before) => format!("before={before}&limit={limit}"),
+        None => format!("limit={limit}"),
+    };
+    let messages = bot.rest.get(route::messages(channel, &query)).await?;
+    let ids = messages
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|message| snowflake(&message["id"]));
+    Ok(ids.map(MessageId).collect())
+}
+
+async fn delete_young(
+    bot: &Bot,
+    channel: ChannelId,
+    messages: &[MessageId],
+) -> Result<usize, RestError> {
+    match messages {
+        [] => {}
+        [only] => delete_one(bot, channel, *only).await?,
+        many => {
+            let ids: Vec<String> = many.iter().map(MessageId::to_string).collect();
+            bot.rest
+                .put(route::delete_messages(channel), json!({"messages": ids}))
+                .await?;
+        }
+    }
+    Ok(messages.len())
+}
+
+async fn delete_one(bot: &Bot, channel: ChannelId, message: MessageId) -> Result<(), RestError> {
+    match bot.rest.get(route::delete_message(channel, message)).await {
+        Ok(_) => Ok(()),
+        Err(error) if error.is_gone() => Ok(()),
+        Err(error) => Err(error),
+    }
+}

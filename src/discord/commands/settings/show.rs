@@ -1,0 +1,21 @@
+//! `/settings show`: what holds in this server.
+
+use super::super::{Context, Refusal, answer, bot, guild};
+use crate::discord::interaction::Eyes;
+use crate::discord::render;
+
+/// Shows what holds for the agents of this server
+#[poise::command(slash_command)]
+pub(super) async fn show(ctx: Context<'_>) -> Result<(), Refusal> {
+    answer(ctx, Eyes::One, async {
+        let bot = bot(ctx);
+        let server = bot.manager.server(guild(ctx)?);
+        let known = bot.models.available();
+        Ok(render::settings(
+            &server,
+            &bot.config.load(),
+            known.as_deref(),
+        ))
+    })
+    .await
+}

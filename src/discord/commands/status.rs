@@ -1,0 +1,23 @@
+//! `/status`: how the agent of this channel stands.
+
+use super::{Context, Refusal, agent_here, answer, bot};
+use crate::clock;
+use crate::discord::interaction::Eyes;
+use crate::discord::render;
+
+/// Shows the agent of this channel: model, permissions, session, tasks, sandbox
+#[poise::command(slash_command, guild_only)]
+pub(super) async fn status(ctx: Context<'_>) -> Result<(), Refusal> {
+    answer(ctx, Eyes::One, async {
+        let here = agent_here(ctx)?;
+        let (_, tasks) = bot(ctx).manager.tasks(here.channel, here.parent).await?;
+        let status = bot(ctx).manager.status(here.channel, here.parent).await?;
+        Ok(render::status(
+            &status,
+            &tasks,
+            &bot(ctx).sandbox,
+            clock::now(),
+        ))
+    })
+    .await
+}

@@ -1,0 +1,444 @@
+//! The way in: one queue per channel, so that messages reach an agent in the order they were written.
+//!
+//! After each new connection a channel's first business is what was missed: its past is read from the ledger's cursor
+//! on before anything new is taken, by the same path. A message that comes twice is one message, here and in the ledger.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use chrono::Utc;
+use serenity::all::{Attachment, Message};
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::{Instrument as _, debug, error, info, warn};
+
+use super::bot::Bot;
+use super::catch_up::{self, Bounds, Place};
+use super::inbound::{self, BotLoops, Bots, Ignored};
+use super::rest::RestError;
+use super::{access, people, route};
+use crate::agent::Members as _;
+use crate::domain::{ChannelId, GuildId, MessageId, Person, UserId};
+use crate::manager::{AgentSummary, Received};
+use crate::store::StoreError;
+
+/// Message ids remembered per channel: serenity reports each message twice to us.
+const REMEMBERED: usize = 64;
+
+/// Messages read in one request.
+const PAGE: usize = 100;
+
+/// One thing that happened in a channel.
+#[derive(Debug)]
+pub(super) enum Arrival {
+    /// A message was written.
+    Message(Box<Message>),
+    /// A message's text was changed, and perhaps its files.
+    Edited(MessageId, String, Option<Vec<Attachment>>),
+    /// A message was deleted.
+    Deleted(MessageId),
+    /// Discord says that there is something newer here than the ledger knows.
+    Place(GuildId),
+    /// The connection was resumed: look for what the replay may have missed.
+    Recheck,
+}
+
+/// All channels' queues.
+pub(super) struct Ingress {
+    bot: Bot,
+    queues: HashMap<ChannelId, UnboundedSender<Arrival>>,
+    shared: Arc<Shared>,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+/// What the queues share.
+#[derive(Default)]
+pub(super) struct Shared {
+    /// Counts connections; a channel that has not caught up with the latest does so first.
+    epoch: AtomicU64,
+    caught_up: Mutex<HashMap<ChannelId, u64>>,
+    loops: Mutex<BotLoops>,
+}
+
+impl Shared {
+    fn is_caught_up(&self, channel: ChannelId) -> bool {
+        let caught_up = self
+            .caught_up
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        caught_up.get(&channel) == Some(&self.epoch.load(Ordering::Relaxed))
+    }
+
+    /// Nothing of this channel's past is missing.
+    pub(super) fn mark_caught_up(&self, channel: ChannelId) {
+        let epoch = self.epoch.load(Ordering::Relaxed);
+        let mut caught_up = self
+            .caught_up
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        caught_up.insert(channel, epoch);
+    }
+
+    fn loops<T>(&self, act: impl FnOnce(&mut BotLoops) -> T) -> T {
+        act(&mut self.loops.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Ingress {
+    pub(super) fn new(bot: Bot, shared: Arc<Shared>, stop: CancellationToken) -> Self {
+        Self {
+            bot,
+            queues: HashMap::new(),
+            shared,
+            tasks: TaskTracker::new(),
+            stop,
+        }
+    }
+
+    /// A new connection: every channel may have missed something.
+    pub(super) fn connected_anew(&self) {
+        self.shared.epoch.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The old connection goes on: channels that were in use look again.
+    pub(super) fn resumed(&mut self) {
+        for queue in self.queues.values() {
+            // A queue that has ended has nothing to look for.
+            let _ = queue.send(Arrival::Recheck);
+        }
+    }
+
+    /// A channel or thread as Discord describes it after connecting. Without anything missed, no queue is made.
+    pub(super) fn place(&mut self, guild: GuildId, place: Place) {
+        if catch_up::read_after(&place).is_none() && !self.queues.contains_key(&place.channel) {
+            self.shared.mark_caught_up(place.channel);
+            return;
+        }
+        self.arrive(place.channel, Arrival::Place(guild));
+    }
+
+    pub(super) fn arrive(&mut self, channel: ChannelId, arrival: Arrival) {
+        let queue = self.queues.entry(channel).or_insert_with(|| {
+            let (sender, inbox) = mpsc::unbounded_channel();
+            let queue = Queue {
+                inbox,
+                bot: self.bot.clone(),
+                shared: Arc::clone(&self.shared),
+                channel,
+                guild: None,
+                recent: VecDeque::new(),
+                authors: HashMap::new(),
+            };
+            let span = tracing::info_span!("inbound", channel.id = %channel);
+            let stop = self.stop.clone();
+            self.tasks.spawn(queue.run(stop).instrument(span));
+            sender
+        });
+        if queue.send(arrival).is_err() {
+            debug!(channel.id = %channel, "nothing more is taken in {channel}");
+        }
+    }
+
+    /// Waits until all queues have ended; they do when `stop` is cancelled.
+    pub(super) async fn finish(self) {
+        drop(self.queues);
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+}
+
+struct Queue {
+    inbox: UnboundedReceiver<Arrival>,
+    bot: Bot,
+    shared: Arc<Shared>,
+    channel: ChannelId,
+    guild: Option<GuildId>,
+    recent: VecDeque<MessageId>,
+    /// Authors of the past that is being read: asked for once each.
+    authors: HashMap<UserId, Option<Person>>,
+}
+
+impl Queue {
+    async fn run(mut self, stop: CancellationToken) {
+        loop {
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => break,
+                arrival = self.inbox.recv() => match arrival {
+                    Some(arrival) => self.take(arrival).await,
+                    None => break,
+                },
+            }
+        }
+    }
+
+    async fn take(&mut self, arrival: Arrival) {
+        match arrival {
+            Arrival::Message(message) => self.message(*message).await,
+            Arrival::Edited(id, content, files) => {
+                let files = files
+                    .unwrap_or_default()
+                    .iter()
+                    .map(inbound::to_attachment)
+                    .collect();
+                let edited = self.bot.manager.edited(id, &content, files).await;
+                log_failure(edited, "an edit was not kept");
+            }
+            Arrival::Deleted(id) => log_failure(
+                self.bot.manager.deleted(id).await,
+                "a deletion was not kept",
+            ),
+            Arrival::Place(guild) => {
+                self.guild = Some(guild);
+                if !self.shared.is_caught_up(self.channel) {
+                    self.catch_up(guild).await;
+                }
+            }
+            Arrival::Recheck => {
+                if let Some(guild) = self.guild {
+                    self.catch_up(guild).await;
+                }
+            }
+        }
+    }
+
+    async fn message(&mut self, message: Message) {
+        let Some(guild) = message.guild_id.map(|id| GuildId(id.get())) else {
+            debug!(reason = ?Ignored::Direct, "a message was ignored");
+            return;
+        };
+        self.guild = Some(guild);
+        if self.agent(guild).is_none() {
+            return;
+        }
+        if !self.shared.is_caught_up(self.channel) {
+            self.catch_up(guild).await;
+        }
+        self.ingest(guild, message).await;
+    }
+
+    /// Reads what came after the cursor and takes it, oldest first.
+    async fn catch_up(&mut self, guild: GuildId) {
+        if self.agent(guild).is_none() {
+            return self.shared.mark_caught_up(self.channel);
+        }
+        let bounds = self.bounds();
+        let messages = match self.read_missed().await {
+            Ok(messages) => messages,
+            Err(error) => {
+                warn!(%error, channel.id = %self.channel, "what was missed in {} could not be read; it is tried again with the next message", self.channel);
+                return;
+            }
+        };
+        self.shared.mark_caught_up(self.channel);
+        if messages.is_empty() {
+            return;
+        }
+        let ids = messages
+            .iter()
+            .map(|message| MessageId(message.id.get()))
+            .collect();
+        let plan = catch_up::plan(ids, bounds, Utc::now());
+        let mut by_id: HashMap<MessageId, Message> = messages
+            .into_iter()
+            .map(|message| (MessageId(message.id.get()), message))
+            .collect();
+        let skipped = plan
+            .skip
+            .iter()
+            .filter(|id| by_id.get(id).is_some_and(|message| self.counts(message)))
+            .count();
+        if skipped > 0 {
+            self.say_skipped(skipped, bounds).await;
+        }
+        let newest = by_id.keys().max().copied();
+        let taken = plan.take.len();
+        for id in plan.take {
+            if let Some(message) = by_id.remove(&id) {
+                self.ingest(guild, message).await;
+            }
+        }
+        self.authors.clear();
+        if let Some(newest) = newest {
+            log_failure(
+                self.bot.store.advance_cursor(self.channel, newest).await,
+                "a cursor was not moved",
+            );
+        }
+        info!(channel.id = %self.channel, taken, skipped, "caught up with {}", self.channel);
+    }
+
+    async fn read_missed(&self) -> Result<Vec<Message>, RestError> {
+        let cursor = match self.bot.store.cursor(self.channel).await {
+            Ok(cursor) => cursor.unwrap_or(MessageId(self.channel.0)),
+            Err(error) => return Err(RestError::Unreachable(error.to_string())),
+        };
+        let most = self.bounds().max_messages;
+        let mut after = cursor;
+        let mut missed: VecDeque<Message> = VecDeque::new();
+        loop {
+            let query = format!("after={after}&limit={PAGE}");
+            let page = self
+                .bot
+                .rest
+                .get(route::messages(self.channel, &query))
+                .await?;
+            let page: Vec<Message> = serde_json::from_value(page)
+                .map_err(|error| RestError::Unreachable(error.to_string()))?;
+            let count = page.len();
+            let Some(newest) = page.iter().map(|message| message.id.get()).max() else {
+                break;
+            };
+            missed.extend(page);
+            // Only the newest are taken; older ones need only be counted.
+            let surplus = missed
+                .len()
+                .saturating_sub(most.saturating_mul(4).max(4 * PAGE));
+            missed.drain(..surplus);
+            after = MessageId(newest);
+            if count < PAGE {
+                break;
+            }
+        }
+        Ok(missed.into())
+    }
+
+    async fn say_skipped(&self, skipped: usize, bounds: Bounds) {
+        let line = catch_up::skipped_line(skipped, bounds);
+        if let Err(error) = self.bot.store.notice(self.channel, &line).await {
+            error!(%error, "a notice was not stored");
+            return;
+        }
+        self.bot.deliver(self.channel);
+    }
+
+    async fn ingest(&mut self, guild: GuildId, message: Message) {
+        let id = MessageId(message.id.get());
+        if self.recent.contains(&id) {
+            return;
+        }
+        self.recent.push_back(id);
+        if self.recent.len() > REMEMBERED {
+            self.recent.pop_front();
+        }
+        if let Some(why) = self.ignored(&message) {
+            debug!(message.id = %id, reason = ?why, "a message was ignored");
+            if why == Ignored::NoContent {
+                self.bot.tell_operator("message-content", NO_CONTENT);
+            }
+            return;
+        }
+        let Some(author) = self.author(guild, &message).await else {
+            debug!(message.id = %id, "a message was ignored: its author is no member");
+            return;
+        };
+        let Some(agent) = self.agent(guild) else {
+            return;
+        };
+        if !access::may_talk(&author, &self.bot.access_roles(&agent)) {
+            debug!(message.id = %id, "a message was ignored: its author has no access");
+            return;
+        }
+        let parent = self.bot.parent_of(guild, self.channel);
+        let inbound = inbound::to_inbound(&message, guild, parent, author);
+        match self.bot.manager.receive(inbound).await {
+            Ok(Received::Accepted | Received::Duplicate | Received::NoAgent) => {}
+            Err(error) => {
+                error!(%error, message.id = %id, "a message could not be taken");
+                let body =
+                    super::body::Body::text(format!("⚠️ I could not take that message: {error}"));
+                // Without the ledger this line is all there is.
+                let _ = self.bot.rest.post(self.channel, &body).await;
+            }
+        }
+    }
+
+    fn ignored(&self, message: &Message) -> Option<Ignored> {
+        let bots = match self.bot.config.load().allow_bots {
+            true => Bots::Answered,
+            false => Bots::Ignored,
+        };
+        if let Some(why) = inbound::ignored(message, self.bot.own.0, bots) {
+            return Some(why);
+        }
+        let channel = self.channel;
+        if !inbound::is_bot(message) {
+            self.shared.loops(|loops| loops.person_spoke(channel));
+            return None;
+        }
+        let goes_on = self
+            .shared
+            .loops(|loops| loops.lets_through(channel, Instant::now()));
+        (!goes_on).then_some(Ignored::Bot)
+    }
+
+    /// Whether a message that was passed over would have been taken.
+    fn counts(&self, message: &Message) -> bool {
+        inbound::ignored(message, self.bot.own.0, Bots::Ignored).is_none()
+    }
+
+    /// Who wrote it, with the roles that came with it or that Discord names now.
+    async fn author(&mut self, guild: GuildId, message: &Message) -> Option<Person> {
+        let user = message.author.id.get();
+        if message.webhook_id.is_some() {
+            return Some(stranger(message));
+        }
+        if let Some(member) = &message.member {
+            let cache = self.bot.cache()?;
+            let picture = cache.guild(guild.0)?;
+            let name = member
+                .nick
+                .as_deref()
+                .or(message.author.global_name.as_deref())
+                .unwrap_or(&message.author.name);
+            return Some(people::person(&picture, user, name, &member.roles));
+        }
+        let user = UserId(user);
+        if let Some(known) = self.authors.get(&user) {
+            return known.clone();
+        }
+        let person = self.bot.person(guild, user).await;
+        self.authors.insert(user, person.clone());
+        person
+    }
+
+    /// Whose channel this is, or the one above a thread.
+    fn agent(&self, guild: GuildId) -> Option<AgentSummary> {
+        let manager = &self.bot.manager;
+        let own = manager.agent_for(self.channel, None);
+        own.or_else(|| manager.agent_for(self.channel, self.bot.parent_of(guild, self.channel)))
+    }
+
+    fn bounds(&self) -> Bounds {
+        let config = self.bot.config.load();
+        Bounds {
+            max_age: chrono::Duration::from_std(config.catch_up.max_age.get())
+                .unwrap_or(chrono::Duration::MAX),
+            max_messages: config.catch_up.max_messages.get() as usize,
+        }
+    }
+}
+
+fn log_failure(outcome: Result<(), StoreError>, what: &str) {
+    if let Err(error) = outcome {
+        error!(%error, "{what}");
+    }
+}
+
+/// What the operator is told when messages come without their text.
+const NO_CONTENT: &str = "A message reached me without its text. If it had some, the Message Content intent is missing: switch it on at https://discord.com/developers/applications → your application → Bot → Privileged Gateway Intents → Message Content Intent, then restart Chorus.";
+
+/// A webhook: it has a name and no rights.
+fn stranger(message: &Message) -> Person {
+    Person {
+        id: UserId(message.author.id.get()),
+        name: message.author.name.clone(),
+        roles: Vec::new(),
+        is_administrator: false,
+        may_manage_server: false,
+    }
+}

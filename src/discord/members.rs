@@ -1,0 +1,98 @@
+//! Members as they are at the moment somebody's rights are asked for.
+
+use async_trait::async_trait;
+use serenity::all::{ChannelType, GuildChannel};
+
+use super::bot::Bot;
+use super::people;
+use super::rest::RestError;
+use super::route;
+use crate::agent::Members;
+use crate::domain::{ChannelId, GuildId, Person, UserId};
+
+/// Discord's code for somebody who is no member.
+const UNKNOWN_MEMBER: u64 = 10_007;
+/// Discord's code for somebody who does not exist.
+const UNKNOWN_USER: u64 = 10_013;
+
+#[async_trait]
+impl Members for Bot {
+    /// Asks Discord, for the cache learns of changed roles only from what a member says; falls back to the cache.
+    async fn person(&self, guild: GuildId, user: UserId) -> Option<Person> {
+        let answer = self.rest.get(route::member(guild, user)).await;
+        let answer = match answer {
+            Ok(answer) => Some(answer),
+            Err(error) if is_no_member(&error) => return None,
+            Err(_) => None,
+        };
+        let cache = self.cache()?;
+        let picture = cache.guild(guild.0)?;
+        let Some(member) = answer else {
+            let member = picture.members.get(&serenity::all::UserId::new(user.0))?;
+            return Some(people::person_of(&picture, member));
+        };
+        let roles: Vec<serenity::all::RoleId> =
+            serde_json::from_value(member["roles"].clone()).ok()?;
+        let name = [
+            &member["nick"],
+            &member["user"]["global_name"],
+            &member["user"]["username"],
+        ]
+        .into_iter()
+        .find_map(|name| name.as_str())
+        .unwrap_or_default();
+        Some(people::person(&picture, user.0, name, &roles))
+    }
+}
+
+fn is_no_member(error: &RestError) -> bool {
+    matches!(error.code(), Some(UNKNOWN_MEMBER | UNKNOWN_USER))
+}
+
+impl Bot {
+    /// The channel above, when `channel` is a thread.
+    pub(super) fn parent_of(&self, guild: GuildId, channel: ChannelId) -> Option<ChannelId> {
+        let cache = self.cache()?;
+        let picture = cache.guild(guild.0)?;
+        let thread = picture
+            .threads
+            .iter()
+            .find(|thread| thread.id.get() == channel.0)?;
+        thread.parent_id.map(|parent| ChannelId(parent.get()))
+    }
+
+    /// Whether our roles let us make channels in `guild`; assumed where the cache does not know, for Discord will say.
+    pub(super) fn may_manage_channels(&self, guild: GuildId) -> bool {
+        let Some(cache) = self.cache() else {
+            return true;
+        };
+        let Some(picture) = cache.guild(guild.0) else {
+            return true;
+        };
+        let own = picture.members.get(&serenity::all::UserId::new(self.own.0));
+        own.is_none_or(|member| people::may_manage_channels(&picture, member))
+    }
+
+    /// Whether the member sees the channel; unknown ones they do not.
+    pub(super) fn sees(
+        &self,
+        guild: GuildId,
+        channel: ChannelId,
+        member: &serenity::all::Member,
+    ) -> bool {
+        let Some(cache) = self.cache() else {
+            return false;
+        };
+        let Some(picture) = cache.guild(guild.0) else {
+            return false;
+        };
+        let found = picture
+            .channels
+            .get(&serenity::all::ChannelId::new(channel.0));
+        found.is_some_and(|channel| is_text(channel) && people::sees(&picture, channel, member))
+    }
+}
+
+fn is_text(channel: &GuildChannel) -> bool {
+    matches!(channel.kind, ChannelType::Text | ChannelType::News)
+}

@@ -1,0 +1,153 @@
+//! Agents: made, listed, configured, destroyed.
+
+use chrono::{DateTime, Utc};
+
+use super::super::body::{Body, Button, Card, Style, Tone};
+use super::super::escape;
+use super::{count, pager};
+use crate::clock;
+use crate::domain::AgentStatus;
+use crate::manager::{AgentListing, Destroyed, Files, Made};
+use crate::text;
+
+/// Agents on one page of the list.
+const PER_PAGE: usize = 10;
+
+/// Characters of a system prompt in the welcome message.
+const PROMPT_SHOWN: usize = 2_500;
+
+/// The first message in an agent's channel.
+pub fn welcome(made: &Made) -> Body {
+    let prompt = super::super::body::clip(&made.system_prompt, PROMPT_SHOWN);
+    let quoted: String = prompt.lines().map(|line| format!("> {line}\n")).collect();
+    let (quoted, _) = text::visible(&quoted);
+    let text = format!(
+        "**Model:** {}\n**Permissions:** {}\n**System prompt**\n{quoted}\nWrite here to begin. `/status` shows how I stand, `/help` what else there is.",
+        model(made.model.as_deref()),
+        escape::code(&made.profile)
+    );
+    Body::card(Card::new(format!("{} is ready", made.name), text).tone(Tone::Good))
+}
+
+/// What the one who made an agent is told.
+pub fn made(made: &Made) -> Body {
+    let mut text = match made.kept_files {
+        true => format!(
+            "Agent **{}** is back with its files: <#{}>",
+            made.name, made.channel
+        ),
+        false => format!("Agent **{}** is ready: <#{}>", made.name, made.channel),
+    };
+    for note in &made.notes {
+        text.push_str("\n-# ");
+        text.push_str(&text::one_line(note, 300));
+    }
+    Body::text(text)
+}
+
+/// One page of the agents of a server, counted from 0.
+pub fn agents(agents: &[AgentListing], page: usize, now: DateTime<Utc>) -> Body {
+    if agents.is_empty() {
+        return Body::text("There are no agents in this server yet. Make one with `/agent init`.");
+    }
+    let pages = agents.len().div_ceil(PER_PAGE);
+    let page = page.min(pages - 1);
+    let title = format!("Agents ({})", agents.len());
+    let mut card = Card::new(title, "").footer(format!("Page {} of {pages}", page + 1));
+    for agent in agents.iter().skip(page * PER_PAGE).take(PER_PAGE) {
+        card = card.field(&agent.row.name, describe(agent, now));
+    }
+    Body::card(card).row(pager("agents", page, pages))
+}
+
+fn describe(agent: &AgentListing, now: DateTime<Utc>) -> String {
+    let row = &agent.row;
+    let channel = match (row.status, row.channel_id) {
+        (AgentStatus::Destroyed, _) | (_, None) => "deleted".to_owned(),
+        (AgentStatus::Created | AgentStatus::Active, Some(channel)) => format!("<#{channel}>"),
+    };
+    let mut text = format!(
+        "{channel} · {} · model {} · permissions {} · made {}",
+        row.status.as_str(),
+        model(row.model.as_deref()),
+        escape::code(row.permissions.label()),
+        row.created_at.format("%Y-%m-%d %H:%M")
+    );
+    if row.status == AgentStatus::Destroyed {
+        text.push_str(if agent.has_files {
+            " · files kept"
+        } else {
+            " · files deleted"
+        });
+        return text;
+    }
+    match agent.context {
+        Some((messages, latest)) => {
+            let idle = clock::duration((now - latest).to_std().unwrap_or_default());
+            text.push_str(&format!(
+                "\nSession: {}, idle {idle}",
+                count(messages, "message", "messages")
+            ));
+        }
+        None => text.push_str("\nSession: idle"),
+    }
+    if agent.busy {
+        text.push_str(", working");
+    }
+    text
+}
+
+/// The current value of a key; a prompt comes with a button that edits it.
+pub fn config_value(name: &str, key: &str, value: &str) -> Body {
+    let title = format!("{name}: {key}");
+    let fenced = text::fenced(value, "");
+    let body = match fenced.chars().count() <= super::super::body::MAX_DESCRIPTION {
+        true => Body::card(Card::new(title, fenced)),
+        false => {
+            let size = text::bytes(value.len() as u64);
+            let note =
+                format!("The value is too long to show here ({size}); it is attached in full.");
+            Body::card(Card::new(title, note)).file(format!("{key}.txt"), value.to_owned())
+        }
+    };
+    if key != "system_prompt" {
+        return body;
+    }
+    body.row(vec![Button::new(
+        format!("prompt:{name}"),
+        "Edit",
+        Style::Primary,
+    )])
+}
+
+/// Whether an agent shall really be destroyed.
+pub fn ask_destroy(name: &str, keep_files: bool) -> Body {
+    let files = match keep_files {
+        true => "Its directory stays where it is.",
+        false => "Its directory with workspace, notes and sessions is **deleted**.",
+    };
+    Body::text(format!(
+        "Destroy agent **{name}**? A running turn ends, what it has in mind is saved, its processes stop, its channel is deleted. {files}"
+    ))
+}
+
+/// What a destruction came to.
+pub fn destroyed(destroyed: &Destroyed) -> Body {
+    let files = match destroyed.files {
+        Files::Kept => "Its files are kept.",
+        Files::Deleted => "Its files are deleted.",
+    };
+    let mut text = format!("Agent **{}** is destroyed. {files}", destroyed.name);
+    if !destroyed.saved.is_empty() {
+        let sessions = count(destroyed.saved.len(), "session was", "sessions were");
+        text.push_str(&format!(" {sessions} saved first."));
+    }
+    for note in &destroyed.notes {
+        text.push_str(&format!("\n-# {}", text::one_line(note, 300)));
+    }
+    Body::text(text)
+}
+
+fn model(model: Option<&str>) -> String {
+    model.map_or("the server's default".to_owned(), escape::code)
+}

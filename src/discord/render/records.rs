@@ -1,0 +1,126 @@
+//! Records: decisions, use of models, deleted messages.
+
+use std::collections::BTreeMap;
+
+use super::super::body::{Body, Card, MAX_DESCRIPTION};
+use super::super::escape;
+use super::super::status_text::{dollars, thousands};
+use super::{count, lines_within};
+use crate::domain::{AgentId, ChannelId, Cost, Usage};
+use crate::store::{AuditRow, UsageLine};
+use crate::text;
+
+/// The latest decisions, newest first.
+pub fn audit<'a>(rows: impl Iterator<Item = &'a AuditRow>) -> Body {
+    let lines: Vec<String> = rows.map(audit_line).collect();
+    if lines.is_empty() {
+        return Body::text("There are no decisions yet.");
+    }
+    let shown = count(lines.len(), "decision", "decisions");
+    Body::card(Card::new("Audit", lines_within(lines, MAX_DESCRIPTION)).footer(shown))
+}
+
+fn audit_line(row: &AuditRow) -> String {
+    let by = row
+        .user
+        .map(|user| format!(" <@{user}>"))
+        .unwrap_or_default();
+    let agent = match row.agent_name.as_str() {
+        "" => String::new(),
+        name => format!(" {}", escape::text(name)),
+    };
+    let (action, _) = text::visible(&text::one_line(&row.action, 120));
+    format!(
+        "{} **{}**{agent} {}{by}",
+        row.timestamp.format("%Y-%m-%d %H:%M:%S"),
+        row.decision,
+        escape::code(&action)
+    )
+}
+
+/// Tokens and money by agent and model.
+pub fn usage(lines: &[UsageLine], days: u32, name_of: impl Fn(AgentId) -> Option<String>) -> Body {
+    let title = format!("Usage of the last {}", count(days as usize, "day", "days"));
+    if lines.is_empty() {
+        return Body::card(Card::new(title, "No model was asked."));
+    }
+    let mut by_agent: BTreeMap<String, Sum> = BTreeMap::new();
+    let mut by_model: BTreeMap<String, Sum> = BTreeMap::new();
+    let mut all = Sum::default();
+    for line in lines {
+        let agent =
+            name_of(line.agent).unwrap_or_else(|| format!("(destroyed {})", line.agent.short()));
+        by_agent.entry(agent).or_default().add(line);
+        by_model.entry(line.model.clone()).or_default().add(line);
+        all.add(line);
+    }
+    let card = Card::new(title, all.show())
+        .field("By agent", lines_within(table(&by_agent), 1_000))
+        .field("By model", lines_within(table(&by_model), 1_000));
+    Body::card(card)
+}
+
+fn table(sums: &BTreeMap<String, Sum>) -> Vec<String> {
+    let mut rows: Vec<(&String, &Sum)> = sums.iter().collect();
+    rows.sort_by_key(|(_, sum)| std::cmp::Reverse(sum.usage.input_total() + sum.usage.output));
+    rows.iter()
+        .map(|(name, sum)| format!("{}: {}", escape::code(name), sum.show()))
+        .collect()
+}
+
+#[derive(Default)]
+struct Sum {
+    requests: u64,
+    usage: Usage,
+    known_usd: f64,
+    unpriced: u64,
+}
+
+impl Sum {
+    fn add(&mut self, line: &UsageLine) {
+        self.requests += line.requests;
+        self.usage += line.usage;
+        self.known_usd += line.known_usd;
+        self.unpriced += line.unpriced;
+    }
+
+    fn show(&self) -> String {
+        let cost = match self.cost() {
+            Cost::Usd(sum) => dollars(sum),
+            Cost::Unknown => "cost not known".to_owned(),
+        };
+        format!(
+            "{} · {} in ({} cached) · {} out · {cost}",
+            count(
+                usize::try_from(self.requests).unwrap_or(usize::MAX),
+                "request",
+                "requests"
+            ),
+            thousands(self.usage.input_total()),
+            thousands(self.usage.cache_read),
+            thousands(self.usage.output)
+        )
+    }
+
+    fn cost(&self) -> Cost {
+        match self.unpriced {
+            0 => Cost::Usd(self.known_usd),
+            _ => Cost::Unknown,
+        }
+    }
+}
+
+/// Whether the messages of a channel shall really be deleted.
+pub fn ask_purge(channel: ChannelId) -> Body {
+    Body::text(format!(
+        "Delete up to 5,000 messages of <#{channel}>? What the agent has in mind stays. This cannot be undone."
+    ))
+}
+
+/// Messages were deleted.
+pub fn purged(deleted: usize, channel: ChannelId) -> Body {
+    Body::text(format!(
+        "Deleted {} of <#{channel}>.",
+        count(deleted, "message", "messages")
+    ))
+}

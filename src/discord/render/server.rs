@@ -1,0 +1,239 @@
+//! What holds in a server: settings, models, profiles, commands.
+
+use std::collections::BTreeMap;
+
+use super::super::body::{Body, Card, MAX_DESCRIPTION, MAX_FIELD_VALUE, Tone};
+use super::super::escape;
+use super::{count, lines_within};
+use crate::clock;
+use crate::config::effective::Server;
+use crate::config::{Config, SettingKey};
+use crate::domain::RoleId;
+use crate::llm::Target;
+use crate::llm::discovery::Available;
+use crate::permission::Profiles;
+
+/// Everything that holds for the agents of a server.
+pub fn settings(server: &Server, config: &Config, known: Option<&Available>) -> Body {
+    let timeout = server
+        .idle_timeout
+        .map_or("never".to_owned(), clock::duration);
+    let keys = match known {
+        None => "Not checked yet: `/settings validate-keys`".to_owned(),
+        Some(known) => lines_within(key_lines(known), MAX_FIELD_VALUE),
+    };
+    let card = Card::new("Settings of this server", "")
+        .field(
+            "Default model",
+            server
+                .default_model
+                .as_deref()
+                .map_or("not set".to_owned(), escape::code),
+        )
+        .field(
+            "Default permissions",
+            escape::code(&server.default_permissions),
+        )
+        .field("Idle timeout", timeout)
+        .field("Approval timeout", clock::duration(server.approval_timeout))
+        .field(
+            "Approvers",
+            role_list(
+                &server.approver_roles,
+                "Manage Server, and whoever started the turn",
+            ),
+        )
+        .field(
+            "Access",
+            role_list(&server.access_roles, "everyone who sees the channel"),
+        )
+        .field("Grants", grant_lines(&server.permission_grants.0))
+        .field(
+            "Steps per turn",
+            config.max_tool_loop_iterations.get().to_string(),
+        )
+        .field(
+            "Longest command",
+            clock::duration(config.max_bash_timeout.get()),
+        )
+        .field("API keys", keys);
+    Body::card(card)
+}
+
+/// A setting was changed.
+pub fn setting_changed(key: SettingKey, value: &str) -> Body {
+    Body::text(format!(
+        "{} is now {}.",
+        escape::code(key.as_str()),
+        escape::code(value)
+    ))
+}
+
+/// A list of roles.
+pub fn roles(what: &str, roles: &[RoleId], none: &str) -> Body {
+    let shown = match roles {
+        [] => none.to_owned(),
+        roles => role_list(roles, none),
+    };
+    Body::text(format!("{}: {shown}", escape::code(what)))
+}
+
+fn role_list(roles: &[RoleId], none: &str) -> String {
+    if roles.is_empty() {
+        return none.to_owned();
+    }
+    lines_within(
+        [roles
+            .iter()
+            .map(|role| format!("<@&{role}>"))
+            .collect::<Vec<_>>()
+            .join(" ")],
+        MAX_FIELD_VALUE,
+    )
+}
+
+/// Who may grant which profiles.
+pub fn grants(table: &BTreeMap<RoleId, Vec<String>>) -> Body {
+    Body::card(Card::new(
+        "Who may grant which profiles",
+        grant_lines(table),
+    ))
+}
+
+fn grant_lines(table: &BTreeMap<RoleId, Vec<String>>) -> String {
+    if table.is_empty() {
+        return "Only Administrators.".to_owned();
+    }
+    let lines = table.iter().map(|(role, profiles)| {
+        let profiles: Vec<String> = profiles.iter().map(|name| escape::code(name)).collect();
+        format!("<@&{role}>: {}", profiles.join(", "))
+    });
+    lines_within(lines, MAX_FIELD_VALUE)
+}
+
+/// What can be asked, by provider.
+pub fn models(all: &[Target], default: Option<&str>) -> Body {
+    if all.is_empty() {
+        return Body::text(
+            "No model is known yet. Set a key such as ANTHROPIC_API_KEY, or ask for the lists with `/settings validate-keys`.",
+        );
+    }
+    let mut providers: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for target in all {
+        providers
+            .entry(&target.provider)
+            .or_default()
+            .push(&target.model);
+    }
+    let footer = default.map_or("No default is set.".to_owned(), |model| {
+        format!("Default: {model}")
+    });
+    let mut card = Card::new("Available models", "").footer(footer);
+    for (provider, models) in providers {
+        let lines = models.iter().map(|model| match default == Some(model) {
+            true => format!("**→** {}", escape::code(model)),
+            false => escape::code(model),
+        });
+        let name = format!("{provider} ({})", models.len());
+        card = card.field(name, lines_within(lines, MAX_FIELD_VALUE));
+    }
+    Body::card(card)
+}
+
+/// What came of asking each provider.
+pub fn keys(found: &Available) -> Body {
+    let text = match found.providers.is_empty() {
+        true => {
+            "No provider is configured. Set a key such as ANTHROPIC_API_KEY and restart.".to_owned()
+        }
+        false => lines_within(key_lines(found), MAX_DESCRIPTION),
+    };
+    let footer = format!(
+        "Last updated {} UTC",
+        found.last_updated.format("%Y-%m-%d %H:%M")
+    );
+    Body::card(
+        Card::new("Key validation", text)
+            .footer(footer)
+            .tone(Tone::Good),
+    )
+}
+
+fn key_lines(found: &Available) -> Vec<String> {
+    found
+        .providers
+        .iter()
+        .map(|(name, listed)| match (listed.valid, &listed.error) {
+            (true, _) => format!(
+                "**{name}**: valid ({})",
+                count(listed.models.len(), "model", "models")
+            ),
+            (false, Some(error)) => format!("**{name}**: invalid — {}", escape::text(error)),
+            (false, None) => format!("**{name}**: invalid"),
+        })
+        .collect()
+}
+
+/// All profiles with their lists. What does not fit is in the attached file.
+pub fn profiles(profiles: &Profiles, default: &str) -> Body {
+    let mut card = Card::new(
+        "Permission profiles",
+        "Patterns of actions, judged in the order deny, allow, ask; what none matches is denied.",
+    );
+    let mut full = String::new();
+    let mut is_cut = false;
+    for (name, profile) in profiles.iter() {
+        let lists = [
+            ("Allow", list(profile.allow())),
+            ("Ask", list(profile.ask())),
+            ("Deny", list(profile.deny())),
+        ];
+        let whole: String = lists
+            .iter()
+            .map(|(word, list)| format!("**{word}**\n{list}\n"))
+            .collect();
+        full.push_str(&format!("{name}\n{whole}\n"));
+        let fits = whole.chars().count() <= MAX_FIELD_VALUE;
+        is_cut |= !fits;
+        let shown: String = match fits {
+            true => whole,
+            false => lists
+                .iter()
+                .map(|(word, list)| {
+                    format!(
+                        "**{word}**\n{}\n",
+                        lines_within(list.lines().map(str::to_owned), 300)
+                    )
+                })
+                .collect(),
+        };
+        let title = if name == default {
+            format!("{name} (default)")
+        } else {
+            name.to_owned()
+        };
+        card = card.field(title, shown);
+    }
+    match is_cut {
+        true => Body::card(card).file("profiles.md", full),
+        false => Body::card(card),
+    }
+}
+
+fn list<'a>(patterns: impl Iterator<Item = &'a str>) -> String {
+    let lines: Vec<String> = patterns.map(escape::code).collect();
+    match lines.is_empty() {
+        true => "none".to_owned(),
+        false => lines.join("\n"),
+    }
+}
+
+/// Commands, each with what it does.
+pub fn help(commands: &[(String, String)]) -> Body {
+    let lines = commands
+        .iter()
+        .map(|(name, description)| format!("`/{name}` {description}"));
+    let text = lines_within(lines, MAX_DESCRIPTION);
+    let footer = "Or just write: messages in an agent's channel go to that agent.";
+    Body::card(Card::new("What you may do here", text).footer(footer))
+}

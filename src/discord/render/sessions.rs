@@ -1,0 +1,152 @@
+//! Contexts and saved sessions, in the words of the design.
+
+use super::super::body::{Body, Card, MAX_DESCRIPTION, clip};
+use super::super::escape;
+use super::{count, lines_within, pager};
+use crate::agent::session_manager::FileState;
+use crate::agent::{AfterSave, Cleared, Restored};
+use crate::domain::SessionMeta;
+use crate::manager::History;
+use crate::text;
+
+/// Sessions on one page of a history.
+pub const SESSIONS_PER_PAGE: u32 = 10;
+
+/// Characters of a summary in a list of ten.
+const SUMMARY_SHOWN: usize = 250;
+
+/// A session was saved by hand.
+pub fn saved(session: &SessionMeta, then: AfterSave) -> Body {
+    let then = match then {
+        AfterSave::Keep => "The conversation goes on.",
+        AfterSave::Clear => "Context cleared.",
+    };
+    Body::text(format!(
+        "Session saved: {} ({}, {}). {then} Use `/context restore {}` to return to it.",
+        foreign(&session.description, 200),
+        escape::code(&session.session_id),
+        messages(session),
+        session.id.short()
+    ))
+}
+
+/// A context was cleared.
+pub fn cleared(cleared: &Cleared) -> Body {
+    let mut text = format!(
+        "Context cleared: {} discarded.",
+        count(cleared.messages, "message", "messages")
+    );
+    if let Some(saved) = &cleared.saved {
+        text = format!(
+            "Session saved: {}. Context cleared: {} went. Use `/context restore {}` to resume.",
+            foreign(&saved.description, 200),
+            count(cleared.messages, "message", "messages"),
+            saved.id.short()
+        );
+    }
+    if cleared.aborted {
+        text.push_str(" The running turn was aborted for it.");
+    }
+    Body::text(text)
+}
+
+/// A session was restored.
+pub fn restored(restored: &Restored) -> Body {
+    let mut text = format!(
+        "Context restored: {} ({}).",
+        foreign(&restored.meta.description, 200),
+        count(restored.messages, "message", "messages")
+    );
+    if restored.replaced > 0 {
+        text.push_str(&format!(
+            " It replaces {}",
+            count(restored.replaced, "message", "messages")
+        ));
+        match &restored.saved_first {
+            Some(saved) => text.push_str(&format!(
+                ", saved first as {}.",
+                escape::code(&saved.id.short())
+            )),
+            None => text.push_str(", which were saved already."),
+        }
+    }
+    if restored.aborted {
+        text.push_str(" The running turn was aborted for it.");
+    }
+    for repair in &restored.repaired {
+        text.push_str(&format!("\n-# repaired: {}", foreign(repair, 200)));
+    }
+    Body::text(clip(&text, super::super::body::MAX_CONTENT))
+}
+
+/// One page of an agent's sessions, counted from 0.
+pub fn history(history: &History, page: u32) -> Body {
+    let list = &history.list;
+    if list.total == 0 {
+        let none = format!(
+            "There are no saved sessions for {}. Save one with `/context save`.",
+            history.agent
+        );
+        return Body::text(none);
+    }
+    let pages = usize::try_from(list.total)
+        .unwrap_or(usize::MAX)
+        .div_ceil(SESSIONS_PER_PAGE as usize);
+    let lines = list
+        .sessions
+        .iter()
+        .map(|(session, file)| line(session, file));
+    let mut card = Card::new(
+        format!("Sessions for {}:", history.agent),
+        lines_within(lines, MAX_DESCRIPTION),
+    )
+    .footer(format!(
+        "Page {} of {pages} · {}",
+        page + 1,
+        count(list.total as usize, "session", "sessions")
+    ));
+    if !list.unreadable.is_empty() {
+        let reasons = list.unreadable.iter().map(|reason| foreign(reason, 200));
+        card = card.field("Files that are no sessions", lines_within(reasons, 1_000));
+    }
+    Body::card(card).row(pager(
+        &format!("sessions:{}", history.agent),
+        page as usize,
+        pages,
+    ))
+}
+
+fn line(session: &SessionMeta, file: &FileState) -> String {
+    let mut line = format!(
+        "[{}] {} - {} ({}, {})",
+        session.id.short(),
+        session.saved_at.format("%Y-%m-%d %H:%M"),
+        foreign(&session.description, 110),
+        messages(session),
+        session.trigger.as_str()
+    );
+    match file {
+        FileState::Kept => {}
+        FileState::Changed => line.push_str(" · file changed"),
+        FileState::Deleted => line.push_str(" · file deleted"),
+    }
+    if !session.summary.is_empty() && session.summary != session.description {
+        line.push_str(&format!(
+            "\n-# {}",
+            foreign(&session.summary, SUMMARY_SHOWN)
+        ));
+    }
+    line
+}
+
+fn messages(session: &SessionMeta) -> String {
+    count(
+        usize::try_from(session.message_count).unwrap_or(usize::MAX),
+        "message",
+        "messages",
+    )
+}
+
+fn foreign(words: &str, max: usize) -> String {
+    escape::text(&text::one_line(words, max))
+}

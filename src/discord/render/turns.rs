@@ -1,0 +1,124 @@
+//! Turns and branches.
+
+use super::super::body::{Body, Card, MAX_CONTENT, MAX_DESCRIPTION, clip};
+use super::super::escape;
+use super::super::status_text::seconds;
+use super::lines_within;
+use crate::manager::{BranchHistory, BranchView, Stopped};
+use crate::text;
+
+/// Turns were asked to end.
+pub fn stopping(stopped: Stopped) -> Body {
+    Body::text(match stopped {
+        Stopped::Turns(1) => "Stopping: one last step, then an answer.".to_owned(),
+        Stopped::Turns(turns) => {
+            format!("Stopping {turns} turns: one last step each, then their answers.")
+        }
+        Stopped::Nothing => NOTHING_RUNS.to_owned(),
+    })
+}
+
+/// Turns were ended.
+pub fn aborted(stopped: Stopped) -> Body {
+    Body::text(match stopped {
+        Stopped::Turns(1) => "Aborted.".to_owned(),
+        Stopped::Turns(turns) => format!("Aborted {turns} turns."),
+        Stopped::Nothing => NOTHING_RUNS.to_owned(),
+    })
+}
+
+const NOTHING_RUNS: &str = "Nothing is running here.";
+
+/// A prompt given by a command, shown for all.
+pub fn asked(by: &str, prompt: &str, model: Option<&str>) -> Body {
+    let with = model
+        .map(|model| format!(" asks {}", escape::code(model)))
+        .unwrap_or_default();
+    prompt_shown(&format!("**{}**{with}", escape::name(by)), prompt)
+}
+
+/// A branch is being opened.
+pub fn branch_asked(by: &str, prompt: &str) -> Body {
+    prompt_shown(&format!("**{}** opens a branch", escape::name(by)), prompt)
+}
+
+/// A branch was opened.
+pub fn branch_opened(number: u32, by: &str, prompt: &str) -> Body {
+    prompt_shown(
+        &format!(
+            "**{}** opened **branch #{number}**; reply to its messages to go on with it",
+            escape::name(by)
+        ),
+        prompt,
+    )
+}
+
+fn prompt_shown(head: &str, prompt: &str) -> Body {
+    let quoted: String = prompt.lines().map(|line| format!("> {line}\n")).collect();
+    Body::text(clip(&format!("{head}\n{quoted}"), MAX_CONTENT))
+}
+
+/// The open branches of an agent.
+pub fn branches(agent: &str, branches: &[BranchView]) -> Body {
+    if branches.is_empty() {
+        return Body::text(format!(
+            "{agent} has no branches. Open one with `/branch new`, or with a thread under its channel."
+        ));
+    }
+    let lines = branches.iter().map(|branch| {
+        let place = branch
+            .thread
+            .map(|thread| format!(" in <#{thread}>"))
+            .unwrap_or_default();
+        let state = match &branch.running {
+            Some(running) => format!(
+                "step {}, {}, {}",
+                running.step,
+                escape::text(&text::one_line(&running.doing, 60)),
+                seconds(running.started.elapsed())
+            ),
+            None => format!("waiting, {} messages", branch.messages),
+        };
+        format!(
+            "**#{}** {}{place}\n-# {state}",
+            branch.number,
+            escape::text(&text::one_line(&branch.prompt, 80))
+        )
+    });
+    let text = lines_within(lines, MAX_DESCRIPTION);
+    Body::card(Card::new(format!("Branches of {agent}"), text))
+}
+
+/// Turns of branches were ended.
+pub fn branches_killed(stopped: Stopped) -> Body {
+    Body::text(match stopped {
+        Stopped::Turns(1) => "Killed 1 branch's turn.".to_owned(),
+        Stopped::Turns(turns) => format!("Killed the turns of {turns} branches."),
+        Stopped::Nothing => "No turn was running there.".to_owned(),
+    })
+}
+
+/// The steps of one branch.
+pub fn branch_history(history: &BranchHistory) -> Body {
+    let branch = &history.branch;
+    let title = format!(
+        "Branch #{} — {}",
+        branch.number,
+        text::one_line(&branch.prompt, 80)
+    );
+    if history.steps.is_empty() {
+        return Body::card(Card::new(title, "No steps yet."));
+    }
+    let lines = history.steps.iter().map(|step| {
+        let took = match step.duration {
+            Some(duration) => format!("{} ms", duration.as_millis()),
+            None => "running".to_owned(),
+        };
+        format!(
+            "Step {}: {} ({took})",
+            step.number,
+            escape::text(&text::one_line(&step.description, 120))
+        )
+    });
+    Body::card(Card::new(title, lines_within(lines, MAX_DESCRIPTION)))
+}
