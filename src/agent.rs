@@ -22,7 +22,7 @@ mod parts;
 mod prompt;
 pub mod refine;
 pub mod session_file;
-mod session_label;
+pub mod session_label;
 pub mod session_manager;
 mod sessions;
 mod stop;
