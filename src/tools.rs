@@ -8,6 +8,7 @@ mod arguments;
 pub mod builtin;
 mod change;
 mod files;
+mod git;
 pub mod guard;
 pub mod hooks;
 mod lines;
@@ -39,10 +40,11 @@ use crate::domain::{
 use crate::permission::{Action, Group};
 
 pub use change::Change;
+pub use git::{ForgeAccess, GitAccess, HostAccess};
 pub use peers::first_prose;
 pub use rate_limit::RateLimit;
 pub use registry::{Prepared, Registry, ToolInfo};
-pub use services::Services;
+pub use services::{Services, http_client};
 pub use shell::Shell;
 
 /// One tool. Its arguments are a type, and the JSON Schema that the model sees is derived from it.

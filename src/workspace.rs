@@ -16,6 +16,7 @@ mod error;
 pub mod jail;
 pub mod locks;
 mod path;
+mod place;
 pub mod repository;
 pub mod template;
 pub mod walk;

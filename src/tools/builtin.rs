@@ -6,6 +6,15 @@ mod add_process_hooks;
 mod append_file;
 mod bash;
 mod create_file;
+mod git_branch;
+mod git_checkout;
+mod git_commit;
+mod git_diff;
+mod git_init;
+mod git_log;
+mod git_merge_request;
+mod git_push;
+mod git_status;
 mod glob;
 mod grep;
 mod insert_at;
@@ -54,6 +63,15 @@ pub(super) fn all() -> Vec<Arc<dyn AnyTool>> {
         erased(read_task_output::ReadTaskOutput),
         erased(stop_task::StopTask),
         erased(add_process_hooks::AddProcessHooks),
+        erased(git_init::GitInit),
+        erased(git_status::GitStatus),
+        erased(git_commit::GitCommit),
+        erased(git_branch::GitBranch),
+        erased(git_checkout::GitCheckout),
+        erased(git_diff::GitDiff),
+        erased(git_log::GitLog),
+        erased(git_push::GitPush),
+        erased(git_merge_request::GitMergeRequest),
         erased(tool_output::ToolOutput),
         erased(list_models::ListModels),
         erased(self_edit_system_prompt::SelfEditSystemPrompt),

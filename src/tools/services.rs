@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
+use super::git::GitAccess;
 use super::output_store::OutputStore;
 use super::ports::{Configure, Courier, Models, Peers};
 use super::rate_limit::RateLimit;
@@ -26,6 +28,10 @@ pub struct Services {
     pub docs: DocsCache,
     /// How often each agent writes to others.
     pub sends: RateLimit,
+    /// What agents may reach by git.
+    pub git: GitAccess,
+    /// For calls to hosts of the operator's: follows no redirect; see [`http_client`].
+    pub http: reqwest::Client,
     /// Posts things for people to see.
     pub courier: Arc<dyn Courier>,
     /// The other agents.
@@ -54,4 +60,18 @@ impl Services {
             .as_ref()
             .map_err(|why| ToolError::Rejected(format!("no command runs here: {why}")))
     }
+}
+
+/// The client for calls with the operator's credentials: it follows no redirect, so they go nowhere else.
+///
+/// # Errors
+///
+/// When TLS cannot be set up.
+pub fn http_client() -> reqwest::Result<reqwest::Client> {
+    reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .connect_timeout(Duration::from_secs(15))
+        .read_timeout(Duration::from_secs(60))
+        .user_agent(concat!("chorus/", env!("CARGO_PKG_VERSION")))
+        .build()
 }

@@ -9,14 +9,13 @@
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-use cap_std::fs::{
-    Dir, File, FileType, FileTypeExt, Metadata, OpenOptions, OpenOptionsExt, Permissions,
-};
-use rustix::fs::OFlags;
-use uuid::Uuid;
+use cap_std::fs::{Dir, OpenOptions, Permissions};
 
+use super::place::{Place, kind_of};
 use super::{FileError, WorkspacePath};
 use crate::text;
+
+pub use super::place::Kind;
 
 /// Names of a folder that are looked at; a folder with more is listed in part.
 pub const MOST_NAMES: usize = 10_000;
@@ -41,14 +40,6 @@ pub struct Contents {
 pub struct Entry {
     /// Its name; `/` after a folder's, `@` after a link's.
     pub shown: String,
-}
-
-/// Where a path really leads: an open folder and a name in it.
-#[derive(Debug)]
-struct Place {
-    parent: Dir,
-    name: String,
-    path: WorkspacePath,
 }
 
 impl Jail {
@@ -176,6 +167,18 @@ impl Jail {
             false => self.existing(path)?.required_meta()?,
         };
         Ok(kind_of(&meta.file_type()))
+    }
+
+    /// Whether no link lies on the way to `path`; its own name may be one, or be missing.
+    pub fn is_direct(&self, path: &WorkspacePath) -> bool {
+        match path.split() {
+            None => true,
+            Some((parent, _)) if parent.is_root() => true,
+            Some((parent, _)) => match self.root.canonicalize(parent.as_path()) {
+                Ok(real) => real == parent.as_path(),
+                Err(error) => error.kind() == io::ErrorKind::NotFound,
+            },
+        }
     }
 
     /// The names in a folder, sorted, at most [`MOST_NAMES`].
@@ -331,90 +334,6 @@ pub enum Written {
     Replaced,
 }
 
-/// What a name stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A regular file.
-    File,
-    /// A folder.
-    Folder,
-    /// Something else, in words.
-    Special(&'static str),
-}
-
-impl Place {
-    fn meta(&self) -> Result<Option<Metadata>, FileError> {
-        match self.parent.symlink_metadata(&self.name) {
-            Ok(meta) => Ok(Some(meta)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(FileError::from_io(&self.path, error)),
-        }
-    }
-
-    fn required_meta(&self) -> Result<Metadata, FileError> {
-        self.meta()?.ok_or_else(|| FileError::NotFound {
-            path: self.path.to_string(),
-            hint: String::new(),
-        })
-    }
-
-    fn check_regular(&self, meta: &Metadata) -> Result<(), FileError> {
-        match kind_of(&meta.file_type()) {
-            Kind::File => Ok(()),
-            Kind::Folder => Err(FileError::IsFolder(self.path.to_string())),
-            Kind::Special(kind) => Err(FileError::Special {
-                path: self.path.to_string(),
-                kind,
-            }),
-        }
-    }
-
-    /// Opens a regular file; anything else is refused without waiting for who might be at its other end.
-    fn open_file(&self, options: &mut OpenOptions) -> Result<(File, Metadata), FileError> {
-        let failed = |error| FileError::from_io(&self.path, error);
-        if let Some(meta) = self.meta()? {
-            self.check_regular(&meta)?;
-        }
-        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
-        let file = self
-            .parent
-            .open_with(&self.name, options.custom_flags(flags.bits() as i32))
-            .map_err(failed)?;
-        let meta = file.metadata().map_err(failed)?;
-        self.check_regular(&meta)?;
-        Ok((file, meta))
-    }
-
-    /// Puts a new file with `bytes` under the name.
-    fn put(&self, bytes: &[u8], permissions: Option<Permissions>) -> Result<(), FileError> {
-        let name = format!(".chorus-{}.tmp", Uuid::new_v4().simple());
-        let written = self
-            .write_new(&name, bytes, permissions)
-            .and_then(|()| self.parent.rename(&name, &self.parent, &self.name));
-        written.map_err(|error| {
-            // The rest of a failed write; that it may not be there is no second fault.
-            let _ = self.parent.remove_file(&name);
-            FileError::from_io(&self.path, error)
-        })
-    }
-
-    fn write_new(
-        &self,
-        name: &str,
-        bytes: &[u8],
-        permissions: Option<Permissions>,
-    ) -> io::Result<()> {
-        let mut file = self
-            .parent
-            .open_with(name, OpenOptions::new().write(true).create_new(true))?;
-        file.write_all(bytes)?;
-        match permissions {
-            Some(permissions) => file.set_permissions(permissions),
-            None => Ok(()),
-        }
-    }
-}
-
 /// A resolved path in the words of [`WorkspacePath`]; one with names that these do not know is refused.
 fn readable(asked: &WorkspacePath, real: &Path) -> Result<WorkspacePath, FileError> {
     match real.to_str() {
@@ -423,21 +342,5 @@ fn readable(asked: &WorkspacePath, real: &Path) -> Result<WorkspacePath, FileErr
             path: asked.to_string(),
             reason: "it leads to a name that is not UTF-8".into(),
         }),
-    }
-}
-
-fn kind_of(file_type: &FileType) -> Kind {
-    if file_type.is_file() {
-        Kind::File
-    } else if file_type.is_dir() {
-        Kind::Folder
-    } else if file_type.is_symlink() {
-        Kind::Special("a symbolic link")
-    } else if file_type.is_fifo() {
-        Kind::Special("a named pipe")
-    } else if file_type.is_socket() {
-        Kind::Special("a socket")
-    } else {
-        Kind::Special("a device")
     }
 }

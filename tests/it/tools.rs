@@ -2,7 +2,9 @@
 
 mod agents;
 mod edit;
+mod git;
 mod hostile_paths;
+mod hostile_repositories;
 pub(crate) mod lab;
 mod look;
 mod registry;

@@ -15,7 +15,9 @@ use chorus::tools::output_store::OutputStore;
 use chorus::tools::ports::{
     Configure, Courier, Grants, Models, OutgoingFile, Peer, Peers, PortError,
 };
-use chorus::tools::{Prepared, RateLimit, Registry, Services, ToolContext, guard};
+use chorus::tools::{
+    GitAccess, Prepared, RateLimit, Registry, Services, ToolContext, guard, http_client,
+};
 use chorus::workspace::docs::DocsCache;
 use chorus::workspace::locks::PathLocks;
 use chorus::workspace::template::Template;
@@ -64,6 +66,8 @@ impl Lab {
             models: seen.clone(),
             configure: seen.clone(),
             shell: Err("these tests run no commands".into()),
+            git: GitAccess::default(),
+            http: http_client().unwrap(),
             docs: DocsCache::default(),
             sends: RateLimit::default(),
             agents,

@@ -1,0 +1,84 @@
+//! `git_branch`: lists, makes or deletes branches.
+
+use async_trait::async_trait;
+use git2::{BranchType, Repository};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::permission::{Action, Group};
+use crate::text;
+use crate::tools::{Output, Tool, ToolContext, ToolError, git};
+
+pub(super) struct GitBranch;
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+pub(super) struct Args {
+    /// Branch to make at HEAD; none lists them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    /// Delete it instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delete: Option<bool>,
+}
+
+#[async_trait]
+impl Tool for GitBranch {
+    type Args = Args;
+
+    const NAME: &'static str = "git_branch";
+    const DESCRIPTION: &'static str = "List, make or delete branches.";
+    const GROUP: Group = Group::GitLocal;
+    const SUBJECT: &'static str = "git:branch";
+
+    fn action(args: &Args) -> Action {
+        let name = args.name.as_deref().unwrap_or_default();
+        Action::new("git", format!("branch {name}"))
+    }
+
+    fn writes(_: &Args) -> Option<String> {
+        Some(".git".into())
+    }
+
+    async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {
+        if let Some(name) = &args.name {
+            git::check_branch(name)?;
+        }
+        let done = git::in_repository(context, move |opened| {
+            let git = &opened.git;
+            match (args.name, args.delete.unwrap_or(false)) {
+                (None, false) => list(git),
+                (None, true) => Err(ToolError::rejected("`name` says which branch to delete")),
+                (Some(name), false) => {
+                    let at = git.head()?.peel_to_commit()?;
+                    git.branch(&name, &at, false)?;
+                    Ok(format!("Made branch `{name}` at {}.", at.id()))
+                }
+                (Some(name), true) => {
+                    let mut branch = git.find_branch(&name, BranchType::Local)?;
+                    let at = branch.get().peel_to_commit()?.id();
+                    branch.delete()?;
+                    Ok(format!("Deleted branch `{name}`; it was at {at}."))
+                }
+            }
+        });
+        done.await.map(Output::from)
+    }
+}
+
+fn list(git: &Repository) -> Result<String, ToolError> {
+    let mut lines = Vec::new();
+    for branch in git.branches(None)? {
+        let (branch, _) = branch?;
+        let mark = if branch.is_head() { "*" } else { " " };
+        let name = String::from_utf8_lossy(branch.name_bytes()?).into_owned();
+        let commit = branch.get().peel_to_commit()?;
+        let summary =
+            String::from_utf8_lossy(commit.summary_bytes().unwrap_or_default()).into_owned();
+        let line = format!("{mark} {name} {:.10} {summary}", commit.id().to_string());
+        lines.push(text::visible(&line).0);
+    }
+    match lines.is_empty() {
+        true => Ok("There is no branch before the first commit.".into()),
+        false => Ok(lines.join("\n")),
+    }
+}

@@ -1,0 +1,80 @@
+//! `git_checkout`: goes to a branch or commit. Changes that it would overwrite are refused, never lost.
+
+use async_trait::async_trait;
+use git2::build::CheckoutBuilder;
+use git2::{BranchType, Repository};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::permission::{Action, Group};
+use crate::tools::{Output, Tool, ToolContext, ToolError, git};
+
+pub(super) struct GitCheckout;
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+pub(super) struct Args {
+    /// Branch, tag or commit.
+    r#ref: String,
+    /// Make it as a new branch first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    create: Option<bool>,
+}
+
+#[async_trait]
+impl Tool for GitCheckout {
+    type Args = Args;
+
+    const NAME: &'static str = "git_checkout";
+    const DESCRIPTION: &'static str = "Go to a branch or commit.";
+    const GROUP: Group = Group::GitLocal;
+    const SUBJECT: &'static str = "git:checkout";
+
+    fn action(args: &Args) -> Action {
+        Action::new("git", format!("checkout {}", args.r#ref))
+    }
+
+    fn writes(_: &Args) -> Option<String> {
+        Some(".git".into())
+    }
+
+    async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {
+        let Args { r#ref: to, create } = args;
+        let is_new = create.unwrap_or(false);
+        match is_new {
+            true => git::check_branch(&to)?,
+            false => git::check_revision(&to)?,
+        }
+        let done = git::in_repository(context, move |opened| match is_new {
+            true => new_branch(&opened.git, &to),
+            false => go(&opened.git, &to),
+        });
+        done.await.map(Output::from)
+    }
+}
+
+fn new_branch(git: &Repository, name: &str) -> Result<String, ToolError> {
+    if let Ok(head) = git.head() {
+        git.branch(name, &head.peel_to_commit()?, false)?;
+    }
+    git.set_head(&format!("refs/heads/{name}"))?;
+    Ok(format!("On new branch `{name}`."))
+}
+
+fn go(git: &Repository, to: &str) -> Result<String, ToolError> {
+    let target = git.revparse_single(to)?.peel_to_commit()?;
+    let mut options = CheckoutBuilder::new();
+    options.safe();
+    git.checkout_tree(target.as_object(), Some(&mut options))
+        .map_err(|error| {
+            ToolError::Rejected(format!(
+                "git: {}; commit your changes or put them away first",
+                error.message()
+            ))
+        })?;
+    if git.find_branch(to, BranchType::Local).is_ok() {
+        git.set_head(&format!("refs/heads/{to}"))?;
+        return Ok(format!("On branch `{to}`, at {}.", target.id()));
+    }
+    git.set_head_detached(target.id())?;
+    Ok(format!("On no branch, at {}.", target.id()))
+}

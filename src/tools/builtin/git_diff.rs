@@ -1,0 +1,91 @@
+//! `git_diff`: what changed, as a patch.
+
+use async_trait::async_trait;
+use git2::{Diff, DiffFormat, DiffOptions, Repository, Tree};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::permission::{Action, Group};
+use crate::tools::{Output, Tool, ToolContext, ToolError, git};
+
+/// Bytes of a patch that are made; what is over the output cap is kept on disk.
+const MOST: usize = 8 * 1024 * 1024;
+
+pub(super) struct GitDiff;
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+pub(super) struct Args {
+    /// From this commit (HEAD).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ref1: Option<String>,
+    /// To this one (the files).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ref2: Option<String>,
+}
+
+#[async_trait]
+impl Tool for GitDiff {
+    type Args = Args;
+
+    const NAME: &'static str = "git_diff";
+    const DESCRIPTION: &'static str = "Show changes as a patch.";
+    const GROUP: Group = Group::GitLocal;
+    const SUBJECT: &'static str = "git:diff";
+
+    fn action(args: &Args) -> Action {
+        let refs = [args.ref1.as_deref(), args.ref2.as_deref()];
+        let refs: Vec<&str> = refs.into_iter().flatten().collect();
+        Action::new("git", format!("diff {}", refs.join(" ")))
+    }
+
+    async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {
+        for name in [&args.ref1, &args.ref2].into_iter().flatten() {
+            git::check_revision(name)?;
+        }
+        git::in_repository(context, move |opened| {
+            patch(&opened.git, args.ref1.as_deref(), args.ref2.as_deref()).map(Output::from)
+        })
+        .await
+    }
+}
+
+fn patch(git: &Repository, from: Option<&str>, to: Option<&str>) -> Result<String, ToolError> {
+    let from = match from {
+        Some(name) => Some(tree(git, name)?),
+        None => tree(git, "HEAD").ok(),
+    };
+    let mut options = DiffOptions::new();
+    options.ignore_submodules(true);
+    let diff = match to {
+        Some(name) => {
+            git.diff_tree_to_tree(from.as_ref(), Some(&tree(git, name)?), Some(&mut options))?
+        }
+        None => git.diff_tree_to_workdir_with_index(from.as_ref(), Some(&mut options))?,
+    };
+    let text = printed(&diff)?;
+    match text.is_empty() {
+        true => Ok("No difference.".into()),
+        false => Ok(text),
+    }
+}
+
+fn tree<'a>(git: &'a Repository, name: &str) -> Result<Tree<'a>, ToolError> {
+    Ok(git.revparse_single(name)?.peel_to_tree()?)
+}
+
+fn printed(diff: &Diff<'_>) -> Result<String, ToolError> {
+    let mut text = Vec::new();
+    let printed = diff.print(DiffFormat::Patch, |_, _, line| {
+        if matches!(line.origin(), '+' | '-' | ' ') {
+            text.push(line.origin() as u8);
+        }
+        text.extend_from_slice(line.content());
+        text.len() < MOST
+    });
+    if text.len() < MOST {
+        printed?;
+    } else {
+        text.extend_from_slice(b"\n[the patch goes on; compare fewer commits]\n");
+    }
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}

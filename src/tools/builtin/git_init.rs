@@ -1,0 +1,36 @@
+//! `git_init`: makes the workspace a repository.
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::permission::{Action, Group};
+use crate::tools::{Output, Tool, ToolContext, ToolError, git};
+
+pub(super) struct GitInit;
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+pub(super) struct Args {}
+
+#[async_trait]
+impl Tool for GitInit {
+    type Args = Args;
+
+    const NAME: &'static str = "git_init";
+    const DESCRIPTION: &'static str = "Make the workspace a git repository.";
+    const GROUP: Group = Group::GitLocal;
+    const SUBJECT: &'static str = "git:init";
+
+    fn action(_: &Args) -> Action {
+        Action::new("git", "init")
+    }
+
+    fn writes(_: &Args) -> Option<String> {
+        Some(".git".into())
+    }
+
+    async fn run(&self, _: Args, context: &ToolContext) -> Result<Output, ToolError> {
+        git::create(context).await?;
+        Ok("Made a repository; its branch is `main`.".to_owned().into())
+    }
+}

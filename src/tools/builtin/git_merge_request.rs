@@ -1,0 +1,62 @@
+//! `git_merge_request`: opens a merge request (a pull request) on the forge of `origin`.
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::permission::{Action, Group};
+use crate::tools::git::{self, MergeRequest, Remote};
+use crate::tools::{Output, Tool, ToolContext, ToolError};
+
+/// The remote whose forge is asked.
+const REMOTE: &str = "origin";
+
+pub(super) struct GitMergeRequest;
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+pub(super) struct Args {
+    title: String,
+    description: String,
+    /// Pushed branch with the work.
+    source: String,
+    /// Branch to merge into.
+    target: String,
+}
+
+#[async_trait]
+impl Tool for GitMergeRequest {
+    type Args = Args;
+
+    const NAME: &'static str = "git_merge_request";
+    const DESCRIPTION: &'static str = "Open a merge or pull request on origin's forge.";
+    const GROUP: Group = Group::GitRemote;
+    const SUBJECT: &'static str = "git:merge_request";
+
+    fn action(args: &Args) -> Action {
+        Action::new("git", format!("merge_request {}", args.target))
+    }
+
+    async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {
+        git::check_branch(&args.source)?;
+        git::check_branch(&args.target)?;
+        if args.title.trim().is_empty() {
+            return Err(ToolError::rejected("`title` is empty"));
+        }
+        let url = git::in_repository(context, |opened| {
+            let found = opened.url(REMOTE);
+            found.ok_or_else(|| ToolError::rejected("the repository has no remote `origin`"))
+        })
+        .await?;
+        let services = &context.services;
+        let request = MergeRequest {
+            title: args.title,
+            description: args.description,
+            source: args.source,
+            target: args.target,
+        };
+        let remote = Remote::parse(&url)?;
+        let address =
+            git::open_merge_request(&services.http, &services.git, &remote, &request).await?;
+        Ok(format!("Opened {address}").into())
+    }
+}

@@ -1,0 +1,31 @@
+//! git in the workspace repository, without the git program.
+//!
+//! An agent can write everything in its repository, its configuration too, so nothing there is trusted: `vet` refuses
+//! what would lead elsewhere or run something, `repository` opens what was vetted with the vetted configuration alone,
+//! and each operation runs in a thread of its own that Landlock keeps inside the workspace. Pushing is split: the
+//! pack is made in such a thread, the network is spoken to from outside it, with credentials of the operator's hosts.
+//!
+//! ```text
+//! builtin/git_* ─▶ repository (thread, Landlock) ─▶ vet ─▶ config
+//! builtin/git_push ─▶ push ─▶ remote (URL, host) ─▶ http | ssh ─▶ wire (advertisement, command, report)
+//! builtin/git_merge_request ─▶ forge
+//! ```
+
+mod access;
+mod config;
+mod forge;
+mod http;
+mod names;
+mod push;
+mod remote;
+mod repository;
+mod ssh;
+mod vet;
+mod wire;
+
+pub use access::{ForgeAccess, GitAccess, HostAccess};
+pub(super) use forge::{MergeRequest, open_merge_request};
+pub(super) use names::{check_branch, check_remote, check_revision};
+pub(super) use push::push;
+pub(super) use remote::Remote;
+pub(super) use repository::{create, in_repository};

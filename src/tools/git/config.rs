@@ -1,0 +1,160 @@
+//! Reads a repository's own configuration, which an agent can write, strictly. Pure.
+//!
+//! Only what an ordinary repository holds is known; anything else, and any way of writing that git reads in a clever
+//! manner, is refused by line. What passes is written anew, so that libgit2 never sees the agent's text.
+
+use std::fmt::Write;
+
+/// Keys of `[core]` that pass.
+const CORE: [&str; 7] = [
+    "bare",
+    "filemode",
+    "ignorecase",
+    "logallrefupdates",
+    "precomposeunicode",
+    "repositoryformatversion",
+    "symlinks",
+];
+
+/// Keys of `[remote "…"]` that pass.
+const REMOTE: [&str; 2] = ["fetch", "url"];
+
+/// Keys of `[branch "…"]` that pass.
+const BRANCH: [&str; 4] = ["description", "merge", "rebase", "remote"];
+
+/// Keys of `[user]` that pass; authors are the agent's own name whatever they say.
+const USER: [&str; 2] = ["email", "name"];
+
+/// A repository's configuration in plain values.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct RepositoryConfig {
+    /// Each remote's name and first URL.
+    pub(super) remotes: Vec<(String, String)>,
+    core: Vec<(String, String)>,
+}
+
+/// What is refused, and in which line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Refused {
+    pub(super) line: usize,
+    pub(super) what: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Section {
+    None,
+    Core,
+    User,
+    Remote(String),
+    Branch,
+}
+
+/// Reads the text of a `.git/config`.
+pub(super) fn parse(text: &str) -> Result<RepositoryConfig, Refused> {
+    let mut config = RepositoryConfig::default();
+    let mut section = Section::None;
+    for (index, line) in text.lines().enumerate() {
+        let refuse = |what: String| Refused {
+            line: index + 1,
+            what,
+        };
+        let line = line.trim();
+        if line.is_empty() || line.starts_with(['#', ';']) {
+            continue;
+        }
+        if line.ends_with('\\') || line.chars().any(|c| c.is_control() && c != '\t') {
+            return Err(refuse("a line that goes on, or control characters".into()));
+        }
+        match line.strip_prefix('[') {
+            Some(header) => section = self::header(header).map_err(refuse)?,
+            None => config.key(&section, line).map_err(refuse)?,
+        }
+    }
+    Ok(config)
+}
+
+/// `core]`, `remote "origin"]`: the section it opens.
+fn header(text: &str) -> Result<Section, String> {
+    let Some(inner) = text.strip_suffix(']') else {
+        return Err("a section header that is not alone on its line".into());
+    };
+    let (name, sub) = match inner.split_once(char::is_whitespace) {
+        Some((name, sub)) => (name, Some(quoted(sub.trim())?)),
+        None => (inner, None),
+    };
+    match (name.to_ascii_lowercase().as_str(), sub) {
+        ("core", None) => Ok(Section::Core),
+        ("user", None) => Ok(Section::User),
+        ("remote", Some(remote)) => Ok(Section::Remote(remote)),
+        ("branch", Some(_)) => Ok(Section::Branch),
+        _ => Err(format!("section `{name}`")),
+    }
+}
+
+fn quoted(text: &str) -> Result<String, String> {
+    let inner = text
+        .strip_prefix('"')
+        .and_then(|text| text.strip_suffix('"'));
+    match inner {
+        Some(name) if super::names::is_reference(name) => Ok(name.to_owned()),
+        Some(_) | None => Err(format!("section name {text}")),
+    }
+}
+
+impl RepositoryConfig {
+    fn key(&mut self, section: &Section, line: &str) -> Result<(), String> {
+        let (key, value) = line.split_once('=').unwrap_or((line, "true"));
+        let key = key.trim().to_ascii_lowercase();
+        let value = plain(value.trim())?;
+        let allowed: &[&str] = match section {
+            Section::None => &[],
+            Section::Core => &CORE,
+            Section::User => &USER,
+            Section::Remote(_) => &REMOTE,
+            Section::Branch => &BRANCH,
+        };
+        if !allowed.contains(&key.as_str()) {
+            return Err(format!("key `{}{key}`", section.prefix()));
+        }
+        match section {
+            Section::Core => self.core.push((key, value)),
+            Section::Remote(name) if key == "url" => {
+                self.remotes.push((name.clone(), value));
+            }
+            Section::None | Section::User | Section::Remote(_) | Section::Branch => {}
+        }
+        Ok(())
+    }
+
+    /// What libgit2 is given in place of the agent's text: how to read the repository, and nothing else.
+    pub(super) fn rewritten(&self) -> String {
+        let mut text = String::from("[core]\n");
+        for (key, value) in &self.core {
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "\t{key} = {value}");
+        }
+        text
+    }
+}
+
+impl Section {
+    fn prefix(&self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::Core => "core.",
+            Self::User => "user.",
+            Self::Remote(_) => "remote.*.",
+            Self::Branch => "branch.*.",
+        }
+    }
+}
+
+/// A value without quotes, escapes or comments, the three ways in which it may mean other than it says.
+fn plain(value: &str) -> Result<String, String> {
+    match value.contains(['"', '\\', '#', ';']) {
+        true => Err(format!(
+            "the value {value:?}: quotes, escapes or comments in it"
+        )),
+        false => Ok(value.to_owned()),
+    }
+}

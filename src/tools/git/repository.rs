@@ -1,0 +1,151 @@
+//! Opens the workspace's repository once it is vetted, in a thread that cannot leave the workspace.
+//!
+//! Between the vetting and its use an agent's background command may change the repository. So the configuration in
+//! force is our own copy of the vetted one, and from the opening on the thread reads and writes nothing outside the
+//! workspace, where the kernel has Landlock.
+
+use std::io::Write;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use git2::{ErrorClass, ErrorCode, Repository, RepositoryOpenFlags};
+use landlock::{
+    ABI, Access, AccessFs, Ruleset, RulesetAttr, RulesetCreatedAttr, path_beneath_rules,
+};
+use tempfile::NamedTempFile;
+use tokio::sync::oneshot;
+
+use super::config::RepositoryConfig;
+use super::vet::{self, refused};
+use crate::tools::{ToolContext, ToolError};
+use crate::workspace::{Workspace, repository};
+
+/// The version of Landlock asked for; older kernels give what they have.
+const LANDLOCK: ABI = ABI::V5;
+
+/// The open repository of a workspace.
+pub(in crate::tools) struct Opened {
+    /// The repository, with the vetted configuration.
+    pub(in crate::tools) git: Repository,
+    /// What the repository's own configuration says, as far as it is taken.
+    pub(super) config: RepositoryConfig,
+    /// Holds the configuration in force; libgit2 looks at the file again and again.
+    _config_file: NamedTempFile,
+}
+
+impl Opened {
+    /// The URL of a remote.
+    pub(in crate::tools) fn url(&self, remote: &str) -> Option<String> {
+        let mut remotes = self.config.remotes.iter();
+        remotes
+            .find(|(name, _)| name == remote)
+            .map(|(_, url)| url.clone())
+    }
+}
+
+/// Runs `work` on the calling agent's repository.
+pub(in crate::tools) async fn in_repository<T: Send + 'static>(
+    context: &ToolContext,
+    work: impl FnOnce(&Opened) -> Result<T, ToolError> + Send + 'static,
+) -> Result<T, ToolError> {
+    let folder = context.services.folder(context);
+    on_own_thread(move || {
+        let workspace = Workspace::open(&folder).map_err(ToolError::failed)?;
+        let opened = open(&workspace)?;
+        confine(&workspace, &opened)?;
+        work(&opened)
+    })
+    .await
+}
+
+/// Makes an empty repository of the calling agent's workspace.
+pub(in crate::tools) async fn create(context: &ToolContext) -> Result<(), ToolError> {
+    let folder = context.services.folder(context);
+    on_own_thread(move || {
+        let workspace = Workspace::open(&folder).map_err(ToolError::failed)?;
+        if workspace.files()?.dir().symlink_metadata(".git").is_ok() {
+            return Err(ToolError::rejected("the workspace has a `.git` already"));
+        }
+        restrict(&[&workspace.files_folder()], &[Path::new("/")])?;
+        repository::init(&workspace.files_folder())?;
+        Ok(())
+    })
+    .await
+}
+
+/// Runs `work` on a thread that ends with it, so that restrictions it puts on itself end too.
+async fn on_own_thread<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
+) -> Result<T, ToolError> {
+    let (done, outcome) = oneshot::channel();
+    std::thread::Builder::new()
+        .name("git".into())
+        .spawn(move || {
+            // The caller may have given up; then nobody needs the outcome.
+            let _ = done.send(work());
+        })
+        .map_err(ToolError::failed)?;
+    outcome
+        .await
+        .map_err(|_| ToolError::failed("the git thread broke off; this is a bug"))?
+}
+
+fn open(workspace: &Workspace) -> Result<Opened, ToolError> {
+    let files = workspace.files()?;
+    let config = vet::vet(&files)?;
+    let folder = workspace.files_folder();
+    let flags = RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT;
+    let git = Repository::open_ext(folder.join(".git"), flags, [] as [&str; 0])?;
+    let place = files.dir().dir_metadata().map_err(ToolError::failed)?;
+    let place = {
+        use cap_std::fs::MetadataExt;
+        (place.dev(), place.ino())
+    };
+    let is_same =
+        |path: &Path| std::fs::metadata(path).is_ok_and(|meta| (meta.dev(), meta.ino()) == place);
+    let is_own = git.workdir().is_some_and(is_same) && !git.is_worktree() && !git.is_bare();
+    if !is_own || git.commondir() != git.path() {
+        return Err(refused("its files are not those of the workspace"));
+    }
+    let mut config_file = NamedTempFile::new().map_err(ToolError::failed)?;
+    config_file
+        .write_all(config.rewritten().as_bytes())
+        .map_err(ToolError::failed)?;
+    git.set_config(&git2::Config::open(config_file.path())?)?;
+    Ok(Opened {
+        git,
+        config,
+        _config_file: config_file,
+    })
+}
+
+fn confine(workspace: &Workspace, opened: &Opened) -> Result<(), ToolError> {
+    restrict(&[&workspace.files_folder()], &[opened._config_file.path()])
+}
+
+/// Keeps this thread to `writable` and `readable` for good, where the kernel can.
+fn restrict(writable: &[&Path], readable: &[&Path]) -> Result<(), ToolError> {
+    let all = AccessFs::from_all(LANDLOCK);
+    let read = AccessFs::from_read(LANDLOCK);
+    let restricted = || {
+        Ruleset::default()
+            .handle_access(all)?
+            .create()?
+            .add_rules(path_beneath_rules(writable, all))?
+            .add_rules(path_beneath_rules(readable, read))?
+            .restrict_self()
+    };
+    restricted().map(drop).map_err(ToolError::failed)
+}
+
+impl From<git2::Error> for ToolError {
+    fn from(error: git2::Error) -> Self {
+        let message = error.message();
+        match (error.class(), error.code()) {
+            (_, ErrorCode::Owner) => refused("it belongs to another user"),
+            (_, ErrorCode::NotFound) => Self::Rejected(format!("git: not found: {message}")),
+            (ErrorClass::Os, _) => Self::Rejected(format!("git: {message}")),
+            _ => Self::Rejected(format!("git: {message}")),
+        }
+    }
+}

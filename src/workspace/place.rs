@@ -1,0 +1,126 @@
+//! One name in an open folder: reading it, and putting something in its place.
+
+use std::io::{self, Write};
+
+use cap_std::fs::{
+    Dir, File, FileType, FileTypeExt, Metadata, OpenOptions, OpenOptionsExt, Permissions,
+};
+use rustix::fs::OFlags;
+use uuid::Uuid;
+
+use super::{FileError, WorkspacePath};
+
+/// Where a path really leads: an open folder and a name in it.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) parent: Dir,
+    pub(super) name: String,
+    pub(super) path: WorkspacePath,
+}
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A folder.
+    Folder,
+    /// Something else, in words.
+    Special(&'static str),
+}
+
+impl Place {
+    pub(super) fn meta(&self) -> Result<Option<Metadata>, FileError> {
+        match self.parent.symlink_metadata(&self.name) {
+            Ok(meta) => Ok(Some(meta)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(FileError::from_io(&self.path, error)),
+        }
+    }
+
+    pub(super) fn required_meta(&self) -> Result<Metadata, FileError> {
+        self.meta()?.ok_or_else(|| FileError::NotFound {
+            path: self.path.to_string(),
+            hint: String::new(),
+        })
+    }
+
+    pub(super) fn check_regular(&self, meta: &Metadata) -> Result<(), FileError> {
+        match kind_of(&meta.file_type()) {
+            Kind::File => Ok(()),
+            Kind::Folder => Err(FileError::IsFolder(self.path.to_string())),
+            Kind::Special(kind) => Err(FileError::Special {
+                path: self.path.to_string(),
+                kind,
+            }),
+        }
+    }
+
+    /// Opens a regular file; anything else is refused without waiting for who might be at its other end.
+    pub(super) fn open_file(
+        &self,
+        options: &mut OpenOptions,
+    ) -> Result<(File, Metadata), FileError> {
+        let failed = |error| FileError::from_io(&self.path, error);
+        if let Some(meta) = self.meta()? {
+            self.check_regular(&meta)?;
+        }
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let file = self
+            .parent
+            .open_with(&self.name, options.custom_flags(flags.bits() as i32))
+            .map_err(failed)?;
+        let meta = file.metadata().map_err(failed)?;
+        self.check_regular(&meta)?;
+        Ok((file, meta))
+    }
+
+    /// Puts a new file with `bytes` under the name.
+    pub(super) fn put(
+        &self,
+        bytes: &[u8],
+        permissions: Option<Permissions>,
+    ) -> Result<(), FileError> {
+        let name = format!(".chorus-{}.tmp", Uuid::new_v4().simple());
+        let written = self
+            .write_new(&name, bytes, permissions)
+            .and_then(|()| self.parent.rename(&name, &self.parent, &self.name));
+        written.map_err(|error| {
+            // The rest of a failed write; that it may not be there is no second fault.
+            let _ = self.parent.remove_file(&name);
+            FileError::from_io(&self.path, error)
+        })
+    }
+
+    fn write_new(
+        &self,
+        name: &str,
+        bytes: &[u8],
+        permissions: Option<Permissions>,
+    ) -> io::Result<()> {
+        let mut file = self
+            .parent
+            .open_with(name, OpenOptions::new().write(true).create_new(true))?;
+        file.write_all(bytes)?;
+        match permissions {
+            Some(permissions) => file.set_permissions(permissions),
+            None => Ok(()),
+        }
+    }
+}
+
+pub(super) fn kind_of(file_type: &FileType) -> Kind {
+    if file_type.is_file() {
+        Kind::File
+    } else if file_type.is_dir() {
+        Kind::Folder
+    } else if file_type.is_symlink() {
+        Kind::Special("a symbolic link")
+    } else if file_type.is_fifo() {
+        Kind::Special("a named pipe")
+    } else if file_type.is_socket() {
+        Kind::Special("a socket")
+    } else {
+        Kind::Special("a device")
+    }
+}
