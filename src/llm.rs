@@ -20,6 +20,7 @@ pub mod route;
 mod sse;
 mod target;
 pub mod tokens;
+pub mod usage_chart;
 
 use std::sync::Arc;
 use std::time::Duration;

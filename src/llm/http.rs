@@ -1,5 +1,6 @@
 //! Requests to a provider and the answers they bring: bounded in size, bounded in silence, never redirected.
 
+use std::io;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -291,10 +292,21 @@ fn silent() -> Fault {
 
 /// The class of a failure below HTTP, without the URL, which can carry a key.
 fn fault_of(error: &reqwest::Error) -> Fault {
+    let mut cause: &(dyn std::error::Error + 'static) = error;
+    let mut broke = false;
+    loop {
+        broke |= cause
+            .downcast_ref::<io::Error>()
+            .is_some_and(is_of_the_line);
+        match cause.source() {
+            Some(deeper) => cause = deeper,
+            None => break,
+        }
+    }
     let (class, what) = match error {
         error if error.is_timeout() => (FailureClass::Timeout, "timed out"),
         error if error.is_connect() => (FailureClass::NetworkError, "cannot be reached"),
-        error if error.is_decode() => (
+        error if error.is_decode() && !broke => (
             FailureClass::InvalidResponse,
             "sent a body that cannot be read",
         ),
@@ -304,10 +316,6 @@ fn fault_of(error: &reqwest::Error) -> Fault {
         ),
         _ => (FailureClass::NetworkError, "broke the connection"),
     };
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(deeper) = cause.source() {
-        cause = deeper;
-    }
     let deepest = one_line(&cause.to_string());
     let names_url = error
         .url()
@@ -316,6 +324,15 @@ fn fault_of(error: &reqwest::Error) -> Fault {
         true => Fault::new(class, what),
         false => Fault::new(class, format!("{what} ({deepest})")),
     }
+}
+
+/// The connection ended, as opposed to a body that makes no sense.
+fn is_of_the_line(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+    matches!(
+        error.kind(),
+        UnexpectedEof | ConnectionReset | ConnectionAborted | BrokenPipe
+    )
 }
 
 /// The provider's id of the request, by the name that each gives it.

@@ -21,7 +21,7 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 pub use observer::{Attempt, Observer, Outcome, Planned, Silent};
-pub use schedule::TurnHealth;
+pub use schedule::{Pace, TurnHealth};
 
 use super::catalog::{Catalog, ModelFacts};
 use super::{
@@ -98,6 +98,7 @@ pub struct Router {
     providers: Arc<Providers>,
     catalog: Arc<Catalog>,
     max_attempts: u32,
+    pace: Pace,
 }
 
 impl Router {
@@ -107,7 +108,13 @@ impl Router {
             providers,
             catalog,
             max_attempts: max_attempts.max(1),
+            pace: Pace::default(),
         }
+    }
+
+    /// Waits otherwise than by default.
+    pub fn with_pace(self, pace: Pace) -> Self {
+        Self { pace, ..self }
     }
 
     /// Asks `targets` in order until one answers.
@@ -123,7 +130,8 @@ impl Router {
         observer: &mut dyn Observer,
         stop: &CancellationToken,
     ) -> Result<StepReply, StepFailure> {
-        let mut schedule = Schedule::new(targets, |target| self.fits(target, step), health);
+        let mut schedule =
+            Schedule::new(targets, |target| self.fits(target, step), health, self.pace);
         let mut encoded = HashMap::new();
         let mut attempts = 0;
         let mut last = None;

@@ -8,12 +8,26 @@ use uuid::Uuid;
 
 use crate::llm::{FailureClass, LlmError, Target};
 
-/// Shortest and longest wait when every target is limited.
-const MIN_WAIT: Duration = Duration::from_secs(1);
-const MAX_WAIT: Duration = Duration::from_secs(60);
+/// How long nobody is asked, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// Shortest wait when every target is limited.
+    pub min_wait: Duration,
+    /// Longest wait when every target is limited.
+    pub max_wait: Duration,
+    /// Pause before a target is asked again that failed otherwise; doubled each time.
+    pub pause: Duration,
+}
 
-/// Pause before a target is asked again that failed otherwise; doubled each time.
-const FIRST_PAUSE: Duration = Duration::from_millis(250);
+impl Default for Pace {
+    fn default() -> Self {
+        Self {
+            min_wait: Duration::from_secs(1),
+            max_wait: Duration::from_secs(60),
+            pause: Duration::from_millis(250),
+        }
+    }
+}
 
 /// Targets that can serve no more in this turn, and why.
 #[derive(Clone, Debug, Default)]
@@ -64,6 +78,7 @@ pub(super) struct Schedule<'a> {
     /// Index of the place that is next in order.
     at: usize,
     health: &'a mut TurnHealth,
+    pace: Pace,
 }
 
 impl<'a> Schedule<'a> {
@@ -71,6 +86,7 @@ impl<'a> Schedule<'a> {
         targets: &[Target],
         fits: impl Fn(&Target) -> bool,
         health: &'a mut TurnHealth,
+        pace: Pace,
     ) -> Self {
         let place = |target: &Target| Place {
             target: target.clone(),
@@ -83,6 +99,7 @@ impl<'a> Schedule<'a> {
             places: targets.iter().map(place).collect(),
             at: 0,
             health,
+            pace,
         }
     }
 
@@ -128,7 +145,9 @@ impl<'a> Schedule<'a> {
         }
         self.at = 0;
         Next::Wait {
-            pause: jittered(longest.clamp(MIN_WAIT, MAX_WAIT)),
+            pause: self
+                .pace
+                .jittered(longest.clamp(self.pace.min_wait, self.pace.max_wait)),
             limited: true,
         }
     }
@@ -140,10 +159,13 @@ impl<'a> Schedule<'a> {
         };
         match error.class {
             FailureClass::RateLimit => {
-                let asked_for = error.retry_after.unwrap_or(MIN_WAIT).min(MAX_WAIT);
+                let asked_for = error
+                    .retry_after
+                    .unwrap_or_default()
+                    .clamp(self.pace.min_wait, self.pace.max_wait);
                 place.limited = Some(Limit {
                     asked_for,
-                    until: now + asked_for.max(MIN_WAIT),
+                    until: now + asked_for,
                 });
                 false
             }
@@ -162,9 +184,9 @@ impl<'a> Schedule<'a> {
             | FailureClass::NetworkError
             | FailureClass::Timeout
             | FailureClass::InvalidResponse => {
-                let pause = FIRST_PAUSE * 2_u32.saturating_pow(place.failures.min(6));
+                let pause = self.pace.pause * 2_u32.saturating_pow(place.failures.min(6));
                 place.failures += 1;
-                place.paused_until = Some(now + jittered(pause));
+                place.paused_until = Some(now + self.pace.jittered(pause));
                 false
             }
         }
@@ -193,9 +215,11 @@ impl Place {
     }
 }
 
-/// `pause` and up to a tenth more, so that many agents do not come back at once; never over the longest wait.
-fn jittered(pause: Duration) -> Duration {
-    let (random, _) = Uuid::new_v4().as_u64_pair();
-    let share = (random % 1_000) as f64 / 10_000.0;
-    (pause + pause.mul_f64(share)).min(MAX_WAIT)
+impl Pace {
+    /// `pause` and up to a tenth more, so that many agents do not come back at once; never over the longest wait.
+    fn jittered(self, pause: Duration) -> Duration {
+        let (random, _) = Uuid::new_v4().as_u64_pair();
+        let share = (random % 1_000) as f64 / 10_000.0;
+        (pause + pause.mul_f64(share)).min(self.max_wait.max(pause))
+    }
 }

@@ -1,0 +1,338 @@
+//! The picture of `/usage`: a bar for each day, a colour for each model, light on dark, readable on a phone.
+//!
+//! It shows dollars where every price is known, else tokens: a sum of some prices would be a wrong sum.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use chrono::{Days, NaiveDate};
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::{FontStyle, register_font};
+
+/// Size of the picture in pixels: a phone shows it whole in landscape, and half as large in portrait.
+const SIZE: (u32, u32) = (960, 540);
+
+/// Models with a colour of their own; the others share the last one.
+const MAX_MODELS: usize = 7;
+
+/// Most days in one picture: narrower bars cannot be told apart.
+const MAX_DAYS: u64 = 92;
+
+/// Most that one row counts.
+const MOST: f64 = 1e15;
+
+/// Least that is worth a picture.
+const LEAST: f64 = 1e-6;
+
+/// Longest name of a model in the legend, in characters.
+const MAX_NAME: usize = 26;
+
+const FONT_NAME: &str = "chorus";
+
+const BACKGROUND: RGBColor = RGBColor(0x1e, 0x1f, 0x22);
+const LINES: RGBColor = RGBColor(0x3f, 0x41, 0x47);
+const TEXT: RGBColor = RGBColor(0xe6, 0xe8, 0xeb);
+
+/// Told apart by people who do not tell red from green, too (after Okabe and Ito, lightened); the last is for the others.
+const COLOURS: [RGBColor; MAX_MODELS + 1] = [
+    RGBColor(0x56, 0xb4, 0xe9),
+    RGBColor(0xe6, 0x9f, 0x00),
+    RGBColor(0x2f, 0xc9, 0x9b),
+    RGBColor(0xf0, 0xe4, 0x42),
+    RGBColor(0xd9, 0x8a, 0xc0),
+    RGBColor(0x4f, 0x8f, 0xff),
+    RGBColor(0xee, 0x7d, 0x45),
+    RGBColor(0x9a, 0xa0, 0xa6),
+];
+
+/// The letters, embedded: a server has no fonts. See `usage_chart/font.LICENSE`.
+static FONT: LazyLock<bool> = LazyLock::new(|| {
+    register_font(
+        FONT_NAME,
+        FontStyle::Normal,
+        include_bytes!("usage_chart/font.ttf"),
+    )
+    .is_ok()
+});
+
+/// What one model used on one day.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DayUsage {
+    /// The day (UTC).
+    pub day: NaiveDate,
+    /// The model.
+    pub model: String,
+    /// Tokens in and out.
+    pub tokens: u64,
+    /// US dollars; none when the price is not known.
+    pub usd: Option<f64>,
+}
+
+/// Why there is no picture.
+#[derive(Debug, thiserror::Error)]
+pub enum ChartError {
+    /// Nothing was used.
+    #[error("nothing was used")]
+    Empty,
+    /// The picture could not be drawn or written.
+    #[error("the chart could not be drawn: {0}")]
+    Drawing(String),
+}
+
+/// Draws `usage` as a PNG. Rows may come in any order, and several for one day and model.
+///
+/// # Errors
+///
+/// When there is nothing to draw.
+pub fn usage_chart(usage: &[DayUsage]) -> Result<Vec<u8>, ChartError> {
+    let bars = Bars::of(usage).ok_or(ChartError::Empty)?;
+    if !*FONT {
+        return Err(ChartError::Drawing("the font cannot be read".to_owned()));
+    }
+    let mut pixels = vec![0; (SIZE.0 * SIZE.1 * 3) as usize];
+    draw(&bars, &mut pixels).map_err(|error| ChartError::Drawing(error.to_string()))?;
+    png(&pixels).map_err(|error| ChartError::Drawing(error.to_string()))
+}
+
+/// What the picture shows.
+struct Bars {
+    first: NaiveDate,
+    days: u64,
+    /// Largest first; beyond [`MAX_MODELS`] one entry for all others.
+    models: Vec<Model>,
+    unit: Unit,
+    highest: f64,
+}
+
+struct Model {
+    name: String,
+    /// By day, counted from the first.
+    values: BTreeMap<u64, f64>,
+    total: f64,
+}
+
+#[derive(Clone, Copy)]
+enum Unit {
+    Dollars,
+    Tokens,
+}
+
+impl Bars {
+    fn of(usage: &[DayUsage]) -> Option<Self> {
+        let last = usage.iter().map(|row| row.day).max()?;
+        let oldest = last
+            .checked_sub_days(Days::new(MAX_DAYS - 1))
+            .unwrap_or(NaiveDate::MIN);
+        let first = usage
+            .iter()
+            .map(|row| row.day)
+            .filter(|day| *day >= oldest)
+            .min()?;
+        let rows: Vec<&DayUsage> = usage.iter().filter(|row| row.day >= first).collect();
+        let unit = match rows.iter().all(|row| row.usd.is_some())
+            && rows.iter().any(|row| row.usd > Some(0.0))
+        {
+            true => Unit::Dollars,
+            false => Unit::Tokens,
+        };
+        let mut by_model: BTreeMap<&str, BTreeMap<u64, f64>> = BTreeMap::new();
+        for row in rows {
+            let day = (row.day - first).num_days().unsigned_abs();
+            let value = match unit {
+                Unit::Dollars => row.usd.unwrap_or_default(),
+                Unit::Tokens => row.tokens as f64,
+            };
+            // Beyond this the axis cannot be divided; nobody pays it.
+            let value = if value.is_finite() {
+                value.clamp(0.0, MOST)
+            } else {
+                0.0
+            };
+            *by_model
+                .entry(&row.model)
+                .or_default()
+                .entry(day)
+                .or_default() += value;
+        }
+        let mut models: Vec<Model> = by_model
+            .into_iter()
+            .map(|(name, values)| Model::new(name.to_owned(), values))
+            .collect();
+        models.retain(|model| model.total > 0.0);
+        models.sort_by(|a, b| b.total.total_cmp(&a.total));
+        let models = with_others_together(models);
+        let days = (last - first).num_days().unsigned_abs() + 1;
+        let sum_of = |day: u64| {
+            models
+                .iter()
+                .filter_map(|model| model.values.get(&day))
+                .sum::<f64>()
+        };
+        let highest = (0..days).map(sum_of).fold(0.0, f64::max);
+        (highest > LEAST).then_some(Self {
+            first,
+            days,
+            models,
+            unit,
+            highest,
+        })
+    }
+}
+
+impl Model {
+    fn new(name: String, values: BTreeMap<u64, f64>) -> Self {
+        let total = values.values().sum();
+        Self {
+            name,
+            values,
+            total,
+        }
+    }
+}
+
+fn with_others_together(mut models: Vec<Model>) -> Vec<Model> {
+    if models.len() <= MAX_MODELS + 1 {
+        return models;
+    }
+    let mut values: BTreeMap<u64, f64> = BTreeMap::new();
+    let others = models.split_off(MAX_MODELS);
+    for (day, value) in others.iter().flat_map(|model| &model.values) {
+        *values.entry(*day).or_default() += value;
+    }
+    models.push(Model::new(format!("{} others", others.len()), values));
+    models
+}
+
+impl Unit {
+    fn title(self) -> &'static str {
+        match self {
+            Self::Dollars => "US dollars a day",
+            Self::Tokens => "Tokens a day",
+        }
+    }
+
+    fn label(self, value: f64) -> String {
+        match self {
+            Self::Dollars if value >= 100.0 => format!("${value:.0}"),
+            Self::Dollars if value < 0.1 && value > 0.0 => format!("${value:.3}"),
+            Self::Dollars => format!("${value:.2}"),
+            Self::Tokens if value >= 1e9 => format!("{:.1}G", value / 1e9),
+            Self::Tokens if value >= 1e6 => format!("{:.1}M", value / 1e6),
+            Self::Tokens if value >= 1e3 => format!("{:.0}k", value / 1e3),
+            Self::Tokens => format!("{value:.0}"),
+        }
+    }
+}
+
+type Area<'a> = DrawingArea<BitMapBackend<'a>, Shift>;
+type DrawingError<'a> = DrawingAreaErrorKind<<BitMapBackend<'a> as DrawingBackend>::ErrorType>;
+
+fn letters(height: u32) -> TextStyle<'static> {
+    (FONT_NAME, height).into_font().color(&TEXT)
+}
+
+fn draw<'a>(bars: &Bars, pixels: &'a mut [u8]) -> Result<(), DrawingError<'a>> {
+    let area = BitMapBackend::with_buffer(pixels, SIZE).into_drawing_area();
+    area.fill(&BACKGROUND)?;
+    let rows = bars.models.len().div_ceil(3) as u32;
+    let (head, body) = area.split_vertically(58 + rows * 30);
+    draw_head(bars, &head)?;
+    draw_bars(bars, &body)?;
+    area.present()
+}
+
+/// Title and legend.
+fn draw_head<'a>(bars: &Bars, head: &Area<'a>) -> Result<(), DrawingError<'a>> {
+    let total: f64 = bars.models.iter().map(|model| model.total).sum();
+    let title = format!("{}, {} in all", bars.unit.title(), bars.unit.label(total));
+    head.draw(&Text::new(title, (24, 16), letters(30)))?;
+    for (index, model) in bars.models.iter().enumerate() {
+        let (column, row) = ((index % 3) as i32, (index / 3) as i32);
+        let (x, y) = (24 + column * 312, 58 + row * 30);
+        head.draw(&Rectangle::new(
+            [(x, y + 2), (x + 18, y + 20)],
+            COLOURS[index].filled(),
+        ))?;
+        head.draw(&Text::new(short(&model.name), (x + 28, y), letters(22)))?;
+    }
+    Ok(())
+}
+
+fn draw_bars<'a>(bars: &Bars, body: &Area<'a>) -> Result<(), DrawingError<'a>> {
+    let days = bars.days as f64;
+    let mut chart = ChartBuilder::on(body)
+        .margin_top(14)
+        .margin_right(30)
+        .x_label_area_size(44)
+        .y_label_area_size(96)
+        .build_cartesian_2d(0.0..days, 0.0..bars.highest * 1.05)?;
+    chart
+        .configure_mesh()
+        .disable_x_mesh()
+        .x_labels(0)
+        .y_labels(5)
+        .y_label_formatter(&|value| bars.unit.label(*value))
+        .label_style(letters(22))
+        .bold_line_style(LINES)
+        .light_line_style(BACKGROUND)
+        .axis_style(LINES)
+        .draw()?;
+    let gap = if bars.days > 1 { 0.12 } else { 0.4 };
+    let mut floors = vec![0.0; bars.days as usize];
+    for (model, colour) in bars.models.iter().zip(COLOURS) {
+        let blocks = model.values.iter().map(|(day, value)| {
+            let floor = floors[*day as usize];
+            floors[*day as usize] = floor + value;
+            let left = *day as f64;
+            Rectangle::new(
+                [(left + gap, floor), (left + 1.0 - gap, floor + value)],
+                colour.filled(),
+            )
+        });
+        chart.draw_series(blocks.collect::<Vec<_>>())?;
+    }
+    let every = bars.days.div_ceil(8).max(1);
+    for day in (0..bars.days).step_by(every as usize) {
+        let name = bars.first + Days::new(day);
+        let (x, y) = chart.backend_coord(&(day as f64 + 0.5, 0.0));
+        let label = name.format("%b %-d").to_string();
+        // Half a label's width to the left: letters are about eleven pixels wide.
+        let left = x - label.len() as i32 * 11 / 2;
+        let (_, top) = body.get_base_pixel();
+        body.draw(&Text::new(label, (left, y - top + 12), letters(22)))?;
+    }
+    Ok(())
+}
+
+/// The name without its vendor, bounded, with what the font lacks replaced.
+fn short(name: &str) -> String {
+    let name = name.rsplit('/').next().unwrap_or(name);
+    let plain = |letter: char| {
+        if letter.is_ascii_graphic() || letter == ' ' {
+            letter
+        } else {
+            '?'
+        }
+    };
+    match name.chars().count() > MAX_NAME {
+        true => name
+            .chars()
+            .take(MAX_NAME - 1)
+            .map(plain)
+            .chain(['…'])
+            .collect(),
+        false => name.chars().map(plain).collect(),
+    }
+}
+
+fn png(pixels: &[u8]) -> Result<Vec<u8>, png::EncodingError> {
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, SIZE.0, SIZE.1);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_depth(png::BitDepth::Eight);
+    let mut writer = encoder.write_header()?;
+    writer.write_image_data(pixels)?;
+    writer.finish()?;
+    Ok(bytes)
+}

@@ -1,0 +1,289 @@
+//! Which models there are, and what a name means.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chorus::llm::discovery::{
+    Available, Models, Resolved, chat_models, is_chat_model, load, save, without_dated_twins,
+};
+use chorus::llm::{Catalog, Providers, Target};
+use serde_json::json;
+
+use super::wire::{Format, Wire, answer};
+
+const PATIENT: Duration = Duration::from_secs(60);
+
+fn listing(ids: &[&str]) -> String {
+    let data: Vec<_> = ids.iter().map(|id| json!({"id": id})).collect();
+    json!({"data": data, "models": ids.iter().map(|id| json!({"name": format!("models/{id}")})).collect::<Vec<_>>()}).to_string()
+}
+
+fn models(wires: &[(Format, &Wire)]) -> Models {
+    let mut providers = Providers::default();
+    for (format, wire) in wires {
+        providers.add(format.provider(wire.base_url(), PATIENT));
+    }
+    Models::new(Arc::new(providers), Arc::new(Catalog::default()), None)
+}
+
+fn found(provider: &str, model: &str) -> Resolved {
+    Resolved::Found(Target::new(provider, model))
+}
+
+#[test]
+fn of_what_openai_lists_only_what_chats_is_kept() {
+    for id in [
+        "gpt-4o",
+        "gpt-5",
+        "o4-mini",
+        "o3-deep-research",
+        "o1-2024-12-17",
+        "o3",
+        "chatgpt-4o-latest",
+    ] {
+        assert!(is_chat_model(id), "{id}");
+    }
+    let others = [
+        "gpt-4o-realtime-preview",
+        "gpt-4o-transcribe",
+        "gpt-4o-search-preview",
+        "chatgpt-image-latest",
+        "dall-e-3",
+        "whisper-1",
+        "gpt-audio",
+        "gpt-5-search-api",
+        "gpt-realtime",
+        "o300",
+        "babbage-002",
+    ];
+    for id in others {
+        assert!(!is_chat_model(id), "{id}");
+    }
+    let listed = ["gpt-4o-2024-08-06", "whisper-1", "gpt-4o", "o1-2024-12-17"]
+        .map(String::from)
+        .to_vec();
+    assert_eq!(chat_models(listed), ["gpt-4o", "o1-2024-12-17"]);
+}
+
+#[test]
+fn a_dated_twin_of_a_listed_model_is_left_out() {
+    let table: [(&[&str], &[&str]); 6] = [
+        (
+            &["gpt-4o", "gpt-4o-2024-08-06", "gpt-4o-2024-11-20"],
+            &["gpt-4o"],
+        ),
+        (&["o1-2024-12-17"], &["o1-2024-12-17"]),
+        (
+            &[
+                "gpt-4o",
+                "gpt-4o-2024-08-06",
+                "gpt-4o-mini",
+                "o1-2024-12-17",
+            ],
+            &["gpt-4o", "gpt-4o-mini", "o1-2024-12-17"],
+        ),
+        (&[], &[]),
+        (
+            &["gpt-5", "gpt-5-0613", "gpt-5-2025-08-07"],
+            &["gpt-5", "gpt-5-0613"],
+        ),
+        (
+            &["a-2024-01-01", "a-2024-01-01-x", "a"],
+            &["a-2024-01-01-x", "a"],
+        ),
+    ];
+    for (ids, expected) in table {
+        let ids = ids.iter().map(|id| (*id).to_owned()).collect();
+        assert_eq!(without_dated_twins(ids), expected);
+    }
+}
+
+#[tokio::test]
+async fn every_provider_lists_in_its_own_way_and_a_failure_is_told() {
+    let ids = listing(&["gemini-b", "gemini-a"]);
+    let json = "content-type: application/json\r\n";
+    let good = Wire::start(vec![answer(200, json, &ids)]).await;
+    let bad = Wire::start(vec![answer(
+        401,
+        json,
+        "{\"error\":{\"message\":\"bad key\"}}",
+    )])
+    .await;
+    let models = models(&[
+        (Format::Anthropic, &good),
+        (Format::Gemini, &good),
+        (Format::OpenAiChat, &bad),
+    ]);
+    let available = models.discover().await;
+    assert_eq!(
+        available.providers["anthropic"].models,
+        ["gemini-a", "gemini-b"]
+    );
+    assert_eq!(
+        available.providers["gemini"].models,
+        ["gemini-a", "gemini-b"]
+    );
+    let failed = &available.providers["openai_chat"];
+    assert!(!failed.valid && failed.models.is_empty());
+    assert_eq!(failed.error.as_deref(), Some("HTTP 401: bad key"));
+    assert_eq!(models.all().len(), 4);
+    let heads: Vec<String> = good
+        .requests()
+        .into_iter()
+        .map(|asked| asked.head)
+        .collect();
+    assert!(heads.iter().any(
+        |head| head.starts_with("GET /v1/models?") && head.contains("x-api-key: sk-secret-key")
+    ));
+    assert!(
+        heads
+            .iter()
+            .any(|head| head.contains("x-goog-api-key: sk-secret-key"))
+    );
+    assert!(
+        bad.requests()[0]
+            .head
+            .contains("authorization: Bearer sk-secret-key")
+    );
+}
+
+#[tokio::test]
+async fn a_name_means_a_model_by_id_part_or_shortcut() {
+    let ids = [
+        "claude-opus-4-20250514",
+        "claude-sonnet-4-20250514",
+        "gpt-4o",
+        "gpt-4o-mini",
+        "claude-haiku-4-5-20251001",
+        "haiku-like",
+    ];
+    let wire = Wire::start(vec![answer(200, "", &listing(&ids))]).await;
+    let models = models(&[(Format::Anthropic, &wire)]);
+    models.discover().await;
+    let table = [
+        ("opus", "claude-opus-4-20250514"),
+        ("OPUS", "claude-opus-4-20250514"),
+        ("sonnet", "claude-sonnet-4-20250514"),
+        ("gpt-4o", "gpt-4o"),
+        ("gpt", "gpt-4o"),
+        ("4o-mini", "gpt-4o-mini"),
+        ("haiku", "claude-haiku-4-5-20251001"),
+        (" claude-opus-4-20250514 ", "claude-opus-4-20250514"),
+        ("anthropic/gpt-4o", "gpt-4o"),
+    ];
+    for (name, model) in table {
+        assert_eq!(models.resolve(name), found("anthropic", model), "{name:?}");
+    }
+    assert_eq!(models.resolve(""), Resolved::NotFound { near: Vec::new() });
+    assert_eq!(
+        models.resolve("zzz"),
+        Resolved::NotFound { near: Vec::new() }
+    );
+    let near = Resolved::NotFound {
+        near: vec![
+            "claude-opus-4-20250514".into(),
+            "claude-sonnet-4-20250514".into(),
+            "claude-haiku-4-5-20251001".into(),
+        ],
+    };
+    assert_eq!(models.resolve("claude-opsu-4"), near);
+}
+
+#[tokio::test]
+async fn before_the_first_discovery_the_provider_is_asked_at_once() {
+    let wire = Wire::start(vec![answer(200, "", &listing(&["claude-x"]))]).await;
+    let models = models(&[(Format::Anthropic, &wire)]);
+    assert_eq!(
+        models.resolve("claude-x"),
+        Resolved::Undiscovered(Target::new("anthropic", "claude-x"))
+    );
+    assert!(wire.requests().is_empty());
+    assert_eq!(
+        models.resolve_asking("claude-x").await.unwrap(),
+        found("anthropic", "claude-x")
+    );
+    assert_eq!(
+        models.resolve_asking("claude-y").await.unwrap(),
+        Resolved::NotFound {
+            near: vec!["claude-x".into()]
+        }
+    );
+    assert_eq!(wire.requests().len(), 1, "asked once");
+}
+
+#[tokio::test]
+async fn a_provider_that_cannot_list_lets_any_name_pass() {
+    let wire = Wire::start(vec![answer(404, "", "{}")]).await;
+    let models = models(&[(Format::OpenAiChat, &wire)]);
+    models.discover().await;
+    assert_eq!(
+        models.resolve("llama3.2"),
+        Resolved::Unlisted(Target::new("openai_chat", "llama3.2"))
+    );
+    assert_eq!(
+        models.target("llama3.2"),
+        Some(Target::new("openai_chat", "llama3.2"))
+    );
+}
+
+#[tokio::test]
+async fn in_a_turn_an_unlisted_name_is_asked_for_all_the_same() {
+    let wire = Wire::start(vec![answer(
+        200,
+        "",
+        &listing(&["claude-sonnet-4-6", "claude-sonnet-4-5", "claude-opus-4-6"]),
+    )])
+    .await;
+    let models = models(&[(Format::Anthropic, &wire)]);
+    assert_eq!(
+        models.default_target(),
+        Some(Target::new("anthropic", "claude-sonnet-4-5"))
+    );
+    models.discover().await;
+    assert_eq!(
+        models.target("claude-next"),
+        Some(Target::new("anthropic", "claude-next"))
+    );
+    assert_eq!(
+        models.default_target(),
+        Some(Target::new("anthropic", "claude-sonnet-4-6"))
+    );
+    let nobody = Models::new(Arc::default(), Arc::default(), None);
+    assert_eq!(
+        (nobody.target("claude-next"), nobody.default_target()),
+        (None, None)
+    );
+    assert_eq!(nobody.resolve("x"), Resolved::NoProvider);
+}
+
+#[test]
+fn the_file_is_written_whole_and_read_with_doubt() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("available_models.json");
+    assert_eq!(load(&path), None);
+    let text = r#"{"last_updated": "2026-01-02T03:04:05.123456+00:00", "providers": {"anthropic": {"valid": true, "models": ["a"]}, "openai": {"valid": false, "models": []}}}"#;
+    let of_the_original: Available = serde_json::from_str(text).unwrap();
+    save(&path, &of_the_original).unwrap();
+    assert_eq!(load(&path), Some(of_the_original));
+    let written = std::fs::read_to_string(&path).unwrap();
+    assert!(written.contains("\n  \"providers\": {\n") && !written.contains("error"));
+    for broken in [
+        &written[..written.len() / 2],
+        "",
+        "[]",
+        "{\"providers\": 1}",
+        "null",
+    ] {
+        std::fs::write(&path, broken).unwrap();
+        assert_eq!(load(&path), None, "{broken:?}");
+    }
+    std::fs::write(&path, [0xff, 0xfe]).unwrap();
+    assert_eq!(load(&path), None);
+    assert!(
+        save(
+            &home.path().join("missing").join("file"),
+            &serde_json::from_str(text).unwrap()
+        )
+        .is_err()
+    );
+}

@@ -1,0 +1,207 @@
+//! A server that answers with bytes, exactly as scripted, and keeps what it was asked.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use chorus::config::Secret;
+use chorus::llm::{Anthropic, Endpoint, Gemini, OpenAiChat, OpenAiResponses, Provider, client};
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::sleep;
+
+/// How the server answers one request, step by step; then it closes the connection.
+#[derive(Clone)]
+pub enum Play {
+    Bytes(Vec<u8>),
+    /// The same bytes again and again, at this distance, until the client goes.
+    Forever(Vec<u8>, Duration),
+    /// Nothing more, until the client goes.
+    Hold,
+}
+
+/// One request, as it came.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    pub head: String,
+    pub body: Value,
+}
+
+pub struct Wire {
+    pub address: SocketAddr,
+    pub asked: Arc<Mutex<Vec<Asked>>>,
+    /// One message for each connection that the client closed first.
+    pub left: mpsc::UnboundedReceiver<()>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Wire {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Wire {
+    /// Answers the n-th request with the n-th script, later ones with the last.
+    pub async fn start(scripts: Vec<Vec<Play>>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let (goes, left) = mpsc::unbounded_channel();
+        let record = Arc::clone(&asked);
+        let task = tokio::spawn(async move {
+            let mut number = 0;
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                let script = scripts[number.min(scripts.len() - 1)].clone();
+                number += 1;
+                tokio::spawn(serve(stream, script, Arc::clone(&record), goes.clone()));
+            }
+        });
+        Self {
+            address,
+            asked,
+            left,
+            task,
+        }
+    }
+
+    pub fn requests(&self) -> Vec<Asked> {
+        self.asked.lock().unwrap().clone()
+    }
+
+    pub fn base_url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+}
+
+async fn serve(
+    mut stream: TcpStream,
+    script: Vec<Play>,
+    record: Arc<Mutex<Vec<Asked>>>,
+    goes: mpsc::UnboundedSender<()>,
+) {
+    let Some(asked) = read_request(&mut stream).await else {
+        return;
+    };
+    record.lock().unwrap().push(asked);
+    for play in script {
+        let stays = match play {
+            Play::Bytes(bytes) => {
+                stream.write_all(&bytes).await.is_ok() && stream.flush().await.is_ok()
+            }
+            Play::Forever(bytes, distance) => {
+                while stream.write_all(&bytes).await.is_ok() {
+                    sleep(distance).await;
+                }
+                false
+            }
+            Play::Hold => {
+                let mut byte = [0];
+                matches!(stream.read(&mut byte).await, Ok(read) if read > 0)
+            }
+        };
+        if !stays {
+            let _ = goes.send(());
+            return;
+        }
+    }
+    let _ = stream.shutdown().await;
+}
+
+async fn read_request(stream: &mut TcpStream) -> Option<Asked> {
+    let mut bytes = Vec::new();
+    let end = loop {
+        if let Some(at) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
+            break at + 4;
+        }
+        if stream.read_buf(&mut bytes).await.ok()? == 0 {
+            return None;
+        }
+    };
+    let head = String::from_utf8(bytes[..end].to_vec()).ok()?;
+    let length = head.lines().find_map(|line| {
+        line.to_lowercase()
+            .strip_prefix("content-length:")?
+            .trim()
+            .parse()
+            .ok()
+    });
+    while bytes.len() < end + length.unwrap_or(0) {
+        stream.read_buf(&mut bytes).await.ok()?;
+    }
+    let body = serde_json::from_slice(&bytes[end..]).unwrap_or(Value::Null);
+    Some(Asked { head, body })
+}
+
+/// A whole answer: an event stream that ends with the connection.
+pub fn events(body: &[u8]) -> Vec<Play> {
+    let mut bytes = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nrequest-id: req_7\r\nconnection: close\r\n\r\n".to_vec();
+    bytes.extend_from_slice(body);
+    vec![Play::Bytes(bytes)]
+}
+
+/// A whole answer of any status.
+pub fn answer(status: u16, headers: &str, body: &str) -> Vec<Play> {
+    let length = body.len();
+    vec![Play::Bytes(
+        format!("HTTP/1.1 {status} Status\r\n{headers}content-length: {length}\r\nconnection: close\r\n\r\n{body}").into_bytes(),
+    )]
+}
+
+/// The wire formats under test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    Anthropic,
+    OpenAiChat,
+    OpenAiResponses,
+    Gemini,
+}
+
+pub const FORMATS: [Format; 4] = [
+    Format::Anthropic,
+    Format::OpenAiChat,
+    Format::OpenAiResponses,
+    Format::Gemini,
+];
+
+impl Format {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Anthropic => "anthropic",
+            Self::OpenAiChat => "openai_chat",
+            Self::OpenAiResponses => "openai_responses",
+            Self::Gemini => "gemini",
+        }
+    }
+
+    /// A recorded answer: `text`, `calls`, `cut_call`, `error`, `search`.
+    pub fn fixture(self, kind: &str) -> Vec<u8> {
+        let path = format!(
+            "{}/tests/data/llm/{}_{kind}.sse",
+            env!("CARGO_MANIFEST_DIR"),
+            self.name()
+        );
+        std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    /// A provider of this format at `base_url`, that waits `silence` for content.
+    pub fn provider(self, base_url: String, silence: Duration) -> Arc<dyn Provider> {
+        let endpoint = Endpoint {
+            name: self.name().to_owned(),
+            client: client().unwrap(),
+            base_url,
+            key: Some(Secret::new("sk-secret-key")),
+            silence,
+        };
+        match self {
+            Self::Anthropic => Arc::new(Anthropic::new(endpoint)),
+            Self::OpenAiChat => Arc::new(OpenAiChat::new(endpoint)),
+            Self::OpenAiResponses => Arc::new(OpenAiResponses::new(endpoint)),
+            Self::Gemini => Arc::new(Gemini::new(endpoint)),
+        }
+    }
+}
