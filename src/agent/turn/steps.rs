@@ -1,7 +1,7 @@
 //! The loop: ask, run the calls, append, ask again, until there is an answer or a reason to end.
 
 use crate::domain::{Assistant, CallId, Item, StopReason, UserText};
-use crate::llm::{FailureClass, Reply};
+use crate::llm::{CutCall, FailureClass, Reply};
 use crate::store::StoreError;
 
 use super::super::exit::Exit;
@@ -148,6 +148,7 @@ impl Turn {
             mut assistant,
             stop,
             citations,
+            cut_calls,
             ..
         } = reply;
         match stop {
@@ -175,8 +176,8 @@ impl Turn {
                 self.record(assistant).await?;
                 return Ok(Next::Again);
             }
-            StopReason::MaxTokens if !assistant.tool_calls.is_empty() => {
-                return self.calls_were_cut(assistant, patience).await;
+            _ if !cut_calls.is_empty() => {
+                return self.calls_were_cut(assistant, &cut_calls, patience).await;
             }
             StopReason::Pause
             | StopReason::MaxTokens
@@ -230,16 +231,17 @@ impl Turn {
         Ok(Next::Again)
     }
 
-    /// A reply that hit the output limit in the middle of its calls: none of them runs.
+    /// A reply with calls that are cut or make no sense: none of its calls runs, and the model is told why.
     async fn calls_were_cut(
         &mut self,
         mut answer: Assistant,
+        cut_calls: &[CutCall],
         patience: &mut Patience,
     ) -> Result<Next, StoreError> {
         if patience.told_cut {
             return Ok(Next::Last(Last {
                 exit: Exit::Errors,
-                detail: "its calls were cut at the output limit twice".to_owned(),
+                detail: "its calls were cut or made no sense twice".to_owned(),
             }));
         }
         patience.told_cut = true;
@@ -248,11 +250,9 @@ impl Turn {
         if !answer.text.trim().is_empty() {
             self.record(answer).await?;
         }
-        self.add_note(
-            "Your answer reached the output limit in the middle of a tool call, so none of its calls ran. \
-             Write less at a time: create long files in pieces with append_file.",
-        )
-        .await?;
+        let why: Vec<&str> = cut_calls.iter().map(|call| call.why.as_str()).collect();
+        self.add_note(format!("{} No call of that answer ran.", why.join(" ")))
+            .await?;
         Ok(Next::Again)
     }
 
