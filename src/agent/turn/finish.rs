@@ -52,7 +52,7 @@ impl Turn {
             usage: self.tally.usage,
             cost: self.tally.cost,
             parts: parts_of(&reply, kind, self.reference.reply_to),
-            first: FirstPart::Waits,
+            first: FirstPart::Sends,
             alongside: std::mem::take(&mut self.alongside),
         };
         self.parts.store.finish_turn(self.turn_id(), ended).await?;

@@ -58,31 +58,48 @@ impl Outward {
     }
 
     async fn try_to_deliver(&self, part: &Part) -> Result<Delivery, StoreError> {
-        if part.state == PartState::Pending {
-            self.store.mark_sending(part.id).await?;
-        }
-        let mut is_doubtful = part.state == PartState::Sending;
+        let (part, mut is_doubtful) = match part.state {
+            PartState::Pending => (&self.store.mark_sending(part.id).await?, false),
+            _ => (part, true),
+        };
         loop {
-            if is_doubtful && part.doubt(Utc::now()) == Doubt::LookFirst {
-                match self.find(part).await {
-                    Ok(Some(message)) => return self.sent(part, message).await,
-                    Ok(None) => {}
-                    Err(error) => return self.unclear(part, &error).await,
-                }
+            if let Some(delivery) = self.attempt(part, is_doubtful).await? {
+                return Ok(delivery);
             }
-            match self.post(part).await {
-                Ok(message) => return self.sent(part, message).await,
-                Err(refused @ RestError::Refused { .. }) => {
-                    return self.refused(part, &refused).await;
-                }
-                Err(RestError::Unauthorized) => return Ok(Delivery::Stuck),
-                Err(RestError::Busy | RestError::Unreachable(_)) => is_doubtful = true,
-            }
+            is_doubtful = true;
             warn!(part.id, "part {} did not arrive; trying again", part.id);
             tokio::select! {
                 () = self.stop.cancelled() => return Ok(Delivery::Stuck),
                 () = tokio::time::sleep(PAUSE) => {}
             }
+        }
+    }
+
+    /// Tries once; none when the line to Discord is down. An outage is no doubt of its own: whether an older try
+    /// arrived is asked when the line is there again.
+    async fn attempt(
+        &self,
+        part: &Part,
+        is_doubtful: bool,
+    ) -> Result<Option<Delivery>, StoreError> {
+        if is_doubtful && part.doubt(Utc::now()) == Doubt::LookFirst {
+            match self.find(part).await {
+                Ok(Some(message)) => return self.sent(part, message).await.map(Some),
+                Ok(None) => {}
+                Err(refused @ RestError::Refused { .. }) => {
+                    return self.unclear(part, &refused).await.map(Some);
+                }
+                Err(RestError::Unauthorized) => return Ok(Some(Delivery::Stuck)),
+                Err(RestError::Busy | RestError::Unreachable(_)) => return Ok(None),
+            }
+        }
+        match self.post(part).await {
+            Ok(message) => self.sent(part, message).await.map(Some),
+            Err(refused @ RestError::Refused { .. }) => {
+                self.refused(part, &refused).await.map(Some)
+            }
+            Err(RestError::Unauthorized) => Ok(Some(Delivery::Stuck)),
+            Err(RestError::Busy | RestError::Unreachable(_)) => Ok(None),
         }
     }
 
