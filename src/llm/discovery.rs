@@ -136,46 +136,6 @@ impl Models {
         resolve::resolve(name, &self.all(), &self.providers, available.as_deref())
     }
 
-    /// The target to ask for `name` in a turn. A name that is not listed is asked for all the same where its provider
-    /// is plain: lists are old, and the provider's own refusal is clearer than ours.
-    pub fn target(&self, name: &str) -> Option<Target> {
-        match self.resolve(name) {
-            Resolved::Found(target)
-            | Resolved::Unlisted(target)
-            | Resolved::Undiscovered(target) => Some(target),
-            Resolved::NotFound { .. } => resolve::guessed(name, &self.providers),
-            Resolved::NoProvider => None,
-        }
-    }
-
-    /// The model to ask where nobody chose one: a middle one of the first provider that has any.
-    pub fn default_target(&self) -> Option<Target> {
-        const MIDDLE: &[(&str, &str, &str)] = &[
-            ("anthropic", "sonnet", "claude-sonnet-4-5"),
-            ("openai", "gpt-5", "gpt-5"),
-            ("gemini", "flash", "gemini-2.5-flash"),
-        ];
-        let all = self.all();
-        for (provider, part, unlisted) in MIDDLE {
-            let mut own = all
-                .iter()
-                .filter(|target| target.provider == *provider)
-                .peekable();
-            if self.providers.get(provider).is_none() {
-                continue;
-            }
-            let Some(first) = own.peek().copied().cloned() else {
-                return Some(Target::new(*provider, *unlisted));
-            };
-            return Some(
-                own.rfind(|target| target.model.contains(part))
-                    .cloned()
-                    .unwrap_or(first),
-            );
-        }
-        all.into_iter().next()
-    }
-
     /// As [`Models::resolve`], and asks a provider that was never asked.
     ///
     /// # Errors

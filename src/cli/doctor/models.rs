@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Check;
 use crate::config::{Config, Env};
-use crate::llm::discovery::Models;
+use crate::llm::discovery::{Models, Resolved};
 use crate::llm::{Catalog, Providers};
 
 pub(super) async fn checks(env: &Env, config: &Config) -> Vec<Check> {
@@ -41,7 +41,7 @@ pub(super) async fn checks(env: &Env, config: &Config) -> Vec<Check> {
         })
         .collect();
     if let Some(default) = &config.default_model
-        && models.target(default).is_none()
+        && matches!(models.resolve(default), Resolved::NotFound { .. })
     {
         checks.push(Check::failure(
             "models",

@@ -4,7 +4,9 @@ use super::{Context, Refusal, agent_named, answer, bot, complete, guild};
 use crate::clock;
 use crate::discord::interaction::Eyes;
 use crate::discord::render;
-use crate::store::UsageFilter;
+use crate::domain::Cost;
+use crate::llm::usage_chart::{ChartError, DayUsage, usage_chart};
+use crate::store::{UsageFilter, UsageLine};
 
 /// Shows tokens and cost by agent and model, with a chart
 #[poise::command(slash_command, guild_only)]
@@ -41,7 +43,39 @@ pub(super) async fn usage(
                 .find(|agent| agent.id == id)
                 .map(|agent| agent.name.to_string())
         };
-        Ok(render::usage(&lines, days, name_of))
+        let chart = chart(&lines).await;
+        Ok(render::usage(&lines, days, name_of, chart))
     })
     .await
+}
+
+/// The picture; none where there is nothing to draw.
+async fn chart(lines: &[UsageLine]) -> Option<Vec<u8>> {
+    let rows: Vec<DayUsage> = lines
+        .iter()
+        .filter_map(|line| {
+            Some(DayUsage {
+                day: line.day.parse().ok()?,
+                model: line.model.clone(),
+                tokens: line.usage.input_total() + line.usage.output,
+                usd: match line.cost() {
+                    Cost::Usd(sum) => Some(sum),
+                    Cost::Unknown => None,
+                },
+            })
+        })
+        .collect();
+    let drawn = tokio::task::spawn_blocking(move || usage_chart(&rows)).await;
+    match drawn {
+        Ok(Ok(picture)) => Some(picture),
+        Ok(Err(ChartError::Empty)) => None,
+        Ok(Err(error)) => {
+            tracing::warn!("{error}");
+            None
+        }
+        Err(error) => {
+            tracing::warn!("the chart could not be drawn: {error}");
+            None
+        }
+    }
 }

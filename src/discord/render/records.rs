@@ -10,6 +10,9 @@ use crate::domain::{AgentId, ChannelId, Cost, Usage};
 use crate::store::{AuditRow, UsageLine};
 use crate::text;
 
+/// Name of the picture that goes with `/usage`.
+const CHART: &str = "usage.png";
+
 /// The latest decisions, newest first.
 pub fn audit<'a>(rows: impl Iterator<Item = &'a AuditRow>) -> Body {
     let lines: Vec<String> = rows.map(audit_line).collect();
@@ -39,7 +42,12 @@ fn audit_line(row: &AuditRow) -> String {
 }
 
 /// Tokens and money by agent and model.
-pub fn usage(lines: &[UsageLine], days: u32, name_of: impl Fn(AgentId) -> Option<String>) -> Body {
+pub fn usage(
+    lines: &[UsageLine],
+    days: u32,
+    name_of: impl Fn(AgentId) -> Option<String>,
+    chart: Option<Vec<u8>>,
+) -> Body {
     let title = format!("Usage of the last {}", count(days as usize, "day", "days"));
     if lines.is_empty() {
         return Body::card(Card::new(title, "No model was asked."));
@@ -54,10 +62,14 @@ pub fn usage(lines: &[UsageLine], days: u32, name_of: impl Fn(AgentId) -> Option
         by_model.entry(line.model.clone()).or_default().add(line);
         all.add(line);
     }
-    let card = Card::new(title, all.show())
+    let mut card = Card::new(title, all.show())
         .field("By agent", lines_within(table(&by_agent), 1_000))
         .field("By model", lines_within(table(&by_model), 1_000));
-    Body::card(card)
+    let Some(chart) = chart else {
+        return Body::card(card);
+    };
+    card.image = Some(CHART.to_owned());
+    Body::card(card).file(CHART, chart)
 }
 
 fn table(sums: &BTreeMap<String, Sum>) -> Vec<String> {

@@ -70,24 +70,6 @@ pub(super) fn resolve(
     }
 }
 
-/// The target of a name that no list has: by its provider's name, its maker, or the only provider there is.
-pub(super) fn guessed(name: &str, providers: &Providers) -> Option<Target> {
-    let name = name.trim();
-    let qualified = name
-        .split_once('/')
-        .filter(|(provider, _)| providers.get(provider).is_some());
-    if let Some((provider, model)) = qualified {
-        return Some(Target::new(provider, model));
-    }
-    let mut names = providers.iter().map(|(name, _)| name);
-    let only = names
-        .next()
-        .filter(|_| names.next().is_none())
-        .map(str::to_owned);
-    let provider = maker(name, providers).or(only)?;
-    (!name.is_empty()).then(|| Target::new(provider, name))
-}
-
 /// `model` of a provider that is known.
 fn of_provider(
     provider: &str,

@@ -220,40 +220,13 @@ async fn a_provider_that_cannot_list_lets_any_name_pass() {
         models.resolve("llama3.2"),
         Resolved::Unlisted(Target::new("openai_chat", "llama3.2"))
     );
-    assert_eq!(
-        models.target("llama3.2"),
-        Some(Target::new("openai_chat", "llama3.2"))
-    );
 }
 
-#[tokio::test]
-async fn in_a_turn_an_unlisted_name_is_asked_for_all_the_same() {
-    let wire = Wire::start(vec![answer(
-        200,
-        "",
-        &listing(&["claude-sonnet-4-6", "claude-sonnet-4-5", "claude-opus-4-6"]),
-    )])
-    .await;
-    let models = models(&[(Format::Anthropic, &wire)]);
-    assert_eq!(
-        models.default_target(),
-        Some(Target::new("anthropic", "claude-sonnet-4-5"))
-    );
-    models.discover().await;
-    assert_eq!(
-        models.target("claude-next"),
-        Some(Target::new("anthropic", "claude-next"))
-    );
-    assert_eq!(
-        models.default_target(),
-        Some(Target::new("anthropic", "claude-sonnet-4-6"))
-    );
+#[test]
+fn without_a_provider_that_is_said() {
     let nobody = Models::new(Arc::default(), Arc::default(), None);
-    assert_eq!(
-        (nobody.target("claude-next"), nobody.default_target()),
-        (None, None)
-    );
-    assert_eq!(nobody.resolve("x"), Resolved::NoProvider);
+    assert_eq!(nobody.resolve("claude-sonnet-4-6"), Resolved::NoProvider);
+    assert_eq!(nobody.all(), []);
 }
 
 #[test]

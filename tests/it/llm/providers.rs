@@ -142,5 +142,6 @@ async fn an_address_of_anthropic_with_its_version_is_understood() {
         .stream(&body, &mut |_: chorus::llm::Delta<'_>| {})
         .await
         .unwrap();
+    assert_eq!(wire.requests()[0].body["model"], "m");
     assert!(wire.requests()[0].head.starts_with("POST /v1/messages "));
 }
