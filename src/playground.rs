@@ -13,6 +13,7 @@ mod gateway;
 mod guild;
 mod interaction;
 pub mod model;
+mod page;
 mod people;
 mod rest;
 mod rights;

@@ -54,6 +54,7 @@ pub(crate) async fn serve(discord: Discord, mut socket: WebSocket) {
     }
     discord.change(|world| {
         world.lose_connection(number);
+        world.tell(None, json!({"t": "online", "is": world.gateway.is_connected()}));
         world.gateway.note(Moment::Disconnected);
     });
 }
@@ -134,6 +135,7 @@ fn obey(discord: &Discord, connection: &Connection, payload: &Value) {
                 world.gateway.identifies_left = world.gateway.identifies_left.saturating_sub(1);
                 world.gateway.note(Moment::Identified(intents));
                 world.begin_session(data, connection.clone());
+                world.tell(None, json!({"t": "online", "is": true}));
             }
             Some(3) => {
                 let status = data["status"].as_str().unwrap_or_default().to_owned();
@@ -165,6 +167,7 @@ fn obey(discord: &Discord, connection: &Connection, payload: &Value) {
                 let sequence = data["seq"].as_u64().unwrap_or(0);
                 if world.resume_session(id, sequence, connection.clone()) {
                     world.gateway.note(Moment::Resumed);
+                    world.tell(None, json!({"t": "online", "is": true}));
                 } else {
                     world.gateway.sessions.remove(id);
                     world.gateway.note(Moment::ResumeRefused);

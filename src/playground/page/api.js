@@ -1,0 +1,117 @@
+// What the page knows, and how it talks to the playground.
+
+import { toast } from "/dom.js";
+
+export const state = {
+  me: null,
+  server: null,
+  channel: null,
+  data: { users: [], servers: [], directs: [], bot: null, online: false },
+};
+
+const waiting = new Map();
+let socket = null;
+let listener = () => {};
+
+export async function load() {
+  state.data = await (await fetch("/api/state")).json();
+  const people = state.data.users.filter((user) => !user.bot);
+  const remembered = localStorage.getItem("me");
+  if (!people.some((user) => user.id === state.me)) {
+    state.me = people.some((user) => user.id === remembered) ? remembered : people[0].id;
+  }
+  if (!server()) state.server = state.data.servers[0]?.id;
+  if (!channel()) state.channel = textChannels()[0]?.id ?? null;
+}
+
+export const server = () => state.data.servers.find((one) => one.id === state.server);
+export const textChannels = () => (server()?.channels ?? []).filter((one) => one.type === 0).filter(canSee);
+export const user = (id) => state.data.users.find((one) => one.id === id);
+
+export function channel(id = state.channel) {
+  for (const one of state.data.servers) {
+    const found = one.channels.find((entry) => entry.id === id);
+    if (found) return found;
+  }
+  const direct = state.data.directs.find((one) => one.id === id && one.user === state.me);
+  return direct ? { id, type: 1, name: "Chorus", topic: "Direct messages with the bot" } : undefined;
+}
+
+export function nameOf(id) {
+  const member = server()?.members.find((one) => one.id === id);
+  return member?.nick || user(id)?.username || "somebody";
+}
+
+export function rights(id = state.me) {
+  return BigInt(server()?.members.find((one) => one.id === id)?.rights ?? 0);
+}
+
+// A channel is hidden from whom an overwrite takes the right to view (bit 10); roles are left to the bot's side.
+function canSee(one) {
+  if (rights() & 8n) return true;
+  return !(one.permission_overwrites ?? []).some((entry) => entry.id === state.me && BigInt(entry.deny) & 1024n);
+}
+
+export async function messages(id) {
+  return (await fetch(`/api/channels/${id}/messages?as=${state.me}`)).json();
+}
+
+// Does one deed; gives null and shows why when it cannot be done.
+export async function act(what, fields = {}) {
+  const response = await fetch("/api/act", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ as: state.me, do: what, ...fields }),
+  }).catch(() => null);
+  if (!response) {
+    toast("The playground does not answer. Is it still running?");
+    return null;
+  }
+  const body = await response.json().catch(() => ({}));
+  if (!response.ok) {
+    toast(body.error ?? `The playground answered ${response.status}.`);
+    return null;
+  }
+  return body;
+}
+
+export async function upload(file) {
+  if (file.size > 10 * 1024 * 1024) {
+    toast(`${file.name} is larger than 10 MiB.`);
+    return null;
+  }
+  const response = await fetch(`/api/upload?name=${encodeURIComponent(file.name)}`, { method: "POST", body: file });
+  return response.ok ? response.json() : null;
+}
+
+// Waits for what the bot answers to an interaction: suggestions or a form.
+export function answerTo(interaction, then) {
+  waiting.set(interaction, then);
+  setTimeout(() => waiting.delete(interaction), 60000);
+}
+
+export function listen(handle) {
+  listener = handle;
+  connect();
+}
+
+export function connect() {
+  socket?.close();
+  const mine = new WebSocket(`ws://${location.host}/api/events?as=${state.me}`);
+  socket = mine;
+  mine.onopen = () => listener({ t: "reload" });
+  mine.onmessage = (event) => {
+    const news = JSON.parse(event.data);
+    if (news.t === "answer") {
+      waiting.get(news.interaction)?.(news.d);
+      waiting.delete(news.interaction);
+      return;
+    }
+    listener(news);
+  };
+  mine.onclose = () => {
+    if (socket !== mine) return;
+    listener({ t: "offline" });
+    setTimeout(() => socket === mine && connect(), 1000);
+  };
+}

@@ -1,0 +1,253 @@
+// The page: what is where, and what happens when news arrives.
+
+import { channel, listen, load, messages as fetchMessages, nameOf, server, state, textChannels, user } from "/api.js";
+import * as composer from "/composer.js";
+import { promptChannel, switchPerson } from "/dialogs.js";
+import { avatar, button, h, icon, replace } from "/dom.js";
+import { element } from "/messages.js";
+
+const $ = (id) => document.getElementById(id);
+const list = $("messages");
+const shell = $("shell");
+const shown = new Map();
+const typing = new Map();
+const unread = new Set();
+let loading = 0;
+
+const actions = { reply: composer.reply, edit: composer.edit };
+
+// --- the frame ---------------------------------------------------------------------------------
+
+function drawFrame() {
+  const here = server();
+  const now = channel();
+  document.title = now ? `#${now.name} · Chorus playground` : "Chorus playground";
+  replace($("rail"), state.data.servers.map((one) =>
+    h("button.server", { type: "button", title: one.name, "aria-label": one.name, "aria-current": one.id === state.server, onclick: () => goServer(one.id) },
+      one.name.split(/\s+/).map((word) => word[0]).join("").slice(0, 2).toUpperCase())));
+  $("server-name").textContent = here?.name ?? "Chorus";
+  $("title").textContent = now ? (now.type === 1 ? now.name : `# ${now.name}`) : "No channel";
+  $("topic").textContent = now?.topic ?? "";
+  drawChannels(here);
+  const me = user(state.me);
+  const member = here?.members.find((one) => one.id === state.me);
+  const role = member?.owner ? "Owner" : member?.roles[0] ?? "Member";
+  replace($("switch"), avatar(state.me, me?.username), h("span.me-names", {}, h("strong", {}, nameOf(state.me)), h("span.quiet", {}, `${role} · switch`)));
+  $("switch").setAttribute("aria-label", `You are ${me?.username}. Act as somebody else`);
+  drawStatus();
+  composer.refresh();
+}
+
+function drawStatus(words) {
+  const online = state.data.online;
+  $("status").className = online ? "status online" : "status";
+  replace($("status"), h("i", { "aria-hidden": "true" }), words ?? (online ? "Chorus is here" : "Chorus is away"));
+}
+
+function drawChannels(here) {
+  const all = here?.channels ?? [];
+  const visible = new Set(textChannels().map((one) => one.id));
+  const order = (a, b) => a.position - b.position || (BigInt(a.id) < BigInt(b.id) ? -1 : 1);
+  const under = (parent) => all.filter((one) => one.type === 0 && visible.has(one.id) && (one.parent_id ?? null) === parent).sort(order);
+  const threads = (parent) => all.filter((one) => one.type >= 10 && one.parent_id === parent && !one.thread_metadata?.archived);
+  const rows = (channels) => channels.flatMap((one) => [row(one), ...threads(one.id).map((thread) => row(thread))]);
+  const categories = all.filter((one) => one.type === 4).sort(order);
+  const direct = state.data.directs.find((one) => one.user === state.me);
+  replace($("channels"),
+    h("div.group-head", {}, h("span", {}, "Channels"), button("Add a channel", "plus", promptChannel)),
+    h("ul", {}, rows(under(null))),
+    categories.map((one) => [h("div.group-head", {}, h("span", {}, one.name)), h("ul", {}, rows(under(one.id)))]),
+    direct ? [h("div.group-head", {}, h("span", {}, "Direct messages")), h("ul", {}, row({ id: direct.id, type: 1, name: "Chorus" }))] : null);
+}
+
+function row(one) {
+  const isThread = one.type >= 10;
+  const mark = isThread ? icon("thread") : h("span.hash", { "aria-hidden": "true" }, one.type === 1 ? "@" : "#");
+  const item = h(isThread ? "button.channel.thread" : "button.channel",
+    { type: "button", "aria-current": one.id === state.channel ? "page" : null, onclick: () => go(one.id) }, mark, h("span.cut", {}, one.name));
+  if (unread.has(one.id) && one.id !== state.channel) item.classList.add("unread");
+  return h("li", {}, item);
+}
+
+function goServer(id) {
+  state.server = id;
+  state.channel = textChannels()[0]?.id ?? null;
+  go(state.channel);
+}
+
+async function go(id) {
+  state.channel = id;
+  unread.delete(id);
+  closeDrawer();
+  composer.reset();
+  drawFrame();
+  await drawMessages();
+  if (matchMedia("(hover: hover)").matches) composer.focus();
+}
+
+// --- messages ----------------------------------------------------------------------------------
+
+async function drawMessages() {
+  const run = ++loading;
+  const all = state.channel ? await fetchMessages(state.channel) : [];
+  if (run !== loading) return;
+  shown.clear();
+  for (const one of all) shown.set(one.id, one);
+  redraw();
+  bottom();
+}
+
+const ordered = () => [...shown.values()].sort((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1));
+
+function redraw() {
+  const all = ordered();
+  replace(list, all.length ? null : welcome(), all.map((one, at) => element(one, all[at - 1], actions)));
+}
+
+// Draws one message anew, in its place.
+function drawOne(message) {
+  const near = nearBottom();
+  const isNew = !shown.has(message.id);
+  shown.set(message.id, message);
+  const all = ordered();
+  const at = all.findIndex((one) => one.id === message.id);
+  const fresh = element(message, all[at - 1], actions);
+  const old = document.getElementById(`m${message.id}`);
+  if (all.length === 1) replace(list, fresh);
+  else if (old) old.replaceWith(fresh);
+  else if (at === all.length - 1) list.append(fresh);
+  else redraw();
+  if (near || (isNew && message.author.id === state.me)) bottom();
+}
+
+function welcome() {
+  const now = channel();
+  if (!now) return h("li.welcome", {}, h("h3", {}, "Nothing is open"), h("p", {}, "Choose a channel on the left."));
+  return h("li.welcome", {},
+    h("h3", {}, now.type === 1 ? "Messages between you and Chorus" : `This is #${now.name}`),
+    now.name === "general"
+      ? [h("p", {}, "Everything here runs on this machine. Make your first agent:"),
+         h("p", {}, h("kbd", {}, "/agent init"), " then give it a name. It gets a channel of its own; talk to it there.")]
+      : h("p", {}, "Nobody has said anything yet."));
+}
+
+const nearBottom = () => list.scrollHeight - list.scrollTop - list.clientHeight < 120;
+const bottom = () => {
+  list.scrollTop = list.scrollHeight;
+};
+
+// --- news --------------------------------------------------------------------------------------
+
+async function onNews(news) {
+  const data = news.d ?? {};
+  switch (news.t) {
+    case "reload":
+      await load();
+      drawFrame();
+      await drawMessages();
+      break;
+    case "offline":
+      state.data.online = false;
+      drawStatus("The playground is gone; trying again …");
+      break;
+    case "online":
+      state.data.online = news.is;
+      drawStatus();
+      break;
+    case "presence":
+      drawStatus(news.text || undefined);
+      break;
+    case "MESSAGE_CREATE":
+      typing.delete(`${data.channel_id}/${data.author.id}`);
+      drawTyping();
+      if (data.channel_id === state.channel) drawOne(data);
+      else if (!unread.has(data.channel_id)) {
+        unread.add(data.channel_id);
+        drawFrame();
+      }
+      break;
+    case "MESSAGE_UPDATE":
+      if (data.channel_id === state.channel) drawOne(data);
+      break;
+    case "MESSAGE_DELETE":
+      forget([data.id]);
+      break;
+    case "MESSAGE_DELETE_BULK":
+      forget(data.ids);
+      break;
+    case "TYPING_START":
+      if (data.user_id === state.me) break;
+      typing.set(`${data.channel_id}/${data.user_id}`, Date.now() + 10000);
+      drawTyping();
+      break;
+    default:
+      if (/^(CHANNEL|THREAD)_/.test(news.t)) await onChannels();
+  }
+}
+
+async function onChannels() {
+  await load();
+  const isGone = state.channel && !channel();
+  if (isGone) await go(textChannels()[0]?.id ?? null);
+  else drawFrame();
+}
+
+function forget(ids) {
+  let changed = false;
+  for (const id of ids) changed = shown.delete(id) || changed;
+  if (changed) redraw();
+}
+
+function drawTyping() {
+  const now = Date.now();
+  for (const [key, until] of typing) if (until < now) typing.delete(key);
+  const names = [...typing.keys()].map((key) => key.split("/")).filter(([place]) => place === state.channel).map(([, id]) => nameOf(id));
+  const words = names.length === 0 ? "" : names.length === 1 ? `${names[0]} is typing …` : `${names.join(" and ")} are typing …`;
+  const bar = $("typing");
+  if (bar.dataset.words === words) return;
+  bar.dataset.words = words;
+  replace(bar, words ? [h("span.dots", { "aria-hidden": "true" }, h("i"), h("i"), h("i")), words] : null);
+}
+
+// --- light, dark and the drawer ----------------------------------------------------------------
+
+function setTheme(theme) {
+  if (theme) document.documentElement.dataset.theme = theme;
+  else delete document.documentElement.dataset.theme;
+}
+
+function toggleTheme() {
+  const isDark = getComputedStyle(document.documentElement).getPropertyValue("--is-dark").trim() === "1";
+  const next = isDark ? "light" : "dark";
+  localStorage.setItem("theme", next);
+  setTheme(next);
+}
+
+function openDrawer() {
+  shell.classList.add("open");
+  $("drawer").setAttribute("aria-expanded", "true");
+}
+
+function closeDrawer() {
+  shell.classList.remove("open");
+  $("drawer").setAttribute("aria-expanded", "false");
+}
+
+// --- start -------------------------------------------------------------------------------------
+
+setTheme(localStorage.getItem("theme"));
+composer.setUp();
+replace($("drawer"), icon("menu"));
+replace($("theme"), icon("sun"));
+$("drawer").addEventListener("click", () => (shell.classList.contains("open") ? closeDrawer() : openDrawer()));
+$("shade").addEventListener("click", closeDrawer);
+$("theme").addEventListener("click", toggleTheme);
+$("switch").addEventListener("click", switchPerson);
+addEventListener("go", (event) => go(event.detail));
+addEventListener("keydown", (event) => event.key === "Escape" && closeDrawer());
+setInterval(drawTyping, 1000);
+await load();
+drawFrame();
+await drawMessages();
+composer.focus();
+listen(onNews);
