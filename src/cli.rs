@@ -12,6 +12,7 @@ mod init;
 mod looking;
 mod migrate_home;
 mod permissions;
+mod playground;
 mod restore;
 mod run;
 mod schema;
@@ -41,6 +42,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::Run),
+    Playground(playground::PlaygroundCommand),
     Init(init::Init),
     Doctor(doctor::Doctor),
     CheckConfig(check_config::CheckConfig),
@@ -73,6 +75,7 @@ pub fn main() -> ExitCode {
 fn dispatch(command: Command) -> Result<(), Failure> {
     match command {
         Command::Run(run) => run.run(),
+        Command::Playground(playground) => playground.run(),
         Command::Init(init) => init.run(),
         Command::Doctor(doctor) => doctor.run(),
         Command::CheckConfig(check) => check.run(),

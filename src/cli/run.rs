@@ -60,14 +60,14 @@ fn refuse_root(env: &Env) -> Result<(), Failure> {
 }
 
 /// The signals that a daemon understands.
-struct Signals {
+pub(super) struct Signals {
     interrupt: Signal,
     terminate: Signal,
     hangup: Signal,
 }
 
 impl Signals {
-    fn listen() -> anyhow::Result<Self> {
+    pub(super) fn listen() -> anyhow::Result<Self> {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt()).context("listening for SIGINT")?,
             terminate: signal(SignalKind::terminate()).context("listening for SIGTERM")?,
@@ -76,7 +76,7 @@ impl Signals {
     }
 
     /// Rings `reload` at each SIGHUP; cancels `stop` at the first SIGINT or SIGTERM.
-    async fn hear(mut self, stop: CancellationToken, reload: Arc<Notify>) {
+    pub(super) async fn hear(mut self, stop: CancellationToken, reload: Arc<Notify>) {
         loop {
             tokio::select! {
                 _ = self.interrupt.recv() => break,

@@ -73,20 +73,32 @@ pub(super) async fn serve(
         .layer(DefaultBodyLimit::max(rest::FILE_LIMIT))
         .layer(middleware::from_fn_with_state(address, guard))
         .with_state(discord);
-    axum::serve(listener, routes).with_graceful_shutdown(stop.cancelled_owned()).await
+    axum::serve(listener, routes)
+        .with_graceful_shutdown(stop.cancelled_owned())
+        .await
 }
 
 /// Refuses whatever did not come from our own page, and closes what an answer could open.
 async fn guard(State(own): State<SocketAddr>, request: Request, next: Next) -> Response {
     if !is_ours(request.headers(), own) {
-        let words = "This page is only for a browser on this machine; open it by its loopback address.";
+        let words =
+            "This page is only for a browser on this machine; open it by its loopback address.";
         return (StatusCode::FORBIDDEN, words).into_response();
     }
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    headers.insert(
+        header::CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static(POLICY),
+    );
+    headers.insert(
+        header::X_CONTENT_TYPE_OPTIONS,
+        HeaderValue::from_static("nosniff"),
+    );
+    headers.insert(
+        header::REFERRER_POLICY,
+        HeaderValue::from_static("no-referrer"),
+    );
     let isolation = HeaderName::from_static("cross-origin-resource-policy");
     headers.insert(isolation, HeaderValue::from_static("same-origin"));
     response
@@ -94,7 +106,11 @@ async fn guard(State(own): State<SocketAddr>, request: Request, next: Next) -> R
 
 fn is_ours(headers: &HeaderMap, own: SocketAddr) -> bool {
     let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
-    let hosts = [own.to_string(), format!("127.0.0.1:{}", own.port()), format!("localhost:{}", own.port())];
+    let hosts = [
+        own.to_string(),
+        format!("127.0.0.1:{}", own.port()),
+        format!("localhost:{}", own.port()),
+    ];
     let host_is_ours = text(header::HOST).is_some_and(|host| hosts.iter().any(|own| own == host));
     let origin_is_ours = text(header::ORIGIN)
         .is_none_or(|origin| hosts.iter().any(|own| origin == format!("http://{own}")));

@@ -4,7 +4,6 @@
 //! whoever waits for something looks again.
 
 use std::collections::{BTreeMap, HashMap};
-use std::time::Instant;
 
 use chrono::{DateTime, TimeZone, Utc};
 use serde_json::{Value, json};
@@ -42,14 +41,6 @@ pub(crate) struct News {
     pub(crate) body: Value,
 }
 
-/// Somebody writes at this moment.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Typing {
-    pub(crate) channel: ChannelId,
-    pub(crate) user: UserId,
-    pub(crate) at: Instant,
-}
-
 pub(crate) struct World {
     /// Where REST and files are served, such as `http://127.0.0.1:4000`.
     pub(crate) base: String,
@@ -61,7 +52,6 @@ pub(crate) struct World {
     pub(crate) channels: BTreeMap<ChannelId, Channel>,
     pub(crate) messages: BTreeMap<ChannelId, BTreeMap<MessageId, Message>>,
     pub(crate) files: HashMap<u64, File>,
-    pub(crate) typing: Vec<Typing>,
     /// Every time the bot began to type, in order.
     pub(crate) typed: Vec<ChannelId>,
     pub(crate) interactions: BTreeMap<u64, Interaction>,
@@ -103,7 +93,6 @@ impl World {
             channels: BTreeMap::new(),
             messages: BTreeMap::new(),
             files: HashMap::new(),
-            typing: Vec::new(),
             typed: Vec::new(),
             interactions: BTreeMap::new(),
             commands: BTreeMap::new(),
@@ -369,8 +358,6 @@ impl World {
         {
             place.last_message = place.last_message.max(Some(id));
         }
-        self.typing
-            .retain(|typing| (typing.channel, typing.user) != (channel, author));
         self.message_event("MESSAGE_CREATE", channel, id);
         id
     }
@@ -493,12 +480,8 @@ impl World {
         let _ = self.news.send(News { only_for, body });
     }
 
-    /// Somebody writes, for the next ten seconds or until their message.
+    /// Somebody begins to write; clients show it for ten seconds or until their message.
     pub(crate) fn begin_typing(&mut self, channel: ChannelId, user: UserId) {
-        let at = Instant::now();
-        self.typing
-            .retain(|typing| (typing.channel, typing.user) != (channel, user));
-        self.typing.push(Typing { channel, user, at });
         if user == self.bot {
             self.typed.push(channel);
         }

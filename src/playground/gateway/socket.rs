@@ -54,7 +54,10 @@ pub(crate) async fn serve(discord: Discord, mut socket: WebSocket) {
     }
     discord.change(|world| {
         world.lose_connection(number);
-        world.tell(None, json!({"t": "online", "is": world.gateway.is_connected()}));
+        world.tell(
+            None,
+            json!({"t": "online", "is": world.gateway.is_connected()}),
+        );
         world.gateway.note(Moment::Disconnected);
     });
 }

@@ -22,21 +22,72 @@ const LONGEST: usize = 2_000;
 #[derive(Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 enum Deed {
-    Say { channel: String, content: String, reply_to: Option<String>, #[serde(default)] files: Vec<String> },
-    Edit { channel: String, message: String, content: String },
-    Delete { channel: String, message: String },
-    Type { channel: String },
-    React { channel: String, message: String, emoji: String },
-    Thread { channel: String, message: Option<String>, name: String },
-    Press { channel: String, message: String, data: Value },
-    Dismiss { channel: String, message: String },
-    Run { channel: String, command: String, options: Vec<Given> },
-    Complete { channel: String, command: String, options: Vec<Given>, focused: String },
-    Submit { interaction: String, fields: Vec<(String, String)> },
+    Say {
+        channel: String,
+        content: String,
+        reply_to: Option<String>,
+        #[serde(default)]
+        files: Vec<String>,
+    },
+    Edit {
+        channel: String,
+        message: String,
+        content: String,
+    },
+    Delete {
+        channel: String,
+        message: String,
+    },
+    Type {
+        channel: String,
+    },
+    React {
+        channel: String,
+        message: String,
+        emoji: String,
+    },
+    Thread {
+        channel: String,
+        message: Option<String>,
+        name: String,
+    },
+    Press {
+        channel: String,
+        message: String,
+        data: Value,
+    },
+    Dismiss {
+        channel: String,
+        message: String,
+    },
+    Run {
+        channel: String,
+        command: String,
+        options: Vec<Given>,
+    },
+    Complete {
+        channel: String,
+        command: String,
+        options: Vec<Given>,
+        focused: String,
+    },
+    Submit {
+        interaction: String,
+        fields: Vec<(String, String)>,
+    },
     Direct {},
-    AddUser { name: String },
-    AddChannel { server: String, name: String },
-    SetRole { user: String, role: String, has: bool },
+    AddUser {
+        name: String,
+    },
+    AddChannel {
+        server: String,
+        name: String,
+    },
+    SetRole {
+        user: String,
+        role: String,
+        has: bool,
+    },
 }
 
 /// A deed and who does it.
@@ -85,9 +136,18 @@ fn perform(discord: &Discord, user: &str, deed: Deed) -> Result<Value, Refusal> 
     let id = UserId(number(user)?);
     let name = discord.look(|world| world.users.get(&id).map(|user| user.name.clone()));
     let name = name.ok_or("there is nobody with this id")?;
-    let person = Person { discord: discord.clone(), id, name };
+    let person = Person {
+        discord: discord.clone(),
+        id,
+        name,
+    };
     match deed {
-        Deed::Say { channel, content, reply_to, files } => {
+        Deed::Say {
+            channel,
+            content,
+            reply_to,
+            files,
+        } => {
             if content.chars().count() > LONGEST {
                 return Err(format!("A message has at most {LONGEST} characters."));
             }
@@ -95,13 +155,25 @@ fn perform(discord: &Discord, user: &str, deed: Deed) -> Result<Value, Refusal> 
                 return Err("There is nothing to send.".to_owned());
             }
             let channel = place(discord, &channel)?;
-            let attachments = files.iter().map(|file| stored(discord, file)).collect::<Result<_, _>>()?;
+            let attachments = files
+                .iter()
+                .map(|file| stored(discord, file))
+                .collect::<Result<_, _>>()?;
             let reply_to = reply_to.as_deref().map(number).transpose()?.map(MessageId);
-            let draft = Draft { content, reply_to, attachments, ..Draft::default() };
+            let draft = Draft {
+                content,
+                reply_to,
+                attachments,
+                ..Draft::default()
+            };
             let message = discord.change(|world| world.post(channel, id, draft));
             Ok(json!({"message": message.to_string()}))
         }
-        Deed::Edit { channel, message, content } => {
+        Deed::Edit {
+            channel,
+            message,
+            content,
+        } => {
             let (channel, message) = own(discord, &person, &channel, &message)?;
             person.edits(channel, message, &content);
             done()
@@ -119,7 +191,9 @@ fn perform(discord: &Discord, user: &str, deed: Deed) -> Result<Value, Refusal> 
         }
         Deed::Dismiss { channel, message } => {
             let (channel, message) = (place(discord, &channel)?, MessageId(number(&message)?));
-            let is_own = discord.message(channel, message).is_some_and(|one| one.only_for == Some(id));
+            let is_own = discord
+                .message(channel, message)
+                .is_some_and(|one| one.only_for == Some(id));
             if is_own {
                 person.deletes(channel, message);
             }
@@ -129,37 +203,68 @@ fn perform(discord: &Discord, user: &str, deed: Deed) -> Result<Value, Refusal> 
             person.types(place(discord, &channel)?);
             done()
         }
-        Deed::React { channel, message, emoji } => {
-            person.reacts(place(discord, &channel)?, MessageId(number(&message)?), &emoji);
+        Deed::React {
+            channel,
+            message,
+            emoji,
+        } => {
+            person.reacts(
+                place(discord, &channel)?,
+                MessageId(number(&message)?),
+                &emoji,
+            );
             done()
         }
-        Deed::Thread { channel, message, name } => {
+        Deed::Thread {
+            channel,
+            message,
+            name,
+        } => {
             let on = message.as_deref().map(number).transpose()?.map(MessageId);
             let thread = person.opens_thread(place(discord, &channel)?, on, &name);
             Ok(json!({"channel": thread.to_string()}))
         }
-        Deed::Press { channel, message, data } => {
+        Deed::Press {
+            channel,
+            message,
+            data,
+        } => {
             let (channel, message) = (place(discord, &channel)?, MessageId(number(&message)?));
             begun(person.presses(channel, message, data)?)
         }
-        Deed::Run { channel, command, options } => {
+        Deed::Run {
+            channel,
+            command,
+            options,
+        } => {
             let options = values(discord, options)?;
             begun(person.runs(place(discord, &channel)?, &command, &borrowed(&options))?)
         }
-        Deed::Complete { channel, command, options, focused } => {
+        Deed::Complete {
+            channel,
+            command,
+            options,
+            focused,
+        } => {
             let options = values(discord, options)?;
             let channel = place(discord, &channel)?;
             begun(person.types_option(channel, &command, &borrowed(&options), &focused)?)
         }
-        Deed::Submit { interaction, fields } => {
-            let fields: Vec<(&str, &str)> =
-                fields.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+        Deed::Submit {
+            interaction,
+            fields,
+        } => {
+            let fields: Vec<(&str, &str)> = fields
+                .iter()
+                .map(|(name, text)| (name.as_str(), text.as_str()))
+                .collect();
             begun(person.submits(number(&interaction)?, &fields)?)
         }
         Deed::Direct {} => Ok(json!({"channel": person.direct_messages().to_string()})),
         Deed::AddUser { name } => {
             let name = name.trim();
-            let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '.');
+            let fits =
+                |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '.');
             if !(2..=32).contains(&name.len()) || !name.chars().all(fits) {
                 return Err("A name has 2 to 32 of a to z, 0 to 9, `_` and `.`.".to_owned());
             }
@@ -210,7 +315,11 @@ fn number(text: &str) -> Result<u64, Refusal> {
 fn place(discord: &Discord, text: &str) -> Result<ChannelId, Refusal> {
     let id = ChannelId(number(text)?);
     let is_there = discord.look(|world| world.channels.contains_key(&id));
-    if is_there { Ok(id) } else { Err("This channel is gone.".to_owned()) }
+    if is_there {
+        Ok(id)
+    } else {
+        Err("This channel is gone.".to_owned())
+    }
 }
 
 /// A message that this person wrote.
@@ -221,7 +330,9 @@ fn own(
     message: &str,
 ) -> Result<(ChannelId, MessageId), Refusal> {
     let (channel, id) = (place(discord, channel)?, MessageId(number(message)?));
-    let message = discord.message(channel, id).ok_or("This message is gone.")?;
+    let message = discord
+        .message(channel, id)
+        .ok_or("This message is gone.")?;
     if message.author != person.id {
         return Err("Only who wrote a message can change it.".to_owned());
     }
@@ -231,22 +342,39 @@ fn own(
 fn stored(discord: &Discord, id: &str) -> Result<Attachment, Refusal> {
     let id = number(id)?;
     discord.look(|world| {
-        let file = world.files.get(&id).ok_or("This file is gone; choose it again.")?;
+        let file = world
+            .files
+            .get(&id)
+            .ok_or("This file is gone; choose it again.")?;
         let (name, content_type) = (file.name.clone(), file.content_type.clone());
-        Ok(Attachment { id, name, content_type, size: file.bytes.len() })
+        Ok(Attachment {
+            id,
+            name,
+            content_type,
+            size: file.bytes.len(),
+        })
     })
 }
 
 fn values(discord: &Discord, given: Vec<Given>) -> Result<Vec<(String, OptionValue)>, Refusal> {
-    given.into_iter().map(|one| Ok((one.name.clone(), value(discord, &one)?))).collect()
+    given
+        .into_iter()
+        .map(|one| Ok((one.name.clone(), value(discord, &one)?)))
+        .collect()
 }
 
 fn borrowed(options: &[(String, OptionValue)]) -> Vec<(&str, OptionValue)> {
-    options.iter().map(|(name, value)| (name.as_str(), value.clone())).collect()
+    options
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.clone()))
+        .collect()
 }
 
 fn value(discord: &Discord, given: &Given) -> Result<OptionValue, Refusal> {
-    let text = given.value.as_str().map_or_else(|| given.value.to_string(), str::to_owned);
+    let text = given
+        .value
+        .as_str()
+        .map_or_else(|| given.value.to_string(), str::to_owned);
     let wrong = |what: &str| format!("`{}` takes {what}", given.name);
     Ok(match given.kind {
         4 => OptionValue::Integer(text.parse().map_err(|_| wrong("a whole number"))?),

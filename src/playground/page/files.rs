@@ -6,7 +6,11 @@ use axum::response::{IntoResponse, Response};
 /// Path, type and content of each.
 const FILES: [(&str, &str, &str); 10] = [
     ("/", "text/html; charset=utf-8", include_str!("index.html")),
-    ("/style.css", "text/css; charset=utf-8", include_str!("style.css")),
+    (
+        "/style.css",
+        "text/css; charset=utf-8",
+        include_str!("style.css"),
+    ),
     ("/app.js", SCRIPT, include_str!("app.js")),
     ("/api.js", SCRIPT, include_str!("api.js")),
     ("/composer.js", SCRIPT, include_str!("composer.js")),
@@ -23,9 +27,14 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 pub(super) async fn file(uri: Uri) -> Response {
     let found = FILES.iter().find(|(path, _, _)| *path == uri.path());
     match found {
-        Some((_, kind, content)) => {
-            ([(header::CONTENT_TYPE, *kind), (header::CACHE_CONTROL, "no-cache")], *content).into_response()
-        }
+        Some((_, kind, content)) => (
+            [
+                (header::CONTENT_TYPE, *kind),
+                (header::CACHE_CONTROL, "no-cache"),
+            ],
+            *content,
+        )
+            .into_response(),
         None => StatusCode::NOT_FOUND.into_response(),
     }
 }

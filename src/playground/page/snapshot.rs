@@ -14,7 +14,11 @@ const SHOWN: usize = 200;
 /// Everything but the messages.
 pub(super) fn state(world: &World) -> Value {
     let users: Vec<Value> = world.users.values().map(wire::user).collect();
-    let servers: Vec<Value> = world.guilds.values().map(|guild| server(world, guild)).collect();
+    let servers: Vec<Value> = world
+        .guilds
+        .values()
+        .map(|guild| server(world, guild))
+        .collect();
     let directs: Vec<Value> = world
         .channels
         .values()
@@ -43,7 +47,10 @@ fn server(world: &World, guild: &Guild) -> Value {
         .members
         .iter()
         .map(|(user, member)| {
-            let names = guild.roles.iter().filter(|role| member.roles.contains(&role.id));
+            let names = guild
+                .roles
+                .iter()
+                .filter(|role| member.roles.contains(&role.id));
             json!({
                 "id": user.to_string(),
                 "nick": member.nick,
@@ -53,7 +60,10 @@ fn server(world: &World, guild: &Guild) -> Value {
             })
         })
         .collect();
-    let lists = [world.commands.get(&None), world.commands.get(&Some(guild.id))];
+    let lists = [
+        world.commands.get(&None),
+        world.commands.get(&Some(guild.id)),
+    ];
     let commands: Vec<&Value> = lists.into_iter().flatten().flatten().collect();
     json!({
         "id": guild.id.to_string(),

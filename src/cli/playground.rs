@@ -1,0 +1,119 @@
+//! `chorus playground`: try everything here and now, without an account, a key or a network.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Context;
+use tokio_util::sync::CancellationToken;
+
+use super::failure::Failure;
+use super::handover;
+use super::run::Signals;
+use crate::config::Env;
+use crate::daemon::{self, DaemonOptions};
+use crate::playground::{Brain, Playground, PlaygroundError};
+
+/// Try Chorus in the browser: a local Discord, a demo model and a page on loopback.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  chorus playground
+  ANTHROPIC_API_KEY=… chorus playground --port 9000
+  chorus playground --home /tmp/chorus-trial")]
+pub(super) struct PlaygroundCommand {
+    /// Port of the page on 127.0.0.1; 0 takes a free one.
+    #[arg(long, default_value_t = 8300)]
+    port: u16,
+    /// Directory of its own that everything is kept in [default: ~/.chorus-playground].
+    #[arg(long)]
+    home: Option<PathBuf>,
+}
+
+impl PlaygroundCommand {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let mut variables = handover::variables()?;
+        let home = self.home_directory(&variables)?;
+        set(&mut variables, "CHORUS_HOME", home.display().to_string());
+        let directory = std::env::current_dir().ok();
+        let brain = brain(&Env::read(variables.clone(), directory.as_deref())?);
+        let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
+        let outcome = runtime.block_on(async {
+            let playground = Playground::start(&home, self.port, brain).await?;
+            for (name, value) in playground.variables() {
+                set(&mut variables, &name, value);
+            }
+            let options = DaemonOptions::load(Env::read(variables, directory.as_deref())?)?;
+            daemon::start_log(options.env.text("CHORUS_LOG"), &options.secrets()?)
+                .map_err(Failure::Configuration)?;
+            let stop = CancellationToken::new();
+            let signals = Signals::listen()?;
+            let heard = tokio::spawn(signals.hear(stop.clone(), Arc::clone(&options.reload)));
+            welcome(&playground, brain);
+            let outcome = daemon::run(options, stop).await;
+            heard.abort();
+            playground.stop().await;
+            Ok(outcome?)
+        });
+        // What hangs is left behind; the ledger makes the next start clean.
+        runtime.shutdown_background();
+        outcome
+    }
+
+    fn home_directory(&self, variables: &HashMap<String, String>) -> Result<PathBuf, Failure> {
+        if let Some(home) = &self.home {
+            return Ok(std::path::absolute(home).context("finding the home directory")?);
+        }
+        let user = variables.get("HOME").filter(|home| !home.is_empty());
+        let user = user.ok_or_else(|| {
+            let words =
+                "there is no HOME: say where to keep things with `chorus playground --home <DIR>`";
+            Failure::Configuration(words.to_owned())
+        })?;
+        Ok(PathBuf::from(user).join(".chorus-playground"))
+    }
+}
+
+/// A real model when there is a key or a server of one's own, else the demo model.
+fn brain(env: &Env) -> Brain {
+    let providers = [&env.anthropic, &env.openai, &env.gemini];
+    let is_configured = providers
+        .iter()
+        .any(|one| one.key.is_some() || one.base_url.is_some());
+    if is_configured {
+        Brain::Real
+    } else {
+        Brain::Demo
+    }
+}
+
+fn set(variables: &mut HashMap<String, String>, name: &str, value: String) {
+    variables.remove(&format!("{name}_FILE"));
+    variables.insert(name.to_owned(), value);
+}
+
+fn welcome(playground: &Playground, brain: Brain) {
+    println!("Chorus playground: {}", playground.url());
+    println!("Open it in a browser, run /agent init, and talk to your agent. Ctrl-C ends it.");
+    match brain {
+        Brain::Demo => println!(
+            "There is no key, so a demo model answers; set ANTHROPIC_API_KEY or OPENAI_API_KEY for a real one."
+        ),
+        Brain::Real => println!(
+            "Your key is used: what agents ask a model is sent there and costs what it costs."
+        ),
+    }
+    if rustix::process::geteuid().is_root() {
+        println!("This is root: fine for a trial, but run the daemon itself as a user of its own.");
+    }
+}
+
+impl From<PlaygroundError> for Failure {
+    fn from(error: PlaygroundError) -> Self {
+        match error {
+            PlaygroundError::PortTaken(_)
+            | PlaygroundError::Port { .. }
+            | PlaygroundError::Home { .. } => Self::Configuration(error.to_string()),
+            PlaygroundError::Server(_) => Self::Failed(error.into()),
+        }
+    }
+}
