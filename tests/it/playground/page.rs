@@ -1,0 +1,177 @@
+//! The page's own small HTTP interface, and who may use it.
+
+use chorus::playground::{Brain, Playground};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+async fn started() -> (Playground, TempDir) {
+    let home = TempDir::new().unwrap();
+    let playground = Playground::start(home.path(), 0, Brain::Demo)
+        .await
+        .unwrap();
+    (playground, home)
+}
+
+async fn act(playground: &Playground, body: Value) -> (u16, Value) {
+    let url = format!("{}/api/act", playground.url());
+    let response = reqwest::Client::new()
+        .post(url)
+        .json(&body)
+        .send()
+        .await
+        .unwrap();
+    (response.status().as_u16(), response.json().await.unwrap())
+}
+
+#[tokio::test]
+async fn a_person_writes_and_everybody_sees_it() {
+    let (playground, _home) = started().await;
+    let general = playground.discord.channel("#general").unwrap();
+    let ann = playground.discord.user("ann").id.to_string();
+
+    let order = json!({"as": ann, "do": "say", "channel": general.to_string(), "content": "hello"});
+    let (status, _) = act(&playground, order).await;
+
+    assert_eq!(status, 200);
+    assert_eq!(playground.discord.transcript(general), "ann: hello");
+}
+
+#[tokio::test]
+async fn what_cannot_be_done_is_said_in_a_sentence() {
+    let (playground, _home) = started().await;
+    let general = playground.discord.channel("#general").unwrap().to_string();
+    let ann = playground.discord.user("ann").id.to_string();
+    let long = "x".repeat(2_001);
+    let cases = [
+        (
+            json!({"as": ann, "do": "say", "channel": general, "content": long}),
+            "A message has at most 2000 characters.",
+        ),
+        (
+            json!({"as": ann, "do": "say", "channel": general, "content": "  "}),
+            "There is nothing to send.",
+        ),
+        (
+            json!({"as": ann, "do": "say", "channel": "1", "content": "x"}),
+            "This channel is gone.",
+        ),
+        (
+            json!({"as": "1", "do": "say", "channel": general, "content": "x"}),
+            "there is nobody with this id",
+        ),
+        (
+            json!({"as": ann, "do": "run", "channel": general, "command": "/nothing", "options": []}),
+            "there is no command /nothing",
+        ),
+        (
+            json!({"as": ann, "do": "add_user", "name": "No Spaces"}),
+            "A name has 2 to 32 of a to z, 0 to 9, `_` and `.`.",
+        ),
+    ];
+    for (order, expected) in cases {
+        let (status, body) = act(&playground, order).await;
+        assert_eq!((status, body["error"].as_str()), (400, Some(expected)));
+    }
+}
+
+#[tokio::test]
+async fn only_a_browser_pointed_at_loopback_may_use_it() {
+    let (playground, _home) = started().await;
+    let url = format!("{}/api/state", playground.url());
+    let client = reqwest::Client::new();
+    let own = playground.url();
+
+    let plain = client.get(&url).send().await.unwrap();
+    let same = client
+        .get(&url)
+        .header("origin", &own)
+        .send()
+        .await
+        .unwrap();
+    let foreign = client
+        .get(&url)
+        .header("origin", "http://evil.example")
+        .send()
+        .await
+        .unwrap();
+    let rebound = client
+        .get(&url)
+        .header("host", "evil.example")
+        .send()
+        .await
+        .unwrap();
+
+    assert_eq!(
+        (plain.status().as_u16(), same.status().as_u16()),
+        (200, 200)
+    );
+    assert_eq!(
+        (foreign.status().as_u16(), rebound.status().as_u16()),
+        (403, 403)
+    );
+    let policy = plain.headers()["content-security-policy"].to_str().unwrap();
+    assert!(
+        policy.contains("script-src 'self'") && !policy.contains("unsafe"),
+        "{policy}"
+    );
+}
+
+#[tokio::test]
+async fn a_taken_port_is_one_sentence_with_the_way_out() {
+    let (playground, _home) = started().await;
+    let port = playground
+        .url()
+        .rsplit(':')
+        .next()
+        .unwrap()
+        .parse()
+        .unwrap();
+
+    let other = TempDir::new().unwrap();
+    let error = Playground::start(&other.path().join("home"), port, Brain::Demo)
+        .await
+        .err()
+        .unwrap();
+
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "port {port} is taken: choose another with `chorus playground --port <PORT>`, or end what holds it"
+        )
+    );
+    assert!(!other.path().join("home").exists(), "nothing is half-made");
+}
+
+#[tokio::test]
+async fn the_page_asks_nothing_of_the_world_and_never_parses_html() {
+    let (playground, _home) = started().await;
+    let get = async |path: &str| {
+        reqwest::get(format!("{}{path}", playground.url()))
+            .await
+            .unwrap()
+            .error_for_status()
+            .unwrap()
+            .text()
+            .await
+            .unwrap()
+    };
+    let page = get("/").await;
+    assert!(
+        page.contains("/app.js") && !page.contains("https://"),
+        "nothing from elsewhere"
+    );
+    for file in [
+        "api", "app", "composer", "dialogs", "dom", "markdown", "messages", "options",
+    ] {
+        let script = get(&format!("/{file}.js")).await;
+        for forbidden in [
+            "innerHTML",
+            "outerHTML",
+            "insertAdjacentHTML",
+            "document.write",
+            "eval(",
+        ] {
+            assert!(!script.contains(forbidden), "{file}.js uses {forbidden}");
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Drives a headless Chromium by its DevTools protocol: JSON over one WebSocket.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use base64::Engine;
+use futures_util::{SinkExt, StreamExt};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::net::TcpStream;
+use tokio::process::{Child, Command};
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
+
+/// Longest wait before a step says what it waited for in vain.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Without a profile of anybody, without a network of its own.
+const FLAGS: [&str; 10] = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--hide-scrollbars",
+    "--remote-debugging-port=0",
+];
+
+/// One page in a browser of its own.
+pub(super) struct Browser {
+    _child: Child,
+    _profile: TempDir,
+    socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    session: String,
+    last_id: u64,
+}
+
+/// The size of a screen.
+#[derive(Clone, Copy)]
+pub(super) enum Screen {
+    Desktop,
+    Phone,
+}
+
+/// Light or dark, as the system would prefer.
+#[derive(Clone, Copy)]
+pub(super) enum Light {
+    Bright,
+    Dark,
+}
+
+impl Browser {
+    /// Starts one; none when there is no Chromium here, which CI does not accept.
+    pub(super) async fn start() -> Option<Self> {
+        let Some(program) = find() else {
+            assert!(
+                std::env::var_os("CI").is_none(),
+                "CI needs Chromium: apt-get install chromium"
+            );
+            eprintln!(
+                "skipped: there is no Chromium on this machine (Debian: apt-get install chromium)"
+            );
+            return None;
+        };
+        let profile = TempDir::new().unwrap();
+        let mut child = Command::new(program)
+            .args(FLAGS)
+            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .arg("about:blank")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let address = tokio::time::timeout(PATIENCE, async {
+            while let Some(line) = lines.next_line().await.unwrap() {
+                if let Some((_, address)) = line.split_once("DevTools listening on ") {
+                    return address.to_owned();
+                }
+            }
+            panic!("Chromium ended before it listened");
+        });
+        let address = address.await.expect("Chromium does not listen");
+        // Its further complaints are read, so that the pipe never fills.
+        tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+        let (socket, _) = connect_async(address).await.unwrap();
+        let mut browser = Self {
+            _child: child,
+            _profile: profile,
+            socket,
+            session: String::new(),
+            last_id: 0,
+        };
+        let target = browser
+            .call("Target.createTarget", json!({"url": "about:blank"}))
+            .await;
+        let attach = json!({"targetId": target["targetId"], "flatten": true});
+        let attached = browser.call("Target.attachToTarget", attach).await;
+        browser.session = attached["sessionId"].as_str().unwrap().to_owned();
+        browser.call("Page.enable", json!({})).await;
+        Some(browser)
+    }
+
+    /// Opens an address and waits until the page has drawn itself.
+    pub(super) async fn opens(&mut self, url: &str) {
+        self.call("Page.navigate", json!({"url": url})).await;
+        self.sees("document.readyState === 'complete' && document.querySelector('.channel')")
+            .await;
+    }
+
+    pub(super) async fn screen(&mut self, screen: Screen, light: Light) {
+        let (width, height, scale, mobile) = match screen {
+            Screen::Desktop => (1280, 800, 1.5, false),
+            Screen::Phone => (390, 844, 2.0, true),
+        };
+        let metrics =
+            json!({"width": width, "height": height, "deviceScaleFactor": scale, "mobile": mobile});
+        self.call("Emulation.setDeviceMetricsOverride", metrics)
+            .await;
+        let value = match light {
+            Light::Bright => "light",
+            Light::Dark => "dark",
+        };
+        let features = json!({"features": [{"name": "prefers-color-scheme", "value": value}]});
+        self.call("Emulation.setEmulatedMedia", features).await;
+    }
+
+    /// Waits until a JavaScript expression is truthy; it is looked at again after each change of the document.
+    pub(super) async fn sees(&mut self, expression: &str) -> Value {
+        let script = format!(
+            "new Promise((resolve) => {{
+                const look = () => {{
+                    let found;
+                    try {{ found = ({expression}); }} catch {{ found = null; }}
+                    if (!found) return false;
+                    watch.disconnect();
+                    resolve(found instanceof Node ? true : found);
+                    return true;
+                }};
+                const watch = new MutationObserver(look);
+                const all = {{ subtree: true, childList: true, attributes: true, characterData: true }};
+                if (look()) return;
+                watch.observe(document, all);
+                addEventListener('load', look);
+            }})"
+        );
+        match tokio::time::timeout(PATIENCE, self.evaluates(&script)).await {
+            Ok(found) => found,
+            Err(_) => panic!("the page never showed: {expression}"),
+        }
+    }
+
+    /// Waits until this text is on the page.
+    pub(super) async fn reads(&mut self, text: &str) {
+        self.sees(&format!(
+            "document.body.innerText.includes({})",
+            json!(text)
+        ))
+        .await;
+    }
+
+    /// Clicks the newest visible element for a CSS selector that holds this text, with a real mouse.
+    pub(super) async fn clicks(&mut self, selector: &str, text: &str) {
+        let find = format!(
+            "[...document.querySelectorAll({selector})].reverse().find((one) => !one.disabled \
+             && one.offsetParent && (one.innerText || one.ariaLabel || '').includes({text}))",
+            selector = json!(selector),
+            text = json!(text)
+        );
+        self.sees(&find).await;
+        let place = self
+            .evaluates(&format!(
+                "(() => {{ const one = {find}; one.scrollIntoView({{block: 'nearest'}});
+                 const box = one.getBoundingClientRect();
+                 return [box.x + box.width / 2, box.y + box.height / 2]; }})()"
+            ))
+            .await;
+        for kind in ["mouseMoved", "mousePressed", "mouseReleased"] {
+            let event = json!({
+                "type": kind, "x": place[0], "y": place[1], "button": "left", "clickCount": 1,
+            });
+            self.call("Input.dispatchMouseEvent", event).await;
+        }
+    }
+
+    /// Types into whatever has the focus.
+    pub(super) async fn types(&mut self, text: &str) {
+        self.call("Input.insertText", json!({"text": text})).await;
+    }
+
+    pub(super) async fn presses_enter(&mut self) {
+        for kind in ["keyDown", "keyUp"] {
+            let event = json!({
+                "type": kind, "key": "Enter", "code": "Enter", "text": "\r", "windowsVirtualKeyCode": 13,
+            });
+            self.call("Input.dispatchKeyEvent", event).await;
+        }
+    }
+
+    /// Writes a picture of what is seen.
+    pub(super) async fn photographs(&mut self, path: &Path) {
+        let picture = self
+            .call("Page.captureScreenshot", json!({"format": "png"}))
+            .await;
+        let bytes = base64::prelude::BASE64_STANDARD.decode(picture["data"].as_str().unwrap());
+        std::fs::write(path, bytes.unwrap()).unwrap();
+    }
+
+    pub(super) async fn evaluates(&mut self, script: &str) -> Value {
+        let ask = json!({"expression": script, "awaitPromise": true, "returnByValue": true});
+        let answer = self.call("Runtime.evaluate", ask).await;
+        assert!(answer["exceptionDetails"].is_null(), "{script}: {answer}");
+        answer["result"]["value"].clone()
+    }
+
+    async fn call(&mut self, method: &str, parameters: Value) -> Value {
+        self.last_id += 1;
+        let mut message = json!({"id": self.last_id, "method": method, "params": parameters});
+        if !self.session.is_empty() {
+            message["sessionId"] = json!(self.session);
+        }
+        self.socket
+            .send(Message::text(message.to_string()))
+            .await
+            .unwrap();
+        loop {
+            let received = self.socket.next().await.expect("Chromium is gone").unwrap();
+            let Message::Text(text) = received else {
+                continue;
+            };
+            let answer: Value = serde_json::from_str(text.as_str()).unwrap();
+            if answer["id"] == self.last_id {
+                assert!(answer["error"].is_null(), "{method}: {}", answer["error"]);
+                return answer["result"].clone();
+            }
+        }
+    }
+}
+
+fn find() -> Option<std::path::PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .flat_map(|folder| {
+            ["chromium", "chromium-browser", "google-chrome"].map(|name| folder.join(name))
+        })
+        .find(|program| program.is_file())
+}
