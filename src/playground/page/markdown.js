@@ -47,8 +47,9 @@ function blocks(lines) {
       out.push(h("blockquote", {}, blocks(quoted)));
     } else if (item(line)) {
       flush();
-      const entries = [];
-      while (at < lines.length && item(lines[at])) entries.push(item(lines[at++]));
+      const entries = [item(line)];
+      at += 1;
+      while (at < lines.length && continues(entries[0], item(lines[at]))) entries.push(item(lines[at++]));
       at -= 1;
       out.push(list(entries));
     } else if (line.trim() === "") {
@@ -91,6 +92,11 @@ function code(lines, at, end, fence) {
 function item(line) {
   const found = line.match(/^( *)(?:([-*])|(\d{1,9})[.)]) (.*)$/);
   return found && { depth: found[1].length, number: found[3], text: found[4] };
+}
+
+// Whether an entry belongs to the list that begins with `first`: deeper, or of the same kind.
+function continues(first, entry) {
+  return entry && (entry.depth > first.depth || (entry.number === undefined) === (first.number === undefined));
 }
 
 function list(entries) {
