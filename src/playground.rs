@@ -18,6 +18,7 @@ mod people;
 mod rest;
 mod rights;
 mod run;
+mod saved;
 mod server;
 mod view;
 mod wire;

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::rights::Rights;
 use crate::domain::{ChannelId, GuildId, MessageId, RoleId, UserId};
 
 /// Somebody with an account.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct User {
     pub(crate) id: UserId,
     pub(crate) name: String,
@@ -19,7 +20,7 @@ pub(crate) struct User {
 }
 
 /// A server.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Guild {
     pub(crate) id: GuildId,
     pub(crate) name: String,
@@ -30,7 +31,7 @@ pub(crate) struct Guild {
 }
 
 /// A role of a server.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Role {
     pub(crate) id: RoleId,
     pub(crate) name: String,
@@ -39,14 +40,14 @@ pub(crate) struct Role {
 }
 
 /// Somebody in a server.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Member {
     pub(crate) roles: Vec<RoleId>,
     pub(crate) nick: Option<String>,
 }
 
 /// What sort of channel it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ChannelKind {
     /// For text.
     Text,
@@ -91,7 +92,7 @@ impl ChannelKind {
 }
 
 /// A channel, a category, a thread or a direct conversation.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Channel {
     pub(crate) id: ChannelId,
     pub(crate) kind: ChannelKind,
@@ -110,7 +111,7 @@ pub(crate) struct Channel {
 }
 
 /// What only threads have.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct ThreadState {
     pub(crate) owner: UserId,
     pub(crate) archived: bool,
@@ -120,14 +121,14 @@ pub(crate) struct ThreadState {
 }
 
 /// Whom an overwrite is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum OverwriteOf {
     Role(RoleId),
     Member(UserId),
 }
 
 /// Rights given or taken in one channel.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Overwrite {
     pub(crate) of: OverwriteOf,
     pub(crate) allow: Rights,
@@ -135,7 +136,7 @@ pub(crate) struct Overwrite {
 }
 
 /// A message, as Discord holds it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Message {
     /// Its id; the time it was sent is in it.
     pub id: MessageId,
@@ -177,7 +178,7 @@ pub struct Message {
 }
 
 /// A file on a message.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attachment {
     /// Its id.
     pub id: u64,
@@ -190,7 +191,7 @@ pub struct Attachment {
 }
 
 /// One sort of reaction on a message.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reaction {
     /// The emoji itself, or `name:id` of a custom one.
     pub emoji: String,

@@ -2,11 +2,13 @@
 
 use std::ops::BitOr;
 
+use serde::{Deserialize, Serialize};
+
 use super::guild::{Channel, Guild, OverwriteOf};
 use crate::domain::UserId;
 
 /// A set of permissions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rights(pub u64);
 
 impl Rights {

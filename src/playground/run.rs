@@ -3,6 +3,7 @@
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -12,6 +13,9 @@ use tokio_util::sync::CancellationToken;
 use super::model::{self, DemoModel};
 use super::page;
 use super::server::{Discord, Options};
+
+/// Time over which changes of the local Discord are written together.
+const SAVE_EVERY: Duration = Duration::from_secs(2);
 
 /// Which model agents of the playground ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +65,7 @@ pub struct Playground {
     address: SocketAddr,
     home: PathBuf,
     page: JoinHandle<io::Result<()>>,
+    keeper: JoinHandle<()>,
     stop: CancellationToken,
 }
 
@@ -74,19 +79,26 @@ impl Playground {
         let listener = bind(port).await?;
         let address = listener.local_addr()?;
         prepare(home, brain)?;
-        let discord = Discord::start(Options::default()).await?;
+        let folder = Some(home.join("discord"));
+        let discord = Discord::start(Options {
+            folder,
+            ..Options::default()
+        })
+        .await?;
         let model = match brain {
             Brain::Demo => Some(DemoModel::start().await?),
             Brain::Real => None,
         };
         let stop = CancellationToken::new();
         let page = tokio::spawn(page::serve(discord.clone(), listener, stop.clone()));
+        let keeper = tokio::spawn(keep(discord.clone()));
         Ok(Self {
             discord,
             model,
             address,
             home: home.to_owned(),
             page,
+            keeper,
             stop,
         })
     }
@@ -118,6 +130,8 @@ impl Playground {
 
     /// Ends all of it. The daemon must have ended before.
     pub async fn stop(self) {
+        self.keeper.abort();
+        save(&self.discord).await;
         self.discord.stop();
         if let Some(model) = &self.model {
             model.stop();
@@ -126,6 +140,24 @@ impl Playground {
         // An open page would be waited for; it notices by itself that we are gone.
         self.page.abort();
         let _ = self.page.await;
+    }
+}
+
+/// Writes the local Discord down a little after each change, so that little is lost when the program is killed.
+async fn keep(discord: Discord) {
+    let mut changes = discord.changes();
+    // The sender lives in `discord`: this ends when the task is told to.
+    while changes.changed().await.is_ok() {
+        tokio::time::sleep(SAVE_EVERY).await;
+        save(&discord).await;
+    }
+}
+
+async fn save(discord: &Discord) {
+    let discord = discord.clone();
+    let saved = tokio::task::spawn_blocking(move || discord.save()).await;
+    if let Ok(Err(error)) = saved {
+        tracing::warn!(%error, "the local Discord cannot be saved: {error}");
     }
 }
 

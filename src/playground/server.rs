@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -21,7 +22,7 @@ use super::people::Person;
 use super::rest::{self, Fault, Limits, Request};
 use super::rights::Rights;
 use super::world::World;
-use super::{guild, view};
+use super::{guild, saved, view};
 use crate::domain::{ChannelId, GuildId, MessageId, UserId};
 
 /// How to start a local Discord.
@@ -35,6 +36,8 @@ pub struct Options {
     pub guild: String,
     /// Who owns that server and the application.
     pub owner: String,
+    /// Folder that it is kept in from one start to the next; none forgets it.
+    pub folder: Option<PathBuf>,
 }
 
 impl Default for Options {
@@ -44,6 +47,7 @@ impl Default for Options {
             token: "playground-token".to_owned(),
             guild: "Playground".to_owned(),
             owner: "ann".to_owned(),
+            folder: None,
         }
     }
 }
@@ -60,6 +64,7 @@ struct Shared {
     stop: CancellationToken,
     base: String,
     token: String,
+    folder: Option<PathBuf>,
 }
 
 impl Discord {
@@ -67,14 +72,20 @@ impl Discord {
     ///
     /// # Errors
     ///
-    /// When the address cannot be listened on.
+    /// When the address cannot be listened on, or what its folder holds is damaged.
     pub async fn start(options: Options) -> io::Result<Self> {
         let listener = TcpListener::bind(options.listen).await?;
         let base = format!("http://{}", listener.local_addr()?);
         let mut world = World::new(base.clone(), options.token.clone());
-        let owner = world.add_user(&options.owner);
-        world.application_owner = owner;
-        world.add_guild(&options.guild, owner);
+        let is_restored = match &options.folder {
+            Some(folder) => saved::restore(&mut world, folder)?,
+            None => false,
+        };
+        if !is_restored {
+            let owner = world.add_user(&options.owner);
+            world.application_owner = owner;
+            world.add_guild(&options.guild, owner);
+        }
         let stop = CancellationToken::new();
         let shared = Shared {
             world: Mutex::new(world),
@@ -82,6 +93,7 @@ impl Discord {
             stop: stop.clone(),
             base,
             token: options.token,
+            folder: options.folder,
         };
         let discord = Self {
             shared: Arc::new(shared),
@@ -107,6 +119,23 @@ impl Discord {
     pub fn stop(&self) {
         self.break_gateway(Break::Cut);
         self.shared.stop.cancel();
+    }
+
+    /// Writes everything into its folder, if it has one.
+    ///
+    /// # Errors
+    ///
+    /// When the folder cannot be written.
+    pub fn save(&self) -> io::Result<()> {
+        match &self.shared.folder {
+            Some(folder) => self.look(saved::Picture::of).write(folder),
+            None => Ok(()),
+        }
+    }
+
+    /// Tells of each change from now on.
+    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
+        self.shared.changes.subscribe()
     }
 
     /// What `CHORUS_DISCORD_API_URL` is to be, such as `http://127.0.0.1:4000`.

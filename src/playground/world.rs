@@ -115,6 +115,16 @@ impl World {
         self.last_id
     }
 
+    /// The latest snowflake that was given out.
+    pub(crate) fn last_id(&self) -> u64 {
+        self.last_id
+    }
+
+    /// Gives out no snowflake up to this one.
+    pub(crate) fn set_last_id(&mut self, id: u64) {
+        self.last_id = self.last_id.max(id);
+    }
+
     pub(crate) fn add_user(&mut self, name: &str) -> UserId {
         let id = UserId(self.next_id());
         self.users.insert(

@@ -175,3 +175,41 @@ async fn the_page_asks_nothing_of_the_world_and_never_parses_html() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_trial_goes_on_where_it_ended() {
+    let (playground, home) = started().await;
+    let general = playground.discord.channel("#general").unwrap();
+    let ann = playground.discord.user("ann");
+    ann.uploads(general, "see this", &[("notes.txt", b"one")]);
+    let before = playground.discord.transcript(general);
+    playground.stop().await;
+
+    let again = Playground::start(home.path(), 0, Brain::Demo)
+        .await
+        .unwrap();
+
+    assert_eq!(again.discord.channel("#general"), Some(general));
+    assert_eq!(again.discord.transcript(general), before);
+    let message = again.discord.messages(general).pop().unwrap();
+    assert_eq!(again.discord.file(&message.attachments[0]), b"one");
+    assert!(again.discord.user("bob").says(general, "later") > message.id);
+}
+
+#[tokio::test]
+async fn a_damaged_trial_is_named_with_the_way_out() {
+    let home = TempDir::new().unwrap();
+    std::fs::create_dir(home.path().join("discord")).unwrap();
+    std::fs::write(home.path().join("discord/discord.json"), "{").unwrap();
+
+    let error = Playground::start(home.path(), 0, Brain::Demo)
+        .await
+        .err()
+        .unwrap()
+        .to_string();
+
+    assert!(
+        error.contains("discord.json is damaged") && error.contains("to begin anew"),
+        "{error}"
+    );
+}
