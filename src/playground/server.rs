@@ -1,10 +1,12 @@
 //! The local Discord as a value: started, acted upon, looked at, broken on purpose.
 
+mod broken;
+mod seen;
+
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::extract::ws::WebSocketUpgrade;
@@ -15,15 +17,14 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::gateway::{Break, Moment, socket};
-use super::guild::{ChannelKind, Member, Message};
-use super::interaction::Answer;
+use super::gateway::{Break, socket};
+use super::guild::{ChannelKind, Member};
 use super::people::Person;
-use super::rest::{self, Fault, Limits, Request};
+use super::rest;
 use super::rights::Rights;
 use super::world::World;
-use super::{guild, saved, view};
-use crate::domain::{ChannelId, GuildId, MessageId, UserId};
+use super::{guild, saved};
+use crate::domain::{ChannelId, GuildId, UserId};
 
 /// How to start a local Discord.
 #[derive(Clone, Debug)]
@@ -315,194 +316,6 @@ impl Discord {
                 world.dispatch("GUILD_ROLE_UPDATE", data);
             }
         });
-    }
-
-    // --- what can be seen --------------------------------------------------------------------
-
-    /// Messages of a channel in order, ephemeral ones among them.
-    pub fn messages(&self, channel: ChannelId) -> Vec<Message> {
-        self.look(|world| {
-            world
-                .messages
-                .get(&channel)
-                .map(|all| all.values().cloned().collect())
-                .unwrap_or_default()
-        })
-    }
-
-    /// One message.
-    pub fn message(&self, channel: ChannelId, id: MessageId) -> Option<Message> {
-        self.look(|world| world.message(channel, id).cloned())
-    }
-
-    /// Every ephemeral message to somebody, in order.
-    pub fn private_messages(&self, user: UserId) -> Vec<Message> {
-        self.look(|world| {
-            let all = world.messages.values().flat_map(|channel| channel.values());
-            let mut own: Vec<Message> = all
-                .filter(|one| one.only_for == Some(user))
-                .cloned()
-                .collect();
-            own.sort_by_key(|message| message.id);
-            own
-        })
-    }
-
-    /// Id of the newest message anywhere.
-    pub fn newest_message(&self) -> Option<MessageId> {
-        self.look(|world| {
-            world
-                .messages
-                .values()
-                .filter_map(|all| all.keys().last().copied())
-                .max()
-        })
-    }
-
-    /// The whole channel as text: who said what, embeds, buttons, reactions, ephemeral answers.
-    pub fn transcript(&self, channel: ChannelId) -> String {
-        self.look(|world| view::channel(world, channel))
-    }
-
-    /// One message as text, as in [`Discord::transcript`].
-    pub fn shown(&self, message: &Message) -> String {
-        self.look(|world| view::message(world, message))
-    }
-
-    /// Content of a file on a message.
-    pub fn file(&self, attachment: &guild::Attachment) -> Vec<u8> {
-        self.look(|world| {
-            world
-                .files
-                .get(&attachment.id)
-                .map(|file| file.bytes.to_vec())
-                .unwrap_or_default()
-        })
-    }
-
-    /// How the bot answered an interaction so far.
-    pub fn answer_to(&self, interaction: u64) -> Answer {
-        self.look(|world| {
-            let found = world.interactions.get(&interaction);
-            found.map_or(Answer::Nothing, |interaction| interaction.answer.clone())
-        })
-    }
-
-    /// Messages that answer an interaction, in order, those still there.
-    pub fn replies_to(&self, interaction: u64) -> Vec<Message> {
-        self.look(|world| {
-            let Some(found) = world.interactions.get(&interaction) else {
-                return Vec::new();
-            };
-            let all = found.replies.iter();
-            all.filter_map(|id| world.message(found.channel, *id).cloned())
-                .collect()
-        })
-    }
-
-    /// Commands registered for all servers, or for one.
-    pub fn commands(&self, guild: Option<GuildId>) -> Vec<Value> {
-        self.look(|world| world.commands.get(&guild).cloned().unwrap_or_default())
-    }
-
-    /// In which channels the bot began to type, each time.
-    pub fn typed(&self) -> Vec<ChannelId> {
-        self.look(|world| world.typed.clone())
-    }
-
-    /// Every REST request so far.
-    pub fn requests(&self) -> Vec<Request> {
-        self.look(|world| world.desk.log.clone())
-    }
-
-    /// Requests for routes that do not exist here.
-    pub fn unknown_routes(&self) -> Vec<String> {
-        self.look(|world| world.desk.unknown.clone())
-    }
-
-    /// What happened at the gateway, with times.
-    pub fn gateway_log(&self) -> Vec<(Instant, Moment)> {
-        self.look(|world| world.gateway.log.clone())
-    }
-
-    /// Whether the bot is connected with a session.
-    pub fn is_connected(&self) -> bool {
-        self.look(|world| world.gateway.is_connected())
-    }
-
-    // --- what can go wrong -------------------------------------------------------------------
-
-    /// Has requests fail from now on, after the faults ordered before.
-    pub fn order(&self, fault: Fault) {
-        self.change(|world| world.desk.faults.push(fault));
-    }
-
-    /// Forgets every fault that was ordered.
-    pub fn heals(&self) {
-        self.change(|world| world.desk.faults.clear());
-    }
-
-    /// Turns rate limits on or off.
-    pub fn limits(&self, limits: Limits) {
-        self.change(|world| world.desk.buckets.limits = limits);
-    }
-
-    /// Breaks the bot's connection.
-    pub fn break_gateway(&self, how: Break) {
-        self.change(|world| world.break_gateway(how));
-    }
-
-    /// Refuses the next `count` RESUMEs.
-    pub fn refuses_resumes(&self, count: usize) {
-        self.change(|world| world.gateway.refuse_resumes = count);
-    }
-
-    /// Closes IDENTIFYs with 4014 that ask for one of these intents.
-    pub fn disallows_intents(&self, intents: u64) {
-        self.change(|world| world.gateway.disallowed_intents = intents);
-    }
-
-    /// Heartbeat interval told to connections from now on; 41.25 s unless told.
-    pub fn heartbeat(&self, interval: Duration) {
-        self.change(|world| world.gateway.heartbeat = interval);
-    }
-
-    /// Keeps events back from now on.
-    pub fn holds_events(&self) {
-        self.change(|world| {
-            world.gateway.held.get_or_insert_default();
-        });
-    }
-
-    /// Sends the events that were kept back, late but in order.
-    pub fn releases_events(&self) {
-        self.change(|world| {
-            for (name, data) in world.gateway.held.take().unwrap_or_default() {
-                world.dispatch(&name, data);
-            }
-        });
-    }
-
-    /// Sends the latest `count` events once more.
-    pub fn repeats_events(&self, count: usize) {
-        self.change(|world| {
-            let latest = &world.gateway.latest;
-            let start = latest.len().saturating_sub(count);
-            let again: Vec<(String, Value)> = latest.iter().skip(start).cloned().collect();
-            for (name, data) in again {
-                world.dispatch(&name, data);
-            }
-        });
-    }
-
-    /// Sends an event of any name and shape.
-    pub fn sends_event(&self, name: &str, data: Value) {
-        self.change(|world| world.dispatch(name, data));
-    }
-
-    /// Ends the time to answer the interactions under way, as if the bot had taken too long.
-    pub fn expires_interactions(&self) {
-        self.change(|world| world.expire_interactions(None));
     }
 }
 

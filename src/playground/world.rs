@@ -3,35 +3,30 @@
 //! One lock holds it all. A change is made here, told to the gateway and to the page, and counted, so that
 //! whoever waits for something looks again.
 
+mod files;
+mod places;
+mod reactions;
+
 use std::collections::{BTreeMap, HashMap};
 
 use chrono::{DateTime, TimeZone, Utc};
 use serde_json::{Value, json};
 use tokio::sync::broadcast;
 
+pub(crate) use self::files::File;
 use super::gateway::Gateway;
-use super::guild::{
-    Attachment, Channel, ChannelKind, Guild, Member, Message, Role, ThreadState, User,
-};
+use super::guild::{Attachment, Channel, ChannelKind, Guild, Message, User};
 use super::interaction::Interaction;
 use super::rest::Desk;
 use super::rights::{self, Rights};
 use super::wire;
-use crate::domain::{ChannelId, GuildId, MessageId, RoleId, UserId};
+use crate::domain::{ChannelId, GuildId, MessageId, UserId};
 
 /// Milliseconds of the year 2015, where snowflakes begin.
 const EPOCH: i64 = 1_420_070_400_000;
 
 /// News that a page may lag behind before it must load everything again.
 const PAGE_BACKLOG: usize = 1024;
-
-/// A file that can be fetched.
-#[derive(Clone)]
-pub(crate) struct File {
-    pub(crate) name: String,
-    pub(crate) content_type: String,
-    pub(crate) bytes: bytes::Bytes,
-}
 
 /// Something a page shows.
 #[derive(Clone, Debug)]
@@ -137,181 +132,6 @@ impl World {
             },
         );
         id
-    }
-
-    /// Adds a server with its `#general`; the bot is in it already.
-    pub(crate) fn add_guild(&mut self, name: &str, owner: UserId) -> GuildId {
-        let id = GuildId(self.next_id());
-        let bot_role = RoleId(self.next_id());
-        let everyone = Role {
-            id: RoleId(id.0),
-            name: "@everyone".into(),
-            rights: Rights::EVERYONE,
-            colour: 0,
-        };
-        let of_bot = Role {
-            id: bot_role,
-            name: "Chorus".into(),
-            rights: Rights::BOT,
-            colour: 0x5b8def,
-        };
-        let mut guild = Guild {
-            id,
-            name: name.to_owned(),
-            owner,
-            roles: vec![everyone, of_bot],
-            members: BTreeMap::new(),
-        };
-        guild.members.insert(
-            self.bot,
-            Member {
-                roles: vec![bot_role],
-                nick: None,
-            },
-        );
-        guild.members.insert(owner, Member::default());
-        self.guilds.insert(id, guild);
-        self.add_channel(id, "general", ChannelKind::Text, None);
-        let data = wire::guild_create(self, id);
-        self.dispatch("GUILD_CREATE", data);
-        self.tell(None, json!({"t": "reload"}));
-        id
-    }
-
-    pub(crate) fn add_channel(
-        &mut self,
-        guild: GuildId,
-        name: &str,
-        kind: ChannelKind,
-        parent: Option<ChannelId>,
-    ) -> ChannelId {
-        let id = ChannelId(self.next_id());
-        let position = self
-            .channels
-            .values()
-            .filter(|c| c.guild == Some(guild))
-            .count();
-        let channel = Channel {
-            id,
-            kind,
-            guild: Some(guild),
-            parent,
-            name: name.to_owned(),
-            topic: None,
-            position: position as u16,
-            overwrites: Vec::new(),
-            last_message: None,
-            thread: None,
-            recipient: None,
-        };
-        self.channels.insert(id, channel);
-        self.channel_event("CHANNEL_CREATE", id);
-        id
-    }
-
-    /// Opens a thread under `parent`, on a message or without one.
-    pub(crate) fn add_thread(
-        &mut self,
-        parent: ChannelId,
-        on: Option<MessageId>,
-        name: &str,
-        kind: ChannelKind,
-        owner: UserId,
-    ) -> ChannelId {
-        let id = ChannelId(on.map_or_else(|| self.next_id(), |message| message.0));
-        let guild = self.channels.get(&parent).and_then(|channel| channel.guild);
-        let mut members = vec![owner];
-        if owner != self.bot {
-            members.push(self.bot);
-        }
-        let thread = ThreadState {
-            owner,
-            archived: false,
-            locked: false,
-            auto_archive_minutes: 1440,
-            members,
-        };
-        self.channels.insert(
-            id,
-            Channel {
-                id,
-                kind,
-                guild,
-                parent: Some(parent),
-                name: name.to_owned(),
-                topic: None,
-                position: 0,
-                overwrites: Vec::new(),
-                last_message: None,
-                thread: Some(thread),
-                recipient: None,
-            },
-        );
-        self.channel_event("THREAD_CREATE", id);
-        if let Some(message) = on
-            && let Some(starter) = self.message_mut(parent, message)
-        {
-            starter.thread = Some(id);
-            self.message_event("MESSAGE_UPDATE", parent, message);
-        }
-        id
-    }
-
-    /// The conversation between the bot and `user`.
-    pub(crate) fn direct(&mut self, user: UserId) -> ChannelId {
-        let known = self
-            .channels
-            .values()
-            .find(|channel| channel.recipient == Some(user));
-        if let Some(channel) = known {
-            return channel.id;
-        }
-        let id = ChannelId(self.next_id());
-        self.channels.insert(
-            id,
-            Channel {
-                id,
-                kind: ChannelKind::Direct,
-                guild: None,
-                parent: None,
-                name: String::new(),
-                topic: None,
-                position: 0,
-                overwrites: Vec::new(),
-                last_message: None,
-                thread: None,
-                recipient: Some(user),
-            },
-        );
-        self.tell(Some(user), json!({"t": "reload"}));
-        id
-    }
-
-    /// Takes a channel away, with its messages and threads.
-    pub(crate) fn remove_channel(&mut self, id: ChannelId) {
-        let below: Vec<ChannelId> = self
-            .channels
-            .values()
-            .filter(|channel| channel.parent == Some(id) && channel.kind.is_thread())
-            .map(|channel| channel.id)
-            .collect();
-        for thread in below {
-            self.remove_channel(thread);
-        }
-        let is_thread = self
-            .channels
-            .get(&id)
-            .is_some_and(|channel| channel.kind.is_thread());
-        self.channel_event(
-            if is_thread {
-                "THREAD_DELETE"
-            } else {
-                "CHANNEL_DELETE"
-            },
-            id,
-        );
-        self.channels.remove(&id);
-        self.messages.remove(&id);
     }
 
     /// Posts a message and tells everybody who may see it.
@@ -511,42 +331,6 @@ impl World {
         self.dispatch("TYPING_START", data);
     }
 
-    /// Keeps a file to be fetched; its type is told from the name when it is not given.
-    pub(crate) fn store_file(
-        &mut self,
-        name: &str,
-        content_type: Option<&str>,
-        bytes: bytes::Bytes,
-    ) -> Attachment {
-        let id = self.next_id();
-        let safe: String = name
-            .chars()
-            .map(|c| {
-                if c.is_alphanumeric() || matches!(c, '.' | '-' | '_') {
-                    c
-                } else {
-                    '_'
-                }
-            })
-            .collect();
-        let content_type = content_type.unwrap_or_else(|| type_of(name)).to_owned();
-        let stored = Attachment {
-            id,
-            name: safe.clone(),
-            content_type: content_type.clone(),
-            size: bytes.len(),
-        };
-        self.files.insert(
-            id,
-            File {
-                name: safe,
-                content_type,
-                bytes,
-            },
-        );
-        stored
-    }
-
     fn id_at(&mut self, at: DateTime<Utc>) -> u64 {
         let step = self.next_id() & 0x3f_ffff;
         (((at.timestamp_millis() - EPOCH).max(0) as u64) << 22) | step
@@ -558,26 +342,4 @@ pub(crate) fn made_at(id: u64) -> DateTime<Utc> {
     Utc.timestamp_millis_opt((id >> 22) as i64 + EPOCH)
         .single()
         .unwrap_or_default()
-}
-
-/// MIME type by a name's ending, as far as agents and the page care.
-fn type_of(name: &str) -> &'static str {
-    let ending = name
-        .rsplit('.')
-        .next()
-        .unwrap_or_default()
-        .to_ascii_lowercase();
-    match ending.as_str() {
-        "png" => "image/png",
-        "jpg" | "jpeg" => "image/jpeg",
-        "gif" => "image/gif",
-        "webp" => "image/webp",
-        "json" => "application/json",
-        "md" => "text/markdown; charset=utf-8",
-        "txt" | "log" | "rs" | "py" | "js" | "toml" | "yaml" | "yml" | "csv" | "sh" | "c" | "h" => {
-            "text/plain; charset=utf-8"
-        }
-        "pdf" => "application/pdf",
-        _ => "application/octet-stream",
-    }
 }

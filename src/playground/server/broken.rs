@@ -1,0 +1,84 @@
+//! What can go wrong with a local Discord, on order: requests, rate limits, the gateway.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::Discord;
+use crate::playground::gateway::Break;
+use crate::playground::rest::{Fault, Limits};
+
+impl Discord {
+    /// Has requests fail from now on, after the faults ordered before.
+    pub fn order(&self, fault: Fault) {
+        self.change(|world| world.desk.faults.push(fault));
+    }
+
+    /// Forgets every fault that was ordered.
+    pub fn heals(&self) {
+        self.change(|world| world.desk.faults.clear());
+    }
+
+    /// Turns rate limits on or off.
+    pub fn limits(&self, limits: Limits) {
+        self.change(|world| world.desk.buckets.limits = limits);
+    }
+
+    /// Breaks the bot's connection.
+    pub fn break_gateway(&self, how: Break) {
+        self.change(|world| world.break_gateway(how));
+    }
+
+    /// Refuses the next `count` RESUMEs.
+    pub fn refuses_resumes(&self, count: usize) {
+        self.change(|world| world.gateway.refuse_resumes = count);
+    }
+
+    /// Closes IDENTIFYs with 4014 that ask for one of these intents.
+    pub fn disallows_intents(&self, intents: u64) {
+        self.change(|world| world.gateway.disallowed_intents = intents);
+    }
+
+    /// Heartbeat interval told to connections from now on; 41.25 s unless told.
+    pub fn heartbeat(&self, interval: Duration) {
+        self.change(|world| world.gateway.heartbeat = interval);
+    }
+
+    /// Keeps events back from now on.
+    pub fn holds_events(&self) {
+        self.change(|world| {
+            world.gateway.held.get_or_insert_default();
+        });
+    }
+
+    /// Sends the events that were kept back, late but in order.
+    pub fn releases_events(&self) {
+        self.change(|world| {
+            for (name, data) in world.gateway.held.take().unwrap_or_default() {
+                world.dispatch(&name, data);
+            }
+        });
+    }
+
+    /// Sends the latest `count` events once more.
+    pub fn repeats_events(&self, count: usize) {
+        self.change(|world| {
+            let latest = &world.gateway.latest;
+            let start = latest.len().saturating_sub(count);
+            let again: Vec<(String, Value)> = latest.iter().skip(start).cloned().collect();
+            for (name, data) in again {
+                world.dispatch(&name, data);
+            }
+        });
+    }
+
+    /// Sends an event of any name and shape.
+    pub fn sends_event(&self, name: &str, data: Value) {
+        self.change(|world| world.dispatch(name, data));
+    }
+
+    /// Ends the time to answer the interactions under way, as if the bot had taken too long.
+    pub fn expires_interactions(&self) {
+        self.change(|world| world.expire_interactions(None));
+    }
+}
