@@ -5,18 +5,19 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
-use serde_json::json;
+use serde_json::{Map, Value};
 
 use super::failure::Failure;
 use crate::domain::ProfileRef;
-use crate::permission::{Action, Profile, Profiles, Verdict};
+use crate::permission::{Profile, Profiles, check};
 use crate::text;
+use crate::tools::Registry;
 
 /// Try out permission profiles.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   echo 'tool:bash:git push origin main' | chorus permissions check --profile guarded
-  chorus permissions check --profile mine.json --json < actions.txt")]
+  chorus permissions check --profile mine.json --json < calls.jsonl")]
 pub(super) struct Permissions {
     #[command(subcommand)]
     what: What,
@@ -26,13 +27,14 @@ pub(super) struct Permissions {
 enum What {
     /// Judge actions from standard input, one a line
     ///
-    /// An action is `tool:<tool>:<detail>`. One that holds line breaks is written as a JSON string. Each answer is
-    /// the decision, the action and the reason, separated by tabs.
+    /// An action is `tool:<tool>:<detail>`; one that holds line breaks is written as a JSON string. Each answer is the
+    /// decision, the action and the reason, separated by tabs. With --json each line is an object, {"action": "…"} or
+    /// {"tool": "bash", "arguments": {…}}, and so is each answer: {"decision": "…", "reason": "…"}.
     Check {
         /// Name of a built-in profile, or a JSON file with lists allow, ask and deny
         #[arg(long, value_name = "FILE|NAME")]
         profile: String,
-        /// Answer with one JSON object a line
+        /// Read and answer one JSON object a line
         #[arg(long)]
         json: bool,
     },
@@ -54,31 +56,30 @@ enum Form {
 }
 
 fn check(profile: &Profile, form: Form) -> anyhow::Result<()> {
+    let registry = Registry::standard();
+    let prepare = |tool: &str, arguments: Map<String, Value>| {
+        registry
+            .prepare(tool, &arguments)
+            .map(|prepared| prepared.action)
+    };
     let mut out = io::BufWriter::new(io::stdout().lock());
-    for line in io::stdin().lock().lines() {
+    for line in io::stdin().lock().split(b'\n') {
         let line = line.context("reading the actions")?;
-        if line.is_empty() {
+        let line = String::from_utf8_lossy(&line);
+        if line.trim().is_empty() {
             continue;
         }
-        let action = spelled_out(line);
-        let verdict = match Action::parse(&action) {
-            Ok(parsed) => profile.decide(&parsed, &[]),
-            Err(error) => Verdict::deny(error.to_string()),
-        };
         match form {
             Form::Text => {
+                let action = spelled_out(&line);
+                let verdict = check::judge_text(profile, &action);
                 let (shown, _) = text::visible(&action);
-                writeln!(
-                    out,
-                    "{}\t{}\t{}",
-                    verdict.decision,
-                    shown.replace(['\n', '\t'], " "),
-                    verdict.reason
-                )?;
+                let shown = shown.replace(['\n', '\t'], " ");
+                writeln!(out, "{}\t{shown}\t{}", verdict.decision, verdict.reason)?;
             }
             Form::Json => {
-                let answer = json!({ "action": action, "decision": verdict.decision, "reason": verdict.reason });
-                writeln!(out, "{answer}")?;
+                let verdict = check::judge_json(profile, &line, &prepare);
+                writeln!(out, "{}", serde_json::to_string(&verdict)?)?;
             }
         }
     }
@@ -86,10 +87,10 @@ fn check(profile: &Profile, form: Form) -> anyhow::Result<()> {
 }
 
 /// A line that is a JSON string means what it spells.
-fn spelled_out(line: String) -> String {
+fn spelled_out(line: &str) -> String {
     match line.starts_with('"') {
-        true => serde_json::from_str(&line).unwrap_or(line),
-        false => line,
+        true => serde_json::from_str(line).unwrap_or_else(|_| line.to_owned()),
+        false => line.to_owned(),
     }
 }
 

@@ -48,12 +48,51 @@ fn each_line_gets_its_decision() {
 }
 
 #[test]
-fn json_names_action_decision_and_reason() {
-    let (_, out, _) = judge(&["--profile", "locked", "--json"], "tool:bash:ls\n");
-    let answer: serde_json::Value = serde_json::from_str(&out).unwrap();
-    assert_eq!(answer["action"], "tool:bash:ls");
-    assert_eq!(answer["decision"], "deny");
-    assert!(answer["reason"].is_string());
+fn each_json_line_gets_one_and_none_stops_the_rest() {
+    let lines = [
+        (r#"{"action": "tool:bash:ls"}"#, "ask"),
+        (r#"{"tool": "bash", "arguments": {"command": "ls"}}"#, "ask"),
+        (
+            r#"{"tool": "view", "arguments": {"path": "src/./main.rs"}}"#,
+            "allow",
+        ),
+        (r#"{"tool": "list_models"}"#, "allow"),
+        (r#"{"action": "nonsense"}"#, "deny"),
+        (r#"{"action": 7}"#, "deny"),
+        (r#"{"tool": "no_such_tool", "arguments": {}}"#, "deny"),
+        (r#"{"tool": "bash", "arguments": {"command": 7}}"#, "deny"),
+        (r#"{"tool": "bash", "arguments": "ls"}"#, "deny"),
+        (r#"{"tool": "bash", "arguments": {}}"#, "deny"),
+        (
+            r#"{"tool": "view", "arguments": {"path": "a", "is_admin": true}}"#,
+            "allow",
+        ),
+        (
+            r#"{"tool": "view", "arguments": {"path": "../../etc/passwd"}}"#,
+            "allow",
+        ),
+        (r#"{"action": "tool:bash:ls", "tool": "bash"}"#, "deny"),
+        (
+            r#"{"action": "tool:bash:ls", "always_allow": ["tool:bash:ls"]}"#,
+            "allow",
+        ),
+        ("not json", "deny"),
+        ("[]", "deny"),
+        ("{", "deny"),
+        ("\u{FFFD}", "deny"),
+    ];
+    let input: String = lines.iter().map(|(line, _)| format!("{line}\n")).collect();
+    let (code, out, _) = judge(&["--profile", "standard", "--json"], &input);
+    assert_eq!(code, 0);
+    let answers: Vec<serde_json::Value> = out
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(answers.len(), lines.len());
+    for ((line, expected), answer) in lines.iter().zip(&answers) {
+        assert_eq!(answer["decision"], *expected, "{line}: {answer}");
+        assert!(!answer["reason"].as_str().unwrap().is_empty());
+    }
 }
 
 #[test]
