@@ -45,14 +45,14 @@ impl Profile {
         if let Some(pattern) = universal {
             return match self.hidden(action, script) {
                 None => Verdict::allow(format!("allowed by `{}`", pattern.source())),
-                Some(doubt) => self.doubtful(text, &doubt),
+                Some(doubt) => self.doubtful(action, text, script, &doubt),
             };
         }
         if let Some(doubt) = script.doubt() {
-            return self.doubtful(text, &doubt);
+            return self.doubtful(action, text, script, &doubt);
         }
         if script.commands().is_empty() {
-            return self.doubtful(text, "it holds no command");
+            return self.doubtful(action, text, script, "it holds no command");
         }
         let mut verdict = self.whole(action, text, script);
         for command in script.commands() {
@@ -98,8 +98,14 @@ impl Profile {
     }
 
     /// What becomes of a command that may not be allowed by itself.
-    fn doubtful(&self, text: &str, doubt: &str) -> Verdict {
-        match self.asks(text) {
+    ///
+    /// A pattern that asks about everything asks. Any other speaks of one command and is heard where there is but one.
+    fn doubtful(&self, action: &Action, text: &str, script: &Script, doubt: &str) -> Verdict {
+        let speaks = |pattern: &&Pattern| {
+            matches!(pattern.matches(text), Ok(true))
+                && (pattern.reach(&action.tool) == Reach::Everything || script.is_single())
+        };
+        match self.ask.iter().find(speaks) {
             Some(pattern) => Verdict::ask(asked(pattern, Some(doubt))),
             None => Verdict::deny(unmatched(Some(doubt))),
         }

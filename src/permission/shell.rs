@@ -41,6 +41,7 @@ const MAX_LOOKED_AT: usize = 5_000;
 /// A parsed command line.
 #[derive(Debug)]
 pub struct Script {
+    raw: String,
     /// The simple commands as written, in order.
     plain: Vec<Simple>,
     /// Everything that any deny must be held against, as `<program> <words>`.
@@ -82,6 +83,7 @@ impl Script {
     /// Parses `command`.
     pub(super) fn parse(command: &str) -> Self {
         let mut script = Self {
+            raw: command.to_owned(),
             plain: Vec::new(),
             forms: Vec::new(),
             varying: Vec::new(),
@@ -193,6 +195,15 @@ impl Script {
     /// The simple commands as written.
     pub(super) fn commands(&self) -> &[Simple] {
         &self.plain
+    }
+
+    /// Whether it is one command and its redirections, with nothing before or behind.
+    pub(super) fn is_single(&self) -> bool {
+        let [command] = self.plain.as_slice() else {
+            return false;
+        };
+        let rest = self.raw.replacen(&command.text, "", 1);
+        self.blind.is_none() && !rest.contains([';', '&', '|', '\n', '(', ')', '{', '}', '`'])
     }
 
     /// What a deny is held against: each command as written, in its plain forms, and what it runs in turn.

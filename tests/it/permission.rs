@@ -1,5 +1,10 @@
 //! Permissions: profiles, decisions, grants and the shell's parse.
 
 mod builtin;
+mod catastrophe;
 mod corpus;
 mod custom;
+mod differential;
+mod grants;
+mod limits;
+mod properties;

@@ -29,6 +29,49 @@ pub(super) fn doubt(command: &str) -> Option<String> {
     None
 }
 
+/// Brackets, bars and redirections that a text may hold to be parsed.
+///
+/// The parser takes the square of the time for some chains of them; this many it reads within a few milliseconds, and
+/// no person writes as many outside a file's content.
+const MAX_TANGLES: usize = 600;
+
+/// Whether parsing `command` could cost more than it is worth.
+pub(super) fn is_tangled(command: &str) -> bool {
+    let tangles = |text: &str| {
+        text.bytes().filter(|byte| b"(|<".contains(byte)).count() + text.matches("${").count()
+    };
+    match heredoc_of_first_line(command) {
+        Some((first, rest)) => tangles(first) + tangles(rest) > MAX_TANGLES,
+        None => tangles(command) > MAX_TANGLES,
+    }
+}
+
+/// The parts of `command` around a here-document that its first line begins: `cat > x <<'EOF'`.
+///
+/// Only where nothing on that line could make the parser see it otherwise.
+fn heredoc_of_first_line(command: &str) -> Option<(&str, &str)> {
+    let (first, rest) = command.split_once('\n')?;
+    let (before, after) = first.split_once("<<")?;
+    let is_plain = |text: &str| {
+        text.chars()
+            .all(|c| c.is_alphanumeric() || " ./>_-".contains(c))
+    };
+    let word = after.trim_start_matches('-').trim();
+    let delimiter = word.trim_matches(['\'', '"']);
+    let is_word = !delimiter.is_empty()
+        && delimiter
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let body: usize = rest
+        .split_inclusive('\n')
+        .take_while(|line| line.trim() != delimiter)
+        .map(str::len)
+        .sum();
+    // Only a quoted delimiter makes the body mere text.
+    let is_text = word.len() == delimiter.len() + 2;
+    (is_plain(before) && is_word && is_text).then(|| (first, rest.get(body..).unwrap_or_default()))
+}
+
 /// The readings of `command` besides the plain one that a deny must hold for.
 ///
 /// Bash joins lines that end in a backslash before it reads them, also inside words; control characters are parts

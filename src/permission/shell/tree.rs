@@ -5,6 +5,7 @@ use std::ops::{ControlFlow, Range};
 
 use tree_sitter::{Node, ParseOptions, Parser};
 
+use super::scan;
 use super::word::Word;
 
 /// Steps the parser may take before a command counts as too tangled: a deep nest of errors costs it the square of its length.
@@ -57,6 +58,10 @@ pub(super) enum Input {
 /// Parses `text`.
 pub(super) fn parse(text: &str) -> Tree {
     let mut tree = Tree::default();
+    if scan::is_tangled(text) {
+        tree.give_up("it is too tangled to be taken apart");
+        return tree;
+    }
     let mut parser = Parser::new();
     if parser
         .set_language(&tree_sitter_bash::LANGUAGE.into())
@@ -109,6 +114,9 @@ impl Tree {
             }
             match node.kind() {
                 "command" => self.command(node, text, input.clone()),
+                "redirected_statement" if node.child_by_field_name("body").is_none() => {
+                    self.doubt("it redirects nothing");
+                }
                 "file_redirect" => self.redirect(node, text),
                 "heredoc_redirect" => self.heredoc(node, text),
                 "function_definition" => self.function(node, text),
@@ -120,7 +128,7 @@ impl Tree {
                 }
                 _ => {}
             }
-            let children: Vec<Node<'_>> = children(node).collect();
+            let children = children(node);
             let inputs = inputs(node, &children, text, &input);
             // Last first, so that they are visited in order.
             waiting.extend(children.into_iter().zip(inputs).rev());
@@ -183,7 +191,8 @@ impl Tree {
         }
         self.doubt("it redirects to or from a file");
         let destination = children(node)
-            .last()
+            .into_iter()
+            .next_back()
             .map(|last| Word::read(slice(last, text), 0..0));
         if target.contains('>') || target.starts_with("&>") {
             self.targets.extend(destination);
@@ -192,7 +201,9 @@ impl Tree {
 
     fn heredoc(&mut self, node: Node<'_>, text: &str) {
         self.doubt("it holds a here-document");
-        let start = children(node).find(|child| child.kind() == "heredoc_start");
+        let start = children(node)
+            .into_iter()
+            .find(|child| child.kind() == "heredoc_start");
         let delimiter = start.map(|start| slice(start, text)).unwrap_or_default();
         let bare = delimiter.trim_matches(['\'', '"']);
         if bare.is_empty()
@@ -221,8 +232,9 @@ fn slice<'a>(node: Node<'_>, text: &'a str) -> &'a str {
     text.get(node.byte_range()).unwrap_or_default()
 }
 
-fn children(node: Node<'_>) -> impl DoubleEndedIterator<Item = Node<'_>> {
-    (0..node.child_count()).filter_map(move |index| node.child(index as u32))
+/// The children of `node`, by a cursor: asking for each by its number would cost the square of their count.
+fn children<'tree>(node: Node<'tree>) -> Vec<Node<'tree>> {
+    node.children(&mut node.walk()).collect()
 }
 
 /// Why a kind of node is not plain. The list is of what is: whatever a later grammar adds is not.
@@ -306,9 +318,14 @@ fn inputs(node: Node<'_>, children: &[Node<'_>], text: &str, input: &Input) -> V
 
 /// The text of a here-document that bash passes on as written.
 fn here_text(node: Node<'_>, text: &str) -> Input {
-    let start = children(node).find(|child| child.kind() == "heredoc_start");
+    let start = children(node)
+        .into_iter()
+        .find(|child| child.kind() == "heredoc_start");
     let quoted = start.is_some_and(|start| slice(start, text).contains(['\'', '"', '\\']));
-    let Some(body) = children(node).find(|child| child.kind() == "heredoc_body") else {
+    let Some(body) = children(node)
+        .into_iter()
+        .find(|child| child.kind() == "heredoc_body")
+    else {
         return Input::Unknown;
     };
     let body = slice(body, text);
@@ -324,6 +341,7 @@ fn output(node: Node<'_>, text: &str) -> Input {
         return Input::Unknown;
     }
     let words: Vec<Word> = children(node)
+        .into_iter()
         .map(|child| Word::read(slice(child, text), 0..0))
         .collect();
     let known: Option<Vec<&str>> = words.iter().map(Word::known).collect();
