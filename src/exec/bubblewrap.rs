@@ -39,7 +39,8 @@ pub(super) fn line(bubblewrap: &Path, tree: &Tree<'_>) -> Result<Vec<String>, St
     line.words(&["--hostname", "agent"]);
 
     line.words(&["--proc", "/proc", "--dev", "/dev"]);
-    line.words(&["--size", &TMP_SIZE.to_string(), "--tmpfs", "/tmp"]);
+    line.words(&["--perms", "1777", "--size", &TMP_SIZE.to_string()]);
+    line.words(&["--tmpfs", "/tmp"]);
     for folder in &tree.view.system {
         line.over_itself("--ro-bind", folder)?;
     }

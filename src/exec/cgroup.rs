@@ -151,6 +151,11 @@ impl Group {
             .map(|folder| folder.join(MEMBERS))
             .collect()
     }
+
+    /// Leaves the group where it is, for a command that goes on by itself.
+    pub(super) fn leave(mut self) {
+        self.folders.clear();
+    }
 }
 
 impl Drop for Group {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::GRACE;
+use super::cgroup::Group;
 use super::command::{Command, ExecError};
 use super::job::{Life, Report};
 use super::process::Process;
@@ -43,19 +44,27 @@ impl TaskFiles {
         }
     }
 
-    /// The exit code that the supervisor left; none while there is none.
-    pub fn read_exit_code(&self) -> Option<i32> {
-        std::fs::read_to_string(&self.exit_code)
-            .ok()?
-            .trim()
-            .parse()
-            .ok()
+    /// The exit code that the supervisor left, or its reason why the command never ran; none while there is neither.
+    pub fn read_end(&self) -> Option<Result<i32, String>> {
+        let text = std::fs::read_to_string(&self.exit_code).ok()?;
+        let text = text.trim();
+        Some(text.parse().map_err(|_| text.to_owned()))
     }
 }
 
 /// A command that runs on by itself.
 pub struct Spawned {
     running: Running,
+    group: Option<Group>,
+}
+
+impl Drop for Spawned {
+    /// The command goes on, and so do its limits.
+    fn drop(&mut self) {
+        if let Some(group) = self.group.take() {
+            group.leave();
+        }
+    }
 }
 
 impl Spawned {
@@ -71,6 +80,7 @@ impl Spawned {
     /// The reason, when the command could not be started or its supervisor was killed.
     pub async fn wait(mut self) -> Result<i32, String> {
         let _ = self.running.child.wait().await;
+        drop(self.group.take());
         match self.running.report().await {
             Some(Report::Exited(code)) => Ok(code),
             Some(Report::Failed(why)) => Err(why),
@@ -92,10 +102,10 @@ impl Sandbox {
         };
         let Order { job, group } = self.job(command, &files.scratch, life)?;
         let (stdout, stderr) = (log(&files.stdout)?, log(&files.stderr)?);
-        let mut running = Running::start_with(self, stdout, stderr, group)?;
+        let mut running = Running::start_with(self, stdout, stderr, None)?;
         let job = serde_json::to_string(&job).map_err(std::io::Error::other)?;
         running.send(&job).await?;
-        Ok(Spawned { running })
+        Ok(Spawned { running, group })
     }
 }
 

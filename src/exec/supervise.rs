@@ -27,6 +27,10 @@ const OWN_BINARY: &str = "/proc/self/exe";
 /// Descriptors from here on are not for a command: it has its three standard streams.
 const FIRST_INHERITED: i32 = 3;
 
+/// How often, and how long each time, the last of a command is given to vanish by itself before it is looked for.
+const LAST_MOMENTS: u32 = 20;
+const LAST_MOMENT: Duration = Duration::from_micros(300);
+
 /// What the inner half answers once it is confined.
 pub(super) const CONFINED: &str = "ok";
 
@@ -103,11 +107,22 @@ fn run(job: &Job, own: Process) -> Result<i32, String> {
         return Err(why);
     }
     let code = wait_for(child.id())?;
-    // What the command left running in the background ends with it.
+    clear(own);
+    Ok(code)
+}
+
+/// Ends what the command left running in the background.
+fn clear(own: Process) {
+    // The first process of a namespace takes the rest with it and is a moment behind: looking for it costs more.
+    for _ in 0..LAST_MOMENTS {
+        if reap_all() {
+            return;
+        }
+        thread::sleep(LAST_MOMENT);
+    }
     while !reap_all() {
         own.kill_below();
     }
-    Ok(code)
 }
 
 /// Sends the inner half its orders and waits for its word that it is confined.

@@ -6,6 +6,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::Access;
+
 /// Parts of the system that can be read.
 const SYSTEM: &[&str] = &[
     "/usr",
@@ -62,6 +64,15 @@ pub(super) enum Kept {
     Folder(PathBuf),
 }
 
+impl Kept {
+    /// Whether this process could read it.
+    fn is_readable(&self) -> bool {
+        let (Self::File(path) | Self::Folder(path)) = self;
+        rustix::fs::access(path, Access::READ_OK).is_ok()
+            || rustix::fs::access(path, Access::EXEC_OK).is_ok()
+    }
+}
+
 impl View {
     /// Looks around. `read` replaces the toolchains found in `PATH` unless it is empty.
     ///
@@ -90,6 +101,8 @@ impl View {
         let (links, system) = system();
         let (mut kept, mut open) = (Vec::new(), Vec::new());
         sort_out(Path::new(CONFIGURATION), &mut kept, &mut open);
+        // What the daemon itself cannot read needs no cover, and each cover costs every command a little.
+        kept.retain(Kept::is_readable);
         Ok(Self {
             system,
             links,

@@ -56,9 +56,12 @@ async fn end_of(process: Option<Process>, files: TaskFiles) -> End {
     while process.is_alive() {
         tokio::time::sleep(LOOK).await;
     }
-    if let Some(code) = files.read_exit_code() {
-        return End::Code(code);
+    if files.read_end().is_none() {
+        tokio::time::sleep(LATE).await;
     }
-    tokio::time::sleep(LATE).await;
-    files.read_exit_code().map_or(End::Lost, End::Code)
+    match files.read_end() {
+        Some(Ok(code)) => End::Code(code),
+        Some(Err(why)) => End::Failed(why),
+        None => End::Lost,
+    }
 }
