@@ -18,7 +18,7 @@ use tracing::{Instrument as _, debug, error, info, warn};
 use super::bot::Bot;
 use super::catch_up::{self, Bounds, Place};
 use super::inbound::{self, BotLoops, Bots, Ignored};
-use super::rest::RestError;
+use super::rest::{RestError, snowflake};
 use super::{access, people, route};
 use crate::agent::Members as _;
 use crate::domain::{ChannelId, GuildId, MessageId, Person, UserId};
@@ -119,6 +119,13 @@ impl Ingress {
             return;
         }
         self.arrive(place.channel, Arrival::Place(guild));
+    }
+
+    /// Something happened to a message of a channel; where none was taken since the start, there is nothing to do.
+    pub(super) fn arrive_if_known(&mut self, channel: ChannelId, arrival: Arrival) {
+        if self.queues.contains_key(&channel) {
+            self.arrive(channel, arrival);
+        }
     }
 
     pub(super) fn arrive(&mut self, channel: ChannelId, arrival: Arrival) {
@@ -287,13 +294,16 @@ impl Queue {
                 .rest
                 .get(route::messages(self.channel, &query))
                 .await?;
-            let page: Vec<Message> = serde_json::from_value(page)
-                .map_err(|error| RestError::Unreachable(error.to_string()))?;
+            let page = page.as_array().cloned().unwrap_or_default();
             let count = page.len();
-            let Some(newest) = page.iter().map(|message| message.id.get()).max() else {
+            let Some(newest) = page
+                .iter()
+                .filter_map(|message| snowflake(&message["id"]))
+                .max()
+            else {
                 break;
             };
-            missed.extend(page);
+            missed.extend(page.into_iter().filter_map(readable));
             // Only the newest are taken; older ones need only be counted.
             let surplus = missed
                 .len()
@@ -421,6 +431,16 @@ impl Queue {
             max_messages: config.catch_up.max_messages.get() as usize,
         }
     }
+}
+
+/// A message as serenity knows it; one of a kind it does not know is passed over.
+fn readable(message: serde_json::Value) -> Option<Message> {
+    let id = snowflake(&message["id"]);
+    let read = serde_json::from_value(message);
+    if let Err(error) = &read {
+        warn!(%error, message.id = ?id, "a message cannot be read and is passed over");
+    }
+    read.ok()
 }
 
 fn log_failure(outcome: Result<(), StoreError>, what: &str) {

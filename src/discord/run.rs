@@ -210,7 +210,8 @@ impl Room {
         while let Ok(event) = self.events.try_recv() {
             self.show(event);
         }
-        self.ingress.finish().await;
+        // Reading the past may take long; it is read again at the next start.
+        let _ = tokio::time::timeout(Duration::from_secs(3), self.ingress.finish()).await;
         self.serving.close();
         // A command that hangs must not hold the end.
         let _ = tokio::time::timeout(Duration::from_secs(3), self.serving.wait()).await;
@@ -241,10 +242,7 @@ impl Room {
             Signal::Resumed => self.ingress.resumed(),
             Signal::Guild(guild) => self.guild(&guild).await,
             Signal::Ordered(event) => self.ordered(*event),
-            Signal::Message(message) => {
-                let channel = ChannelId(message.channel_id.get());
-                self.ingress.arrive(channel, Arrival::Message(message));
-            }
+            Signal::Message(message) => self.message(message),
             Signal::Interaction(context, interaction) => self.interaction(context, *interaction),
         }
     }
@@ -285,37 +283,56 @@ impl Room {
         }
     }
 
+    /// Only what is written under an agent makes a queue; our own words come back to us and are passed over.
+    fn message(&mut self, message: Box<serenity::all::Message>) {
+        if message.author.id.get() == self.bot.own.0 {
+            return;
+        }
+        let Some(guild) = message.guild_id.map(|guild| GuildId(guild.get())) else {
+            return;
+        };
+        let channel = ChannelId(message.channel_id.get());
+        let parent = self.bot.parent_of(guild, channel);
+        if self.bot.manager.agent_for(channel, parent).is_some() {
+            self.ingress.arrive(channel, Arrival::Message(message));
+        }
+    }
+
     fn ordered(&mut self, event: GatewayEvent) {
         match event {
-            GatewayEvent::MessageCreate(event) => {
-                let channel = ChannelId(event.message.channel_id.get());
-                self.ingress
-                    .arrive(channel, Arrival::Message(Box::new(event.message)));
-            }
+            GatewayEvent::MessageCreate(event) => self.message(Box::new(event.message)),
             GatewayEvent::MessageUpdate(event) => {
-                let channel = ChannelId(event.channel_id.get());
-                if let Some(content) = event.content {
+                let is_own = event
+                    .author
+                    .is_some_and(|author| author.id.get() == self.bot.own.0);
+                if let Some(content) = event.content.filter(|_| !is_own) {
                     let arrival =
                         Arrival::Edited(MessageId(event.id.get()), content, event.attachments);
-                    self.ingress.arrive(channel, arrival);
+                    self.changed(ChannelId(event.channel_id.get()), arrival);
                 }
             }
             GatewayEvent::MessageDelete(event) => {
-                let channel = ChannelId(event.channel_id.get());
-                self.ingress
-                    .arrive(channel, Arrival::Deleted(MessageId(event.message_id.get())));
+                let arrival = Arrival::Deleted(MessageId(event.message_id.get()));
+                self.changed(ChannelId(event.channel_id.get()), arrival);
             }
             GatewayEvent::MessageDeleteBulk(event) => {
-                let channel = ChannelId(event.channel_id.get());
                 for id in event.ids {
-                    self.ingress
-                        .arrive(channel, Arrival::Deleted(MessageId(id.get())));
+                    let arrival = Arrival::Deleted(MessageId(id.get()));
+                    self.changed(ChannelId(event.channel_id.get()), arrival);
                 }
             }
             GatewayEvent::ChannelDelete(event) => {
                 self.channel_deleted(ChannelId(event.channel.id.get()))
             }
             _ => {}
+        }
+    }
+
+    /// A message was changed or deleted; of interest where messages are taken.
+    fn changed(&mut self, channel: ChannelId, arrival: Arrival) {
+        match self.bot.manager.agent_for(channel, None) {
+            Some(_) => self.ingress.arrive(channel, arrival),
+            None => self.ingress.arrive_if_known(channel, arrival),
         }
     }
 

@@ -2,8 +2,12 @@
 
 mod access;
 mod approval_card;
+mod approvals;
 mod body;
 mod catch_up;
 mod commands;
+mod commands_seen;
+mod conversation;
 mod escape;
 mod limits;
+mod weather;

@@ -132,10 +132,13 @@ impl Live {
         Some(self.deed(act))
     }
 
-    /// What is done when the room ends under the turn.
+    /// What is still to be tidied up when the room ends, one deed after the other.
     pub(super) fn last_deed(&mut self) -> Option<Deed> {
-        let message = self.status.message.take()?;
-        Some(self.deed(Act::Finish(message, status_text::interrupted())))
+        let act = match self.summary.clone() {
+            Some(summary) => self.tidy(&summary)?,
+            None => Act::Finish(self.status.message?, status_text::interrupted()),
+        };
+        Some(self.deed(act))
     }
 
     /// Keeps what came of a deed.
@@ -320,6 +323,11 @@ impl Deed {
     /// Whether it uses the channel's budget of edits.
     pub(super) const fn is_edit(&self) -> bool {
         !matches!(self.act, Act::Type | Act::React(_))
+    }
+
+    /// Whose looks it is about.
+    pub(super) const fn turn(&self) -> TurnId {
+        self.turn
     }
 
     /// The message it changes.

@@ -11,7 +11,7 @@ use tokio_util::task::TaskTracker;
 use super::live::{Done, Live};
 use super::{Order, Outward};
 use crate::agent::event::{TurnRef, TurnSummary};
-use crate::domain::{ChannelId, MessageId};
+use crate::domain::{ChannelId, MessageId, TurnId};
 
 /// Between two edits in a channel: community figures say 5 in 5 s, and replies want room too.
 const EDIT_EVERY: Duration = Duration::from_millis(1_500);
@@ -25,8 +25,8 @@ pub(super) struct Queue {
     channel: ChannelId,
     tasks: TaskTracker,
     turns: Vec<Live>,
-    /// The one edit, post or typing under way, and the message it changes.
-    under_way: Option<(Option<MessageId>, JoinHandle<Done>)>,
+    /// The one edit, post or typing under way.
+    under_way: Option<UnderWay>,
     next_edit: Instant,
 }
 
@@ -60,7 +60,7 @@ impl Queue {
                     None => break,
                 },
                 done = finished(&mut self.under_way) => self.note(done).await,
-                () = tokio::time::sleep_until(wake), if !self.turns.is_empty() => self.act(),
+                () = tokio::time::sleep_until(wake), if self.may_act() => self.act(),
             }
         }
         self.end().await;
@@ -118,14 +118,22 @@ impl Queue {
             live.end(summary);
         }
         self.next_edit = self.next_edit.min(Instant::now());
-        self.turns.retain(|live| !live.is_over());
+        self.forget_ended();
+    }
+
+    /// A turn that is over stays while a post of its is under way: its id is not known yet.
+    fn forget_ended(&mut self) {
+        let busy = self.under_way.as_ref().map(|deed| deed.turn);
+        self.turns
+            .retain(|live| !live.is_over() || busy == Some(live.turn().turn));
+    }
+
+    fn may_act(&self) -> bool {
+        !self.turns.is_empty() && self.under_way.is_none()
     }
 
     /// Begins the most urgent deed of the running turns, if it is time for one.
     fn act(&mut self) {
-        if self.under_way.is_some() {
-            return;
-        }
         let now = Instant::now();
         let may_edit = now >= self.next_edit;
         let Some(deed) = self
@@ -138,12 +146,16 @@ impl Queue {
         if deed.is_edit() {
             self.next_edit = now + EDIT_EVERY;
         }
-        let message = deed.message();
+        let (turn, message) = (deed.turn(), deed.message());
         let outward = Arc::clone(&self.outward);
-        let handle = self
+        let task = self
             .tasks
             .spawn(async move { deed.perform(&outward).await });
-        self.under_way = Some((message, handle));
+        self.under_way = Some(UnderWay {
+            turn,
+            message,
+            task,
+        });
     }
 
     async fn note(&mut self, done: Done) {
@@ -154,17 +166,25 @@ impl Queue {
         {
             live.note(done, &self.outward.store).await;
         }
-        self.turns.retain(|live| !live.is_over());
+        self.forget_ended();
     }
 
     async fn wait_for_edit_of(&mut self, message: MessageId) {
-        if !matches!(&self.under_way, Some((Some(id), _)) if *id == message) {
-            return;
+        let is_edited = self
+            .under_way
+            .as_ref()
+            .is_some_and(|deed| deed.message == Some(message));
+        if is_edited {
+            self.wait_for_deed().await;
         }
-        if let Some((_, handle)) = self.under_way.take() {
-            if let Ok(done) = handle.await {
-                self.note(done).await;
-            }
+    }
+
+    async fn wait_for_deed(&mut self) {
+        let Some(deed) = self.under_way.take() else {
+            return;
+        };
+        if let Ok(done) = deed.task.await {
+            self.note(done).await;
         }
     }
 
@@ -182,33 +202,50 @@ impl Queue {
 
     /// The room ends: what can still be said in a moment is said.
     async fn end(mut self) {
-        let last = async {
-            if let Some((_, handle)) = self.under_way.take() {
-                if let Ok(done) = handle.await {
-                    self.note(done).await;
-                }
+        while let Ok(order) = self.inbox.try_recv() {
+            if let Order::End(turn, summary) = order
+                && let Some(live) = self
+                    .turns
+                    .iter_mut()
+                    .find(|live| live.turn().turn == turn.turn)
+            {
+                live.end(summary);
             }
-            self.deliver().await;
-            for live in &mut self.turns {
-                if let Some(deed) = live.last_deed() {
-                    deed.perform(&self.outward).await;
-                }
+        }
+        // What takes longer is in the ledger, or is put right at the next start.
+        let _ = tokio::time::timeout(LAST_DELIVERY, self.say_last()).await;
+    }
+
+    async fn say_last(&mut self) {
+        self.wait_for_deed().await;
+        self.deliver().await;
+        for mut live in std::mem::take(&mut self.turns) {
+            while let Some(deed) = live.last_deed() {
+                let done = deed.perform(&self.outward).await;
+                live.note(done, &self.outward.store).await;
             }
-        };
-        let _ = tokio::time::timeout(LAST_DELIVERY, last).await;
+        }
     }
 }
 
+/// A request for a turn's looks that has not been answered yet.
+struct UnderWay {
+    turn: TurnId,
+    /// The message it changes.
+    message: Option<MessageId>,
+    task: JoinHandle<Done>,
+}
+
 /// The result of what is under way, once it is there; never, when nothing is.
-async fn finished(under_way: &mut Option<(Option<MessageId>, JoinHandle<Done>)>) -> Done {
-    let Some((_, handle)) = under_way else {
+async fn finished(under_way: &mut Option<UnderWay>) -> Done {
+    let Some(deed) = under_way else {
         return std::future::pending().await;
     };
-    let done = handle.await;
+    let done = (&mut deed.task).await;
     *under_way = None;
     match done {
         Ok(done) => done,
-        // It panicked: its own message stays as it was.
+        // It panicked, which was reported by itself: its message stays as it was.
         Err(_) => std::future::pending().await,
     }
 }

@@ -1,0 +1,195 @@
+//! Commands as the one who gives them sees them.
+
+use crate::world::{Lab, Setup, run_test, run_test_with};
+
+#[tokio::test]
+async fn a_command_outside_an_agents_channel_says_what_to_do() {
+    run_test(async |world| {
+        let answer = world.ann.asks("/status", "#general").await;
+        assert!(
+            answer.contains("not bound to an agent") && answer.contains("/agent init"),
+            "{answer}"
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn status_has_the_lines_of_the_design() {
+    run_test(async |world| {
+        let answer = world.bob.asks("/status", "#lab").await;
+        for line in [
+            "Agent: lab",
+            "Model: ",
+            "Permissions: standard",
+            "Status: active",
+            "Session: idle",
+            "Sandbox: ",
+        ] {
+            assert!(answer.contains(line), "no “{line}” in\n{answer}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn commands_work_right_after_a_restart() {
+    run_test(async |world| {
+        world.model.answers("Noted.");
+        world.ann.says("#lab", "remember this").await;
+        world.sees("#lab", "Noted.").await;
+        world.restarts().await;
+        let history = world.ann.asks("/context history", "#lab").await;
+        assert!(
+            history.contains("Sessions for lab:") && history.contains("shutdown"),
+            "{history}"
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_context_is_saved_cleared_and_restored() {
+    run_test(async |world| {
+        world.model.answers("Blue it is.");
+        world.ann.says("#lab", "my colour is blue").await;
+        world.sees("#lab", "Blue it is.").await;
+        let empty = world.ann.asks("/context clear", "#lab").await;
+        assert!(empty.contains("2 messages"), "{empty}");
+        let nothing = world.ann.asks("/context save", "#lab").await;
+        assert!(nothing.contains("nothing to save"), "{nothing}");
+        world.model.answers("Red then.");
+        world.ann.says("#lab", "now red").await;
+        world.sees("#lab", "Red then.").await;
+        let saved = world
+            .ann
+            .asks("/context save description:colours", "#lab")
+            .await;
+        assert!(saved.contains("Session saved: colours"), "{saved}");
+        let offered = world
+            .ann
+            .completes("/context restore", "session_id", "#lab")
+            .await;
+        assert!(
+            offered.iter().any(|label| label.contains("colours")),
+            "{offered:?}"
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_plain_member_is_refused_what_needs_a_permission() {
+    run_test(async |world| {
+        let refused = world.bob.tries("/agent init name:mine", "#general").await;
+        if refused.is_ok() {
+            let reason = world.next_private_reply(&world.bob).await;
+            assert!(reason.contains("Manage Channels"), "{reason}");
+        }
+        assert!(world.discord.channel("#mine").is_none());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn help_shows_what_this_person_may_use() {
+    run_test(async |world| {
+        let for_ann = world.ann.asks("/help", "#lab").await;
+        let for_bob = world.bob.asks("/help", "#lab").await;
+        assert!(for_ann.contains("/settings model") && for_ann.contains("/agent init"));
+        assert!(
+            !for_bob.contains("/settings")
+                && !for_bob.contains("/agent init")
+                && for_bob.contains("/agent list"),
+            "{for_bob}"
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn all_four_profiles_are_shown_with_their_deny_lists() {
+    run_test(async |world| {
+        let answer = world.bob.asks("/permissions", "#lab").await;
+        for word in ["open", "standard (default)", "guarded", "locked", "Deny"] {
+            assert!(answer.contains(word), "no “{word}” in\n{answer}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_unknown_model_is_refused() {
+    run_test(async |world| {
+        let answer = world
+            .ann
+            .asks("/settings model model:no-such-model", "#general")
+            .await;
+        assert!(answer.contains("no-such-model"), "{answer}");
+        let shown = world.ann.asks("/settings show", "#general").await;
+        assert!(!shown.contains("no-such-model"), "{shown}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn destroying_asks_first() {
+    run_test(async |world| {
+        let asked = world.ann.asks("/agent destroy name:lab", "#general").await;
+        assert!(asked.contains("Destroy agent"), "{asked}");
+        world.ann.clicks("#general", "Cancel").await;
+        world.ann.asks("/agent destroy name:lab", "#general").await;
+        assert!(world.discord.channel("#lab").is_some());
+        world.ann.clicks("#general", "Confirm").await;
+        world
+            .waits("the channel to go", |world| {
+                world.discord.channel("#lab").is_none().then_some(())
+            })
+            .await;
+        let listed = world.ann.asks("/agent list", "#general").await;
+        assert!(
+            listed.contains("destroyed") && listed.contains("files deleted"),
+            "{listed}"
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn access_roles_shut_others_out() {
+    run_test(async |world| {
+        let role = world
+            .ann
+            .person
+            .gets_role("crew", chorus::playground::Rights(0));
+        world
+            .ann
+            .asks(&format!("/settings access role:{role}"), "#general")
+            .await;
+        world.bob.says("#lab", "may I?").await;
+        let refused = world.bob.asks("/status", "#lab").await;
+        assert!(refused.contains("no access"), "{refused}");
+        world.model.answers("Yes, Ann.");
+        world.ann.says("#lab", "may I?").await;
+        world.sees("#lab", "Yes, Ann.").await;
+        assert_eq!(world.model.requests().len(), 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn commands_are_registered_once() {
+    let setup = Setup {
+        lab: Lab::Missing,
+        ..Setup::default()
+    };
+    run_test_with(setup, async |world| {
+        world.restarts().await;
+        let puts = world.discord.requests();
+        let puts = puts
+            .iter()
+            .filter(|one| one.method == "PUT" && one.path.ends_with("/commands"));
+        assert_eq!(puts.count(), 1);
+    })
+    .await;
+}
