@@ -266,7 +266,7 @@ fn item() -> impl Strategy<Value = Item> {
         "[a-z ]{0,8}".prop_map(|text| said(&text)),
         "[a-z ]{0,8}".prop_map(|text| answered(&text)),
         prop::collection::vec(id.clone(), 1..4).prop_map(|ids| called(&ids)),
-        (id, "[a-z]{0,8}").prop_map(|(id, text)| result(&id, &text)),
+        (id, "[a-z]{0,8}").prop_map(|(id, text)| result(id, &text)),
     ]
 }
 
