@@ -23,6 +23,7 @@ mod schema;
 mod services;
 mod shell;
 pub mod tasks;
+mod web;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,6 +47,7 @@ pub use rate_limit::RateLimit;
 pub use registry::{Prepared, Registry, ToolInfo};
 pub use services::{Services, http_client};
 pub use shell::Shell;
+pub use web::{Web, is_public};
 
 /// One tool. Its arguments are a type, and the JSON Schema that the model sees is derived from it.
 #[async_trait]

@@ -38,6 +38,7 @@ mod str_replace;
 mod str_replace_all;
 mod tool_output;
 mod view;
+mod web_fetch;
 
 use std::sync::Arc;
 
@@ -82,5 +83,6 @@ pub(super) fn all() -> Vec<Arc<dyn AnyTool>> {
         erased(list_agents::ListAgents),
         erased(read_agent_docs::ReadAgentDocs),
         erased(send_to_agent::SendToAgent),
+        erased(web_fetch::WebFetch),
     ]
 }

@@ -9,6 +9,7 @@ use super::output_store::OutputStore;
 use super::ports::{Configure, Courier, Models, Peers};
 use super::rate_limit::RateLimit;
 use super::shell::Shell;
+use super::web::Web;
 use super::{ToolContext, ToolError};
 use crate::text::redact::Redactor;
 use crate::workspace::docs::DocsCache;
@@ -32,6 +33,8 @@ pub struct Services {
     pub git: GitAccess,
     /// For calls to hosts of the operator's: follows no redirect; see [`http_client`].
     pub http: reqwest::Client,
+    /// Reads the public web.
+    pub web: Web,
     /// Posts things for people to see.
     pub courier: Arc<dyn Courier>,
     /// The other agents.

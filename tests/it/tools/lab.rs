@@ -16,7 +16,7 @@ use chorus::tools::ports::{
     Configure, Courier, Grants, Models, OutgoingFile, Peer, Peers, PortError,
 };
 use chorus::tools::{
-    GitAccess, Prepared, RateLimit, Registry, Services, ToolContext, guard, http_client,
+    GitAccess, Prepared, RateLimit, Registry, Services, ToolContext, Web, guard, http_client,
 };
 use chorus::workspace::docs::DocsCache;
 use chorus::workspace::locks::PathLocks;
@@ -68,6 +68,7 @@ impl Lab {
             shell: Err("these tests run no commands".into()),
             git: GitAccess::default(),
             http: http_client().unwrap(),
+            web: Web::new(Vec::new()).unwrap(),
             docs: DocsCache::default(),
             sends: RateLimit::default(),
             agents,

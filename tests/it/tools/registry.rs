@@ -89,7 +89,7 @@ fn every_action_falls_in_the_group_its_tool_claims() {
         "path": "a/b.txt", "content": "c", "old_str": "o", "new_str": "n", "line": 1, "start": 1, "end": 1,
         "pattern": "p", "handle": "out_00000000",
         "new_prompt": "n", "new_profile": "locked", "new_model": "m", "enabled": true, "agent": "ada", "message": "m",
-        "remote": "origin", "branch": "main", "ref": "main", "title": "t", "description": "d",
+        "url": "https://example.org/", "remote": "origin", "branch": "main", "ref": "main", "title": "t", "description": "d",
         "source": "a", "target": "b", "command": "true", "id": "task_001", "task_id": "task_001", "instructions": "i",
     });
     let Value::Object(arguments) = arguments else {

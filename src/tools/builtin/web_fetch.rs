@@ -1,0 +1,47 @@
+//! `web_fetch`: reads a page of the public web.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use reqwest::Url;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::permission::{Action, Group};
+use crate::tools::{Output, Tool, ToolContext, ToolError};
+
+/// A slow page is not worth a turn's time.
+const DEADLINE: Duration = Duration::from_secs(45);
+
+pub(super) struct WebFetch;
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+pub(super) struct Args {
+    url: String,
+}
+
+#[async_trait]
+impl Tool for WebFetch {
+    type Args = Args;
+
+    const NAME: &'static str = "web_fetch";
+    const DESCRIPTION: &'static str = "Read a public web page as text.";
+    const GROUP: Group = Group::WebFetch;
+
+    fn action(args: &Args) -> Action {
+        // As it is asked for: `http://2130706433/` is judged as the address that it is.
+        match Url::parse(&args.url) {
+            Ok(url) => Action::new(Self::NAME, url.as_str()),
+            Err(_) => Action::new(Self::NAME, &*args.url),
+        }
+    }
+
+    fn deadline(_: &Args) -> Option<Duration> {
+        Some(DEADLINE)
+    }
+
+    async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {
+        let page = context.services.web.fetch(&args.url).await;
+        page.map(Output::from).map_err(ToolError::Rejected)
+    }
+}

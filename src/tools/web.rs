@@ -1,0 +1,196 @@
+//! Reading pages of the public web, and of nothing else.
+//!
+//! A model chooses the address, so it may name this machine, the local network or a cloud's metadata service. The
+//! address is checked where the connection is made: by the resolver, whose answer is the one connected to, and anew
+//! for each redirect. The operator can open single private hosts by name and port.
+
+mod addresses;
+mod page;
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::header::{CONTENT_TYPE, LOCATION};
+use reqwest::redirect::Policy;
+use reqwest::{Client, ClientBuilder, Response, Url};
+
+pub use addresses::is_public;
+
+/// Ports that web servers for people listen on.
+const PORTS: [u16; 4] = [80, 443, 8080, 8443];
+
+/// Redirects that are followed.
+const MOST_HOPS: usize = 5;
+
+/// Bytes of a page, unpacked; what is beyond is left away.
+const LARGEST_PAGE: usize = 2 * 1024 * 1024;
+
+/// What reads the web. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Web {
+    public: Client,
+    private: Client,
+    opened: Arc<[String]>,
+}
+
+impl Web {
+    /// Reads public hosts, and the private ones in `opened`, each `host:port`.
+    ///
+    /// # Errors
+    ///
+    /// When TLS cannot be set up.
+    pub fn new(opened: Vec<String>) -> reqwest::Result<Self> {
+        Ok(Self {
+            public: client().dns_resolver(Arc::new(PublicOnly)).build()?,
+            private: client().build()?,
+            opened: opened.into(),
+        })
+    }
+
+    /// The page at `url` as text, under the address it was found at.
+    ///
+    /// # Errors
+    ///
+    /// Why it is not read, for the model.
+    pub(super) async fn fetch(&self, url: &str) -> Result<String, String> {
+        let mut url = Url::parse(url).map_err(|error| format!("`url` is no address: {error}"))?;
+        for _ in 0..=MOST_HOPS {
+            let answer = self.get(&url).await?;
+            let Some(next) = redirect(&url, &answer)? else {
+                return read(url, answer).await;
+            };
+            url = next;
+        }
+        Err(format!("{url} redirects more than {MOST_HOPS} times"))
+    }
+
+    async fn get(&self, url: &Url) -> Result<Response, String> {
+        let client = self.client_for(url)?;
+        client
+            .get(url.clone())
+            .send()
+            .await
+            .map_err(|error| format!("{url} cannot be read: {}", reason(&error)))
+    }
+
+    /// The client that may ask for `url`.
+    fn client_for(&self, url: &Url) -> Result<&Client, String> {
+        let refuse = |why: &str| Err(format!("{url} is not read: {why}"));
+        if !matches!(url.scheme(), "http" | "https") {
+            return refuse("only http and https are");
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return refuse("it carries a user name or password");
+        }
+        let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
+            return refuse("it names no host");
+        };
+        if self
+            .opened
+            .iter()
+            .any(|opened| *opened == format!("{host}:{port}"))
+        {
+            return Ok(&self.private);
+        }
+        if !PORTS.contains(&port) {
+            return refuse("only ports 80, 443, 8080 and 8443 are");
+        }
+        // A numeric host never reaches the resolver.
+        let numeric = host.trim_start_matches('[').trim_end_matches(']');
+        match numeric.parse::<IpAddr>() {
+            Ok(address) if !is_public(address) => refuse("the address is not a public one"),
+            Ok(_) | Err(_) => Ok(&self.public),
+        }
+    }
+}
+
+fn client() -> ClientBuilder {
+    Client::builder()
+        // A proxy would resolve names on its own, where nobody checks them.
+        .no_proxy()
+        .redirect(Policy::none())
+        .connect_timeout(Duration::from_secs(10))
+        .read_timeout(Duration::from_secs(15))
+        .user_agent(concat!("chorus/", env!("CARGO_PKG_VERSION")))
+}
+
+/// Resolves names to public addresses only.
+struct PublicOnly;
+
+impl Resolve for PublicOnly {
+    fn resolve(&self, name: Name) -> Resolving {
+        Box::pin(async move {
+            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
+            let public: Vec<SocketAddr> = found.filter(|found| is_public(found.ip())).collect();
+            match public.is_empty() {
+                true => Err("the name leads to no public address".into()),
+                false => Ok(Box::new(public.into_iter()) as Addrs),
+            }
+        })
+    }
+}
+
+/// Where the answer leads on to, if it does.
+fn redirect(url: &Url, answer: &Response) -> Result<Option<Url>, String> {
+    if !matches!(answer.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
+        return Ok(None);
+    }
+    let target = answer
+        .headers()
+        .get(LOCATION)
+        .and_then(|value| value.to_str().ok());
+    target
+        .and_then(|target| url.join(target).ok())
+        .map(Some)
+        .ok_or_else(|| format!("{url} redirects to no address"))
+}
+
+async fn read(url: Url, answer: Response) -> Result<String, String> {
+    let status = answer.status();
+    if !status.is_success() {
+        return Err(format!("{url} answers {}", status.as_u16()));
+    }
+    let kind = answer
+        .headers()
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or("text/plain")
+        .to_owned();
+    let kind = page::Kind::of(&kind)
+        .ok_or_else(|| format!("{url} is no text but {kind}; download it in the shell"))?;
+    let mut bytes = Vec::new();
+    let mut stream = answer.bytes_stream();
+    while let Some(chunk) = stream.next().await {
+        let chunk = chunk.map_err(|error| format!("{url} broke off: {}", reason(&error)))?;
+        bytes.extend_from_slice(&chunk);
+        if bytes.len() > LARGEST_PAGE {
+            bytes.truncate(LARGEST_PAGE);
+            break;
+        }
+    }
+    let is_cut = bytes.len() == LARGEST_PAGE;
+    let text = tokio::task::spawn_blocking(move || page::readable(&bytes, kind))
+        .await
+        .map_err(|_| format!("{url} is too tangled to be read"))?;
+    let note = if is_cut {
+        "\n[the page goes on after 2 MiB]"
+    } else {
+        ""
+    };
+    Ok(format!("{url}\n\n{}{note}", text.trim_end()))
+}
+
+/// The innermost cause: what failed, without the address, which is named already.
+fn reason(error: &reqwest::Error) -> String {
+    if error.is_timeout() {
+        return "it took too long".into();
+    }
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    cause.to_string()
+}

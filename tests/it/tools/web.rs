@@ -1,0 +1,224 @@
+//! `web_fetch`: which addresses are read, and what becomes of a page.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::http::StatusCode;
+use axum::http::header::{CONTENT_TYPE, LOCATION};
+use axum::response::IntoResponse;
+use axum::routing::get;
+use chorus::tools::{Web, is_public};
+use insta::assert_snapshot;
+use serde_json::json;
+
+use super::lab::Lab;
+
+/// A lab whose operator opened the one host that serves `pages`.
+async fn lab_with(pages: Router) -> (Lab, SocketAddr) {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, pages).await });
+    let mut lab = Lab::new();
+    let services = Arc::get_mut(&mut lab.context.services).unwrap();
+    services.web = Web::new(vec![address.to_string()]).unwrap();
+    (lab, address)
+}
+
+#[test]
+fn only_addresses_of_the_public_internet_are_public() {
+    for public in [
+        "1.1.1.1",
+        "8.8.8.8",
+        "100.63.0.1",
+        "172.32.0.1",
+        "192.0.1.1",
+        "223.255.255.255",
+        "2606:4700::1111",
+        "2a00::1",
+        "::ffff:8.8.8.8",
+    ] {
+        assert!(is_public(public.parse().unwrap()), "{public}");
+    }
+    for private in [
+        "0.0.0.0",
+        "0.1.2.3",
+        "10.0.0.1",
+        "100.64.0.1",
+        "100.127.255.255",
+        "127.0.0.1",
+        "127.9.9.9",
+        "169.254.169.254",
+        "172.16.0.1",
+        "172.31.255.255",
+        "192.0.0.8",
+        "192.0.2.1",
+        "192.88.99.1",
+        "192.168.1.1",
+        "198.18.0.1",
+        "198.19.255.1",
+        "198.51.100.1",
+        "203.0.113.1",
+        "224.0.0.1",
+        "239.1.1.1",
+        "240.0.0.1",
+        "255.255.255.255",
+        "::",
+        "::1",
+        "::127.0.0.1",
+        "::ffff:127.0.0.1",
+        "::ffff:169.254.169.254",
+        "64:ff9b::7f00:1",
+        "64:ff9b:1::1",
+        "100::1",
+        "2001::1",
+        "2001:db8::1",
+        "2001:10::1",
+        "2002:7f00:1::",
+        "3fff::1",
+        "5f00::1",
+        "fc00::1",
+        "fd12::1",
+        "fe80::1",
+        "fec0::1",
+        "ff02::1",
+    ] {
+        assert!(!is_public(private.parse().unwrap()), "{private}");
+    }
+}
+
+#[tokio::test]
+async fn no_spelling_of_a_private_address_is_read() {
+    let lab = Lab::new();
+    for url in [
+        "http://127.0.0.1/",
+        "http://127.1/",
+        "http://2130706433/",
+        "http://0x7f000001/",
+        "http://0177.0.0.1/",
+        "http://0/",
+        "http://[::1]/",
+        "http://[::ffff:127.0.0.1]/",
+        "http://[::ffff:7f00:1]/",
+        "http://169.254.169.254/latest/meta-data/",
+        "http://[fd00:ec2::254]/",
+        "http://10.0.0.1/",
+        "http://192.168.0.1:8080/",
+        "http://[64:ff9b::a9fe:a9fe]/",
+        "http://１２７.0.0.1/",
+        "http://127。0。0。1/",
+        "http://localhost/",
+        "http://localhost:8443/",
+        "http://localhost./",
+    ] {
+        let told = lab.refuses("web_fetch", json!({"url": url})).await;
+        let is_refused = told.contains("not a public one")
+            || told.contains("no public address")
+            || told.contains("cannot be read");
+        assert!(is_refused, "{url}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn other_schemes_ports_and_credentials_are_refused() {
+    let lab = Lab::new();
+    let refuses = async |url: &str| lab.refuses("web_fetch", json!({"url": url})).await;
+    assert_snapshot!(refuses("file:///etc/passwd").await, @"file:///etc/passwd is not read: only http and https are");
+    assert_snapshot!(refuses("ftp://example.org/").await, @"ftp://example.org/ is not read: only http and https are");
+    assert_snapshot!(refuses("http://ada:pw@example.org/").await, @"http://ada:pw@example.org/ is not read: it carries a user name or password");
+    assert_snapshot!(refuses("http://1.1.1.1:22/").await, @"http://1.1.1.1:22/ is not read: only ports 80, 443, 8080 and 8443 are");
+    assert_snapshot!(refuses("example.org").await, @"`url` is no address: relative URL without a base");
+}
+
+#[tokio::test]
+async fn a_page_is_read_as_text() {
+    let page = "<html><head><title>T</title><script>evil()</script></head><body><h1>Head</h1><p>Some <b>bold</b> text.</p></body></html>";
+    let pages = Router::new()
+        .route(
+            "/page",
+            get(move || async move { ([(CONTENT_TYPE, "text/html; charset=utf-8")], page) }),
+        )
+        .route(
+            "/latin",
+            get(|| async {
+                (
+                    [(CONTENT_TYPE, "text/plain; charset=ISO-8859-1")],
+                    b"caf\xe9".to_vec(),
+                )
+            }),
+        )
+        .route(
+            "/zip",
+            get(|| async { ([(CONTENT_TYPE, "application/zip")], "PK") }),
+        )
+        .route(
+            "/on",
+            get(|| async { (StatusCode::FOUND, [(LOCATION, "/page")]) }),
+        )
+        .route(
+            "/round",
+            get(|| async { (StatusCode::FOUND, [(LOCATION, "/round")]) }),
+        )
+        .route(
+            "/in",
+            get(|| async {
+                (
+                    StatusCode::FOUND,
+                    [(LOCATION, "http://169.254.169.254/secret")],
+                )
+            }),
+        )
+        .route("/gone", get(|| async { StatusCode::GONE.into_response() }));
+    let (lab, address) = lab_with(pages).await;
+    let steady = |text: String| text.replace(&address.to_string(), "HOST");
+    let reads = async |path: &str| {
+        let url = format!("http://{address}{path}");
+        steady(lab.call("web_fetch", json!({"url": url})).await.content)
+    };
+    assert_snapshot!(reads("/page").await, @"
+    http://HOST/page
+
+    # Head
+
+    Some **bold** text.
+    ");
+    assert_snapshot!(reads("/on").await.lines().next().unwrap(), @"http://HOST/page");
+    assert_snapshot!(reads("/latin").await.lines().last().unwrap(), @"café");
+    assert_snapshot!(reads("/zip").await, @"http://HOST/zip is no text but application/zip; download it in the shell");
+    assert_snapshot!(reads("/round").await, @"http://HOST/round redirects more than 5 times");
+    assert_snapshot!(reads("/in").await, @"http://169.254.169.254/secret is not read: the address is not a public one");
+    assert_snapshot!(reads("/gone").await, @"http://HOST/gone answers 410");
+}
+
+#[tokio::test]
+async fn giant_and_tangled_pages_are_bounded() {
+    let pages = Router::new()
+        .route(
+            "/giant",
+            get(|| async { ([(CONTENT_TYPE, "text/plain")], "x".repeat(5 << 20)) }),
+        )
+        .route(
+            "/deep",
+            get(|| async {
+                (
+                    [(CONTENT_TYPE, "text/html")],
+                    "<div></b>".repeat(200_000) + "bottom",
+                )
+            }),
+        );
+    let (lab, address) = lab_with(pages).await;
+    let giant = lab
+        .does(
+            "web_fetch",
+            json!({"url": format!("http://{address}/giant")}),
+        )
+        .await;
+    assert!(giant.ends_with("[the page goes on after 2 MiB]"));
+    let deep = lab
+        .call(
+            "web_fetch",
+            json!({"url": format!("http://{address}/deep")}),
+        )
+        .await;
+    assert!(deep.content.contains(&address.to_string()));
+}
