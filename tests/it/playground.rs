@@ -2,5 +2,6 @@
 
 mod demo_model;
 mod page;
+mod rest;
 mod serenity;
 mod walk;

@@ -19,10 +19,6 @@ struct Errand {
 
 macro_rules! pattern {
     ($name:ident, $text:literal) => {
-        #[expect(
-            clippy::unwrap_used,
-            reason = "the pattern is constant and a test goes through all of them"
-        )]
         static $name: LazyLock<Regex> = LazyLock::new(|| Regex::new($text).unwrap());
     };
 }
