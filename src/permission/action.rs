@@ -88,6 +88,23 @@ impl Action {
         self.script.as_deref()
     }
 
+    /// The action as it reads without what a reader does not see, and without case: a deny must hold for that too.
+    pub(super) fn plain_reading(&self) -> Option<String> {
+        if self.script.is_some() {
+            return None;
+        }
+        let seen: String = self
+            .detail
+            .chars()
+            .filter(|c| !crate::text::is_hidden(*c))
+            .collect();
+        let seen = match self.tool.as_str() {
+            "git" => single_blanks(&seen.to_lowercase()),
+            _ => seen.trim().to_owned(),
+        };
+        (seen != self.detail).then(|| format!("tool:{}:{seen}", self.tool))
+    }
+
     /// Why no narrow pattern may allow this action, if so. Shell commands answer for themselves.
     pub(super) fn doubt(&self) -> Option<String> {
         if let Some(script) = &self.script {
@@ -99,6 +116,9 @@ impl Action {
                 "it holds the hidden character U+{:04X}",
                 u32::from(c)
             ));
+        }
+        if self.tool == "web_fetch" && self.detail.contains(' ') {
+            return Some("a URL holds no blank".to_owned());
         }
         if PATH_TOOLS.contains(&self.tool.as_str()) && leaves_the_workspace(&self.detail) {
             return Some("the path leaves the workspace".to_owned());

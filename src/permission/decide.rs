@@ -70,7 +70,11 @@ impl Profile {
     /// `always_allow` holds whole action strings, matched to the letter, after every deny.
     pub fn decide(&self, action: &Action, always_allow: &[String]) -> Verdict {
         let text = action.to_string();
-        if let Some(pattern) = self.denies(&text) {
+        let reading = action.plain_reading();
+        let denied = self
+            .denies(&text)
+            .or_else(|| self.denies(reading.as_deref()?));
+        if let Some(pattern) = denied {
             return Verdict::deny(format!("denied by `{}`", pattern.source()));
         }
         if let Some(denied) = action

@@ -281,6 +281,31 @@ pub(super) fn runner(words: &[&str]) -> Option<usize> {
         .max()
 }
 
+/// Whether it runs commands in a container, a cluster or a shell of its own, where nothing of ours judges them.
+pub(super) fn runs_elsewhere(name: &str) -> bool {
+    matches!(
+        name,
+        "docker"
+            | "docker-compose"
+            | "podman"
+            | "nerdctl"
+            | "kubectl"
+            | "oc"
+            | "lxc"
+            | "vagrant"
+            | "heroku"
+            | "nix"
+            | "nix-shell"
+            | "guix"
+            | "devbox"
+            | "direnv"
+            | "npx"
+            | "bunx"
+            | "pnpx"
+            | "uvx"
+    )
+}
+
 /// The options after which code stands, when it is an interpreter.
 pub(super) fn code_options(name: &str) -> Option<&'static [&'static str]> {
     let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');

@@ -43,14 +43,26 @@ pub(super) fn of(words: &[Word]) -> Vec<Risk> {
         .map(|word| word.known().unwrap_or("$"))
         .collect();
     if let Some(count) = programs::runner(&known) {
-        return whole(&words[count.min(words.len())..]);
+        let rest = &words[count.min(words.len())..];
+        if programs::runs_elsewhere(name) || rest.first().is_none_or(Word::is_option) {
+            return whole(rest);
+        }
+        // Which program is run must be spelled; what it does is judged as if it ran alone.
+        let program = rest.first().map(|word| Risk::Option(word.place.clone()));
+        return program.into_iter().chain(of(rest)).collect();
     }
     let mut risks = Vec::new();
-    let options = options::risky(name, subcommand(arguments));
+    let mut options = options::risky(name, subcommand(arguments));
     for (index, word) in arguments.iter().enumerate() {
-        // After `--` there are only operands, for programs that keep to that; options for `npm test --` are none of npm's.
+        // After `--` there are only operands, for programs that keep to that; some hand the rest on.
         if word.value == "--" {
-            break;
+            match name {
+                "find" | "go" | "java" => continue,
+                "npm" | "pnpm" | "yarn" => options = options::risky("jest", ""),
+                "cargo" => options = options::risky("libtest", ""),
+                _ => break,
+            }
+            continue;
         }
         if is_risky_option(word, &options)
             || (index == 0 && name == "tar" && is_cluster(&word.value, options.short))
@@ -114,14 +126,14 @@ fn is_risky_option(word: &Word, options: &Options) -> bool {
     let value = word.value.as_str();
     if options
         .exact
-        .iter()
-        .any(|exact| value == *exact || value.starts_with(&format!("{exact}=")))
+        .split_whitespace()
+        .any(|exact| value == exact || value.starts_with(&format!("{exact}=")))
     {
         return true;
     }
     if options
         .prefixes
-        .iter()
+        .split_whitespace()
         .any(|prefix| value.starts_with(prefix))
     {
         return true;
@@ -129,7 +141,11 @@ fn is_risky_option(word: &Word, options: &Options) -> bool {
     if value.starts_with("--") {
         let name = value.split('=').next().unwrap_or(value);
         // Many programs take any beginning of a long option for the whole.
-        return name.len() > 2 && options.long.iter().any(|long| long.starts_with(name));
+        return name.len() > 2
+            && options
+                .long
+                .split_whitespace()
+                .any(|long| long.starts_with(name));
     }
     word.is_option() && is_cluster(&value[1..], options.short)
 }
