@@ -1,12 +1,34 @@
 //! The composition root: opens, wires, runs, stops in order.
+//!
+//! ```text
+//! run ─▶ House::open    lock ▸ store ▸ providers ▸ sandbox ▸ tools ▸ manager
+//!     ─▶ recover        what the last stop left open is closed, before Discord is spoken to
+//!     ─▶ discord::run   beside it: discovery of models, watchdog, /metrics, reload
+//!     ─▶ shut_down      intake ▸ turns and contexts ▸ tasks ▸ last words ▸ database, within 20 s
+//! ```
 
+mod git;
+mod house;
 mod log;
 mod metrics;
 mod options;
 mod pulse;
+mod reload;
+mod shut_down;
 mod web;
 
+use anyhow::Context;
+use sd_notify::NotifyState;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::{error, info};
+
+use crate::discord::{self, DiscordConfig, Ends, GatewayHealth};
+
+use house::House;
+use pulse::tell;
+use web::Web;
 
 pub use log::start as start_log;
 pub use options::{DaemonError, DaemonOptions, Phase};
@@ -17,8 +39,109 @@ pub use options::{DaemonError, DaemonOptions, Phase};
 ///
 /// When it cannot start, or must not go on; see [`DaemonError`] for who can act.
 pub async fn run(options: DaemonOptions, stop: CancellationToken) -> Result<(), DaemonError> {
-    let _ = (options, stop);
-    Err(DaemonError::Failed(anyhow::anyhow!(
-        "the daemon's rooms are not joined yet"
-    )))
+    let token = options.env.discord_token.clone().ok_or_else(|| {
+        DaemonError::Configuration(
+            "DISCORD_TOKEN is not set: run `chorus init`, or put the bot's token into .env, a file named by \
+             DISCORD_TOKEN_FILE, or systemd's credentials"
+                .to_owned(),
+        )
+    })?;
+    let web = match options.config.metrics_listen {
+        Some(address) => Some(Web::bind(address).await?),
+        None => None,
+    };
+    let phase = options.phase.clone();
+    let reload = options.reload.clone();
+    let base = options.env.discord_api_url.clone();
+    let dev_guild = options.env.dev_guild_id;
+    let (house, events) = House::open(options).await?;
+    let unclaimed = house.recover().await?;
+
+    let ends = Ends::default();
+    let health = GatewayHealth::default();
+    let discord = DiscordConfig {
+        token,
+        base,
+        dev_guild,
+        config: house.config.clone(),
+        profiles: house.profiles.clone(),
+        models: house.models.clone(),
+        redactor: house.redactor.clone(),
+        sandbox: house.sandbox.clone(),
+        health: health.clone(),
+        ends: ends.clone(),
+    };
+    let mut discord = tokio::spawn(discord::run(
+        discord,
+        house.manager.clone(),
+        house.store.clone(),
+        events,
+    ));
+
+    let helpers = TaskTracker::new();
+    let helpers_stop = CancellationToken::new();
+    let pulse = house.pulse();
+    helpers.spawn(pulse.clone().feed_watchdog(helpers_stop.clone()));
+    helpers.spawn(reload::on_demand(
+        reload,
+        house.paths.clone(),
+        house.config.clone(),
+        house.profiles.clone(),
+        helpers_stop.clone(),
+    ));
+    helpers.spawn(house.clone().look_around(helpers_stop.clone()));
+    helpers.spawn(
+        house
+            .clone()
+            .redeliver(unclaimed, health.clone(), helpers_stop.clone()),
+    );
+    helpers.spawn(announce(health, phase.clone(), helpers_stop.clone()));
+    if let Some(web) = web {
+        helpers.spawn(web.serve(pulse, house.store.clone(), helpers_stop.clone()));
+    }
+
+    let ended = tokio::select! {
+        () = stop.cancelled() => None,
+        ended = &mut discord => Some(ended),
+    };
+    let outcome = match ended {
+        None => Ok(()),
+        Some(ended) => ended
+            .context("the Discord room fell over")?
+            .map_err(DaemonError::from),
+    };
+    if let Err(error) = &outcome {
+        error!("stopping: {error}");
+    }
+    phase.send_replace(Phase::Stopping);
+    tell(&[
+        NotifyState::Stopping,
+        NotifyState::Status("stopping: ending turns, saving contexts"),
+    ]);
+    helpers_stop.cancel();
+    helpers.close();
+    shut_down::in_order(&house, &ends, discord, helpers).await;
+    info!("stopped");
+    outcome
+}
+
+/// Says each time the gateway has become ready, until `stop`.
+async fn announce(health: GatewayHealth, phase: watch::Sender<Phase>, stop: CancellationToken) {
+    while stop
+        .run_until_cancelled(health.becomes_ready())
+        .await
+        .is_some()
+    {
+        info!("ready: connected to Discord");
+        phase.send_replace(Phase::Ready);
+        tell(&[
+            NotifyState::Ready,
+            NotifyState::Status("connected to Discord"),
+        ]);
+        if stop.run_until_cancelled(health.is_lost()).await.is_some() {
+            tell(&[NotifyState::Status(
+                "the line to Discord is down; turns go on",
+            )]);
+        }
+    }
 }

@@ -26,18 +26,21 @@ impl Run {
         daemon::start_log(options.env.text("CHORUS_LOG"), &options.secrets()?)
             .map_err(Failure::Configuration)?;
         let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
-        let outcome = runtime.block_on(async {
-            let stop = CancellationToken::new();
-            let signals = Signals::listen()?;
-            let heard = tokio::spawn(signals.hear(stop.clone(), Arc::clone(&options.reload)));
-            let outcome = daemon::run(options, stop).await;
-            heard.abort();
-            Ok(outcome?)
-        });
+        let outcome = runtime.block_on(until_told(options));
         // What hangs is left behind; the ledger makes the next start clean.
         runtime.shutdown_background();
         outcome
     }
+}
+
+/// Runs the daemon until SIGINT or SIGTERM, or until Discord ends it for good.
+pub(super) async fn until_told(options: DaemonOptions) -> Result<(), Failure> {
+    let stop = CancellationToken::new();
+    let signals = Signals::listen()?;
+    let heard = tokio::spawn(signals.hear(stop.clone(), Arc::clone(&options.reload)));
+    let outcome = daemon::run(options, stop).await;
+    heard.abort();
+    Ok(outcome?)
 }
 
 /// The environment of a daemon: read once, and no secret stays in it.

@@ -84,6 +84,8 @@ pub struct Config {
     pub sandbox_read: Vec<PathBuf>,
     /// What one command and its children may use.
     pub limits: Limits,
+    /// Hosts of your own network that `web_fetch` may read, as `host:port`. Public ones need no entry.
+    pub web_fetch_private: Vec<String>,
 
     /// Show the answer while the model speaks.
     pub stream_replies: bool,
@@ -135,6 +137,7 @@ impl Default for Config {
             network: true,
             sandbox_read: Vec::new(),
             limits: Limits::default(),
+            web_fetch_private: Vec::new(),
             stream_replies: true,
             allow_bots: false,
             operator_channel: None,

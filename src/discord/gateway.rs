@@ -5,7 +5,7 @@
 //! so, and turns final close codes into a sentence with the fix. A reconnect touches nothing but the connection.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -16,6 +16,7 @@ use serenity::all::{
 use serenity::cache::Settings as CacheSettings;
 use serenity::gateway::{CollectorCallback, ConnectionStage, GatewayError};
 use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -73,7 +74,7 @@ pub struct GatewayHealth(Arc<Health>);
 
 #[derive(Debug, Default)]
 struct Health {
-    is_ready: AtomicBool,
+    is_ready: watch::Sender<bool>,
     last_event_ms: AtomicI64,
 }
 
@@ -88,7 +89,23 @@ impl GatewayHealth {
 
     /// Whether the gateway has accepted us, and has not been given up since.
     pub fn is_ready(&self) -> bool {
-        self.0.is_ready.load(Ordering::Relaxed)
+        *self.0.is_ready.borrow()
+    }
+
+    /// Waits until the gateway has accepted us.
+    pub async fn becomes_ready(&self) {
+        self.waits_for(true).await;
+    }
+
+    /// Waits until the connection is gone.
+    pub async fn is_lost(&self) {
+        self.waits_for(false).await;
+    }
+
+    async fn waits_for(&self, wanted: bool) {
+        let mut is_ready = self.0.is_ready.subscribe();
+        // The sender lives as long as we do.
+        let _ = is_ready.wait_for(|is_ready| *is_ready == wanted).await;
     }
 
     fn saw_event(&self) {
@@ -98,7 +115,7 @@ impl GatewayHealth {
     }
 
     fn set_ready(&self, is_ready: bool) {
-        self.0.is_ready.store(is_ready, Ordering::Relaxed);
+        self.0.is_ready.send_replace(is_ready);
     }
 }
 
@@ -167,7 +184,7 @@ impl Gateway {
         let _ = self.signals.send(Signal::Client(Arc::clone(&shards)));
         let ended = tokio::select! {
             () = stop.cancelled() => Ended::Stopped,
-            reason = watch(&shards, &handler) => Ended::Lost(reason),
+            reason = look_after(&shards, &handler) => Ended::Lost(reason),
             result = client.start() => classify(result)?,
         };
         if tokio::time::timeout(CLOSE_WITHIN, shards.shutdown_all())
@@ -198,7 +215,7 @@ impl Gateway {
 }
 
 /// Ends with the reason when the connection is lost and serenity does not get over it.
-async fn watch(shards: &ShardManager, handler: &Arc<Handler>) -> String {
+async fn look_after(shards: &ShardManager, handler: &Arc<Handler>) -> String {
     let mut without_runner = Instant::now();
     let mut alive = Instant::now();
     let mut last_sign = (None, ConnectionStage::Disconnected, 0);

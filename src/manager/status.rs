@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 use crate::agent::{ConversationState, Letter};
 use crate::clock;
 use crate::config::effective;
-use crate::domain::{AgentStatus, ChannelId, GuildId, SessionMeta};
+use crate::domain::{AgentId, AgentStatus, ChannelId, GuildId, SessionMeta};
 
 use super::{AgentListing, AgentManager, AgentSummary, ManagerError};
 
@@ -123,6 +123,11 @@ impl AgentManager {
     /// The agents of a server that are not destroyed, by name.
     pub fn agents(&self, guild: GuildId) -> Vec<AgentSummary> {
         self.inner.roster.of_guild(guild)
+    }
+
+    /// The agent of this id, unless it is destroyed.
+    pub fn agent(&self, id: AgentId) -> Option<AgentSummary> {
+        self.inner.roster.get(id)
     }
 
     /// All servers that have agents.

@@ -311,7 +311,9 @@ async fn upgrade(db: &mut SqliteConnection, path: &Path) -> Result<(), StoreErro
 }
 
 async fn migrate(db: &mut SqliteConnection) -> Result<(), StoreError> {
-    MIGRATOR.run(db).await.map_err(|error| match error {
+    // Not `run`: the compiler cannot see of its future that it can be sent.
+    let migrated = MIGRATOR.run_direct(None, db, false).await;
+    migrated.map_err(|error| match error {
         sqlx::migrate::MigrateError::Execute(error) => error.into(),
         other => StoreError::Query(std::sync::Arc::new(other.into())),
     })

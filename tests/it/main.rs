@@ -15,6 +15,7 @@ mod discord;
 mod exec;
 mod layers;
 mod llm;
+mod ops;
 mod permission;
 mod playground;
 mod sessions;

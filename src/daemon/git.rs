@@ -1,0 +1,41 @@
+//! What agents may reach by git: the hosts and forges of the configuration, with their tokens.
+
+use std::collections::BTreeMap;
+
+use super::DaemonError;
+use crate::config::{Config, Env};
+use crate::tools::{ForgeAccess, GitAccess, HostAccess};
+
+/// Reads the tokens that the configuration names.
+///
+/// # Errors
+///
+/// When a file that should hold one cannot be read.
+pub(super) fn access(config: &Config, env: &Env) -> Result<GitAccess, DaemonError> {
+    let mut hosts = BTreeMap::new();
+    for (name, host) in &config.git.hosts {
+        let access = HostAccess {
+            username: host.username.clone(),
+            token: env.secret(&host.token_env)?,
+        };
+        hosts.insert(name.clone(), access);
+    }
+    let mut forges = BTreeMap::new();
+    for (name, forge) in &config.forges {
+        let token = match &forge.token_env {
+            Some(variable) => env.secret(variable)?,
+            None => None,
+        };
+        let access = ForgeAccess {
+            kind: forge.kind,
+            base_url: forge.base_url.trim_end_matches('/').to_owned(),
+            token,
+        };
+        forges.insert(name.clone(), access);
+    }
+    Ok(GitAccess {
+        hosts,
+        forges,
+        ..GitAccess::default()
+    })
+}

@@ -1,0 +1,289 @@
+//! The rooms, opened and joined.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Context;
+use arc_swap::ArcSwap;
+use tokio::sync::mpsc::{self, UnboundedReceiver};
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use super::pulse::Pulse;
+use super::{DaemonError, DaemonOptions, git};
+use crate::agent::event::Event;
+use crate::agent::session_manager::SessionManager;
+use crate::agent::{Models as AgentModels, Parts};
+use crate::config::{Config, Paths};
+use crate::discord::GatewayHealth;
+use crate::domain::Inbound;
+use crate::exec::{Bubblewrap, Network, Policy, Sandbox, SandboxSettings};
+use crate::llm::discovery::{self, Models};
+use crate::llm::route::Router;
+use crate::llm::{Catalog, Providers, client};
+use crate::manager::{AgentManager, Link, recovery};
+use crate::permission::Profiles;
+use crate::store::{HomeLock, Store};
+use crate::text::redact::Redactor;
+use crate::tools::output_store::OutputStore;
+use crate::tools::tasks::Tasks;
+use crate::tools::{RateLimit, Registry, Services, Shell, Web, http_client};
+use crate::workspace::docs::DocsCache;
+use crate::workspace::locks::PathLocks;
+use crate::workspace::template::Template;
+
+/// The rooms of a running daemon. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct House {
+    pub(super) paths: Paths,
+    pub(super) config: Arc<ArcSwap<Config>>,
+    pub(super) profiles: Arc<ArcSwap<Profiles>>,
+    pub(super) store: Store,
+    pub(super) models: Arc<Models>,
+    pub(super) manager: AgentManager,
+    pub(super) redactor: Redactor,
+    /// How commands are confined, in words.
+    pub(super) sandbox: String,
+    /// None where no command can run.
+    pub(super) tasks: Option<Tasks>,
+    _lock: Arc<HomeLock>,
+}
+
+impl House {
+    /// Opens every room, and gives what the agents want the world to see.
+    ///
+    /// # Errors
+    ///
+    /// When the home is taken or unusable, the database is refused, or the configuration cannot be put into force.
+    pub(super) async fn open(
+        options: DaemonOptions,
+    ) -> Result<(Self, UnboundedReceiver<Event>), DaemonError> {
+        let secrets = options.secrets()?;
+        let redactor = Redactor::new(
+            secrets
+                .iter()
+                .map(|secret| secret.expose().to_owned())
+                .collect(),
+        );
+        let DaemonOptions { env, config, .. } = options;
+        let paths = env.paths.clone();
+        let configuration = |reason: String| DaemonError::Configuration(reason);
+        let lock = HomeLock::acquire(&paths.home)?;
+        let profiles = config
+            .permission_profiles()
+            .map_err(|error| configuration(error.to_string()))?;
+        let providers = Providers::from_config(&config, &env)
+            .map_err(|error| configuration(error.to_string()))?;
+        // Beside each other: both wait for the machine.
+        let probing = tokio::spawn(probe(config.sandbox_read.clone()));
+        let store = Store::open(&paths.database()).await?;
+        let sandbox = probing.await.context("looking at the sandbox")?;
+
+        let link = Arc::new(Link::default());
+        let catalog = Arc::new(Catalog::new(config.models.clone()));
+        let providers = Arc::new(providers);
+        let known = discovery::load(&paths.available_models());
+        let models = Models::new(Arc::clone(&providers), Arc::clone(&catalog), known);
+        let router = Router::new(providers, catalog, config.max_retries.get());
+        let shell = shell(&store, &paths, &config, sandbox, &link);
+        let sandbox = describe(&shell, &config);
+        info!("commands: {sandbox}");
+        let tasks = shell.as_ref().ok().map(|shell| shell.tasks.clone());
+        let services = Services {
+            agents: paths.agents(),
+            locks: PathLocks::default(),
+            outputs: OutputStore::new(paths.agents()),
+            redactor: redactor.clone(),
+            docs: DocsCache::default(),
+            sends: RateLimit::default(),
+            git: git::access(&config, &env)?,
+            http: http_client().context("making the HTTP client")?,
+            web: Web::new(config.web_fetch_private.clone()).context("making the HTTP client")?,
+            courier: link.clone(),
+            peers: link.clone(),
+            models: link.clone(),
+            configure: link.clone(),
+            shell,
+        };
+        let config = Arc::new(ArcSwap::from_pointee(config));
+        let profiles = Arc::new(ArcSwap::from_pointee(profiles));
+        let (events, shown) = mpsc::unbounded_channel();
+        let parts = Parts {
+            store: store.clone(),
+            paths: paths.clone(),
+            config: config.clone(),
+            profiles: profiles.clone(),
+            models: Arc::new(AgentModels::new(models.clone(), router)),
+            tools: Arc::new(Registry::standard()),
+            services: Arc::new(services),
+            http: client().context("making the HTTP client")?,
+            events,
+            members: Default::default(),
+            settings: Default::default(),
+            docs: DocsCache::default(),
+            reservations: Default::default(),
+            busy: Default::default(),
+        };
+        let manager =
+            AgentManager::open(Arc::new(parts), Template::find(env.template_dir.clone())).await?;
+        link.join(manager.clone());
+        let house = Self {
+            paths,
+            config,
+            profiles,
+            store,
+            models: Arc::new(models),
+            manager,
+            redactor,
+            sandbox,
+            tasks,
+            _lock: Arc::new(lock),
+        };
+        Ok((house, shown))
+    }
+
+    /// Closes what the last stop left open, before Discord is spoken to. Gives the messages that are stored and in no
+    /// turn, for [`House::redeliver`].
+    ///
+    /// # Errors
+    ///
+    /// When the ledger cannot be read or written.
+    pub(super) async fn recover(&self) -> Result<Vec<Inbound>, DaemonError> {
+        if let Some(tasks) = &self.tasks
+            && let Err(error) = tasks.recover().await
+        {
+            warn!("tasks of the last run are not all known: {error}");
+        }
+        let recovered = recovery::recover(&self.store, std::future::ready(())).await?;
+        let kept: Vec<_> = recovered
+            .contexts
+            .iter()
+            .map(|conversation| conversation.agent)
+            .collect();
+        self.manager
+            .wake(&kept)
+            .await
+            .context("waking agents whose context was kept")?;
+        Ok(recovered.unclaimed)
+    }
+
+    /// Hands `messages` to their agents, once people's rights can be looked up.
+    pub(super) async fn redeliver(
+        self,
+        messages: Vec<Inbound>,
+        health: GatewayHealth,
+        stop: CancellationToken,
+    ) {
+        if messages.is_empty()
+            || stop
+                .run_until_cancelled(health.becomes_ready())
+                .await
+                .is_none()
+        {
+            return;
+        }
+        for message in messages {
+            let id = message.id;
+            let Err(error) = self.manager.redeliver(message).await else {
+                continue;
+            };
+            info!("message {id} is nobody's any more: {error}");
+            if let Err(error) = self.store.skip(id, "its agent is gone").await {
+                warn!("message {id} could not be set aside: {error}");
+            }
+        }
+    }
+
+    /// What may go on while the gateway connects: sessions of interrupted conversations, and which models there are.
+    pub(super) async fn look_around(self, stop: CancellationToken) {
+        let work = async {
+            let sessions = |agent| {
+                let agent = self.manager.agent(agent)?;
+                let folder = self.paths.agent(agent.name.as_str());
+                Some(SessionManager::new(
+                    agent.id,
+                    agent.name.as_str(),
+                    &folder,
+                    self.store.clone(),
+                ))
+            };
+            match recovery::save_interrupted(&self.store, sessions).await {
+                Ok(failed) if failed.is_empty() => {}
+                Ok(failed) => warn!(
+                    "{} interrupted conversations could not be saved as sessions",
+                    failed.len()
+                ),
+                Err(error) => warn!("interrupted conversations could not be read: {error}"),
+            }
+            let found = self.models.discover().await;
+            let file = self.paths.available_models();
+            if let Err(error) = discovery::save(&file, &found) {
+                warn!("{} was not written: {error}", file.display());
+            }
+            for (provider, listed) in &found.providers {
+                match &listed.error {
+                    None => info!("{provider} has {} models", listed.models.len()),
+                    Some(error) => warn!("{provider} gave no list of models: {error}"),
+                }
+            }
+        };
+        stop.run_until_cancelled(work).await;
+    }
+
+    /// The signs of life of this house.
+    pub(super) fn pulse(&self) -> Pulse {
+        let manager = self.manager.clone();
+        Pulse::new(self.store.clone(), move || {
+            let manager = manager.clone();
+            Box::pin(async move {
+                manager.guilds();
+            })
+        })
+    }
+}
+
+async fn probe(read: Vec<PathBuf>) -> Result<Sandbox, String> {
+    let helper = std::env::current_exe()
+        .map_err(|error| format!("this program's file is not known: {error}"))?;
+    let settings = SandboxSettings {
+        helper,
+        bubblewrap: Bubblewrap::Search,
+        read,
+    };
+    Sandbox::probe(&settings)
+        .await
+        .map_err(|error| error.to_string())
+}
+
+fn shell(
+    store: &Store,
+    paths: &Paths,
+    config: &Config,
+    sandbox: Result<Sandbox, String>,
+    link: &Arc<Link>,
+) -> Result<Shell, String> {
+    let sandbox = sandbox?;
+    let hops = u8::try_from(config.max_hook_recursion_depth.get()).unwrap_or(u8::MAX);
+    let tasks = Tasks::new(store.clone(), sandbox.clone(), paths.agents(), hops);
+    tasks.connect(link.clone());
+    Ok(Shell {
+        sandbox,
+        rules: link.clone(),
+        tasks,
+        hook_writer: link.clone(),
+    })
+}
+
+fn describe(shell: &Result<Shell, String>, config: &Config) -> String {
+    let policy = Policy {
+        mode: config.sandbox,
+        network: match config.network {
+            true => Network::On,
+            false => Network::Off,
+        },
+    };
+    match shell {
+        Ok(shell) => shell.sandbox.describe(policy),
+        Err(why) => format!("none run: {why}"),
+    }
+}

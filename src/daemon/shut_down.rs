@@ -1,0 +1,63 @@
+//! The end, in order and within 20 seconds, whatever hangs.
+//!
+//! What was not said or saved in time is in the ledger; the next start finds it there.
+
+use std::future::Future;
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tokio_util::task::TaskTracker;
+use tracing::{info, warn};
+
+use super::house::House;
+use crate::discord::{DiscordError, Ends};
+
+/// Ending turns and saving contexts: summaries get 5 s of it, the disk the rest.
+const TURNS: Duration = Duration::from_secs(9);
+
+/// Ending tasks: SIGTERM, 2 s, SIGKILL.
+const TASKS: Duration = Duration::from_secs(4);
+
+/// Sending what is still to be said, and closing the gateway.
+const LAST_WORDS: Duration = Duration::from_secs(4);
+
+/// What only watches and looks.
+const HELPERS: Duration = Duration::from_secs(1);
+
+/// Writing the log back into the database.
+const DATABASE: Duration = Duration::from_secs(1);
+
+/// No new messages → turns and contexts → tasks → last words and gateway → database.
+pub(super) async fn in_order(
+    house: &House,
+    ends: &Ends,
+    discord: JoinHandle<Result<(), DiscordError>>,
+    helpers: TaskTracker,
+) {
+    ends.intake.cancel();
+    if let Some(saved) = within(TURNS, "turns", house.manager.shut_down()).await {
+        info!("{} contexts were saved", saved.len());
+    }
+    if let Some(tasks) = &house.tasks {
+        within(TASKS, "tasks", tasks.shutdown()).await;
+    }
+    ends.all.cancel();
+    // It may have ended before us, which is why we stop.
+    if !discord.is_finished() {
+        within(LAST_WORDS, "Discord", discord).await;
+    }
+    within(HELPERS, "helpers", helpers.wait()).await;
+    within(DATABASE, "the database", house.store.close()).await;
+}
+
+async fn within<T>(limit: Duration, what: &str, step: impl Future<Output = T>) -> Option<T> {
+    let done = timeout(limit, step).await.ok();
+    if done.is_none() {
+        warn!(
+            "{what} did not end within {} s and are left behind",
+            limit.as_secs()
+        );
+    }
+    done
+}
