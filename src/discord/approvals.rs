@@ -9,6 +9,7 @@ use tokio_util::task::TaskTracker;
 use tracing::warn;
 
 use super::approval_card::{self, Ending};
+use super::body::Body;
 use super::explain::{self, Deed};
 use super::outbound::Outward;
 use super::rest::{Rest, Urgency};
@@ -18,10 +19,17 @@ use crate::domain::{CallId, ChannelId, MessageId, Person, TurnId, UserId};
 /// All open questions. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Approvals {
-    open: Arc<Mutex<HashMap<i64, Open>>>,
+    book: Arc<Mutex<Book>>,
     rest: Rest,
     tasks: TaskTracker,
     stop: CancellationToken,
+}
+
+#[derive(Default)]
+struct Book {
+    open: HashMap<i64, Open>,
+    /// How questions ended whose posts we do not know yet: Discord may tell of a press before it confirms the post.
+    ended_early: HashMap<i64, Body>,
 }
 
 struct Open {
@@ -41,7 +49,7 @@ pub(super) enum Press {
 impl Approvals {
     pub(super) fn new(rest: Rest, stop: CancellationToken) -> Self {
         Self {
-            open: Arc::default(),
+            book: Arc::default(),
             rest,
             tasks: TaskTracker::new(),
             stop,
@@ -54,8 +62,8 @@ impl Approvals {
         let channel = question.turn.channel;
         let body = approval_card::open(&question);
         self.expire_in_time(&question);
-        self.with(|open| {
-            open.insert(
+        self.with(|book| {
+            book.open.insert(
                 id,
                 Open {
                     question,
@@ -68,33 +76,33 @@ impl Approvals {
             Err(error) => {
                 warn!(channel.id = %channel, "a question could not be posted: {}", explain::refusal(Deed::Post, &error));
                 // Dropped unanswered, it is denied.
-                self.with(|open| open.remove(&id));
+                self.with(|book| book.open.remove(&id));
                 return;
             }
         };
         if let Err(error) = outward.store.set_question_post(id, message).await {
             warn!(%error, "a question's message was not kept; after a crash it would stay as it is");
         }
-        let is_open = self.with(|open| match open.get_mut(&id) {
+        let ending = self.with(|book| match book.open.get_mut(&id) {
             Some(open) => {
                 open.message = Some(message);
-                true
+                None
             }
-            None => false,
+            None => book.ended_early.remove(&id),
         });
-        if !is_open {
-            self.show(channel, message, approval_card::expired()).await;
+        if let Some(ending) = ending {
+            self.show(channel, message, ending).await;
         }
     }
 
     /// Whose messages are in the turn that asks; none when the question is closed.
     pub(super) fn requesters(&self, id: i64) -> Option<Vec<UserId>> {
-        self.with(|open| open.get(&id).map(|open| open.question.requesters.clone()))
+        self.with(|book| book.open.get(&id).map(|open| open.question.requesters.clone()))
     }
 
     /// Decides a question once: whoever may have pressed second is too late.
     pub(super) async fn decide(&self, id: i64, choice: Choice, by: &Person) -> Press {
-        let Some(Open { question, message }) = self.with(|open| open.remove(&id)) else {
+        let Some(Open { question, message }) = self.with(|book| book.open.remove(&id)) else {
             return Press::TooLate;
         };
         let channel = question.turn.channel;
@@ -105,22 +113,20 @@ impl Approvals {
             Ok(()) => (Press::Decided, decided),
             Err(_) => (Press::TooLate, expired),
         };
-        if let Some(message) = message {
-            self.show(channel, message, body).await;
+        match message {
+            Some(message) => self.show(channel, message, body).await,
+            None => self.with(|book| drop(book.ended_early.insert(id, body))),
         }
         press
     }
 
     /// The question of a call ended without a press.
     pub(super) fn expire(&self, turn: TurnId, call: &CallId) {
-        let closed = self.with(|open| {
+        let closed = self.with(|book| {
             let is_it =
                 |open: &Open| open.question.turn.turn == turn && open.question.call == *call;
-            let id = open
-                .iter()
-                .find(|(_, open)| is_it(open))
-                .map(|(id, _)| *id)?;
-            open.remove(&id)
+            let id = book.open.iter().find(|(_, open)| is_it(open)).map(|(id, _)| *id)?;
+            book.open.remove(&id)
         });
         if let Some(closed) = closed {
             self.show_expired(closed);
@@ -129,7 +135,7 @@ impl Approvals {
 
     /// Waits for the last cards to be edited.
     pub(super) async fn finish(&self) {
-        let left: Vec<Open> = self.with(|open| open.drain().map(|(_, open)| open).collect());
+        let left: Vec<Open> = self.with(|book| book.open.drain().map(|(_, open)| open).collect());
         for open in left {
             self.show_expired(open);
         }
@@ -149,24 +155,25 @@ impl Approvals {
                 () = this.stop.cancelled() => return,
                 () = tokio::time::sleep(left) => {}
             }
-            if let Some(closed) = this.with(|open| open.remove(&id)) {
+            if let Some(closed) = this.with(|book| book.open.remove(&id)) {
                 this.show_expired(closed);
             }
         });
     }
 
     fn show_expired(&self, closed: Open) {
+        let body = approval_card::closed(&closed.question, Ending::Expired);
         let Some(message) = closed.message else {
-            return;
+            let id = closed.question.approval;
+            return self.with(|book| drop(book.ended_early.insert(id, body)));
         };
         let this = self.clone();
         let channel = closed.question.turn.channel;
-        let body = approval_card::closed(&closed.question, Ending::Expired);
         self.tasks
             .spawn(async move { this.show(channel, message, body).await });
     }
 
-    async fn show(&self, channel: ChannelId, message: MessageId, body: super::body::Body) {
+    async fn show(&self, channel: ChannelId, message: MessageId, body: Body) {
         let edit = self
             .rest
             .edit(channel, message, &body, Urgency::Durable)
@@ -176,7 +183,7 @@ impl Approvals {
         }
     }
 
-    fn with<T>(&self, act: impl FnOnce(&mut HashMap<i64, Open>) -> T) -> T {
-        act(&mut self.open.lock().unwrap_or_else(PoisonError::into_inner))
+    fn with<T>(&self, act: impl FnOnce(&mut Book) -> T) -> T {
+        act(&mut self.book.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

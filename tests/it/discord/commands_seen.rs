@@ -146,6 +146,13 @@ async fn destroying_asks_first() {
                 world.discord.channel("#lab").is_none().then_some(())
             })
             .await;
+        world
+            .waits("the end of lab", |world| {
+                let told = world.discord.private_messages(world.ann.id());
+                let told = told.iter().any(|one| one.content.contains("**lab** is destroyed"));
+                told.then_some(())
+            })
+            .await;
         let listed = world.ann.asks("/agent list", "#general").await;
         assert!(
             listed.contains("destroyed") && listed.contains("files deleted"),

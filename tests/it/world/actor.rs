@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use chorus::domain::{ChannelId, MessageId, UserId};
+use chorus::domain::{ChannelId, MessageId, RoleId, UserId};
 use chorus::playground::{Answer, Discord, Message, OptionValue, Person};
 use serde_json::Value;
 
@@ -189,6 +189,7 @@ impl Actor {
                 Some(5) => OptionValue::Boolean(value == "true"),
                 Some(6) => OptionValue::User(self.discord.user(value.trim_start_matches('@')).id),
                 Some(7) => OptionValue::Channel(self.channel(&value)),
+                Some(8) => OptionValue::Role(RoleId(value.parse().unwrap())),
                 Some(10) => OptionValue::Number(value.parse().unwrap()),
                 _ => OptionValue::Text(value),
             };

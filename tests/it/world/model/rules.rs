@@ -101,6 +101,6 @@ pub(super) fn is_summary(request: &Value) -> bool {
     let has_tools = request["tools"]
         .as_array()
         .is_some_and(|tools| !tools.is_empty());
-    let words = last_words(request).to_lowercase();
+    let words = format!("{}{}", request["system"], last_words(request)).to_lowercase();
     !has_tools && (words.contains("summar") || words.contains("sum up"))
 }
