@@ -100,6 +100,7 @@ enum Ended {
 async fn conversation_killed_at(edge: usize, again: Option<usize>) -> Ended {
     let setup = Setup {
         way: Way::Program,
+        env: vec![("CHORUS_LOG", "error".to_owned())],
         ..Setup::default()
     };
     let mut ended = Ended::ByItself;

@@ -11,10 +11,10 @@ use crate::world::{Lab, Setup, Way, World, run_test_with};
 const KILLS: usize = 50;
 
 /// Changes at Discord that a life of the daemon lasts at most.
-const LONGEST_LIFE: u64 = 60;
+const LONGEST_LIFE: u64 = 40;
 
-/// When nothing more happens there is nothing more to interrupt.
-const QUIET: Duration = Duration::from_millis(500);
+/// When nothing happens for so long there is nothing to interrupt, and more is ordered.
+const QUIET: Duration = Duration::from_millis(300);
 
 /// A small generator of numbers: the same seed, the same run of decisions.
 struct Chance(u64);
@@ -42,6 +42,7 @@ async fn nothing_is_lost_or_done_twice() {
     let setup = Setup {
         way: Way::Program,
         lab: Lab::Made,
+        env: vec![("CHORUS_LOG", "error,chorus::manager::recovery=info".to_owned())],
         ..Setup::default()
     };
     run_test_with(setup, async |world| {
@@ -94,11 +95,11 @@ impl Run {
         });
     }
 
-    /// Lets the daemon live until a random number of things have happened, then a little longer.
+    /// Lets the daemon live until a random number of things have happened, then a little longer. There is always
+    /// something to do, so that it does not die in its sleep.
     async fn a_life(&mut self, world: &mut World) {
-        let mut left = self.chance.below(LONGEST_LIFE);
+        let mut left = 1 + self.chance.below(LONGEST_LIFE);
         let mut answered = Vec::new();
-        self.orders(world);
         while left > 0 {
             let next = world.discord.wait_for(|_| {
                 let question = open_question(world, &AGENTS);
@@ -107,14 +108,19 @@ impl Run {
                 (is_new || left == 0).then_some(())
             });
             if tokio::time::timeout(QUIET, next).await.is_err() {
-                break;
+                let agent = AGENTS[self.chance.below(3) as usize];
+                let kind = Kind::ALL[self.chance.below(3) as usize];
+                self.order(world, agent, kind);
             }
-            answer_questions(world, &AGENTS, &mut answered);
+            // A question is left open now and then.
+            if self.chance.below(8) > 0 {
+                answer_questions(world, &AGENTS, &mut answered);
+            }
             if self.chance.below(3) == 0 {
                 self.orders(world);
             }
         }
-        for _ in 0..self.chance.below(3000) {
+        for _ in 0..self.chance.below(20_000) {
             tokio::task::yield_now().await;
         }
     }
