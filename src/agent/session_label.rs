@@ -39,12 +39,9 @@ pub fn slug_of(text: &str) -> String {
     for character in text.to_lowercase().chars() {
         match character {
             'a'..='z' | '0'..='9' => slug.push(character),
-            _ if character == '-' || character.is_whitespace() => {
-                if !slug.is_empty() && !slug.ends_with('-') {
-                    slug.push('-');
-                }
-            }
-            _ => {}
+            _ if character != '-' && !character.is_whitespace() => {}
+            _ if slug.is_empty() || slug.ends_with('-') => {}
+            _ => slug.push('-'),
         }
         if slug.len() == SLUG {
             break;

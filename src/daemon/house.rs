@@ -65,7 +65,12 @@ impl House {
                 .map(|secret| secret.expose().to_owned())
                 .collect(),
         );
-        let DaemonOptions { env, config, .. } = options;
+        let DaemonOptions {
+            env,
+            config,
+            program,
+            ..
+        } = options;
         let paths = env.paths.clone();
         let configuration = |reason: String| DaemonError::Configuration(reason);
         let lock = HomeLock::acquire(&paths.home)?;
@@ -75,7 +80,7 @@ impl House {
         let providers = Providers::from_config(&config, &env)
             .map_err(|error| configuration(error.to_string()))?;
         // Beside each other: both wait for the machine.
-        let probing = tokio::spawn(probe(config.sandbox_read.clone()));
+        let probing = tokio::spawn(probe(program, config.sandbox_read.clone()));
         let store = Store::open(&paths.database()).await?;
         let sandbox = probing.await.context("looking at the sandbox")?;
 
@@ -242,9 +247,12 @@ impl House {
     }
 }
 
-async fn probe(read: Vec<PathBuf>) -> Result<Sandbox, String> {
-    let helper = std::env::current_exe()
-        .map_err(|error| format!("this program's file is not known: {error}"))?;
+async fn probe(program: Option<PathBuf>, read: Vec<PathBuf>) -> Result<Sandbox, String> {
+    let helper = match program {
+        Some(program) => program,
+        None => std::env::current_exe()
+            .map_err(|error| format!("this program's file is not known: {error}"))?,
+    };
     let settings = SandboxSettings {
         helper,
         bubblewrap: Bubblewrap::Search,

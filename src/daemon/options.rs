@@ -1,5 +1,6 @@
 //! What the daemon is started with, and how it ends.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::sync::{Notify, watch};
@@ -19,6 +20,8 @@ pub struct DaemonOptions {
     pub phase: watch::Sender<Phase>,
     /// Rung to have `config.json` read anew.
     pub reload: Arc<Notify>,
+    /// The `chorus` program, which is its own helper in the sandbox. None: this process's own file.
+    pub program: Option<PathBuf>,
 }
 
 impl DaemonOptions {
@@ -33,6 +36,7 @@ impl DaemonOptions {
             env,
             phase: watch::Sender::new(Phase::Starting),
             reload: Arc::default(),
+            program: None,
         })
     }
 

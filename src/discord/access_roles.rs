@@ -11,7 +11,10 @@ use crate::workspace::{Workspace, agent_file};
 
 /// What agents' files said when they were last looked at; asked for with every message, and read when they change.
 #[derive(Debug, Default)]
-pub(super) struct AccessRoles(Mutex<HashMap<AgentId, (Stamp, Option<Vec<RoleId>>)>>);
+pub(super) struct AccessRoles(Mutex<HashMap<AgentId, LastSeen>>);
+
+/// A file's look, and the roles it named then.
+type LastSeen = (Stamp, Option<Vec<RoleId>>);
 
 /// What changes when a file does.
 type Stamp = (Option<SystemTime>, u64);

@@ -97,7 +97,11 @@ impl Approvals {
 
     /// Whose messages are in the turn that asks; none when the question is closed.
     pub(super) fn requesters(&self, id: i64) -> Option<Vec<UserId>> {
-        self.with(|book| book.open.get(&id).map(|open| open.question.requesters.clone()))
+        self.with(|book| {
+            book.open
+                .get(&id)
+                .map(|open| open.question.requesters.clone())
+        })
     }
 
     /// Decides a question once: whoever may have pressed second is too late.
@@ -125,7 +129,11 @@ impl Approvals {
         let closed = self.with(|book| {
             let is_it =
                 |open: &Open| open.question.turn.turn == turn && open.question.call == *call;
-            let id = book.open.iter().find(|(_, open)| is_it(open)).map(|(id, _)| *id)?;
+            let id = book
+                .open
+                .iter()
+                .find(|(_, open)| is_it(open))
+                .map(|(id, _)| *id)?;
             book.open.remove(&id)
         });
         if let Some(closed) = closed {

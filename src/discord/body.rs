@@ -200,10 +200,10 @@ pub enum Tone {
 impl Tone {
     const fn colour(self) -> u32 {
         match self {
-            Self::Plain => 0x58_65_f2,
-            Self::Asking => 0xf0_b1_32,
-            Self::Good => 0x24_80_46,
-            Self::Bad => 0xda_37_3c,
+            Self::Plain => 0x0058_65f2,
+            Self::Asking => 0x00f0_b132,
+            Self::Good => 0x0024_8046,
+            Self::Bad => 0x00da_373c,
             Self::Faded => 0x80_84_8e,
         }
     }

@@ -200,10 +200,9 @@ impl Outline {
                 continue;
             };
             let between = text.get(cut.next..*start).unwrap_or("x");
-            if cut.rank == Rank::Line || cut.rank == Rank::Item {
-                if between.chars().all(|c| c == ' ' || c == '>' || c == '\t') {
-                    cut.rank = rank;
-                }
+            let is_line = cut.rank == Rank::Line || cut.rank == Rank::Item;
+            if is_line && between.chars().all(|c| c == ' ' || c == '>' || c == '\t') {
+                cut.rank = rank;
             }
         }
         // An empty line parts whatever stands around it.

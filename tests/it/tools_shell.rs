@@ -23,7 +23,6 @@ use crate::tools::lab::Lab;
 /// The agent `lab` with a shell.
 struct World {
     lab: Lab,
-    store: Store,
     tasks: Tasks,
     rules: Arc<SetRules>,
     writer: Arc<Scripted>,
@@ -72,7 +71,6 @@ impl World {
         });
         Self {
             lab,
-            store,
             tasks,
             rules,
             writer,

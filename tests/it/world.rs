@@ -147,6 +147,7 @@ impl World {
         self.launches(&[]);
         let running = self.daemon.as_mut().unwrap();
         running.is_ready(&self.discord).await;
+        self.ann.knows_commands().await;
     }
 
     /// Starts the daemon and does not wait, run by another program if one is given.
@@ -164,6 +165,14 @@ impl World {
     pub async fn stops(&mut self) {
         if let Some(daemon) = self.daemon.take() {
             daemon.stop().await;
+        }
+    }
+
+    /// Stops it as SIGTERM does; says whether it ended in order and was not killed meanwhile.
+    pub async fn ends_in_order(&mut self) -> bool {
+        match self.daemon.take() {
+            Some(daemon) => daemon.ends_in_order().await,
+            None => true,
         }
     }
 

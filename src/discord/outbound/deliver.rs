@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_secs(5);
 /// What became of a part.
 pub(super) enum Delivery {
     /// It is settled, and this one is next, already marked.
-    Next(Part),
+    Next(Box<Part>),
     /// It is settled.
     Settled,
     /// It cannot be settled now; it stays in the outbox.
@@ -105,7 +105,7 @@ impl Outward {
 
     async fn sent(&self, part: &Part, message: MessageId) -> Result<Delivery, StoreError> {
         let next = self.store.mark_sent(part.id, message).await?;
-        Ok(next.map_or(Delivery::Settled, Delivery::Next))
+        Ok(next.map_or(Delivery::Settled, |next| Delivery::Next(Box::new(next))))
     }
 
     /// Edits the preview it takes the place of, or posts it. A preview that is gone loses no text.

@@ -100,7 +100,7 @@ impl Queue {
                     self.forget_preview(preview);
                 }
                 match self.outward.deliver(part).await {
-                    super::deliver::Delivery::Next(next) => part = next,
+                    super::deliver::Delivery::Next(next) => part = *next,
                     super::deliver::Delivery::Settled => break,
                     super::deliver::Delivery::Stuck => return,
                 }

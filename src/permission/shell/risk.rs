@@ -213,7 +213,7 @@ fn after<'a>(arguments: &'a [Word], options: &[&str]) -> Vec<&'a Word> {
             |option: &&str| word.value == **option || word.value.starts_with(&format!("{option}="));
         if options
             .iter()
-            .any(|option| is_cluster(&option) || is_long(&option))
+            .any(|option| is_cluster(option) || is_long(option))
         {
             found.push(word);
             found.extend(arguments.get(index + 1));

@@ -120,11 +120,11 @@ impl Tree {
                 "file_redirect" => self.redirect(node, text),
                 "heredoc_redirect" => self.heredoc(node, text),
                 "function_definition" => self.function(node, text),
-                "command_substitution" if slice(node, text).starts_with('`') => {
-                    // Inside backticks a backslash is taken off before the rest is read.
-                    if slice(node, text).contains('\\') {
-                        self.blind("it quotes inside backticks");
-                    }
+                // Inside backticks a backslash is taken off before the rest is read.
+                "command_substitution"
+                    if slice(node, text).starts_with('`') && slice(node, text).contains('\\') =>
+                {
+                    self.blind("it quotes inside backticks");
                 }
                 _ => {}
             }

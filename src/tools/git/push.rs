@@ -130,7 +130,7 @@ fn pack(
 /// The way to the server.
 enum Line {
     Http,
-    Ssh(ssh::Session),
+    Ssh(Box<ssh::Session>),
 }
 
 impl Line {
@@ -150,7 +150,7 @@ impl Line {
                 let session = ssh::Session::start(&services.git.ssh, remote);
                 let mut session = session.map_err(|problem| said(remote, &problem))?;
                 let bytes = session.advertisement().await;
-                (Self::Ssh(session), bytes)
+                (Self::Ssh(Box::new(session)), bytes)
             }
         };
         let advertised = bytes

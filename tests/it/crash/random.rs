@@ -42,7 +42,10 @@ async fn nothing_is_lost_or_done_twice() {
     let setup = Setup {
         way: Way::Program,
         lab: Lab::Made,
-        env: vec![("CHORUS_LOG", "error,chorus::manager::recovery=info".to_owned())],
+        env: vec![(
+            "CHORUS_LOG",
+            "error,chorus::manager::recovery=info".to_owned(),
+        )],
         ..Setup::default()
     };
     run_test_with(setup, async |world| {

@@ -149,7 +149,9 @@ async fn destroying_asks_first() {
         world
             .waits("the end of lab", |world| {
                 let told = world.discord.private_messages(world.ann.id());
-                let told = told.iter().any(|one| one.content.contains("**lab** is destroyed"));
+                let told = told
+                    .iter()
+                    .any(|one| one.content.contains("**lab** is destroyed"));
                 told.then_some(())
             })
             .await;

@@ -86,7 +86,7 @@ fn what_cannot_be_used_is_refused_with_its_reason() {
         );
     }
     let good = r#"{"action": "stop_branch"}"#;
-    let many = format!("[{}]", vec![good; 12].join(","));
+    let many = format!("[{}]", [good; 12].join(","));
     assert_eq!(parse(&many).hooks.len(), 10);
     assert_eq!(parse(&many).refused.len(), 2);
     assert_eq!(parse(good).hooks[0].action, HookAction::StopBranch);

@@ -76,6 +76,19 @@ impl Actor {
         self.person.clicks(id, message.id, label).unwrap()
     }
 
+    /// Waits until the bot's commands are registered.
+    pub async fn knows_commands(&self) {
+        let registered = |discord: &Discord| {
+            let all = [
+                discord.commands(None),
+                discord.commands(Some(discord.guild())),
+            ];
+            (!all.concat().is_empty()).then_some(())
+        };
+        self.waits("the commands to be registered", registered)
+            .await;
+    }
+
     /// Runs a command as it is typed, such as `/agent init name:lab model:small`, and gives its interaction.
     pub async fn runs(&self, typed: &str, channel: &str) -> u64 {
         self.tries(typed, channel)

@@ -40,7 +40,8 @@ impl Running {
     pub(super) fn start(way: Way, prefix: &[String], variables: Vec<(String, String)>) -> Self {
         match way {
             Way::InProcess => {
-                let options = DaemonOptions::load(Env::read(variables, None).unwrap()).unwrap();
+                let mut options = DaemonOptions::load(Env::read(variables, None).unwrap()).unwrap();
+                options.program = Some(env!("CARGO_BIN_EXE_chorus").into());
                 let phase = options.phase.subscribe();
                 let stop = CancellationToken::new();
                 let runtime = Builder::new_multi_thread()
@@ -103,8 +104,13 @@ impl Running {
         }
     }
 
-    /// Stops it as SIGTERM does; it has 30 s.
+    /// Stops it as SIGTERM does; it has 30 s. Fails unless it ends in order.
     pub(super) async fn stop(self) {
+        assert!(self.ends_in_order().await, "the daemon was killed");
+    }
+
+    /// Stops it as SIGTERM does; it has 30 s. Says whether it ended in order, or was killed by somebody else.
+    pub(super) async fn ends_in_order(self) -> bool {
         match self {
             Self::Task {
                 runtime,
@@ -116,12 +122,15 @@ impl Running {
                 let ended = tokio::time::timeout(Duration::from_secs(30), task).await;
                 runtime.shutdown_background();
                 ended.expect("the daemon does not stop").unwrap().unwrap();
+                true
             }
             Self::Process(mut child) => {
                 signal(&child, rustix::process::Signal::TERM);
                 let ended = tokio::time::timeout(Duration::from_secs(30), child.wait()).await;
                 let status = ended.expect("the program does not stop").unwrap();
-                assert!(status.success(), "{status}");
+                let was_killed = std::os::unix::process::ExitStatusExt::signal(&status) == Some(9);
+                assert!(status.success() || was_killed, "{status}");
+                !was_killed
             }
         }
     }
