@@ -283,6 +283,7 @@ async fn on_error(failure: FrameworkError<'_, Bot, Refusal>) {
         return;
     };
     if ctx.interaction_type == poise::CommandInteractionType::Autocomplete {
+        error!(%failure, "no suggestions for /{}", ctx.command().qualified_name);
         return;
     }
     let text = match &failure {

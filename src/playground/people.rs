@@ -244,6 +244,9 @@ impl Person {
         options: &[(&str, OptionValue)],
         focused: &str,
     ) -> Result<u64, Refusal> {
+        if !options.iter().any(|(name, _)| *name == focused) {
+            return Err(format!("nothing is typed into {focused}"));
+        }
         self.discord.change(|world| {
             let data = command::data(world, self.id, channel, command, options, Some(focused))?;
             Ok(world.interact(Kind::Autocomplete, self.id, channel, None, None, data))

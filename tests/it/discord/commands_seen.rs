@@ -68,7 +68,7 @@ async fn a_context_is_saved_cleared_and_restored() {
         assert!(saved.contains("Session saved: colours"), "{saved}");
         let offered = world
             .ann
-            .completes("/context restore", "session_id", "#lab")
+            .completes("/context restore session_id:", "session_id", "#lab")
             .await;
         assert!(
             offered.iter().any(|label| label.contains("colours")),
