@@ -3,16 +3,19 @@
 //! Ids say all there is to know (`approval:42:allow`, `stop:<turn>`, `page:agents:2`), so a button of before a restart
 //! works, or says why it does not.
 
+use serde_json::json;
 use serenity::all::{ComponentInteraction, ModalInteraction};
+use tracing::warn;
 
 use super::approvals::Press;
 use super::body::Body;
 use super::bot::Bot;
 use super::commands::{self, EDIT_PROMPT, Refusal, pages};
 use super::interaction::{Eyes, Responder};
-use super::{access, approval_card, people, render};
+use super::rest::{Request, Urgency};
+use super::{access, approval_card, people, render, route};
 use crate::agent::event::Choice;
-use crate::domain::{ChannelId, GuildId, Person, TurnId};
+use crate::domain::{ChannelId, GuildId, MessageId, Person, TurnId};
 use crate::permission::may_always_allow;
 
 /// Does what a press asks for.
@@ -63,7 +66,7 @@ async fn decide(bot: &Bot, responder: &Responder, press: &ComponentInteraction) 
         return;
     };
     let Some(requesters) = bot.approvals.requesters(id) else {
-        return too_late(bot, responder, id).await;
+        return too_late(bot, responder, press, id).await;
     };
     let server = bot.manager.server(guild);
     let open_refused = match choice {
@@ -81,24 +84,39 @@ async fn decide(bot: &Bot, responder: &Responder, press: &ComponentInteraction) 
     }
     match bot.approvals.decide(id, choice, &person).await {
         Press::Decided => {}
-        Press::TooLate => too_late(bot, responder, id).await,
+        Press::TooLate => too_late(bot, responder, press, id).await,
     }
 }
 
 /// A press on a question that is closed: decided by another, or expired.
-async fn too_late(bot: &Bot, responder: &Responder, id: i64) {
+async fn too_late(bot: &Bot, responder: &Responder, press: &ComponentInteraction, id: i64) {
     let decided = match bot.store.question(id).await {
         Ok(question) => question.and_then(|question| question.decided_by),
         Err(_) => None,
     };
     let reason = match decided {
-        Some(by) => format!("This is decided already, by <@{by}>."),
+        Some(by) => {
+            take_buttons_off(bot, press).await;
+            format!("This is decided already, by <@{by}>.")
+        }
         None => {
             let _ = responder.keep_promise(&approval_card::expired()).await;
             "This question has expired. Nothing was run.".to_owned()
         }
     };
     let _ = responder.follow_up(&Body::text(reason), Eyes::One).await;
+}
+
+/// A crash may have left a decided card with its buttons on; what the card says stays.
+async fn take_buttons_off(bot: &Bot, press: &ComponentInteraction) {
+    let route = route::edit_message(
+        ChannelId(press.channel_id.get()),
+        MessageId(press.message.id.get()),
+    );
+    let edit = Request::new(route, Urgency::Durable).json(json!({"components": []}));
+    if let Err(error) = bot.rest.send(edit).await {
+        warn!(%error, "a decided card keeps its buttons");
+    }
 }
 
 async fn end_turn(

@@ -40,8 +40,12 @@ async fn make_agents(world: &mut World, names: &[&str]) {
     }
 }
 
-/// A question that can be answered: its channel and message.
-fn open_question(world: &World, names: &[&str]) -> Option<(String, MessageId)> {
+/// A question that can be answered and was not: its channel and message, the newest of a channel first.
+fn open_question(
+    world: &World,
+    names: &[&str],
+    answered: &[MessageId],
+) -> Option<(String, MessageId)> {
     names.iter().find_map(|name| {
         let id = world.discord.channel(&format!("#{name}"))?;
         let is_open = |message: &Message| {
@@ -51,16 +55,15 @@ fn open_question(world: &World, names: &[&str]) -> Option<(String, MessageId)> {
                 .any(|button| button.label == "Allow" && !button.is_disabled)
         };
         let all = world.discord.messages(id);
-        let message = all.iter().rev().find(|message| is_open(message))?;
+        let is_due = |message: &&Message| is_open(message) && !answered.contains(&message.id);
+        let message = all.iter().rev().find(is_due)?;
         Some(((*name).to_owned(), message.id))
     })
 }
 
 /// Answers every question there is with yes. One that the bot takes back meanwhile is not there to be answered.
 fn answer_questions(world: &World, names: &[&str], answered: &mut Vec<MessageId>) {
-    while let Some((name, message)) =
-        open_question(world, names).filter(|(_, message)| !answered.contains(message))
-    {
+    while let Some((name, message)) = open_question(world, names, answered) {
         let channel = world.channel(&format!("#{name}"));
         let _ = world.ann.person.clicks(channel, message, "Allow");
         answered.push(message);

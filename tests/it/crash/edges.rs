@@ -152,9 +152,7 @@ async fn is_killed(world: &mut World, orders: &[Job]) -> bool {
         if world.has_ended() {
             return true;
         }
-        if open_question(world, &[AGENT]).is_some() {
-            answer_questions(world, &[AGENT], &mut allowed);
-        }
+        answer_questions(world, &[AGENT], &mut allowed);
         let all: Vec<_> = world
             .messages("#lab")
             .iter()

@@ -105,8 +105,7 @@ impl Run {
         let mut answered = Vec::new();
         while left > 0 {
             let next = world.discord.wait_for(|_| {
-                let question = open_question(world, &AGENTS);
-                let is_new = question.is_some_and(|(_, message)| !answered.contains(&message));
+                let is_new = open_question(world, &AGENTS, &answered).is_some();
                 left = left.saturating_sub(1);
                 (is_new || left == 0).then_some(())
             });
@@ -145,8 +144,7 @@ pub(super) async fn all_answered(world: &World, agents: &[&str], jobs: &[Job]) {
     let everything = async {
         loop {
             let over = world.discord.wait_for(|_| {
-                let question = open_question(world, agents);
-                if question.is_some_and(|(_, message)| !allowed.contains(&message)) {
+                if open_question(world, agents, &allowed).is_some() {
                     return Some(false);
                 }
                 let is_answered = |job: &Job| {
