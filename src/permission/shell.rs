@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Two questions are kept apart. *May a narrow pattern allow it?* Only when it is nothing but plain commands, and
-//! [`Script::doubt`] says why not. *May it hide what a deny is about?* [`Script::blind`] says so.
+//! `Script::doubt` says why not. *May it hide what a deny is about?* `Script::blind` says so.
 
 mod catastrophe;
 mod lexer;

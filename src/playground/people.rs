@@ -232,7 +232,7 @@ impl Person {
         })
     }
 
-    /// Types into the option `focused` of a command; the suggestions come by [`Discord::choices`].
+    /// Types into the option `focused` of a command; the suggestions come by [`Person::choices`].
     ///
     /// # Errors
     ///

@@ -1,6 +1,6 @@
 //! The tools themselves, one a file, and the list of them in the order a model is told of them.
 //!
-//! To add a tool: its file, its `mod` line, its line in [`all`].
+//! To add a tool: its file, its `mod` line, its line in `all`.
 
 mod add_process_hooks;
 mod append_file;

@@ -8,7 +8,7 @@ use std::process::Command;
 use super::jobs::{self, Kind};
 use super::random::all_answered;
 use super::verdict::{Job, Verdict};
-use super::{answer_questions, open_question};
+use super::answer_questions;
 use crate::world::{Setup, Way, World, run_test_with};
 
 const AGENT: &str = "lab";
