@@ -5,10 +5,10 @@
 
 use std::process::Command;
 
+use super::answer_questions;
 use super::jobs::{self, Kind};
 use super::random::all_answered;
 use super::verdict::{Job, Verdict};
-use super::answer_questions;
 use crate::world::{Setup, Way, World, run_test_with};
 
 const AGENT: &str = "lab";
