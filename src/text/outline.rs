@@ -180,7 +180,7 @@ impl Outline {
                     (false, true) => Rank::Sentence,
                     (false, false) => Rank::Word,
                 };
-                if next > end && next < text.len() {
+                if next > end && next < text.len() && !begins_block(&text[next..]) {
                     self.cuts.push(Cut { end, next, rank });
                 }
             }
@@ -234,6 +234,17 @@ impl Outline {
         });
         self.fences = fences;
     }
+}
+
+/// Whether `text`, were it to begin a message, would be read there as code, a heading, a quote or a list: in the
+/// middle of its line it is none of them, so no message may begin with it.
+pub(super) fn begins_block(text: &str) -> bool {
+    let after_digits = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let is_numbered = after_digits.len() < text.len() && after_digits.starts_with(['.', ')']);
+    is_numbered
+        || ["```", "~~~", "#", ">", "- ", "* ", "+ "]
+            .iter()
+            .any(|mark| text.starts_with(mark))
 }
 
 /// Whether `place` lies inside one of `spans`, which are in order of their start.

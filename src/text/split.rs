@@ -5,7 +5,7 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::outline::{Cut, Fence, Outline, Rank};
+use super::outline::{Cut, Fence, Outline, Rank, begins_block};
 
 /// Characters one Discord message may hold.
 pub const PART_CHARS: usize = 2000;
@@ -128,7 +128,8 @@ impl Splitter<'_> {
         (self.text[block].chars().count() <= room).then_some(last)
     }
 
-    /// The end of the last whole grapheme cluster before `limit`; `limit` itself when the first one goes beyond.
+    /// The end of the last whole grapheme cluster before `limit` after which no block begins; `limit` itself when
+    /// there is none.
     fn last_grapheme(&self, start: usize, limit: usize) -> usize {
         // One cluster beyond the limit shows whether the last one before it is whole.
         let window = self.text[start..]
@@ -139,8 +140,8 @@ impl Splitter<'_> {
             .grapheme_indices(true)
             .map(|(index, _)| start + index)
             .take_while(|end| *end <= limit)
+            .filter(|end| *end > start && !begins_block(&self.text[*end..]))
             .last()
-            .filter(|end| *end > start)
             .unwrap_or(limit)
     }
 }

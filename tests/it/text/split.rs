@@ -69,6 +69,16 @@ fn a_fence_that_is_cut_is_closed_and_reopened_with_its_language() {
 }
 
 #[test]
+fn what_is_no_block_in_its_line_does_not_become_one_by_a_cut() {
+    for mark in ["```rust", "~~~", "# x", "> x", "- x", "1. x"] {
+        let reply = format!("{} {mark}\nfn main() {{}}", "x".repeat(1990));
+        for part in parts(&reply) {
+            assert!(!part.starts_with(mark), "{mark}: {part}");
+        }
+    }
+}
+
+#[test]
 fn a_table_that_would_be_torn_moves_whole_into_the_next_message() {
     let text = "word ".repeat(300);
     let table: String = std::iter::once("| a | b |\n|---|---|\n".to_owned())
