@@ -31,6 +31,16 @@ pub struct RouteKey {
     pub major: u64,
 }
 
+impl RouteKey {
+    /// Whether the limit on all routes together holds it back. What answers an interaction is free of it, as Discord
+    /// documents: a press must be acknowledged within 3 s however much else there is to say.
+    fn counts_globally(&self) -> bool {
+        !["/interactions/", "/webhooks/"]
+            .iter()
+            .any(|answer| self.pattern.contains(answer))
+    }
+}
+
 /// What an answer said of limits.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Seen {
@@ -79,22 +89,22 @@ pub struct Limits {
 impl Limits {
     /// How long a request on `route` must wait, if it must.
     pub fn wait(&mut self, route: &RouteKey, now: Instant) -> Option<Duration> {
-        let until = [
-            self.global_until,
-            self.second_is_full(now),
-            self.too_many_invalid(now),
-            self.bucket_is_empty(route, now),
-        ]
-        .into_iter()
-        .flatten()
-        .max()?;
+        let of_all = match route.counts_globally() {
+            true => self.global_until.max(self.second_is_full(now)),
+            false => None,
+        };
+        let until = of_all
+            .max(self.too_many_invalid(now))
+            .max(self.bucket_is_empty(route, now))?;
         let wait = until.saturating_duration_since(now);
         (!wait.is_zero()).then(|| wait + MARGIN)
     }
 
     /// Counts a request that is about to be made.
     pub fn take(&mut self, route: &RouteKey, now: Instant) {
-        self.sent.push_back(now);
+        if route.counts_globally() {
+            self.sent.push_back(now);
+        }
         if let Some(bucket) = self.bucket_mut(route) {
             bucket.remaining = bucket.remaining.saturating_sub(1);
         }

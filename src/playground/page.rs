@@ -138,8 +138,18 @@ async fn events(
 }
 
 /// Sends what happens to one page, as far as its person may know.
+///
+/// The first word is to load everything: what happened before the page began to listen was told to nobody.
 async fn tell(discord: Discord, user: UserId, mut socket: WebSocket) {
     let mut news = discord.look(|world| world.news.subscribe());
+    let reload = json!({"t": "reload"});
+    if socket
+        .send(Socketed::text(reload.to_string()))
+        .await
+        .is_err()
+    {
+        return;
+    }
     loop {
         let body = tokio::select! {
             received = socket.recv() => match received {
@@ -149,7 +159,7 @@ async fn tell(discord: Discord, user: UserId, mut socket: WebSocket) {
             one = news.recv() => match one {
                 Ok(one) if one.only_for.is_none_or(|owner| owner == user) => one.body,
                 Ok(_) => continue,
-                Err(RecvError::Lagged(_)) => json!({"t": "reload"}),
+                Err(RecvError::Lagged(_)) => reload.clone(),
                 Err(RecvError::Closed) => return,
             },
         };

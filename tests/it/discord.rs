@@ -5,6 +5,7 @@ mod approval_card;
 mod approvals;
 mod body;
 mod catch_up;
+mod clicks;
 mod commands;
 mod commands_seen;
 mod conversation;

@@ -10,11 +10,16 @@ export const state = {
 };
 
 const waiting = new Map();
+let loads = 0;
 let socket = null;
 let listener = () => {};
 
+// Loads everything anew. An answer that a later one has overtaken is old and left out.
 export async function load() {
-  state.data = await (await fetch("/api/state")).json();
+  const run = ++loads;
+  const data = await (await fetch("/api/state")).json();
+  if (run !== loads) return;
+  state.data = data;
   const people = state.data.users.filter((user) => !user.bot);
   const remembered = localStorage.getItem("me");
   if (!people.some((user) => user.id === state.me)) {
@@ -99,7 +104,6 @@ export function connect() {
   socket?.close();
   const mine = new WebSocket(`ws://${location.host}/api/events?as=${state.me}`);
   socket = mine;
-  mine.onopen = () => listener({ t: "reload" });
   mine.onmessage = (event) => {
     const news = JSON.parse(event.data);
     if (news.t === "answer") {

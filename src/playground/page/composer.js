@@ -47,6 +47,7 @@ export function refresh() {
   const label = here?.type === 1 ? `Message ${here.name}` : `Message #${here?.name ?? ""}`;
   text.placeholder = here ? `${label} — / for commands` : "Choose a channel";
   text.setAttribute("aria-label", label);
+  if (mode.kind === "text") suggest();
 }
 
 export function focus() {

@@ -118,7 +118,7 @@ function joined(lines) {
 
 // Each rule: what it looks like, and what it becomes. The earliest match wins, then the first rule.
 const RULES = [
-  [/\\([\\`*_~|>#@<[\](){}.!-])/, (m) => m[1]],
+  [/\\([^0-9A-Za-z\s])/, (m) => m[1]],
   [/(`+)([^`]|[^`].*?[^`])\1(?!`)/, (m) => h("code", {}, m[2].replace(/^ (.*`.*) $/, "$1"))],
   [/<@!?(\d+)>/, (m) => h("span.mention", {}, `@${nameOf(m[1])}`)],
   [/<@&(\d+)>/, (m) => h("span.mention", {}, `@${server()?.roles.find((one) => one.id === m[1])?.name ?? "role"}`)],

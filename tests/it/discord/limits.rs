@@ -80,6 +80,23 @@ fn a_global_429_holds_everything() {
 }
 
 #[test]
+fn answers_to_interactions_are_free_of_the_global_limit() {
+    let mut limits = Limits::default();
+    let now = Instant::now();
+    let press = |major| RouteKey {
+        pattern: "POST /interactions/:id/:token/callback",
+        major,
+    };
+    for channel in 0..200 {
+        limits.take(&press(channel), now);
+    }
+    assert_eq!(limits.wait(&route(1), now), None);
+    limits.learn(&route(1), &too_many(Scope::Global, 5), now);
+    assert_eq!(limits.wait(&press(7), now), None);
+    assert!(limits.wait(&route(2), now).is_some());
+}
+
+#[test]
 fn a_shared_429_waits_but_is_no_invalid_request() {
     let mut limits = Limits::default();
     let now = Instant::now();

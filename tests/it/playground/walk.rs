@@ -20,7 +20,10 @@ struct Program {
 
 impl Program {
     async fn start() -> Self {
-        let home = TempDir::new().unwrap();
+        Self::start_in(TempDir::new().unwrap()).await
+    }
+
+    async fn start_in(home: TempDir) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_chorus"))
             .args(["playground", "--port", "0", "--home"])
             .arg(home.path())
@@ -70,6 +73,68 @@ fn picture(name: &str) -> PathBuf {
     folder.join(name)
 }
 
+/// Makes the agent `helper` by its slash command and goes to its channel.
+async fn makes_agent(browser: &mut Browser) {
+    browser.clicks("#composer-text", "").await;
+    browser.types("/agent init").await;
+    browser.clicks("[role=option]", "/agent init").await;
+    browser.types("helper").await;
+    browser.clicks(".composer .press", "Run").await;
+    browser.clicks(".channel", "helper").await;
+    browser.sees("document.querySelector('#title').innerText.includes('helper') && document.querySelector('.message')").await;
+}
+
+/// Has a command asked about, and ends the question with a button, or by waiting.
+async fn asks_and_ends(browser: &mut Browser, button: Option<&str>, ending: &str, file: &str) {
+    browser.clicks("#composer-text", "").await;
+    browser.types(&format!("run echo {file} > {file}")).await;
+    browser.presses_enter().await;
+    if let Some(button) = button {
+        browser.clicks(".press", button).await;
+    }
+    browser.reads(ending).await;
+    browser
+        .sees("![...document.querySelectorAll('.press')].some((one) => ['Allow', 'Stop'].includes(one.innerText) && !one.disabled)")
+        .await;
+    browser
+        .evaluates("document.querySelector('#messages').scrollTop = 1e9")
+        .await;
+}
+
+#[tokio::test]
+async fn an_approval_shows_each_of_its_four_endings() {
+    let Some(mut browser) = Browser::start().await else {
+        return;
+    };
+    let program = Program::start().await;
+    browser.screen(Screen::Desktop, Light::Dark).await;
+    browser.opens(&program.url).await;
+    makes_agent(&mut browser).await;
+    let endings = [
+        ("Allow", "Allowed"),
+        ("Deny", "Denied"),
+        ("Always allow", "Always allowed"),
+    ];
+    for (button, ending) in endings {
+        let name = ending.to_lowercase().replace(' ', "-");
+        asks_and_ends(&mut browser, Some(button), ending, &name).await;
+        browser
+            .photographs(&picture(&format!("approval-{name}.png")))
+            .await;
+    }
+    drop(program);
+
+    // The fourth: nobody decides.
+    let home = TempDir::new().unwrap();
+    let config = r#"{"default_model": "demo", "approval_timeout": 1}"#;
+    std::fs::write(home.path().join("config.json"), config).unwrap();
+    let program = Program::start_in(home).await;
+    browser.opens(&program.url).await;
+    makes_agent(&mut browser).await;
+    asks_and_ends(&mut browser, None, "Expired", "expired").await;
+    browser.photographs(&picture("approval-expired.png")).await;
+}
+
 #[tokio::test]
 async fn an_agent_is_made_talked_to_and_allowed_a_command() {
     let Some(mut browser) = Browser::start().await else {
@@ -80,14 +145,7 @@ async fn an_agent_is_made_talked_to_and_allowed_a_command() {
     browser.opens(&program.url).await;
     browser.reads("Chorus is here").await;
 
-    // An agent is made by its slash command.
-    browser.clicks("#composer-text", "").await;
-    browser.types("/agent init").await;
-    browser.clicks("[role=option]", "/agent init").await;
-    browser.types("helper").await;
-    browser.clicks(".composer .press", "Run").await;
-    browser.clicks(".channel", "helper").await;
-    browser.sees("document.querySelector('#title').innerText.includes('helper') && document.querySelector('.message')").await;
+    makes_agent(&mut browser).await;
 
     // It is told to do something, and does it.
     browser.clicks("#composer-text", "").await;
