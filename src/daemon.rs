@@ -4,7 +4,7 @@
 //! run ─▶ House::open    lock ▸ store ▸ providers ▸ sandbox ▸ tools ▸ manager
 //!     ─▶ recover        what the last stop left open is closed, before Discord is spoken to
 //!     ─▶ discord::run   beside it: discovery of models, watchdog, /metrics, reload
-//!     ─▶ shut_down      intake ▸ turns and contexts ▸ tasks ▸ last words ▸ database, within 20 s
+//!     ─▶ shut_down      intake ▸ turns and contexts ▸ tasks ▸ last words ▸ gateway ▸ database, within 20 s
 //! ```
 
 mod git;
@@ -54,6 +54,10 @@ pub async fn run(options: DaemonOptions, stop: CancellationToken) -> Result<(), 
     let reload = options.reload.clone();
     let base = options.env.discord_api_url.clone();
     let dev_guild = options.env.dev_guild_id;
+    // Told to stop before there is anything to stop.
+    if stop.is_cancelled() {
+        return Ok(());
+    }
     let (house, events) = House::open(options).await?;
     let unclaimed = house.recover().await?;
 
@@ -83,10 +87,9 @@ pub async fn run(options: DaemonOptions, stop: CancellationToken) -> Result<(), 
     let pulse = house.pulse();
     helpers.spawn(pulse.clone().feed_watchdog(helpers_stop.clone()));
     helpers.spawn(reload::on_demand(
+        house.clone(),
         reload,
-        house.paths.clone(),
-        house.config.clone(),
-        house.profiles.clone(),
+        phase.subscribe(),
         helpers_stop.clone(),
     ));
     helpers.spawn(house.clone().look_around(helpers_stop.clone()));

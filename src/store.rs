@@ -3,7 +3,7 @@
 //! [`Store`] is a handle: clone it freely. All writes go through one task with group commit (`writer`), and no
 //! call that writes returns before its transaction is on the disk. Reads use a few connections of their own.
 //!
-//! The ledger's steps, each committed before what follows it may begin (`docs/sessions.md` tells the whole way):
+//! The ledger's steps, each committed before what follows it may begin (`docs/maintaining/ledger.md` tells the whole way):
 //!
 //! ```text
 //! D1 accept ▸ D2 begin_turn ▸ D3 record_answer ▸ D4 open_question ▸ D5 decide_question

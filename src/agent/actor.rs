@@ -317,8 +317,15 @@ impl Actor {
             progress: progress_seen,
             _hold: self.timer.hold(),
         });
-        let span =
-            info_span!("turn", agent.id = %self.agent.id, turn.id = %turn, conversation.id = %id);
+        let span = info_span!(
+            "turn",
+            otel.name = %format_args!("invoke_agent {}", self.agent.name),
+            gen_ai.operation.name = "invoke_agent",
+            gen_ai.agent.id = %self.agent.id,
+            gen_ai.agent.name = %self.agent.name,
+            gen_ai.conversation.id = %id,
+            turn.id = %turn,
+        );
         let (parts, agent) = (self.parts.clone(), self.agent.clone());
         let others = self.other_branches(id);
         self.work.spawn(

@@ -1,6 +1,6 @@
 //! A saved session as a JSON file: one format written, the dialects of both seeds read.
 //!
-//! `docs/sessions.md` lists the keys. What this program wrote is read back and written again byte for byte.
+//! `docs/maintaining/ledger.md` lists the keys. What this program wrote is read back and written again byte for byte.
 
 mod disk;
 mod read;

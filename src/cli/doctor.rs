@@ -1,6 +1,7 @@
 //! `chorus doctor`: looks at everything a daemon needs and says what to do. It changes nothing.
 
 mod discord;
+mod git;
 mod machine;
 mod models;
 
@@ -10,7 +11,7 @@ use serde::Serialize;
 use super::failure::Failure;
 use crate::config::{Config, Env};
 
-/// Check home, configuration, database, sandbox, token, intents, servers, keys and clock; change nothing.
+/// Check home, configuration, database, git, sandbox, token, intents, servers, keys and clock; change nothing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   chorus doctor
@@ -119,6 +120,7 @@ async fn examine(env: &Env) -> Vec<Check> {
         }
     };
     checks.push(machine::database(&env.paths).await);
+    checks.extend(git::checks(env, &config));
     checks.push(machine::sandbox(&config).await);
     checks.extend(discord::checks(env).await);
     checks.extend(models::checks(env, &config).await);

@@ -2,10 +2,8 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use anyhow::Context;
-use tokio_util::sync::CancellationToken;
 
 use super::failure::Failure;
 use super::handover;
@@ -38,19 +36,17 @@ impl PlaygroundCommand {
         let brain = brain(&Env::read(variables.clone(), directory.as_deref())?);
         let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
         let outcome = runtime.block_on(async {
+            let signals = Signals::listen()?;
             let playground = Playground::start(&home, self.port, brain).await?;
             for (name, value) in playground.variables() {
                 set(&mut variables, &name, value);
             }
-            let options = DaemonOptions::load(Env::read(variables, directory.as_deref())?)?;
+            let mut options = DaemonOptions::load(Env::read(variables, directory.as_deref())?)?;
             daemon::start_log(options.env.text("CHORUS_LOG"), &options.secrets()?)
                 .map_err(Failure::Configuration)?;
-            let stop = CancellationToken::new();
-            let signals = Signals::listen()?;
-            let heard = tokio::spawn(signals.hear(stop.clone(), Arc::clone(&options.reload)));
+            options.reload = signals.reload;
             welcome(&playground, brain);
-            let outcome = daemon::run(options, stop).await;
-            heard.abort();
+            let outcome = daemon::run(options, signals.stop).await;
             playground.stop().await;
             Ok(outcome?)
         });

@@ -1,5 +1,6 @@
 //! `chorus run`: the daemon, for real.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -20,34 +21,33 @@ pub(super) struct Run {}
 
 impl Run {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let env = daemon_env()?;
-        refuse_root(&env)?;
-        let options = DaemonOptions::load(env)?;
-        daemon::start_log(options.env.text("CHORUS_LOG"), &options.secrets()?)
-            .map_err(Failure::Configuration)?;
+        let variables = handover::variables()?;
         let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
-        let outcome = runtime.block_on(until_told(options));
+        let outcome = runtime.block_on(async {
+            // First of all, so that no signal finds nobody listening.
+            let signals = Signals::listen()?;
+            let options = options(variables, &signals)?;
+            Ok(daemon::run(options, signals.stop).await?)
+        });
         // What hangs is left behind; the ledger makes the next start clean.
         runtime.shutdown_background();
         outcome
     }
 }
 
-/// Runs the daemon until SIGINT or SIGTERM, or until Discord ends it for good.
-pub(super) async fn until_told(options: DaemonOptions) -> Result<(), Failure> {
-    let stop = CancellationToken::new();
-    let signals = Signals::listen()?;
-    let heard = tokio::spawn(signals.hear(stop.clone(), Arc::clone(&options.reload)));
-    let outcome = daemon::run(options, stop).await;
-    heard.abort();
-    Ok(outcome?)
-}
-
-/// The environment of a daemon: read once, and no secret stays in it.
-pub(super) fn daemon_env() -> Result<Env, Failure> {
-    let variables = handover::variables()?;
+/// What the daemon is started with; its log runs from here on.
+fn options(
+    variables: HashMap<String, String>,
+    signals: &Signals,
+) -> Result<DaemonOptions, Failure> {
     let directory = std::env::current_dir().ok();
-    Ok(Env::read(variables, directory.as_deref())?)
+    let env = Env::read(variables, directory.as_deref())?;
+    refuse_root(&env)?;
+    let mut options = DaemonOptions::load(env)?;
+    options.reload = Arc::clone(&signals.reload);
+    daemon::start_log(options.env.text("CHORUS_LOG"), &options.secrets()?)
+        .map_err(Failure::Configuration)?;
+    Ok(options)
 }
 
 /// Agents run commands: as root a mistake of theirs is a mistake of the machine's owner.
@@ -62,31 +62,43 @@ fn refuse_root(env: &Env) -> Result<(), Failure> {
     ))
 }
 
-/// The signals that a daemon understands.
+/// What a daemon hears: what signals mean to it.
 pub(super) struct Signals {
-    interrupt: Signal,
-    terminate: Signal,
-    hangup: Signal,
+    /// Cancelled at the first SIGINT or SIGTERM.
+    pub(super) stop: CancellationToken,
+    /// Rung at each SIGHUP.
+    pub(super) reload: Arc<Notify>,
 }
 
 impl Signals {
+    /// Listens from now on, until this process ends. Needs a runtime around it.
     pub(super) fn listen() -> anyhow::Result<Self> {
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt()).context("listening for SIGINT")?,
-            terminate: signal(SignalKind::terminate()).context("listening for SIGTERM")?,
-            hangup: signal(SignalKind::hangup()).context("listening for SIGHUP")?,
-        })
+        let interrupt = signal(SignalKind::interrupt()).context("listening for SIGINT")?;
+        let terminate = signal(SignalKind::terminate()).context("listening for SIGTERM")?;
+        let hangup = signal(SignalKind::hangup()).context("listening for SIGHUP")?;
+        let stop = CancellationToken::new();
+        let reload = Arc::<Notify>::default();
+        tokio::spawn(hear(
+            [interrupt, terminate],
+            hangup,
+            stop.clone(),
+            Arc::clone(&reload),
+        ));
+        Ok(Self { stop, reload })
     }
+}
 
-    /// Rings `reload` at each SIGHUP; cancels `stop` at the first SIGINT or SIGTERM.
-    pub(super) async fn hear(mut self, stop: CancellationToken, reload: Arc<Notify>) {
-        loop {
-            tokio::select! {
-                _ = self.interrupt.recv() => break,
-                _ = self.terminate.recv() => break,
-                _ = self.hangup.recv() => reload.notify_one(),
-            }
+async fn hear(
+    [mut interrupt, mut terminate]: [Signal; 2],
+    mut hangup: Signal,
+    stop: CancellationToken,
+    reload: Arc<Notify>,
+) {
+    loop {
+        tokio::select! {
+            _ = interrupt.recv() => stop.cancel(),
+            _ = terminate.recv() => stop.cancel(),
+            _ = hangup.recv() => reload.notify_one(),
         }
-        stop.cancel();
     }
 }

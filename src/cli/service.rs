@@ -18,6 +18,12 @@ const USER_UNIT: &str = include_str!("service/chorus-user.service");
 /// The program as the units name it.
 const PACKAGED: &str = "/usr/bin/chorus";
 
+/// Where a program is copied to that the machine's service could not see.
+const COPY: &str = "/usr/local/bin/chorus";
+
+/// What `ProtectHome=` and `PrivateTmp=` hide from the machine's service.
+const HIDDEN: [&str; 5] = ["/home", "/root", "/run/user", "/tmp", "/var/tmp"];
+
 const UNIT_NAME: &str = "chorus.service";
 
 /// Install, remove or look at the systemd service.
@@ -80,7 +86,8 @@ impl Service {
     pub(super) fn run(self) -> Result<(), Failure> {
         match self.action {
             Action::Install { whose, print: true } => {
-                print!("{}", whose.manager().unit(&program()?));
+                let manager = whose.manager();
+                print!("{}", manager.unit(&manager.program(&current()?)));
                 Ok(())
             }
             Action::Install {
@@ -121,13 +128,22 @@ impl Manager {
                 "/etc/chorus/credentials".into(),
             )),
             Self::User => {
-                let home = PathBuf::from(std::env::var_os("HOME").context("HOME is not set")?);
-                let config = home.join(".config");
+                let config = user_config().context("HOME is not set")?;
                 Ok((
                     config.join("systemd/user"),
                     config.join("chorus/credentials"),
                 ))
             }
+        }
+    }
+
+    /// Where the unit finds the program. The machine's service sees nobody's home, so a program that lies in one is
+    /// copied out of it when the unit is installed.
+    fn program(self, current: &Path) -> PathBuf {
+        let is_hidden = HIDDEN.iter().any(|folder| current.starts_with(folder));
+        match self {
+            Self::System if is_hidden => PathBuf::from(COPY),
+            Self::System | Self::User => current.to_owned(),
         }
     }
 
@@ -159,7 +175,12 @@ fn install(manager: Manager) -> anyhow::Result<()> {
         .create(&credentials)
         .with_context(|| format!("making {}", credentials.display()))?;
     fs::create_dir_all(&units).with_context(|| format!("making {}", units.display()))?;
-    fs::write(&unit, manager.unit(&program()?))
+    let current = current()?;
+    let program = manager.program(&current);
+    if program != current {
+        copy_program(&current, &program)?;
+    }
+    fs::write(&unit, manager.unit(&program))
         .with_context(|| format!("writing {}", unit.display()))?;
     println!("wrote {}", unit.display());
     manager.systemctl(&["daemon-reload"])?;
@@ -195,13 +216,34 @@ fn uninstall(manager: Manager) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Where systemd and we keep what one user configures.
+fn user_config() -> Option<PathBuf> {
+    let chosen = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
+    let usual = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".config"));
+    chosen.filter(|path| path.is_absolute()).or_else(usual)
+}
+
 fn user_exists() -> anyhow::Result<bool> {
     let users = fs::read_to_string("/etc/passwd").context("reading /etc/passwd")?;
     Ok(users.lines().any(|line| line.starts_with("chorus:")))
 }
 
-/// This program's file, for the unit.
-fn program() -> anyhow::Result<PathBuf> {
+/// Puts a copy of this program where the service can run it; one that runs is replaced, not written over.
+fn copy_program(current: &Path, to: &Path) -> anyhow::Result<()> {
+    let fresh = to.with_extension("new");
+    fs::copy(current, &fresh)
+        .and_then(|_| fs::rename(&fresh, to))
+        .with_context(|| format!("copying this program to {}", to.display()))?;
+    println!(
+        "copied {} to {}: the machine's service cannot see into homes",
+        current.display(),
+        to.display()
+    );
+    Ok(())
+}
+
+/// This program's file.
+fn current() -> anyhow::Result<PathBuf> {
     std::env::current_exe().context("finding this program's file")
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use arc_swap::ArcSwap;
-use tokio::sync::mpsc::{self, UnboundedReceiver};
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
@@ -46,6 +46,8 @@ pub(super) struct House {
     pub(super) sandbox: String,
     /// None where no command can run.
     pub(super) tasks: Option<Tasks>,
+    /// Where the world is shown something.
+    events: UnboundedSender<Event>,
     _lock: Arc<HomeLock>,
 }
 
@@ -122,7 +124,7 @@ impl House {
             tools: Arc::new(Registry::standard()),
             services: Arc::new(services),
             http: client().context("making the HTTP client")?,
-            events,
+            events: events.clone(),
             members: Default::default(),
             settings: Default::default(),
             docs: DocsCache::default(),
@@ -142,6 +144,7 @@ impl House {
             redactor,
             sandbox,
             tasks,
+            events,
             _lock: Arc::new(lock),
         };
         Ok((house, shown))
@@ -233,6 +236,12 @@ impl House {
             }
         };
         stop.run_until_cancelled(work).await;
+    }
+
+    /// Tells the operator, once per `cause`, as soon as Discord can be spoken to.
+    pub(super) fn tell_operator(&self, cause: String, text: String) {
+        // Nobody shows anything any more only at the end; the log has it.
+        let _ = self.events.send(Event::Operator { cause, text });
     }
 
     /// The signs of life of this house.

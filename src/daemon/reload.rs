@@ -2,35 +2,79 @@
 
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
-use tokio::sync::Notify;
+use sd_notify::NotifyState;
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
-use tracing::{error, info};
+use tracing::{error, info, warn};
 
+use super::Phase;
+use super::house::House;
+use super::pulse::tell;
 use crate::config::{Config, Paths};
 use crate::permission::Profiles;
 
-/// Reads the configuration each time `bell` is rung, until `stop`. A wrong one changes nothing.
-///
-/// What is put together once at the start stays until the next: providers, the sandbox, the address of `/metrics`.
+/// Keys that are put together once, at the start: a change of these waits for the next.
+const FIXED_AT_START: [&str; 12] = [
+    "forges",
+    "git",
+    "llm_timeout",
+    "max_hook_recursion_depth",
+    "max_retries",
+    "metrics_listen",
+    "models",
+    "operator_channel",
+    "providers",
+    "sandbox_read",
+    "stream_replies",
+    "web_fetch_private",
+];
+
+/// Reads the configuration each time `bell` is rung, until `stop`. A wrong one changes nothing, and the operator is told.
 pub(super) async fn on_demand(
+    house: House,
     bell: Arc<Notify>,
-    paths: Paths,
-    config: Arc<ArcSwap<Config>>,
-    profiles: Arc<ArcSwap<Profiles>>,
+    phase: watch::Receiver<Phase>,
     stop: CancellationToken,
 ) {
     while stop.run_until_cancelled(bell.notified()).await.is_some() {
-        match read(&paths) {
-            Ok((new, named)) => {
-                if new.providers != config.load().providers {
-                    info!("changes of `providers` take effect at the next start");
-                }
-                profiles.store(Arc::new(named));
-                config.store(Arc::new(new));
-                info!("config.json was read anew");
+        // Before it was ready, systemd would take the end of a reload for the end of the start.
+        let is_ready = *phase.borrow() == Phase::Ready;
+        if is_ready {
+            begin();
+        }
+        let status = reload(&house);
+        if is_ready {
+            tell(&[NotifyState::Ready, NotifyState::Status(&status)]);
+        }
+    }
+}
+
+fn begin() {
+    match NotifyState::monotonic_usec_now() {
+        Ok(now) => tell(&[NotifyState::Reloading, now]),
+        Err(error) => warn!("systemd is not told of the reload: {error}"),
+    }
+}
+
+/// Puts the file into force if it is right, and says in a line what came of it.
+fn reload(house: &House) -> String {
+    match read(&house.paths) {
+        Ok((new, named)) => {
+            for key in waiting(&house.config.load(), &new) {
+                warn!("config.json: `{key}` changed, which takes effect at the next start");
             }
-            Err(reason) => error!("config.json stays as it was: {reason}"),
+            house.profiles.store(Arc::new(named));
+            house.config.store(Arc::new(new));
+            info!("config.json was read anew");
+            "config.json was read anew".to_owned()
+        }
+        Err(reason) => {
+            error!("config.json stays as it was: {reason}");
+            house.tell_operator(
+                format!("config.json: {reason}"),
+                format!("config.json is wrong, so the one before stays in force: {reason}"),
+            );
+            format!("config.json stays as it was: {reason}")
         }
     }
 }
@@ -41,4 +85,12 @@ fn read(paths: &Paths) -> Result<(Config, Profiles), String> {
         .permission_profiles()
         .map_err(|error| error.to_string())?;
     Ok((config, profiles))
+}
+
+/// Keys that differ and that a reload does not put into force.
+fn waiting(old: &Config, new: &Config) -> Vec<&'static str> {
+    let value = |config| serde_json::to_value(config).unwrap_or_default();
+    let (old, new) = (value(old), value(new));
+    let differs = |key: &&str| old.get(*key) != new.get(*key);
+    FIXED_AT_START.into_iter().filter(differs).collect()
 }

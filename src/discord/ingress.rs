@@ -355,7 +355,9 @@ impl Queue {
         }
         let parent = self.bot.parent_of(guild, self.channel);
         let inbound = inbound::to_inbound(&message, guild, parent, author);
-        match self.bot.manager.receive(inbound).await {
+        let span = tracing::info_span!("message", message.id = %id, agent.id = %agent.id);
+        let received = self.bot.manager.receive(inbound).instrument(span).await;
+        match received {
             Ok(Received::Accepted | Received::Duplicate | Received::NoAgent) => {}
             Err(error) => {
                 error!(%error, message.id = %id, "a message could not be taken");

@@ -51,7 +51,7 @@ impl From<bool> for Network {
 }
 
 /// How much one command may take.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Bytes of memory: of all its processes where a cgroup can be used, else of each one's writable private memory.
     pub memory: u64,

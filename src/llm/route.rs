@@ -13,12 +13,14 @@
 
 mod observer;
 mod schedule;
+mod span;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
 pub use observer::{Attempt, Observer, Outcome, Planned, Silent};
 pub use schedule::{Pace, TurnHealth};
@@ -210,12 +212,14 @@ impl Router {
             .await
             .map_err(|why| Unanswered::Failure(StepFailure::Refused(why)))?;
         let began = Instant::now();
+        let span = span::of(&planned, max_output);
         let answer = {
             let mut on_delta = |delta: Delta<'_>| observer.delta(delta);
+            let asking = provider.stream(body, &mut on_delta);
             tokio::select! {
                 biased;
                 () = stop.cancelled() => None,
-                answer = provider.stream(body, &mut on_delta) => Some(answer),
+                answer = asking.instrument(span.clone()) => Some(answer),
             }
         };
         let (usage, outcome, request_id) = match &answer {
@@ -243,6 +247,7 @@ impl Router {
             latency: began.elapsed(),
             request_id,
         };
+        span::end(&span, &attempt);
         observer.attempted(&attempt).await;
         match answer {
             None => Err(Unanswered::Failure(StepFailure::Stopped)),

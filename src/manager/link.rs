@@ -14,7 +14,7 @@ use crate::agent::event::Event;
 use crate::agent::{Letter, Mode, Place, Prompt, Source, Trigger};
 use crate::config::effective;
 use crate::domain::{AgentName, GuildId, SandboxMode, Via};
-use crate::exec::{Network, Policy};
+use crate::exec::{Limits, Network, Policy};
 use crate::permission::Profiles;
 use crate::store::{NewPart, OutFile, PartBody, PartKind};
 use crate::text;
@@ -222,6 +222,7 @@ impl ShellRules for Link {
                     network: Network::Off,
                 },
                 max_timeout: std::time::Duration::from_secs(120),
+                limits: Limits::default(),
             };
         };
         let parts = manager.parts();
@@ -237,6 +238,12 @@ impl ShellRules for Link {
                 },
             },
             max_timeout: config.max_bash_timeout.get(),
+            limits: Limits {
+                memory: config.limits.memory.get(),
+                processes: config.limits.processes.get().into(),
+                file_size: config.limits.file_size.get(),
+                open_files: config.limits.open_files.get().into(),
+            },
         }
     }
 }

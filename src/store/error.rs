@@ -69,8 +69,11 @@ pub enum StoreError {
         /// The other process, when it left its number.
         pid: Option<u32>,
     },
-    /// The home's lock file cannot be made or opened.
-    #[error("{} cannot be used: {reason}", path.display())]
+    /// The home, or a file that belongs there, cannot be made or opened.
+    #[error(
+        "{} cannot be used: {reason}; let this user write there, or set another CHORUS_HOME",
+        path.display()
+    )]
     Home {
         /// The path in question.
         path: PathBuf,

@@ -161,7 +161,12 @@ pub(super) enum Depth {
 }
 
 pub(super) async fn connect_read_only(path: &Path) -> Result<SqliteConnection, StoreError> {
-    Ok(options(path).read_only(true).connect().await?)
+    // Without a log nobody works on it, and it is read without a trace: SQLite would leave an empty log behind.
+    let is_at_rest = ["-wal", "-journal"]
+        .iter()
+        .all(|log| !beside(path, log).exists());
+    let options = options(path).read_only(true).immutable(is_at_rest);
+    Ok(options.connect().await?)
 }
 
 /// Looks at a database that another process may be working on.

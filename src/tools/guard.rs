@@ -24,10 +24,12 @@ pub async fn run(prepared: Prepared, context: &ToolContext) -> ToolResult {
     let name = prepared.info.name;
     let span = info_span!(
         "tool_call",
-        tool.name = name,
+        otel.name = %format_args!("execute_tool {name}"),
+        gen_ai.operation.name = "execute_tool",
+        gen_ai.tool.name = name,
+        gen_ai.tool.call.id = %context.call,
         agent.id = %context.agent,
         turn.id = %context.turn,
-        call.id = %context.call,
     );
     async {
         let started = Instant::now();

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::ToolContext;
 use crate::domain::{AgentName, GuildId};
-use crate::exec::Policy;
+use crate::exec::{Limits, Policy};
 use crate::permission::{GrantTable, Profiles};
 
 /// Why a port did not do what it was asked.
@@ -151,4 +151,6 @@ pub struct Rules {
     pub policy: Policy,
     /// Most time that one `bash` call may take.
     pub max_timeout: Duration,
+    /// What one command and its children may use.
+    pub limits: Limits,
 }

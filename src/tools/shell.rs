@@ -7,7 +7,7 @@ use super::hooks::HookWriter;
 use super::ports::ShellRules;
 use super::tasks::Tasks;
 use super::{ToolContext, ToolError};
-use crate::exec::{Command, ExecError, Limits, Sandbox};
+use crate::exec::{Command, ExecError, Sandbox};
 use crate::permission::Action;
 use crate::permission::shell::catastrophe;
 use crate::workspace::{Workspace, WorkspacePath};
@@ -90,12 +90,13 @@ pub(super) fn command(
             "this command never runs, whatever the permissions say: {why}"
         )));
     }
+    let rules = context.services.shell()?.rules.of(context);
     Ok(Command {
         script: action.detail.clone(),
         workspace: place.workspace.clone(),
         directory: place.directory.clone(),
-        policy: context.services.shell()?.rules.of(context).policy,
-        limits: Limits::default(),
+        policy: rules.policy,
+        limits: rules.limits,
     })
 }
 

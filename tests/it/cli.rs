@@ -6,6 +6,6 @@ mod exit_codes;
 mod init;
 mod migrate_home;
 mod permissions;
-mod program;
+pub mod program;
 mod secrets;
 mod service;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use chorus::domain::{AgentStatus, ProfileRef, SandboxMode, TaskId};
-use chorus::exec::{Bubblewrap, Network, Policy, Sandbox, SandboxSettings};
+use chorus::exec::{Bubblewrap, Limits, Network, Policy, Sandbox, SandboxSettings};
 use chorus::store::{AgentRow, Store, TaskRow};
 use chorus::tools::hooks::HookWriter;
 use chorus::tools::ports::{PortError, Rules, ShellRules};
@@ -127,6 +127,7 @@ impl Default for SetRules {
                 network: Network::Off,
             },
             max_timeout: Duration::from_secs(120),
+            limits: Limits::default(),
         }))
     }
 }

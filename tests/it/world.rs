@@ -12,7 +12,7 @@
 #![allow(dead_code)] // What a person can do here is not bounded by what the tests of one day do.
 
 mod actor;
-mod daemon;
+pub mod daemon;
 pub mod model;
 
 use std::path::PathBuf;
@@ -176,6 +176,11 @@ impl World {
         }
     }
 
+    /// Sends a signal to the program.
+    pub async fn signals(&mut self, which: rustix::process::Signal) {
+        self.daemon.as_mut().unwrap().signals(which).await;
+    }
+
     /// Ends it without a word, as SIGKILL does.
     pub async fn kills(&mut self) {
         if let Some(daemon) = self.daemon.take() {
@@ -189,7 +194,8 @@ impl World {
         self.starts().await;
     }
 
-    fn variables(&self) -> Vec<(String, String)> {
+    /// The daemon's environment.
+    pub fn variables(&self) -> Vec<(String, String)> {
         let home = self.home.path().to_str().unwrap();
         let fixed = [
             ("CHORUS_HOME", home),

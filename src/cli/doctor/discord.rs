@@ -14,14 +14,16 @@ use crate::config::{Env, Secret};
 const MESSAGE_CONTENT: u64 = (1 << 18) | (1 << 19);
 
 /// What the bot needs in a server, by bit of Discord's permissions.
-const NEEDED: [(u64, &str); 8] = [
+const NEEDED: [(u64, &str); 10] = [
     (1 << 4, "Manage Channels"),
     (1 << 6, "Add Reactions"),
     (1 << 10, "View Channels"),
     (1 << 11, "Send Messages"),
+    (1 << 13, "Manage Messages"),
     (1 << 14, "Embed Links"),
     (1 << 15, "Attach Files"),
     (1 << 16, "Read Message History"),
+    (1 << 35, "Create Public Threads"),
     (1 << 38, "Send Messages in Threads"),
 ];
 const ADMINISTRATOR: u64 = 1 << 3;

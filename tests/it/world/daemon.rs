@@ -1,11 +1,15 @@
 //! The daemon under test: as a task of the test, or as the program itself.
 
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
 use chorus::config::Env;
 use chorus::daemon::{self, DaemonError, DaemonOptions, Phase};
 use chorus::playground::Discord;
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::process::{Child, Command};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
@@ -109,7 +113,7 @@ impl Running {
         assert!(self.ends_in_order().await, "the daemon was killed");
     }
 
-    /// Stops it as SIGTERM does; it has 30 s. Says whether it ended in order, or was killed by somebody else.
+    /// Stops it as SIGTERM does; it has 30 s. Says whether it ended in order, or somebody else was killing it.
     pub(super) async fn ends_in_order(self) -> bool {
         match self {
             Self::Task {
@@ -125,16 +129,24 @@ impl Running {
                 true
             }
             Self::Process(mut child) => {
-                signal(&child, rustix::process::Signal::TERM);
+                hears(&mut child, Signal::TERM).await;
+                signal(&child, Signal::TERM);
                 let ended = tokio::time::timeout(Duration::from_secs(30), child.wait()).await;
                 let status = ended.expect("the program does not stop").unwrap();
-                // A signal while the program still starts ends it before it listens: no order, but nobody's fault.
-                let by = std::os::unix::process::ExitStatusExt::signal(&status);
-                let was_killed = matches!(by, Some(9 | 15));
+                let was_killed = status.signal() == Some(Signal::KILL.as_raw());
                 assert!(status.success() || was_killed, "{status}");
                 !was_killed
             }
         }
+    }
+
+    /// Sends a signal to the program.
+    pub(super) async fn signals(&mut self, which: Signal) {
+        let Self::Process(child) = self else {
+            panic!("a task of the test hears no signals");
+        };
+        hears(child, which).await;
+        signal(child, which);
     }
 
     /// Whether it has ended by itself.
@@ -156,10 +168,31 @@ impl Running {
     }
 }
 
-fn signal(child: &Child, signal: rustix::process::Signal) {
+/// Waits until the program listens to `signal`, or has ended. Before its first line it cannot, nor does what starts it.
+pub async fn hears(child: &mut Child, signal: Signal) {
+    while child.try_wait().unwrap().is_none() {
+        let process = PathBuf::from(format!("/proc/{}", child.id().unwrap()));
+        let program = fs::read_link(process.join("exe")).unwrap_or_default();
+        let status = fs::read_to_string(process.join("status")).unwrap_or_default();
+        let caught = status
+            .lines()
+            .find_map(|line| line.strip_prefix("SigCgt:"))
+            .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        let is_caught = caught.is_some_and(|mask| mask >> (signal.as_raw() - 1) & 1 == 1);
+        if is_caught && program == Path::new(env!("CARGO_BIN_EXE_chorus")) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
+/// Sends a signal to a program.
+pub fn signal(child: &Child, signal: Signal) {
     let id = child
         .id()
         .and_then(|id| i32::try_from(id).ok())
-        .and_then(rustix::process::Pid::from_raw);
-    rustix::process::kill_process(id.unwrap(), signal).unwrap();
+        .and_then(Pid::from_raw);
+    if let Some(id) = id {
+        kill_process(id, signal).unwrap();
+    }
 }

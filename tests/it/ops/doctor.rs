@@ -1,0 +1,104 @@
+//! `chorus doctor`: a line for each check, what to do beside what is wrong, and nothing changed.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::time::SystemTime;
+
+use serde_json::{Value, json};
+
+use super::{command, program, seen};
+use crate::world::{Setup, run_test_with};
+
+/// Every file of a folder with its time of change.
+fn picture(folder: &Path) -> BTreeMap<String, (u64, SystemTime)> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        let metadata = entry.metadata().unwrap();
+        let name = entry.path().display().to_string();
+        if metadata.is_dir() {
+            found.extend(picture(&entry.path()));
+        } else {
+            found.insert(name, (metadata.len(), metadata.modified().unwrap()));
+        }
+    }
+    found
+}
+
+fn checks(text: &str) -> Vec<Value> {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+#[tokio::test]
+async fn it_finds_nothing_wrong_where_nothing_is_and_changes_nothing() {
+    run_test_with(program(Vec::new()), async |world| {
+        world.model.lists(&["scripted-model"]);
+        world.stops().await;
+        let before = picture(&world.home());
+        let looked = seen(&mut command(world, &["doctor", "--json"])).await;
+        assert_eq!(looked.code, 0, "{}{}", looked.out, looked.err);
+        let checks = checks(&looked.out);
+        let named: Vec<&str> = checks
+            .iter()
+            .map(|check| check["name"].as_str().unwrap())
+            .collect();
+        assert_eq!(
+            named,
+            [
+                "user", "home", "config", "database", "git", "sandbox", "clock", "token",
+                "intents", "servers", "models"
+            ]
+        );
+        for check in &checks {
+            let has_remedy = check["do"].is_string();
+            assert_eq!(check["verdict"] != "ok", has_remedy, "{check}");
+            assert!(!check["seen"].as_str().unwrap().is_empty(), "{check}");
+        }
+        assert_eq!(picture(&world.home()), before);
+
+        let shown = seen(&mut command(world, &["doctor"])).await;
+        let lines = shown.out.lines().filter(|line| !line.starts_with(' '));
+        assert_eq!(lines.count(), checks.len(), "{}", shown.out);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn each_fault_has_its_line_and_its_way_out() {
+    let setup = Setup {
+        config: json!({ "git": { "hosts": { "git.example.org": { "token_env": "MISSING_TOKEN" } } } }),
+        ..program(Vec::new())
+    };
+    run_test_with(setup, async |world| {
+        world.stops().await;
+        let mut doctor = command(world, &["doctor", "--json"]);
+        doctor.env("DISCORD_TOKEN", "hunter2");
+        let looked = seen(doctor.env("ANTHROPIC_API_KEY", "hunter3")).await;
+        assert_eq!(looked.code, 78, "{}", looked.out);
+        assert!(
+            looked.err.contains("what to do stands beside each"),
+            "{}",
+            looked.err
+        );
+        assert!(!looked.out.contains("hunter"), "{}", looked.out);
+        let failed: Vec<(String, String)> = checks(&looked.out)
+            .iter()
+            .filter(|check| check["verdict"] == "failure")
+            .map(|check| {
+                let text = |key: &str| check[key].as_str().unwrap().to_owned();
+                (text("name"), text("do"))
+            })
+            .collect();
+        let names: Vec<&str> = failed.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["git", "token", "models"], "{}", looked.out);
+        assert!(failed[0].1.contains("MISSING_TOKEN_FILE"), "{failed:?}");
+        assert!(failed[1].1.contains("Reset Token"), "{failed:?}");
+
+        fs::write(world.home().join("config.json"), "{\n  \"network\": 1\n}").unwrap();
+        let looked = seen(&mut command(world, &["doctor"])).await;
+        assert_eq!(looked.code, 78);
+        assert!(looked.out.contains("config.json:2:"), "{}", looked.out);
+    })
+    .await;
+}

@@ -1,0 +1,45 @@
+//! SIGTERM before the daemon has begun.
+
+use std::io::Write as _;
+
+use rustix::process::Signal;
+
+use super::{command, program};
+use crate::world::daemon::{hears, signal};
+use crate::world::run_test_with;
+
+#[tokio::test]
+async fn a_daemon_stopped_while_it_reads_its_configuration_ends_in_order() {
+    run_test_with(program(Vec::new()), async |world| {
+        let home = tempfile::tempdir().unwrap();
+        // It waits for a fifo: as early as a test can meet it.
+        let fifo = home.path().join("config.json");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &fifo,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+            0,
+        )
+        .unwrap();
+        let mut daemon = command(world, &["run"])
+            .env("CHORUS_HOME", home.path())
+            .spawn()
+            .unwrap();
+        hears(&mut daemon, Signal::TERM).await;
+        signal(&daemon, Signal::TERM);
+        let written = tokio::task::spawn_blocking(move || {
+            // Opening returns once the daemon reads.
+            let mut config = std::fs::OpenOptions::new().write(true).open(fifo)?;
+            config.write_all(b"{}")
+        });
+        written.await.unwrap().unwrap();
+        let status = daemon.wait().await.unwrap();
+        assert_eq!(status.code(), Some(0), "{status}");
+        assert!(
+            !home.path().join("db").exists(),
+            "it went on after it was told to stop"
+        );
+    })
+    .await;
+}

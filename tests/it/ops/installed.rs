@@ -1,0 +1,187 @@
+//! A newcomer's walk through the Debian package, in a fresh Debian, against the local Discord.
+//!
+//! `.packaging/debian/walk` makes the Debian and starts this; what it prints is the transcript.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use chorus::playground::{Discord, Options};
+use rustix::process::Signal;
+use serde_json::json;
+use tokio::process::{Child, Command};
+
+use crate::world::Actor;
+use crate::world::daemon::signal;
+use crate::world::model::{self, Model};
+
+/// Longest wait for anything to be seen.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+struct Walk {
+    root: PathBuf,
+    discord: Discord,
+    model: Model,
+    ann: Actor,
+}
+
+impl Walk {
+    /// A command in that Debian, by root.
+    fn by_root(&self, line: &str) -> Command {
+        let mut command = Command::new("chroot");
+        command
+            .arg(&self.root)
+            .args([
+                "env",
+                "-i",
+                "PATH=/usr/sbin:/usr/bin:/sbin:/bin",
+                "LANG=C.UTF-8",
+            ])
+            .args(["sh", "-c", line])
+            .stdin(Stdio::null())
+            .kill_on_drop(true);
+        command
+    }
+
+    /// A command by the service's user, with what the unit gives it: its home and its credentials.
+    fn by_chorus(&self, home: &str, line: &str) -> Command {
+        self.by_root(&format!(
+            "cd /var/lib/chorus && exec setpriv --reuid=chorus --regid=chorus --init-groups \
+             env HOME=/var/lib/chorus CHORUS_HOME={home} CREDENTIALS_DIRECTORY=/run/credentials/chorus.service \
+             CHORUS_DISCORD_API_URL={} ANTHROPIC_BASE_URL={} {line}",
+            self.discord.base_url(),
+            self.model.base_url()
+        ))
+    }
+
+    /// Runs it, shows it, and gives what it printed. It must succeed.
+    async fn shows(&self, who: &str, line: &str, mut command: Command) -> String {
+        println!("{who} {line}");
+        let output = command.output().await.unwrap();
+        let out = String::from_utf8_lossy(&output.stdout).into_owned();
+        print!("{out}{}", String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{line}: {}", output.status);
+        out
+    }
+
+    async fn root(&self, line: &str) -> String {
+        self.shows("#", line, self.by_root(line)).await
+    }
+
+    async fn chorus(&self, home: &str, line: &str) -> String {
+        let prompt = format!("chorus:{home}$");
+        self.shows(&prompt, line, self.by_chorus(home, line)).await
+    }
+
+    /// Starts the daemon, as the unit does, and waits until it takes messages.
+    async fn runs(&self, home: &str) -> Child {
+        println!("chorus:{home}$ chorus run &");
+        let mut run = self.by_chorus(home, "chorus run");
+        let daemon = run.spawn().unwrap();
+        self.sees("the bot's commands", |discord| {
+            discord.is_connected() && !discord.commands(None).is_empty()
+        })
+        .await;
+        daemon
+    }
+
+    async fn stops(&self, mut daemon: Child) {
+        println!("$ kill -TERM (the daemon)");
+        signal(&daemon, Signal::TERM);
+        let status = daemon.wait().await.unwrap();
+        println!("it ended: {status}");
+        assert!(status.success());
+    }
+
+    async fn sees(&self, what: &str, is_there: impl Fn(&Discord) -> bool) {
+        let waiting = self
+            .discord
+            .wait_for(|discord| is_there(discord).then_some(()));
+        let waited = tokio::time::timeout(PATIENCE, waiting).await;
+        waited.unwrap_or_else(|_| panic!("waited in vain for {what}"));
+    }
+
+    async fn reads(&self, channel: &str, text: &str) {
+        let id = self.discord.channel(channel).unwrap();
+        self.sees(text, |discord| discord.transcript(id).contains(text))
+            .await;
+        println!("--- {channel}\n{}\n---", self.discord.transcript(id));
+    }
+}
+
+#[tokio::test]
+#[ignore = "run by .packaging/debian/walk"]
+async fn a_newcomer_installs_runs_saves_and_restores() {
+    let root = std::env::var_os("CHORUS_WALK_ROOT").expect("CHORUS_WALK_ROOT is not set");
+    let discord = Discord::start(Options::default()).await.unwrap();
+    let walk = Walk {
+        root: root.into(),
+        ann: Actor::new(&discord, "ann"),
+        model: Model::start().await,
+        discord,
+    };
+    let home = "/var/lib/chorus";
+    walk.root("dpkg -s chorus | grep -E '^(Package|Status|Version|Depends|Recommends)'")
+        .await;
+    walk.root(
+        "chorus --version; id chorus; stat -c '%A %U %n' /var/lib/chorus /etc/chorus/credentials",
+    )
+    .await;
+    walk.root("ls /usr/lib/systemd/system/chorus.service /usr/share/bash-completion/completions/chorus /usr/share/man/man1/chorus.1.gz").await;
+    walk.root("umask 077; echo playground-token > /etc/chorus/credentials/DISCORD_TOKEN; echo sk-scripted > /etc/chorus/credentials/ANTHROPIC_API_KEY").await;
+    // What systemd's LoadCredential= does at each start.
+    walk.root("install -d -m 700 -o chorus /run/credentials/chorus.service && for f in DISCORD_TOKEN ANTHROPIC_API_KEY; do install -m 400 -o chorus /etc/chorus/credentials/$f /run/credentials/chorus.service/chorus_$f; done").await;
+    let init = format!(
+        "chorus init --non-interactive --default-model {}",
+        model::MODEL
+    );
+    walk.chorus(home, &init).await;
+    walk.chorus(home, "chorus check-config").await;
+    walk.model.lists(&[model::MODEL]);
+    walk.chorus(home, "chorus doctor").await;
+
+    let daemon = walk.runs(home).await;
+    walk.ann.runs("/agent init name:lab", "#general").await;
+    walk.sees("#lab", |discord| discord.channel("#lab").is_some())
+        .await;
+    walk.model
+        .calls_tool(
+            "create_file",
+            json!({ "path": "hello.txt", "content": "hello from a fresh Debian\n" }),
+        )
+        .answers("I wrote hello.txt.");
+    walk.ann.says("#lab", "write hello.txt").await;
+    walk.reads("#lab", "I wrote hello.txt.").await;
+    walk.model
+        .calls_tool(
+            "bash",
+            json!({ "command": "id -un; cat hello.txt; ls / | tr '\\n' ' '" }),
+        )
+        .answers("The shell works.");
+    walk.ann.says("#lab", "and look at it in a shell").await;
+    walk.ann.clicks("#lab", "Allow").await;
+    walk.reads("#lab", "The shell works.").await;
+    println!("the tool's result: {}", walk.model.last_request());
+    walk.ann
+        .asks("/context save description:A fresh Debian", "#lab")
+        .await;
+    let sessions = walk.chorus(home, "chorus sessions list").await;
+    assert!(sessions.contains("A fresh Debian"), "{sessions}");
+    walk.chorus(home, "chorus backup /tmp/chorus.tar.gz").await;
+    walk.stops(daemon).await;
+
+    let second = "/tmp/second";
+    walk.chorus(second, "chorus restore --check /tmp/chorus.tar.gz")
+        .await;
+    walk.chorus(second, "chorus restore /tmp/chorus.tar.gz")
+        .await;
+    assert_eq!(walk.chorus(second, "chorus sessions list").await, sessions);
+    walk.chorus(second, "cat /tmp/second/agents/lab/workspace/hello.txt")
+        .await;
+    let daemon = walk.runs(second).await;
+    walk.model.answers("I remember hello.txt.");
+    walk.ann.says("#lab", "are you there?").await;
+    walk.reads("#lab", "I remember hello.txt.").await;
+    walk.stops(daemon).await;
+    assert_eq!(walk.model.violations(), Vec::<String>::new());
+}

@@ -1,0 +1,80 @@
+//! The watchdog is fed while the daemon itself lives, whatever Discord and models do; and only then.
+
+use chorus::playground::Break;
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions, Connection};
+
+use super::metrics::{free_address, get};
+use super::program;
+use super::systemd::Systemd;
+use crate::world::{Setup, run_test_with};
+
+/// How often systemd wants to hear of it: often enough that a test need not wait.
+const INTERVAL: &str = "300000";
+
+#[tokio::test]
+async fn neither_a_dead_line_nor_a_hanging_turn_starves_it() {
+    let mut systemd = Systemd::listen();
+    let env = vec![systemd.variable(), ("WATCHDOG_USEC", INTERVAL.to_owned())];
+    run_test_with(program(env), async |world| {
+        let thought = world.model.is_thinking();
+        world.ann.says("#lab", "think for ever").await;
+        world
+            .waits("the model to be asked", |world| {
+                (!world.model.requests().is_empty()).then_some(())
+            })
+            .await;
+        world.discord.break_gateway(Break::Stall);
+        systemd.unread();
+        for _ in 0..5 {
+            systemd.hears("WATCHDOG=1").await;
+        }
+        thought.ends();
+        // The line comes back when its own watchdog has seen that it is dead; nothing here waits for that.
+        world.discord.break_gateway(Break::Cut);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_ledger_that_does_not_write_starves_it_and_is_seen() {
+    let mut systemd = Systemd::listen();
+    let address = free_address();
+    let setup = Setup {
+        config: serde_json::json!({ "metrics_listen": address }),
+        ..program(vec![
+            systemd.variable(),
+            ("WATCHDOG_USEC", INTERVAL.to_owned()),
+        ])
+    };
+    run_test_with(setup, async |world| {
+        systemd.hears("WATCHDOG=1").await;
+        let (status, _) = get(&address, "/healthz").await;
+        assert_eq!(status, 200);
+
+        let mut other = SqliteConnectOptions::new()
+            .filename(world.home().join("db/chorus.db"))
+            .connect()
+            .await
+            .unwrap();
+        sqlx::query("BEGIN IMMEDIATE")
+            .execute(&mut other)
+            .await
+            .unwrap();
+        systemd.unread();
+        let (status, words) = get(&address, "/healthz").await;
+        assert_eq!(status, 503);
+        assert!(words.starts_with("the ledger does not "), "{words}");
+        let fed = systemd.unread();
+        let fed = fed.iter().filter(|words| words.contains("WATCHDOG=1"));
+        // One was perhaps under way.
+        assert!(fed.count() <= 1, "fed while the ledger did not write");
+
+        sqlx::query("ROLLBACK").execute(&mut other).await.unwrap();
+        other.close().await.unwrap();
+        systemd.hears("WATCHDOG=1").await;
+        let (status, _) = get(&address, "/healthz").await;
+        assert_eq!(status, 200);
+    })
+    .await;
+}
