@@ -374,9 +374,12 @@ impl Actor {
         conversation
             .waiting
             .extend(end.leftover.into_iter().map(Trigger::message));
-        if let Some(next) = conversation.waiting.pop_front() {
-            self.start(id, next);
-            self.hand_on(id);
+        match conversation.waiting.pop_front() {
+            Some(next) => {
+                self.start(id, next);
+                self.hand_on(id);
+            }
+            None => self.rearm().await,
         }
     }
 
@@ -437,6 +440,7 @@ impl Actor {
             )
             .await;
         }
+        self.rearm().await;
     }
 
     /// Asks turns to stop; says how many were asked.

@@ -315,11 +315,12 @@ impl Actor {
         self.parts.effective(&self.agent, &config).idle_timeout
     }
 
-    /// Starts the timer anew with the timeout in force.
+    /// Starts the timer anew with the timeout in force, where there is a context to watch.
     pub(super) async fn rearm(&mut self) {
         let timeout = self.idle_timeout().await;
         self.timer.set_timeout(timeout);
         self.timer.reset();
+        self.rest_if_empty();
     }
 
     /// Whether commands of a conversation still run that report back into it.
@@ -339,6 +340,12 @@ impl Actor {
     /// The silence has lasted: summaries are asked for, and a message that comes meanwhile ends it.
     pub(super) async fn idle_fired(&mut self, fired: IdleFired) {
         if !self.timer.is_current(fired) {
+            return;
+        }
+        let timeout = self.idle_timeout().await;
+        if timeout != self.timer.timeout() {
+            // It was set to another one meanwhile: the silence is measured against that.
+            self.timer.set_timeout(timeout);
             return;
         }
         if self.work_goes_on().await {

@@ -1,10 +1,12 @@
 //! Sessions as files, the manager that keeps them, and the timer that saves them.
 
+mod disk;
 mod format;
 mod hostile;
 mod idle_timer;
 mod labels;
 mod manager;
+mod seen;
 
 use chorus::domain::{
     Assistant, Author, CallId, Image, Item, MessageId, OpaqueBlock, ToolCall, ToolResult, Usage,

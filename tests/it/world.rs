@@ -156,11 +156,6 @@ impl World {
         self.daemon = Some(running);
     }
 
-    /// Whether the daemon has ended by itself, or there is none.
-    pub fn has_ended(&mut self) -> bool {
-        self.daemon.as_mut().is_none_or(Running::has_ended)
-    }
-
     /// Stops it as SIGTERM does, and waits for its end.
     pub async fn stops(&mut self) {
         if let Some(daemon) = self.daemon.take() {
@@ -333,6 +328,27 @@ impl World {
             Ok(result) => result,
             Err(_) => panic!("waited in vain for {what}\n{}", self.report()),
         }
+    }
+
+    /// Waits until something is so, or until the daemon has ended by itself; says whether it is so.
+    pub async fn waits_or_ends(&mut self, mut is_so: impl FnMut(&Self) -> bool) -> bool {
+        let Some(mut daemon) = self.daemon.take() else {
+            return is_so(self);
+        };
+        let patient = tokio::time::timeout(PATIENCE, async {
+            tokio::select! {
+                () = self.discord.wait_for(|_| is_so(self).then_some(())) => true,
+                () = daemon.has_run_out() => false,
+            }
+        });
+        let outcome = patient.await;
+        self.daemon = Some(daemon);
+        outcome.unwrap_or_else(|_| panic!("neither so nor ended\n{}", self.report()))
+    }
+
+    /// From now on the daemon, a program, can write no file beyond so many bytes; none lifts the limit.
+    pub fn limits_files(&self, bytes: Option<u64>) {
+        self.daemon.as_ref().unwrap().limits_files(bytes);
     }
 
     /// Everything that can be seen, for the message of a failed test.

@@ -148,20 +148,14 @@ fn order(world: &World, orders: &mut Vec<Job>, number: usize, kind: Kind) {
 /// Waits until the daemon is dead or has answered everything.
 async fn is_killed(world: &mut World, orders: &[Job]) -> bool {
     let mut allowed = Vec::new();
-    loop {
-        if world.has_ended() {
-            return true;
-        }
+    let is_answered = |world: &World| {
         answer_questions(world, &[AGENT], &mut allowed);
         let all: Vec<_> = world
             .messages("#lab")
             .iter()
             .flat_map(|message| jobs::done(&message.content))
             .collect();
-        if orders.iter().all(|order| all.contains(&order.number)) {
-            return false;
-        }
-        // A death is no change at Discord, so it has to be looked for.
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+        orders.iter().all(|order| all.contains(&order.number))
+    };
+    !world.waits_or_ends(is_answered).await
 }

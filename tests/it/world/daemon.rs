@@ -9,7 +9,7 @@ use std::time::Duration;
 use chorus::config::Env;
 use chorus::daemon::{self, DaemonError, DaemonOptions, Phase};
 use chorus::playground::Discord;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 use tokio::process::{Child, Command};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
@@ -149,11 +149,25 @@ impl Running {
         signal(child, which);
     }
 
-    /// Whether it has ended by itself.
-    pub(super) fn has_ended(&mut self) -> bool {
+    /// From now on no file that it writes may grow beyond so many bytes; none lifts the limit.
+    pub(super) fn limits_files(&self, bytes: Option<u64>) {
+        let Self::Process(child) = self else {
+            panic!("a task shares the limits of the test");
+        };
+        let limit = Rlimit {
+            current: bytes,
+            maximum: None,
+        };
+        prlimit(pid(child), Resource::Fsize, limit).unwrap();
+    }
+
+    /// Waits until it has ended by itself.
+    pub(super) async fn has_run_out(&mut self) {
         match self {
-            Self::Task { task, .. } => task.is_finished(),
-            Self::Process(child) => child.try_wait().unwrap().is_some(),
+            Self::Task { phase, .. } => while phase.changed().await.is_ok() {},
+            Self::Process(child) => {
+                child.wait().await.unwrap();
+            }
         }
     }
 
@@ -186,13 +200,14 @@ pub async fn hears(child: &mut Child, signal: Signal) {
     }
 }
 
-/// Sends a signal to a program.
+/// Sends a signal to a program, unless it has ended.
 pub fn signal(child: &Child, signal: Signal) {
-    let id = child
-        .id()
-        .and_then(|id| i32::try_from(id).ok())
-        .and_then(Pid::from_raw);
-    if let Some(id) = id {
+    if let Some(id) = pid(child) {
         kill_process(id, signal).unwrap();
     }
+}
+
+fn pid(child: &Child) -> Option<Pid> {
+    let id = child.id().and_then(|id| i32::try_from(id).ok());
+    id.and_then(Pid::from_raw)
 }

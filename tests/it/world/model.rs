@@ -50,6 +50,8 @@ struct Script {
     standing: Vec<(String, Act)>,
     /// Answers whatever is asked, from the request alone.
     rule: Option<Rule>,
+    /// What a summary is; none means that it fails.
+    summary: Option<String>,
     models: Vec<String>,
     requests: Vec<Value>,
     violations: Vec<String>,
@@ -111,6 +113,7 @@ impl Model {
             .unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let script = Script {
+            summary: Some("The people tried things. All of it is done.".to_owned()),
             models: vec![MODEL.to_owned()],
             ..Script::default()
         };
@@ -179,6 +182,16 @@ impl Model {
     /// foresee.
     pub fn follows(&self, rule: impl Fn(&Value) -> Reply + Send + 'static) {
         self.script(|script| script.rule = Some(Box::new(rule)));
+    }
+
+    /// Sums every conversation up with these words.
+    pub fn summarises(&self, text: &str) {
+        self.script(|script| script.summary = Some(text.to_owned()));
+    }
+
+    /// Refuses to sum anything up.
+    pub fn cannot_summarise(&self) {
+        self.script(|script| script.summary = None);
     }
 
     /// Thinks about the next request until told; then says "done thinking".
@@ -312,7 +325,10 @@ impl Model {
             }
             let asked = rules::last_words(request);
             if rules::is_summary(request) {
-                return Act::Answer(said("The people tried things. All of it is done."));
+                return match &script.summary {
+                    Some(text) => Act::Answer(said(text)),
+                    None => refusal("This model sums nothing up."),
+                };
             }
             if let Some(act) = script.queue.pop_front() {
                 return act;
