@@ -179,18 +179,7 @@ impl Store {
         let call = call.clone();
         self.write(move |db| {
             Box::pin(async move {
-                let done = sqlx::query(
-                    "UPDATE calls SET state = 'started', started_at = ?
-                     WHERE turn_id = ? AND call_id = ? AND state = 'proposed'",
-                )
-                .bind(now())
-                .bind(turn.to_string())
-                .bind(&call.0)
-                .execute(&mut *db)
-                .await?;
-                if done.rows_affected() == 0 {
-                    return Err(StoreError::NotFound(format!("proposed call {call}")));
-                }
+                start(db, turn, &call).await?;
                 store_alongside(db, &alongside).await
             })
         })
@@ -235,6 +224,26 @@ impl Store {
             )
         })
         .await
+    }
+}
+
+pub(super) async fn start(
+    db: &mut SqliteConnection,
+    turn: TurnId,
+    call: &CallId,
+) -> Result<(), StoreError> {
+    let done = sqlx::query(
+        "UPDATE calls SET state = 'started', started_at = ?
+         WHERE turn_id = ? AND call_id = ? AND state = 'proposed'",
+    )
+    .bind(now())
+    .bind(turn.to_string())
+    .bind(&call.0)
+    .execute(db)
+    .await?;
+    match done.rows_affected() {
+        0 => Err(StoreError::NotFound(format!("proposed call {call}"))),
+        _ => Ok(()),
     }
 }
 

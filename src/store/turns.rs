@@ -6,13 +6,14 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::attempts::insert_attempt;
 use super::audit::insert_audit;
+use super::calls::start;
 use super::codec::{count, counted, json, now, parsed, parsed_option, time, time_option, words};
 use super::conversations::{insert_item, touch};
 use super::inbound::claim;
 use super::outbox::{FirstPart, NewPart, Part, queue};
 use super::{AttemptRow, AuditRow, Store, StoreError};
 use crate::domain::{
-    AgentId, Assistant, ChannelId, ConversationId, Cost, Item, MessageId, TurnId, Usage,
+    AgentId, Assistant, CallId, ChannelId, ConversationId, Cost, Item, MessageId, TurnId, Usage,
 };
 
 /// A turn about to begin.
@@ -173,11 +174,30 @@ impl Store {
         answer: &Assistant,
         alongside: Alongside,
     ) -> Result<(), StoreError> {
+        self.record_and_start(turn, answer, Vec::new(), alongside)
+            .await
+    }
+
+    /// D3 and, in the same transaction, D6 of the calls in `starting`: where nobody is asked, nothing is seen between.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NotFound`] when the turn does not run, or the answer has no such call.
+    pub async fn record_and_start(
+        &self,
+        turn: TurnId,
+        answer: &Assistant,
+        starting: Vec<CallId>,
+        alongside: Alongside,
+    ) -> Result<(), StoreError> {
         let answer = answer.clone();
         self.write(move |db| {
             Box::pin(async move {
                 let conversation = running(db, turn).await?;
                 store_answer(db, turn, conversation, answer).await?;
+                for call in &starting {
+                    start(db, turn, call).await?;
+                }
                 store_alongside(db, &alongside).await
             })
         })

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use crate::domain::{CallId, Cost, ToolCall, ToolResult, Usage};
+use crate::domain::{Assistant, CallId, Cost, ToolCall, ToolResult, Usage};
 use crate::permission::{Decision, Profile, Verdict};
 use crate::store::{Alongside, AttemptRow, AuditRow, StoreError};
 use crate::tools::{Prepared, ToolContext, guard};
@@ -21,6 +21,8 @@ const RECENT: usize = 5;
 enum Looked {
     /// It may run.
     Run(Prepared),
+    /// It may run, and its start is in the ledger.
+    Started(Prepared),
     /// A person decides.
     Ask(Prepared, String),
     /// It does not run.
@@ -28,11 +30,12 @@ enum Looked {
 }
 
 impl Turn {
-    /// Runs `calls`; their results are in the ledger and the conversation, in the order of the calls.
+    /// Stores `answer` and runs its calls; their results are in the ledger and the conversation, in the order of the calls.
     pub(super) async fn run_calls(
         &mut self,
-        calls: Vec<ToolCall>,
+        answer: Assistant,
     ) -> Result<Option<Stuck>, StoreError> {
+        let calls = answer.tool_calls.clone();
         let profile = self.parts.profile(&self.config);
         let most = self.parts.limits(&self.agent, &self.config).calls;
         let looked: Vec<Looked> = calls
@@ -48,7 +51,14 @@ impl Turn {
                 },
             })
             .collect();
-        let results = match side_by_side(&looked) {
+        let together = side_by_side(&looked);
+        let at_once = match (self.stop.asked(), together) {
+            (Some(_), _) => 0,
+            (None, true) => calls.len(),
+            (None, false) => 1,
+        };
+        let looked = self.record_with_calls(answer, looked, at_once).await?;
+        let results = match together {
             true => self.run_together(&calls, looked).await?,
             false => {
                 self.run_in_turn(&calls, looked, profile.as_ref().ok())
@@ -62,6 +72,46 @@ impl Turn {
         }
         self.parts.activity(&self.agent);
         Ok(stuck)
+    }
+
+    /// Stores the answer, and as started those of its first `at_once` calls that may run: one wait for the disk.
+    async fn record_with_calls(
+        &mut self,
+        answer: Assistant,
+        mut looked: Vec<Looked>,
+        at_once: usize,
+    ) -> Result<Vec<Looked>, StoreError> {
+        let mut starting = Vec::new();
+        for (call, looked) in answer.tool_calls.iter().zip(&mut looked).take(at_once) {
+            if let Looked::Run(prepared) = looked {
+                let audit = self.audit_allowed(call, prepared).await;
+                self.alongside.audit.push(audit);
+                starting.push(call.id.clone());
+                *looked = Looked::Started(prepared.clone());
+            }
+        }
+        self.record_and_start(answer, starting).await?;
+        Ok(looked)
+    }
+
+    /// The audit row of a call that runs without a question.
+    async fn audit_allowed(&self, call: &ToolCall, prepared: &Prepared) -> AuditRow {
+        let audit = self.audit_row(&prepared.action.to_string(), "allow", None, Value::Null);
+        self.with_change(call, prepared, audit).await
+    }
+
+    /// Adds what the call would change in the agent's configuration.
+    pub(super) async fn with_change(
+        &self,
+        call: &ToolCall,
+        prepared: &Prepared,
+        mut audit: AuditRow,
+    ) -> AuditRow {
+        let context = self.context(call.id.clone(), Vec::new());
+        if let Some(change) = prepared.change(&context).await {
+            audit.detail = self.parts.audit_change(&change);
+        }
+        audit
     }
 
     /// Checks and judges a call. Nothing of it has run.
@@ -106,13 +156,9 @@ impl Turn {
             let people = people.clone();
             async move {
                 match looked {
+                    Looked::Started(prepared) => this.carry_out(call, prepared, people).await,
                     Looked::Run(prepared) => {
-                        let audit = this.audit_row(
-                            &prepared.action.to_string(),
-                            "allow",
-                            None,
-                            Value::Null,
-                        );
+                        let audit = this.audit_allowed(call, &prepared).await;
                         this.run_one(call, prepared, people, audit).await
                     }
                     Looked::Refused { action, reason } => {
@@ -138,6 +184,12 @@ impl Turn {
         let mut results = Vec::with_capacity(calls.len());
         for (call, looked) in calls.iter().zip(looked) {
             let result = match looked {
+                Looked::Started(prepared) => {
+                    self.doing(format!("Running {}", call.name));
+                    self.note_recent(call);
+                    let people = self.people_now().await;
+                    self.carry_out(call, prepared, people).await?
+                }
                 _ if self.stop.asked().is_some() => {
                     self.refuse(
                         call,
@@ -152,8 +204,7 @@ impl Turn {
                     self.doing(format!("Running {}", call.name));
                     self.note_recent(call);
                     let people = self.people_now().await;
-                    let audit =
-                        self.audit_row(&prepared.action.to_string(), "allow", None, Value::Null);
+                    let audit = self.audit_allowed(call, &prepared).await;
                     self.run_one(call, prepared, people, audit).await?
                 }
                 Looked::Ask(prepared, reason) => {
@@ -174,12 +225,8 @@ impl Turn {
         call: &ToolCall,
         prepared: Prepared,
         people: Vec<crate::domain::Person>,
-        mut audit: AuditRow,
+        audit: AuditRow,
     ) -> Result<ToolResult, StoreError> {
-        let context = self.context(call.id.clone(), people);
-        if let Some(change) = prepared.change(&context).await {
-            audit.detail = self.parts.audit_change(&change);
-        }
         let alongside = Alongside {
             audit: vec![audit],
             ..Alongside::default()
@@ -188,6 +235,17 @@ impl Turn {
             .store
             .start_call(self.turn_id(), &call.id, alongside)
             .await?;
+        self.carry_out(call, prepared, people).await
+    }
+
+    /// Runs a call whose start is in the ledger, and stores what it gave (D7).
+    async fn carry_out(
+        &self,
+        call: &ToolCall,
+        prepared: Prepared,
+        people: Vec<crate::domain::Person>,
+    ) -> Result<ToolResult, StoreError> {
+        let context = self.context(call.id.clone(), people);
         let began = Instant::now();
         let result = guard::run(prepared, &context).await;
         let ran = Alongside {
@@ -328,7 +386,7 @@ fn side_by_side(looked: &[Looked]) -> bool {
         && looked.iter().all(|looked| match looked {
             Looked::Ask(..) => false,
             Looked::Refused { .. } => true,
-            Looked::Run(prepared) => match &prepared.writes {
+            Looked::Run(prepared) | Looked::Started(prepared) => match &prepared.writes {
                 Some(path) => written.insert(path.clone()),
                 None => true,
             },

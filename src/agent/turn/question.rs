@@ -106,6 +106,7 @@ impl Turn {
         self.note_recent(call);
         let people = self.people_now().await;
         let audit = self.audit_row(&action, word, by, json!({ "approval": approval }));
+        let audit = self.with_change(call, &prepared, audit).await;
         self.run_one(call, prepared, people, audit).await
     }
 

@@ -188,9 +188,7 @@ impl Turn {
             return self.answered(assistant, citations, patience).await;
         }
         self.make_ids_unique(&mut assistant);
-        let calls = assistant.tool_calls.clone();
-        self.record(assistant).await?;
-        let stuck = self.run_calls(calls).await?;
+        let stuck = self.run_calls(assistant).await?;
         Ok(match stuck {
             None => Next::Again,
             Some(Stuck::Errors) => Next::Last(Last {
@@ -258,10 +256,19 @@ impl Turn {
 
     /// Stores an answer of the model (D3), then holds it.
     async fn record(&mut self, answer: Assistant) -> Result<(), StoreError> {
+        self.record_and_start(answer, Vec::new()).await
+    }
+
+    /// Stores an answer of the model (D3) with the start of those of its calls that run at once (D6), then holds it.
+    pub(super) async fn record_and_start(
+        &mut self,
+        answer: Assistant,
+        starting: Vec<CallId>,
+    ) -> Result<(), StoreError> {
         let alongside = std::mem::take(&mut self.alongside);
         self.parts
             .store
-            .record_answer(self.turn_id(), &answer, alongside)
+            .record_and_start(self.turn_id(), &answer, starting, alongside)
             .await?;
         self.preview.send_modify(String::clear);
         self.push(Item::Assistant(answer));

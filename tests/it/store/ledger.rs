@@ -159,6 +159,33 @@ async fn a_call_starts_once_and_only_when_proposed() {
 }
 
 #[tokio::test]
+async fn an_answer_and_the_start_of_its_calls_are_stored_together_or_not_at_all() {
+    let home = Home::new().await;
+    let turn = home.turn(100).await;
+    let (a, b) = (CallId("a".to_owned()), CallId("b".to_owned()));
+    let record = async |calls: &[&str]| {
+        home.store
+            .record_and_start(
+                turn,
+                &answer("", calls),
+                vec![a.clone()],
+                Alongside::default(),
+            )
+            .await
+    };
+    let start = async |call: &CallId| {
+        home.store
+            .start_call(turn, call, Alongside::default())
+            .await
+    };
+    assert!(matches!(record(&["b"]).await, Err(StoreError::NotFound(_))));
+    assert!(matches!(start(&b).await, Err(StoreError::NotFound(_))));
+    record(&["a", "b"]).await.unwrap();
+    assert!(matches!(start(&a).await, Err(StoreError::NotFound(_))));
+    start(&b).await.unwrap();
+}
+
+#[tokio::test]
 async fn the_first_decision_of_a_question_stands() {
     let home = Home::new().await;
     let turn = home.turn(100).await;
