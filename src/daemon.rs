@@ -1,9 +1,9 @@
 //! The composition root: opens, wires, runs, stops in order.
 //!
 //! ```text
-//! run ─▶ House::open    lock ▸ store ▸ providers ▸ sandbox ▸ tools ▸ manager
+//! run ─▶ House::open    lock ▸ store ▸ providers ▸ tools ▸ manager
 //!     ─▶ recover        what the last stop left open is closed, before Discord is spoken to
-//!     ─▶ discord::run   beside it: discovery of models, watchdog, /metrics, reload
+//!     ─▶ discord::run   beside it: discovery of models, watchdog, /metrics, reload; once ready: the sandbox
 //!     ─▶ shut_down      intake ▸ turns and contexts ▸ tasks ▸ last words ▸ gateway ▸ database, within 20 s
 //! ```
 
@@ -93,6 +93,11 @@ pub async fn run(options: DaemonOptions, stop: CancellationToken) -> Result<(), 
         helpers_stop.clone(),
     ));
     helpers.spawn(house.clone().look_around(helpers_stop.clone()));
+    helpers.spawn(
+        house
+            .clone()
+            .look_at_sandbox(health.clone(), helpers_stop.clone()),
+    );
     helpers.spawn(
         house
             .clone()

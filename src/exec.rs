@@ -1,6 +1,6 @@
 //! Child processes: confined, bounded, ended whole.
 //!
-//! [`Sandbox::probe`] finds out once which walls this machine offers; [`Sandbox::run`] runs a command behind the
+//! [`Sandbox::probe`] finds out once which walls this machine offers, [`Probing`] beside the start; [`Sandbox::run`] runs a command behind the
 //! strongest of them and waits for it, [`Sandbox::spawn`] starts one that outlives its turn. Whatever a command
 //! starts ends with it: at its own end, at a timeout, when it is stopped and when the future is dropped.
 //!
@@ -17,6 +17,7 @@ mod harden;
 pub mod helper;
 mod job;
 mod limits;
+mod probing;
 mod process;
 mod run;
 mod sandbox;
@@ -30,6 +31,7 @@ pub use command::{
 };
 pub use harden::harden_self;
 pub use job::HELPER_COMMAND;
+pub use probing::Probing;
 pub use process::Process;
 pub use run::Bounds;
 pub use sandbox::{Bubblewrap, Sandbox, SandboxSettings};

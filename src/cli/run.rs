@@ -45,7 +45,7 @@ fn options(
     refuse_root(&env)?;
     let mut options = DaemonOptions::load(env)?;
     options.reload = Arc::clone(&signals.reload);
-    daemon::start_log(options.env.text("CHORUS_LOG"), &options.secrets()?)
+    daemon::start_log(options.env.text("CHORUS_LOG"), &options.redactor)
         .map_err(Failure::Configuration)?;
     Ok(options)
 }

@@ -17,7 +17,7 @@ use crate::agent::{Models as AgentModels, Parts};
 use crate::config::{Config, Paths};
 use crate::discord::GatewayHealth;
 use crate::domain::Inbound;
-use crate::exec::{Bubblewrap, Network, Policy, Sandbox, SandboxSettings};
+use crate::exec::{Bubblewrap, Policy, Probing, SandboxSettings};
 use crate::llm::discovery::{self, Models};
 use crate::llm::route::Router;
 use crate::llm::{Catalog, Providers, client};
@@ -42,10 +42,9 @@ pub(super) struct House {
     pub(super) models: Arc<Models>,
     pub(super) manager: AgentManager,
     pub(super) redactor: Redactor,
-    /// How commands are confined, in words.
-    pub(super) sandbox: String,
-    /// None where no command can run.
-    pub(super) tasks: Option<Tasks>,
+    /// How commands are confined.
+    pub(super) sandbox: Probing,
+    pub(super) tasks: Tasks,
     /// Where the world is shown something.
     events: UnboundedSender<Event>,
     _lock: Arc<HomeLock>,
@@ -60,16 +59,10 @@ impl House {
     pub(super) async fn open(
         options: DaemonOptions,
     ) -> Result<(Self, UnboundedReceiver<Event>), DaemonError> {
-        let secrets = options.secrets()?;
-        let redactor = Redactor::new(
-            secrets
-                .iter()
-                .map(|secret| secret.expose().to_owned())
-                .collect(),
-        );
         let DaemonOptions {
             env,
             config,
+            redactor,
             program,
             ..
         } = options;
@@ -81,10 +74,8 @@ impl House {
             .map_err(|error| configuration(error.to_string()))?;
         let providers = Providers::from_config(&config, &env)
             .map_err(|error| configuration(error.to_string()))?;
-        // Beside each other: both wait for the machine.
-        let probing = tokio::spawn(probe(program, config.sandbox_read.clone()));
         let store = Store::open(&paths.database()).await?;
-        let sandbox = probing.await.context("looking at the sandbox")?;
+        let sandbox = sandbox(program, &config);
 
         let link = Arc::new(Link::default());
         let catalog = Arc::new(Catalog::new(config.models.clone()));
@@ -92,10 +83,8 @@ impl House {
         let known = discovery::load(&paths.available_models());
         let models = Models::new(Arc::clone(&providers), Arc::clone(&catalog), known);
         let router = Router::new(providers, catalog, config.max_retries.get());
-        let shell = shell(&store, &paths, &config, sandbox, &link);
-        let sandbox = describe(&shell, &config);
-        info!("commands: {sandbox}");
-        let tasks = shell.as_ref().ok().map(|shell| shell.tasks.clone());
+        let shell = shell(&store, &paths, &config, sandbox.clone(), &link);
+        let tasks = shell.tasks.clone();
         let services = Services {
             agents: paths.agents(),
             locks: PathLocks::default(),
@@ -110,7 +99,7 @@ impl House {
             peers: link.clone(),
             models: link.clone(),
             configure: link.clone(),
-            shell,
+            shell: Ok(shell),
         };
         let config = Arc::new(ArcSwap::from_pointee(config));
         let profiles = Arc::new(ArcSwap::from_pointee(profiles));
@@ -157,9 +146,7 @@ impl House {
     ///
     /// When the ledger cannot be read or written.
     pub(super) async fn recover(&self) -> Result<Vec<Inbound>, DaemonError> {
-        if let Some(tasks) = &self.tasks
-            && let Err(error) = tasks.recover().await
-        {
+        if let Err(error) = self.tasks.recover().await {
             warn!("tasks of the last run are not all known: {error}");
         }
         let recovered = recovery::recover(&self.store, std::future::ready(())).await?;
@@ -200,6 +187,17 @@ impl House {
                 warn!("message {id} could not be set aside: {error}");
             }
         }
+    }
+
+    /// Looks at the sandbox once the gateway has accepted us, so that neither waits for the other. A command that comes
+    /// before does not run before this is known either.
+    pub(super) async fn look_at_sandbox(self, health: GatewayHealth, stop: CancellationToken) {
+        let look = async {
+            health.becomes_ready().await;
+            let policy = Policy::of(&self.config.load());
+            info!("commands: {}", self.sandbox.describe(policy).await);
+        };
+        stop.run_until_cancelled(look).await;
     }
 
     /// What may go on while the gateway connects: sessions of interrupted conversations, and which models there are.
@@ -256,51 +254,30 @@ impl House {
     }
 }
 
-async fn probe(program: Option<PathBuf>, read: Vec<PathBuf>) -> Result<Sandbox, String> {
-    let helper = match program {
-        Some(program) => program,
-        None => std::env::current_exe()
-            .map_err(|error| format!("this program's file is not known: {error}"))?,
-    };
-    let settings = SandboxSettings {
+/// The sandbox of this machine, which nobody has looked at yet.
+fn sandbox(program: Option<PathBuf>, config: &Config) -> Probing {
+    let helper = program.map_or_else(std::env::current_exe, Ok);
+    Probing::with(helper.map(|helper| SandboxSettings {
         helper,
         bubblewrap: Bubblewrap::Search,
-        read,
-    };
-    Sandbox::probe(&settings)
-        .await
-        .map_err(|error| error.to_string())
+        read: config.sandbox_read.clone(),
+    }))
 }
 
 fn shell(
     store: &Store,
     paths: &Paths,
     config: &Config,
-    sandbox: Result<Sandbox, String>,
+    sandbox: Probing,
     link: &Arc<Link>,
-) -> Result<Shell, String> {
-    let sandbox = sandbox?;
+) -> Shell {
     let hops = u8::try_from(config.max_hook_recursion_depth.get()).unwrap_or(u8::MAX);
     let tasks = Tasks::new(store.clone(), sandbox.clone(), paths.agents(), hops);
     tasks.connect(link.clone());
-    Ok(Shell {
+    Shell {
         sandbox,
         rules: link.clone(),
         tasks,
         hook_writer: link.clone(),
-    })
-}
-
-fn describe(shell: &Result<Shell, String>, config: &Config) -> String {
-    let policy = Policy {
-        mode: config.sandbox,
-        network: match config.network {
-            true => Network::On,
-            false => Network::Off,
-        },
-    };
-    match shell {
-        Ok(shell) => shell.sandbox.describe(policy),
-        Err(why) => format!("none run: {why}"),
     }
 }

@@ -5,30 +5,25 @@ use std::io::{self, IsTerminal, Stderr, Write};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::config::Secret;
 use crate::text::redact::Redactor;
 
 /// What is logged when `CHORUS_LOG` says nothing: our own steps, and others' trouble.
 const DEFAULT_FILTER: &str = "warn,chorus=info";
 
-/// Starts the log of this process on standard error, with `secrets` masked. Later calls have no effect.
+/// Starts the log of this process on standard error, redacted. Later calls have no effect.
 ///
 /// `filter` is a list such as `info,chorus::llm=debug`.
 ///
 /// # Errors
 ///
 /// When `filter` is no such list.
-pub fn start(filter: Option<&str>, secrets: &[Secret]) -> Result<(), String> {
+pub fn start(filter: Option<&str>, redactor: &Redactor) -> Result<(), String> {
     let filter = EnvFilter::try_new(filter.unwrap_or(DEFAULT_FILTER)).map_err(|error| {
         format!("CHORUS_LOG is no filter: {error}; write one such as info,chorus::llm=debug")
     })?;
-    let secrets = secrets
-        .iter()
-        .map(|secret| secret.expose().to_owned())
-        .collect();
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(Masked(Redactor::new(secrets)));
+        .with_writer(Masked(redactor.clone()));
     // Somebody else's log (a test's) stays.
     let _ = if is_for_people() {
         log.compact().with_ansi(true).try_init()

@@ -8,6 +8,7 @@ use tokio::sync::{Notify, watch};
 use crate::config::{Config, ConfigError, Env, EnvError, Secret};
 use crate::discord::DiscordError;
 use crate::store::StoreError;
+use crate::text::redact::Redactor;
 
 /// What the daemon is started with.
 #[derive(Debug)]
@@ -20,6 +21,8 @@ pub struct DaemonOptions {
     pub phase: watch::Sender<Phase>,
     /// Rung to have `config.json` read anew.
     pub reload: Arc<Notify>,
+    /// Takes all secrets out of what is logged, stored and sent. Made once: it is dear to make and to keep.
+    pub redactor: Redactor,
     /// The `chorus` program, which is its own helper in the sandbox. None: this process's own file.
     pub program: Option<PathBuf>,
 }
@@ -29,29 +32,29 @@ impl DaemonOptions {
     ///
     /// # Errors
     ///
-    /// When the configuration cannot be read or is wrong.
+    /// When the configuration, or a file that should hold a secret, cannot be read or is wrong.
     pub fn load(env: Env) -> Result<Self, DaemonError> {
+        let config = Config::load(&env.paths.config())?;
+        let secrets = secrets(&env, &config)?;
+        let values = secrets.iter().map(|secret| secret.expose().to_owned());
         Ok(Self {
-            config: Config::load(&env.paths.config())?,
+            redactor: Redactor::new(values.collect()),
+            config,
             env,
             phase: watch::Sender::new(Phase::Starting),
             reload: Arc::default(),
             program: None,
         })
     }
+}
 
-    /// Every secret the daemon will hold: those of the environment, and those that the configuration names.
-    ///
-    /// # Errors
-    ///
-    /// When a file that should hold one cannot be read.
-    pub fn secrets(&self) -> Result<Vec<Secret>, DaemonError> {
-        let mut secrets = self.env.secrets();
-        for name in self.config.secret_names() {
-            secrets.extend(self.env.secret(name)?);
-        }
-        Ok(secrets)
+/// Every secret the daemon will hold: those of the environment, and those that the configuration names.
+fn secrets(env: &Env, config: &Config) -> Result<Vec<Secret>, DaemonError> {
+    let mut secrets = env.secrets();
+    for name in config.secret_names() {
+        secrets.extend(env.secret(name)?);
     }
+    Ok(secrets)
 }
 
 /// How far a daemon has come.

@@ -39,9 +39,7 @@ pub(super) async fn in_order(
     if let Some(saved) = within(TURNS, "turns", house.manager.shut_down()).await {
         info!("{} contexts were saved", saved.len());
     }
-    if let Some(tasks) = &house.tasks {
-        within(TASKS, "tasks", tasks.shutdown()).await;
-    }
+    within(TASKS, "tasks", house.tasks.shutdown()).await;
     ends.all.cancel();
     // It may have ended before us, which is why we stop.
     if !discord.is_finished() {

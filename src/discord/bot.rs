@@ -14,6 +14,7 @@ use super::outbound::Notice;
 use super::rest::Rest;
 use crate::config::Config;
 use crate::domain::{ChannelId, GuildId, RoleId, UserId};
+use crate::exec::Probing;
 use crate::llm::discovery::Models;
 use crate::manager::{AgentManager, AgentSummary};
 use crate::permission::Profiles;
@@ -31,8 +32,8 @@ pub(super) struct Parts {
     pub(super) config: Arc<ArcSwap<Config>>,
     pub(super) profiles: Arc<ArcSwap<Profiles>>,
     pub(super) models: Arc<Models>,
-    /// How commands are confined, in words.
-    pub(super) sandbox: String,
+    /// How commands are confined.
+    pub(super) sandbox: Probing,
     /// serenity's picture of our servers; a new one with each new connection.
     pub(super) cache: ArcSwapOption<Cache>,
     /// What manages the connection.

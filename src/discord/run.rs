@@ -28,6 +28,7 @@ use super::{DiscordError, buttons, commands, registration, route};
 use crate::agent::event::Event;
 use crate::config::{Config, Secret};
 use crate::domain::{ChannelId, GuildId, MessageId, UserId};
+use crate::exec::Probing;
 use crate::llm::discovery::Models;
 use crate::manager::AgentManager;
 use crate::permission::Profiles;
@@ -56,8 +57,8 @@ pub struct DiscordConfig {
     pub models: Arc<Models>,
     /// Takes secrets out of whatever is sent.
     pub redactor: Redactor,
-    /// How commands are confined, in words for `/status`.
-    pub sandbox: String,
+    /// How commands are confined, for `/status`.
+    pub sandbox: Probing,
     /// Told how alive the connection is.
     pub health: GatewayHealth,
     /// The end, in two steps.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::config::Config;
 use crate::domain::SandboxMode;
 
 /// Longest script in bytes: the kernel takes no longer single argument (128 KiB with its end mark).
@@ -32,6 +33,19 @@ pub struct Policy {
     pub mode: SandboxMode,
     /// Whether they reach the network.
     pub network: Network,
+}
+
+impl Policy {
+    /// What holds where neither a server nor an agent says otherwise.
+    pub const fn of(config: &Config) -> Self {
+        Self {
+            mode: config.sandbox,
+            network: match config.network {
+                true => Network::On,
+                false => Network::Off,
+            },
+        }
+    }
 }
 
 /// Whether a command reaches the network.
@@ -120,6 +134,9 @@ pub enum ExecError {
     /// The command itself is at fault; the text says how.
     #[error("{0}")]
     Invalid(String),
+    /// This machine runs no command, whatever the settings.
+    #[error("no command runs here: {0}")]
+    NoShell(String),
     /// The settings ask for a sandbox and there is none.
     #[error(
         "no command runs here: the setting `sandbox` is `required`, but no sandbox works on this machine ({0}). \

@@ -43,7 +43,7 @@ pub struct Services {
     pub models: Arc<dyn Models>,
     /// The agents' configuration.
     pub configure: Arc<dyn Configure>,
-    /// What runs commands, or why there is no shell on this machine.
+    /// What runs commands, or why nothing does.
     pub shell: Result<Shell, String>,
 }
 
@@ -57,7 +57,7 @@ impl Services {
     ///
     /// # Errors
     ///
-    /// Why there is no shell on this machine.
+    /// Why nothing does.
     pub fn shell(&self) -> Result<&Shell, ToolError> {
         self.shell
             .as_ref()

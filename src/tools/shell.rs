@@ -7,7 +7,7 @@ use super::hooks::HookWriter;
 use super::ports::ShellRules;
 use super::tasks::Tasks;
 use super::{ToolContext, ToolError};
-use crate::exec::{Command, ExecError, Sandbox};
+use crate::exec::{Command, ExecError, Probing};
 use crate::permission::Action;
 use crate::permission::shell::catastrophe;
 use crate::workspace::{Workspace, WorkspacePath};
@@ -16,7 +16,7 @@ use crate::workspace::{Workspace, WorkspacePath};
 #[derive(Clone)]
 pub struct Shell {
     /// What this machine confines commands with.
-    pub sandbox: Sandbox,
+    pub sandbox: Probing,
     /// What holds for the commands of an agent.
     pub rules: Arc<dyn ShellRules>,
     /// Commands that go on beside the turn.
@@ -103,7 +103,9 @@ pub(super) fn command(
 impl From<ExecError> for ToolError {
     fn from(error: ExecError) -> Self {
         match error {
-            ExecError::Invalid(_) | ExecError::NoSandbox(_) => Self::Rejected(error.to_string()),
+            ExecError::Invalid(_) | ExecError::NoShell(_) | ExecError::NoSandbox(_) => {
+                Self::Rejected(error.to_string())
+            }
             ExecError::Setup(_) | ExecError::Io(_) => Self::failed(error),
         }
     }

@@ -28,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::domain::{AgentId, AgentName, TaskId};
-use crate::exec::{Sandbox, TaskFiles};
+use crate::exec::{Probing, TaskFiles};
 use crate::store::{Hook, Store, StoreError, TaskRow};
 
 pub use follow::Tail;
@@ -106,7 +106,7 @@ pub struct Tasks {
 
 struct Inner {
     store: Store,
-    sandbox: Sandbox,
+    sandbox: Probing,
     agents: PathBuf,
     max_depth: u8,
     events: OnceLock<Arc<dyn TaskEvents>>,
@@ -135,7 +135,7 @@ enum Order {
 impl Tasks {
     /// Tasks kept in `store`, run by `sandbox`, with their files below `agents`; `max_depth` bounds how many hops of
     /// hooks one message may cause.
-    pub fn new(store: Store, sandbox: Sandbox, agents: PathBuf, max_depth: u8) -> Self {
+    pub fn new(store: Store, sandbox: Probing, agents: PathBuf, max_depth: u8) -> Self {
         Self {
             inner: Arc::new(Inner {
                 store,

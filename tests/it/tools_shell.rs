@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use chorus::domain::{AgentStatus, ProfileRef, SandboxMode, TaskId};
-use chorus::exec::{Bubblewrap, Limits, Network, Policy, Sandbox, SandboxSettings};
+use chorus::exec::{Bubblewrap, Limits, Network, Policy, Probing, Sandbox, SandboxSettings};
 use chorus::store::{AgentRow, Store, TaskRow};
 use chorus::tools::hooks::HookWriter;
 use chorus::tools::ports::{PortError, Rules, ShellRules};
@@ -97,13 +97,13 @@ impl World {
     }
 }
 
-async fn sandbox(helper: &str) -> Sandbox {
+async fn sandbox(helper: &str) -> Probing {
     let settings = SandboxSettings {
         helper: helper.into(),
         bubblewrap: Bubblewrap::Search,
         read: Vec::new(),
     };
-    Sandbox::probe(&settings).await.unwrap()
+    Probing::known(Sandbox::probe(&settings).await.unwrap())
 }
 
 /// Sends every effect on.

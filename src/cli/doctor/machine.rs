@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::Check;
 use crate::config::{Config, Paths};
-use crate::exec::{Bubblewrap, Network, Policy, Sandbox, SandboxSettings};
+use crate::exec::{Bubblewrap, Policy, Sandbox, SandboxSettings};
 use crate::store::Store;
 use crate::text;
 
@@ -138,15 +138,7 @@ pub(super) async fn sandbox(config: &Config) -> Check {
             );
         }
     };
-    let policy = Policy {
-        mode: config.sandbox,
-        network: if config.network {
-            Network::On
-        } else {
-            Network::Off
-        },
-    };
-    let layers = sandbox.describe(policy);
+    let layers = sandbox.describe(Policy::of(config));
     if layers.contains("bubblewrap +") {
         return Check::ok("sandbox", layers);
     }

@@ -4,6 +4,7 @@ use super::{Context, Refusal, agent_here, answer, bot};
 use crate::clock;
 use crate::discord::interaction::Eyes;
 use crate::discord::render;
+use crate::exec::Policy;
 
 /// Shows the agent of this channel: model, permissions, session, tasks, sandbox
 #[poise::command(slash_command, guild_only)]
@@ -12,12 +13,9 @@ pub(super) async fn status(ctx: Context<'_>) -> Result<(), Refusal> {
         let here = agent_here(ctx)?;
         let (_, tasks) = bot(ctx).manager.tasks(here.channel, here.parent).await?;
         let status = bot(ctx).manager.status(here.channel, here.parent).await?;
-        Ok(render::status(
-            &status,
-            &tasks,
-            &bot(ctx).sandbox,
-            clock::now(),
-        ))
+        let policy = Policy::of(&bot(ctx).config.load());
+        let sandbox = bot(ctx).sandbox.describe(policy).await;
+        Ok(render::status(&status, &tasks, &sandbox, clock::now()))
     })
     .await
 }

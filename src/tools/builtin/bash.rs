@@ -67,7 +67,7 @@ impl Tool for Bash {
             timeout,
             spool: Some(spool),
         };
-        let sandbox = &context.services.shell()?.sandbox;
+        let sandbox = context.services.shell()?.sandbox.sandbox().await?;
         let finished = sandbox.run(&command, bounds, &context.stop).await?;
         let mut text = printed(&finished, &handle);
         text.push_str(&ending(&finished, timeout));

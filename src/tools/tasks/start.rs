@@ -69,7 +69,8 @@ impl Tasks {
             _ => std::fs::create_dir_all(&folder)?,
         }
         let hooks = self.insert_hooks(row, hooks).await?;
-        let spawned = self.inner.sandbox.spawn(command, &files).await?;
+        let sandbox = self.inner.sandbox.sandbox().await?;
+        let spawned = sandbox.spawn(command, &files).await?;
         let process = spawned.process();
         let (agent, id) = (row.task.agent, row.id.clone());
         self.inner

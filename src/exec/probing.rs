@@ -1,0 +1,59 @@
+//! The walls of this machine, looked for beside everything else: trying them takes longer than all the rest of a start.
+//!
+//! No command runs before they are known: whoever wants to run one waits here, and so finds them out if nobody did.
+
+use std::fmt;
+use std::future::{Future, ready};
+
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, Shared};
+
+use super::{ExecError, Policy, Sandbox, SandboxSettings};
+
+/// A [`Sandbox`] that may not be known yet. Cheap to clone; all clones find out the same, once.
+#[derive(Clone)]
+pub struct Probing(Shared<BoxFuture<'static, Result<Sandbox, String>>>);
+
+impl Probing {
+    /// Of the machine, when first asked.
+    pub fn with(settings: std::io::Result<SandboxSettings>) -> Self {
+        Self::of(async move {
+            let settings =
+                settings.map_err(|error| format!("this program's file is not known: {error}"))?;
+            let probed = Sandbox::probe(&settings).await;
+            probed.map_err(|error| error.to_string())
+        })
+    }
+
+    /// One that is known already.
+    pub fn known(sandbox: Sandbox) -> Self {
+        Self::of(ready(Ok(sandbox)))
+    }
+
+    fn of(probe: impl Future<Output = Result<Sandbox, String>> + Send + 'static) -> Self {
+        Self(probe.boxed().shared())
+    }
+
+    /// The sandbox, once it is known.
+    ///
+    /// # Errors
+    ///
+    /// When no command can run on this machine at all.
+    pub async fn sandbox(&self) -> Result<Sandbox, ExecError> {
+        self.0.clone().await.map_err(ExecError::NoShell)
+    }
+
+    /// The layers around a command under `policy`, truthfully, for the log and `/status`, once they are known.
+    pub async fn describe(&self, policy: Policy) -> String {
+        match self.0.clone().await {
+            Ok(sandbox) => sandbox.describe(policy),
+            Err(why) => format!("none run: {why}"),
+        }
+    }
+}
+
+impl fmt::Debug for Probing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Probing").field(&self.0.peek()).finish()
+    }
+}
