@@ -1,0 +1,115 @@
+//! The two programs under measurement, as processes of their own, and what the kernel says of them.
+
+use std::fs::File;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::process::{Child, Command};
+
+use super::discord::TOKEN;
+
+/// Which program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Chorus,
+    Null,
+}
+
+/// A process that runs.
+pub struct Bot {
+    child: Child,
+    /// When it was spawned.
+    pub spawned: Instant,
+}
+
+impl Bot {
+    pub fn spawn(kind: Kind, home: &Path, discord: &str, model: &str) -> Self {
+        let mut command = match kind {
+            Kind::Chorus => {
+                let mut command = Command::new(env!("CARGO_BIN_EXE_chorus"));
+                command.arg("run");
+                command
+            }
+            Kind::Null => {
+                let mut command = Command::new(std::env::current_exe().unwrap());
+                command.arg(super::NULL_BOT);
+                command
+            }
+        };
+        let log = File::options()
+            .create(true)
+            .append(true)
+            .open(home.join(format!("{kind:?}.log")))
+            .unwrap();
+        command
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", home)
+            .env("CHORUS_HOME", home)
+            .env("CHORUS_ALLOW_ROOT", "1")
+            .env("DISCORD_TOKEN", TOKEN)
+            .env("CHORUS_DISCORD_API_URL", discord)
+            .env("ANTHROPIC_API_KEY", "sk-bench")
+            .env("ANTHROPIC_BASE_URL", model)
+            .current_dir(home)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .kill_on_drop(true);
+        let spawned = Instant::now();
+        let child = command.spawn().unwrap();
+        Self { child, spawned }
+    }
+
+    fn id(&self) -> u32 {
+        self.child.id().expect("the bot runs")
+    }
+
+    /// Stops it as an operator does, and waits for its end.
+    pub async fn stop(mut self) {
+        let id = Pid::from_raw(self.id() as i32).unwrap();
+        kill_process(id, Signal::TERM).unwrap();
+        if tokio::time::timeout(Duration::from_secs(30), self.child.wait())
+            .await
+            .is_err()
+        {
+            self.child.kill().await.unwrap();
+        }
+    }
+
+    /// Resident memory in KiB.
+    pub fn resident(&self) -> f64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap();
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmRSS:"))
+            .unwrap();
+        line.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+
+    /// Time on the processor of all threads that live, from the scheduler's own books.
+    pub fn scheduled(&self) -> Duration {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.id())).unwrap();
+        let nanos = tasks.flatten().filter_map(|task| {
+            let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
+            text.split_whitespace().next()?.parse::<u64>().ok()
+        });
+        Duration::from_nanos(nanos.sum())
+    }
+
+    /// Time on the processor of the whole process, threads that ended too; its children not.
+    pub fn cpu(&self) -> Duration {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.id())).unwrap();
+        let (_, after_name) = stat.rsplit_once(')').unwrap();
+        let fields: Vec<u64> = after_name
+            .split_whitespace()
+            .skip(1)
+            .map(|field| field.parse().unwrap_or(0))
+            .collect();
+        let ticks = fields[10] + fields[11];
+        let per_second = rustix::param::clock_ticks_per_second();
+        Duration::from_secs_f64(ticks as f64 / per_second as f64)
+    }
+}

@@ -1,0 +1,394 @@
+//! Each row of the table, measured.
+
+use std::ops::Range;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::bots::Kind;
+use super::stage::{Stage, Turn};
+use super::table::{Row, Target, Unit, ms};
+use super::{home, machine, scratch, table};
+
+/// Starts of each program that are compared.
+const STARTS: usize = 15;
+
+/// Messages of one block, before the other program has its turn.
+const BLOCK: u64 = 50;
+
+/// Blocks of each program.
+const BLOCKS: u64 = 20;
+
+/// Agents that answer in turn where latency is measured.
+const AGENTS: u64 = 25;
+
+/// How long an idle program is watched.
+const IDLE: Duration = Duration::from_secs(20);
+
+/// Measures the rows whose group contains `only`, and prints the table.
+pub async fn all(only: &str) {
+    let load = machine::load();
+    let mut rows = Vec::new();
+    let wanted = |group: &str| {
+        let wanted = group.contains(only);
+        if wanted {
+            eprintln!("measuring: {group}");
+        }
+        wanted
+    };
+    if wanted("start and memory") {
+        known(100, &mut rows).await;
+        known(10_000, &mut rows).await;
+    }
+    if wanted("active agents") {
+        rows.push(memory_per_active_agent().await);
+    }
+    if wanted("latency") {
+        latency(&mut rows).await;
+    }
+    if wanted("tools") {
+        tools(&mut rows).await;
+    }
+    if wanted("crowd") {
+        crowd(&mut rows).await;
+    }
+    if wanted("long conversation") {
+        long_conversation(&mut rows).await;
+    }
+    if wanted("size") {
+        sizes(&mut rows).await;
+    }
+    let fsyncs = machine::fsyncs(&scratch(), 300);
+    println!(
+        "\nfsync of this disk: p50 {:.2} ms, p99 {:.2} ms. Load of the machine: {load} before, {} after (each program measured is part of it).\n",
+        ms(machine::median(&fsyncs)),
+        ms(machine::percentile(&fsyncs, 99)),
+        machine::load(),
+    );
+    table::print(&rows);
+}
+
+fn empty_home() -> TempDir {
+    TempDir::new_in(scratch()).unwrap()
+}
+
+/// Starts and idle memory with so many agents known.
+async fn known(agents: u64, rows: &mut Vec<Row>) {
+    let (ours, theirs) = (home::with_agents(agents, "standard").await, empty_home());
+    let start = async |kind: Kind, home: &Path| {
+        let stage = Stage::open(kind, home, agents).await;
+        stage.settles().await;
+        (stage.start, stage)
+    };
+    let (mut chorus, mut null) = (Vec::new(), Vec::new());
+    let starts = if agents > 1000 { STARTS / 3 } else { STARTS };
+    for _ in 0..starts {
+        for (kind, home, took) in [
+            (Kind::Chorus, &ours, &mut chorus),
+            (Kind::Null, &theirs, &mut null),
+        ] {
+            let (start, stage) = start(kind, home.path()).await;
+            took.push(start);
+            stage.close().await;
+        }
+    }
+    let most = if agents > 1000 { 50.0 + 150.0 } else { 50.0 };
+    rows.push(Row::new(
+        &format!("spawn → IDENTIFY, {agents} agents known"),
+        Unit::Ms,
+        Target::Below(most),
+        ms(machine::median(&chorus)),
+        Some(ms(machine::median(&null))),
+    ));
+    let (_, chorus) = start(Kind::Chorus, ours.path()).await;
+    let (_, null) = start(Kind::Null, theirs.path()).await;
+    let memory = (chorus.bot.resident() / 1024.0, null.bot.resident() / 1024.0);
+    let most = if agents > 1000 { 25.0 } else { 15.0 };
+    rows.push(Row::new(
+        &format!("resident memory, idle, {agents} agents known"),
+        Unit::MiB,
+        Target::Below(most),
+        memory.0,
+        Some(memory.1),
+    ));
+    if agents <= 1000 {
+        let before = (chorus.bot.scheduled(), null.bot.scheduled());
+        tokio::time::sleep(IDLE).await;
+        let share = |before: Duration, now: Duration| {
+            now.saturating_sub(before).as_secs_f64() / IDLE.as_secs_f64() * 100.0
+        };
+        rows.push(Row::new(
+            "idle CPU",
+            Unit::Percent,
+            Target::Below(0.1),
+            share(before.0, chorus.bot.scheduled()),
+            Some(share(before.1, null.bot.scheduled())),
+        ));
+    }
+    chorus.close().await;
+    null.close().await;
+}
+
+/// How much the memory of 100 active agents grows when there are 400 more.
+async fn memory_per_active_agent() -> Row {
+    let home = home::with_agents(500, "standard").await;
+    let mut stage = Stage::open(Kind::Chorus, home.path(), 500).await;
+    let active = async |stage: &mut Stage, agents: Range<u64>| {
+        for agent in agents {
+            stage.turn(agent, "hello").await;
+        }
+        stage.settles().await;
+        stage.bot.resident()
+    };
+    let few = active(&mut stage, 0..100).await;
+    let many = active(&mut stage, 100..500).await;
+    stage.close().await;
+    Row::new(
+        "memory per active agent",
+        Unit::KiB,
+        Target::Below(150.0),
+        (many - few) / 400.0,
+        None,
+    )
+}
+
+/// Two stages, warm: every agent has answered.
+async fn two_stages(profile: &str) -> (Stage, Stage, [TempDir; 2]) {
+    let homes = [home::with_agents(AGENTS, profile).await, empty_home()];
+    let mut chorus = Stage::open(Kind::Chorus, homes[0].path(), AGENTS).await;
+    let mut null = Stage::open(Kind::Null, homes[1].path(), AGENTS).await;
+    for stage in [&mut chorus, &mut null] {
+        stage.settles().await;
+        for agent in 0..AGENTS {
+            stage.turn(agent, "hello").await;
+        }
+    }
+    (chorus, null, homes)
+}
+
+/// What was seen of one program, block after block.
+#[derive(Default)]
+struct Blocks {
+    to_request: Vec<Duration>,
+    to_reply: Vec<Duration>,
+    cpu: Duration,
+}
+
+impl Blocks {
+    async fn one_more(&mut self, stage: &mut Stage) {
+        let before = stage.bot.cpu();
+        for message in 0..BLOCK {
+            let Turn {
+                to_request,
+                to_reply,
+                ..
+            } = stage.turn(message % AGENTS, "hello").await;
+            self.to_request.push(to_request);
+            self.to_reply.push(to_reply);
+        }
+        self.cpu += stage.bot.cpu().saturating_sub(before);
+    }
+}
+
+/// Plain turns, back to back: ways in and out, and what they cost the processor.
+async fn latency(rows: &mut Vec<Row>) {
+    let (mut ours, mut theirs, homes) = two_stages("standard").await;
+    let (mut chorus, mut null, mut fsyncs) = (Blocks::default(), Blocks::default(), Vec::new());
+    for _ in 0..BLOCKS {
+        chorus.one_more(&mut ours).await;
+        null.one_more(&mut theirs).await;
+        fsyncs.extend(machine::fsyncs(homes[0].path(), BLOCK as usize));
+    }
+    let fsync = |percent| ms(machine::percentile(&fsyncs, percent));
+    rows.push(Row::new(
+        "fsync meanwhile, p50",
+        Unit::Ms,
+        Target::None,
+        fsync(50),
+        None,
+    ));
+    rows.push(Row::new(
+        "fsync meanwhile, p99",
+        Unit::Ms,
+        Target::None,
+        fsync(99),
+        None,
+    ));
+    for (percent, own) in [(50, 1.0), (99, 5.0)] {
+        rows.push(Row::new(
+            &format!("message → model request, p{percent} (two fsyncs in it)"),
+            Unit::Ms,
+            Target::Below(own + 2.0 * fsync(percent)),
+            ms(machine::percentile(&chorus.to_request, percent)),
+            Some(ms(machine::percentile(&null.to_request, percent))),
+        ));
+    }
+    rows.push(Row::new(
+        "model's last byte → reply, p50 (one fsync in it)",
+        Unit::Ms,
+        Target::Below(0.5 + fsync(50)),
+        ms(machine::median(&chorus.to_reply)),
+        Some(ms(machine::median(&null.to_reply))),
+    ));
+    let turns = (BLOCK * BLOCKS) as f64;
+    rows.push(Row::new(
+        "CPU per plain turn",
+        Unit::Ms,
+        Target::Below(1.5),
+        ms(chorus.cpu) / turns,
+        Some(ms(null.cpu) / turns),
+    ));
+    ours.close().await;
+    theirs.close().await;
+}
+
+/// Tool steps: from the answer that calls to the request that carries the result.
+async fn tools(rows: &mut Vec<Row>) {
+    let home = home::with_agents(AGENTS, "open").await;
+    let mut stage = Stage::open(Kind::Chorus, home.path(), AGENTS).await;
+    stage.settles().await;
+    let cases: [(&str, f64, fn(u64) -> Value); 3] = [
+        ("view", 2.0, |_| json!({"path": "notes.txt"})),
+        (
+            "create_file",
+            2.0,
+            |number| json!({"path": format!("made/{number}.txt"), "content": "one\ntwo\n"}),
+        ),
+        (
+            "bash",
+            15.0,
+            |number| json!({"command": format!("echo {number}")}),
+        ),
+    ];
+    let mut steps = [Vec::new(), Vec::new(), Vec::new()];
+    let mut fsyncs = Vec::new();
+    for number in 0..8 * AGENTS {
+        for ((tool, _, arguments), steps) in cases.iter().zip(&mut steps) {
+            stage.model.calls(tool, arguments(number));
+            steps.extend(stage.turn(number % AGENTS, "use a tool").await.steps);
+        }
+        if number % AGENTS == 0 {
+            fsyncs.extend(machine::fsyncs(home.path(), BLOCK as usize));
+        }
+    }
+    let fsync = ms(machine::median(&fsyncs));
+    for ((tool, own, _), steps) in cases.iter().zip(&steps) {
+        rows.push(Row::new(
+            &format!("tool step {tool}, p50 (two fsyncs in it)"),
+            Unit::Ms,
+            Target::Below(own + 2.0 * fsync),
+            ms(machine::median(steps)),
+            None,
+        ));
+    }
+    stage.close().await;
+}
+
+/// 200 agents at once with a model that thinks for 200 ms.
+async fn crowd(rows: &mut Vec<Row>) {
+    const CROWD: u64 = 200;
+    const MESSAGES: u32 = 10;
+    let homes = [home::with_agents(CROWD, "standard").await, empty_home()];
+    let mut rates = [Vec::new(), Vec::new()];
+    let mut stages = [
+        Stage::open(Kind::Chorus, homes[0].path(), CROWD).await,
+        Stage::open(Kind::Null, homes[1].path(), CROWD).await,
+    ];
+    for stage in &mut stages {
+        stage.settles().await;
+        stage.crowd(0..CROWD, 1).await;
+        stage.model.thinks_for(Duration::from_millis(200));
+    }
+    for _ in 0..3 {
+        for (stage, rates) in stages.iter_mut().zip(&mut rates) {
+            let took = stage.crowd(0..CROWD, MESSAGES).await;
+            rates.push((CROWD as f64 * f64::from(MESSAGES)) / took.as_secs_f64());
+        }
+    }
+    for rates in &mut rates {
+        rates.sort_by(f64::total_cmp);
+    }
+    rows.push(Row::new(
+        "200 agents at once, 200 ms model (1,000 is all)",
+        Unit::PerSecond,
+        Target::Above(500.0),
+        rates[0][1],
+        Some(rates[1][1]),
+    ));
+    for stage in stages {
+        stage.close().await;
+    }
+}
+
+/// The way in at the thousandth message against the tenth; the null bot sends requests of the same sizes.
+async fn long_conversation(rows: &mut Vec<Row>) {
+    let homes = [home::with_agents(1, "standard").await, empty_home()];
+    let mut ours = Stage::open(Kind::Chorus, homes[0].path(), 1).await;
+    let mut theirs = Stage::open(Kind::Null, homes[1].path(), 1).await;
+    for stage in [&ours, &theirs] {
+        stage.settles().await;
+    }
+    for (from, at) in [(0, 10), (25, 1000)] {
+        let (mut chorus, mut null, mut size) = (Vec::new(), Vec::new(), 0);
+        // A message and its answer are two: 505 turns in all.
+        for turn in from..(at / 2 + 10).max(25) {
+            let seen = ours.turn(0, &format!("message {turn}: hello")).await;
+            size = seen.request.len();
+            if turn > at / 2 - 10 {
+                chorus.push(seen.to_request);
+                null.push(theirs.turn(0, &format!("bytes:{size}")).await.to_request);
+            }
+        }
+        rows.push(Row::new(
+            &format!("message → request at message {at} ({} KiB)", size / 1024),
+            Unit::Ms,
+            Target::None,
+            ms(machine::median(&chorus)),
+            Some(ms(machine::median(&null))),
+        ));
+    }
+    ours.close().await;
+    theirs.close().await;
+}
+
+/// The program's size, and what is sent besides "hello".
+async fn sizes(rows: &mut Vec<Row>) {
+    let bytes = std::fs::metadata(env!("CARGO_BIN_EXE_chorus"))
+        .unwrap()
+        .len();
+    let null = std::fs::metadata(std::env::current_exe().unwrap())
+        .unwrap()
+        .len();
+    let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+    rows.push(Row::new(
+        "binary, stripped",
+        Unit::MiB,
+        Target::Below(25.0),
+        mib(bytes),
+        Some(mib(null)),
+    ));
+    for (profile, most) in [("standard", 12_000.0), ("locked", 4_000.0)] {
+        let home = home::with_agents(1, profile).await;
+        let mut stage = Stage::open(Kind::Chorus, home.path(), 1).await;
+        stage.settles().await;
+        let request = stage.turn(0, "hello").await.request;
+        let overhead = request.len() - "hello".len();
+        let whole: Value = serde_json::from_slice(&request).unwrap();
+        eprintln!(
+            "{profile}: {} tools, {} B of schemas, {} B of system prompt",
+            whole["tools"].as_array().map_or(0, Vec::len),
+            whole["tools"].to_string().len(),
+            whole["system"].to_string().len(),
+        );
+        rows.push(Row::new(
+            &format!("request overhead of “hello”, {profile}"),
+            Unit::Bytes,
+            Target::Below(most),
+            overhead as f64,
+            None,
+        ));
+        stage.close().await;
+    }
+}

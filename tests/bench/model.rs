@@ -1,0 +1,119 @@
+//! A scripted model over Anthropic's wire that takes no time, or always the same.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use chorus::playground::model::wire::{self, Block, Reply};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::discord::nodelay;
+use super::stage::Seen;
+
+/// Its name.
+pub const MODEL: &str = "scripted-model";
+
+/// What it says when nothing else was scripted, and what the null bot answers with.
+pub const ANSWER: &str = "It is done: everything you asked for is in the file.";
+
+/// The scripted model. Clones are the same one.
+#[derive(Clone)]
+pub struct Model {
+    base: String,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    seen: UnboundedSender<Seen>,
+    script: Mutex<VecDeque<Bytes>>,
+    answer: Bytes,
+    pause_ms: AtomicU64,
+    calls: AtomicU64,
+}
+
+impl Model {
+    pub async fn start(seen: UnboundedSender<Seen>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let model = Self {
+            base: format!("http://{}", listener.local_addr().unwrap()),
+            shared: Arc::new(Shared {
+                seen,
+                script: Mutex::default(),
+                answer: rendered(Block::Text(ANSWER.to_owned())),
+                pause_ms: AtomicU64::new(0),
+                calls: AtomicU64::new(0),
+            }),
+        };
+        let routes = Router::new()
+            .route("/v1/messages", post(messages))
+            .route("/v1/models", get(models))
+            .layer(axum::extract::DefaultBodyLimit::disable())
+            .with_state(model.clone());
+        tokio::spawn(async move {
+            axum::serve(nodelay(listener), routes).await.unwrap();
+        });
+        model
+    }
+
+    /// What `ANTHROPIC_BASE_URL` is to be.
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// Calls a tool at the next request.
+    pub fn calls(&self, tool: &str, arguments: Value) {
+        let number = self.shared.calls.fetch_add(1, Ordering::Relaxed);
+        let call = Block::Call(format!("toolu_{number}"), tool.to_owned(), arguments);
+        self.shared.script.lock().unwrap().push_back(rendered(call));
+    }
+
+    /// From now on it thinks so long about each answer.
+    pub fn thinks_for(&self, pause: Duration) {
+        self.shared
+            .pause_ms
+            .store(pause.as_millis() as u64, Ordering::Relaxed);
+    }
+}
+
+fn rendered(block: Block) -> Bytes {
+    let events = wire::events(&Reply::new(vec![block]), MODEL);
+    events.iter().map(wire::frame).collect::<String>().into()
+}
+
+async fn messages(State(model): State<Model>, body: Bytes) -> Response {
+    let _ = model.shared.seen.send(Seen::Asked {
+        at: Instant::now(),
+        body,
+    });
+    let scripted = model.shared.script.lock().unwrap().pop_front();
+    let answer = scripted.unwrap_or_else(|| model.shared.answer.clone());
+    match model.shared.pause_ms.load(Ordering::Relaxed) {
+        0 => {}
+        pause => tokio::time::sleep(Duration::from_millis(pause)).await,
+    }
+    let seen = model.shared.seen.clone();
+    let stream = futures_util::stream::once(async move {
+        let _ = seen.send(Seen::Answered { at: Instant::now() });
+        Ok::<_, std::convert::Infallible>(answer)
+    });
+    (
+        [(header::CONTENT_TYPE, "text/event-stream")],
+        Body::from_stream(stream),
+    )
+        .into_response()
+}
+
+async fn models() -> Response {
+    let one = json!({"type": "model", "id": MODEL, "display_name": MODEL, "created_at": "2026-01-01T00:00:00Z"});
+    axum::Json(json!({"data": [one], "has_more": false, "first_id": MODEL, "last_id": MODEL}))
+        .into_response()
+}

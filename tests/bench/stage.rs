@@ -1,0 +1,147 @@
+//! One bot with its own Discord and its own model, and what they saw of it.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use axum::body::Bytes;
+use tokio::sync::mpsc::{self, UnboundedReceiver};
+
+use super::bots::{Bot, Kind};
+use super::discord::Discord;
+use super::model::Model;
+
+/// Longest wait for anything; after it the bench gives up.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Something that a server saw.
+pub enum Seen {
+    /// The bot logged in.
+    Identified { at: Instant },
+    /// The whole of a request reached the model.
+    Asked { at: Instant, body: Bytes },
+    /// The model gave its last byte away.
+    Answered { at: Instant },
+    /// The bot posted in the channel of an agent.
+    Posted { at: Instant, agent: u64 },
+}
+
+/// One message and what came of it.
+pub struct Turn {
+    /// Message out → request in.
+    pub to_request: Duration,
+    /// Answer out → next request in, for each tool step.
+    pub steps: Vec<Duration>,
+    /// Last answer out → reply in.
+    pub to_reply: Duration,
+    /// Bytes of the first request.
+    pub request: Bytes,
+}
+
+/// A bot and its servers.
+pub struct Stage {
+    pub discord: Discord,
+    pub model: Model,
+    pub bot: Bot,
+    /// Spawn → IDENTIFY.
+    pub start: Duration,
+    seen: UnboundedReceiver<Seen>,
+}
+
+impl Stage {
+    /// Starts the bot and waits until it has logged in.
+    pub async fn open(kind: Kind, home: &Path, channels: u64) -> Self {
+        let (sender, mut seen) = mpsc::unbounded_channel();
+        let discord = Discord::start(channels, sender.clone()).await;
+        let model = Model::start(sender).await;
+        let bot = Bot::spawn(kind, home, discord.base(), model.base());
+        let start = loop {
+            if let Seen::Identified { at } = next(&mut seen).await {
+                break at - bot.spawned;
+            }
+        };
+        Self {
+            discord,
+            model,
+            bot,
+            start,
+            seen,
+        }
+    }
+
+    /// Ends the bot in order.
+    pub async fn close(self) {
+        self.bot.stop().await;
+    }
+
+    /// One message, from Ann's hand to the bot's reply.
+    pub async fn turn(&mut self, agent: u64, text: &str) -> Turn {
+        while self.seen.try_recv().is_ok() {}
+        let said = self.discord.says(agent, text);
+        let (mut request, mut to_request, mut answered) = (None, Duration::ZERO, said);
+        let mut steps = Vec::new();
+        loop {
+            match next(&mut self.seen).await {
+                Seen::Asked { at, body } if request.is_none() => {
+                    to_request = at - said;
+                    request = Some(body);
+                }
+                Seen::Asked { at, .. } => steps.push(at - answered),
+                Seen::Answered { at } => answered = at,
+                Seen::Posted {
+                    at,
+                    agent: in_channel,
+                } if in_channel == agent => {
+                    return Turn {
+                        to_request,
+                        steps,
+                        to_reply: at.saturating_duration_since(answered),
+                        request: request.unwrap_or_default(),
+                    };
+                }
+                Seen::Posted { .. } | Seen::Identified { .. } => {}
+            }
+        }
+    }
+
+    /// All of `agents` at once, each so many messages, the next when the last is answered. Gives the time of all.
+    pub async fn crowd(&mut self, agents: std::ops::Range<u64>, messages: u32) -> Duration {
+        while self.seen.try_recv().is_ok() {}
+        let mut left: Vec<u32> = vec![messages; agents.end as usize];
+        let mut open = agents.clone().count() as u32 * messages;
+        let began = Instant::now();
+        for agent in agents {
+            self.discord.says(agent, "hello");
+        }
+        while open > 0 {
+            let Seen::Posted { agent, .. } = next(&mut self.seen).await else {
+                continue;
+            };
+            open -= 1;
+            left[agent as usize] -= 1;
+            if left[agent as usize] > 0 {
+                self.discord.says(agent, "hello");
+            }
+        }
+        began.elapsed()
+    }
+
+    /// Waits until the bot does nothing any more.
+    pub async fn settles(&self) {
+        let mut before = self.bot.scheduled();
+        loop {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            let now = self.bot.scheduled();
+            if now.saturating_sub(before) < Duration::from_millis(5) {
+                return;
+            }
+            before = now;
+        }
+    }
+}
+
+async fn next(seen: &mut UnboundedReceiver<Seen>) -> Seen {
+    let waited = tokio::time::timeout(PATIENCE, seen.recv()).await;
+    waited
+        .expect("the bot did nothing for two minutes")
+        .expect("the servers run")
+}
