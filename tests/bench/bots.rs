@@ -1,7 +1,7 @@
 //! The two programs under measurement, as processes of their own, and what the kernel says of them.
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -17,6 +17,13 @@ pub enum Kind {
     Null,
 }
 
+/// The program measured: the one built with this, or the one that `CHORUS_BENCH_PROGRAM` names.
+pub fn program() -> PathBuf {
+    let named = std::env::var_os("CHORUS_BENCH_PROGRAM");
+    let named = named.map(|path| std::path::absolute(path).unwrap());
+    named.unwrap_or_else(|| env!("CARGO_BIN_EXE_chorus").into())
+}
+
 /// A process that runs.
 pub struct Bot {
     child: Child,
@@ -28,7 +35,7 @@ impl Bot {
     pub fn spawn(kind: Kind, home: &Path, discord: &str, model: &str) -> Self {
         let mut command = match kind {
             Kind::Chorus => {
-                let mut command = Command::new(env!("CARGO_BIN_EXE_chorus"));
+                let mut command = Command::new(program());
                 command.arg("run");
                 command
             }

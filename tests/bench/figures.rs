@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::bots::Kind;
+use super::bots::{self, Kind};
 use super::stage::{Stage, Turn};
 use super::table::{Row, Target, Unit, ms};
 use super::{home, machine, scratch, table};
@@ -355,9 +355,7 @@ async fn long_conversation(rows: &mut Vec<Row>) {
 
 /// The program's size, and what is sent besides "hello".
 async fn sizes(rows: &mut Vec<Row>) {
-    let bytes = std::fs::metadata(env!("CARGO_BIN_EXE_chorus"))
-        .unwrap()
-        .len();
+    let bytes = std::fs::metadata(bots::program()).unwrap().len();
     let null = std::fs::metadata(std::env::current_exe().unwrap())
         .unwrap()
         .len();
