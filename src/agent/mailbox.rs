@@ -159,6 +159,8 @@ pub enum Mode {
     /// As configured.
     #[default]
     Standard,
+    /// As configured, and room is made earlier, for work of many steps.
+    Full,
 }
 
 /// What can be done with a context.

@@ -1,44 +1,45 @@
-//! The connection to Discord's gateway: started, watched, and made anew when serenity does not get over a loss.
+//! The connection to Discord's gateway, and what comes by it.
 //!
-//! serenity reconnects and resumes by itself. What it does not do, this does: it checks the gateway's address first
-//! (serenity would silently take the real one), keeps deadlines, notices a connection that is dead without saying
-//! so, and turns final close codes into a sentence with the fix. A reconnect touches nothing but the connection.
+//! ```text
+//! Discord ◀─▶ upstream ◀─▶ relay ◀─▶ local ◀─▶ serenity ─▶ Handler ─▶ Signal ─▶ the room
+//! ```
+//!
+//! serenity makes values of events and keeps a picture of our servers. The line itself is ours: `session` decides,
+//! `upstream` is one connection, `relay` goes from one to the next, `local` is what serenity sees: a gateway that
+//! never breaks. A reconnect touches nothing but the connection.
+
+mod local;
+mod relay;
+pub mod session;
+mod upstream;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use serenity::all::{
     Client, ClientBuilder, Context, Event, EventHandler, GatewayIntents, Guild, HttpBuilder,
-    Interaction, Message, Ready, ResumedEvent, ShardId, ShardManager,
+    Interaction, Message, Ready, ShardManager,
 };
 use serenity::cache::Settings as CacheSettings;
-use serenity::gateway::{CollectorCallback, ConnectionStage, GatewayError};
-use tokio::sync::mpsc::UnboundedSender;
-use tokio::sync::watch;
-use tokio::time::Instant;
+use serenity::gateway::CollectorCallback;
+use tokio::sync::mpsc::{self, UnboundedSender};
+use tokio::sync::{Mutex, watch};
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::DiscordError;
-use super::rest::{Rest, http_client};
-use super::route;
+use super::rest::{Rest, http_client, line_client};
+use local::Local;
+use relay::Relay;
 
-/// How long connecting may take before it is begun anew.
-const CONNECT_WITHIN: Duration = Duration::from_secs(40);
-
-/// How long a connection may show no sign of life: Discord acknowledges a heartbeat every 41 s.
-const SILENT_FOR: Duration = Duration::from_secs(100);
-
-/// How often the connection is looked at.
-const LOOK_EVERY: Duration = Duration::from_secs(5);
-
-/// The first pause before a new connection; it doubles up to the longest. Discord allows 1,000 identifies a day.
+/// The first pause before serenity is made anew; it doubles up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 
-/// A connection that held this long starts the pauses anew.
+/// A serenity that lived this long starts the pauses anew.
 const HELD: Duration = Duration::from_secs(60);
 
 /// How long an orderly close may take.
@@ -54,7 +55,9 @@ pub(super) const INTENTS: GatewayIntents = GatewayIntents::GUILDS
 pub(super) enum Signal {
     /// A client is about to connect; this is what manages its connection.
     Client(Arc<ShardManager>),
-    /// A new connection: whatever was said before may have been missed.
+    /// A new session: whatever was said before may have been missed.
+    Anew,
+    /// serenity knows of the new session.
     Ready(Context),
     /// The old connection goes on.
     Resumed,
@@ -127,8 +130,11 @@ pub(super) struct Gateway {
     pub(super) rest: Rest,
     pub(super) health: GatewayHealth,
     pub(super) signals: UnboundedSender<Signal>,
+    /// When we identified last, whatever became of it.
+    pub(super) identified: Mutex<Option<Instant>>,
 }
 
+/// How one serenity ended.
 enum Ended {
     Stopped,
     Lost(String),
@@ -163,40 +169,52 @@ impl Gateway {
     }
 
     async fn connect_once(&self, stop: &CancellationToken) -> Result<Ended, DiscordError> {
-        let address = match self.rest.get(route::gateway()).await {
-            Ok(answer) => match answer["url"].as_str() {
-                Some(url) => url.trim_end_matches('/').to_owned(),
-                None => return Ok(Ended::Lost("GET /gateway named no address".into())),
-            },
-            Err(super::rest::RestError::Unauthorized) => return Err(DiscordError::Token),
-            Err(error) => return Ok(Ended::Lost(error.to_string())),
+        let (local, http) = match (Local::open().await, line_client()) {
+            (Ok(local), Ok(http)) => (local, http),
+            (Err(error), _) => return Ok(Ended::Lost(error.to_string())),
+            (_, Err(error)) => return Ok(Ended::Lost(error.to_string())),
         };
-        let handler = Arc::new(Handler {
-            signals: self.signals.clone(),
-            health: self.health.clone(),
-        });
-        let mut client = match self.client(Arc::clone(&handler)).await {
+        let mut client = match self.client().await {
             Ok(client) => client,
             Err(error) => return Ok(Ended::Lost(error.to_string())),
         };
-        *client.ws_url.lock().await = address;
-        let shards = Arc::clone(&client.shard_manager);
-        let _ = self.signals.send(Signal::Client(Arc::clone(&shards)));
-        let ended = tokio::select! {
-            () = stop.cancelled() => Ended::Stopped,
-            reason = look_after(&shards, &handler) => Ended::Lost(reason),
-            result = client.start() => classify(result)?,
-        };
-        if tokio::time::timeout(CLOSE_WITHIN, shards.shutdown_all())
-            .await
-            .is_err()
-        {
-            warn!("the connection to Discord did not close in time and was left");
+        match local.address() {
+            Ok(address) => *client.ws_url.lock().await = address,
+            Err(error) => return Ok(Ended::Lost(error.to_string())),
         }
-        Ok(ended)
+        let (to_serenity, payloads) = mpsc::unbounded_channel();
+        let (says, said) = mpsc::unbounded_channel();
+        let local = tokio::spawn(local.serve(payloads, says));
+        let shards = Arc::clone(&client.shard_manager);
+        self.say(Signal::Client(Arc::clone(&shards)));
+        let relay = Relay::new(self, &http, to_serenity, said);
+        let ended = tokio::select! {
+            ended = relay.run(stop) => ended,
+            ended = client.start() => Ok(Ended::Lost(match ended {
+                Ok(()) => "serenity ended the connection".into(),
+                Err(error) => error.to_string(),
+            })),
+        };
+        if timeout(CLOSE_WITHIN, shards.shutdown_all()).await.is_err() {
+            warn!("serenity did not close in time and was left");
+        }
+        local.abort();
+        // It ended, or was told to; a panic in it was reported by itself.
+        let _ = local.await;
+        ended
     }
 
-    async fn client(&self, handler: Arc<Handler>) -> Result<Client, serenity::Error> {
+    fn say(&self, signal: Signal) {
+        // The room listens as long as the gateway runs; at the end nobody needs to hear it.
+        let _ = self.signals.send(signal);
+    }
+
+    async fn client(&self) -> Result<Client, serenity::Error> {
+        let handler = Handler {
+            signals: self.signals.clone(),
+            health: self.health.clone(),
+            is_laid: AtomicBool::new(false),
+        };
         let mut http = HttpBuilder::new(&self.token);
         if let Ok(client) = http_client() {
             http = http.client(client);
@@ -209,61 +227,8 @@ impl Gateway {
         cache.max_messages = 0;
         ClientBuilder::new_with_http(http.build(), INTENTS)
             .cache_settings(cache)
-            .event_handler_arc(handler)
+            .event_handler(handler)
             .await
-    }
-}
-
-/// Ends with the reason when the connection is lost and serenity does not get over it.
-async fn look_after(shards: &ShardManager, handler: &Arc<Handler>) -> String {
-    let mut without_runner = Instant::now();
-    let mut alive = Instant::now();
-    let mut last_sign = (None, ConnectionStage::Disconnected, 0);
-    loop {
-        tokio::time::sleep(LOOK_EVERY).await;
-        let now = Instant::now();
-        // serenity's runner holds the handler while it lives: ours, the queuer's, and the runner's own.
-        if Arc::strong_count(handler) > 2 {
-            without_runner = now;
-        }
-        if now - without_runner > CONNECT_WITHIN {
-            return "there has been no connection for a while".into();
-        }
-        let runners = shards.runners.lock().await;
-        let Some(runner) = runners.get(&ShardId(0)) else {
-            continue;
-        };
-        let last_event = handler.health.0.last_event_ms.load(Ordering::Relaxed);
-        let sign = (runner.latency, runner.stage, last_event);
-        if sign != last_sign {
-            last_sign = sign;
-            alive = now;
-        }
-        let patience = match runner.stage {
-            ConnectionStage::Connected => SILENT_FOR,
-            _ => CONNECT_WITHIN,
-        };
-        if now - alive > patience {
-            return format!("it has been silent for {} s", (now - alive).as_secs());
-        }
-    }
-}
-
-fn classify(result: Result<(), serenity::Error>) -> Result<Ended, DiscordError> {
-    match result {
-        Ok(()) => Ok(Ended::Lost("serenity ended the connection".into())),
-        Err(serenity::Error::Gateway(GatewayError::InvalidAuthentication)) => {
-            Err(DiscordError::Token)
-        }
-        Err(serenity::Error::Gateway(GatewayError::DisallowedGatewayIntents)) => {
-            Err(DiscordError::Intent)
-        }
-        Err(serenity::Error::Gateway(
-            error @ (GatewayError::InvalidGatewayIntents
-            | GatewayError::InvalidShardData
-            | GatewayError::OverloadedShard),
-        )) => Err(DiscordError::Closed(error.to_string())),
-        Err(error) => Ok(Ended::Lost(error.to_string())),
     }
 }
 
@@ -271,32 +236,32 @@ fn classify(result: Result<(), serenity::Error>) -> Result<Ended, DiscordError> 
 struct Handler {
     signals: UnboundedSender<Signal>,
     health: GatewayHealth,
+    /// Whether events come in their order already.
+    is_laid: AtomicBool,
 }
 
 impl Handler {
     fn say(&self, signal: Signal) {
-        self.health.saw_event();
         // The room listens as long as the gateway runs; at the end nobody needs to hear it.
         let _ = self.signals.send(signal);
     }
 
     /// Events in their order: serenity runs a task for each, this is called by its runner itself.
     fn lay_ordered_way(&self, context: &Context) {
+        if self.is_laid.swap(true, Ordering::Relaxed) {
+            return;
+        }
         let signals = self.signals.clone();
-        let health = self.health.clone();
-        let forward = move |event: &Event| {
-            health.saw_event();
-            match event {
-                Event::MessageCreate(_)
-                | Event::MessageUpdate(_)
-                | Event::MessageDelete(_)
-                | Event::MessageDeleteBulk(_)
-                | Event::ChannelDelete(_)
-                | Event::ThreadDelete(_) => signals
-                    .send(Signal::Ordered(Box::new(event.clone())))
-                    .is_ok(),
-                _ => true,
-            }
+        let forward = move |event: &Event| match event {
+            Event::MessageCreate(_)
+            | Event::MessageUpdate(_)
+            | Event::MessageDelete(_)
+            | Event::MessageDeleteBulk(_)
+            | Event::ChannelDelete(_)
+            | Event::ThreadDelete(_) => signals
+                .send(Signal::Ordered(Box::new(event.clone())))
+                .is_ok(),
+            _ => true,
         };
         context
             .shard
@@ -315,11 +280,6 @@ impl EventHandler for Handler {
         // In this order: what comes by the ordered way comes after the signal that makes the room read what it missed.
         self.say(Signal::Ready(context.clone()));
         self.lay_ordered_way(&context);
-    }
-
-    async fn resume(&self, _: Context, _: ResumedEvent) {
-        info!("the connection to Discord goes on where it broke");
-        self.say(Signal::Resumed);
     }
 
     async fn guild_create(&self, _: Context, guild: Guild, _: Option<bool>) {

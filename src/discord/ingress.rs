@@ -6,7 +6,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use chrono::Utc;
 use serenity::all::{Attachment, Message};
@@ -17,6 +17,7 @@ use tracing::{Instrument as _, debug, error, info, warn};
 
 use super::bot::Bot;
 use super::catch_up::{self, Bounds, Place};
+use super::explain::{self, Deed};
 use super::inbound::{self, BotLoops, Bots, Ignored};
 use super::rest::{RestError, snowflake};
 use super::{access, people, route};
@@ -27,6 +28,15 @@ use crate::store::StoreError;
 
 /// Message ids remembered per channel: serenity reports each message twice to us.
 const REMEMBERED: usize = 64;
+
+/// How long a new session's servers may take to be described.
+const DESCRIBED_WITHIN: Duration = Duration::from_secs(30);
+
+/// How often it is looked whether they are.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// The pause before a past that could not be read is read again.
+const READ_AGAIN: Duration = Duration::from_secs(5);
 
 /// Messages read in one request.
 const PAGE: usize = 100;
@@ -81,6 +91,15 @@ impl Shared {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         caught_up.insert(channel, epoch);
+    }
+
+    /// Something of this channel's past may be missing.
+    fn mark_behind(&self, channel: ChannelId) {
+        let mut caught_up = self
+            .caught_up
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        caught_up.remove(&channel);
     }
 
     fn loops<T>(&self, act: impl FnOnce(&mut BotLoops) -> T) -> T {
@@ -139,10 +158,10 @@ impl Ingress {
                 guild: None,
                 recent: VecDeque::new(),
                 authors: HashMap::new(),
+                stop: self.stop.clone(),
             };
             let span = tracing::info_span!("inbound", channel.id = %channel);
-            let stop = self.stop.clone();
-            self.tasks.spawn(queue.run(stop).instrument(span));
+            self.tasks.spawn(queue.run().instrument(span));
             sender
         });
         if queue.send(arrival).is_err() {
@@ -167,10 +186,12 @@ struct Queue {
     recent: VecDeque<MessageId>,
     /// Authors of the past that is being read: asked for once each.
     authors: HashMap<UserId, Option<Person>>,
+    stop: CancellationToken,
 }
 
 impl Queue {
-    async fn run(mut self, stop: CancellationToken) {
+    async fn run(mut self) {
+        let stop = self.stop.clone();
         loop {
             tokio::select! {
                 biased;
@@ -205,11 +226,10 @@ impl Queue {
                     self.catch_up(guild).await;
                 }
             }
-            Arrival::Recheck => {
-                if let Some(guild) = self.guild {
-                    self.catch_up(guild).await;
-                }
-            }
+            Arrival::Recheck => match self.guild {
+                Some(guild) if self.server_is_known(guild).await => self.catch_up(guild).await,
+                Some(_) | None => self.shared.mark_behind(self.channel),
+            },
         }
     }
 
@@ -219,13 +239,31 @@ impl Queue {
             return;
         };
         self.guild = Some(guild);
+        if !self.server_is_known(guild).await {
+            // It is read once the server is described.
+            return self.shared.mark_behind(self.channel);
+        }
         if self.agent(guild).is_none() {
             return;
         }
         if !self.shared.is_caught_up(self.channel) {
             self.catch_up(guild).await;
         }
+        if self.stop.is_cancelled() {
+            // The past may not have been read; the next start reads both.
+            return;
+        }
         self.ingest(guild, message).await;
+    }
+
+    /// Waits until Discord has described the server: without that, neither threads nor people's rights are known.
+    async fn server_is_known(&self, guild: GuildId) -> bool {
+        let known = async {
+            while !self.bot.knows(guild) {
+                tokio::time::sleep(LOOK_AGAIN).await;
+            }
+        };
+        tokio::time::timeout(DESCRIBED_WITHIN, known).await.is_ok()
     }
 
     /// Reads what came after the cursor and takes it, oldest first.
@@ -234,12 +272,8 @@ impl Queue {
             return self.shared.mark_caught_up(self.channel);
         }
         let bounds = self.bounds();
-        let messages = match self.read_missed().await {
-            Ok(messages) => messages,
-            Err(error) => {
-                warn!(%error, channel.id = %self.channel, "what was missed in {} could not be read; it is tried again with the next message", self.channel);
-                return;
-            }
+        let Some(messages) = self.missed().await else {
+            return;
         };
         self.shared.mark_caught_up(self.channel);
         if messages.is_empty() {
@@ -277,6 +311,33 @@ impl Queue {
             );
         }
         info!(channel.id = %self.channel, taken, skipped, "caught up with {}", self.channel);
+    }
+
+    /// What was missed. Nothing new is taken before it is known, for that would move the cursor past it: while the line
+    /// to Discord is down, this waits. None when Discord does not let us read, or at the end.
+    async fn missed(&self) -> Option<Vec<Message>> {
+        loop {
+            let error = match self.read_missed().await {
+                Ok(messages) => return Some(messages),
+                Err(error) => error,
+            };
+            warn!(%error, channel.id = %self.channel, "what was missed in {} could not be read", self.channel);
+            if matches!(error, RestError::Unauthorized | RestError::Refused { .. }) {
+                if error.is_forbidden() {
+                    let why = explain::refusal(Deed::Read, &error);
+                    let text = format!(
+                        "In <#{}>: {why} What was said there while I was away is not taken up.",
+                        self.channel
+                    );
+                    self.bot
+                        .tell_operator(format!("read:{}", self.channel), text);
+                }
+                return None;
+            }
+            self.stop
+                .run_until_cancelled(tokio::time::sleep(READ_AGAIN))
+                .await?;
+        }
     }
 
     async fn read_missed(&self) -> Result<Vec<Message>, RestError> {

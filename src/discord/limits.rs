@@ -6,9 +6,12 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-/// Requests a second that we make of all routes together: Discord's global limit is 50, this leaves room for
-/// those that serenity makes on its own.
-const GLOBAL_PER_SECOND: usize = 45;
+/// Requests that we make of all routes together in [`GLOBAL_WINDOW`]: Discord's global limit is 50 in a second, this
+/// leaves room for those that serenity makes on its own.
+const GLOBAL: usize = 45;
+
+/// Longer than Discord's second: what leaves us evenly arrives in bursts.
+const GLOBAL_WINDOW: Duration = Duration::from_millis(1_250);
 
 /// Invalid requests (401, 403, 429) in ten minutes after which we pause: Discord bans an address at 10,000.
 const INVALID_GUARD: usize = 9_000;
@@ -115,7 +118,9 @@ impl Limits {
         if let Some(name) = &seen.bucket {
             self.names.insert(route.pattern, name.clone());
         }
-        if let (Some(remaining), Some(after)) = (seen.remaining, seen.reset_after) {
+        if let (Some(remaining), Some(after), true) =
+            (seen.remaining, seen.reset_after, seen.status != 429)
+        {
             self.keep_bucket(route, remaining, now + after);
         }
         if matches!(seen.status, 401 | 403) || (seen.status == 429 && seen.scope != Scope::Shared) {
@@ -127,7 +132,11 @@ impl Limits {
         let until = now + seen.retry_after.unwrap_or(Duration::from_secs(1));
         match seen.scope {
             Scope::Global => self.global_until = Some(until),
-            Scope::User | Scope::Shared => self.keep_bucket(route, 0, until),
+            Scope::User | Scope::Shared => {
+                // What asks for less patience than is known already makes nothing come sooner.
+                let known = self.bucket_is_empty(route, now);
+                self.keep_bucket(route, 0, known.map_or(until, |known| known.max(until)));
+            }
         }
     }
 
@@ -138,10 +147,10 @@ impl Limits {
     }
 
     fn second_is_full(&mut self, now: Instant) -> Option<Instant> {
-        let second = Duration::from_secs(1);
-        drop_older(&mut self.sent, now, second);
-        let oldest_that_counts = self.sent.len().checked_sub(GLOBAL_PER_SECOND)?;
-        self.sent.get(oldest_that_counts).map(|sent| *sent + second)
+        drop_older(&mut self.sent, now, GLOBAL_WINDOW);
+        let oldest_that_counts = self.sent.len().checked_sub(GLOBAL)?;
+        let oldest = self.sent.get(oldest_that_counts)?;
+        Some(*oldest + GLOBAL_WINDOW)
     }
 
     fn too_many_invalid(&mut self, now: Instant) -> Option<Instant> {

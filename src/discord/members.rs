@@ -50,6 +50,12 @@ fn is_no_member(error: &RestError) -> bool {
 }
 
 impl Bot {
+    /// Whether we have a picture of the server: not between a new session and its description, nor in an outage.
+    pub(super) fn knows(&self, guild: GuildId) -> bool {
+        self.cache()
+            .is_some_and(|cache| cache.guild(guild.0).is_some())
+    }
+
     /// The channel above, when `channel` is a thread.
     pub(super) fn parent_of(&self, guild: GuildId, channel: ChannelId) -> Option<ChannelId> {
         let cache = self.cache()?;

@@ -1,5 +1,7 @@
 //! Commands are registered where they changed, and only then: Discord limits how often.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tracing::{info, warn};
@@ -24,19 +26,22 @@ pub(super) async fn register_all(bot: Bot) {
     register(&bot, commands).await;
 }
 
-/// Tells Discord our commands, unless it was told the same ones before.
+/// Tells Discord our commands, unless it was told the same ones before and has them still.
 async fn register(bot: &Bot, commands: Value) {
     let scope = bot
         .dev_guild
         .map_or("global".to_owned(), |guild| guild.to_string());
     let key = format!("commands:{}:{scope}", bot.application);
     let hash = format!("{:x}", Sha256::digest(commands.to_string()));
-    match bot.store.meta(&key).await {
-        Ok(Some(known)) if known == hash => return,
-        Ok(_) => {}
+    let is_told = match bot.store.meta(&key).await {
+        Ok(known) => known.as_deref() == Some(hash.as_str()),
         Err(error) => {
-            warn!(%error, "it is not known which commands are registered; registering them")
+            warn!(%error, "it is not known which commands are registered; registering them");
+            false
         }
+    };
+    if is_told && has_them(bot, &commands).await {
+        return;
     }
     let route = route::put_commands(bot.application, bot.dev_guild);
     if let Err(error) = bot.rest.put(route, commands).await {
@@ -47,4 +52,21 @@ async fn register(bot: &Bot, commands: Value) {
     if let Err(error) = bot.store.set_meta(&key, &hash).await {
         warn!(%error, "that the commands are registered was not kept; they are registered again at the next start");
     }
+}
+
+/// Whether Discord lists commands of all our names and no others; taken for granted where it does not say.
+async fn has_them(bot: &Bot, commands: &Value) -> bool {
+    let route = route::commands(bot.application, bot.dev_guild);
+    match bot.rest.get(route).await {
+        Ok(listed) => names(&listed) == names(commands),
+        Err(error) => {
+            warn!(%error, "which commands are registered could not be read");
+            true
+        }
+    }
+}
+
+fn names(commands: &Value) -> BTreeSet<&str> {
+    let all = commands.as_array().into_iter().flatten();
+    all.filter_map(|command| command["name"].as_str()).collect()
 }

@@ -77,6 +77,11 @@ impl RestError {
         matches!(self, Self::Refused { status: 404, .. })
     }
 
+    /// We lack a permission for it.
+    pub fn is_forbidden(&self) -> bool {
+        matches!(self, Self::Refused { status: 403, .. })
+    }
+
     /// Discord's error code of a refusal.
     pub fn code(&self) -> Option<u64> {
         match self {
@@ -331,6 +336,19 @@ pub fn http_client() -> Result<reqwest::Client, reqwest::Error> {
         .user_agent(USER_AGENT)
         .connect_timeout(CONNECT_TIMEOUT)
         .timeout(TIMEOUT)
+        .build()
+}
+
+/// An HTTP client that opens the gateway's line: without an end to the time that may take.
+///
+/// # Errors
+///
+/// When no TLS backend can be set up.
+pub(super) fn line_client() -> Result<reqwest::Client, reqwest::Error> {
+    reqwest::Client::builder()
+        .user_agent(USER_AGENT)
+        .connect_timeout(CONNECT_TIMEOUT)
+        .http1_only()
         .build()
 }
 

@@ -172,6 +172,23 @@ pub fn gateway() -> Route {
     bot(Method::GET, "GET /gateway", 0, "/gateway".into())
 }
 
+/// Where the gateway is, and how many sessions may still be begun today.
+pub fn gateway_bot() -> Route {
+    bot(Method::GET, "GET /gateway/bot", 0, "/gateway/bot".into())
+}
+
+/// Reads all commands of the application, everywhere or in one server.
+pub fn commands(application: u64, guild: Option<GuildId>) -> Route {
+    Route {
+        method: Method::GET,
+        key: RouteKey {
+            pattern: "GET /applications/:id/commands",
+            major: guild.map_or(application, |guild| guild.0),
+        },
+        ..put_commands(application, guild)
+    }
+}
+
 /// Replaces all commands of the application, everywhere or in one server.
 pub fn put_commands(application: u64, guild: Option<GuildId>) -> Route {
     match guild {

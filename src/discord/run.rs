@@ -24,7 +24,7 @@ use super::operator::{self, Operator};
 use super::outbound::{Outbound, Outward, Previews};
 use super::presence::{self, Busy};
 use super::rest::{Rest, RestError, snowflake};
-use super::{DiscordError, buttons, commands, registration, route};
+use super::{DiscordError, buttons, commands, leftovers, registration, route};
 use crate::agent::event::Event;
 use crate::config::{Config, Secret};
 use crate::domain::{ChannelId, GuildId, MessageId, UserId};
@@ -145,6 +145,7 @@ pub async fn run(
         rest,
         health: config.health,
         signals,
+        identified: tokio::sync::Mutex::default(),
     };
     let gateway = tokio::spawn(gateway.run(config.ends.all.clone()));
     let (busy, busy_inbox) = watch::channel(Busy::default());
@@ -196,6 +197,7 @@ impl Room {
         let ends = self.ends.clone();
         self.serving
             .spawn(registration::register_all(self.bot.clone()));
+        self.serving.spawn(leftovers::tidy(self.bot.clone()));
         let outcome = loop {
             tokio::select! {
                 biased;
@@ -239,6 +241,7 @@ impl Room {
         }
         match signal {
             Signal::Client(shards) => self.bot.shards.store(Some(shards)),
+            Signal::Anew => self.ingress.connected_anew(),
             Signal::Ready(context) => self.ready(&context).await,
             Signal::Resumed => self.ingress.resumed(),
             Signal::Guild(guild) => self.guild(&guild).await,
@@ -251,7 +254,6 @@ impl Room {
     async fn ready(&mut self, context: &Context) {
         self.bot.cache.store(Some(Arc::clone(&context.cache)));
         self.shard.send_replace(Some(context.shard.clone()));
-        self.ingress.connected_anew();
         match self.bot.store.waiting_channels().await {
             Ok(channels) => channels
                 .into_iter()
@@ -294,8 +296,12 @@ impl Room {
         };
         let channel = ChannelId(message.channel_id.get());
         let parent = self.bot.parent_of(guild, channel);
-        if self.bot.manager.agent_for(channel, parent).is_some() {
-            self.ingress.arrive(channel, Arrival::Message(message));
+        let arrival = Arrival::Message(message);
+        match self.bot.manager.agent_for(channel, parent) {
+            Some(_) => self.ingress.arrive(channel, arrival),
+            // A thread whose server is not described yet; once it is, its past is read.
+            None if !self.bot.knows(guild) => self.ingress.arrive_if_known(channel, arrival),
+            None => {}
         }
     }
 

@@ -79,8 +79,12 @@ pub(crate) struct Gateway {
     pub(crate) disallowed_intents: u64,
     /// RESUMEs to refuse before one is granted.
     pub(crate) refuse_resumes: usize,
+    /// RESUMEs to cut the connection at, without a word, before one is granted.
+    pub(crate) cut_resumes: usize,
     /// Identifies left today.
     pub(crate) identifies_left: u64,
+    /// How long today lasts.
+    pub(crate) identifies_reset: Duration,
     /// While set, events wait here instead of going out.
     pub(crate) held: Option<Vec<(String, Value)>>,
     /// The latest events, for repeating them.
@@ -96,7 +100,9 @@ impl Default for Gateway {
             heartbeat: Duration::from_millis(41_250),
             disallowed_intents: 0,
             refuse_resumes: 0,
+            cut_resumes: 0,
             identifies_left: 1_000,
+            identifies_reset: Duration::from_secs(24 * 60 * 60),
             held: None,
             latest: VecDeque::new(),
             log: Vec::new(),
@@ -217,6 +223,13 @@ impl World {
             } else {
                 session.dispatch(name, &data);
             }
+        }
+    }
+
+    /// Sends these words to every connection of the bot, whatever they are.
+    pub(crate) fn send_raw(&mut self, payload: &str) {
+        for session in self.gateway.sessions.values_mut() {
+            session.send(payload.to_owned());
         }
     }
 

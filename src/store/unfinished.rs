@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use chrono::{DateTime, Utc};
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteConnection;
 
 use super::calls::question;
-use super::codec::{count, now};
+use super::codec::{count, now, stamp};
 use super::conversations::{Conversation, conversation, replace};
 use super::outbox::{FirstPart, NewPart, Part, part_row, queue};
 use super::turns::turn_row;
@@ -81,6 +82,28 @@ pub struct Told {
 }
 
 impl Store {
+    /// The channels of turns that were interrupted since then: a crash may have left messages in them that it did not
+    /// live to note.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn interrupted_channels(
+        &self,
+        since: DateTime<Utc>,
+    ) -> Result<Vec<ChannelId>, StoreError> {
+        let mut db = self.reader().await?;
+        let ids: Vec<i64> = sqlx::query_scalar(
+            "WITH cut AS (SELECT id, channel_id FROM turns WHERE state = 'interrupted' AND ended_at > ?)
+             SELECT channel_id FROM cut
+             UNION SELECT approvals.channel_id FROM approvals JOIN cut ON cut.id = approvals.turn_id",
+        )
+        .bind(stamp(since))
+        .fetch_all(&mut *db)
+        .await?;
+        Ok(ids.into_iter().map(ChannelId::from_i64).collect())
+    }
+
     /// What the last stop left behind. After a stop in order: nothing.
     ///
     /// # Errors

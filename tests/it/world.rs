@@ -156,6 +156,12 @@ impl World {
         self.daemon = Some(running);
     }
 
+    /// Waits until the daemon ends by itself, and gives the reason that it said.
+    pub async fn last_words(&mut self) -> String {
+        let daemon = self.daemon.take().expect("no daemon runs");
+        daemon.last_words().await
+    }
+
     /// Stops it as SIGTERM does, and waits for its end.
     pub async fn stops(&mut self) {
         if let Some(daemon) = self.daemon.take() {

@@ -75,7 +75,7 @@ impl Turn {
         };
         let docs = match self.mode {
             Mode::Lightweight => Arc::from(""),
-            Mode::Standard => self.parts.docs_of(&self.agent),
+            Mode::Standard | Mode::Full => self.parts.docs_of(&self.agent),
         };
         let system = prompt::system(
             &self.config.system_prompt,
@@ -190,7 +190,7 @@ impl Turn {
 fn is_told(profile: &Profile, tool: &crate::tools::ToolInfo, mode: Mode) -> bool {
     let in_mode = match mode {
         Mode::Lightweight => LOOKING.contains(&tool.name),
-        Mode::Standard => true,
+        Mode::Standard | Mode::Full => true,
     };
     in_mode && !profile.denies_all(tool.subject)
 }

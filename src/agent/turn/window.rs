@@ -13,12 +13,15 @@ use crate::text;
 use super::super::compact::{self, Summarised};
 use super::super::event::Event;
 use super::super::exit::Exit;
+use super::super::mailbox::Mode;
 use super::super::session_manager::SessionError;
 use super::super::sessions::ToSave;
 use super::Turn;
 
 /// Share of the room at which a summary is begun in the background.
 const BEGIN: f64 = 0.80;
+/// The same for [`Mode::Full`]: work of many steps fills the rest while the summary is being made.
+const BEGIN_FULL: f64 = 0.70;
 /// Share at which the next step waits for it.
 const WAIT: f64 = 0.95;
 /// Longest tool result kept when the newest step alone does not fit.
@@ -55,7 +58,11 @@ impl Turn {
             self.compact_now().await?;
             return self.drop_to_fit().await;
         }
-        if share >= BEGIN {
+        let begin = match self.mode {
+            Mode::Lightweight | Mode::Standard => BEGIN,
+            Mode::Full => BEGIN_FULL,
+        };
+        if share >= begin {
             self.begin_summary();
         }
         Ok(None)

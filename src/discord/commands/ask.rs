@@ -17,6 +17,9 @@ pub(super) enum ModeChoice {
     /// As always.
     #[name = "standard"]
     Standard,
+    /// Many steps.
+    #[name = "full"]
+    Full,
 }
 
 impl From<ModeChoice> for Mode {
@@ -24,6 +27,7 @@ impl From<ModeChoice> for Mode {
         match choice {
             ModeChoice::Lightweight => Self::Lightweight,
             ModeChoice::Standard => Self::Standard,
+            ModeChoice::Full => Self::Full,
         }
     }
 }
@@ -38,7 +42,8 @@ pub(super) async fn ask(
     #[description = "Model to ask, this once"]
     #[autocomplete = "complete::model"]
     model: Option<String>,
-    #[description = "How much it may take: lightweight reads only"] mode: Option<ModeChoice>,
+    #[description = "How much it may take: lightweight only reads, full is for work of many steps"]
+    mode: Option<ModeChoice>,
 ) -> Result<(), Refusal> {
     ask_with(ctx, prompt, model, mode.map(Mode::from).unwrap_or_default()).await
 }

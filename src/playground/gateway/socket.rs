@@ -166,6 +166,11 @@ fn obey(discord: &Discord, connection: &Connection, payload: &Value) {
                     answer(Frame::Close(Some(4004)));
                     return;
                 }
+                if world.gateway.cut_resumes > 0 {
+                    world.gateway.cut_resumes -= 1;
+                    answer(Frame::Cut);
+                    return;
+                }
                 let id = data["session_id"].as_str().unwrap_or_default();
                 let sequence = data["seq"].as_u64().unwrap_or(0);
                 if world.resume_session(id, sequence, connection.clone()) {

@@ -24,6 +24,10 @@ pub struct Request {
     pub files: Vec<String>,
     /// What was answered; none while it is under way, and when the connection was dropped.
     pub status: Option<u16>,
+    /// It was made to fail by an order.
+    pub is_ordered: bool,
+    /// Whom the limit was for that it ran into.
+    pub limited: Option<Scope>,
 }
 
 /// Whom a rate limit is for.
@@ -123,8 +127,11 @@ impl World {
             body: call.body.clone(),
             files: call.files.iter().map(|file| file.name.clone()).collect(),
             status: None,
+            is_ordered: false,
+            limited: None,
         });
         let effect = self.desk.fault_for(call);
+        self.desk.log[index].is_ordered = effect.is_some();
         let standing = self.desk.buckets.take(call, now);
         let refusal = match effect {
             Some(Effect::RateLimited { scope, retry_after }) => {
@@ -132,6 +139,7 @@ impl World {
             }
             Some(_) | None => standing.refusal(),
         };
+        self.desk.log[index].limited = refusal.as_ref().map(|refusal| refusal.scope);
         let headers = headers(&standing, refusal.as_ref());
         (
             index,

@@ -23,7 +23,7 @@ pub(super) fn gateway_bot(world: &World) -> Outcome {
         "session_start_limit": {
             "total": 1_000,
             "remaining": world.gateway.identifies_left,
-            "reset_after": 86_400_000_u64,
+            "reset_after": world.gateway.identifies_reset.as_millis() as u64,
             "max_concurrency": 1,
         },
     })))

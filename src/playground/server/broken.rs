@@ -34,6 +34,24 @@ impl Discord {
         self.change(|world| world.gateway.refuse_resumes = count);
     }
 
+    /// Cuts the connection at the next `count` RESUMEs, without a word.
+    pub fn cuts_resumes(&self, count: usize) {
+        self.change(|world| world.gateway.cut_resumes = count);
+    }
+
+    /// Says that the bot may identify only `count` more times for so long.
+    pub fn leaves_identifies(&self, count: u64, reset_after: Duration) {
+        self.change(|world| {
+            world.gateway.identifies_left = count;
+            world.gateway.identifies_reset = reset_after;
+        });
+    }
+
+    /// Sends words to the bot that need not be a payload.
+    pub fn sends_words(&self, words: &str) {
+        self.change(|world| world.send_raw(words));
+    }
+
     /// Closes IDENTIFYs with 4014 that ask for one of these intents.
     pub fn disallows_intents(&self, intents: u64) {
         self.change(|world| world.gateway.disallowed_intents = intents);
@@ -75,6 +93,11 @@ impl Discord {
     /// Sends an event of any name and shape.
     pub fn sends_event(&self, name: &str, data: Value) {
         self.change(|world| world.dispatch(name, data));
+    }
+
+    /// Forgets all commands that were registered.
+    pub fn forgets_commands(&self) {
+        self.change(|world| world.commands.clear());
     }
 
     /// Ends the time to answer the interactions under way, as if the bot had taken too long.

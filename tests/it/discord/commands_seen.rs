@@ -187,6 +187,17 @@ async fn access_roles_shut_others_out() {
 }
 
 #[tokio::test]
+async fn commands_that_discord_lost_are_registered_again() {
+    run_test(async |world| {
+        world.stops().await;
+        world.discord.forgets_commands();
+        world.starts().await;
+        world.ann.asks("/ping", "#lab").await;
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn commands_are_registered_once() {
     let setup = Setup {
         lab: Lab::Missing,

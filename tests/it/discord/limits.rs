@@ -97,6 +97,15 @@ fn answers_to_interactions_are_free_of_the_global_limit() {
 }
 
 #[test]
+fn a_429_shortens_no_wait_that_is_known() {
+    let mut limits = Limits::default();
+    let now = Instant::now();
+    limits.learn(&route(1), &answer(0, 5), now);
+    limits.learn(&route(1), &too_many(Scope::Shared, 1), now);
+    assert!(limits.wait(&route(1), now).unwrap() >= Duration::from_secs(5));
+}
+
+#[test]
 fn a_shared_429_waits_but_is_no_invalid_request() {
     let mut limits = Limits::default();
     let now = Instant::now();
@@ -133,5 +142,6 @@ fn no_second_sees_more_than_the_global_limit() {
         assert!(made < 51, "more than 50 in one second");
     }
     assert!(made >= 40);
-    assert_eq!(limits.wait(&route(0), now + Duration::from_secs(1)), None);
+    let later = now + Duration::from_millis(1_250);
+    assert_eq!(limits.wait(&route(0), later), None);
 }

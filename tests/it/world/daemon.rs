@@ -140,6 +140,19 @@ impl Running {
         }
     }
 
+    /// Waits until it ends by itself, and gives what it said of that.
+    pub(super) async fn last_words(self) -> String {
+        let Self::Task { runtime, task, .. } = self else {
+            panic!("only a daemon in the test's own process has last words");
+        };
+        let ended = tokio::time::timeout(PATIENCE, task).await;
+        runtime.shutdown_background();
+        match ended.expect("the daemon goes on").unwrap() {
+            Ok(()) => String::new(),
+            Err(error) => format!("{:#}", anyhow::Error::from(error)),
+        }
+    }
+
     /// Sends a signal to the program.
     pub(super) async fn signals(&mut self, which: Signal) {
         let Self::Process(child) = self else {

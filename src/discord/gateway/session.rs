@@ -1,0 +1,136 @@
+//! What is decided about the line to the gateway: what a loss means, how a session goes on, when to identify. Pure.
+
+use std::time::Duration;
+
+use crate::discord::DiscordError;
+
+/// RESUMEs that may fail in a row before the session is given up.
+const RESUMES: u32 = 3;
+
+/// Discord takes one IDENTIFY in five seconds.
+const BETWEEN_IDENTIFIES: Duration = Duration::from_secs(5);
+
+/// The first pause after a connection that came to nothing; it doubles up to the longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_secs(120);
+
+/// A connection that was accepted and held this long was a good one.
+const HELD: Duration = Duration::from_secs(2);
+
+/// The longest pause between connections that are accepted and lost at once.
+const SHORT_LIVED: Duration = Duration::from_secs(15);
+
+/// What a new connection may go on with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Session {
+    /// Its id, from READY.
+    pub id: String,
+    /// Where Discord wants it resumed.
+    pub address: Option<String>,
+    /// The last event's number.
+    pub sequence: u64,
+    /// RESUMEs that came to nothing since the last one that did.
+    pub failures: u32,
+}
+
+impl Session {
+    /// Whether one more RESUME is worth it.
+    pub const fn may_be_resumed(&self) -> bool {
+        self.failures < RESUMES
+    }
+}
+
+/// How a connection ended, and what follows.
+#[derive(Debug)]
+pub enum Loss {
+    /// The session goes on with the next connection.
+    Resume(String),
+    /// The session is gone; the next connection identifies.
+    Identify(String),
+    /// No further connection will be accepted.
+    Final(DiscordError),
+}
+
+/// What the gateway means by closing with this code; none for a close frame without one, or none at all.
+pub fn after_close(code: Option<u16>) -> Loss {
+    let Some(code) = code else {
+        return Loss::Resume("the connection ended without a word".into());
+    };
+    let closed =
+        |what: &str| Loss::Final(DiscordError::Closed(format!("{what} (close code {code})")));
+    match code {
+        4004 => Loss::Final(DiscordError::Token),
+        4010 => closed("it refused our shard, which is a fault of this program; update Chorus"),
+        4011 => closed(
+            "the bot is in more servers than one connection may serve, which Chorus cannot split; take it out of some",
+        ),
+        4012 => closed("it does not speak our version of its protocol any more; update Chorus"),
+        4013 => closed("it does not know an intent we asked for; update Chorus"),
+        4014 => Loss::Final(DiscordError::Intent),
+        4003 | 4006 | 4007 | 4009 => {
+            Loss::Identify(format!("the session is gone (close code {code})"))
+        }
+        _ => Loss::Resume(format!("the gateway closed with code {code}")),
+    }
+}
+
+/// Pauses between connections.
+#[derive(Debug, Default)]
+pub struct Pauses(Duration);
+
+impl Pauses {
+    /// The pause after a connection that was accepted, or not, and lived so long.
+    pub fn after(&mut self, was_accepted: bool, lived: Duration) -> Duration {
+        self.0 = match was_accepted {
+            true if lived >= HELD => Duration::ZERO,
+            true => (self.0 * 2).clamp(FIRST_PAUSE, SHORT_LIVED),
+            false => (self.0 * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE),
+        };
+        self.0
+    }
+}
+
+/// How many sessions Discord lets us begin, as `GET /gateway/bot` says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// In a day.
+    pub total: u64,
+    /// Until the day is over.
+    pub remaining: u64,
+    /// When the day is over.
+    pub reset_after: Duration,
+}
+
+impl Budget {
+    /// The time from one IDENTIFY to the next: half of a day's may be used as fast as Discord takes them, the rest is
+    /// spread over what is left of the day.
+    pub fn spacing(&self) -> Duration {
+        if self.remaining.saturating_mul(2) > self.total {
+            return BETWEEN_IDENTIFIES;
+        }
+        let left = u32::try_from(self.remaining).unwrap_or(u32::MAX).max(1);
+        (self.reset_after / left).max(BETWEEN_IDENTIFIES)
+    }
+
+    /// How long the next IDENTIFY must wait; `since` is the time since the last one of ours.
+    pub fn wait(&self, since: Option<Duration>) -> Duration {
+        if self.remaining == 0 {
+            return self.reset_after;
+        }
+        match since {
+            Some(since) => self.spacing().saturating_sub(since),
+            None => Duration::ZERO,
+        }
+    }
+}
+
+impl Default for Budget {
+    /// What holds where Discord does not say.
+    fn default() -> Self {
+        Self {
+            total: 1_000,
+            remaining: 1_000,
+            reset_after: Duration::from_secs(24 * 60 * 60),
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! One connection to Discord's gateway: opened by our own HTTP client, read as text, kept alive by heartbeats.
+
+use std::borrow::Cow;
+use std::io::Read as _;
+use std::time::Duration;
+
+use flate2::read::ZlibDecoder;
+use futures_util::{SinkExt as _, StreamExt as _};
+use reqwest::{StatusCode, Upgraded, Url, header};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tokio::time::{Instant, timeout};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::handshake::client::generate_key;
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role};
+
+/// How long the way to an open connection may take.
+const OPEN_WITHIN: Duration = Duration::from_secs(15);
+
+/// How long its HELLO may take.
+const HELLO_WITHIN: Duration = Duration::from_secs(10);
+
+/// How long one payload of ours may take to leave.
+const SEND_WITHIN: Duration = Duration::from_secs(10);
+
+/// How long the goodbye may take.
+const CLOSE_WITHIN: Duration = Duration::from_secs(1);
+
+/// The largest payload that is unpacked: a server of the largest kind is some tens of MiB.
+const MOST_UNPACKED: u64 = 256 * 1024 * 1024;
+
+/// An open connection.
+pub(super) struct Upstream {
+    socket: WebSocketStream<Upgraded>,
+    interval: Duration,
+    next_beat: Instant,
+    is_acknowledged: bool,
+}
+
+/// What came.
+pub(super) enum Heard {
+    Payload(Payload),
+    /// It cannot be read.
+    Garbage(String),
+    /// The end, with the close frame's code if it had one.
+    Closed(Option<u16>),
+}
+
+/// One payload, as text and in its parts.
+pub(super) struct Payload {
+    pub(super) op: u8,
+    pub(super) sequence: Option<u64>,
+    pub(super) name: Option<String>,
+    pub(super) text: String,
+}
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    op: u8,
+    #[serde(default)]
+    s: Option<u64>,
+    #[serde(default, borrow)]
+    t: Option<Cow<'a, str>>,
+    #[serde(default, borrow)]
+    d: Option<&'a RawValue>,
+}
+
+impl Payload {
+    fn read(text: String) -> Result<Self, serde_json::Error> {
+        let Envelope { op, s, t, .. } = serde_json::from_str(&text)?;
+        let name = t.map(Cow::into_owned);
+        Ok(Self {
+            op,
+            sequence: s,
+            name,
+            text,
+        })
+    }
+
+    /// Its data; null when there is none.
+    pub(super) fn data(&self) -> Value {
+        let envelope: Option<Envelope<'_>> = serde_json::from_str(&self.text).ok();
+        envelope
+            .and_then(|envelope| serde_json::from_str(envelope.d?.get()).ok())
+            .unwrap_or_default()
+    }
+}
+
+impl Upstream {
+    /// Opens a connection and waits for its HELLO.
+    pub(super) async fn open(http: &reqwest::Client, address: &str) -> Result<Self, String> {
+        let opened = timeout(OPEN_WITHIN, open(http, address)).await;
+        let socket = opened.map_err(|_| "the gateway does not answer".to_owned())??;
+        let mut this = Self {
+            socket,
+            interval: Duration::MAX,
+            next_beat: Instant::now(),
+            is_acknowledged: true,
+        };
+        let hello = timeout(HELLO_WITHIN, this.next()).await;
+        match hello.map_err(|_| "the gateway does not say hello".to_owned())? {
+            Heard::Payload(hello) if hello.op == 10 => this.greet(&hello.data())?,
+            Heard::Payload(other) => return Err(format!("op {} came instead of hello", other.op)),
+            Heard::Garbage(why) => return Err(why),
+            Heard::Closed(code) => return Err(format!("closed before hello ({code:?})")),
+        }
+        Ok(this)
+    }
+
+    fn greet(&mut self, hello: &Value) -> Result<(), String> {
+        let millis = hello["heartbeat_interval"].as_u64();
+        let millis = millis.filter(|millis| *millis > 0);
+        self.interval = Duration::from_millis(millis.ok_or("hello names no heartbeat interval")?);
+        // The first heartbeat comes at a random time, so that not all bots knock at once.
+        let share = u32::from(uuid::Uuid::new_v4().as_bytes()[0]);
+        self.next_beat = Instant::now() + self.interval * share / 256;
+        Ok(())
+    }
+
+    /// When the next heartbeat is due.
+    pub(super) const fn next_beat(&self) -> Instant {
+        self.next_beat
+    }
+
+    /// Whether the latest heartbeat was answered.
+    pub(super) const fn is_acknowledged(&self) -> bool {
+        self.is_acknowledged
+    }
+
+    /// The latest heartbeat was answered.
+    pub(super) const fn acknowledged(&mut self) {
+        self.is_acknowledged = true;
+    }
+
+    /// Sends a heartbeat.
+    pub(super) async fn beat(&mut self, sequence: Option<u64>) -> Result<(), String> {
+        self.is_acknowledged = false;
+        self.next_beat = Instant::now() + self.interval;
+        self.send(&json!({"op": 1, "d": sequence})).await
+    }
+
+    /// Sends one payload.
+    pub(super) async fn send(&mut self, payload: &Value) -> Result<(), String> {
+        let sent = self.socket.send(Message::text(payload.to_string()));
+        match timeout(SEND_WITHIN, sent).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(_) => Err("the gateway takes nothing any more".into()),
+        }
+    }
+
+    /// The next thing that comes. Nothing is lost when this is dropped before it is there.
+    pub(super) async fn next(&mut self) -> Heard {
+        loop {
+            let message = match self.socket.next().await {
+                Some(Ok(message)) => message,
+                Some(Err(_)) | None => return Heard::Closed(None),
+            };
+            let text = match message {
+                Message::Text(text) => text.as_str().to_owned(),
+                Message::Binary(bytes) => match unpacked(&bytes) {
+                    Ok(text) => text,
+                    Err(error) => return Heard::Garbage(error.to_string()),
+                },
+                Message::Close(frame) => {
+                    return Heard::Closed(frame.map(|frame| frame.code.into()));
+                }
+                Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => continue,
+            };
+            return match Payload::read(text) {
+                Ok(payload) => Heard::Payload(payload),
+                Err(error) => Heard::Garbage(error.to_string()),
+            };
+        }
+    }
+
+    /// Says goodbye: with 1000 Discord ends the session, with another code it keeps it for a resume.
+    pub(super) async fn close(mut self, code: u16) {
+        let frame = CloseFrame {
+            code: CloseCode::from(code),
+            reason: "".into(),
+        };
+        // Whether it is heard changes nothing.
+        let _ = timeout(CLOSE_WITHIN, self.socket.close(Some(frame))).await;
+    }
+}
+
+async fn open(http: &reqwest::Client, address: &str) -> Result<WebSocketStream<Upgraded>, String> {
+    let key = generate_key();
+    let answer = http
+        .get(as_http(address)?)
+        .header(header::CONNECTION, "Upgrade")
+        .header(header::UPGRADE, "websocket")
+        .header(header::SEC_WEBSOCKET_VERSION, "13")
+        .header(header::SEC_WEBSOCKET_KEY, &key)
+        .send()
+        .await
+        .map_err(|error| error.without_url().to_string())?;
+    let accepted = answer.headers().get(header::SEC_WEBSOCKET_ACCEPT);
+    let is_right = accepted.is_some_and(|key_back| *key_back == *derive_accept_key(key.as_bytes()));
+    if answer.status() != StatusCode::SWITCHING_PROTOCOLS || !is_right {
+        return Err(format!(
+            "the gateway answered with HTTP {}",
+            answer.status()
+        ));
+    }
+    let upgraded = answer.upgrade().await.map_err(|error| error.to_string())?;
+    Ok(WebSocketStream::from_raw_socket(upgraded, Role::Client, None).await)
+}
+
+/// The address in HTTP's scheme, with the version and encoding we speak.
+fn as_http(address: &str) -> Result<Url, String> {
+    let wrong = || format!("{address} is no address of a gateway");
+    let mut url = Url::parse(address).map_err(|_| wrong())?;
+    let scheme = match url.scheme() {
+        "ws" => "http",
+        "wss" => "https",
+        _ => return Err(wrong()),
+    };
+    url.set_scheme(scheme).map_err(|()| wrong())?;
+    url.query_pairs_mut()
+        .append_pair("v", "10")
+        .append_pair("encoding", "json");
+    Ok(url)
+}
+
+fn unpacked(bytes: &[u8]) -> std::io::Result<String> {
+    let mut text = String::new();
+    ZlibDecoder::new(bytes)
+        .take(MOST_UNPACKED)
+        .read_to_string(&mut text)?;
+    Ok(text)
+}

@@ -1,0 +1,107 @@
+//! Buttons that a crash left on messages nobody serves any more: a message of ours may have been posted in the very
+//! moment before its id was kept. Such messages are found by the ids of their buttons, which say what they are for.
+
+use serde_json::{Value, json};
+use tracing::{info, warn};
+
+use super::bot::Bot;
+use super::rest::{Request, Urgency, message_id, snowflake};
+use super::{approval_card, route, status_text};
+use crate::clock;
+use crate::discord::body::Body;
+use crate::domain::{ChannelId, TurnId};
+use crate::store::TurnEnd;
+
+/// How far back interrupted turns are gone through: who is away for longer has no live buttons to worry about.
+const LOOK_BACK: chrono::Duration = chrono::Duration::hours(24);
+
+/// Messages looked at in each channel, the newest.
+const LOOKED_AT: usize = 50;
+
+/// What a message with dead buttons becomes.
+enum Mend {
+    /// It says how it ended already; only the buttons go.
+    ButtonsOff,
+    /// This instead.
+    Instead(Body),
+}
+
+/// Puts right what interrupted turns left in their channels.
+pub(super) async fn tidy(bot: Bot) {
+    let channels = bot
+        .store
+        .interrupted_channels(clock::now() - LOOK_BACK)
+        .await;
+    let channels = match channels {
+        Ok(channels) => channels,
+        Err(error) => return warn!(%error, "which turns were interrupted is not known"),
+    };
+    for channel in channels {
+        tidy_channel(&bot, channel).await;
+    }
+}
+
+async fn tidy_channel(bot: &Bot, channel: ChannelId) {
+    let query = format!("limit={LOOKED_AT}");
+    let messages = match bot.rest.get(route::messages(channel, &query)).await {
+        Ok(messages) => messages,
+        Err(error) => {
+            return warn!(%error, channel.id = %channel, "what an interrupted turn left in {channel} is not known");
+        }
+    };
+    for message in messages.as_array().into_iter().flatten() {
+        if snowflake(&message["author"]["id"]) != Some(bot.own.0) {
+            continue;
+        }
+        let Some(mend) = mend(bot, &buttons(message)).await else {
+            continue;
+        };
+        let Ok(id) = message_id(message) else {
+            continue;
+        };
+        let route = route::edit_message(channel, id);
+        let edit = match mend {
+            Mend::ButtonsOff => {
+                Request::new(route, Urgency::Durable).json(json!({"components": []}))
+            }
+            Mend::Instead(body) => Request::new(route, Urgency::Durable).body(&body),
+        };
+        match bot.rest.send(edit).await {
+            Ok(_) => {
+                info!(channel.id = %channel, message.id = %id, "took dead buttons off message {id}")
+            }
+            Err(error) => warn!(%error, message.id = %id, "dead buttons stay on message {id}"),
+        }
+    }
+}
+
+/// The ids of a message's buttons.
+fn buttons(message: &Value) -> Vec<&str> {
+    let rows = message["components"].as_array().into_iter().flatten();
+    rows.filter_map(|row| row["components"].as_array())
+        .flatten()
+        .filter_map(|button| button["custom_id"].as_str())
+        .collect()
+}
+
+/// What becomes of a message with these buttons; none when they are alive, or of another kind.
+async fn mend(bot: &Bot, buttons: &[&str]) -> Option<Mend> {
+    let first = buttons.first()?;
+    if let Some((question, _)) = approval_card::pressed(first) {
+        if bot.approvals.requesters(question).is_some() {
+            return None;
+        }
+        let asked = bot.store.question(question).await.ok()?;
+        let is_decided = asked.is_some_and(|asked| asked.decided_by.is_some());
+        return Some(match is_decided {
+            true => Mend::ButtonsOff,
+            false => Mend::Instead(approval_card::expired()),
+        });
+    }
+    let turn = first
+        .strip_prefix("stop:")
+        .or_else(|| first.strip_prefix("abort:"))?;
+    let turn: TurnId = turn.parse().ok()?;
+    let row = bot.store.turn(turn).await.ok()??;
+    (row.state == TurnEnd::Interrupted).then(|| Mend::Instead(status_text::interrupted()))
+}
