@@ -69,7 +69,7 @@ impl Discord {
             }),
         };
         let routes = Router::new()
-            .route("/gateway-socket/", get(connect))
+            .route("/gateway-socket", get(connect))
             .fallback(rest)
             .with_state(discord.clone());
         tokio::spawn(async move {
