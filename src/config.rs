@@ -17,7 +17,7 @@ mod values;
 pub use effective::Effective;
 pub use env::{Env, EnvError, ProviderEnv};
 pub use keys::{
-    Budgets, CatchUp, Config, Forge, ForgeKind, GitConfig, GitHost, Limits, ModelOverride,
+    Budgets, CatchUp, Config, Effort, Forge, ForgeKind, GitConfig, GitHost, Limits, ModelOverride,
     ProviderConfig, WireFormat,
 };
 pub use load::{ConfigError, Problem, schema};

@@ -10,6 +10,7 @@ mod failure;
 mod gemini;
 pub mod history;
 mod http;
+mod lenient;
 mod openai;
 mod openai_chat;
 mod openai_responses;
@@ -28,6 +29,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde_json::Value;
 
+use crate::config::Effort;
 use crate::domain::{Assistant, CallId, Item, StopReason, Usage};
 
 pub use anthropic::Anthropic;
@@ -85,6 +87,8 @@ pub struct Request {
     pub web_search: bool,
     /// The model can see pictures; without it they are replaced by a note.
     pub sees_images: bool,
+    /// How long it thinks; none is as it does by itself.
+    pub thinking: Option<Effort>,
 }
 
 /// A tool as a model is told of it.

@@ -28,6 +28,8 @@ pub struct Spender {
     pub guild: GuildId,
     /// What the turn has cost so far.
     pub turn: Cost,
+    /// What is spent and not in the ledger yet: an answer goes there together with what is made of it.
+    pub pending: f64,
 }
 
 /// Money promised to requests that are under way.
@@ -80,7 +82,7 @@ impl Reservations {
             let spent = spent_since(store, start_of_day(now), Some(spender.agent), None)
                 .await
                 .map_err(ledger)?;
-            let promised = self.promised(Scope::Agent(spender.agent));
+            let promised = self.promised(Scope::Agent(spender.agent)) + spender.pending;
             if spent + promised + usd > cap {
                 return Err(over("day", cap, spent + promised, usd));
             }
@@ -89,7 +91,7 @@ impl Reservations {
             let spent = spent_since(store, start_of_month(now), None, Some(spender.guild))
                 .await
                 .map_err(ledger)?;
-            let promised = self.promised(Scope::Guild(spender.guild));
+            let promised = self.promised(Scope::Guild(spender.guild)) + spender.pending;
             if spent + promised + usd > cap {
                 return Err(over("month", cap, spent + promised, usd));
             }
@@ -126,9 +128,19 @@ impl Reservations {
 }
 
 fn over(what: &str, cap: f64, spent: f64, worst: f64) -> String {
+    let [cap, spent, worst] = [cap, spent, worst].map(dollars);
     format!(
-        "the budget of this {what} is ${cap:.2}; ${spent:.2} is spent or promised, and the next request may cost up to ${worst:.2}"
+        "the budget of this {what} is {cap}; {spent} is spent or promised, and the next request may cost up to {worst}"
     )
+}
+
+/// A sum with as many digits as it takes to see it: budgets of a cent and prices of a thousandth of one are real.
+fn dollars(usd: f64) -> String {
+    match usd {
+        usd if usd == 0.0 || usd >= 0.1 => format!("${usd:.2}"),
+        usd if usd >= 0.001 => format!("${usd:.4}"),
+        usd => format!("${usd:.6}"),
+    }
 }
 
 async fn spent_since(

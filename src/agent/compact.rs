@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use tracing::warn;
 
-use crate::domain::{AgentConfig, Assistant, Item, TurnId};
+use crate::domain::{AgentConfig, Cost, Item, StopReason, TurnId, Usage};
+use crate::llm::route::StepReply;
 use crate::llm::{history, tokens};
 
 use super::models::Aside;
@@ -26,6 +27,19 @@ const ITEM_CHARS: usize = 4_000;
 pub struct Summarised {
     /// Its text.
     pub text: String,
+    /// Tokens it took.
+    pub usage: Usage,
+    /// What it cost.
+    pub cost: Cost,
+}
+
+/// The turn that a summary is made for.
+#[derive(Clone, Copy, Debug)]
+pub struct During {
+    /// Which one.
+    pub turn: TurnId,
+    /// What it has cost so far.
+    pub spent: Cost,
 }
 
 /// Sums up `items` so that a conversation can go on without them.
@@ -34,15 +48,19 @@ pub async fn summarise(
     agent: &Identity,
     config: &AgentConfig,
     items: &[Item],
-    turn: Option<TurnId>,
+    during: Option<During>,
 ) -> Option<Summarised> {
     let question = Question {
         system: prompt::COMPACTION,
         kind: "compaction",
-        turn,
+        during,
     };
-    let text = ask(parts, agent, config, items, &question, COMPACTION_TIME).await?;
-    Some(Summarised { text })
+    let (text, answer) = ask(parts, agent, config, items, &question, COMPACTION_TIME).await?;
+    Some(Summarised {
+        text,
+        usage: answer.reply.usage,
+        cost: answer.cost,
+    })
 }
 
 /// Two to four sentences on a conversation that is put away.
@@ -56,9 +74,10 @@ pub async fn summary(
     let question = Question {
         system: prompt::SUMMARY,
         kind: "summary",
-        turn: None,
+        during: None,
     };
-    ask(parts, agent, config, items, &question, time).await
+    let (text, _) = ask(parts, agent, config, items, &question, time).await?;
+    Some(text)
 }
 
 /// `items` with the first `cut` replaced by their summary; none when that does not make it shorter.
@@ -78,35 +97,38 @@ async fn ask(
     items: &[Item],
     question: &Question,
     time: Duration,
-) -> Option<String> {
+) -> Option<(String, StepReply)> {
     let room = parts.room(None, agent, config);
     let aside = Aside {
         system: question.system,
         text: as_text(items, room),
         kind: question.kind,
-        turn: question.turn,
+        turn: question.during.map(|during| during.turn),
+        spent: question
+            .during
+            .map_or(Cost::Usd(0.0), |during| during.spent),
     };
-    let reply: Assistant =
-        match tokio::time::timeout(time, parts.ask_aside(agent, config, aside)).await {
-            Ok(Ok(reply)) => reply,
-            Ok(Err(error)) => {
-                warn!(agent.id = %agent.id, "no {}: {error}", question.kind);
-                return None;
-            }
-            Err(_) => {
-                warn!(agent.id = %agent.id, "no {} within {} s", question.kind, time.as_secs());
-                return None;
-            }
-        };
-    let text = reply.text.trim();
-    (!text.is_empty()).then(|| text.to_owned())
+    let answer = match tokio::time::timeout(time, parts.ask_aside(agent, config, aside)).await {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(error)) => {
+            warn!(agent.id = %agent.id, "no {}: {error}", question.kind);
+            return None;
+        }
+        Err(_) => {
+            warn!(agent.id = %agent.id, "no {} within {} s", question.kind, time.as_secs());
+            return None;
+        }
+    };
+    let text = answer.reply.assistant.text.trim().to_owned();
+    let is_one = !text.is_empty() && answer.reply.stop != StopReason::Refusal;
+    is_one.then_some((text, answer))
 }
 
 /// What is asked about a conversation, and for whom.
 struct Question {
     system: &'static str,
     kind: &'static str,
-    turn: Option<TurnId>,
+    during: Option<During>,
 }
 
 /// A conversation as one text: what was said is quoted, so that nothing in it is taken for an order.

@@ -149,7 +149,9 @@ impl FailureReport<'_> {
             format!("\nLast error: {}", text::one_line(self.error, 500))
         };
         let way_out = match self.exit {
-            Exit::Budget => "Raise the budget with `/agent config`, or go on tomorrow.",
+            Exit::Budget => {
+                "Raise it with `/agent config` (`budget_turn`, `budget_day`) or `budgets` in config.json, or go on when a new day or month begins (UTC)."
+            }
             Exit::Window => {
                 "Use `/context compact`, or `/context clear save_first:true` for a fresh start."
             }

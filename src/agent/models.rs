@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::{AgentConfig, Assistant, Item, TurnId, UserText};
+use crate::clock;
+use crate::domain::{AgentConfig, Cost, Item, TurnId, UserText};
 use crate::llm::discovery::{Available, Models as Discovered, Resolved};
-use crate::llm::route::{Attempt, Observer, Router, StepRequest, TurnHealth};
+use crate::llm::route::{Attempt, Observer, Planned, Router, StepReply, StepRequest, TurnHealth};
 use crate::llm::{Target, tokens};
 use crate::store::{AttemptRow, StoreError};
 
+use super::budget::{Caps, Promise, Spender};
 use super::parts::{Identity, Parts};
 use super::turn::row_of;
 
@@ -204,6 +206,8 @@ pub(super) struct Aside<'a> {
     pub kind: &'static str,
     /// The turn it serves.
     pub turn: Option<TurnId>,
+    /// What that turn has cost so far: what is asked beside a turn counts against its budget.
+    pub spent: Cost,
 }
 
 impl Parts {
@@ -239,14 +243,21 @@ impl Parts {
         agent: &Identity,
         config: &AgentConfig,
         aside: Aside<'_>,
-    ) -> Result<Assistant, String> {
-        let names = self.effective(agent, config).models;
-        let targets = self.models.targets(&names)?;
+    ) -> Result<StepReply, String> {
+        let effective = self.effective(agent, config);
+        let targets = self.models.targets(&effective.models)?;
         let mut books = Books {
             parts: self,
             agent,
             kind: aside.kind,
             turn: aside.turn,
+            spent: aside.spent,
+            caps: Caps {
+                turn: aside.turn.and(effective.budget_turn),
+                agent_day: effective.budget_day,
+                month: self.config.load().budgets.month.map(|usd| usd.get()),
+            },
+            promise: None,
         };
         let step = small_step(aside.system, aside.text, self.models.max_output(&targets));
         let mut health = TurnHealth::default();
@@ -256,9 +267,7 @@ impl Parts {
             .router
             .step(&targets, &step, &mut health, &mut books, &stop)
             .await;
-        answered
-            .map(|answer| answer.reply.assistant)
-            .map_err(|failure| failure.to_string())
+        answered.map_err(|failure| failure.to_string())
     }
 
     /// Asks a small model, where there is one, else the server's; for work that belongs to no agent yet.
@@ -306,21 +315,59 @@ fn small_step(system: &str, text: String, max_output: u32) -> StepRequest {
     }
 }
 
-/// Keeps the books of questions beside turns.
+/// Keeps the books of questions beside turns, and holds them to the budgets.
 struct Books<'a> {
     parts: &'a Parts,
     agent: &'a Identity,
     kind: &'static str,
     turn: Option<TurnId>,
+    spent: Cost,
+    caps: Caps,
+    promise: Option<Promise>,
+}
+
+impl Books<'_> {
+    fn give_back(&mut self) {
+        if let Some(promise) = self.promise.take() {
+            self.parts.reservations.release(promise);
+        }
+    }
+}
+
+/// A question that is given up in the middle gives its promise back too.
+impl Drop for Books<'_> {
+    fn drop(&mut self) {
+        self.give_back();
+    }
 }
 
 #[async_trait::async_trait]
 impl Observer for Books<'_> {
+    async fn may_ask(&mut self, planned: &Planned<'_>) -> Result<(), String> {
+        let spender = Spender {
+            agent: self.agent.id,
+            guild: self.agent.guild,
+            turn: self.spent,
+            pending: 0.0,
+        };
+        let (parts, now) = (self.parts, clock::now());
+        let promised = parts
+            .reservations
+            .promise(&parts.store, self.caps, spender, planned.worst, now)
+            .await?;
+        self.promise = Some(promised);
+        Ok(())
+    }
+
     async fn attempted(&mut self, attempt: &Attempt) {
+        if let (Cost::Usd(so_far), Cost::Usd(more)) = (self.spent, attempt.cost) {
+            self.spent = Cost::Usd(so_far + more);
+        }
         let row: AttemptRow = row_of(self.agent, self.turn, None, self.kind, attempt);
         let stored: Result<(), StoreError> = self.parts.store.record_attempt(row).await;
         if let Err(error) = stored {
             tracing::warn!("an attempt could not be stored: {error}");
         }
+        self.give_back();
     }
 }

@@ -74,6 +74,8 @@ pub struct Limits {
     pub work: Duration,
     /// How long a question waits.
     pub approval: Duration,
+    /// Tokens of all its requests together.
+    pub tokens: Option<u64>,
 }
 
 /// Who an agent is while its actor lives. A rename makes a new actor.
@@ -118,6 +120,10 @@ impl Parts {
             calls: whole.max_calls_per_step.get() as usize,
             work: effective.turn_timeout,
             approval: effective.server.approval_timeout,
+            tokens: whole
+                .budgets
+                .turn_tokens
+                .map(|count| u64::from(count.get())),
         }
     }
 

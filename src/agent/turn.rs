@@ -115,6 +115,18 @@ struct Tally {
     cost: Cost,
 }
 
+impl Tally {
+    /// Adds an attempt; a price that is not known makes the sum unknown, unless nothing was used.
+    fn add(&mut self, usage: Usage, cost: Cost) {
+        self.usage += usage;
+        self.cost = match (self.cost, cost) {
+            (Cost::Usd(a), Cost::Usd(b)) => Cost::Usd(a + b),
+            (so_far, Cost::Unknown) if usage == Usage::default() => so_far,
+            (Cost::Unknown, _) | (_, Cost::Unknown) => Cost::Unknown,
+        };
+    }
+}
+
 /// How the work of a turn came to an end.
 enum Outcome {
     /// There is an answer.
@@ -171,6 +183,7 @@ impl Turn {
         self.len.store(items.len(), Ordering::Relaxed);
         self.items = Arc::new(items);
         self.measured = None;
+        self.window.replaced();
     }
 
     /// Says what goes on now.

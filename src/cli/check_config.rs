@@ -1,9 +1,10 @@
 //! `chorus check-config`: is `config.json` right, without starting anything.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::failure::Failure;
-use crate::config::{Config, Env};
+use crate::config::{Config, Env, Settings, effective};
+use crate::domain::AgentConfig;
 use crate::llm::Providers;
 
 /// Check config.json and say what is wrong with it, and where.
@@ -27,7 +28,29 @@ impl CheckConfig {
                 path.display()
             )));
         }
+        for (agent, targets) in agents_with_models(&env.paths.agents(), &config) {
+            let attempts = config.max_retries.get() as usize;
+            if targets > attempts {
+                eprintln!(
+                    "chorus: warning: agent {agent} has {targets} models to ask and `max_retries` is {attempts}: the last are never asked"
+                );
+            }
+        }
         println!("{} is right", path.display());
         Ok(())
     }
+}
+
+/// The agents of a home, and how many models each may ask. What a server's `/settings` say is not looked at.
+fn agents_with_models(agents: &Path, config: &Config) -> Vec<(String, usize)> {
+    let folders = std::fs::read_dir(agents).into_iter().flatten().flatten();
+    let read = |folder: std::fs::DirEntry| {
+        let text = std::fs::read_to_string(folder.path().join("agent.json")).ok()?;
+        let agent: AgentConfig = serde_json::from_str(&text).ok()?;
+        let models = effective::agent(&agent, &Settings::default(), config).models;
+        Some((agent.name, models.len()))
+    };
+    let mut found: Vec<(String, usize)> = folders.filter_map(read).collect();
+    found.sort();
+    found
 }

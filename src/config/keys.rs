@@ -212,6 +212,32 @@ pub struct ModelOverride {
     /// Whether it calls tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<bool>,
+    /// How long it thinks before it answers: `low`, `medium` or `high`. None: as its provider does by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<Effort>,
+}
+
+/// How long a model thinks before it answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Effort {
+    /// A little.
+    Low,
+    /// For most work.
+    Medium,
+    /// As long as it takes.
+    High,
+}
+
+impl Effort {
+    /// The word that providers use too.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        }
+    }
 }
 
 /// What one command and its children may use.
@@ -258,7 +284,7 @@ impl Default for CatchUp {
     }
 }
 
-/// Most money that may be spent, in US dollars.
+/// Most money that may be spent, in US dollars, and most tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Budgets {
@@ -268,6 +294,8 @@ pub struct Budgets {
     pub agent_day: Option<Usd>,
     /// By one Discord server in one month (UTC).
     pub month: Option<Usd>,
+    /// Tokens that one turn may use, for models without a price.
+    pub turn_tokens: Option<Count<1, 1_000_000_000>>,
 }
 
 /// Which git hosts agents may push to.

@@ -18,7 +18,7 @@ use crate::config::{Config, Paths};
 use crate::discord::GatewayHealth;
 use crate::domain::Inbound;
 use crate::exec::{Bubblewrap, Policy, Probing, SandboxSettings};
-use crate::llm::discovery::{self, Models};
+use crate::llm::discovery::Models;
 use crate::llm::route::Router;
 use crate::llm::{Catalog, Providers, client};
 use crate::manager::{AgentManager, Link, recovery};
@@ -80,8 +80,11 @@ impl House {
         let link = Arc::new(Link::default());
         let catalog = Arc::new(Catalog::new(config.models.clone()));
         let providers = Arc::new(providers);
-        let known = discovery::load(&paths.available_models());
-        let models = Models::new(Arc::clone(&providers), Arc::clone(&catalog), known);
+        let models = Models::remembered(
+            Arc::clone(&providers),
+            Arc::clone(&catalog),
+            paths.available_models(),
+        );
         let router = Router::new(providers, catalog, config.max_retries.get());
         let shell = shell(&store, &paths, &config, sandbox.clone(), &link);
         let tasks = shell.tasks.clone();
@@ -222,10 +225,6 @@ impl House {
                 Err(error) => warn!("interrupted conversations could not be read: {error}"),
             }
             let found = self.models.discover().await;
-            let file = self.paths.available_models();
-            if let Err(error) = discovery::save(&file, &found) {
-                warn!("{} was not written: {error}", file.display());
-            }
             for (provider, listed) in &found.providers {
                 match &listed.error {
                     None => info!("{provider} has {} models", listed.models.len()),

@@ -2,6 +2,7 @@
 
 mod request;
 mod stream;
+mod thinking;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;

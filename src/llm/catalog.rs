@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use super::Target;
-use crate::config::ModelOverride;
+use crate::config::{Effort, ModelOverride};
 use crate::domain::{Cost, Usage};
 
 /// Window of a model that is not known.
@@ -85,6 +85,8 @@ pub struct ModelFacts {
     pub tools: bool,
     /// It can think before it answers.
     pub thinking: bool,
+    /// How long the operator has it think; none is as it does by itself.
+    pub effort: Option<Effort>,
     /// Its provider can search the web for it.
     pub web_search: bool,
     /// OpenAI serves it by Responses alone.
@@ -216,6 +218,7 @@ impl Catalog {
                 .or_else(|| entry?.tools)
                 .unwrap_or(true),
             thinking: entry.is_some_and(|entry| entry.thinking),
+            effort: changed.and_then(|model| model.thinking),
             web_search: entry.is_some_and(|entry| entry.web_search),
             responses: entry.is_some_and(|entry| entry.responses),
             known: entry.is_some() || changed.is_some(),

@@ -4,6 +4,7 @@ mod cache;
 mod resolve;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +13,9 @@ use chrono::{DateTime, Utc};
 use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tokio::task::spawn_blocking;
 use tokio::time::timeout;
+use tracing::warn;
 
 pub use cache::{load, save};
 pub use resolve::Resolved;
@@ -51,6 +54,8 @@ pub struct Models {
     providers: Arc<Providers>,
     catalog: Arc<Catalog>,
     available: Arc<ArcSwapOption<Available>>,
+    /// Where it is remembered for the next start.
+    file: Option<Arc<Path>>,
 }
 
 impl Models {
@@ -60,6 +65,20 @@ impl Models {
             providers,
             catalog,
             available: Arc::new(ArcSwapOption::from_pointee(known)),
+            file: None,
+        }
+    }
+
+    /// The models of `providers`, with what an earlier discovery left in `file`; later ones are kept there too.
+    pub fn remembered(
+        providers: Arc<Providers>,
+        catalog: Arc<Catalog>,
+        file: impl Into<Arc<Path>>,
+    ) -> Self {
+        let file = file.into();
+        Self {
+            file: Some(Arc::clone(&file)),
+            ..Self::new(providers, catalog, load(&file))
         }
     }
 
@@ -87,8 +106,22 @@ impl Models {
             last_updated: clock::now(),
             providers: join_all(asked).await.into_iter().collect(),
         });
-        self.available.store(Some(Arc::clone(&found)));
+        self.keep(Arc::clone(&found)).await;
         found
+    }
+
+    /// Holds what was found, and writes it down.
+    async fn keep(&self, found: Arc<Available>) {
+        self.available.store(Some(Arc::clone(&found)));
+        let Some(file) = self.file.clone() else {
+            return;
+        };
+        let saved = spawn_blocking(move || save(&file, &found).map_err(|error| (error, file)));
+        match saved.await {
+            Ok(Ok(())) => {}
+            Ok(Err((error, file))) => warn!("{} was not written: {error}", file.display()),
+            Err(error) => warn!("the list of models was not written: {error}"),
+        }
     }
 
     /// What discovery found last, if it ever did.
@@ -168,7 +201,7 @@ impl Models {
                 error: None,
             },
         );
-        self.available.store(Some(Arc::new(known)));
+        self.keep(Arc::new(known)).await;
         Ok(self.resolve(name))
     }
 }

@@ -8,7 +8,7 @@ mod exchanges;
 mod repair;
 
 pub use exchanges::{
-    Dropped, Measured, clip_results, drop_oldest_exchanges, split_for_compaction, used_tokens,
+    Dropped, Measured, clip, drop_oldest_exchanges, fit, split_for_compaction, used_tokens,
 };
 pub use repair::{Repaired, is_valid, repair};
 pub(in crate::llm) use repair::{is_sound_id, make_ids_unique};

@@ -1,5 +1,6 @@
 //! OpenAI Chat Completions, which OpenAI and most other servers speak.
 
+mod reasoning_details;
 mod request;
 mod stream;
 

@@ -302,6 +302,7 @@ impl Router {
                 max_output_tokens: max_output,
                 web_search: step.web_search && facts.web_search,
                 sees_images: facts.images,
+                thinking: facts.effort,
             };
             encoded.insert(target.clone(), provider.encode(&request)?);
         }

@@ -1,13 +1,18 @@
 //! Models: histories, wire formats, failures, targets, the catalogue.
 
+mod against_bot;
+mod budgets;
 mod catalog;
 mod conformance;
 mod discovery;
 mod faults;
 mod history;
+mod local_servers;
+mod long;
 mod providers;
 mod requests;
 mod route;
+mod seen;
 mod tokens;
 mod usage_chart;
 mod wire;

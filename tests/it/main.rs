@@ -12,6 +12,7 @@ mod llm;
 mod ops;
 mod permission;
 mod playground;
+mod published;
 mod sessions;
 mod store;
 mod text;

@@ -16,6 +16,9 @@ use super::{Outcome, Turn};
 /// Name of the file that an answer too long for messages is sent as.
 const LONG_ANSWER: &str = "answer.md";
 
+/// Most sources named under an answer; a search can cite a hundred.
+const SOURCES: usize = 12;
+
 impl Turn {
     /// Ends the turn with its outcome.
     pub(super) async fn finish(&mut self, outcome: Outcome) -> Result<(), StoreError> {
@@ -98,17 +101,27 @@ fn reply_of(answer: &str, exit: Exit, detail: &str, citations: &[(String, String
         "" if exit == Exit::Refused => "The model declined to answer.".to_owned(),
         text => text.to_owned(),
     };
-    if !citations.is_empty() {
+    let sources: Vec<String> = citations
+        .iter()
+        .filter(|(_, url)| is_address(url))
+        .take(SOURCES)
+        .map(|(title, url)| format!("\n- {} <{url}>", text::one_line(title, 100)))
+        .collect();
+    if !sources.is_empty() {
         reply.push_str("\n\nSources:");
-        for (title, url) in citations {
-            reply.push_str(&format!("\n- {} <{url}>", text::one_line(title, 100)));
-        }
+        reply.extend(sources);
     }
     if let Some(remark) = exit.remark(detail) {
         reply.push_str("\n\n");
         reply.push_str(&remark);
     }
     reply
+}
+
+/// Whether `url` leads to the web and stays within its angle brackets.
+fn is_address(url: &str) -> bool {
+    let leads = url.starts_with("https://") || url.starts_with("http://");
+    leads && !url.contains(|letter: char| letter.is_whitespace() || matches!(letter, '<' | '>'))
 }
 
 /// A reply as the outbox takes it; the first part refers to the message it answers.

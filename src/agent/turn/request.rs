@@ -1,12 +1,13 @@
 //! One step's question to the models: what is asked, of whom, and who watches it being answered.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::clock;
-use crate::domain::{Cost, TurnId, Usage};
-use crate::llm::history::{self, Measured};
+use crate::domain::{Cost, TurnId};
 use crate::llm::route::{Attempt, Observer, Planned, StepFailure, StepRequest, TurnHealth};
 use crate::llm::{Delta, FailureClass, LlmError, Reply, Target, ToolSchema, tokens};
 use crate::permission::Profile;
@@ -20,6 +21,9 @@ use super::Turn;
 
 /// Tools of [`Mode::Lightweight`].
 const LOOKING: [&str; 3] = ["view", "grep", "glob"];
+
+/// Longest that a last step takes, whatever it brings: even a small machine has said what is done by then.
+const LAST_STEP: Duration = Duration::from_secs(300);
 
 /// Whether the model may call tools in this step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,25 +87,26 @@ impl Turn {
             &self.agent.name,
             self.reference.channel,
         );
-        let tools = match tools {
+        let schemas = match tools {
             Tools::On => self.tools_now(),
             Tools::Off => Arc::default(),
         };
-        self.request.fixed = tokens::of_fixed(&system, &tools);
-        let used_tokens = history::used_tokens(&self.items, self.request.fixed, self.measured);
+        self.request.fixed = tokens::of_fixed(&system, &schemas);
+        let used_tokens = self.used();
         let step = StepRequest {
             system,
-            web_search: self.config.web_search && !tools.is_empty(),
-            tools,
+            web_search: self.config.web_search && tools == Tools::On,
+            tools: schemas,
             items: self.items.clone(),
             max_output: Some(self.parts.models.max_output(&targets)),
             used_tokens,
         };
         // The last step of a graceful stop listens to an abort only.
         let stop = match self.stop.asked() {
-            Some(_) => self.stop.hard().clone(),
-            None => self.stop.now().clone(),
+            Some(_) => self.stop.hard().child_token(),
+            None => self.stop.now().child_token(),
         };
+        let _deadline = self.ends_in_time(tools, &stop);
         self.send(
             &targets,
             &step,
@@ -110,6 +115,22 @@ impl Turn {
             effective.budget_day,
         )
         .await
+    }
+
+    /// Ends the request when the turn's working time is over: a server that drips is never silent, and never done.
+    fn ends_in_time(&self, tools: Tools, stop: &CancellationToken) -> AbortOnDropHandle<()> {
+        let left = match tools {
+            Tools::On => {
+                let limits = self.parts.limits(&self.agent, &self.config);
+                limits.work.saturating_sub(self.clock.worked())
+            }
+            Tools::Off => LAST_STEP,
+        };
+        let stop = stop.clone();
+        AbortOnDropHandle::new(tokio::spawn(async move {
+            tokio::time::sleep(left).await;
+            stop.cancel();
+        }))
     }
 
     async fn send(
@@ -141,10 +162,7 @@ impl Turn {
         self.request.health = health;
         match answered {
             Ok(answer) => {
-                self.measured = Some(Measured {
-                    items: self.items.len() + 1,
-                    tokens: answer.reply.usage.input_total() + answer.reply.usage.output,
-                });
+                self.counted(answer.reply.usage);
                 Asked::Reply(Box::new(answer.reply))
             }
             Err(StepFailure::Stopped) => Asked::Stopped,
@@ -217,6 +235,7 @@ impl Observer for Watcher<'_> {
             agent: self.turn.agent.id,
             guild: self.turn.agent.guild,
             turn: self.turn.tally.cost,
+            pending: self.turn.pending(),
         };
         let parts = &self.turn.parts;
         let promised = parts
@@ -257,8 +276,7 @@ impl Observer for Watcher<'_> {
 
     async fn attempted(&mut self, attempt: &Attempt) {
         let failed = attempt.error.is_some();
-        self.turn.tally.usage += attempt.usage;
-        self.turn.tally.cost = sum(self.turn.tally.cost, attempt.cost, attempt.usage);
+        self.turn.tally.add(attempt.usage, attempt.cost);
         let row = row_of(
             &self.turn.agent,
             Some(self.turn.turn_id()),
@@ -279,7 +297,7 @@ impl Observer for Watcher<'_> {
         self.turn.doing("Thinking");
     }
 
-    async fn waiting(&mut self, pause: std::time::Duration) {
+    async fn waiting(&mut self, pause: Duration) {
         self.turn.doing(format!(
             "Rate limited, waiting {} s",
             pause.as_secs().max(1)
@@ -300,18 +318,18 @@ impl Observer for Watcher<'_> {
 }
 
 impl Turn {
+    /// Money of answers that are not in the ledger yet.
+    fn pending(&self) -> f64 {
+        let costs = self.alongside.attempts.iter().map(|row| match row.cost {
+            Cost::Usd(usd) => usd,
+            Cost::Unknown => 0.0,
+        });
+        costs.sum()
+    }
+
     /// The turn that caused this one, when it is not its own origin.
     fn parent(&self) -> Option<TurnId> {
         (self.origin != self.turn_id()).then_some(self.origin)
-    }
-}
-
-/// Adds what an attempt cost; a price that is not known makes the sum unknown, unless nothing was used.
-fn sum(so_far: Cost, more: Cost, usage: Usage) -> Cost {
-    match (so_far, more) {
-        (Cost::Usd(a), Cost::Usd(b)) => Cost::Usd(a + b),
-        (so_far, Cost::Unknown) if usage == Usage::default() => so_far,
-        (Cost::Unknown, _) | (_, Cost::Unknown) => Cost::Unknown,
     }
 }
 

@@ -13,6 +13,9 @@ use super::{Outcome, Turn};
 /// Times a provider may pause a long step of its own before the turn ends.
 const PAUSES: u32 = 5;
 
+/// Times a conversation is made shorter because every window was too small for it; each time it is about half as long.
+const SHORTENINGS: u32 = 4;
+
 /// Why tools are off in a step.
 struct Last {
     exit: Exit,
@@ -25,7 +28,21 @@ struct Patience {
     pauses: u32,
     nudged: bool,
     told_cut: bool,
-    compacted: bool,
+    /// Times that the conversation was found too long for every window.
+    too_long: u32,
+    /// Sources of searches in earlier replies of the turn.
+    citations: Vec<(String, String)>,
+}
+
+impl Patience {
+    /// Keeps sources for the end: a search may be in one reply, and the answer in a later one.
+    fn cite(&mut self, citations: Vec<(String, String)>) {
+        for (title, url) in citations {
+            if !self.citations.iter().any(|(_, known)| *known == url) {
+                self.citations.push((title, url));
+            }
+        }
+    }
 }
 
 /// What a reply means for the loop.
@@ -70,23 +87,30 @@ impl Turn {
             };
             let next = match asked {
                 Asked::Reply(reply) => match &last {
-                    Some(last) => Next::Over(closing(*reply, last)),
+                    Some(last) => Next::Over(closing(*reply, last, &mut patience)),
                     None => self.take_reply(*reply, &mut patience).await?,
                 },
-                Asked::Stopped => match (&last, self.stop.asked()) {
-                    (None, Some(Stop::Graceful)) => Next::Again,
-                    _ => Next::Over(self.cut_short().unwrap_or(Outcome::None {
-                        exit: Exit::Stopped,
-                        error: String::new(),
-                    })),
+                Asked::Stopped => match (&last, self.cut_short()) {
+                    (_, Some(outcome)) => Next::Over(outcome),
+                    // A person asked for it, or the working time is over: the next step is the last.
+                    (None, None) => Next::Again,
+                    (Some(last), None) => Next::Over(Outcome::None {
+                        exit: last.exit,
+                        error: "the closing answer took too long".to_owned(),
+                    }),
                 },
                 Asked::Failed {
                     class: FailureClass::ContextExceeded,
-                    ..
-                } if !patience.compacted => {
-                    patience.compacted = true;
-                    self.compact_now().await?;
-                    Next::Again
+                    error,
+                } if patience.too_long < SHORTENINGS => {
+                    patience.too_long += 1;
+                    match self.make_shorter().await? {
+                        true => Next::Again,
+                        false => Next::Over(Outcome::None {
+                            exit: Exit::Window,
+                            error,
+                        }),
+                    }
                 }
                 Asked::Failed { class, error } => Next::Over(Outcome::None {
                     exit: match (&last, class) {
@@ -135,6 +159,12 @@ impl Turn {
         if self.clock.worked() >= limits.work {
             return reached(Exit::TimeLimit, crate::clock::duration(limits.work));
         }
+        let used = self.tally.usage.input_total() + self.tally.usage.output;
+        if let Some(most) = limits.tokens
+            && used >= most
+        {
+            return reached(Exit::Budget, format!("{most} tokens"));
+        }
         None
     }
 
@@ -151,18 +181,19 @@ impl Turn {
             cut_calls,
             ..
         } = reply;
+        patience.cite(citations);
         match stop {
             StopReason::Refusal => {
                 return Ok(Next::Over(Outcome::Answer {
                     answer: assistant,
                     exit: Exit::Refused,
                     detail: String::new(),
-                    citations,
+                    citations: std::mem::take(&mut patience.citations),
                 }));
             }
-            StopReason::ContextExceeded if !patience.compacted => {
-                patience.compacted = true;
-                self.compact_now().await?;
+            StopReason::ContextExceeded if patience.too_long < SHORTENINGS => {
+                patience.too_long += 1;
+                self.make_shorter().await?;
                 return Ok(Next::Again);
             }
             StopReason::ContextExceeded => {
@@ -185,7 +216,7 @@ impl Turn {
             | StopReason::ToolUse => {}
         }
         if assistant.tool_calls.is_empty() {
-            return self.answered(assistant, citations, patience).await;
+            return self.answered(assistant, patience).await;
         }
         self.make_ids_unique(&mut assistant);
         let stuck = self.run_calls(assistant).await?;
@@ -206,7 +237,6 @@ impl Turn {
     async fn answered(
         &mut self,
         answer: Assistant,
-        citations: Vec<(String, String)>,
         patience: &mut Patience,
     ) -> Result<Next, StoreError> {
         if !answer.text.trim().is_empty() {
@@ -214,7 +244,7 @@ impl Turn {
                 answer,
                 exit: Exit::Answered,
                 detail: String::new(),
-                citations,
+                citations: std::mem::take(&mut patience.citations),
             }));
         }
         if patience.nudged {
@@ -310,7 +340,8 @@ impl Turn {
 }
 
 /// The last step's reply: its text is the answer, its calls are not looked at.
-fn closing(reply: Reply, last: &Last) -> Outcome {
+fn closing(reply: Reply, last: &Last, patience: &mut Patience) -> Outcome {
+    patience.cite(reply.citations);
     let mut answer = reply.assistant;
     answer.tool_calls.clear();
     if answer.text.trim().is_empty() {
@@ -323,6 +354,6 @@ fn closing(reply: Reply, last: &Last) -> Outcome {
         answer,
         exit: last.exit,
         detail: last.detail.clone(),
-        citations: reply.citations,
+        citations: std::mem::take(&mut patience.citations),
     }
 }

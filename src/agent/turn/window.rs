@@ -5,12 +5,13 @@ use std::sync::Arc;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::{info, warn};
 
-use crate::domain::{Item, SessionMeta, Trigger, UserText};
-use crate::llm::{history, tokens};
+use crate::domain::{Item, SessionMeta, Trigger, Usage, UserText};
+use crate::llm::history::{self, Measured};
+use crate::llm::tokens;
 use crate::store::{SavedAs, StoreError};
 use crate::text;
 
-use super::super::compact::{self, Summarised};
+use super::super::compact::{self, During, Summarised};
 use super::super::event::Event;
 use super::super::exit::Exit;
 use super::super::mailbox::Mode;
@@ -24,15 +25,38 @@ const BEGIN: f64 = 0.80;
 const BEGIN_FULL: f64 = 0.70;
 /// Share at which the next step waits for it.
 const WAIT: f64 = 0.95;
-/// Longest tool result kept when the newest step alone does not fit.
-const CLIPPED: usize = 2_000;
+/// Most tokens that an estimated one is taken to be: a script that is not Latin has one or two a character.
+const MAX_SCALE: f64 = 8.0;
+/// How much more an estimate counts after a provider found the request too long for all that.
+const REFUSED_SCALE: f64 = 1.25;
 
-/// A compaction under way.
-#[derive(Default)]
+/// What is known of the window, and a compaction under way.
 pub(super) struct State {
     running: Option<Running>,
     /// One that came to nothing: not tried again in this turn.
     failed: bool,
+    /// Estimate of the conversation, and of how many items: each is counted once.
+    estimated: (usize, u64),
+    /// How many tokens an estimated one has turned out to be; never less than one.
+    scale: f64,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            running: None,
+            failed: false,
+            estimated: (0, 0),
+            scale: 1.0,
+        }
+    }
+}
+
+impl State {
+    /// Forgets the estimate: the conversation is another one now.
+    pub fn replaced(&mut self) {
+        self.estimated = (0, 0);
+    }
 }
 
 struct Running {
@@ -75,10 +99,54 @@ impl Turn {
     }
 
     /// How full the room is: the one number that the guard goes by.
-    fn share(&self) -> f64 {
-        let room = self.room();
-        let used = history::used_tokens(&self.items, self.request.fixed(), self.measured);
-        used as f64 / room.max(1) as f64
+    fn share(&mut self) -> f64 {
+        self.used() as f64 / self.room().max(1) as f64
+    }
+
+    /// Tokens that the next request takes.
+    ///
+    /// A count of less than half the estimate is not believed: some servers leave out what they had in their cache.
+    pub(super) fn used(&mut self) -> u64 {
+        let fixed = self.request.fixed();
+        let whole = fixed + self.estimated();
+        match self.measured {
+            None => (whole as f64 * self.window.scale).ceil() as u64,
+            Some(_) => history::used_tokens(&self.items, fixed, self.measured, self.window.scale)
+                .max(whole / 2),
+        }
+    }
+
+    /// The conversation by estimate.
+    fn estimated(&mut self) -> u64 {
+        let (counted, tokens) = self.window.estimated;
+        let tokens = tokens + tokens::of_items(&self.items[counted..]);
+        self.window.estimated = (self.items.len(), tokens);
+        tokens
+    }
+
+    /// Takes note of what a provider counted for the request that it just answered.
+    pub(super) fn counted(&mut self, usage: Usage) {
+        let estimate = (self.request.fixed() + self.estimated()).max(1);
+        let scale = usage.input_total() as f64 / estimate as f64;
+        self.window.scale = scale.clamp(1.0, MAX_SCALE);
+        self.measured = Some(Measured {
+            items: self.items.len() + 1,
+            tokens: usage.input_total().saturating_add(usage.output),
+        });
+    }
+
+    /// A provider found the request too long, whatever was counted: makes the conversation shorter. Says whether it is.
+    pub(super) async fn make_shorter(&mut self) -> Result<bool, StoreError> {
+        let before = self.estimated();
+        let full = self.room() as f64 / self.used().max(1) as f64;
+        let scale = self.window.scale * full.max(REFUSED_SCALE);
+        self.window.scale = scale.min(MAX_SCALE);
+        self.measured = None;
+        self.compact_now().await?;
+        if self.estimated() > before * 3 / 4 {
+            self.drop_to(before / 2).await?;
+        }
+        Ok(self.estimated() < before)
     }
 
     /// Tokens that a request may take.
@@ -97,9 +165,13 @@ impl Turn {
             return;
         };
         let (parts, agent, config) = (self.parts.clone(), self.agent.clone(), self.config.clone());
-        let (items, turn) = (self.items.clone(), self.turn_id());
+        let items = self.items.clone();
+        let during = During {
+            turn: self.turn_id(),
+            spent: self.tally.cost,
+        };
         let summary = tokio::spawn(async move {
-            compact::summarise(&parts, &agent, &config, &items[..cut], Some(turn)).await
+            compact::summarise(&parts, &agent, &config, &items[..cut], Some(during)).await
         });
         self.window.running = Some(Running {
             cut,
@@ -117,6 +189,7 @@ impl Turn {
             self.window.failed = true;
             return Ok(());
         };
+        self.tally.add(summary.usage, summary.cost);
         let Some(items) = compact::shorter(&self.items, cut, &summary.text) else {
             self.window.failed = true;
             return Ok(());
@@ -167,26 +240,36 @@ impl Turn {
         self.parts.save_session(&self.agent, save).await
     }
 
-    /// What compaction could not do: oldest exchanges go, then long results are cut, until the request fits.
+    /// What compaction could not do: oldest exchanges go, then long texts are cut, until the request fits.
     async fn drop_to_fit(&mut self) -> Result<Option<Exit>, StoreError> {
         if self.share() <= 1.0 {
             return Ok(None);
         }
-        let budget = self.room().saturating_sub(self.request.fixed()) * 9 / 10;
-        let mut items = history::drop_oldest_exchanges(&self.items, budget).items;
-        if tokens::of_items(&items) > budget {
-            history::clip_results(&mut items, CLIPPED);
+        let room = (self.room() as f64 / self.window.scale) as u64;
+        let budget = room.saturating_sub(self.request.fixed()) * 9 / 10;
+        self.drop_to(budget).await?;
+        let fits = self.estimated() <= budget;
+        Ok((!fits).then_some(Exit::Window))
+    }
+
+    /// Shortens the conversation to about `budget` estimated tokens without asking anybody; says so in the channel.
+    async fn drop_to(&mut self, budget: u64) -> Result<(), StoreError> {
+        let history::Dropped { items, count } = history::fit(&self.items, budget);
+        if items == *self.items {
+            self.measured = None;
+            return Ok(());
         }
-        let fits = tokens::of_items(&items) <= budget;
-        let went = self.items.len().saturating_sub(items.len());
-        let raw = Arc::clone(&self.items);
-        let saved = self.save_raw(raw, None).await;
+        let saved = self.save_raw(Arc::clone(&self.items), None).await;
         let kept = match &saved {
             Ok(meta) => format!("The whole conversation is saved as `{}`.", meta.id.short()),
             Err(error) => format!("It could not be saved before: {error}."),
         };
-        let text =
-            format!("The context was full: the oldest {went} messages were left out. {kept}");
+        let what = match count {
+            0 => "long messages were shortened".to_owned(),
+            1 => "the oldest message was left out".to_owned(),
+            count => format!("the oldest {count} messages were left out"),
+        };
+        let text = format!("The context was full: {what}. {kept}");
         self.parts
             .store
             .replace_items(self.conversation, items.clone(), SavedAs::Session)
@@ -198,7 +281,7 @@ impl Turn {
         self.parts.emit(Event::Outbox(self.reference.channel));
         self.saved = Some(items.len());
         self.replace(items);
-        Ok((!fits).then_some(Exit::Window))
+        Ok(())
     }
 }
 

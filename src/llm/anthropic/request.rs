@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::FORMAT;
+use super::thinking::{self, Thinking};
 use crate::domain::{Assistant, Image, Item, ToolResult, UserText};
 use crate::llm::parts::{Part, UNSEEN_IMAGE, encoded, in_order, inexpressible, kind};
 use crate::llm::{Encoded, LlmError, Request, ToolSchema};
@@ -22,6 +23,8 @@ struct Body<'a> {
     system: Vec<Block<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Value>,
+    #[serde(flatten)]
+    thinking: Thinking,
     messages: Vec<Message<'a>>,
 }
 
@@ -103,9 +106,32 @@ pub(super) fn encode(provider: &str, request: &Request) -> Result<Encoded, LlmEr
         stream: true,
         system,
         tools: tools(request),
+        thinking: thinking::asked(request, goes_on_unthought(&messages)),
         messages,
     };
     encoded(provider, FORMAT, &request.model, &body)
+}
+
+/// Whether the request goes on with calls that were made without thinking, by another model or before it was set:
+/// the provider refuses to begin to think in the middle of a step.
+fn goes_on_unthought(messages: &[Message<'_>]) -> bool {
+    let answers_calls = messages.last().is_some_and(|last| {
+        let result = |block: &Block<'_>| matches!(block, Block::ToolResult { .. });
+        last.content.iter().any(result)
+    });
+    let mut answers = messages
+        .iter()
+        .rev()
+        .filter(|message| message.role == Role::Assistant);
+    let thought = answers.next().is_some_and(|answer| {
+        let first = answer.content.first();
+        matches!(first, Some(Block::Opaque(block)) if is_thinking(block))
+    });
+    answers_calls && !thought
+}
+
+fn is_thinking(block: &Value) -> bool {
+    matches!(kind(block), "thinking" | "redacted_thinking")
 }
 
 fn tools(request: &Request) -> Vec<Value> {
@@ -177,7 +203,6 @@ fn user_blocks<'a>(user: &'a UserText, request: &Request) -> Vec<Block<'a>> {
 
 fn answer_blocks<'a>(answer: &'a Assistant, request: &Request) -> Vec<Block<'a>> {
     let shows_text = |block: &Value| kind(block) == "text";
-    let is_thinking = |block: &Value| matches!(kind(block), "thinking" | "redacted_thinking");
     let parts = in_order(answer, FORMAT, &request.model, shows_text, is_thinking);
     let block = |part: Part<'a>| match part {
         Part::Opaque(block) => Block::Opaque(block),

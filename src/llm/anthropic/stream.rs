@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::FORMAT;
 use crate::domain::{StopReason, Usage};
 use crate::llm::failure::{Fault, Said};
+use crate::llm::lenient::{count, counts};
 use crate::llm::parts::kind;
 use crate::llm::reading::{Draft, Piece, Progress, RawCall, Reading};
 use crate::llm::sse::Event;
@@ -57,8 +58,8 @@ enum Sent {
     },
     MessageDelta {
         delta: End,
-        #[serde(default)]
-        usage: Counts,
+        #[serde(default, deserialize_with = "counts")]
+        usage: Option<Counts>,
     },
     MessageStop,
     Error {
@@ -71,8 +72,8 @@ enum Sent {
 
 #[derive(Deserialize)]
 struct Start {
-    #[serde(default)]
-    usage: Counts,
+    #[serde(default, deserialize_with = "counts")]
+    usage: Option<Counts>,
 }
 
 #[derive(Deserialize)]
@@ -107,9 +108,13 @@ enum Change {
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 struct Counts {
+    #[serde(deserialize_with = "count")]
     input_tokens: Option<u64>,
+    #[serde(deserialize_with = "count")]
     output_tokens: Option<u64>,
+    #[serde(deserialize_with = "count")]
     cache_read_input_tokens: Option<u64>,
+    #[serde(deserialize_with = "count")]
     cache_creation_input_tokens: Option<u64>,
 }
 
@@ -143,7 +148,7 @@ impl Reading for Messages {
         match message {
             Sent::MessageStart { message } => {
                 self.started = true;
-                self.usage.take(message.usage);
+                self.usage.take(message.usage.unwrap_or_default());
                 Ok(Progress::Content)
             }
             Sent::ContentBlockStart {
@@ -153,7 +158,7 @@ impl Reading for Messages {
             Sent::ContentBlockDelta { index, delta } => self.change(index, delta, on_delta),
             Sent::ContentBlockStop { index } => self.close(index),
             Sent::MessageDelta { delta, usage } => {
-                self.usage.take(usage);
+                self.usage.take(usage.unwrap_or_default());
                 if let Some(reason) = delta.stop_reason {
                     self.stop = Some(stop_reason(&reason));
                 }

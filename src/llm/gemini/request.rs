@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::FORMAT;
+use crate::config::Effort;
 use crate::domain::{Assistant, Image, Item, ToolResult, UserText};
 use crate::llm::parts::{Part, UNSEEN_IMAGE, encoded, in_order, inexpressible};
 use crate::llm::{Encoded, LlmError, Request, ToolSchema};
@@ -55,9 +56,33 @@ pub(super) fn encode(provider: &str, request: &Request) -> Result<Encoded, LlmEr
         }),
         contents,
         tools: tools(request),
-        generation_config: json!({"maxOutputTokens": request.max_output_tokens}),
+        generation_config: generation_config(request),
     };
     encoded(provider, FORMAT, &request.model, &body)
+}
+
+fn generation_config(request: &Request) -> Value {
+    let mut config = json!({"maxOutputTokens": request.max_output_tokens});
+    if let Some(effort) = request.thinking {
+        config["thinkingConfig"] = match (wants_signatures(&request.model), effort) {
+            (true, Effort::Low) => json!({"thinkingLevel": "low"}),
+            (true, Effort::Medium | Effort::High) => json!({"thinkingLevel": "high"}),
+            (false, effort) => {
+                let most = request.max_output_tokens / 4 * 3;
+                json!({"thinkingBudget": thinking_budget(effort).min(most)})
+            }
+        };
+    }
+    config
+}
+
+/// Tokens to think with before Gemini 3: within the bounds of all its models.
+fn thinking_budget(effort: Effort) -> u32 {
+    match effort {
+        Effort::Low => 1_024,
+        Effort::Medium => 8_192,
+        Effort::High => 24_576,
+    }
 }
 
 /// Functions, or the search: models before Gemini 3 take only one kind at a time, and an agent needs its functions.

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::FORMAT;
 use crate::domain::{StopReason, Usage};
 use crate::llm::failure::{Fault, Said};
+use crate::llm::lenient::{count, counts, or_default};
 use crate::llm::reading::{Draft, Piece, Progress, RawCall, Reading};
 use crate::llm::sse::Event;
 use crate::llm::{Delta, Encoded, OnDelta, Reply};
@@ -25,11 +26,11 @@ pub(super) struct Generation {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Chunk {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     candidates: Vec<Candidate>,
     #[serde(default)]
     prompt_feedback: Option<Feedback>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "counts")]
     usage_metadata: Option<Counts>,
     #[serde(default)]
     error: Option<Value>,
@@ -38,8 +39,8 @@ struct Chunk {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Candidate {
-    #[serde(default)]
-    index: u64,
+    #[serde(default, deserialize_with = "count")]
+    index: Option<u64>,
     #[serde(default)]
     content: Option<Content>,
     #[serde(default)]
@@ -50,7 +51,7 @@ struct Candidate {
 
 #[derive(Default, Deserialize)]
 struct Content {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     parts: Vec<Part>,
 }
 
@@ -59,7 +60,7 @@ struct Content {
 struct Part {
     #[serde(default)]
     text: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     thought: bool,
     #[serde(default)]
     thought_signature: Option<String>,
@@ -71,7 +72,7 @@ struct Part {
 struct Call {
     #[serde(default)]
     id: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     name: String,
     #[serde(default)]
     args: Option<Value>,
@@ -87,25 +88,31 @@ struct Feedback {
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Counts {
-    prompt_token_count: u64,
-    cached_content_token_count: u64,
-    candidates_token_count: u64,
-    thoughts_token_count: u64,
-    tool_use_prompt_token_count: u64,
+    #[serde(deserialize_with = "count")]
+    prompt_token_count: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    cached_content_token_count: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    candidates_token_count: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    thoughts_token_count: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    tool_use_prompt_token_count: Option<u64>,
 }
 
 impl Counts {
-    fn usage(&self) -> Usage {
-        let cache_read = self.cached_content_token_count.min(self.prompt_token_count);
-        Usage {
-            input: (self.prompt_token_count - cache_read)
-                .saturating_add(self.tool_use_prompt_token_count),
-            output: self
-                .candidates_token_count
-                .saturating_add(self.thoughts_token_count),
+    /// None where the request itself was not counted.
+    fn usage(&self) -> Option<Usage> {
+        let prompt = self.prompt_token_count?;
+        let or_none = |count: Option<u64>| count.unwrap_or_default();
+        let cache_read = or_none(self.cached_content_token_count).min(prompt);
+        Some(Usage {
+            input: (prompt - cache_read).saturating_add(or_none(self.tool_use_prompt_token_count)),
+            output: or_none(self.candidates_token_count)
+                .saturating_add(or_none(self.thoughts_token_count)),
             cache_read,
             cache_write: 0,
-        }
+        })
     }
 }
 
@@ -118,8 +125,8 @@ impl Reading for Generation {
             return Err(Said::read(&json!({ "error": error })).within_stream());
         }
         let mut progress = Progress::Nothing;
-        if let Some(counts) = chunk.usage_metadata {
-            self.usage = Some(counts.usage());
+        if let Some(usage) = chunk.usage_metadata.and_then(|counts| counts.usage()) {
+            self.usage = Some(usage);
         }
         if chunk
             .prompt_feedback
@@ -132,7 +139,7 @@ impl Reading for Generation {
         for candidate in chunk
             .candidates
             .into_iter()
-            .filter(|candidate| candidate.index == 0)
+            .filter(|candidate| candidate.index.unwrap_or_default() == 0)
         {
             for part in candidate.content.unwrap_or_default().parts {
                 if self.add(part, on_delta)? {

@@ -1,10 +1,15 @@
 //! Measures a conversation and shortens it, cutting only where no tool call loses its result.
 
+use serde_json::Value;
+
 use crate::domain::{Item, UserText};
 use crate::llm::tokens;
 
 /// What stands where exchanges were dropped.
 const DROPPED: &str = "Earlier messages of this conversation were dropped to make room.";
+
+/// Longest text kept when the newest step alone does not fit, in characters; the next is tried when one is not enough.
+const CLIPPED: [usize; 3] = [2_000, 500, 100];
 
 /// What a provider counted: the truth for everything up to there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,14 +22,15 @@ pub struct Measured {
 
 /// Tokens that a request with `items` takes: the provider's last count, and an estimate of what came since.
 ///
-/// `fixed` is the estimate of system prompt and tools, for when nothing was measured yet. This is the one number that
-/// the context guard, compaction and budgets go by.
-pub fn used_tokens(items: &[Item], fixed: u64, measured: Option<Measured>) -> u64 {
+/// `fixed` is the estimate of system prompt and tools, for when nothing was measured yet; `scale` is how many tokens an
+/// estimated one has turned out to be. This is the one number that the context guard, compaction and budgets go by.
+pub fn used_tokens(items: &[Item], fixed: u64, measured: Option<Measured>, scale: f64) -> u64 {
+    let scaled = |estimate: u64| (estimate as f64 * scale).ceil() as u64;
     match measured {
         Some(count) if count.items <= items.len() => {
-            count.tokens + tokens::of_items(&items[count.items..])
+            count.tokens + scaled(tokens::of_items(&items[count.items..]))
         }
-        _ => fixed + tokens::of_items(items),
+        _ => scaled(fixed + tokens::of_items(items)),
     }
 }
 
@@ -71,32 +77,70 @@ pub fn drop_oldest_exchanges(items: &[Item], budget: u64) -> Dropped {
     }
 }
 
-/// Shortens every tool result longer than `max_chars` in its middle and drops its pictures; says how many were.
+/// Shortens `items` to about `budget` tokens: first the oldest go, then what is long in the rest is clipped.
+pub fn fit(items: &[Item], budget: u64) -> Dropped {
+    let mut dropped = drop_oldest_exchanges(items, budget);
+    for max_chars in CLIPPED {
+        if tokens::of_items(&dropped.items) <= budget {
+            break;
+        }
+        clip(&mut dropped.items, max_chars);
+    }
+    dropped
+}
+
+/// Shortens every text longer than `max_chars` in its middle, and drops pictures and blocks for the provider alone.
 ///
 /// The last resort when the newest step alone is too long for a window.
-pub fn clip_results(items: &mut [Item], max_chars: usize) -> usize {
-    let mut clipped = 0;
+pub fn clip(items: &mut [Item], max_chars: usize) {
     for item in items {
-        let Item::ToolResult(result) = item else {
-            continue;
-        };
-        let length = result.content.chars().count();
-        if length <= max_chars && result.images.is_empty() {
-            continue;
+        match item {
+            Item::User(user) => {
+                user.images.clear();
+                clip_text(&mut user.text, max_chars);
+            }
+            Item::Assistant(answer) => {
+                answer.opaque.clear();
+                clip_text(&mut answer.text, max_chars);
+                for call in &mut answer.tool_calls {
+                    call.arguments
+                        .values_mut()
+                        .for_each(|value| clip_value(value, max_chars));
+                }
+            }
+            Item::ToolResult(result) => {
+                result.images.clear();
+                clip_text(&mut result.content, max_chars);
+            }
         }
-        result.images.clear();
-        if length > max_chars {
-            let half = max_chars / 2;
-            let head: String = result.content.chars().take(half).collect();
-            let tail: String = result.content.chars().skip(length - half).collect();
-            result.content = format!(
-                "{head}\n[{} characters left out]\n{tail}",
-                length - 2 * half
-            );
-        }
-        clipped += 1;
     }
-    clipped
+}
+
+fn clip_text(text: &mut String, max_chars: usize) {
+    let length = text.chars().count();
+    if length <= max_chars {
+        return;
+    }
+    let half = max_chars / 2;
+    let head: String = text.chars().take(half).collect();
+    let tail: String = text.chars().skip(length - half).collect();
+    *text = format!(
+        "{head}\n[{} characters left out]\n{tail}",
+        length - 2 * half
+    );
+}
+
+fn clip_value(value: &mut Value, max_chars: usize) {
+    match value {
+        Value::String(text) => clip_text(text, max_chars),
+        Value::Array(list) => list
+            .iter_mut()
+            .for_each(|value| clip_value(value, max_chars)),
+        Value::Object(map) => map
+            .values_mut()
+            .for_each(|value| clip_value(value, max_chars)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }
 
 /// The first boundary from which the rest fits into `keep`.

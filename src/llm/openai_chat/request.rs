@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::FORMAT;
+use crate::config::Effort;
 use crate::domain::{Assistant, Image, Item, ToolCall, ToolResult, UserText};
 use crate::llm::http::Endpoint;
 use crate::llm::parts::{UNSEEN_IMAGE, data_url, encoded, inexpressible, is_openai_reasoning};
@@ -21,6 +22,8 @@ struct Body<'a> {
     max_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_completion_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_effort: Option<&'static str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Value>,
 }
@@ -42,7 +45,9 @@ enum Message<'a> {
     Assistant {
         content: Option<&'a str>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        reasoning_content: Option<&'a str>,
+        reasoning_content: Option<&'a Value>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reasoning_details: Option<&'a Value>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<Value>,
     },
@@ -78,6 +83,7 @@ pub(super) fn encode(endpoint: &Endpoint, request: &Request) -> Result<Encoded, 
         },
         max_tokens: (!new_limit).then_some(limit),
         max_completion_tokens: new_limit.then_some(limit),
+        reasoning_effort: request.thinking.map(Effort::as_str),
         tools: request.tools.iter().map(tool).collect(),
     };
     encoded(&endpoint.name, FORMAT, &request.model, &body)
@@ -115,7 +121,7 @@ fn add_conversation<'a>(messages: &mut Vec<Message<'a>>, request: &'a Request) {
             show(messages, &mut pictures, request);
         }
         match item {
-            Item::User(user) => messages.extend(said(user, request)),
+            Item::User(user) => add_said(messages, said(user, request)),
             Item::Assistant(answer) => messages.extend(answered(answer, request)),
             Item::ToolResult(ToolResult {
                 call_id,
@@ -132,6 +138,44 @@ fn add_conversation<'a>(messages: &mut Vec<Message<'a>>, request: &'a Request) {
         }
     }
     show(messages, &mut pictures, request);
+}
+
+/// Adds what was said. Neighbours become one message: templates of some local models take the roles only in turns.
+fn add_said<'a>(messages: &mut Vec<Message<'a>>, said: Option<Message<'a>>) {
+    let (last, new) = match (messages.last_mut(), said) {
+        (Some(Message::User { content: last }), Some(Message::User { content: new })) => {
+            (last, new)
+        }
+        (_, said) => {
+            messages.extend(said);
+            return;
+        }
+    };
+    *last = match (std::mem::take(last), new) {
+        (Content::Text(before), Content::Text(after)) => {
+            Content::Text(Cow::Owned(format!("{before}\n\n{after}")))
+        }
+        (before, after) => {
+            let mut parts = before.into_parts();
+            parts.extend(after.into_parts());
+            Content::Parts(parts)
+        }
+    };
+}
+
+impl Content<'_> {
+    fn into_parts(self) -> Vec<Value> {
+        match self {
+            Self::Text(text) => vec![json!({"type": "text", "text": text})],
+            Self::Parts(parts) => parts,
+        }
+    }
+}
+
+impl Default for Content<'_> {
+    fn default() -> Self {
+        Self::Parts(Vec::new())
+    }
 }
 
 fn show(messages: &mut Vec<Message<'_>>, pictures: &mut Vec<&Image>, request: &Request) {
@@ -170,20 +214,20 @@ fn answered<'a>(answer: &'a Assistant, request: &Request) -> Option<Message<'a>>
     if text.is_none() && tool_calls.is_empty() {
         return None;
     }
-    let reasoning_content = reasoning(answer, request);
+    let thought = thought(answer, request);
     Some(Message::Assistant {
         content: text,
-        reasoning_content,
+        reasoning_content: thought.and_then(|block| block.get("reasoning_content")),
+        reasoning_details: thought.and_then(|block| block.get("reasoning_details")),
         tool_calls,
     })
 }
 
 /// What the model thought before its calls, for servers that want it back with them.
-fn reasoning<'a>(answer: &'a Assistant, request: &Request) -> Option<&'a str> {
+fn thought<'a>(answer: &'a Assistant, request: &Request) -> Option<&'a Value> {
     let is_own = answer.model.as_deref() == Some(request.model.as_str());
     let block = answer.opaque.iter().find(|block| block.format == FORMAT)?;
-    (is_own && !answer.tool_calls.is_empty())
-        .then(|| block.block.get("reasoning_content")?.as_str())?
+    (is_own && !answer.tool_calls.is_empty()).then_some(&block.block)
 }
 
 fn call(call: &ToolCall) -> Value {

@@ -1,11 +1,13 @@
 //! Reads an answer of OpenAI Chat Completions, from OpenAI and from servers that only resemble it.
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::FORMAT;
+use super::reasoning_details::Details;
 use crate::domain::{StopReason, Usage};
 use crate::llm::failure::{Fault, Said};
+use crate::llm::lenient::{count, counts, or_default};
 use crate::llm::reading::{Draft, Piece, Progress, RawCall, Reading};
 use crate::llm::sse::Event;
 use crate::llm::{Delta, Encoded, OnDelta, Reply};
@@ -22,10 +24,13 @@ pub(super) struct Completion {
     text: String,
     /// What the model thought, from servers that show it and want it back.
     reasoning: String,
+    /// The same in blocks, some of them encrypted: OpenRouter's way.
+    reasoning_details: Details,
     refusal: bool,
     calls: Vec<Call>,
     finish: Option<String>,
     usage: Option<Usage>,
+    citations: Vec<(String, String)>,
 }
 
 #[derive(Debug)]
@@ -36,9 +41,9 @@ struct Call {
 
 #[derive(Deserialize)]
 struct Chunk {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     choices: Vec<Choice>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "counts")]
     usage: Option<Counts>,
     #[serde(default)]
     error: Option<Value>,
@@ -46,7 +51,7 @@ struct Chunk {
 
 #[derive(Deserialize)]
 struct Choice {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "count")]
     index: Option<u64>,
     #[serde(default)]
     delta: Option<Change>,
@@ -57,16 +62,56 @@ struct Choice {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Change {
-    content: Option<String>,
+    content: Option<Content>,
     refusal: Option<String>,
     reasoning_content: Option<String>,
     reasoning: Option<String>,
+    reasoning_details: Option<Vec<Value>>,
+    annotations: Option<Vec<Annotation>>,
     tool_calls: Option<Vec<CallChange>>,
+}
+
+/// Text, or Mistral's list of parts, of which those that think have no text.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Content {
+    Text(String),
+    Parts(Vec<ContentPart>),
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ContentPart {
+    text: Option<String>,
+}
+
+impl Content {
+    fn text(self) -> String {
+        match self {
+            Self::Text(text) => text,
+            Self::Parts(parts) => parts.into_iter().filter_map(|part| part.text).collect(),
+        }
+    }
+}
+
+/// A source of a search that the server made.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Annotation {
+    url_citation: Option<UrlCitation>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct UrlCitation {
+    title: Option<String>,
+    url: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct CallChange {
+    #[serde(deserialize_with = "count")]
     index: Option<u64>,
     id: Option<String>,
     function: Option<FunctionChange>,
@@ -82,30 +127,34 @@ struct FunctionChange {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Counts {
-    prompt_tokens: u64,
-    completion_tokens: u64,
-    prompt_tokens_details: Option<Details>,
+    #[serde(deserialize_with = "count")]
+    prompt_tokens: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    completion_tokens: Option<u64>,
+    #[serde(deserialize_with = "counts")]
+    prompt_tokens_details: Option<PromptDetails>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Details {
+struct PromptDetails {
+    #[serde(deserialize_with = "count")]
     cached_tokens: Option<u64>,
 }
 
 impl Counts {
-    fn usage(&self) -> Usage {
-        let cached = self
-            .prompt_tokens_details
-            .as_ref()
-            .and_then(|details| details.cached_tokens);
-        let cache_read = cached.unwrap_or_default().min(self.prompt_tokens);
-        Usage {
-            input: self.prompt_tokens - cache_read,
-            output: self.completion_tokens,
+    /// None where the request itself was not counted.
+    fn usage(&self) -> Option<Usage> {
+        let prompt = self.prompt_tokens?;
+        let details = self.prompt_tokens_details.as_ref();
+        let cached = details.and_then(|details| details.cached_tokens);
+        let cache_read = cached.unwrap_or_default().min(prompt);
+        Some(Usage {
+            input: prompt - cache_read,
+            output: self.completion_tokens.unwrap_or_default(),
             cache_read,
             cache_write: 0,
-        }
+        })
     }
 }
 
@@ -125,8 +174,8 @@ impl Reading for Completion {
             return Err(Said::read(&json!({ "error": error })).within_stream());
         }
         let mut progress = Progress::Nothing;
-        if let Some(counts) = chunk.usage {
-            self.usage = Some(counts.usage());
+        if let Some(usage) = chunk.usage.and_then(|counts| counts.usage()) {
+            self.usage = Some(usage);
             progress = Progress::Content;
         }
         for choice in chunk
@@ -158,10 +207,12 @@ impl Reading for Completion {
         };
         let mut draft = Draft {
             usage: self.usage,
+            citations: self.citations,
             ..Draft::default()
         };
-        if !self.reasoning.is_empty() && !self.calls.is_empty() {
-            let block = json!({ "reasoning_content": self.reasoning });
+        if !self.calls.is_empty()
+            && let Some(block) = thought(self.reasoning, self.reasoning_details)
+        {
             draft.pieces.push(Piece::Opaque {
                 block,
                 text: String::new(),
@@ -175,12 +226,25 @@ impl Reading for Completion {
     }
 }
 
+/// What the model thought, as it goes back with the calls that it led to.
+fn thought(reasoning: String, details: Details) -> Option<Value> {
+    let mut block = Map::new();
+    if !reasoning.is_empty() {
+        block.insert("reasoning_content".to_owned(), reasoning.into());
+    }
+    let details = details.whole();
+    if !details.is_empty() {
+        block.insert("reasoning_details".to_owned(), details.into());
+    }
+    (!block.is_empty()).then_some(Value::Object(block))
+}
+
 impl Completion {
     /// Adds what a chunk brings; true when that is anything.
     fn change(&mut self, change: Change, on_delta: &mut OnDelta<'_>) -> Result<bool, Fault> {
         let mut brings = false;
         for text in [
-            change.content,
+            change.content.map(Content::text),
             change
                 .refusal
                 .inspect(|text| self.refusal |= !text.is_empty()),
@@ -196,9 +260,19 @@ impl Completion {
             .reasoning_content
             .inspect(|text| self.reasoning.push_str(text));
         let thought = thought.or(change.reasoning).unwrap_or_default();
-        if !thought.is_empty() {
+        let details = change.reasoning_details.unwrap_or_default();
+        if !thought.is_empty() || !details.is_empty() {
             on_delta(Delta::Thinking);
             brings = true;
+        }
+        self.reasoning_details.add(details)?;
+        let sources = change.annotations.unwrap_or_default().into_iter();
+        for source in sources.filter_map(|source| source.url_citation) {
+            let url = source.url.unwrap_or_default();
+            if !url.is_empty() && !self.citations.iter().any(|(_, known)| *known == url) {
+                let title = source.title.unwrap_or_else(|| url.clone());
+                self.citations.push((title, url));
+            }
         }
         for call in change.tool_calls.unwrap_or_default() {
             brings |= self.change_call(call, on_delta)?;
@@ -247,9 +321,15 @@ impl Completion {
 
     /// Which call a change belongs to; none when it begins a new one.
     ///
-    /// Some servers give every call the index 0: another id at a known index is another call.
+    /// Some servers give every call the index 0: another id at a known index is another call, and so is a further name
+    /// after arguments that are whole.
     fn place(&self, index: Option<u64>, id: &str, name: &str) -> Option<usize> {
-        let is_other = |call: &Call| !id.is_empty() && !call.raw.id.is_empty() && call.raw.id != id;
+        let is_other = |call: &Call| {
+            let known = &call.raw;
+            let other_id = !id.is_empty() && !known.id.is_empty() && known.id != id;
+            let further = id.is_empty() && !name.is_empty() && !known.name.is_empty();
+            other_id || further && is_object(&known.arguments)
+        };
         let by_index = |call: &Call| index.is_some() && call.index == index;
         match self.calls.iter().rposition(by_index) {
             Some(at) if !is_other(&self.calls[at]) => Some(at),
@@ -260,4 +340,9 @@ impl Completion {
             None => None,
         }
     }
+}
+
+/// Whether `text` is a whole JSON object: nothing can be added to it.
+fn is_object(text: &str) -> bool {
+    text.trim_end().ends_with('}') && serde_json::from_str::<Map<String, Value>>(text).is_ok()
 }

@@ -23,6 +23,8 @@ struct Body<'a> {
     store: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     include: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning: Option<Value>,
 }
 
 /// Fewest output tokens that the format takes.
@@ -55,6 +57,9 @@ pub(super) fn encode(provider: &str, request: &Request) -> Result<Encoded, LlmEr
         stream: true,
         store: false,
         include,
+        reasoning: request
+            .thinking
+            .map(|effort| json!({"effort": effort.as_str()})),
     };
     encoded(provider, FORMAT, &request.model, &body)
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::FORMAT;
 use crate::domain::{StopReason, Usage};
 use crate::llm::failure::{Fault, Said};
+use crate::llm::lenient::{count, counts, or_default};
 use crate::llm::parts::kind;
 use crate::llm::reading::{Draft, Piece, Progress, RawCall, Reading};
 use crate::llm::sse::Event;
@@ -60,11 +61,11 @@ enum Sent {
 
 #[derive(Deserialize)]
 struct Whole {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     output: Vec<Value>,
     #[serde(default)]
     incomplete_details: Option<Incomplete>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "counts")]
     usage: Option<Counts>,
 }
 
@@ -74,34 +75,37 @@ struct Incomplete {
     reason: Option<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default)]
-#[derive(Default)]
 struct Counts {
-    input_tokens: u64,
-    output_tokens: u64,
+    #[serde(deserialize_with = "count")]
+    input_tokens: Option<u64>,
+    #[serde(deserialize_with = "count")]
+    output_tokens: Option<u64>,
+    #[serde(deserialize_with = "counts")]
     input_tokens_details: Option<Details>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Details {
-    #[serde(default)]
-    cached_tokens: u64,
+    #[serde(deserialize_with = "count")]
+    cached_tokens: Option<u64>,
 }
 
 impl Counts {
-    fn usage(&self) -> Usage {
-        let cached = self
-            .input_tokens_details
-            .as_ref()
-            .map_or(0, |details| details.cached_tokens);
-        let cache_read = cached.min(self.input_tokens);
-        Usage {
-            input: self.input_tokens - cache_read,
-            output: self.output_tokens,
+    /// None where the request itself was not counted.
+    fn usage(&self) -> Option<Usage> {
+        let input = self.input_tokens?;
+        let details = self.input_tokens_details.as_ref();
+        let cached = details.and_then(|details| details.cached_tokens);
+        let cache_read = cached.unwrap_or_default().min(input);
+        Some(Usage {
+            input: input - cache_read,
+            output: self.output_tokens.unwrap_or_default(),
             cache_read,
             cache_write: 0,
-        }
+        })
     }
 }
 
@@ -197,7 +201,7 @@ impl Response {
             Some(_) => StopReason::MaxTokens,
             None => StopReason::EndTurn,
         });
-        self.usage = response.usage.map(|counts| counts.usage());
+        self.usage = response.usage.and_then(|counts| counts.usage());
         if self.items.is_empty() {
             self.items = (0..)
                 .zip(response.output.into_iter().take(MAX_ITEMS))

@@ -13,6 +13,30 @@ fn a_right_configuration_is_0() {
 }
 
 #[test]
+fn models_that_are_never_asked_are_a_warning() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("agents/lab");
+    fs::create_dir_all(&folder).unwrap();
+    let agent = serde_json::json!({
+        "name": "lab", "system_prompt": "", "permissions": "standard",
+        "model": "a", "fallback_models": ["b", "c", "b"],
+    });
+    fs::write(folder.join("agent.json"), agent.to_string()).unwrap();
+    let config = |retries: u32| {
+        let config = serde_json::json!({"default_model": "d", "max_retries": retries});
+        fs::write(home.path().join("config.json"), config.to_string()).unwrap();
+        seen(&mut chorus(home.path(), &["check-config"]))
+    };
+    let fewer = config(3);
+    assert_eq!(fewer.code, 0);
+    assert_eq!(
+        fewer.err,
+        "chorus: warning: agent lab has 4 models to ask and `max_retries` is 3: the last are never asked\n"
+    );
+    assert_eq!(config(4).err, "");
+}
+
+#[test]
 fn a_wrong_configuration_is_78_and_one_sentence_with_place_and_way_out() {
     let home = tempfile::tempdir().unwrap();
     fs::write(

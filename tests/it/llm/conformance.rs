@@ -32,6 +32,7 @@ pub fn request(model: &str, items: Vec<Item>) -> Request {
         max_output_tokens: 1_000,
         web_search: false,
         sees_images: true,
+        thinking: None,
     }
 }
 

@@ -2,8 +2,8 @@
 
 use chorus::domain::{Assistant, CallId, Item, ToolCall, ToolResult, UserText};
 use chorus::llm::history::{
-    BEGINNING_MISSING, INTERRUPTED, Measured, clip_results, drop_oldest_exchanges, is_valid,
-    repair, split_for_compaction, used_tokens,
+    BEGINNING_MISSING, INTERRUPTED, Measured, clip, drop_oldest_exchanges, fit, is_valid, repair,
+    split_for_compaction, used_tokens,
 };
 use chorus::llm::tokens;
 use proptest::prelude::*;
@@ -248,25 +248,51 @@ fn one_long_exchange_is_cut_between_its_steps() {
 }
 
 #[test]
-fn a_result_too_long_is_shortened_in_its_middle() {
-    let mut items = [result("a", &"0123456789".repeat(10)), result("b", "short")];
-    assert_eq!(clip_results(&mut items, 10), 1);
+fn a_text_too_long_is_shortened_in_its_middle() {
+    let long = "0123456789".repeat(10);
+    let mut items = [result("a", &long), result("b", "short"), said(&long)];
+    clip(&mut items, 10);
     assert_eq!(items[0].text(), "01234\n[90 characters left out]\n56789");
     assert_eq!(items[1].text(), "short");
+    assert_eq!(items[2].text(), "01234\n[90 characters left out]\n56789");
+}
+
+/// Whatever the newest step holds, long arguments too, it is made to fit.
+#[test]
+fn one_step_that_is_too_long_by_itself_is_made_to_fit() {
+    let mut call = called(&["a", "b"]);
+    if let Item::Assistant(answer) = &mut call {
+        let long = serde_json::json!({"content": "x".repeat(40_000), "list": ["y".repeat(9_000)]});
+        answer.tool_calls[0].arguments = long.as_object().unwrap().clone();
+    }
+    let items = vec![
+        said(&"old ".repeat(900)),
+        answered("yes"),
+        said(&"z".repeat(70_000)),
+        call,
+        result("a", &"r".repeat(90_000)),
+        result("b", &"s".repeat(90_000)),
+    ];
+    for budget in [300, 1_000, 3_000] {
+        let fitted = fit(&items, budget).items;
+        assert!(tokens::of_items(&fitted) <= budget, "{budget}");
+        assert!(is_valid(&repair(&fitted).items));
+    }
 }
 
 #[test]
 fn what_a_provider_counted_is_believed_and_the_rest_estimated() {
     let items = [said("one"), answered("two"), said(&"x".repeat(40))];
-    assert_eq!(used_tokens(&items, 100, None), 100 + 4 + 4 + 14);
+    assert_eq!(used_tokens(&items, 100, None, 1.0), 100 + 4 + 4 + 14);
     let measured = Measured {
         items: 2,
         tokens: 5_000,
     };
-    assert_eq!(used_tokens(&items, 100, Some(measured)), 5_014);
+    assert_eq!(used_tokens(&items, 100, Some(measured), 1.0), 5_014);
+    assert_eq!(used_tokens(&items, 100, Some(measured), 2.0), 5_028);
     let stale = Measured {
         items: 9,
         tokens: 5_000,
     };
-    assert_eq!(used_tokens(&items, 100, Some(stale)), 122);
+    assert_eq!(used_tokens(&items, 100, Some(stale), 1.0), 122);
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use chorus::config::Effort;
 use chorus::domain::{Attachment, Author, Image, Item, ToolResult, UserId, UserText};
 use chorus::llm::history::{is_valid, repair};
 use proptest::prelude::*;
@@ -10,6 +11,7 @@ use serde_json::{Value, json};
 use super::conformance::request;
 use super::history::{answered, called, result, said};
 use super::wire::{FORMATS, Format};
+use crate::published::Published;
 
 fn picture() -> Image {
     Image {
@@ -64,30 +66,18 @@ fn body(format: Format, items: Vec<Item>, change: impl Fn(&mut chorus::llm::Requ
     serde_json::from_slice(&provider.encode(&request).unwrap().body).unwrap()
 }
 
-fn validator(format: Format) -> Option<jsonschema::Validator> {
-    let name = match format {
-        Format::Anthropic => "anthropic_messages",
-        Format::OpenAiChat => "openai_chat",
-        Format::OpenAiResponses => "openai_responses",
-        // Google publishes no JSON Schema of it.
-        Format::Gemini => return None,
-    };
-    let path = format!(
-        "{}/tests/data/schemas/{name}.json",
-        env!("CARGO_MANIFEST_DIR")
-    );
-    let schema: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-    Some(jsonschema::validator_for(&schema).unwrap())
+/// Google publishes no JSON Schema of Gemini.
+fn published(format: Format) -> Option<Published> {
+    match format {
+        Format::Anthropic => Some(Published::AnthropicMessages),
+        Format::OpenAiChat => Some(Published::OpenAiChat),
+        Format::OpenAiResponses => Some(Published::OpenAiResponses),
+        Format::Gemini => None,
+    }
 }
 
 fn assert_valid(format: Format, body: &Value) {
-    let Some(validator) = validator(format) else {
-        return;
-    };
-    let errors: Vec<String> = validator
-        .iter_errors(body)
-        .map(|error| format!("{}: {error}", error.instance_path()))
-        .collect();
+    let errors = published(format).map_or(Vec::new(), |schema| schema.broken(body));
     assert!(errors.is_empty(), "{format:?}: {errors:#?}\n{body:#}");
 }
 
@@ -112,13 +102,108 @@ fn every_request_is_valid_by_the_published_schema() {
             &body(format, rich(), |request| request.system.clear()),
         );
         assert_valid(format, &body(format, vec![said("only this")], |_| {}));
+        for effort in [Effort::Low, Effort::Medium, Effort::High] {
+            assert_valid(
+                format,
+                &body(format, rich(), |request| request.thinking = Some(effort)),
+            );
+        }
     }
+}
+
+/// What the operator sets for a model is said in the words of each format, and to each generation of Claude in its own.
+#[test]
+fn how_long_a_model_thinks_is_said_as_its_provider_takes_it() {
+    let told = |format, model: &'static str, max_output, items: Vec<Item>| {
+        body(format, items, move |request| {
+            request.model = model.into();
+            request.max_output_tokens = max_output;
+            request.thinking = Some(Effort::Medium);
+        })
+    };
+    let plain = || vec![said("hi")];
+    let old = told(
+        Format::Anthropic,
+        "claude-sonnet-4-5-20250929",
+        16_000,
+        plain(),
+    );
+    assert_eq!(
+        old["thinking"],
+        json!({"type": "enabled", "budget_tokens": 8_000})
+    );
+    let small = told(Format::Anthropic, "claude-sonnet-4-5", 1_000, plain());
+    assert_eq!(small.get("thinking"), None, "no room to think");
+    let new = told(Format::Anthropic, "claude-opus-4-6", 1_000, plain());
+    assert_eq!(new["thinking"], json!({"type": "adaptive"}));
+    assert_eq!(new["output_config"], json!({"effort": "medium"}));
+    let chat = told(Format::OpenAiChat, "gpt-5", 1_000, plain());
+    assert_eq!(chat["reasoning_effort"], "medium");
+    let responses = told(Format::OpenAiResponses, "gpt-5", 1_000, plain());
+    assert_eq!(responses["reasoning"], json!({"effort": "medium"}));
+    let gemini = told(Format::Gemini, "gemini-2.5-flash", 16_000, plain());
+    assert_eq!(
+        gemini["generationConfig"]["thinkingConfig"],
+        json!({"thinkingBudget": 8_192})
+    );
+    let gemini = told(Format::Gemini, "gemini-3-pro", 16_000, plain());
+    assert_eq!(
+        gemini["generationConfig"]["thinkingConfig"],
+        json!({"thinkingLevel": "high"})
+    );
+    for format in FORMATS {
+        let unset = body(format, plain(), |_| {}).to_string();
+        assert!(
+            !unset.contains("thinking") && !unset.contains("effort"),
+            "{format:?}"
+        );
+    }
+}
+
+/// Claude refuses to begin to think between a call and its result.
+#[test]
+fn a_step_that_began_without_thinking_ends_without_it() {
+    let body = |items: Vec<Item>| {
+        body(Format::Anthropic, items, |request| {
+            request.model = "claude-sonnet-4-5".into();
+            request.max_output_tokens = 16_000;
+            request.thinking = Some(Effort::Low);
+        })
+    };
+    let middle = vec![said("look"), called(&["a"]), result("a", "found")];
+    assert_eq!(body(middle.clone()).get("thinking"), None);
+    let next = [middle, vec![answered("There."), said("and now?")]].concat();
+    assert_eq!(body(next)["thinking"]["type"], "enabled");
+}
+
+/// Templates of some local models take user and assistant only in turns.
+#[test]
+fn for_chat_completions_neighbours_become_one_message() {
+    let items = vec![
+        said("first"),
+        Item::User(UserText::note("hurry")),
+        answered("Done."),
+        said("last"),
+    ];
+    let body = body(Format::OpenAiChat, items, |_| {});
+    let roles: Vec<&str> = body["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|message| message["role"].as_str().unwrap())
+        .collect();
+    assert_eq!(roles, ["system", "user", "assistant", "user"]);
+    let both = body["messages"][1]["content"].as_str().unwrap();
+    assert!(
+        both.starts_with("first") && both.contains("hurry"),
+        "{both}"
+    );
 }
 
 #[test]
 fn the_schemas_are_strict_enough_to_refuse_nonsense() {
     for format in FORMATS {
-        let Some(validator) = validator(format) else {
+        let Some(published) = published(format) else {
             continue;
         };
         for (key, value) in [("model", Value::Null), ("unknown", json!(1))] {
@@ -127,7 +212,10 @@ fn the_schemas_are_strict_enough_to_refuse_nonsense() {
                 true => body.as_object_mut().unwrap().insert(key.into(), json!([1])),
                 false => body.as_object_mut().unwrap().insert(key.into(), value),
             };
-            assert!(!validator.is_valid(&body), "{format:?} takes {key}");
+            assert!(
+                !published.schema().is_valid(&body),
+                "{format:?} takes {key}"
+            );
         }
     }
 }

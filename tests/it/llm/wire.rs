@@ -1,17 +1,20 @@
 //! A server that answers with bytes, exactly as scripted, and keeps what it was asked.
 
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use chorus::config::Secret;
 use chorus::llm::{Anthropic, Endpoint, Gemini, OpenAiChat, OpenAiResponses, Provider, client};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
+
+use crate::published::Published;
 
 /// How the server answers one request, step by step; then it closes the connection.
 #[derive(Clone)]
@@ -30,6 +33,18 @@ pub struct Asked {
     pub body: Value,
 }
 
+impl Asked {
+    /// The path that was asked, without its query.
+    pub fn path(&self) -> &str {
+        let target = self.head.split(' ').nth(1).unwrap_or_default();
+        target.split('?').next().unwrap_or_default()
+    }
+
+    fn lists_models(&self) -> bool {
+        self.head.starts_with("GET ")
+    }
+}
+
 pub struct Wire {
     pub address: SocketAddr,
     pub asked: Arc<Mutex<Vec<Asked>>>,
@@ -38,27 +53,50 @@ pub struct Wire {
     task: JoinHandle<()>,
 }
 
+/// Every request that a test makes is one that the provider would take.
 impl Drop for Wire {
     fn drop(&mut self) {
         self.task.abort();
+        if std::thread::panicking() {
+            return;
+        }
+        for asked in self.requests() {
+            let path = asked.path().to_owned();
+            let broken =
+                Published::at(&path).map_or(Vec::new(), |schema| schema.broken(&asked.body));
+            assert!(broken.is_empty(), "{path}: {broken:#?}\n{:#}", asked.body);
+        }
     }
 }
 
 impl Wire {
     /// Answers the n-th request with the n-th script, later ones with the last.
     pub async fn start(scripts: Vec<Vec<Play>>) -> Self {
+        Self::start_listing(scripts, None).await
+    }
+
+    /// As [`Wire::start`], for a whole bot: who asks for the models is given `models`, besides the scripts.
+    pub async fn start_with_models(scripts: Vec<Vec<Play>>, models: &[&str]) -> Self {
+        let list: Vec<Value> = models.iter().map(|id| json!({"id": id})).collect();
+        Self::start_listing(scripts, Some(json!({"data": list}))).await
+    }
+
+    async fn start_listing(scripts: Vec<Vec<Play>>, models: Option<Value>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let asked = Arc::new(Mutex::new(Vec::new()));
         let (goes, left) = mpsc::unbounded_channel();
         let record = Arc::clone(&asked);
+        let script = Arc::new(Script {
+            scripts,
+            models,
+            record,
+            number: AtomicUsize::new(0),
+        });
         let task = tokio::spawn(async move {
-            let mut number = 0;
             loop {
                 let (stream, _) = listener.accept().await.unwrap();
-                let script = scripts[number.min(scripts.len() - 1)].clone();
-                number += 1;
-                tokio::spawn(serve(stream, script, Arc::clone(&record), goes.clone()));
+                tokio::spawn(serve(stream, Arc::clone(&script), goes.clone()));
             }
         });
         Self {
@@ -78,17 +116,31 @@ impl Wire {
     }
 }
 
-async fn serve(
-    mut stream: TcpStream,
-    script: Vec<Play>,
+/// What the server does, and what it keeps.
+struct Script {
+    scripts: Vec<Vec<Play>>,
+    models: Option<Value>,
     record: Arc<Mutex<Vec<Asked>>>,
-    goes: mpsc::UnboundedSender<()>,
-) {
+    number: AtomicUsize,
+}
+
+async fn serve(mut stream: TcpStream, script: Arc<Script>, goes: mpsc::UnboundedSender<()>) {
     let Some(asked) = read_request(&mut stream).await else {
         return;
     };
-    record.lock().unwrap().push(asked);
-    for play in script {
+    let plays = match &script.models {
+        Some(models) if asked.lists_models() => answer(
+            200,
+            "content-type: application/json\r\n",
+            &models.to_string(),
+        ),
+        _ => {
+            script.record.lock().unwrap().push(asked);
+            let number = script.number.fetch_add(1, Ordering::SeqCst);
+            script.scripts[number.min(script.scripts.len() - 1)].clone()
+        }
+    };
+    for play in plays {
         let stays = match play {
             Play::Bytes(bytes) => {
                 stream.write_all(&bytes).await.is_ok() && stream.flush().await.is_ok()

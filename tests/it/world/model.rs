@@ -4,6 +4,7 @@
 //! is answered with 400, as the provider would, and fails the test at its end.
 
 mod rules;
+mod window;
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -53,6 +54,10 @@ struct Script {
     /// What a summary is; none means that it fails.
     summary: Option<String>,
     models: Vec<String>,
+    /// Tokens that a request and its answer may take.
+    window: Option<u64>,
+    /// How often a request took more.
+    overruns: usize,
     requests: Vec<Value>,
     violations: Vec<String>,
 }
@@ -194,6 +199,16 @@ impl Model {
         self.script(|script| script.summary = None);
     }
 
+    /// Refuses what takes more than so many tokens, answer included, and counts what it takes.
+    pub fn has_window(&self, tokens: u64) {
+        self.script(|script| script.window = Some(tokens));
+    }
+
+    /// How often a request took more than the window.
+    pub fn overruns(&self) -> usize {
+        self.script(|script| script.overruns)
+    }
+
     /// Thinks about the next request until told; then says "done thinking".
     pub fn is_thinking(&self) -> Thought {
         self.thinks_then("done thinking")
@@ -323,6 +338,12 @@ impl Model {
                 script.violations.push(message.clone());
                 return refusal(&message);
             }
+            if let Some(window) = script.window
+                && let Some((status, body)) = window::overflow(request, window)
+            {
+                script.overruns += 1;
+                return Act::Fail(status, body, HeaderMap::new());
+            }
             let asked = rules::last_words(request);
             if rules::is_summary(request) {
                 return match &script.summary {
@@ -392,6 +413,11 @@ async fn messages(State(model): State<Model>, headers: HeaderMap, body: Bytes) -
         act = *then;
     }
     let streams = request["stream"] == true;
+    if model.script(|script| script.window.is_some())
+        && let Act::Answer(reply) = &mut act
+    {
+        reply.input_tokens = window::counted(&request);
+    }
     match act {
         Act::Answer(reply) if !streams => axum::Json(wire::whole(&reply, MODEL)).into_response(),
         Act::Answer(reply) => sse(Body::from(

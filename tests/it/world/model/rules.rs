@@ -1,25 +1,12 @@
 //! What a request must hold to: the published schema, and the provider's rules for histories.
 
-use std::sync::LazyLock;
-
-use jsonschema::Validator;
 use serde_json::Value;
 
-static SCHEMA: LazyLock<Validator> = LazyLock::new(|| {
-    let schema = include_str!("../../../data/schemas/anthropic_messages.json");
-    jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap()
-});
+use crate::published::Published;
 
 /// Everything that is wrong with a request.
 pub(super) fn broken(request: &Value) -> Vec<String> {
-    // `stream` is an argument of the client's methods, not a field of its request type.
-    let mut typed = request.clone();
-    typed.as_object_mut().unwrap().remove("stream");
-    let mut broken: Vec<String> = SCHEMA
-        .iter_errors(&typed)
-        .map(|error| format!("{}: {error}", error.instance_path()))
-        .map(|error| error.chars().take(500).collect())
-        .collect();
+    let mut broken = Published::AnthropicMessages.broken(request);
     broken.extend(history(
         request["messages"].as_array().map_or(&[], Vec::as_slice),
     ));

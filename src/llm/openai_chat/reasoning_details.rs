@@ -1,0 +1,63 @@
+//! OpenRouter's `reasoning_details`: blocks of thinking, streamed in pieces, to be sent back as they were.
+
+use serde_json::{Map, Value};
+
+use crate::llm::failure::Fault;
+
+/// Most blocks of one answer; more is no answer.
+const MAX_BLOCKS: usize = 4_096;
+
+/// Fields whose pieces are joined. Every other field comes whole.
+const JOINED: [&str; 2] = ["text", "summary"];
+
+/// The blocks as far as they have come.
+#[derive(Debug, Default)]
+pub(super) struct Details(Vec<Map<String, Value>>);
+
+impl Details {
+    /// Adds pieces: one of the same `index` and `type` as the latest block continues it.
+    pub(super) fn add(&mut self, pieces: Vec<Value>) -> Result<(), Fault> {
+        for piece in pieces {
+            let Value::Object(piece) = piece else {
+                continue;
+            };
+            let is_full = self.0.len() >= MAX_BLOCKS;
+            match self.0.last_mut() {
+                Some(block) if continues(block, &piece) => extend(block, piece),
+                _ if is_full => {
+                    return Err(Fault::invalid("the answer thinks in too many blocks"));
+                }
+                _ => self.0.push(piece),
+            }
+        }
+        Ok(())
+    }
+
+    /// All blocks.
+    pub(super) fn whole(self) -> Vec<Value> {
+        self.0.into_iter().map(Value::Object).collect()
+    }
+}
+
+fn continues(block: &Map<String, Value>, piece: &Map<String, Value>) -> bool {
+    let same = |key: &str| block.get(key) == piece.get(key);
+    // Each encrypted block comes whole, and so does one that is not counted.
+    piece.contains_key("index") && same("index") && same("type") && !piece.contains_key("data")
+}
+
+fn extend(block: &mut Map<String, Value>, piece: Map<String, Value>) {
+    for (key, value) in piece {
+        let joined = match (block.get(&key), &value) {
+            (Some(Value::String(so_far)), Value::String(more))
+                if JOINED.contains(&key.as_str()) =>
+            {
+                Some(Value::String(format!("{so_far}{more}")))
+            }
+            (Some(_), Value::Null) => None,
+            _ => Some(value),
+        };
+        if let Some(joined) = joined {
+            block.insert(key, joined);
+        }
+    }
+}

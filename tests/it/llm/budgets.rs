@@ -1,0 +1,149 @@
+//! Budgets as people meet them: a runaway ends, and the channel is told why.
+
+use chorus::playground::model::wire::{Block, Reply};
+use serde_json::{Value, json};
+
+use crate::world::model::MODEL;
+use crate::world::{Setup, World, run_test_with};
+
+/// A token of output costs a tenth of a cent, input nothing, and no answer is longer than 100 tokens: ten cents at most.
+fn with_budgets(budgets: Value) -> Setup {
+    let config = json!({
+        "budgets": budgets,
+        "models": {MODEL: {"input_price": 0, "output_price": 1000, "max_output": 100}},
+    });
+    Setup {
+        config,
+        ..Setup::default()
+    }
+}
+
+/// A call that was never made before: nobody goes in circles here.
+fn further(request: &Value, output_tokens: u64) -> Reply {
+    let number = request["messages"].as_array().unwrap().len();
+    let block = Block::Call(
+        format!("toolu_{number}"),
+        "glob".to_owned(),
+        json!({"pattern": format!("*{number}")}),
+    );
+    Reply {
+        output_tokens,
+        ..Reply::new(vec![block])
+    }
+}
+
+fn says(text: &str, output_tokens: u64) -> Reply {
+    Reply {
+        output_tokens,
+        ..Reply::new(vec![Block::Text(text.to_owned())])
+    }
+}
+
+/// Asks until the budget is used; every answer costs eight cents.
+async fn asks_until_told(world: &mut World, what: &str) -> usize {
+    world.model.follows(|_| says("Eight cents.", 80));
+    let told = format!("the budget of this {what} is $0.50");
+    for number in 1.. {
+        world.ann.says("#lab", &format!("question {number}")).await;
+        let shown = world
+            .shows("#lab", |shown| {
+                shown.contains(&told) || shown.matches("Eight cents.").count() == number
+            })
+            .await;
+        if shown.contains(&told) {
+            break;
+        }
+        assert!(number < 10, "nothing stops it\n{shown}");
+    }
+    world.model.requests().len()
+}
+
+#[tokio::test]
+async fn a_runaway_turn_stops_before_it_can_go_past_its_budget() {
+    run_test_with(with_budgets(json!({"turn": 0.5})), async |world| {
+        world.model.follows(|request| further(request, 80));
+        world.ann.says("#lab", "never stop").await;
+        let told = world.sees("#lab", "the budget of this turn is $0.50").await;
+        assert!(told.contains("The budget is used up."), "{told}");
+        // Six times eight cents; a seventh could have cost ten.
+        assert_eq!(world.model.requests().len(), 6);
+        // The next turn has a budget of its own.
+        world.model.answers("Here again.");
+        world.ann.says("#lab", "hello?").await;
+        world.sees("#lab", "Here again.").await;
+    })
+    .await;
+}
+
+/// A provider that bills more than an answer may have is believed, and asked no more.
+#[tokio::test]
+async fn a_bill_over_the_worst_case_is_the_last() {
+    run_test_with(with_budgets(json!({"turn": 0.5})), async |world| {
+        world.model.follows(|request| further(request, 5_000));
+        world.ann.says("#lab", "never stop").await;
+        world
+            .sees("#lab", "the budget of this turn is $0.50; $5.00 is spent")
+            .await;
+        assert_eq!(world.model.requests().len(), 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_agents_day_ends_with_its_budget_even_after_a_restart() {
+    run_test_with(with_budgets(json!({"agent_day": 0.5})), async |world| {
+        let asked = asks_until_told(world, "day").await;
+        assert_eq!(asked, 6);
+        world.restarts().await;
+        world.ann.says("#lab", "and now?").await;
+        world
+            .shows("#lab", |shown| {
+                shown.matches("the budget of this day is").count() == 2
+            })
+            .await;
+        assert_eq!(world.model.requests().len(), asked, "not asked again");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_servers_month_holds_for_all_its_agents() {
+    run_test_with(with_budgets(json!({"month": 0.5})), async |world| {
+        let asked = asks_until_told(world, "month").await;
+        assert_eq!(asked, 6);
+        world.ann.runs("/agent init name:other", "#general").await;
+        world
+            .waits("#other with its welcome", |world| {
+                let other = world.discord.channel("#other")?;
+                (!world.discord.messages(other).is_empty()).then_some(())
+            })
+            .await;
+        world.ann.says("#other", "and you?").await;
+        world.sees("#other", "the budget of this month is").await;
+        assert_eq!(world.model.requests().len(), asked);
+    })
+    .await;
+}
+
+/// For models without a price: tokens, and a last step, because it costs no money to know what was done.
+#[tokio::test]
+async fn a_turn_out_of_tokens_gets_one_last_step() {
+    let setup = Setup {
+        config: json!({"budgets": {"turn_tokens": 500}}),
+        ..Setup::default()
+    };
+    run_test_with(setup, async |world| {
+        world.model.follows(|request| match request.get("tools") {
+            Some(_) => further(request, 80),
+            None => says("This is how far I came.", 80),
+        });
+        world.ann.says("#lab", "never stop").await;
+        world.sees("#lab", "This is how far I came.").await;
+        world
+            .sees("#lab", "the budget was reached (500 tokens)")
+            .await;
+        // A hundred and eighty tokens a request: three, then the last.
+        assert_eq!(world.model.requests().len(), 4);
+    })
+    .await;
+}

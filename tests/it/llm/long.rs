@@ -1,0 +1,258 @@
+//! Long conversations in small windows: never overrun, never bricked, and nothing given up that is not saved.
+
+use serde_json::{Value, json};
+
+use crate::world::model::MODEL;
+use crate::world::{Setup, World, run_test_with};
+
+/// Exchanges of one conversation.
+const EXCHANGES: usize = 12;
+
+/// A bot whose model has a window of `tokens`, with agents of `profile`.
+fn small(profile: &str, tokens: u64) -> Setup {
+    let config = json!({
+        "default_permissions": profile,
+        "models": {MODEL: {"window": tokens, "max_output": tokens / 4}},
+    });
+    Setup {
+        config,
+        ..Setup::default()
+    }
+}
+
+/// Puts a file of about `tokens` tokens into the workspace.
+fn writes(world: &World, name: &str, tokens: usize, words: &str) {
+    let line = format!("{words}\n");
+    let lines = (tokens * 4).div_ceil(line.len());
+    std::fs::write(world.workspace("lab").join(name), line.repeat(lines)).unwrap();
+}
+
+/// One exchange: a long question, `looks` at files one after the other, two at once, a long answer.
+async fn exchange(world: &mut World, number: usize, files: &[&str], words: &str) {
+    for file in files {
+        let thought = format!("I look at {file} for question {number}. {words}");
+        let call = (format!("toolu_{number}_{file}"), json!({"path": file}));
+        world.model.replies(calling(&thought, &[call]));
+    }
+    let both = [0, 1].map(|at| {
+        let path = files[at % files.len()];
+        (format!("toolu_{number}_both_{at}"), json!({"path": path}))
+    });
+    world.model.replies(calling("", &both));
+    world
+        .model
+        .answers(&format!("{words} That was answer {number}."));
+    let question = format!("Question {number}: {words} {words}");
+    world.ann.says("#lab", &question).await;
+    world
+        .sees("#lab", &format!("That was answer {number}."))
+        .await;
+}
+
+fn calling(text: &str, calls: &[(String, Value)]) -> chorus::playground::model::wire::Reply {
+    use chorus::playground::model::wire::{Block, Reply};
+    let mut blocks = Vec::new();
+    if !text.is_empty() {
+        blocks.push(Block::Text(text.to_owned()));
+    }
+    let calls = calls
+        .iter()
+        .map(|(id, arguments)| Block::Call(id.clone(), "view".to_owned(), arguments.clone()));
+    blocks.extend(calls);
+    Reply::new(blocks)
+}
+
+/// What is wrong with how the channel looks after all that.
+fn assert_never_failed(world: &World) {
+    let shown = world.transcript("#lab");
+    for sign in [
+        "could not get an answer",
+        "does not fit",
+        "Something broke",
+        "Ended early",
+    ] {
+        assert!(!shown.contains(sign), "“{sign}” in\n{shown}");
+    }
+    assert_eq!(world.model.unused(), 0);
+}
+
+/// The conversations that were saved before something of them was given up.
+fn saved_before(world: &World) -> Vec<Value> {
+    let folder = world.home().join("agents/lab/sessions");
+    let files = std::fs::read_dir(&folder).unwrap();
+    files
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|kind| kind == "json"))
+        .filter_map(|path| serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok())
+        .filter(|session: &Value| session["trigger"] == "compaction")
+        .collect()
+}
+
+#[tokio::test]
+async fn twelve_long_exchanges_fit_four_thousand_tokens() {
+    run_test_with(small("locked", 4_000), async |world| {
+        world.model.has_window(4_000);
+        writes(
+            world,
+            "a.txt",
+            400,
+            "The quick brown fox jumps over the lazy dog.",
+        );
+        writes(
+            world,
+            "b.txt",
+            600,
+            "Lorem ipsum dolor sit amet, consectetur.",
+        );
+        for number in 1..=EXCHANGES {
+            exchange(
+                world,
+                number,
+                &["a.txt", "b.txt"],
+                &"We talk on. ".repeat(20),
+            )
+            .await;
+        }
+        assert_never_failed(world);
+        assert_eq!(world.model.overruns(), 0, "{}", world.report());
+        let saved = saved_before(world);
+        // What was saved before the first summary is the beginning, word for word.
+        let whole = |session: &Value| session.to_string().contains("Question 1: We talk on.");
+        assert!(saved.iter().any(whole), "{}", world.report());
+        world.sees("#lab", "Compacted: ").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn twelve_long_exchanges_fit_sixteen_thousand_tokens() {
+    run_test_with(small("standard", 16_000), async |world| {
+        world.model.has_window(16_000);
+        for (name, tokens) in [("a.txt", 1_500), ("b.txt", 2_500), ("c.txt", 1_000)] {
+            writes(
+                world,
+                name,
+                tokens,
+                "fn main() { println!(\"{}\", 1 + 1); }",
+            );
+        }
+        for number in 1..=EXCHANGES {
+            let words = "A long story about many things. ".repeat(25);
+            exchange(world, number, &["a.txt", "b.txt", "c.txt"], &words).await;
+        }
+        assert_never_failed(world);
+        assert_eq!(world.model.overruns(), 0, "{}", world.report());
+        assert!(!saved_before(world).is_empty());
+    })
+    .await;
+}
+
+/// Without a summary whole exchanges are dropped; they are saved all the same.
+#[tokio::test]
+async fn where_nothing_can_be_summed_up_the_oldest_goes() {
+    run_test_with(small("locked", 4_000), async |world| {
+        world.model.has_window(4_000);
+        world.model.cannot_summarise();
+        writes(
+            world,
+            "a.txt",
+            500,
+            "The quick brown fox jumps over the lazy dog.",
+        );
+        for number in 1..=EXCHANGES {
+            exchange(world, number, &["a.txt"], &"We talk on. ".repeat(20)).await;
+        }
+        assert_never_failed(world);
+        assert_eq!(world.model.overruns(), 0, "{}", world.report());
+        assert!(!saved_before(world).is_empty());
+        world.sees("#lab", "The context was full: ").await;
+    })
+    .await;
+}
+
+/// A summary as long as what it stands for is none.
+#[tokio::test]
+async fn a_summary_that_does_not_shrink_is_not_taken() {
+    run_test_with(small("locked", 4_000), async |world| {
+        world.model.has_window(4_000);
+        world
+            .model
+            .sums_up_as(&"So it was, at length. ".repeat(400));
+        for number in 1..=EXCHANGES {
+            let words = "We talk on. ".repeat(30);
+            world
+                .model
+                .answers(&format!("{words} That was answer {number}."));
+            world
+                .ann
+                .says("#lab", &format!("Question {number}: {words}"))
+                .await;
+            world
+                .sees("#lab", &format!("That was answer {number}."))
+                .await;
+        }
+        assert_never_failed(world);
+        assert!(!world.transcript("#lab").contains("So it was, at length."));
+        assert!(!saved_before(world).is_empty());
+    })
+    .await;
+}
+
+/// A script of which one letter is a token is estimated at a quarter: the provider's refusal teaches the rest.
+#[tokio::test]
+async fn what_no_estimate_foresees_is_learned_from_the_refusal() {
+    run_test_with(small("locked", 4_000), async |world| {
+        world.model.has_window(4_000);
+        std::fs::write(world.workspace("lab").join("a.txt"), "山川草木".repeat(400)).unwrap();
+        for number in 1..=EXCHANGES {
+            exchange(world, number, &["a.txt"], &"話は長く続く。".repeat(15)).await;
+        }
+        assert_never_failed(world);
+        let asked = world.model.requests().len();
+        assert!(
+            world.model.overruns() * 3 < asked,
+            "{} of {asked}",
+            world.model.overruns()
+        );
+    })
+    .await;
+}
+
+/// A server that leaves out what it had in its cache counts next to nothing.
+#[tokio::test]
+async fn a_count_that_cannot_be_is_not_believed() {
+    run_test_with(small("locked", 4_000), async |world| {
+        writes(
+            world,
+            "a.txt",
+            500,
+            "The quick brown fox jumps over the lazy dog.",
+        );
+        for number in 1..=EXCHANGES {
+            exchange(world, number, &["a.txt"], &"We talk on. ".repeat(20)).await;
+        }
+        assert_never_failed(world);
+        assert!(!saved_before(world).is_empty(), "{}", world.report());
+    })
+    .await;
+}
+
+/// One message that alone is longer than the window is answered from its beginning and its end.
+#[tokio::test]
+async fn a_message_longer_than_the_window_is_shortened() {
+    run_test_with(small("locked", 4_000), async |world| {
+        world.model.has_window(4_000);
+        world.model.answers("That is a long file.");
+        let file = "all work and no play ".repeat(2_500);
+        world
+            .ann
+            .uploads("#lab", "look at this", &[("long.txt", file.as_bytes())])
+            .await;
+        world.sees("#lab", "That is a long file.").await;
+        world.model.answers("Still here.");
+        world.ann.says("#lab", "and now?").await;
+        world.sees("#lab", "Still here.").await;
+        assert_never_failed(world);
+    })
+    .await;
+}

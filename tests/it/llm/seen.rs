@@ -1,0 +1,141 @@
+//! Models as people in Discord see them: the chart, the keys, sources, thinking, and answers that never end.
+
+use chorus::playground::model::wire::{Block, Reply};
+use serde_json::{Value, json};
+
+use super::wire::{Format, Wire, events};
+use crate::world::model::MODEL;
+use crate::world::{Setup, run_test, run_test_with};
+
+/// A bot that asks `wire` in `format`.
+pub fn asking(wire: &Wire, format: Format) -> Setup {
+    let written = match format {
+        Format::Anthropic => "anthropic",
+        Format::OpenAiChat => "openai",
+        Format::OpenAiResponses => "openai_responses",
+        Format::Gemini => "gemini",
+    };
+    let provider = json!({"base_url": wire.base_url(), "format": written, "models": ["m"]});
+    Setup {
+        config: json!({"default_model": "p/m", "providers": {"p": provider}}),
+        ..Setup::default()
+    }
+}
+
+#[tokio::test]
+async fn usage_comes_with_a_chart_for_a_phone() {
+    let setup = Setup {
+        config: json!({"models": {MODEL: {"input_price": 3, "output_price": 15}}}),
+        ..Setup::default()
+    };
+    run_test_with(setup, async |world| {
+        world.model.answers("That cost something.");
+        world.ann.says("#lab", "work").await;
+        world.sees("#lab", "That cost something.").await;
+        world.ann.runs("/usage", "#lab").await;
+        let reply = world
+            .waits("the chart", |world| {
+                let all = world.messages("#lab").into_iter();
+                all.rev().find(|one| !one.attachments.is_empty())
+            })
+            .await;
+        assert!(reply.is_ephemeral());
+        let chart = &reply.attachments[0];
+        assert!(chart.name.ends_with(".png"), "{}", chart.name);
+        let bytes = world.discord.file(chart);
+        assert!(bytes.len() < 300_000, "{} bytes", bytes.len());
+        let reader = png::Decoder::new(bytes.as_slice()).read_info().unwrap();
+        let (width, height) = (reader.info().width, reader.info().height);
+        assert!(
+            (800..=1_600).contains(&width) && height < width,
+            "{width}x{height}"
+        );
+        let shown = world.discord.shown(&reply);
+        assert!(shown.contains(MODEL) && shown.contains('$'), "{shown}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn validated_keys_are_remembered() {
+    run_test(async |world| {
+        let file = world.home().join("available_models.json");
+        world.model.lists(&[MODEL, "brand-new-model"]);
+        let answer = world.ann.asks("/settings validate-keys", "#general").await;
+        assert!(answer.contains("anthropic"), "{answer}");
+        let kept: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+        let models = &kept["providers"]["anthropic"]["models"];
+        assert!(models.to_string().contains("brand-new-model"), "{kept}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn sources_of_a_search_stand_under_the_answer() {
+    for format in [Format::Anthropic, Format::OpenAiResponses, Format::Gemini] {
+        let answer = events(&format.fixture("search"));
+        let wire = Wire::start_with_models(vec![answer], &["m"]).await;
+        run_test_with(asking(&wire, format), async |world| {
+            world.ann.says("#lab", "which version?").await;
+            let shown = world.sees("#lab", "Sources:").await;
+            assert!(shown.contains("It is 1.95."), "{format:?} {shown}");
+            assert!(
+                shown.contains("- Rust <https://www.rust-lang.org>"),
+                "{format:?} {shown}"
+            );
+        })
+        .await;
+    }
+}
+
+/// What Claude thought before a call goes back with the call, as it came.
+#[tokio::test]
+async fn thinking_goes_back_with_the_call_it_led_to() {
+    let setup = Setup {
+        config: json!({"models": {MODEL: {"thinking": "high"}}}),
+        ..Setup::default()
+    };
+    run_test_with(setup, async |world| {
+        world.model.replies(Reply::new(vec![
+            Block::Thinking("I should look.".into(), "c2lnbmVk".into()),
+            Block::Call("toolu_1".into(), "glob".into(), json!({"pattern": "*"})),
+        ]));
+        world.model.answers("I looked.");
+        world.ann.says("#lab", "look").await;
+        world.sees("#lab", "I looked.").await;
+        let request = world.model.last_request();
+        assert_eq!(request["thinking"]["type"], "adaptive");
+        assert_eq!(request["output_config"]["effort"], "high");
+        let thought =
+            json!({"type": "thinking", "thinking": "I should look.", "signature": "c2lnbmVk"});
+        assert_eq!(request["messages"][1]["content"][0], thought);
+    })
+    .await;
+}
+
+/// A server that drips is never silent; the turn's working time ends it, and people get an answer.
+#[tokio::test]
+async fn an_answer_without_end_ends_with_the_turns_time() {
+    let setup = Setup {
+        config: json!({"turn_timeout": 4}),
+        ..Setup::default()
+    };
+    run_test_with(setup, async |world| {
+        let stream = world
+            .model
+            .streams("This goes on and on and on and on and on and on.");
+        world.model.answers("This is how far I came.");
+        world.ann.says("#lab", "talk").await;
+        world.model.was_asked(1).await;
+        stream.lets(5);
+        world.sees("#lab", "This is how far I came.").await;
+        world.sees("#lab", "the time limit was reached").await;
+        let last = world.model.last_request();
+        assert_eq!(last.get("tools"), None);
+        assert!(
+            !last.to_string().contains("on and on"),
+            "nothing of a cut answer is kept"
+        );
+    })
+    .await;
+}
