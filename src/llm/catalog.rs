@@ -5,7 +5,7 @@
 //! and an unknown price.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
 use serde::Deserialize;
 
@@ -18,6 +18,9 @@ const UNKNOWN_WINDOW: u64 = 128_000;
 
 /// Output limit of a model that is not known: what even old models give.
 const UNKNOWN_MAX_OUTPUT: u32 = 8_192;
+
+/// Smallest window that is believed when a provider names it.
+const MIN_WINDOW: u64 = 512;
 
 /// Tokens that prices are for.
 const PRICED_TOKENS: f64 = 1_000_000.0;
@@ -161,16 +164,21 @@ impl Price {
     }
 }
 
-/// What is known of all models.
+/// What is known of all models. Clones learn together.
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
     overrides: BTreeMap<String, ModelOverride>,
+    /// Windows that providers named when they refused a request: smaller than what was known before.
+    learned: Arc<RwLock<HashMap<Target, u64>>>,
 }
 
 impl Catalog {
     /// The built-in table, changed by `models` of `config.json`: by model id, or `provider/model`.
     pub fn new(overrides: BTreeMap<String, ModelOverride>) -> Self {
-        Self { overrides }
+        Self {
+            overrides,
+            learned: Arc::default(),
+        }
     }
 
     /// The day the built-in table was made, `YYYY-MM-DD`.
@@ -190,6 +198,19 @@ impl Catalog {
             .find(|provider| entry(provider, id).is_some())
     }
 
+    /// Notes the window that the provider of `target` named in its refusal, where it is smaller than what is known.
+    pub fn learn_window(&self, target: &Target, window: u64) {
+        if window >= MIN_WINDOW && window < self.facts(target).window {
+            let mut learned = self.learned.write().unwrap_or_else(PoisonError::into_inner);
+            learned.insert(target.clone(), window);
+        }
+    }
+
+    fn learned_window(&self, target: &Target) -> Option<u64> {
+        let learned = self.learned.read().unwrap_or_else(PoisonError::into_inner);
+        learned.get(target).copied()
+    }
+
     /// What is known of `target`.
     pub fn facts(&self, target: &Target) -> ModelFacts {
         let entry = entry(&target.provider, &target.model).or_else(|| of_its_maker(&target.model));
@@ -199,6 +220,9 @@ impl Catalog {
             .and_then(|model| model.window)
             .or_else(|| entry?.window);
         let window = window.unwrap_or(UNKNOWN_WINDOW).max(1);
+        let window = self
+            .learned_window(target)
+            .map_or(window, |learned| learned.min(window));
         let max_output = changed
             .and_then(|model| model.max_output)
             .map(|tokens| u32::try_from(tokens).unwrap_or(u32::MAX))

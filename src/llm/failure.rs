@@ -2,9 +2,11 @@
 //!
 //! The table is in `docs/models.md`. Everything here is pure.
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use regex::Regex;
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 
@@ -258,6 +260,17 @@ impl Said {
     }
 }
 
+/// The window that a provider names in the sentence with which it refuses a request as too long.
+pub(super) fn window_in(sentence: &str) -> Option<u64> {
+    static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        let before = "maximum context length (?:is|of)|context size|context length of(?: only)?|context window (?:is|of)\
+            |tokens allowed|exceed context limit: \\d+ \\+ \\d+ >|tokens >";
+        Regex::new(&format!(r"(?i)(?:{before})\s*\(?(\d{{3,9}})\b")).ok()
+    });
+    let named = NAMED.as_ref()?.captures(sentence)?;
+    named.get(1)?.as_str().parse().ok()
+}
+
 /// `text` on one line, without control characters, bounded.
 pub(super) fn one_line(text: &str) -> String {
     let plain = text
@@ -313,6 +326,6 @@ fn retry_after(headers: &HeaderMap, now: DateTime<Utc>) -> Option<Duration> {
 
 fn seconds(text: &str) -> Option<Duration> {
     let number: f64 = text.parse().ok()?;
-    let wait = Duration::try_from_secs_f64(number.max(0.0)).ok()?;
+    let wait = Duration::try_from_secs_f64(number.max(0.0)).unwrap_or(MAX_RETRY_AFTER);
     Some(wait.min(MAX_RETRY_AFTER))
 }

@@ -173,6 +173,11 @@ impl Router {
                 Err(Unanswered::Failure(failure)) => return Err(failure),
                 Err(Unanswered::Error { error, sent }) => {
                     attempts += u32::from(sent);
+                    if error.class == FailureClass::ContextExceeded
+                        && let Some(window) = super::failure::window_in(&error.message)
+                    {
+                        self.catalog.learn_window(&target, window);
+                    }
                     if schedule.failed(&target, &error, Instant::now()) {
                         observer.lost(&target, &error).await;
                     }

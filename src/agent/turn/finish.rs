@@ -16,6 +16,9 @@ use super::{Outcome, Turn};
 /// Name of the file that an answer too long for messages is sent as.
 const LONG_ANSWER: &str = "answer.md";
 
+/// Longest answer that is sent, in bytes: Discord takes no larger file from a bot than 10 MiB.
+const LONGEST: usize = 8 << 20;
+
 /// Most sources named under an answer; a search can cite a hundred.
 const SOURCES: usize = 12;
 
@@ -145,7 +148,7 @@ fn parts_of(
             ),
             files: vec![OutFile::Text {
                 name: LONG_ANSWER.to_owned(),
-                text: reply.to_owned(),
+                text: bounded(reply),
             }],
             ..PartBody::default()
         }],
@@ -157,6 +160,18 @@ fn parts_of(
         .into_iter()
         .map(|body| NewPart { kind, body })
         .collect()
+}
+
+/// `text` as far as it can be sent.
+fn bounded(text: &str) -> String {
+    if text.len() <= LONGEST {
+        return text.to_owned();
+    }
+    let kept = &text[..text.floor_char_boundary(LONGEST)];
+    format!(
+        "{kept}\n\n[{} more bytes cannot be sent]",
+        text.len() - kept.len()
+    )
 }
 
 /// Ends a turn whose task broke off: what the ledger has stands, and people are told.

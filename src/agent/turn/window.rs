@@ -39,6 +39,8 @@ pub(super) struct State {
     estimated: (usize, u64),
     /// How many tokens an estimated one has turned out to be; never less than one.
     scale: f64,
+    /// The room that the latest request was made for.
+    room: u64,
 }
 
 impl Default for State {
@@ -48,6 +50,7 @@ impl Default for State {
             failed: false,
             estimated: (0, 0),
             scale: 1.0,
+            room: 0,
         }
     }
 }
@@ -76,6 +79,7 @@ impl Turn {
         {
             self.take_summary().await?;
         }
+        self.window.room = self.room();
         let share = self.share();
         if share >= WAIT {
             self.doing("Making room in the context");
@@ -137,6 +141,11 @@ impl Turn {
 
     /// A provider found the request too long, whatever was counted: makes the conversation shorter. Says whether it is.
     pub(super) async fn make_shorter(&mut self) -> Result<bool, StoreError> {
+        if self.room() < self.window.room {
+            // The refusal named the window, and it is smaller than anybody knew: what fits it is another question.
+            self.window.failed = false;
+            return Ok(true);
+        }
         let before = self.estimated();
         let full = self.room() as f64 / self.used().max(1) as f64;
         let scale = self.window.scale * full.max(REFUSED_SCALE);

@@ -218,6 +218,31 @@ async fn what_no_estimate_foresees_is_learned_from_the_refusal() {
     .await;
 }
 
+/// A local model whose window nobody wrote down: its server's first refusal names it.
+#[tokio::test]
+async fn a_window_that_nobody_knew_is_learned_from_the_refusal() {
+    let setup = Setup {
+        config: json!({"default_permissions": "locked"}),
+        ..Setup::default()
+    };
+    run_test_with(setup, async |world| {
+        world.model.has_window(4_000);
+        writes(
+            world,
+            "a.txt",
+            500,
+            "The quick brown fox jumps over the lazy dog.",
+        );
+        for number in 1..=EXCHANGES {
+            exchange(world, number, &["a.txt"], &"We talk on. ".repeat(20)).await;
+        }
+        assert_never_failed(world);
+        assert_eq!(world.model.overruns(), 1, "{}", world.report());
+        assert!(!saved_before(world).is_empty());
+    })
+    .await;
+}
+
 /// A server that leaves out what it had in its cache counts next to nothing.
 #[tokio::test]
 async fn a_count_that_cannot_be_is_not_believed() {

@@ -7,7 +7,7 @@ use super::wire::{Format, Wire, events};
 use crate::world::model::MODEL;
 use crate::world::{Setup, run_test, run_test_with};
 
-/// A bot that asks `wire` in `format`.
+/// A bot that asks `wire` in `format`, and shows nothing of an answer before it is whole.
 pub fn asking(wire: &Wire, format: Format) -> Setup {
     let written = match format {
         Format::Anthropic => "anthropic",
@@ -17,7 +17,11 @@ pub fn asking(wire: &Wire, format: Format) -> Setup {
     };
     let provider = json!({"base_url": wire.base_url(), "format": written, "models": ["m"]});
     Setup {
-        config: json!({"default_model": "p/m", "providers": {"p": provider}}),
+        config: json!({
+            "default_model": "p/m",
+            "providers": {"p": provider},
+            "stream_replies": false,
+        }),
         ..Setup::default()
     }
 }
@@ -109,6 +113,24 @@ async fn thinking_goes_back_with_the_call_it_led_to() {
         let thought =
             json!({"type": "thinking", "thinking": "I should look.", "signature": "c2lnbmVk"});
         assert_eq!(request["messages"][1]["content"][0], thought);
+    })
+    .await;
+}
+
+/// An answer larger than Discord takes is sent as far as that goes, and the conversation goes on.
+#[tokio::test]
+async fn an_answer_of_twenty_megabytes_is_sent_as_far_as_it_goes() {
+    let piece = json!({"choices": [{"delta": {"content": "many words ".repeat(90_000)}}]});
+    let end = json!({"choices": [{"delta": {}, "finish_reason": "stop"}]});
+    let huge =
+        format!("data: {piece}\n\n").repeat(20) + &format!("data: {end}\n\ndata: [DONE]\n\n");
+    let small = Format::OpenAiChat.fixture("text");
+    let wire = Wire::start_with_models(vec![events(huge.as_bytes()), events(&small)], &["m"]).await;
+    run_test_with(asking(&wire, Format::OpenAiChat), async |world| {
+        world.ann.says("#lab", "talk").await;
+        world.sees("#lab", "so it comes as a file").await;
+        world.ann.says("#lab", "and shorter?").await;
+        world.sees("#lab", "Grüße, Welt").await;
     })
     .await;
 }

@@ -66,6 +66,11 @@ pub(super) fn of_any_server(format: Format) -> Vec<Fault> {
     let good = format.fixture("text");
     let text = String::from_utf8(good.clone()).unwrap();
     let unix = text.replace("\r\n", "\n");
+    // Only Gemini's answers have no mark at their end.
+    let after_the_end = match format {
+        Format::Gemini => Again,
+        Format::Anthropic | Format::OpenAiChat | Format::OpenAiResponses => Answered,
+    };
     let half = &good[..good.len() / 2];
     let no_end = [good.clone(), vec![b'x'; 9 << 20]].concat();
     let html = "<!doctype html><title>502</title>";
@@ -228,7 +233,7 @@ pub(super) fn of_any_server(format: Format) -> Vec<Fault> {
         fault(
             "an answer and then nine megabytes",
             events(&no_end),
-            Answered,
+            after_the_end,
         ),
         // Statuses.
         fault("500", answer(500, "", html), Again),
