@@ -177,7 +177,7 @@ async fn a_summary_that_does_not_shrink_is_not_taken() {
         world.model.has_window(4_000);
         world
             .model
-            .sums_up_as(&"So it was, at length. ".repeat(400));
+            .summarises(&"So it was, at length. ".repeat(400));
         for number in 1..=EXCHANGES {
             let words = "We talk on. ".repeat(30);
             world
