@@ -17,6 +17,7 @@ mod sessions;
 mod store;
 mod text;
 mod tools;
+mod tools_seen;
 mod tools_shell;
 mod workspace;
 mod world;

@@ -336,6 +336,20 @@ impl World {
         }
     }
 
+    /// Runs a command in `#lab` again and again until its answer holds `text`: for what changes without a message.
+    pub async fn waits_for_reply(&self, command: &str, text: &str) -> String {
+        let patient = tokio::time::timeout(PATIENCE, async {
+            loop {
+                let reply = self.ann.asks(command, "#lab").await;
+                if reply.contains(text) {
+                    return reply;
+                }
+            }
+        });
+        let outcome = patient.await;
+        outcome.unwrap_or_else(|_| panic!("{command} never said {text}\n{}", self.report()))
+    }
+
     /// Waits until something is so, or until the daemon has ended by itself; says whether it is so.
     pub async fn waits_or_ends(&mut self, mut is_so: impl FnMut(&Self) -> bool) -> bool {
         let Some(mut daemon) = self.daemon.take() else {

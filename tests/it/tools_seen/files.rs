@@ -1,0 +1,138 @@
+//! Files, looked at, written and sent.
+
+use serde_json::json;
+
+use super::uses;
+use crate::world::{Setup, run_test, run_test_with};
+
+#[tokio::test]
+async fn files_are_written_changed_and_found() {
+    run_test(async |world| {
+        uses(
+            world,
+            "create_file",
+            json!({"path": "src/a.rs", "content": "one\ntwo\n"}),
+        )
+        .await
+        .ok();
+        uses(
+            world,
+            "append_file",
+            json!({"path": "src/a.rs", "content": "three\n"}),
+        )
+        .await
+        .ok();
+        uses(
+            world,
+            "str_replace",
+            json!({"path": "src/a.rs", "old_str": "two", "new_str": "2"}),
+        )
+        .await
+        .ok();
+        uses(
+            world,
+            "insert_at",
+            json!({"path": "src/a.rs", "line": 1, "content": "zero\n"}),
+        )
+        .await
+        .ok();
+        uses(
+            world,
+            "replace_lines",
+            json!({"path": "src/a.rs", "start": 4, "end": 4, "content": "3\n"}),
+        )
+        .await
+        .ok();
+        uses(
+            world,
+            "str_replace_all",
+            json!({"path": "src/a.rs", "old_str": "o", "new_str": "0"}),
+        )
+        .await
+        .ok();
+        let file = std::fs::read_to_string(world.workspace("lab").join("src/a.rs")).unwrap();
+        assert_eq!(file, "zer0\n0ne\n2\n3\n");
+        assert!(
+            uses(world, "view", json!({"path": "src/a.rs"}))
+                .await
+                .ok()
+                .contains("0ne")
+        );
+        assert!(
+            uses(world, "glob", json!({"pattern": "**/*.rs"}))
+                .await
+                .ok()
+                .contains("src/a.rs")
+        );
+        assert!(
+            uses(world, "grep", json!({"pattern": "zer."}))
+                .await
+                .ok()
+                .contains("src/a.rs")
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_picture_is_shown_to_the_model() {
+    let setup = Setup {
+        config: json!({"models": {"scripted-model": {"images": true}}}),
+        ..Setup::default()
+    };
+    run_test_with(setup, async |world| {
+        let picture = include_bytes!("../../../docs/images/usage.png");
+        std::fs::write(world.workspace("lab").join("p.png"), picture).unwrap();
+        uses(world, "view", json!({"path": "p.png"})).await.ok();
+        let request = world.model.last_request()["messages"].to_string();
+        assert!(
+            request.contains(r#""media_type":"image/png""#),
+            "no picture in the request"
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_file_is_sent_to_the_channel() {
+    run_test(async |world| {
+        std::fs::write(world.workspace("lab").join("r.csv"), "a,b\n1,2\n").unwrap();
+        uses(
+            world,
+            "send_file",
+            json!({"path": "r.csv", "caption": "the numbers"}),
+        )
+        .await
+        .ok();
+        let sent = world
+            .waits("the file", |world| {
+                let mut all = world.messages("#lab").into_iter();
+                all.find(|one| !one.attachments.is_empty())
+            })
+            .await;
+        assert!(sent.content.contains("the numbers"));
+        assert_eq!(sent.attachments[0].name, "r.csv");
+        assert_eq!(world.discord.file(&sent.attachments[0]), b"a,b\n1,2\n");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn nothing_outside_the_workspace_is_read_or_written() {
+    run_test(async |world| {
+        std::os::unix::fs::symlink("/etc", world.workspace("lab").join("link")).unwrap();
+        for path in [
+            "../agent.json",
+            "/etc/passwd",
+            "link/passwd",
+            "a/../../agent.json",
+        ] {
+            uses(world, "view", json!({"path": path})).await.refused();
+            uses(world, "create_file", json!({"path": path, "content": "x"}))
+                .await
+                .refused();
+        }
+        assert!(world.agent_json("lab").is_object());
+    })
+    .await;
+}
