@@ -73,7 +73,13 @@ impl Roster {
     /// Adds an agent, or puts it in the place of what was known of it.
     pub fn put(&self, agent: AgentSummary) {
         let mut index = self.agents.write().unwrap_or_else(PoisonError::into_inner);
-        index.by_channel.retain(|_, id| *id != agent.id);
+        // Not a search of all channels: at the start each of ten thousand agents comes through here.
+        let before = index.by_id.get(&agent.id).and_then(|known| known.channel);
+        if let Some(channel) = before
+            && index.by_channel.get(&channel) == Some(&agent.id)
+        {
+            index.by_channel.remove(&channel);
+        }
         if let Some(channel) = agent.channel {
             index.by_channel.insert(channel, agent.id);
         }
