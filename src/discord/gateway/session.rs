@@ -17,8 +17,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(120);
 /// A connection that was accepted and held this long was a good one.
 const HELD: Duration = Duration::from_secs(2);
 
-/// The longest pause between connections that are accepted and lost at once.
-const SHORT_LIVED: Duration = Duration::from_secs(15);
+/// The longest pause between connections that are accepted and lost at once: a resume is cheap, and people wait.
+const SHORT_LIVED: Duration = Duration::from_secs(3);
 
 /// What a new connection may go on with.
 #[derive(Clone, Debug, PartialEq, Eq)]
