@@ -12,6 +12,8 @@ mod house;
 mod log;
 mod metrics;
 mod options;
+#[cfg(feature = "otlp")]
+mod otlp;
 mod pulse;
 mod reload;
 mod shut_down;
@@ -30,7 +32,7 @@ use house::House;
 use pulse::tell;
 use web::Web;
 
-pub use log::start as start_log;
+pub use log::{Log, start as start_log};
 pub use options::{DaemonError, DaemonOptions, Phase};
 
 /// Runs the daemon until `stop` is cancelled or Discord ends it for good.
@@ -85,7 +87,11 @@ pub async fn run(options: DaemonOptions, stop: CancellationToken) -> Result<(), 
     let helpers = TaskTracker::new();
     let helpers_stop = CancellationToken::new();
     let pulse = house.pulse();
-    helpers.spawn(pulse.clone().feed_watchdog(helpers_stop.clone()));
+    helpers.spawn(
+        pulse
+            .clone()
+            .feed_watchdog(phase.subscribe(), helpers_stop.clone()),
+    );
     helpers.spawn(reload::on_demand(
         house.clone(),
         reload,

@@ -1,6 +1,7 @@
 //! `chorus completions` and `chorus man`: what packages install beside the program.
 
-use std::io;
+use std::path::PathBuf;
+use std::{fs, io};
 
 use anyhow::Context;
 
@@ -27,17 +28,27 @@ impl Completions {
     }
 }
 
-/// Print the man page.
+/// Print the man page, or write one for each command.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:
-  chorus man > chorus.1")]
-pub(super) struct Man {}
+#[command(after_help = "Examples:
+  chorus man | man -l -
+  chorus man --directory ~/.local/share/man/man1")]
+pub(super) struct Man {
+    /// Write chorus.1, chorus-run.1 and so on into this directory
+    #[arg(long, value_name = "DIR")]
+    directory: Option<PathBuf>,
+}
 
 impl Man {
     pub(super) fn run(self) -> Result<(), Failure> {
-        clap_mangen::Man::new(super::command())
-            .render(&mut io::stdout())
-            .context("writing the man page")?;
+        let command = super::command();
+        let written = match &self.directory {
+            None => clap_mangen::Man::new(command).render(&mut io::stdout()),
+            Some(directory) => fs::create_dir_all(directory).and_then(|()| {
+                clap_mangen::generate_to(command.disable_help_subcommand(true), directory)
+            }),
+        };
+        written.context("writing the man page")?;
         Ok(())
     }
 }

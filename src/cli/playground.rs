@@ -42,7 +42,7 @@ impl PlaygroundCommand {
                 set(&mut variables, &name, value);
             }
             let mut options = DaemonOptions::load(Env::read(variables, directory.as_deref())?)?;
-            daemon::start_log(options.env.text("CHORUS_LOG"), &options.redactor)
+            let _log = daemon::start_log(&options.env, &options.redactor)
                 .map_err(Failure::Configuration)?;
             options.reload = signals.reload;
             welcome(&playground, brain);

@@ -27,6 +27,9 @@ impl Run {
             // First of all, so that no signal finds nobody listening.
             let signals = Signals::listen()?;
             let options = options(variables, &signals)?;
+            // Kept to the end: what it still has to say goes out then.
+            let _log = daemon::start_log(&options.env, &options.redactor)
+                .map_err(Failure::Configuration)?;
             Ok(daemon::run(options, signals.stop).await?)
         });
         // What hangs is left behind; the ledger makes the next start clean.
@@ -35,7 +38,7 @@ impl Run {
     }
 }
 
-/// What the daemon is started with; its log runs from here on.
+/// What the daemon is started with.
 fn options(
     variables: HashMap<String, String>,
     signals: &Signals,
@@ -45,8 +48,6 @@ fn options(
     refuse_root(&env)?;
     let mut options = DaemonOptions::load(env)?;
     options.reload = Arc::clone(&signals.reload);
-    daemon::start_log(options.env.text("CHORUS_LOG"), &options.redactor)
-        .map_err(Failure::Configuration)?;
     Ok(options)
 }
 

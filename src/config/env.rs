@@ -173,6 +173,8 @@ impl Variables {
         let lines = match dotenvy::from_path_iter(path) {
             Ok(lines) => lines,
             Err(error) if error.not_found() => return Ok(()),
+            // A folder that this user may not look into, such as the one a `sudo -u chorus` was typed in.
+            Err(dotenvy::Error::Io(_)) if is_out_of_sight(path) => return Ok(()),
             Err(dotenvy::Error::Io(source)) => {
                 return Err(EnvError::Unreadable {
                     name: ".env".to_owned(),
@@ -316,6 +318,12 @@ impl Variables {
         let value = self.plain(name).unwrap_or_default().to_ascii_lowercase();
         matches!(value.as_str(), "1" | "true" | "yes")
     }
+}
+
+/// Whether `path` lies in a folder that hides what is in it.
+fn is_out_of_sight(path: &Path) -> bool {
+    let seen = path.symlink_metadata();
+    seen.is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied)
 }
 
 fn secret_of(text: &str) -> Option<Secret> {

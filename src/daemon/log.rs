@@ -2,35 +2,73 @@
 
 use std::io::{self, IsTerminal, Stderr, Write};
 
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::fmt::MakeWriter;
+use tracing::warn;
+use tracing_subscriber::fmt::{self, MakeWriter};
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, Layer, Registry};
 
+use crate::config::Env;
 use crate::text::redact::Redactor;
 
 /// What is logged when `CHORUS_LOG` says nothing: our own steps, and others' trouble.
 const DEFAULT_FILTER: &str = "warn,chorus=info";
 
-/// Starts the log of this process on standard error, redacted. Later calls have no effect.
-///
-/// `filter` is a list such as `info,chorus::llm=debug`.
+/// What the log needs until the end of the process: dropped, it sends what is left to a collector.
+#[derive(Debug, Default)]
+pub struct Log {
+    #[cfg(feature = "otlp")]
+    _exporter: Option<super::otlp::Exporter>,
+}
+
+/// Starts the log of this process on standard error, redacted, and the export of spans where `OTEL_EXPORTER_OTLP_ENDPOINT` names a collector. Later calls have no effect.
 ///
 /// # Errors
 ///
-/// When `filter` is no such list.
-pub fn start(filter: Option<&str>, redactor: &Redactor) -> Result<(), String> {
-    let filter = EnvFilter::try_new(filter.unwrap_or(DEFAULT_FILTER)).map_err(|error| {
+/// When `CHORUS_LOG` is no list such as `info,chorus::llm=debug`, or the collector's address is none.
+pub fn start(env: &Env, redactor: &Redactor) -> Result<Log, String> {
+    let filter = env.text("CHORUS_LOG").unwrap_or(DEFAULT_FILTER);
+    let filter = EnvFilter::try_new(filter).map_err(|error| {
         format!("CHORUS_LOG is no filter: {error}; write one such as info,chorus::llm=debug")
     })?;
-    let log = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(Masked(redactor.clone()));
-    // Somebody else's log (a test's) stays.
-    let _ = if is_for_people() {
-        log.compact().with_ansi(true).try_init()
-    } else {
-        log.json().flatten_event(true).try_init()
+    let lines = fmt::layer().with_writer(Masked(redactor.clone()));
+    let lines = match is_for_people() {
+        true => lines.compact().with_ansi(true).boxed(),
+        false => lines.json().flatten_event(true).boxed(),
     };
-    Ok(())
+    let (spans, log) = spans(env)?;
+    // Somebody else's log (a test's) stays.
+    let _ = tracing_subscriber::registry()
+        .with(spans)
+        .with(lines)
+        .with(filter)
+        .try_init();
+    if cfg!(not(feature = "otlp")) && env.text(COLLECTOR).is_some() {
+        warn!("{COLLECTOR} has no effect: this program was built without the feature otlp");
+    }
+    Ok(log)
+}
+
+type Spans = Option<Box<dyn Layer<Registry> + Send + Sync>>;
+
+/// The variable that names a collector, as for every program that speaks OpenTelemetry.
+const COLLECTOR: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
+
+#[cfg(feature = "otlp")]
+fn spans(env: &Env) -> Result<(Spans, Log), String> {
+    let Some(endpoint) = env.text(COLLECTOR) else {
+        return Ok((None, Log::default()));
+    };
+    let (layer, exporter) = super::otlp::layer(endpoint)?;
+    let log = Log {
+        _exporter: Some(exporter),
+    };
+    Ok((Some(layer), log))
+}
+
+#[cfg(not(feature = "otlp"))]
+fn spans(_: &Env) -> Result<(Spans, Log), String> {
+    Ok((None, Log::default()))
 }
 
 /// Standard error is a terminal, and not systemd's journal.

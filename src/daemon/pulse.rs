@@ -7,15 +7,20 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use sd_notify::NotifyState;
+use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, warn};
 
+use super::Phase;
 use crate::clock;
 use crate::store::Store;
 
 /// An answer that takes longer counts as none.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Time that a start may go on from each sign of life, in microseconds.
+const MORE_TIME: u32 = 120_000_000;
 
 /// Where the ledger's last sign of life is kept.
 const META_KEY: &str = "alive_at";
@@ -52,8 +57,13 @@ impl Pulse {
         }
     }
 
-    /// Feeds systemd's watchdog for as long as all is well, where there is one.
-    pub(super) async fn feed_watchdog(self, stop: CancellationToken) {
+    /// Feeds systemd's watchdog for as long as all is well, where there is one. While Discord is still waited for, it is asked
+    /// for more time instead: an outage must not end a start, and with it the tasks that were taken up.
+    pub(super) async fn feed_watchdog(
+        self,
+        phase: watch::Receiver<Phase>,
+        stop: CancellationToken,
+    ) {
         let Some(interval) = sd_notify::watchdog_enabled() else {
             return;
         };
@@ -61,6 +71,10 @@ impl Pulse {
         let mut ticks = tokio::time::interval(interval / 3);
         while stop.run_until_cancelled(ticks.tick()).await.is_some() {
             match self.feel().await {
+                Ok(()) if *phase.borrow() == Phase::Starting => tell(&[
+                    NotifyState::ExtendTimeoutUsec(MORE_TIME),
+                    NotifyState::Status("waiting for Discord"),
+                ]),
                 Ok(()) => tell(&[NotifyState::Watchdog]),
                 Err(ill) => error!("the watchdog is not fed: {ill}"),
             }

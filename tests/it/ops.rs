@@ -6,6 +6,8 @@ mod installed;
 mod life;
 mod limits;
 mod metrics;
+#[cfg(feature = "otlp")]
+mod otlp;
 mod refused;
 mod reload;
 mod saved;

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::Check;
 use crate::config::{Config, Paths};
+use crate::domain::SandboxMode;
 use crate::exec::{Bubblewrap, Policy, Sandbox, SandboxSettings};
 use crate::store::Store;
 use crate::text;
@@ -142,9 +143,13 @@ pub(super) async fn sandbox(config: &Config) -> Check {
     if layers.contains("bubblewrap +") {
         return Check::ok("sandbox", layers);
     }
-    Check::warning(
-        "sandbox",
-        layers,
-        "install bubblewrap: sudo apt-get install bubblewrap",
-    )
+    let remedy = if config.sandbox == SandboxMode::Off {
+        "set `sandbox` to \"auto\" in config.json, unless you mean it"
+    } else if layers.contains("bubblewrap is not installed") {
+        "install bubblewrap: sudo apt-get install bubblewrap"
+    } else {
+        "let users make namespaces: sudo sysctl kernel.unprivileged_userns_clone=1 (Debian), \
+         kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu); a container must be started with that right"
+    };
+    Check::warning("sandbox", layers, remedy)
 }

@@ -1,8 +1,8 @@
 //! A newcomer's walk through the Debian package, in a fresh Debian, against the local Discord.
 //!
-//! `.packaging/debian/walk` makes the Debian and starts this; what it prints is the transcript.
+//! `.packaging/debian/walk` makes the Debian and starts this; what it prints is the transcript. With `CHORUS_WALK_ENTER`, a
+//! command that enters a Debian which systemd runs, the service itself is walked through.
 
-use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -19,7 +19,8 @@ use crate::world::model::{self, Model};
 const PATIENCE: Duration = Duration::from_secs(120);
 
 struct Walk {
-    root: PathBuf,
+    /// The command that enters the Debian, and its arguments.
+    enter: Vec<String>,
     discord: Discord,
     model: Model,
     ann: Actor,
@@ -28,9 +29,9 @@ struct Walk {
 impl Walk {
     /// A command in that Debian, by root.
     fn by_root(&self, line: &str) -> Command {
-        let mut command = Command::new("chroot");
+        let mut command = Command::new(&self.enter[0]);
         command
-            .arg(&self.root)
+            .args(&self.enter[1..])
             .args([
                 "env",
                 "-i",
@@ -109,17 +110,43 @@ impl Walk {
     }
 }
 
+impl Walk {
+    async fn begins(enter: Vec<String>) -> Self {
+        let discord = Discord::start(Options::default()).await.unwrap();
+        let model = Model::start().await;
+        model.lists(&[model::MODEL]);
+        Self {
+            enter,
+            ann: Actor::new(&discord, "ann"),
+            model,
+            discord,
+        }
+    }
+
+    async fn gives_credentials(&self) {
+        self.root("umask 077; echo playground-token > /etc/chorus/credentials/DISCORD_TOKEN; echo sk-scripted > /etc/chorus/credentials/ANTHROPIC_API_KEY").await;
+    }
+
+    async fn makes_an_agent(&self) {
+        println!("ann in #general: /agent init name:lab");
+        self.ann.runs("/agent init name:lab", "#general").await;
+        self.sees("the welcome in #lab", |discord| {
+            let lab = discord.channel("#lab");
+            lab.is_some_and(|lab| !discord.messages(lab).is_empty())
+        })
+        .await;
+    }
+}
+
 #[tokio::test]
 #[ignore = "run by .packaging/debian/walk"]
 async fn a_newcomer_installs_runs_saves_and_restores() {
-    let root = std::env::var_os("CHORUS_WALK_ROOT").expect("CHORUS_WALK_ROOT is not set");
-    let discord = Discord::start(Options::default()).await.unwrap();
-    let walk = Walk {
-        root: root.into(),
-        ann: Actor::new(&discord, "ann"),
-        model: Model::start().await,
-        discord,
-    };
+    let root = std::env::var("CHORUS_WALK_ROOT").expect("CHORUS_WALK_ROOT is not set");
+    // Not by chroot, in which the kernel makes no namespaces for a sandbox.
+    let pivot =
+        format!("mount --rbind {root} {root}; cd {root}; pivot_root . .; umount -l .; exec \"$@\"");
+    let enter = ["unshare", "--mount", "sh", "-ec", &pivot, "sh"];
+    let walk = Walk::begins(enter.map(str::to_owned).to_vec()).await;
     let home = "/var/lib/chorus";
     walk.root("dpkg -s chorus | grep -E '^(Package|Status|Version|Depends|Recommends)'")
         .await;
@@ -128,7 +155,7 @@ async fn a_newcomer_installs_runs_saves_and_restores() {
     )
     .await;
     walk.root("ls /usr/lib/systemd/system/chorus.service /usr/share/bash-completion/completions/chorus /usr/share/man/man1/chorus.1.gz").await;
-    walk.root("umask 077; echo playground-token > /etc/chorus/credentials/DISCORD_TOKEN; echo sk-scripted > /etc/chorus/credentials/ANTHROPIC_API_KEY").await;
+    walk.gives_credentials().await;
     // What systemd's LoadCredential= does at each start.
     walk.root("install -d -m 700 -o chorus /run/credentials/chorus.service && for f in DISCORD_TOKEN ANTHROPIC_API_KEY; do install -m 400 -o chorus /etc/chorus/credentials/$f /run/credentials/chorus.service/chorus_$f; done").await;
     let init = format!(
@@ -137,13 +164,10 @@ async fn a_newcomer_installs_runs_saves_and_restores() {
     );
     walk.chorus(home, &init).await;
     walk.chorus(home, "chorus check-config").await;
-    walk.model.lists(&[model::MODEL]);
     walk.chorus(home, "chorus doctor").await;
 
     let daemon = walk.runs(home).await;
-    walk.ann.runs("/agent init name:lab", "#general").await;
-    walk.sees("#lab", |discord| discord.channel("#lab").is_some())
-        .await;
+    walk.makes_an_agent().await;
     walk.model
         .calls_tool(
             "create_file",
@@ -184,4 +208,83 @@ async fn a_newcomer_installs_runs_saves_and_restores() {
     walk.reads("#lab", "I remember hello.txt.").await;
     walk.stops(daemon).await;
     assert_eq!(walk.model.violations(), Vec::<String>::new());
+}
+
+#[tokio::test]
+#[ignore = "needs a Debian with the package that systemd runs"]
+async fn systemd_looks_after_the_service() {
+    let enter = std::env::var("CHORUS_WALK_ENTER").expect("CHORUS_WALK_ENTER is not set");
+    let enter = enter.split_whitespace().map(str::to_owned).collect();
+    let walk = Walk::begins(enter).await;
+    walk.gives_credentials().await;
+    walk.root(&format!(
+        "install -d /etc/systemd/system/chorus.service.d && printf '[Service]\nEnvironment=CHORUS_DISCORD_API_URL={} ANTHROPIC_BASE_URL={}\n' \
+         > /etc/systemd/system/chorus.service.d/local.conf && systemctl daemon-reload",
+        walk.discord.base_url(),
+        walk.model.base_url()
+    ))
+    .await;
+    walk.root(&format!(
+        "printf '{{\"default_model\": \"{}\"}}' > /var/lib/chorus/config.json && chown chorus: /var/lib/chorus/config.json",
+        model::MODEL
+    ))
+    .await;
+    // It comes back when the service is ready.
+    walk.root("systemctl start chorus").await;
+    let show = "systemctl show chorus -p ActiveState -p SubState -p StatusText -p NRestarts -p Result -p WatchdogUSec";
+    walk.root(show).await;
+    walk.makes_an_agent().await;
+    walk.model
+        .calls_tool(
+            "bash",
+            json!({ "command": "id -un; echo $HOME; ls -A /var/lib /etc/chorus 2>&1" }),
+        )
+        .answers("The shell works.");
+    walk.ann.says("#lab", "look around").await;
+    walk.ann.clicks("#lab", "Allow").await;
+    walk.reads("#lab", "The shell works.").await;
+    println!(
+        "the tool's result: {}",
+        walk.model.last_request()["messages"]
+    );
+    walk.root("journalctl -u chorus -o cat --no-pager | grep -o 'commands: [^\"]*'")
+        .await;
+
+    walk.model
+        .calls_tool("run_background", json!({ "command": "sleep 3000" }))
+        .answers("It runs.");
+    walk.ann.says("#lab", "start something long").await;
+    walk.ann.clicks("#lab", "Allow").await;
+    walk.reads("#lab", "It runs.").await;
+    walk.root("systemctl kill --kill-whom=main --signal=KILL chorus")
+        .await;
+    let restarted = "until [ \"$(systemctl show chorus -p NRestarts --value)\" -ge 1 ] && systemctl is-active -q chorus; do sleep 0.2; done";
+    walk.root(restarted).await;
+    walk.root(show).await;
+    let tasks = walk.ann.asks("/tasks", "#lab").await;
+    println!("ann in #lab: /tasks\n{tasks}");
+    assert!(
+        tasks.contains("task_001") && tasks.contains("unning"),
+        "{tasks}"
+    );
+
+    walk.root("cp /var/lib/chorus/config.json /root/good.json; echo '{ \"idle_timout\": 1 }' > /var/lib/chorus/config.json; systemctl reload chorus").await;
+    let told =
+        "until systemctl show chorus -p StatusText | grep -q 'stays as it was'; do sleep 0.2; done";
+    walk.root(told).await;
+    walk.root(show).await;
+    walk.root("systemctl stop chorus; pgrep -u chorus -a || echo nothing runs as chorus")
+        .await;
+    walk.root(show).await;
+    // The configuration is still wrong: named, and not tried for ever.
+    walk.root("systemctl start chorus || true; journalctl -u chorus -o cat --no-pager | grep idle_timout | tail -n 1")
+        .await;
+    let given_up = "until systemctl is-failed -q chorus; do sleep 0.5; done";
+    walk.root(given_up).await;
+    walk.root(show).await;
+    walk.root("cp /root/good.json /var/lib/chorus/config.json; systemctl reset-failed chorus; systemctl start chorus")
+        .await;
+    walk.root(show).await;
+    walk.root("systemctl stop chorus").await;
+    walk.root(show).await;
 }

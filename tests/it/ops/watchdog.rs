@@ -1,12 +1,14 @@
 //! The watchdog is fed while the daemon itself lives, whatever Discord and models do; and only then.
 
 use chorus::playground::Break;
+use rustix::process::Signal;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection};
 
 use super::metrics::{free_address, get};
-use super::program;
 use super::systemd::Systemd;
+use super::{command, program};
+use crate::world::daemon::signal;
 use crate::world::{Setup, run_test_with};
 
 /// How often systemd wants to hear of it: often enough that a test need not wait.
@@ -32,6 +34,33 @@ async fn neither_a_dead_line_nor_a_hanging_turn_starves_it() {
         thought.ends();
         // The line comes back when its own watchdog has seen that it is dead; nothing here waits for that.
         world.discord.break_gateway(Break::Cut);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_start_without_discord_asks_for_more_time_and_ends_in_order() {
+    let mut systemd = Systemd::listen();
+    run_test_with(program(Vec::new()), async |world| {
+        let home = tempfile::tempdir().unwrap();
+        let (notify, socket) = systemd.variable();
+        let mut daemon = command(world, &["run"])
+            .env("CHORUS_HOME", home.path())
+            .env(
+                "CHORUS_DISCORD_API_URL",
+                format!("http://{}", free_address()),
+            )
+            .env(notify, socket)
+            .env("WATCHDOG_USEC", INTERVAL)
+            .spawn()
+            .unwrap();
+        for _ in 0..3 {
+            let asked = systemd.hears("EXTEND_TIMEOUT_USEC=120000000").await;
+            assert!(asked.contains("STATUS=waiting for Discord"), "{asked}");
+        }
+        signal(&daemon, Signal::TERM);
+        assert_eq!(daemon.wait().await.unwrap().code(), Some(0));
+        systemd.hears("STOPPING=1").await;
     })
     .await;
 }
