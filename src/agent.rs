@@ -71,7 +71,7 @@ pub fn spawn(
         timer: timer.clone(),
         file: Default::default(),
     });
-    let span = info_span!("agent", agent.id = %id, agent.name = %agent.name);
+    let span = info_span!(parent: None, "agent", agent.id = %id, agent.name = %agent.name);
     let actor = actor::Actor {
         mailbox,
         idle,

@@ -318,6 +318,7 @@ impl Actor {
             _hold: self.timer.hold(),
         });
         let span = info_span!(
+            parent: None,
             "turn",
             otel.name = %format_args!("invoke_agent {}", self.agent.name),
             gen_ai.operation.name = "invoke_agent",

@@ -387,7 +387,11 @@ struct Identity {
 async fn identify(rest: &Rest, stop: &CancellationToken) -> Result<Option<Identity>, DiscordError> {
     let mut tries = 0;
     let user = loop {
-        match rest.get(route::current_user()).await {
+        let asking = rest.get(route::current_user());
+        let Some(answer) = stop.run_until_cancelled(asking).await else {
+            return Ok(None);
+        };
+        match answer {
             Ok(user) => break user,
             Err(RestError::Unauthorized) => return Err(DiscordError::Token),
             Err(error) => {

@@ -100,7 +100,7 @@ impl Tasks {
         let (orders, inbox) = mpsc::unbounded_channel();
         let tail = Arc::new(Mutex::new(Tail::default()));
         let key = (row.task.agent, row.id.clone());
-        let span = info_span!("task", agent.id = %key.0, task.id = %key.1);
+        let span = info_span!(parent: None, "task", agent.id = %key.0, task.id = %key.1);
         let watch = Watch::new(self.clone(), row, agent_name, hooks, inbox, tail.clone())?;
         self.lock_live().insert(key, Live { tail, orders });
         self.inner.watches.spawn(watch.run(end).instrument(span));

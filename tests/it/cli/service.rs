@@ -56,6 +56,25 @@ fn both_units_start_this_program_and_know_its_exit_codes() {
     }
 }
 
+#[test]
+fn the_machines_service_leaves_the_sandbox_what_it_needs() {
+    let unit = unit("--system");
+    // What these hide or forbid is what bubblewrap is made of: commands would run unconfined.
+    for line in [
+        "ProtectProc=",
+        "ProcSubset=",
+        "ProtectKernelTunables=",
+        "ProtectKernelLogs=",
+        "ProtectHostname=",
+        "RestrictNamespaces=",
+        "PrivateUsers=",
+    ] {
+        let found = unit.lines().find(|found| found.starts_with(line));
+        assert_eq!(found, None);
+    }
+    assert!(unit.contains(" sethostname"), "bubblewrap names its host");
+}
+
 /// A `systemctl` that writes down what it is told.
 fn written_down(folder: &Path) -> PathBuf {
     let programs = folder.join("bin");

@@ -247,8 +247,13 @@ async fn systemd_looks_after_the_service() {
         "the tool's result: {}",
         walk.model.last_request()["messages"]
     );
-    walk.root("journalctl -u chorus -o cat --no-pager | grep -o 'commands: [^\"]*'")
+    let confined = walk
+        .root("journalctl -u chorus -o cat --no-pager | grep -o 'commands: [^\"]*' | tail -n 1")
         .await;
+    assert!(
+        confined.starts_with("commands: bubblewrap + "),
+        "the unit breaks the sandbox"
+    );
 
     walk.model
         .calls_tool("run_background", json!({ "command": "sleep 3000" }))
