@@ -21,7 +21,8 @@ pub struct Log {
     _exporter: Option<super::otlp::Exporter>,
 }
 
-/// Starts the log of this process on standard error, redacted, and the export of spans where `OTEL_EXPORTER_OTLP_ENDPOINT` names a collector. Later calls have no effect.
+/// Starts the log of this process on standard error, redacted, and the export of spans where
+/// `OTEL_EXPORTER_OTLP_ENDPOINT` names a collector. Later calls have no effect.
 ///
 /// # Errors
 ///
