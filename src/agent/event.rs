@@ -8,13 +8,15 @@ use std::time::{Duration, Instant};
 use chrono::{DateTime, Utc};
 use tokio::sync::{oneshot, watch};
 
-use crate::domain::{AgentId, CallId, ChannelId, Cost, MessageId, TurnId, Usage, UserId};
+use crate::domain::{AgentId, CallId, ChannelId, Cost, GuildId, MessageId, TurnId, Usage, UserId};
 
 /// One thing to show.
 #[derive(Debug)]
 pub enum Event {
     /// The ledger's outbox holds parts for this channel.
     Outbox(ChannelId),
+    /// A channel is an agent's from now on; what was written there before that is still to be read.
+    Bound(GuildId, ChannelId),
     /// A turn began: typing and a live status are due. The feed says more as it goes on.
     TurnStarted(TurnRef, Feed),
     /// A person must decide.

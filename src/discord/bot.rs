@@ -9,7 +9,6 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::access_roles::AccessRoles;
 use super::approvals::Approvals;
 use super::channels::GuildChannels;
-use super::ingress::Shared;
 use super::outbound::Notice;
 use super::rest::Rest;
 use crate::config::Config;
@@ -47,7 +46,6 @@ pub(super) struct Parts {
     pub(super) operator: UnboundedSender<Notice>,
     /// Channels whose outbox holds something new.
     pub(super) outbox: UnboundedSender<ChannelId>,
-    pub(super) ingress: Arc<Shared>,
     pub(super) access: AccessRoles,
     pub(super) commands: Commands,
 }
@@ -74,11 +72,6 @@ impl Bot {
     pub(super) fn deliver(&self, channel: ChannelId) {
         // Without the room's loop it stays in the ledger for the next start.
         let _ = self.0.outbox.send(channel);
-    }
-
-    /// A channel that was just made has no past to catch up with.
-    pub(super) fn mark_new(&self, channel: ChannelId) {
-        self.0.ingress.mark_caught_up(channel);
     }
 
     /// Roles whose members may talk to an agent; none means everyone.

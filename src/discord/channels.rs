@@ -100,9 +100,7 @@ impl Channels for GuildChannels {
             "topic": topic,
             "parent_id": category.to_string(),
         });
-        let id = ChannelId(self.make(guild, channel, name).await?);
-        self.0.mark_new(id);
-        Ok(id)
+        self.make(guild, channel, name).await.map(ChannelId)
     }
 
     async fn delete(&self, channel: ChannelId) -> Result<(), String> {

@@ -84,7 +84,7 @@ impl Shared {
     }
 
     /// Nothing of this channel's past is missing.
-    pub(super) fn mark_caught_up(&self, channel: ChannelId) {
+    fn mark_caught_up(&self, channel: ChannelId) {
         let epoch = self.epoch.load(Ordering::Relaxed);
         let mut caught_up = self
             .caught_up

@@ -103,7 +103,7 @@ impl Outbound {
                 reply_to,
                 text,
             } => self.order(channel, Order::Say(reply_to, text)),
-            Event::Presence { .. } | Event::Operator { .. } => {}
+            Event::Bound(..) | Event::Presence { .. } | Event::Operator { .. } => {}
         }
     }
 

@@ -120,7 +120,6 @@ pub async fn run(
         dev_guild: config.dev_guild,
         operator: operator.clone(),
         outbox,
-        ingress: Arc::clone(&ingress),
         access: AccessRoles::default(),
         commands: commands::options(),
     });
@@ -231,6 +230,7 @@ impl Room {
                 self.busy.send_replace(Busy { tasks, agents });
             }
             Event::Operator { cause, text } => self.bot.tell_operator(cause, text),
+            Event::Bound(guild, channel) => self.ingress.arrive(channel, Arrival::Place(guild)),
             other => self.outbound.show(other),
         }
     }

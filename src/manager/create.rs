@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tracing::{info, warn};
 
+use crate::agent::event::Event;
 use crate::agent::refine;
 use crate::clock;
 use crate::config::effective;
@@ -338,6 +339,7 @@ impl AgentManager {
             channel: Some(channel),
             status: AgentStatus::Active,
         });
+        self.inner.parts.emit(Event::Bound(new.guild, channel));
         let mut made = Made {
             name: plan.name.clone(),
             channel,

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::agent::event::Event;
 use crate::domain::{AgentStatus, GuildId};
 
 use super::{AgentManager, AgentSummary, Channels, Made, ManagerError, folder};
@@ -83,6 +84,7 @@ impl AgentManager {
         self.index(&repaired, &file.config).await?;
         self.end_actor(&agent).await;
         self.inner.roster.put(repaired);
+        self.inner.parts.emit(Event::Bound(guild, channel));
         let made = Made {
             name: agent.name.clone(),
             channel,

@@ -244,12 +244,15 @@ async fn latency(rows: &mut Vec<Row>) {
     theirs.close().await;
 }
 
+/// Arguments of the so-manieth call.
+type Arguments = fn(u64) -> Value;
+
 /// Tool steps: from the answer that calls to the request that carries the result.
 async fn tools(rows: &mut Vec<Row>) {
     let home = home::with_agents(AGENTS, "open").await;
     let mut stage = Stage::open(Kind::Chorus, home.path(), AGENTS).await;
     stage.settles().await;
-    let cases: [(&str, f64, fn(u64) -> Value); 3] = [
+    let cases: [(&str, f64, Arguments); 3] = [
         ("view", 2.0, |_| json!({"path": "notes.txt"})),
         (
             "create_file",
