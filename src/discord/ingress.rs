@@ -3,24 +3,23 @@
 //! After each new connection a channel's first business is what was missed: its past is read from the ledger's cursor
 //! on before anything new is taken, by the same path. A message that comes twice is one message, here and in the ledger.
 
+mod past;
+
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use chrono::Utc;
 use serenity::all::{Attachment, Message};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tracing::{Instrument as _, debug, error, info, warn};
+use tracing::{Instrument as _, debug, error};
 
 use super::bot::Bot;
-use super::catch_up::{self, Bounds, Place};
-use super::explain::{self, Deed};
+use super::catch_up::{self, Place};
 use super::inbound::{self, BotLoops, Bots, Ignored};
-use super::rest::{RestError, snowflake};
-use super::{access, people, route};
+use super::{access, people};
 use crate::agent::Members as _;
 use crate::domain::{ChannelId, GuildId, MessageId, Person, UserId};
 use crate::manager::{AgentSummary, Received};
@@ -34,12 +33,6 @@ const DESCRIBED_WITHIN: Duration = Duration::from_secs(30);
 
 /// How often it is looked whether they are.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
-
-/// The pause before a past that could not be read is read again.
-const READ_AGAIN: Duration = Duration::from_secs(5);
-
-/// Messages read in one request.
-const PAGE: usize = 100;
 
 /// One thing that happened in a channel.
 #[derive(Debug)]
@@ -266,127 +259,6 @@ impl Queue {
         tokio::time::timeout(DESCRIBED_WITHIN, known).await.is_ok()
     }
 
-    /// Reads what came after the cursor and takes it, oldest first.
-    async fn catch_up(&mut self, guild: GuildId) {
-        if self.agent(guild).is_none() {
-            return self.shared.mark_caught_up(self.channel);
-        }
-        let bounds = self.bounds();
-        let Some(messages) = self.missed().await else {
-            return;
-        };
-        self.shared.mark_caught_up(self.channel);
-        if messages.is_empty() {
-            return;
-        }
-        let ids = messages
-            .iter()
-            .map(|message| MessageId(message.id.get()))
-            .collect();
-        let plan = catch_up::plan(ids, bounds, Utc::now());
-        let mut by_id: HashMap<MessageId, Message> = messages
-            .into_iter()
-            .map(|message| (MessageId(message.id.get()), message))
-            .collect();
-        let skipped = plan
-            .skip
-            .iter()
-            .filter(|id| by_id.get(id).is_some_and(|message| self.counts(message)))
-            .count();
-        if skipped > 0 {
-            self.say_skipped(skipped, bounds).await;
-        }
-        let newest = by_id.keys().max().copied();
-        let taken = plan.take.len();
-        for id in plan.take {
-            if let Some(message) = by_id.remove(&id) {
-                self.ingest(guild, message).await;
-            }
-        }
-        self.authors.clear();
-        if let Some(newest) = newest {
-            log_failure(
-                self.bot.store.advance_cursor(self.channel, newest).await,
-                "a cursor was not moved",
-            );
-        }
-        info!(channel.id = %self.channel, taken, skipped, "caught up with {}", self.channel);
-    }
-
-    /// What was missed. Nothing new is taken before it is known, for that would move the cursor past it: while the line
-    /// to Discord is down, this waits. None when Discord does not let us read, or at the end.
-    async fn missed(&self) -> Option<Vec<Message>> {
-        loop {
-            let error = match self.read_missed().await {
-                Ok(messages) => return Some(messages),
-                Err(error) => error,
-            };
-            warn!(%error, channel.id = %self.channel, "what was missed in {} could not be read", self.channel);
-            if matches!(error, RestError::Unauthorized | RestError::Refused { .. }) {
-                if error.is_forbidden() {
-                    let why = explain::refusal(Deed::Read, &error);
-                    let text = format!(
-                        "In <#{}>: {why} What was said there while I was away is not taken up.",
-                        self.channel
-                    );
-                    self.bot
-                        .tell_operator(format!("read:{}", self.channel), text);
-                }
-                return None;
-            }
-            self.stop
-                .run_until_cancelled(tokio::time::sleep(READ_AGAIN))
-                .await?;
-        }
-    }
-
-    async fn read_missed(&self) -> Result<Vec<Message>, RestError> {
-        let cursor = match self.bot.store.cursor(self.channel).await {
-            Ok(cursor) => cursor.unwrap_or(MessageId(self.channel.0)),
-            Err(error) => return Err(RestError::Unreachable(error.to_string())),
-        };
-        let most = self.bounds().max_messages;
-        let mut after = cursor;
-        let mut missed: VecDeque<Message> = VecDeque::new();
-        loop {
-            let query = format!("after={after}&limit={PAGE}");
-            let page = self
-                .bot
-                .rest
-                .get(route::messages(self.channel, &query))
-                .await?;
-            let page = page.as_array().cloned().unwrap_or_default();
-            let count = page.len();
-            let Some(newest) = page
-                .iter()
-                .filter_map(|message| snowflake(&message["id"]))
-                .max()
-            else {
-                break;
-            };
-            missed.extend(page.into_iter().filter_map(readable));
-            // Only the newest are taken; older ones need only be counted.
-            let surplus = missed
-                .len()
-                .saturating_sub(most.saturating_mul(4).max(4 * PAGE));
-            missed.drain(..surplus);
-            after = MessageId(newest);
-            if count < PAGE {
-                break;
-            }
-        }
-        Ok(missed.into())
-    }
-
-    async fn say_skipped(&self, skipped: usize, bounds: Bounds) {
-        let line = catch_up::skipped_line(skipped, bounds);
-        if let Err(error) = self.bot.store.notice(self.channel, &line).await {
-            error!(%error, "a notice was not stored");
-            return;
-        }
-        self.bot.deliver(self.channel);
-    }
-
     async fn ingest(&mut self, guild: GuildId, message: Message) {
         let id = MessageId(message.id.get());
         if self.recent.contains(&id) {
@@ -485,25 +357,6 @@ impl Queue {
         let own = manager.agent_for(self.channel, None);
         own.or_else(|| manager.agent_for(self.channel, self.bot.parent_of(guild, self.channel)))
     }
-
-    fn bounds(&self) -> Bounds {
-        let config = self.bot.config.load();
-        Bounds {
-            max_age: chrono::Duration::from_std(config.catch_up.max_age.get())
-                .unwrap_or(chrono::Duration::MAX),
-            max_messages: config.catch_up.max_messages.get() as usize,
-        }
-    }
-}
-
-/// A message as serenity knows it; one of a kind it does not know is passed over.
-fn readable(message: serde_json::Value) -> Option<Message> {
-    let id = snowflake(&message["id"]);
-    let read = serde_json::from_value(message);
-    if let Err(error) = &read {
-        warn!(%error, message.id = ?id, "a message cannot be read and is passed over");
-    }
-    read.ok()
 }
 
 fn log_failure(outcome: Result<(), StoreError>, what: &str) {

@@ -1,0 +1,260 @@
+//! The turns of an actor: how they are started, handed messages, ended, and what follows their end.
+
+use tokio::sync::{mpsc, watch};
+use tracing::{Instrument, error, info_span, warn};
+
+use crate::clock;
+use crate::domain::{ConversationId, TurnId};
+
+use super::actor::{Actor, Done};
+use super::conversation::{Conversation, Items, Running};
+use super::event::Progress;
+use super::mailbox::{Mode, Source, Target, Trigger};
+use super::stop::{Stop, StopSignal};
+use super::turn::{self, Seed, TurnEnd};
+
+impl Actor {
+    /// Hands `trigger` to the running turn, or starts one with it.
+    pub(super) async fn give(&mut self, id: ConversationId, trigger: Trigger) {
+        let Some(conversation) = self.conversations.get_mut(&id) else {
+            return;
+        };
+        conversation.last_activity = clock::now();
+        let Some(running) = &conversation.turn else {
+            self.start(id, trigger);
+            return;
+        };
+        let late = match trigger {
+            Trigger {
+                source: Source::Message(message),
+                model: None,
+                mode,
+            } => match running.steer.send(*message) {
+                Ok(()) => return,
+                Err(back) => Trigger {
+                    mode,
+                    ..Trigger::message(back.0)
+                },
+            },
+            other => other,
+        };
+        conversation.waiting.push_back(late);
+    }
+
+    fn start(&mut self, id: ConversationId, trigger: Trigger) {
+        let Some(conversation) = self.conversations.get_mut(&id) else {
+            return;
+        };
+        let items = match std::mem::replace(&mut conversation.items, Items::Lent) {
+            Items::Here(items) => Some(items),
+            Items::Stored => None,
+            Items::Lent => {
+                warn!(agent.id = %self.agent.id, "a conversation was lent and no turn runs; reading it anew");
+                None
+            }
+        };
+        let turn = TurnId::random();
+        let stop = StopSignal::default();
+        let (steer, steered) = mpsc::unbounded_channel();
+        let (progress, progress_seen) = watch::channel(Progress::begin());
+        let seed = Seed {
+            turn,
+            conversation: id,
+            branch: conversation.branch,
+            channel: conversation.channel,
+            items,
+            len: conversation.len.clone(),
+            trigger,
+            steered,
+            stop: stop.clone(),
+            progress,
+        };
+        conversation.turn = Some(Running {
+            id: turn,
+            steer,
+            stop,
+            progress: progress_seen,
+            _hold: self.timer.hold(),
+        });
+        let span = info_span!(
+            parent: None,
+            "turn",
+            otel.name = %format_args!("invoke_agent {}", self.agent.name),
+            gen_ai.operation.name = "invoke_agent",
+            gen_ai.agent.id = %self.agent.id,
+            gen_ai.agent.name = %self.agent.name,
+            gen_ai.conversation.id = %id,
+            turn.id = %turn,
+        );
+        let (parts, agent) = (self.parts.clone(), self.agent.clone());
+        let others = self.other_branches(id);
+        self.work.spawn(
+            async move { Done::Turn(id, turn::run(parts, agent, others, seed).await) }
+                .instrument(span),
+        );
+        self.parts.count_turn(self.agent.id, 1);
+    }
+
+    /// Other conversations at work, a line each.
+    fn other_branches(&self, but: ConversationId) -> Vec<String> {
+        let busy = self.conversations.values().filter(|other| other.id != but);
+        busy.filter_map(|other| {
+            let turn = other.turn.as_ref()?;
+            let name = other
+                .branch
+                .map_or("main".to_owned(), |number| format!("#{number}"));
+            Some(format!("{name} ({})", turn.progress.borrow().doing))
+        })
+        .collect()
+    }
+
+    pub(super) async fn turn_ended(&mut self, id: ConversationId, end: TurnEnd) {
+        self.parts.count_turn(self.agent.id, -1);
+        let Some(conversation) = self.conversations.get_mut(&id) else {
+            return;
+        };
+        conversation.turn = None;
+        conversation.last_activity = clock::now();
+        match end.items {
+            Some(items) => conversation.put(items),
+            None => conversation.items = Items::Stored,
+        }
+        if let Some(saved) = end.saved {
+            conversation.saved = saved;
+        }
+        conversation
+            .waiting
+            .extend(end.leftover.into_iter().map(Trigger::message));
+        match conversation.waiting.pop_front() {
+            Some(next) => {
+                self.start(id, next);
+                self.hand_on(id);
+            }
+            None => self.rearm().await,
+        }
+    }
+
+    /// Hands what still waits to the turn that just began.
+    fn hand_on(&mut self, id: ConversationId) {
+        let Some(conversation) = self.conversations.get_mut(&id) else {
+            return;
+        };
+        let Some(running) = &conversation.turn else {
+            return;
+        };
+        while let Some(next) = conversation.waiting.pop_front() {
+            let Trigger {
+                source: Source::Message(message),
+                model: None,
+                mode: Mode::Standard,
+            } = next
+            else {
+                conversation.waiting.push_front(next);
+                return;
+            };
+            if let Err(back) = running.steer.send(*message) {
+                conversation.waiting.push_front(Trigger::message(back.0));
+                return;
+            }
+        }
+    }
+
+    /// A turn's task broke off: a bug of ours. The ledger knows how far it came; close it as interrupted.
+    pub(super) async fn turn_broke_off(&mut self, panic: &tokio::task::JoinError) {
+        error!(agent.id = %self.agent.id, "a turn broke off: {panic}");
+        self.parts.count_turn(self.agent.id, -1);
+        let broken: Vec<ConversationId> = self
+            .conversations
+            .values()
+            .filter(|conversation| {
+                conversation
+                    .turn
+                    .as_ref()
+                    .is_some_and(|turn| turn.steer.is_closed())
+            })
+            .map(|conversation| conversation.id)
+            .collect();
+        for id in broken {
+            let Some(conversation) = self.conversations.get_mut(&id) else {
+                continue;
+            };
+            let Some(turn) = conversation.turn.take() else {
+                continue;
+            };
+            conversation.items = Items::Stored;
+            turn::close_broken(
+                &self.parts,
+                &self.agent,
+                conversation.channel,
+                conversation.branch,
+                turn.id,
+            )
+            .await;
+        }
+        self.rearm().await;
+    }
+
+    /// Asks turns to stop; says how many were asked.
+    pub(super) fn ask_to_stop(&mut self, target: Target, stop: Stop) -> usize {
+        let mut asked = 0;
+        for conversation in self.conversations.values_mut() {
+            if !target.covers(conversation) {
+                continue;
+            }
+            if let Some(turn) = &conversation.turn {
+                turn.stop.ask(stop);
+                asked += 1;
+            }
+        }
+        asked
+    }
+
+    /// Ends turns and waits until they have; what waits to start is put back into the queue of the ledger.
+    pub(super) async fn end_turns(&mut self, target: Target, stop: Stop) -> usize {
+        let ended = self.ask_to_stop(target, stop);
+        let shutting_down = stop == Stop::Shutdown;
+        for conversation in self.conversations.values_mut() {
+            if shutting_down {
+                conversation.waiting.clear();
+            }
+        }
+        while self
+            .conversations
+            .values()
+            .any(|conversation| conversation.turn.is_some() && target.covers(conversation))
+        {
+            let Some(done) = self.work.join_next().await else {
+                break;
+            };
+            match done {
+                Ok(Done::Turn(id, mut end)) => {
+                    if shutting_down {
+                        // They stay unclaimed in the ledger; the next start takes them up.
+                        end.leftover.clear();
+                    }
+                    self.turn_ended(id, end).await;
+                }
+                Ok(Done::Farewell(..)) => {}
+                Err(panic) => self.turn_broke_off(&panic).await,
+            }
+        }
+        ended
+    }
+}
+
+impl Target {
+    /// Whether `conversation` is meant.
+    pub(super) fn covers(self, conversation: &Conversation) -> bool {
+        match self {
+            Self::Channel(channel) => conversation.channel == channel,
+            Self::Turn(turn) => conversation
+                .turn
+                .as_ref()
+                .is_some_and(|running| running.id == turn),
+            Self::Conversation(id) => conversation.id == id,
+            Self::Branch(number) => conversation.branch == Some(number),
+            Self::Branches => conversation.branch.is_some(),
+            Self::All => true,
+        }
+    }
+}
