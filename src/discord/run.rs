@@ -385,14 +385,41 @@ struct Identity {
 
 /// Asks Discord who we are; none when the end comes first.
 async fn identify(rest: &Rest, stop: &CancellationToken) -> Result<Option<Identity>, DiscordError> {
+    let asking = rest.get(route::current_application());
+    let (user, application) = tokio::join!(current_user(rest, stop), asking);
+    let Some(user) = user? else {
+        return Ok(None);
+    };
+    let user = snowflake(&user["id"])
+        .ok_or_else(|| DiscordError::Start("it did not say who we are".into()))?;
+    // Without it only the operator's direct messages are missing, and most applications bear their bot's id.
+    let application = match application {
+        Ok(application) => application,
+        Err(_) => rest
+            .get(route::current_application())
+            .await
+            .unwrap_or(Value::Null),
+    };
+    Ok(Some(Identity {
+        user: UserId(user),
+        application: snowflake(&application["id"]).unwrap_or(user),
+        owners: operator::owners(&application),
+    }))
+}
+
+/// Our own user, asked for until Discord answers; none when we are to stop before it does.
+async fn current_user(
+    rest: &Rest,
+    stop: &CancellationToken,
+) -> Result<Option<Value>, DiscordError> {
     let mut tries = 0;
-    let user = loop {
+    loop {
         let asking = rest.get(route::current_user());
         let Some(answer) = stop.run_until_cancelled(asking).await else {
             return Ok(None);
         };
         match answer {
-            Ok(user) => break user,
+            Ok(user) => return Ok(Some(user)),
             Err(RestError::Unauthorized) => return Err(DiscordError::Token),
             Err(error) => {
                 tries += 1;
@@ -406,17 +433,5 @@ async fn identify(rest: &Rest, stop: &CancellationToken) -> Result<Option<Identi
             () = stop.cancelled() => return Ok(None),
             () = tokio::time::sleep(START_PAUSE) => {}
         }
-    };
-    let user = snowflake(&user["id"])
-        .ok_or_else(|| DiscordError::Start("it did not say who we are".into()))?;
-    // Without it only the operator's direct messages are missing, and most applications bear their bot's id.
-    let application = rest
-        .get(route::current_application())
-        .await
-        .unwrap_or(Value::Null);
-    Ok(Some(Identity {
-        user: UserId(user),
-        application: snowflake(&application["id"]).unwrap_or(user),
-        owners: operator::owners(&application),
-    }))
+    }
 }

@@ -1,6 +1,7 @@
 //! What tools do for people in Discord: the whole bot, a scripted model, real files, commands and repositories.
 
 mod agents;
+mod building;
 mod files;
 mod repository;
 mod self_edit;
