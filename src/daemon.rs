@@ -20,11 +20,12 @@ mod shut_down;
 mod web;
 
 use anyhow::Context;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use sd_notify::NotifyState;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tracing::{error, info};
+use tracing::{debug, error, info};
 
 use crate::discord::{self, DiscordConfig, Ends, GatewayHealth};
 
@@ -48,6 +49,7 @@ pub async fn run(options: DaemonOptions, stop: CancellationToken) -> Result<(), 
                 .to_owned(),
         )
     })?;
+    raise_open_files();
     let web = match options.config.metrics_listen {
         Some(address) => Some(Web::bind(address).await?),
         None => None,
@@ -137,6 +139,19 @@ pub async fn run(options: DaemonOptions, stop: CancellationToken) -> Result<(), 
     shut_down::in_order(&house, &ends, discord, helpers).await;
     info!("stopped");
     outcome
+}
+
+/// Lets this process open as many files as it may at all: each turn, command and connection takes some, and the usual 1,024
+/// are used up by some fifty turns. Commands get a limit of their own.
+fn raise_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        ..limit
+    };
+    if let Err(error) = setrlimit(Resource::Nofile, raised) {
+        debug!(%error, "the limit on open files stays as it is");
+    }
 }
 
 /// Says each time the gateway has become ready, until `stop`.
