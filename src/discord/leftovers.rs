@@ -1,10 +1,12 @@
-//! Buttons that a crash left on messages nobody serves any more: a message of ours may have been posted in the very
-//! moment before its id was kept. Such messages are found by the ids of their buttons, which say what they are for.
+//! Messages that a crash left behind: one of ours may have been posted in the very moment before its id was kept. Those
+//! with buttons are found by the ids of these, which say what they are for; a preview by the mark at its end.
 
+use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 use tracing::{info, warn};
 
 use super::bot::Bot;
+use super::inbound::sent_at;
 use super::rest::{Request, Urgency, message_id, snowflake};
 use super::{approval_card, route, status_text};
 use crate::clock;
@@ -24,24 +26,24 @@ enum Mend {
     ButtonsOff,
     /// This instead.
     Instead(Body),
+    /// The answer says it all: the message goes.
+    Gone,
 }
 
 /// Puts right what interrupted turns left in their channels.
 pub(super) async fn tidy(bot: Bot) {
-    let channels = bot
-        .store
-        .interrupted_channels(clock::now() - LOOK_BACK)
-        .await;
+    let started = clock::now();
+    let channels = bot.store.unsettled_channels(started - LOOK_BACK).await;
     let channels = match channels {
         Ok(channels) => channels,
         Err(error) => return warn!(%error, "which turns were interrupted is not known"),
     };
     for channel in channels {
-        tidy_channel(&bot, channel).await;
+        tidy_channel(&bot, channel, started).await;
     }
 }
 
-async fn tidy_channel(bot: &Bot, channel: ChannelId) {
+async fn tidy_channel(bot: &Bot, channel: ChannelId, started: DateTime<Utc>) {
     let query = format!("limit={LOOKED_AT}");
     let messages = match bot.rest.get(route::messages(channel, &query)).await {
         Ok(messages) => messages,
@@ -53,10 +55,17 @@ async fn tidy_channel(bot: &Bot, channel: ChannelId) {
         if snowflake(&message["author"]["id"]) != Some(bot.own.0) {
             continue;
         }
-        let Some(mend) = mend(bot, &buttons(message)).await else {
+        let Ok(id) = message_id(message) else {
             continue;
         };
-        let Ok(id) = message_id(message) else {
+        // A younger preview is one of this life, and grows.
+        let content = message["content"].as_str().unwrap_or_default();
+        let is_left = status_text::is_preview(content) && sent_at(id) < started;
+        let mend = match is_left {
+            true => Some(Mend::Gone),
+            false => mend(bot, &buttons(message)).await,
+        };
+        let Some(mend) = mend else {
             continue;
         };
         let route = route::edit_message(channel, id);
@@ -65,12 +74,15 @@ async fn tidy_channel(bot: &Bot, channel: ChannelId) {
                 Request::new(route, Urgency::Durable).json(json!({"components": []}))
             }
             Mend::Instead(body) => Request::new(route, Urgency::Durable).body(&body),
+            Mend::Gone => Request::new(route::delete_message(channel, id), Urgency::Durable),
         };
         match bot.rest.send(edit).await {
             Ok(_) => {
-                info!(channel.id = %channel, message.id = %id, "took dead buttons off message {id}")
+                info!(channel.id = %channel, message.id = %id, "put right what a crash left of message {id}")
             }
-            Err(error) => warn!(%error, message.id = %id, "dead buttons stay on message {id}"),
+            Err(error) => {
+                warn!(%error, message.id = %id, "what a crash left of message {id} stays")
+            }
         }
     }
 }
@@ -103,5 +115,9 @@ async fn mend(bot: &Bot, buttons: &[&str]) -> Option<Mend> {
         .or_else(|| first.strip_prefix("abort:"))?;
     let turn: TurnId = turn.parse().ok()?;
     let row = bot.store.turn(turn).await.ok()??;
-    (row.state == TurnEnd::Interrupted).then(|| Mend::Instead(status_text::interrupted()))
+    match row.state {
+        TurnEnd::Interrupted => Some(Mend::Instead(status_text::interrupted())),
+        TurnEnd::Finished => Some(Mend::Gone),
+        TurnEnd::Running => None,
+    }
 }

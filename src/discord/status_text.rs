@@ -18,6 +18,11 @@ const MAX_PREVIEW: usize = 1_900;
 /// Ends a preview: the model is still speaking.
 const UNFINISHED: &str = " ▌";
 
+/// Whether these are the words of a preview.
+pub fn is_preview(content: &str) -> bool {
+    content.ends_with(UNFINISHED.trim_start())
+}
+
 /// The status message of a running turn, with its buttons.
 pub fn live(progress: &Progress, elapsed: Duration, turn: TurnId) -> Body {
     let mut line = format!(

@@ -82,19 +82,20 @@ pub struct Told {
 }
 
 impl Store {
-    /// The channels of turns that were interrupted since then: a crash may have left messages in them that it did not
-    /// live to note.
+    /// The channels of turns that were interrupted since then, and of the latest ones whatever became of them: a crash
+    /// may have left messages in them that it did not live to note.
     ///
     /// # Errors
     ///
     /// See [`StoreError`].
-    pub async fn interrupted_channels(
+    pub async fn unsettled_channels(
         &self,
         since: DateTime<Utc>,
     ) -> Result<Vec<ChannelId>, StoreError> {
         let mut db = self.reader().await?;
         let ids: Vec<i64> = sqlx::query_scalar(
-            "WITH cut AS (SELECT id, channel_id FROM turns WHERE state = 'interrupted' AND ended_at > ?)
+            "WITH cut AS (SELECT id, channel_id FROM turns WHERE (state = 'interrupted' AND ended_at > ?)
+                 OR rowid IN (SELECT rowid FROM turns ORDER BY rowid DESC LIMIT 16))
              SELECT channel_id FROM cut
              UNION SELECT approvals.channel_id FROM approvals JOIN cut ON cut.id = approvals.turn_id",
         )
