@@ -5,11 +5,12 @@
 //!
 //! * `random`: SIGKILL at random moments. `CHORUS_CRASH_KILLS=5000 cargo nextest run crash::random --no-capture` for the
 //!   long run; `CHORUS_CRASH_SEED` repeats one.
-//! * `edges`: SIGKILL at each fsync in turn, and again at each fsync of the recovery that follows.
+//! * `edges`: SIGKILL before and after each durable step in turn, and again at each step of the recoveries that follow.
 
 mod edges;
 mod jobs;
 mod random;
+mod steps;
 mod verdict;
 
 use chorus::domain::MessageId;

@@ -14,6 +14,7 @@
 mod actor;
 pub mod daemon;
 pub mod model;
+pub mod strace;
 
 use std::path::PathBuf;
 use std::time::Duration;

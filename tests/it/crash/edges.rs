@@ -1,161 +1,213 @@
-//! SIGKILL at every fsync of a scripted conversation, one after the other, and at those of the recovery after it.
-//!
-//! `strace` does the killing: it ends the program as it enters its n-th fsync, so no line of the program is there
-//! for this. Where strace is missing the tests say so and do nothing; `.ci/run` installs it.
+//! SIGKILL before and after every durable step of a scripted conversation, one after the other, and before and after
+//! every step of the recoveries that follow.
 
-use std::process::Command;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use chorus::domain::MessageId;
+use sqlx::ConnectOptions as _;
+use sqlx::sqlite::SqliteConnectOptions;
 
 use super::answer_questions;
 use super::jobs::{self, Kind};
 use super::random::all_answered;
-use super::verdict::{Job, Verdict};
-use crate::world::{Setup, Way, World, run_test_with};
+use super::steps::{Edge, End, Life, Side};
+use super::verdict::{Job, Kills, Verdict};
+use crate::world::{Setup, Way, World, run_test_with, strace};
 
 const AGENT: &str = "lab";
 
 /// More edges than one conversation has.
-const MOST: usize = 200;
+const MOST: usize = 300;
 
-/// Fsyncs of a start after a crash that are killed at, each.
-const IN_RECOVERY: [usize; 3] = [1, 2, 3];
+/// More lives than a recovery takes that is killed at each of its steps.
+const LIVES: usize = 100;
 
-/// Runs the program that follows and kills it at its n-th fsync. It stays our own child: the tracer is put aside.
-fn killed_at(edge: usize) -> Vec<String> {
-    let inject = format!("inject=fsync,fdatasync:signal=KILL:when={edge}");
-    [
-        "strace",
-        "-D",
-        "-f",
-        "-qq",
-        "-o",
-        "/dev/null",
-        "-e",
-        "trace=fsync,fdatasync",
-        "-e",
-    ]
-    .into_iter()
-    .map(str::to_owned)
-    .chain([inject])
-    .collect()
-}
-
-fn strace_is_there() -> bool {
-    let found = Command::new("strace").arg("-V").output().is_ok();
-    if !found {
-        println!("not run: strace is missing (apt-get install strace)");
-    }
-    found
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_lost_at_any_step() {
+    at_every_edge(Recovery::Whole).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_lost_at_any_edge() {
-    if !strace_is_there() {
+async fn nothing_is_lost_when_recovery_is_killed_at_every_step_too() {
+    at_every_edge(Recovery::KilledAtEachStep).await;
+}
+
+/// What becomes of the starts after a kill.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Recovery {
+    /// The first one comes to its end.
+    Whole,
+    /// None comes further than to its next durable step, until there is nothing left to recover.
+    KilledAtEachStep,
+}
+
+/// Has a conversation about a job of each kind killed at its first edge, then at its second, until it has none that is new.
+async fn at_every_edge(recovery: Recovery) {
+    if !strace::is_there() {
         return;
     }
-    let mut kills = 0;
-    let mut messages = 0;
-    for edge in 1..=MOST {
-        let ended = conversation_killed_at(edge, None).await;
-        messages += 3;
-        match ended {
-            Ended::Killed => kills += 1,
-            Ended::ByItself => {
-                println!(
-                    "{kills} kills at {kills} edges, {messages} messages: nothing lost, doubled or corrupt"
-                );
-                return;
-            }
-        }
-    }
-    panic!("more than {MOST} edges in three turns");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_lost_when_recovery_is_killed_too() {
-    if !strace_is_there() {
-        return;
-    }
-    let mut kills = 0;
-    for edge in (1..=MOST).step_by(2) {
-        for again in IN_RECOVERY {
-            if let Ended::ByItself = conversation_killed_at(edge, Some(again)).await {
-                println!("{kills} kills: nothing lost, doubled or corrupt");
-                return;
-            }
-            kills += 2;
-        }
-    }
-    panic!("more than {MOST} edges in three turns");
-}
-
-/// How a life of the daemon ended.
-enum Ended {
-    /// At its edge.
-    Killed,
-    /// There are fewer edges: everything was answered.
-    ByItself,
-}
-
-/// Three turns with a kill at fsync number `edge`, and one at number `again` of the start after it.
-async fn conversation_killed_at(edge: usize, again: Option<usize>) -> Ended {
     let setup = Setup {
         way: Way::Program,
         env: vec![("CHORUS_LOG", "error".to_owned())],
         ..Setup::default()
     };
-    let mut ended = Ended::ByItself;
     run_test_with(setup, async |world| {
         world.model.follows(jobs::work);
         world.stops().await;
-        let mut orders = Vec::new();
-        world.launches(&killed_at(edge));
-        for (at, kind) in Kind::ALL.into_iter().enumerate() {
-            order(world, &mut orders, at + 1, kind);
-        }
-        // An edge may lie in the conversation, or in the stop after it.
-        if is_killed(world, &orders).await || !world.ends_in_order().await {
-            ended = Ended::Killed;
-            let mut kills = 1;
-            if let Some(again) = again {
-                world.launches(&killed_at(again));
-                if is_killed(world, &orders).await || !world.ends_in_order().await {
-                    kills += 1;
+        let mut run = Run::default();
+        for _ in 0..MOST {
+            let edge = match run.conversation(world).await {
+                End::Killed(edge) => edge,
+                End::ByItself(last) => {
+                    // The log goes when everything is in the database: there is no edge after that.
+                    assert_eq!(last.unwrap().file, Path::new("db/chorus.db-wal"));
+                    let verdict = Verdict::on(world, run.kills, &run.jobs).await;
+                    println!("{} edges\n{verdict}", run.seen.lock().unwrap().len());
+                    return;
                 }
+            };
+            println!("{edge}");
+            run.kills.count(edge.side);
+            if recovery == Recovery::KilledAtEachStep {
+                run.recovers_step_by_step(world).await;
             }
-            world.starts().await;
-            order(world, &mut orders, 4, Kind::Plain);
-            all_answered(world, &[AGENT], &orders).await;
-            world.stops().await;
-            Verdict::on(world, kills, &orders)
-                .await
-                .must_be_clean(world);
+            run.ends_well(world).await;
+            let verdict = Verdict::on(world, run.kills, &run.jobs).await;
+            verdict.must_be_clean(world, &format!("killed {edge}"));
         }
+        panic!("more than {MOST} edges");
     })
     .await;
-    ended
 }
 
-fn order(world: &World, orders: &mut Vec<Job>, number: usize, kind: Kind) {
-    let channel = world.channel("#lab");
-    world.ann.person.says(channel, &jobs::order(number, kind));
-    orders.push(Job {
-        number,
-        agent: AGENT,
-        kind,
-    });
+/// An edge of a conversation: what it is, and how many of the kind came before it.
+type Place = (Edge, usize);
+
+/// What was done so far.
+#[derive(Default)]
+struct Run {
+    jobs: Vec<Job>,
+    kills: Kills,
+    /// Where conversations were killed.
+    seen: Arc<Mutex<HashSet<Place>>>,
 }
 
-/// Waits until the daemon is dead or has answered everything.
-async fn is_killed(world: &mut World, orders: &[Job]) -> bool {
-    let mut allowed = Vec::new();
-    let is_answered = |world: &World| {
-        answer_questions(world, &[AGENT], &mut allowed);
-        let all: Vec<_> = world
-            .messages("#lab")
-            .iter()
-            .flat_map(|message| jobs::done(&message.content))
-            .collect();
-        orders.iter().all(|order| all.contains(&order.number))
-    };
-    !world.waits_or_ends(is_answered).await
+impl Run {
+    fn order(&mut self, world: &World, kind: Kind) {
+        let number = self.jobs.len() + 1;
+        let channel = world.channel("#lab");
+        world.ann.person.says(channel, &jobs::order(number, kind));
+        self.jobs.push(Job {
+            number,
+            agent: AGENT,
+            kind,
+        });
+    }
+
+    /// A life in which jobs are done one after the other, with an orderly stop at its end, killed at the first edge
+    /// where none was killed before.
+    async fn conversation(&mut self, world: &mut World) -> End {
+        let seen = self.seen.clone();
+        let mut counts: HashMap<Edge, usize> = HashMap::new();
+        let life = Life::until(&world.home(), move |edge| {
+            let count = counts.entry(edge.kind()).or_default();
+            *count += 1;
+            seen.lock().unwrap().insert((edge.kind(), *count))
+        });
+        world.launches(&life.tracer());
+        for kind in Kind::ALL {
+            self.order(world, kind);
+            if !self.is_answered(world).await {
+                break;
+            }
+        }
+        world.ends_in_order().await;
+        life.ended()
+    }
+
+    /// Waits until the latest job is done, allowing what is asked; says whether the daemon lived to do it.
+    async fn is_answered(&self, world: &mut World) -> bool {
+        let mut allowed = Vec::new();
+        let latest = self.jobs.len();
+        let is_done = |world: &World| {
+            answer_questions(world, &[AGENT], &mut allowed);
+            let messages = world.messages("#lab");
+            let newest = messages.iter().rev();
+            newest
+                .take(10)
+                .any(|one| jobs::done(&one.content).contains(&latest))
+        };
+        world.waits_or_ends(is_done).await
+    }
+
+    /// Lives of the daemon that each end before or after the next durable step, until there is nothing left to recover.
+    async fn recovers_step_by_step(&mut self, world: &mut World) {
+        for life in 0..LIVES {
+            if is_recovered(world).await {
+                return;
+            }
+            let side = [Side::Before, Side::After][life % 2];
+            let is_kept =
+                |edge: &Edge| edge.file.starts_with("db") || edge.file.starts_with("agents");
+            let life = Life::until(&world.home(), move |edge| {
+                edge.side == side && is_kept(edge)
+            });
+            world.launches(&life.tracer());
+            world.waits_or_ends(|_| false).await;
+            world.kills().await;
+            let end = life.ended();
+            assert!(matches!(end, End::Killed(_)), "{end:?}\n{}", world.report());
+            self.kills.in_recovery += 1;
+        }
+        panic!("the recovery has no end\n{}", world.report());
+    }
+
+    /// Starts the daemon, lets everything be answered that was ever ordered, and stops it.
+    async fn ends_well(&mut self, world: &mut World) {
+        world.starts().await;
+        self.order(world, Kind::Plain);
+        all_answered(world, &[AGENT], &self.jobs).await;
+        world.stops().await;
+    }
+}
+
+/// Whether the daemon, which does not run, left nothing behind that a start must put right.
+async fn is_recovered(world: &World) -> bool {
+    // A copy: to open the database would be a recovery too.
+    let copy = tempfile::tempdir().unwrap();
+    for name in ["chorus.db", "chorus.db-wal"] {
+        let from = world.home().join("db").join(name);
+        if from.exists() {
+            std::fs::copy(from, copy.path().join(name)).unwrap();
+        }
+    }
+    let known = stored_messages(&copy.path().join("chorus.db")).await;
+    let Some(known) = known else { return false };
+    let ann = world.ann.id();
+    let said = world.messages("#lab");
+    let mut said = said.iter().filter(|one| one.author == ann);
+    said.all(|one| known.contains(&one.id))
+}
+
+/// The messages that a database at rest knows of; none while something in it is unfinished.
+async fn stored_messages(database: &Path) -> Option<BTreeSet<MessageId>> {
+    let options = SqliteConnectOptions::new().filename(database);
+    let mut db = options.connect().await.unwrap();
+    let unfinished: i64 = sqlx::query_scalar(
+        "SELECT (SELECT count(*) FROM turns WHERE state = 'running')
+              + (SELECT count(*) FROM inbound WHERE state = 'new')
+              + (SELECT count(*) FROM outbox WHERE state IN ('pending', 'sending'))
+              + (SELECT count(*) FROM conversations WHERE closed_at IS NULL AND crash_session IS NOT NULL)",
+    )
+    .fetch_one(&mut db)
+    .await
+    .unwrap();
+    let ids: Vec<i64> = sqlx::query_scalar("SELECT message_id FROM inbound")
+        .fetch_all(&mut db)
+        .await
+        .unwrap();
+    let ids = ids.into_iter().map(MessageId::from_i64).collect();
+    (unfinished == 0).then_some(ids)
 }

@@ -3,12 +3,15 @@
 use std::time::Duration;
 
 use super::jobs::{self, Kind};
-use super::verdict::{Job, Verdict};
+use super::verdict::{Job, Kills, Verdict};
 use super::{AGENTS, answer_questions, make_agents, open_question};
 use crate::world::{Lab, Setup, Way, World, run_test_with};
 
 /// Kills without `CHORUS_CRASH_KILLS`.
 const KILLS: usize = 50;
+
+/// Kills in one world at most. What the agents remember grows with every life, and with it each request.
+const IN_A_WORLD: usize = 50;
 
 /// Changes at Discord that a life of the daemon lasts at most.
 const LONGEST_LIFE: u64 = 40;
@@ -39,20 +42,31 @@ async fn nothing_is_lost_or_done_twice() {
     let kills = variable("CHORUS_CRASH_KILLS").map_or(KILLS, |kills| kills as usize);
     let seed = variable("CHORUS_CRASH_SEED").unwrap_or_else(|| u64::from(std::process::id()) + 1);
     println!("CHORUS_CRASH_SEED={seed}");
+    let mut chance = Chance(seed);
+    let mut all = Verdict::default();
+    while all.kills.at_random < kills {
+        let next = IN_A_WORLD.min(kills - all.kills.at_random);
+        let (killed, jobs) = in_a_world(&mut chance, next).await;
+        all.kills.at_random += killed;
+        all.jobs += jobs;
+        println!("{all}");
+    }
+}
+
+/// Kills the daemon of a new world so often; gives the kills and the messages. Everything must be as it should be then.
+async fn in_a_world(chance: &mut Chance, kills: usize) -> (usize, usize) {
     let setup = Setup {
         way: Way::Program,
         lab: Lab::Made,
-        env: vec![(
-            "CHORUS_LOG",
-            "error,chorus::manager::recovery=info".to_owned(),
-        )],
+        env: vec![("CHORUS_LOG", "error".to_owned())],
         ..Setup::default()
     };
+    let mut jobs = 0;
     run_test_with(setup, async |world| {
         world.model.follows(jobs::work);
         make_agents(world, &AGENTS).await;
         let mut run = Run {
-            chance: Chance(seed),
+            chance,
             jobs: Vec::new(),
         };
         for _ in 0..kills {
@@ -64,20 +78,25 @@ async fn nothing_is_lost_or_done_twice() {
         }
         run.ends_well(world).await;
         world.stops().await;
+        jobs = run.jobs.len();
+        let kills = Kills {
+            at_random: kills,
+            ..Kills::default()
+        };
         let verdict = Verdict::on(world, kills, &run.jobs).await;
-        println!("{verdict}");
-        verdict.must_be_clean(world);
+        verdict.must_be_clean(world, "killed at random");
     })
     .await;
+    (kills, jobs)
 }
 
 /// What was ordered so far, and what comes next.
-struct Run {
-    chance: Chance,
+struct Run<'a> {
+    chance: &'a mut Chance,
     jobs: Vec<Job>,
 }
 
-impl Run {
+impl Run<'_> {
     /// Orders none to three jobs.
     fn orders(&mut self, world: &World) {
         for _ in 0..self.chance.below(4) {

@@ -8,6 +8,7 @@ use sqlx::ConnectOptions as _;
 use sqlx::sqlite::SqliteConnectOptions;
 
 use super::jobs::{self, EFFECTS, Kind};
+use super::steps::Side;
 use crate::world::World;
 
 /// A job that was ordered.
@@ -18,10 +19,32 @@ pub(super) struct Job {
     pub(super) kind: Kind,
 }
 
-/// The table: every count but the first two must be zero.
+/// How often the daemon was killed, and when.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Kills {
+    pub(super) at_random: usize,
+    /// With a durable step begun.
+    pub(super) before: usize,
+    /// With one done, and nobody told.
+    pub(super) after: usize,
+    /// In a start after a kill.
+    pub(super) in_recovery: usize,
+}
+
+impl Kills {
+    /// One more, on this side of a step.
+    pub(super) const fn count(&mut self, side: Side) {
+        match side {
+            Side::Before => self.before += 1,
+            Side::After => self.after += 1,
+        }
+    }
+}
+
+/// The table: every count of what went wrong must be zero.
 #[derive(Debug, Default)]
 pub(super) struct Verdict {
-    pub(super) kills: usize,
+    pub(super) kills: Kills,
     pub(super) jobs: usize,
     /// Messages that no answer is about.
     pub(super) lost: Vec<usize>,
@@ -41,13 +64,16 @@ impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "| kills | messages | lost | answered twice | done twice | results lost | corrupt | invalid histories |"
+            "| kills at random | before a step | after it | in recovery | messages | lost | answered twice | done twice | results lost | corrupt | invalid histories |"
         )?;
-        writeln!(f, "|---|---|---|---|---|---|---|---|")?;
+        writeln!(f, "|---|---|---|---|---|---|---|---|---|---|---|")?;
         writeln!(
             f,
-            "| {} | {} | {} | {} | {} | {} | {} | {} |",
-            self.kills,
+            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+            self.kills.at_random,
+            self.kills.before,
+            self.kills.after,
+            self.kills.in_recovery,
             self.jobs,
             self.lost.len(),
             self.answered_twice.len(),
@@ -61,7 +87,7 @@ impl fmt::Display for Verdict {
 
 impl Verdict {
     /// Looks at a world whose daemon has stopped in order after all jobs.
-    pub(super) async fn on(world: &World, kills: usize, jobs: &[Job]) -> Self {
+    pub(super) async fn on(world: &World, kills: Kills, jobs: &[Job]) -> Self {
         let mut verdict = Self {
             kills,
             jobs: jobs.len(),
@@ -91,15 +117,15 @@ impl Verdict {
         verdict
     }
 
-    /// Fails the test with the table and all the world shows, unless everything is as it must be.
-    pub(super) fn must_be_clean(&self, world: &World) {
+    /// Fails the test with the table, `when` and all the world shows, unless everything is as it must be.
+    pub(super) fn must_be_clean(&self, world: &World, when: &str) {
         let is_clean = self.lost.is_empty()
             && self.answered_twice.is_empty()
             && self.done_twice.is_empty()
             && self.results_lost.is_empty()
             && self.corrupt.is_empty()
             && self.refused.is_empty();
-        assert!(is_clean, "{self}\n{self:#?}\n{}", world.report());
+        assert!(is_clean, "{when}\n{self}\n{self:#?}\n{}", world.report());
     }
 }
 

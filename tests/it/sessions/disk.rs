@@ -1,10 +1,12 @@
 //! Disks that fail while people talk: nobody is told that something was kept that was not, and it works again when
 //! the cause is gone.
 
+use std::path::Path;
+
 use chorus::domain::MessageId;
 
 use super::seen::{asks, exchange, files, only_file};
-use crate::world::{Setup, Way, World, run_test, run_test_with};
+use crate::world::{Setup, Way, World, run_test, run_test_with, strace};
 
 /// Says something that is refused for the disk's sake, and gives the words of the refusal.
 async fn is_refused(world: &mut World, said: &str) -> String {
@@ -79,32 +81,15 @@ async fn on_a_full_disk_people_are_told_and_it_goes_on_when_there_is_room() {
     .await;
 }
 
-/// The program under `strace`, which has three of its fsyncs fail with an I/O error, from the given one on.
+/// What the program is run by, to have three of its fsyncs fail with an I/O error, from the given one on.
 fn with_failing_fsyncs(from: usize) -> Vec<String> {
-    let inject = format!("inject=fsync,fdatasync:error=EIO:when={from}..{}", from + 2);
-    let tracer = [
-        "strace",
-        "-D",
-        "-f",
-        "-qq",
-        "-o",
-        "/dev/null",
-        "-e",
-        "trace=fsync,fdatasync",
-        "-e",
-        &inject,
-    ];
-    tracer.map(str::to_owned).to_vec()
+    let error = format!("error=EIO:when={from}..{}", from + 2);
+    strace::injecting("fsync,fdatasync", &error, Path::new("/dev/null"))
 }
 
 #[tokio::test]
 async fn io_errors_lose_nothing_that_was_acknowledged() {
-    if std::process::Command::new("strace")
-        .arg("-V")
-        .output()
-        .is_err()
-    {
-        println!("not run: strace is missing (apt-get install strace)");
+    if !strace::is_there() {
         return;
     }
     for from in (1..=31).step_by(5) {
