@@ -1,7 +1,8 @@
 //! How long a request must wait: Discord's rate limits, kept from the headers of its answers. Pure.
 //!
-//! Nothing here knows a limit in advance but the global one. A route belongs to the bucket that its last answer
-//! named; routes that share a bucket share what remains of it.
+//! Nothing here knows a limit in advance but Discord's global one, which no header tells; another server has one when
+//! it first says so. A route belongs to the bucket that its last answer named; routes that share a bucket share what
+//! remains of it.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -82,6 +83,8 @@ struct Bucket {
 /// What is known of all limits.
 #[derive(Debug, Default)]
 pub struct Limits {
+    /// Whether the server is not known to limit all routes together.
+    unlimited: bool,
     names: HashMap<&'static str, String>,
     buckets: HashMap<(String, u64), Bucket>,
     global_until: Option<Instant>,
@@ -90,6 +93,14 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// The limits of a server that is not Discord's own: it limits all routes together only once it has said so.
+    pub fn of_another_server() -> Self {
+        Self {
+            unlimited: true,
+            ..Self::default()
+        }
+    }
+
     /// How long a request on `route` must wait, if it must.
     pub fn wait(&mut self, route: &RouteKey, now: Instant) -> Option<Duration> {
         let of_all = match route.counts_globally() {
@@ -131,7 +142,10 @@ impl Limits {
         }
         let until = now + seen.retry_after.unwrap_or(Duration::from_secs(1));
         match seen.scope {
-            Scope::Global => self.global_until = Some(until),
+            Scope::Global => {
+                self.unlimited = false;
+                self.global_until = Some(until);
+            }
             Scope::User | Scope::Shared => {
                 // What asks for less patience than is known already makes nothing come sooner.
                 let known = self.bucket_is_empty(route, now);
@@ -148,6 +162,9 @@ impl Limits {
 
     fn second_is_full(&mut self, now: Instant) -> Option<Instant> {
         drop_older(&mut self.sent, now, GLOBAL_WINDOW);
+        if self.unlimited {
+            return None;
+        }
         let oldest_that_counts = self.sent.len().checked_sub(GLOBAL)?;
         let oldest = self.sent.get(oldest_that_counts)?;
         Some(*oldest + GLOBAL_WINDOW)

@@ -118,7 +118,7 @@ impl Rest {
             base: format!("{}/api/v10", base.trim_end_matches('/')),
             authorization: format!("Bot {token}"),
             redactor,
-            limits: Mutex::default(),
+            limits: Mutex::new(limits_of(base)),
             lanes: Mutex::default(),
             unauthorized: AtomicBool::new(false),
         })))
@@ -320,6 +320,16 @@ impl Rest {
             Value::Object(map) => map.values_mut().for_each(|value| self.redact(value)),
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
+    }
+}
+
+/// Where the API is Discord's own.
+pub const DISCORD: &str = "https://discord.com";
+
+fn limits_of(base: &str) -> Limits {
+    match base.trim_end_matches('/') {
+        DISCORD => Limits::default(),
+        _ => Limits::of_another_server(),
     }
 }
 

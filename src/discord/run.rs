@@ -23,7 +23,7 @@ use super::ingress::{Arrival, Ingress, Shared};
 use super::operator::{self, Operator};
 use super::outbound::{Outbound, Outward, Previews};
 use super::presence::{self, Busy};
-use super::rest::{Rest, RestError, snowflake};
+use super::rest::{DISCORD, Rest, RestError, snowflake};
 use super::{DiscordError, buttons, commands, leftovers, registration, route};
 use crate::agent::event::Event;
 use crate::config::{Config, Secret};
@@ -85,7 +85,7 @@ pub async fn run(
     store: Store,
     events: UnboundedReceiver<Event>,
 ) -> Result<(), DiscordError> {
-    let base = config.base.as_deref().unwrap_or("https://discord.com");
+    let base = config.base.as_deref().unwrap_or(DISCORD);
     let rest = Rest::new(base, config.token.expose(), config.redactor.clone())
         .map_err(|error| DiscordError::Start(error.to_string()))?;
     let Some(identity) = identify(&rest, &config.ends.all).await? else {

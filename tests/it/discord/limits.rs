@@ -80,6 +80,24 @@ fn a_global_429_holds_everything() {
 }
 
 #[test]
+fn another_server_limits_all_routes_together_once_it_says_so() {
+    let mut limits = Limits::of_another_server();
+    let now = Instant::now();
+    for made in 0..500 {
+        assert_eq!(limits.wait(&route(made), now), None);
+        limits.take(&route(made), now);
+    }
+    limits.learn(&route(1), &too_many(Scope::Global, 1), now);
+    let soon = now + Duration::from_secs(1);
+    assert!(
+        limits.wait(&route(1), soon).is_some(),
+        "the 500 count from now on"
+    );
+    let later = now + Duration::from_millis(1_250);
+    assert_eq!(limits.wait(&route(1), later), None);
+}
+
+#[test]
 fn answers_to_interactions_are_free_of_the_global_limit() {
     let mut limits = Limits::default();
     let now = Instant::now();
