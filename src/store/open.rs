@@ -5,17 +5,23 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use sqlx::migrate::Migrator;
+use sqlx::migrate::{Migration, MigrationType, Migrator};
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
     SqliteSynchronous,
 };
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Row as _};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Row as _, SqlSafeStr as _};
 use tracing::{info, warn};
 
 use super::StoreError;
 
-static MIGRATOR: Migrator = sqlx::migrate!();
+/// All files of `migrations/`, in their order: version, description, text. Named here rather than found by sqlx's macro,
+/// which would have SQLite compiled a second time, for the compiler's own use.
+const MIGRATIONS: [(i64, &str, &str); 1] = [(
+    1,
+    "ledger",
+    include_str!("../../migrations/0001_ledger.sql"),
+)];
 
 /// Marks a SQLite file as ours: `Chor` in ASCII.
 const APPLICATION_ID: i64 = 0x4368_6f72;
@@ -289,7 +295,11 @@ async fn version(db: &mut SqliteConnection, path: &Path) -> Result<i64, StoreErr
 }
 
 fn newest() -> i64 {
-    MIGRATOR.iter().map(|step| step.version).max().unwrap_or(0)
+    MIGRATIONS
+        .iter()
+        .map(|(version, ..)| *version)
+        .max()
+        .unwrap_or(0)
 }
 
 /// Brings an older database up to date, after a copy of it.
@@ -316,8 +326,13 @@ async fn upgrade(db: &mut SqliteConnection, path: &Path) -> Result<(), StoreErro
 }
 
 async fn migrate(db: &mut SqliteConnection) -> Result<(), StoreError> {
+    let steps = MIGRATIONS.map(|(version, description, sql)| {
+        let kind = MigrationType::Simple;
+        Migration::new(version, description.into(), kind, sql.into_sql_str(), false)
+    });
+    let migrator = Migrator::with_migrations(steps.into());
     // Not `run`: the compiler cannot see of its future that it can be sent.
-    let migrated = MIGRATOR.run_direct(None, db, false).await;
+    let migrated = migrator.run_direct(None, db, false).await;
     migrated.map_err(|error| match error {
         sqlx::migrate::MigrateError::Execute(error) => error.into(),
         other => StoreError::Query(std::sync::Arc::new(other.into())),

@@ -90,6 +90,8 @@ impl Local {
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 continue;
             };
+            // Events go on at once, however many come; without it the line only holds them back.
+            let _ = stream.set_nodelay(true);
             let shake = accept_hdr_async(stream, |request: &Request, response| {
                 check(&self.path, request, response)
             });

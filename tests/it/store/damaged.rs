@@ -1,4 +1,4 @@
-//! Databases that must not be opened: each is refused with its reason and left as it is.
+//! Databases that must not be opened: each is refused with its reason and left as it is. And what ours are made of.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -42,6 +42,25 @@ async fn refused(path: &Path, what: &str) -> StoreError {
     let words = error.to_string();
     assert!(words.contains("chorus.db"), "{what}: {words}");
     error
+}
+
+#[tokio::test]
+async fn a_new_database_is_made_of_every_file_of_migrations() {
+    let (_home, path) = sound().await;
+    let mut db = by_hand(&path).await;
+    let applied: Vec<(i64, String)> =
+        sqlx::query_as("SELECT version, description FROM _sqlx_migrations ORDER BY version")
+            .fetch_all(&mut db)
+            .await
+            .unwrap();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations");
+    let mut files: Vec<String> = fs::read_dir(folder)
+        .unwrap()
+        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .collect();
+    files.sort();
+    let named = |(version, description)| format!("{version:04}_{description}.sql");
+    assert_eq!(applied.into_iter().map(named).collect::<Vec<_>>(), files);
 }
 
 #[tokio::test]
