@@ -25,9 +25,6 @@ const NONCE_LENGTH: usize = 25;
 /// How long Discord can be trusted to know a nonce; it promises "a few minutes".
 const NONCE_LIFE: Duration = Duration::from_secs(60);
 
-/// Parts read at once; the next are read when these are out.
-const PAGE: u32 = 32;
-
 words! {
     /// What a part is, for its looks and for statistics.
     PartKind {
@@ -221,10 +218,10 @@ impl Store {
     pub async fn next_parts(&self, channel: ChannelId) -> Result<Vec<Part>, StoreError> {
         let mut db = self.reader().await?;
         let rows = sqlx::query(
-            "SELECT * FROM outbox WHERE channel_id = ? AND state IN ('pending', 'sending') ORDER BY id LIMIT ?",
+            // A limit that is bound has SQLite compile the statement anew each time.
+            "SELECT * FROM outbox WHERE channel_id = ? AND state IN ('pending', 'sending') ORDER BY id LIMIT 32",
         )
         .bind(channel.as_i64())
-        .bind(PAGE)
         .fetch_all(&mut *db)
         .await?;
         rows.iter().map(part_row).collect()

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::{self, UnboundedSender};
 
+use super::model::ANSWER;
 use super::stage::Seen;
 
 /// Channels of one server at most, as at Discord.
@@ -260,7 +261,12 @@ async fn converse(discord: Discord, mut socket: WebSocket) {
     }
 }
 
-async fn rest(State(discord): State<Discord>, method: Method, uri: Uri, _body: Bytes) -> Response {
+fn is_reply(body: &[u8]) -> bool {
+    body.windows(ANSWER.len())
+        .any(|part| part == ANSWER.as_bytes())
+}
+
+async fn rest(State(discord): State<Discord>, method: Method, uri: Uri, body: Bytes) -> Response {
     let at = Instant::now();
     let path = uri.path().strip_prefix("/api/v10").unwrap_or(uri.path());
     let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
@@ -281,10 +287,16 @@ async fn rest(State(discord): State<Discord>, method: Method, uri: Uri, _body: B
             let id = discord.message_id();
             let answer = discord.posted(channel, id);
             let agent = channel.parse::<u64>().unwrap() - FIRST_CHANNEL;
-            discord.tell(Seen::Posted { at, agent });
+            // A turn that takes long shows how far it is; that is no reply.
+            if is_reply(&body) {
+                discord.tell(Seen::Posted { at, agent });
+            }
             answer
         }
-        ("POST", ["channels", _, "typing"]) => return StatusCode::NO_CONTENT.into_response(),
+        ("POST", ["channels", _, "typing"])
+        | ("PUT" | "DELETE", ["channels", _, "messages", _, "reactions", ..]) => {
+            return StatusCode::NO_CONTENT.into_response();
+        }
         ("PATCH" | "DELETE", ["channels", channel, "messages", id]) => {
             discord.posted(channel, id.parse().unwrap())
         }

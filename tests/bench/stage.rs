@@ -21,7 +21,7 @@ pub enum Seen {
     Asked { at: Instant, body: Bytes },
     /// The model gave its last byte away.
     Answered { at: Instant },
-    /// The bot posted in the channel of an agent.
+    /// The bot posted the model's answer in the channel of an agent.
     Posted { at: Instant, agent: u64 },
 }
 

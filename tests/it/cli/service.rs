@@ -44,7 +44,7 @@ fn both_units_start_this_program_and_know_its_exit_codes() {
             "Restart=on-failure",
             "RestartPreventExitStatus=78",
             &format!("ExecStart={program} run"),
-            &format!("ExecStartPre={program} check-config"),
+            &format!("ExecStartPre=-{program} check-config"),
         ] {
             assert!(
                 unit.lines().any(|found| found == line),
