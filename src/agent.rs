@@ -9,6 +9,7 @@
 
 mod actor;
 mod budget;
+mod closing;
 mod compact;
 mod contexts;
 mod conversation;
@@ -44,8 +45,8 @@ use crate::domain::{AgentId, AgentName, ChannelId, GuildId};
 pub use budget::Reservations;
 pub use exit::Exit;
 pub use mailbox::{
-    AfterSave, AgentHandle, BeforeClear, Cleared, ContextAction, ConversationState, Letter, Mode,
-    Place, Prompt, Restored, RunningTurn, Source, Target, Trigger,
+    AfterSave, AgentHandle, BeforeClear, Cleared, ClosedBranches, ContextAction, ConversationState,
+    Letter, Mode, Place, Prompt, Restored, RunningTurn, Source, Target, Trigger,
 };
 pub use models::Models;
 pub use parts::{Busy, Identity, Limits, Members, Parts};

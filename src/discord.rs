@@ -27,6 +27,7 @@ mod interaction;
 mod leftovers;
 pub mod limits;
 mod members;
+mod mend;
 mod operator;
 mod outbound;
 pub mod people;

@@ -132,7 +132,14 @@ impl Actor {
             Letter::Stop(target, stop, reply) => {
                 let _ = reply.send(self.ask_to_stop(target, stop));
             }
-            Letter::Context(target, action) => self.context_action(target, action).await,
+            Letter::Context(target, action) => {
+                self.context_action(target, action).await;
+                self.go_on_everywhere().await;
+            }
+            Letter::CloseBranches(target, reply) => {
+                let _ = reply.send(self.close_branches(target).await);
+                self.go_on_everywhere().await;
+            }
             Letter::Status(reply) => {
                 let states = self
                     .conversations
@@ -143,12 +150,18 @@ impl Actor {
             }
             Letter::Close(reply) => {
                 self.end_turns(Target::All, Stop::Abort).await;
+                self.work_off().await;
                 let _ = reply.send(());
                 return Flow::End;
             }
             Letter::SaveForDestroy(reply) => {
                 self.end_turns(Target::All, Stop::Abort).await;
-                let _ = reply.send(self.save_for_destroy().await);
+                let saved = self.save_for_destroy().await;
+                match saved {
+                    Ok(_) => self.set_aside_all("its agent was destroyed").await,
+                    Err(_) => self.go_on_everywhere().await,
+                }
+                let _ = reply.send(saved);
             }
             Letter::Shutdown(reply) => {
                 self.end_turns(Target::All, Stop::Shutdown).await;

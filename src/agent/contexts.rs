@@ -1,5 +1,6 @@
 //! What an actor does with contexts: save, clear, restore, compact, and save them all at the end.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +15,9 @@ use crate::store::{SavedAs, StoreError};
 use super::actor::Actor;
 use super::compact;
 use super::conversation::Items;
-use super::mailbox::{AfterSave, BeforeClear, Cleared, ContextAction, Restored, Target};
+use super::mailbox::{
+    AfterSave, BeforeClear, Cleared, ContextAction, Restored, Target, Trigger as Waiting,
+};
 use super::session_manager::SessionError;
 use super::sessions::ToSave;
 use super::stop::Stop;
@@ -285,9 +288,12 @@ impl Actor {
     pub(super) async fn empty(&mut self, id: ConversationId) -> Result<(), StoreError> {
         if self.main == Some(id) {
             self.parts.store.close_conversation(id).await?;
-            self.conversations.remove(&id);
+            let closed = self.conversations.remove(&id);
             self.main = None;
-            return Ok(());
+            return match closed.map(|closed| closed.waiting) {
+                Some(waiting) if !waiting.is_empty() => self.begin_with(waiting).await,
+                Some(_) | None => Ok(()),
+            };
         }
         self.parts
             .store
@@ -295,6 +301,15 @@ impl Actor {
             .await?;
         if let Some(conversation) = self.conversations.get_mut(&id) {
             conversation.clear();
+        }
+        Ok(())
+    }
+
+    /// What waited for the old main conversation waits for a new one.
+    async fn begin_with(&mut self, waiting: VecDeque<Waiting>) -> Result<(), StoreError> {
+        let main = self.main().await?;
+        if let Some(conversation) = self.conversations.get_mut(&main) {
+            conversation.waiting = waiting;
         }
         Ok(())
     }

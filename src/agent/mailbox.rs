@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::domain::{ChannelId, ConversationId, Inbound, SessionMeta, TurnId, Via};
+use crate::store::StoreError;
 
 use super::session_manager::SessionError;
 use super::stop::Stop;
@@ -58,6 +59,8 @@ pub enum Letter {
     Stop(Target, Stop, oneshot::Sender<usize>),
     /// Act on a conversation's context.
     Context(Target, ContextAction),
+    /// Close branches: their turns end, what waits for them is set aside, and nothing leads to them any more.
+    CloseBranches(Target, oneshot::Sender<Result<ClosedBranches, StoreError>>),
     /// How the agent stands.
     Status(oneshot::Sender<Vec<ConversationState>>),
     /// Forget everything: the agent is gone or renamed. Running turns end first; nothing is saved.
@@ -212,6 +215,15 @@ pub enum BeforeClear {
     Discard,
     /// It is saved.
     Save,
+}
+
+/// What closing branches came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClosedBranches {
+    /// How many were closed.
+    pub branches: usize,
+    /// How many of their turns ran.
+    pub turns: usize,
 }
 
 /// What a clear came to.

@@ -108,7 +108,14 @@ impl Actor {
         .collect()
     }
 
+    /// A turn ended: what waits for its end begins.
     pub(super) async fn turn_ended(&mut self, id: ConversationId, end: TurnEnd) {
+        self.take_back(id, end);
+        self.go_on(id).await;
+    }
+
+    /// Takes back what a turn had; what came too late for it waits.
+    fn take_back(&mut self, id: ConversationId, end: TurnEnd) {
         self.parts.count_turn(self.agent.id, -1);
         let Some(conversation) = self.conversations.get_mut(&id) else {
             return;
@@ -125,12 +132,36 @@ impl Actor {
         conversation
             .waiting
             .extend(end.leftover.into_iter().map(Trigger::message));
-        match conversation.waiting.pop_front() {
+    }
+
+    /// Starts a turn with what waits in a conversation; where nothing does, the silence begins.
+    async fn go_on(&mut self, id: ConversationId) {
+        let next = match self.conversations.get_mut(&id) {
+            Some(conversation) => conversation.waiting.pop_front(),
+            None => return,
+        };
+        match next {
             Some(next) => {
                 self.start(id, next);
                 self.hand_on(id);
             }
             None => self.rearm().await,
+        }
+    }
+
+    /// Starts what was held back while turns were ended for a command.
+    pub(super) async fn go_on_everywhere(&mut self) {
+        let idle = |conversation: &&Conversation| {
+            conversation.turn.is_none() && !conversation.waiting.is_empty()
+        };
+        let held: Vec<ConversationId> = self
+            .conversations
+            .values()
+            .filter(idle)
+            .map(|conversation| conversation.id)
+            .collect();
+        for id in held {
+            self.go_on(id).await;
         }
     }
 
@@ -209,36 +240,70 @@ impl Actor {
         asked
     }
 
-    /// Ends turns and waits until they have; what waits to start is put back into the queue of the ledger.
+    /// Ends turns and waits until they have. What waits to start there is held back, for
+    /// [`Self::go_on_everywhere`]; while the daemon stops it stays in the queue of the ledger instead.
     pub(super) async fn end_turns(&mut self, target: Target, stop: Stop) -> usize {
+        // A target that names the turn covers nothing any more once that has ended.
+        let ending: Vec<ConversationId> = self
+            .conversations
+            .values()
+            .filter(|conversation| target.covers(conversation))
+            .map(|conversation| conversation.id)
+            .collect();
         let ended = self.ask_to_stop(target, stop);
-        let shutting_down = stop == Stop::Shutdown;
-        for conversation in self.conversations.values_mut() {
-            if shutting_down {
+        if stop == Stop::Shutdown {
+            for conversation in self.conversations.values_mut() {
                 conversation.waiting.clear();
             }
         }
-        while self
-            .conversations
-            .values()
-            .any(|conversation| conversation.turn.is_some() && target.covers(conversation))
-        {
+        while self.any_runs(&ending) {
             let Some(done) = self.work.join_next().await else {
                 break;
             };
             match done {
                 Ok(Done::Turn(id, mut end)) => {
-                    if shutting_down {
+                    if stop == Stop::Shutdown {
                         // They stay unclaimed in the ledger; the next start takes them up.
                         end.leftover.clear();
                     }
-                    self.turn_ended(id, end).await;
+                    match ending.contains(&id) {
+                        true => self.take_back(id, end),
+                        false => self.turn_ended(id, end).await,
+                    }
                 }
                 Ok(Done::Farewell(..)) => {}
                 Err(panic) => self.turn_broke_off(&panic).await,
             }
         }
+        if ended > 0 && stop != Stop::Shutdown {
+            self.rearm().await;
+        }
         ended
+    }
+
+    fn any_runs(&self, conversations: &[ConversationId]) -> bool {
+        let runs = |id| {
+            self.conversations
+                .get(id)
+                .is_some_and(|conversation| conversation.turn.is_some())
+        };
+        conversations.iter().any(runs)
+    }
+
+    /// Starts what was held back, and waits until nothing runs any more.
+    pub(super) async fn work_off(&mut self) {
+        self.go_on_everywhere().await;
+        let all: Vec<ConversationId> = self.conversations.keys().copied().collect();
+        while self.any_runs(&all) {
+            let Some(done) = self.work.join_next().await else {
+                break;
+            };
+            match done {
+                Ok(Done::Turn(id, end)) => self.turn_ended(id, end).await,
+                Ok(Done::Farewell(..)) => {}
+                Err(panic) => self.turn_broke_off(&panic).await,
+            }
+        }
     }
 }
 

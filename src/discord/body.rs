@@ -304,23 +304,23 @@ fn card_to_json(card: &Card, budget: &mut Budget) -> Value {
     let mut embed = Map::new();
     embed.insert("color".into(), card.tone.colour().into());
     let title = budget.take(&card.title, MAX_TITLE);
-    if !title.is_empty() {
+    if !title.trim().is_empty() {
         embed.insert("title".into(), title.into());
     }
     let footer = budget.take(&card.footer, MAX_FOOTER);
-    if !footer.is_empty() {
+    if !footer.trim().is_empty() {
         embed.insert("footer".into(), json!({"text": footer}));
     }
     let description = budget.take(&card.description, MAX_DESCRIPTION);
-    if !description.is_empty() {
+    if !description.trim().is_empty() {
         embed.insert("description".into(), description.into());
     }
     let mut fields = Vec::new();
     for field in card.fields.iter().take(MAX_FIELDS) {
         let name = budget.take(&field.name, MAX_TITLE);
         let value = budget.take(&field.value, MAX_FIELD_VALUE);
-        if name.is_empty() || value.is_empty() {
-            break;
+        if name.trim().is_empty() || value.trim().is_empty() {
+            continue;
         }
         fields.push(json!({"name": name, "value": value, "inline": false}));
     }

@@ -10,7 +10,7 @@ use tracing::warn;
 use super::approvals::Press;
 use super::body::Body;
 use super::bot::Bot;
-use super::commands::{self, EDIT_PROMPT, Refusal, pages};
+use super::commands::{self, EDIT_PROMPT, Refusal, Sight, pages};
 use super::interaction::{Eyes, Responder};
 use super::rest::{Request, Urgency};
 use super::{access, approval_card, people, render, route};
@@ -158,14 +158,15 @@ async fn end_turn(
 }
 
 async fn turn_page(bot: &Bot, responder: &Responder, press: &ComponentInteraction, rest: &str) {
-    let Some((guild, _)) = who(press) else {
+    let (Some(guild), Some(member)) = (press.guild_id, press.member.as_ref()) else {
         return;
     };
-    let turned = match pages::turn(bot, guild, rest).await {
-        Ok(page) => responder.update(&page).await,
-        Err(refusal) => responder.say(&Body::text(refusal.0), Eyes::One).await,
+    let sight = Sight::new(bot, GuildId(guild.get()), member);
+    let work = async {
+        let turned = pages::turn(bot, &sight, rest).await;
+        turned.map_err(|refusal| refusal.0)
     };
-    if let Err(error) = turned {
+    if let Err(error) = responder.replace(work).await {
         tracing::debug!(%error, "a page was not turned");
     }
 }

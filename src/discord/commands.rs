@@ -27,7 +27,7 @@ mod usage;
 use std::future::Future;
 
 use poise::FrameworkError;
-use serenity::all::{ChannelType, FullEvent, Permissions};
+use serenity::all::{ChannelType, FullEvent, Member, Permissions};
 use tracing::{Instrument as _, error};
 
 use super::body::Body;
@@ -212,21 +212,52 @@ fn agent_named(ctx: Context<'_>, name: &str) -> Result<AgentSummary, Refusal> {
 
 /// The agents of this server whose channels the person sees; those who manage channels see all.
 fn visible_agents(ctx: Context<'_>) -> Result<Vec<AgentSummary>, Refusal> {
-    let bot = bot(ctx);
     let guild = guild(ctx)?;
-    let Some(member) = &ctx.interaction.member else {
+    let Some(sight) = sight(ctx)? else {
         return Ok(Vec::new());
     };
-    let rights = member.permissions.unwrap_or_default();
-    let sees_all = rights.administrator() || rights.manage_channels();
-    let mut agents = bot.manager.agents(guild);
-    agents.retain(|agent| {
-        sees_all
-            || agent
-                .channel
-                .is_some_and(|channel| bot.sees(guild, channel, member))
-    });
+    let mut agents = bot(ctx).manager.agents(guild);
+    agents.retain(|agent| sight.covers(agent.channel));
     Ok(agents)
+}
+
+/// What the one who gave a command sees; none outside a server.
+fn sight(ctx: Context<'_>) -> Result<Option<Sight<'_>>, Refusal> {
+    let guild = guild(ctx)?;
+    let member = ctx.interaction.member.as_deref();
+    Ok(member.map(|member| Sight::new(bot(ctx), guild, member)))
+}
+
+/// What a member sees of a server's agents.
+pub(super) struct Sight<'a> {
+    bot: &'a Bot,
+    guild: GuildId,
+    member: &'a Member,
+}
+
+impl<'a> Sight<'a> {
+    pub(super) const fn new(bot: &'a Bot, guild: GuildId, member: &'a Member) -> Self {
+        Self { bot, guild, member }
+    }
+
+    /// Whether they see all there is: those who manage channels do.
+    fn covers_all(&self) -> bool {
+        let rights = self.member.permissions.unwrap_or_default();
+        rights.administrator() || rights.manage_channels()
+    }
+
+    /// Whether they see the agent that lives, or lived, in this channel.
+    fn covers(&self, channel: Option<ChannelId>) -> bool {
+        let is_seen = |channel| self.bot.sees(self.guild, channel, self.member);
+        self.covers_all() || channel.is_some_and(is_seen)
+    }
+
+    /// Whether they see the agent of this name.
+    fn covers_named(&self, name: &str) -> bool {
+        let agents = self.bot.manager.agents(self.guild);
+        let found = agents.iter().find(|agent| agent.name.as_str() == name);
+        found.is_some_and(|agent| self.covers(agent.channel))
+    }
 }
 
 fn parent(ctx: Context<'_>) -> Option<ChannelId> {

@@ -1,5 +1,7 @@
 //! Discord's refusals in words that say what to do. Pure.
 
+use serenity::all::Permissions;
+
 use super::rest::RestError;
 
 /// What we wanted to do when Discord refused.
@@ -9,6 +11,8 @@ pub enum Deed {
     Post,
     /// Post a file.
     PostFile,
+    /// Post a question with buttons.
+    Ask,
     /// Edit a message of ours.
     Edit,
     /// React to a message.
@@ -32,6 +36,7 @@ impl Deed {
         match self {
             Self::Post => "post here",
             Self::PostFile => "post a file here",
+            Self::Ask => "ask a question here",
             Self::Edit => "edit my message",
             Self::React => "react here",
             Self::MakeChannel => "make a channel",
@@ -43,11 +48,34 @@ impl Deed {
         }
     }
 
+    /// The permissions it takes in a channel, or in a thread under it.
+    pub fn needs(self, is_thread: bool) -> Permissions {
+        let seen = Permissions::VIEW_CHANNEL;
+        let post = match is_thread {
+            true => seen | Permissions::SEND_MESSAGES_IN_THREADS,
+            false => seen | Permissions::SEND_MESSAGES,
+        };
+        match self {
+            Self::Post => post,
+            Self::PostFile => post | Permissions::ATTACH_FILES,
+            Self::Ask => post | Permissions::EMBED_LINKS | Permissions::ATTACH_FILES,
+            Self::Edit => seen,
+            Self::React => seen | Permissions::READ_MESSAGE_HISTORY | Permissions::ADD_REACTIONS,
+            Self::MakeChannel | Self::DeleteChannel | Self::ChangeChannel => {
+                seen | Permissions::MANAGE_CHANNELS
+            }
+            Self::OpenThread => post | Permissions::CREATE_PUBLIC_THREADS,
+            Self::Purge => seen | Permissions::READ_MESSAGE_HISTORY | Permissions::MANAGE_MESSAGES,
+            Self::Read => seen | Permissions::READ_MESSAGE_HISTORY,
+        }
+    }
+
     /// The permissions it takes, as Discord's settings name them.
     const fn permissions(self) -> &'static str {
         match self {
             Self::Post => "View Channel and Send Messages (in threads: Send Messages in Threads)",
             Self::PostFile => "View Channel, Send Messages and Attach Files",
+            Self::Ask => "View Channel, Send Messages, Embed Links and Attach Files",
             Self::Edit => "View Channel",
             Self::React => "View Channel, Read Message History and Add Reactions",
             Self::MakeChannel | Self::DeleteChannel | Self::ChangeChannel => "Manage Channels",
@@ -65,6 +93,7 @@ pub fn refusal(deed: Deed, error: &RestError) -> String {
         status,
         code,
         message,
+        ..
     } = error
     else {
         return format!("I could not {what}: {error}.");
@@ -82,6 +111,9 @@ pub fn refusal(deed: Deed, error: &RestError) -> String {
         (40005, _) => format!(
             "I could not {what}: the file is larger than this server accepts (10 MiB without boosts)."
         ),
+        (50083, _) => format!(
+            "I could not {what}: the thread is archived and locked. Unlock it, or write in the channel."
+        ),
         (160004, _) => format!("I could not {what}: that message has a thread already."),
         (_, 404) => format!("I could not {what}: it does not exist any more."),
         (_, _) => {
@@ -90,11 +122,41 @@ pub fn refusal(deed: Deed, error: &RestError) -> String {
     }
 }
 
-/// The sentence on what our role lacks.
+/// The sentence on what our role lacks, where only Discord knows it.
 pub fn lacking(deed: Deed) -> String {
+    sentence(deed, deed.permissions())
+}
+
+/// The sentence on what our role lacks, by name.
+pub fn lacking_these(deed: Deed, missing: Permissions) -> String {
+    let names: Vec<&str> = NAMES
+        .iter()
+        .filter(|(permission, _)| missing.contains(*permission))
+        .map(|(_, name)| *name)
+        .collect();
+    sentence(deed, &names.join(", "))
+}
+
+fn sentence(deed: Deed, lacks: &str) -> String {
     format!(
-        "I may not {}: my role lacks {}. Grant it in Server Settings → Roles, or in the channel's permissions.",
+        "I may not {}: my role lacks {lacks}. Grant it in Server Settings → Roles, or in the channel's permissions.",
         deed.words(),
-        deed.permissions()
     )
 }
+
+/// Permissions as Discord's settings name them.
+const NAMES: [(Permissions, &str); 10] = [
+    (Permissions::VIEW_CHANNEL, "View Channel"),
+    (Permissions::SEND_MESSAGES, "Send Messages"),
+    (
+        Permissions::SEND_MESSAGES_IN_THREADS,
+        "Send Messages in Threads",
+    ),
+    (Permissions::EMBED_LINKS, "Embed Links"),
+    (Permissions::ATTACH_FILES, "Attach Files"),
+    (Permissions::READ_MESSAGE_HISTORY, "Read Message History"),
+    (Permissions::ADD_REACTIONS, "Add Reactions"),
+    (Permissions::MANAGE_CHANNELS, "Manage Channels"),
+    (Permissions::MANAGE_MESSAGES, "Manage Messages"),
+    (Permissions::CREATE_PUBLIC_THREADS, "Create Public Threads"),
+];

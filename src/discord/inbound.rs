@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
-use serenity::all::{Message, MessageType};
+use serenity::all::{Message, MessageReferenceKind, MessageType};
 
 use crate::domain::{Attachment, ChannelId, GuildId, Inbound, MessageId, Person};
 
@@ -48,19 +48,19 @@ pub fn ignored(message: &Message, own: u64, bots: Bots) -> Option<Ignored> {
     if bots == Bots::Ignored && is_bot(message) {
         return Some(Ignored::Bot);
     }
-    if !matches!(
+    let is_written = matches!(
         message.kind,
         MessageType::Regular | MessageType::InlineReply
-    ) {
+    );
+    if !is_written || message.author.system {
         return Some(Ignored::System);
     }
-    if !message.content.trim().is_empty() || !message.attachments.is_empty() {
+    let has_files = files(message).next().is_some();
+    if !words(message).trim().is_empty() || has_files {
         return None;
     }
-    let shows_something = !message.embeds.is_empty()
-        || !message.sticker_items.is_empty()
-        || !message.components.is_empty()
-        || message.poll.is_some();
+    // `mend` leaves an empty embed where there was anything to see.
+    let shows_something = !message.embeds.is_empty() || !message.message_snapshots.is_empty();
     Some(match shows_something {
         true => Ignored::Empty,
         false => Ignored::NoContent,
@@ -85,16 +85,45 @@ pub fn to_inbound(
         guild_id: guild,
         parent_id: parent,
         author,
-        content: message.content.clone(),
-        attachments: message.attachments.iter().map(to_attachment).collect(),
-        reply_to: message
-            .message_reference
-            .as_ref()
-            .and_then(|reference| reference.message_id)
-            .map(|id| MessageId(id.get())),
+        content: words(message),
+        attachments: files(message).map(to_attachment).collect(),
+        reply_to: replied_to(message),
         sent_at: sent_at(MessageId(message.id.get())),
         via: None,
     }
+}
+
+/// What it says: its own text, and that of a message it forwards.
+fn words(message: &Message) -> String {
+    let mut words = message.content.clone();
+    for forwarded in &message.message_snapshots {
+        let quoted: String = forwarded
+            .content
+            .lines()
+            .map(|line| format!("\n> {line}"))
+            .collect();
+        if !quoted.is_empty() {
+            words.push_str(&format!("[forwarded message]{quoted}\n"));
+        }
+    }
+    words
+}
+
+/// Its files, and those of a message it forwards.
+fn files(message: &Message) -> impl Iterator<Item = &serenity::all::Attachment> {
+    let forwarded = message
+        .message_snapshots
+        .iter()
+        .flat_map(|forwarded| &forwarded.attachments);
+    message.attachments.iter().chain(forwarded)
+}
+
+/// The message it replies to; one that it forwards is none.
+fn replied_to(message: &Message) -> Option<MessageId> {
+    let reference = message.message_reference.as_ref()?;
+    let is_reply = reference.kind == MessageReferenceKind::Default;
+    let id = reference.message_id.filter(|_| is_reply)?;
+    Some(MessageId(id.get()))
 }
 
 /// A file as the ledger keeps it.

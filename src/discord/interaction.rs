@@ -70,6 +70,27 @@ impl Responder {
         }
     }
 
+    /// Puts what `work` gives in place of the message whose button was pressed; its error goes to the one who pressed.
+    pub(super) async fn replace(
+        &self,
+        work: impl Future<Output = Result<Body, String>>,
+    ) -> Result<(), RestError> {
+        tokio::pin!(work);
+        let soon = tokio::time::timeout(PROMISE_AFTER, &mut work).await;
+        match soon {
+            Ok(Ok(body)) => return self.update(&body).await,
+            Ok(Err(error)) => return self.say(&Body::text(error), Eyes::One).await,
+            Err(_) => self.acknowledge().await?,
+        }
+        match work.await {
+            Ok(body) => self.keep_promise(&body).await,
+            Err(error) => {
+                let told = self.follow_up(&Body::text(error), Eyes::One).await;
+                told.map(drop)
+            }
+        }
+    }
+
     /// Responds with a message.
     pub(super) async fn say(&self, body: &Body, eyes: Eyes) -> Result<(), RestError> {
         self.respond(4, Some((body, eyes))).await
@@ -102,9 +123,11 @@ impl Responder {
     /// Puts `body` in place of the first response, or of the message whose press was acknowledged.
     pub(super) async fn keep_promise(&self, body: &Body) -> Result<(), RestError> {
         let route = route::edit_original(self.application, self.id, &self.token);
-        self.send(route, body.to_json().into(), body)
-            .await
-            .map(drop)
+        let kept = self.send(route, body.to_json().into(), body).await;
+        if let Err(error) = &kept {
+            warn!(%error, "a promised answer could not be given");
+        }
+        kept.map(drop)
     }
 
     /// A further message.

@@ -1,9 +1,10 @@
 //! Members as they are at the moment somebody's rights are asked for.
 
 use async_trait::async_trait;
-use serenity::all::{ChannelType, GuildChannel};
+use serenity::all::{ChannelType, Guild, GuildChannel, Permissions};
 
 use super::bot::Bot;
+use super::explain::{self, Deed};
 use super::people;
 use super::rest::RestError;
 use super::route;
@@ -56,6 +57,44 @@ impl Bot {
             .is_some_and(|cache| cache.guild(guild.0).is_some())
     }
 
+    /// Whether we know this place of a server: a channel, or a thread that is not archived.
+    pub(super) fn has_place(&self, guild: GuildId, channel: ChannelId) -> bool {
+        let Some(cache) = self.cache() else {
+            return false;
+        };
+        let Some(picture) = cache.guild(guild.0) else {
+            return false;
+        };
+        let id = serenity::all::ChannelId::new(channel.0);
+        picture.channels.contains_key(&id) || picture.threads.iter().any(|thread| thread.id == id)
+    }
+
+    /// Why Discord refused a deed in a channel, and the way out: what our role lacks is named where it is known.
+    pub(super) fn refusal(&self, deed: Deed, channel: ChannelId, error: &RestError) -> String {
+        match self.lacks(deed, channel) {
+            Some(missing) if error.is_forbidden() => explain::lacking_these(deed, missing),
+            Some(_) | None => explain::refusal(deed, error),
+        }
+    }
+
+    /// What our role lacks for a deed in an agent's channel or a thread under it; none where it lacks nothing that we
+    /// know of.
+    fn lacks(&self, deed: Deed, channel: ChannelId) -> Option<Permissions> {
+        let cache = self.cache()?;
+        let agents = self.manager.guilds();
+        let picture = agents
+            .into_iter()
+            .filter_map(|guild| cache.guild(guild.0))
+            .find(|picture| place_of(picture, channel).is_some())?;
+        let (place, is_thread) = place_of(&picture, channel)?;
+        let own = picture
+            .members
+            .get(&serenity::all::UserId::new(self.own.0))?;
+        let held = picture.user_permissions_in(place, own);
+        let missing = deed.needs(is_thread) - held;
+        (!missing.is_empty()).then_some(missing)
+    }
+
     /// The channel above, when `channel` is a thread.
     pub(super) fn parent_of(&self, guild: GuildId, channel: ChannelId) -> Option<ChannelId> {
         let cache = self.cache()?;
@@ -97,6 +136,17 @@ impl Bot {
             .get(&serenity::all::ChannelId::new(channel.0));
         found.is_some_and(|channel| is_text(channel) && people::sees(&picture, channel, member))
     }
+}
+
+/// A channel of a server, or the one above a thread of it; and whether it is a thread.
+fn place_of(picture: &Guild, channel: ChannelId) -> Option<(&GuildChannel, bool)> {
+    let id = serenity::all::ChannelId::new(channel.0);
+    if let Some(found) = picture.channels.get(&id) {
+        return Some((found, false));
+    }
+    let thread = picture.threads.iter().find(|thread| thread.id == id)?;
+    let above = picture.channels.get(&thread.parent_id?)?;
+    Some((above, true))
 }
 
 fn is_text(channel: &GuildChannel) -> bool {

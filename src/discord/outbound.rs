@@ -22,27 +22,19 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
 
-use super::approvals::Approvals;
-use super::rest::Rest;
+use super::bot::Bot;
 use crate::agent::event::{Event, Feed, Question, TurnRef, TurnSummary};
-use crate::domain::{ChannelId, MessageId, UserId};
-use crate::store::Store;
+use crate::domain::{ChannelId, MessageId};
 use queue::Queue;
 
 /// What all queues share.
 #[derive(Clone)]
 pub(super) struct Outward {
-    pub(super) rest: Rest,
-    pub(super) store: Store,
-    pub(super) approvals: Approvals,
-    /// Our own user id: whose messages a doubtful part is looked for among.
-    pub(super) own: UserId,
+    pub(super) bot: Bot,
     /// Whether answers are shown while they grow.
     pub(super) previews: Previews,
     /// Ends when the room does.
     pub(super) stop: CancellationToken,
-    /// What the operator must know goes here.
-    pub(super) operator: UnboundedSender<Notice>,
 }
 
 /// Whether answers are shown while the model speaks.
@@ -97,7 +89,9 @@ impl Outbound {
             Event::TurnStarted(turn, feed) => self.order(turn.channel, Order::Start(turn, feed)),
             Event::TurnEnded(turn, summary) => self.order(turn.channel, Order::End(turn, summary)),
             Event::Question(question) => self.order(question.turn.channel, Order::Ask(question)),
-            Event::QuestionClosed(turn, call) => self.outward.approvals.expire(turn.turn, &call),
+            Event::QuestionClosed(turn, call) => {
+                self.outward.bot.approvals.expire(turn.turn, &call)
+            }
             Event::Say {
                 channel,
                 reply_to,

@@ -1,13 +1,20 @@
 //! Commands are registered where they changed, and only then: Discord limits how often.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
+use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::bot::Bot;
+use super::rest::RestError;
 use super::route;
+
+/// The first pause before commands are offered again; it doubles up to the longest.
+const FIRST_PAUSE: Duration = Duration::from_secs(2);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60 * 60);
 
 /// All commands as Discord is told of them.
 fn as_json(commands: &super::bot::Commands) -> Value {
@@ -20,14 +27,30 @@ pub fn registered_commands() -> Value {
     as_json(&super::commands::options())
 }
 
-/// Tells Discord all our commands, unless it knows them.
-pub(super) async fn register_all(bot: Bot) {
+/// Tells Discord all our commands, unless it knows them; tries until it takes them, with pauses that grow.
+pub(super) async fn register_all(bot: Bot, stop: CancellationToken) {
     let commands = as_json(&bot.commands);
-    register(&bot, commands).await;
+    let mut pause = FIRST_PAUSE;
+    while let Err(error) = register(&bot, &commands).await {
+        if matches!(error, RestError::Unauthorized) {
+            return;
+        }
+        bot.tell_operator(
+            "commands",
+            format!("The slash commands could not be registered: {error}. I go on trying."),
+        );
+        warn!(%error, "the slash commands could not be registered; trying again in {pause:?}");
+        // A pause that grows: what Discord refuses now it may take once somebody has mended it.
+        let waited = stop.run_until_cancelled(tokio::time::sleep(pause)).await;
+        if waited.is_none() {
+            return;
+        }
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
 }
 
 /// Tells Discord our commands, unless it was told the same ones before and has them still.
-async fn register(bot: &Bot, commands: Value) {
+async fn register(bot: &Bot, commands: &Value) -> Result<(), RestError> {
     let scope = bot
         .dev_guild
         .map_or("global".to_owned(), |guild| guild.to_string());
@@ -40,18 +63,16 @@ async fn register(bot: &Bot, commands: Value) {
             false
         }
     };
-    if is_told && has_them(bot, &commands).await {
-        return;
+    if is_told && has_them(bot, commands).await {
+        return Ok(());
     }
     let route = route::put_commands(bot.application, bot.dev_guild);
-    if let Err(error) = bot.rest.put(route, commands).await {
-        bot.tell_operator("commands", format!("The slash commands could not be registered: {error}. They are registered at the next start."));
-        return;
-    }
+    bot.rest.put(route, commands.clone()).await?;
     info!("registered the slash commands ({scope})");
     if let Err(error) = bot.store.set_meta(&key, &hash).await {
         warn!(%error, "that the commands are registered was not kept; they are registered again at the next start");
     }
+    Ok(())
 }
 
 /// Whether Discord lists commands of all our names and no others; taken for granted where it does not say.

@@ -3,20 +3,29 @@
 //! serenity's error type drops them, and its rate limiter is off whenever requests go to another address. Here every
 //! request waits for its bucket, is retried after a 429 or a 5xx, and stops for good after a 401.
 
+mod answer;
+mod request;
+
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use reqwest::{Response, multipart};
+use reqwest::Method;
 use serde_json::Value;
 use tracing::{error, warn};
 
-use super::body::{Body, File};
-use super::limits::{Limits, RouteKey, Scope, Seen};
+use super::body::Body;
+use super::limits::{Limits, RouteKey};
 use super::route::{self, Proof, Route};
 use crate::domain::{ChannelId, MessageId};
 use crate::text::redact::Redactor;
+
+pub use answer::{RestError, message_id, snowflake};
+pub use request::{Request, Urgency};
+
+use answer::{complete_from_body, refusal, seen};
+use request::{form, nonce};
 
 /// Times a durable request is made while the network or Discord fails; with the pauses between, half a minute.
 const ATTEMPTS: u32 = 6;
@@ -33,63 +42,14 @@ const PASSING_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long connecting may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// The wait after a 429 that says none, the first time; it doubles up to a minute.
+const UNSAID: Duration = Duration::from_secs(1);
+
+/// Discord's code for an interaction that has its first answer already.
+const ALREADY_ANSWERED: u64 = 40_060;
+
 /// Our name, in the form Discord asks for.
 const USER_AGENT: &str = concat!("DiscordBot (chorus, ", env!("CARGO_PKG_VERSION"), ")");
-
-/// Whether a request must arrive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Urgency {
-    /// It waits for its turn and is tried again.
-    Durable,
-    /// It is made now or not at all: typing, edits of a status.
-    Passing,
-}
-
-/// Why a request gave nothing.
-#[derive(Clone, Debug, thiserror::Error)]
-pub enum RestError {
-    /// Discord refused our token; nothing is asked of it any more.
-    #[error(
-        "Discord refused the bot's token, so nothing is sent any more; set a valid DISCORD_TOKEN and restart"
-    )]
-    Unauthorized,
-    /// A passing request would have had to wait.
-    #[error("Discord's rate limit leaves no room now")]
-    Busy,
-    /// Discord refused the request.
-    #[error("Discord refused: {message} (HTTP {status}, code {code})")]
-    Refused {
-        /// HTTP status.
-        status: u16,
-        /// Discord's own error code, 0 if there is none.
-        code: u64,
-        /// Discord's words.
-        message: String,
-    },
-    /// It may or may not have arrived.
-    #[error("Discord cannot be reached: {0}")]
-    Unreachable(String),
-}
-
-impl RestError {
-    /// The thing spoken of is not there (any more).
-    pub fn is_gone(&self) -> bool {
-        matches!(self, Self::Refused { status: 404, .. })
-    }
-
-    /// We lack a permission for it.
-    pub fn is_forbidden(&self) -> bool {
-        matches!(self, Self::Refused { status: 403, .. })
-    }
-
-    /// Discord's error code of a refusal.
-    pub fn code(&self) -> Option<u64> {
-        match self {
-            Self::Refused { code, .. } => Some(*code),
-            Self::Unauthorized | Self::Busy | Self::Unreachable(_) => None,
-        }
-    }
-}
 
 /// The REST API. Cheap to clone; all clones share limits.
 #[derive(Clone)]
@@ -149,13 +109,43 @@ impl Rest {
     ///
     /// See [`RestError`].
     pub async fn post(&self, channel: ChannelId, body: &Body) -> Result<MessageId, RestError> {
+        self.post_once(channel, body, &nonce()).await
+    }
+
+    /// Posts `body` under a nonce of the caller's, who may try again later: it is posted once all the same.
+    ///
+    /// # Errors
+    ///
+    /// See [`RestError`].
+    pub async fn post_once(
+        &self,
+        channel: ChannelId,
+        body: &Body,
+        nonce: &str,
+    ) -> Result<MessageId, RestError> {
         let mut json = body.to_json();
-        json.insert("nonce".into(), nonce().into());
+        json.insert("nonce".into(), nonce.into());
         json.insert("enforce_nonce".into(), true.into());
         let request = Request::new(route::create_message(channel), Urgency::Durable)
             .json(json)
             .files(&body.files);
         message_id(&self.send(request).await?)
+    }
+
+    /// Makes a request that posts a reply. Where Discord does not take the reference, the words go without it: they
+    /// matter more.
+    ///
+    /// # Errors
+    ///
+    /// See [`RestError`].
+    pub async fn reply(&self, request: Request) -> Result<MessageId, RestError> {
+        let posted = match self.send(request.clone()).await {
+            Err(refused) if refused.is_of_reference() => {
+                self.send(request.without("message_reference")).await
+            }
+            other => other,
+        };
+        message_id(&posted?)
     }
 
     /// Puts `body` in place of the message.
@@ -188,18 +178,25 @@ impl Rest {
             Urgency::Durable => lane.lock().await,
             Urgency::Passing => lane.try_lock().map_err(|_| RestError::Busy)?,
         };
-        let mut failures = 0;
+        let (mut failures, mut waits) = (0, 0);
         loop {
             self.wait_for_room(&request).await?;
-            let reason = match self.attempt(&request).await {
+            let reason = match self.attempt(&request, waits).await {
+                Attempt::Done(Err(refused)) if failures > 0 && is_done(&request, &refused) => {
+                    return Ok(Value::Null);
+                }
                 Attempt::Done(outcome) => return outcome,
-                Attempt::Again => continue,
+                Attempt::Again => {
+                    waits += 1;
+                    continue;
+                }
                 Attempt::Failed(reason) => reason,
             };
             failures += 1;
             if failures == ATTEMPTS || request.urgency == Urgency::Passing {
                 return Err(RestError::Unreachable(reason));
             }
+            // A pause, so that what fails is not pressed harder.
             tokio::time::sleep(FIRST_PAUSE * 2_u32.pow(failures)).await;
         }
     }
@@ -232,7 +229,7 @@ impl Rest {
         }
     }
 
-    async fn attempt(&self, request: &Request) -> Attempt {
+    async fn attempt(&self, request: &Request, waits: u32) -> Attempt {
         let response = match self.build(request).send().await {
             Ok(response) => response,
             Err(error) => return Attempt::Failed(error.without_url().to_string()),
@@ -245,7 +242,7 @@ impl Rest {
             Err(error) => return Attempt::Failed(error.without_url().to_string()),
         };
         if status.as_u16() == 429 {
-            complete_from_body(&mut seen, &value);
+            complete_from_body(&mut seen, &value, UNSAID * 2_u32.pow(waits.min(6)));
         }
         let key = &request.route.key;
         self.limits(|limits| limits.learn(key, &seen, Instant::now()));
@@ -362,133 +359,14 @@ pub(super) fn line_client() -> Result<reqwest::Client, reqwest::Error> {
         .build()
 }
 
-/// One request, before it is made.
-#[derive(Clone, Debug)]
-pub struct Request {
-    route: Route,
-    json: Option<Value>,
-    files: Vec<File>,
-    urgency: Urgency,
-    audit_reason: Option<String>,
-}
-
-impl Request {
-    /// A request without a body.
-    pub fn new(route: Route, urgency: Urgency) -> Self {
-        Self {
-            route,
-            json: None,
-            files: Vec::new(),
-            urgency,
-            audit_reason: None,
-        }
-    }
-
-    /// The same with a JSON body.
-    #[must_use]
-    pub fn json(mut self, json: impl Into<Value>) -> Self {
-        self.json = Some(json.into());
-        self
-    }
-
-    /// The same with a message as its body.
-    #[must_use]
-    pub fn body(self, body: &Body) -> Self {
-        self.json(body.to_json()).files(&body.files)
-    }
-
-    /// The same with files beside its JSON.
-    #[must_use]
-    pub fn files(mut self, files: &[File]) -> Self {
-        self.files = files.to_vec();
-        self
-    }
-
-    /// The same with what the server's audit log shall say.
-    #[must_use]
-    pub fn audit_reason(mut self, reason: impl Into<String>) -> Self {
-        self.audit_reason = Some(reason.into());
-        self
-    }
-}
-
 enum Attempt {
     Done(Result<Value, RestError>),
     Again,
     Failed(String),
 }
 
-fn form(json: &Value, files: &[File]) -> multipart::Form {
-    let mut form = multipart::Form::new().text("payload_json", json.to_string());
-    for (index, file) in files.iter().enumerate() {
-        let part = multipart::Part::stream(file.bytes.clone()).file_name(file.name.clone());
-        form = form.part(format!("files[{index}]"), part);
-    }
-    form
-}
-
-fn seen(response: &Response) -> Seen {
-    let header = |name: &str| response.headers().get(name)?.to_str().ok();
-    let seconds = |name: &str| header(name).and_then(to_seconds);
-    let is_global = header("x-ratelimit-global").is_some();
-    Seen {
-        status: response.status().as_u16(),
-        bucket: header("x-ratelimit-bucket").map(str::to_owned),
-        remaining: header("x-ratelimit-remaining").and_then(|left| left.parse().ok()),
-        reset_after: seconds("x-ratelimit-reset-after"),
-        retry_after: seconds("retry-after"),
-        scope: match header("x-ratelimit-scope") {
-            Some("global") => Scope::Global,
-            Some("shared") => Scope::Shared,
-            Some(_) | None if is_global => Scope::Global,
-            Some(_) | None => Scope::User,
-        },
-    }
-}
-
-fn to_seconds(text: &str) -> Option<Duration> {
-    Duration::try_from_secs_f64(text.trim().parse().ok()?).ok()
-}
-
-/// The body of a 429 says the wait to the millisecond, the header only in whole seconds.
-fn complete_from_body(seen: &mut Seen, body: &Value) {
-    let exact = body["retry_after"]
-        .as_f64()
-        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    seen.retry_after = exact.or(seen.retry_after);
-    if body["global"].as_bool() == Some(true) {
-        seen.scope = Scope::Global;
-    }
-}
-
-fn refusal(status: u16, body: &Value) -> RestError {
-    RestError::Refused {
-        status,
-        code: body["code"].as_u64().unwrap_or_default(),
-        message: body["message"]
-            .as_str()
-            .unwrap_or("no reason given")
-            .to_owned(),
-    }
-}
-
-/// A nonce of 25 characters, as many as Discord takes.
-fn nonce() -> String {
-    uuid::Uuid::new_v4().simple().to_string()[..25].to_owned()
-}
-
-/// The id in a message's JSON.
-///
-/// # Errors
-///
-/// When there is none: whoever answered is not Discord.
-pub fn message_id(message: &Value) -> Result<MessageId, RestError> {
-    snowflake(&message["id"])
-        .map(MessageId)
-        .ok_or_else(|| RestError::Unreachable("its answer holds no message id".into()))
-}
-
-/// A snowflake in JSON.
-pub fn snowflake(value: &Value) -> Option<u64> {
-    value.as_str()?.parse().ok()
+/// Whether a refusal of a repeated try says that the first one did it, though its answer was lost.
+fn is_done(request: &Request, refused: &RestError) -> bool {
+    let is_deletion = request.route.method == Method::DELETE;
+    refused.code() == Some(ALREADY_ANSWERED) || (is_deletion && refused.is_gone())
 }

@@ -106,7 +106,7 @@ pub async fn run(
     let ingress = Arc::<Shared>::default();
     let bot = Bot::new(Parts {
         manager: manager.clone(),
-        store: store.clone(),
+        store,
         rest: rest.clone(),
         approvals: approvals.clone(),
         config: Arc::clone(&config.config),
@@ -118,7 +118,7 @@ pub async fn run(
         own: identity.user,
         application: identity.application,
         dev_guild: config.dev_guild,
-        operator: operator.clone(),
+        operator,
         outbox,
         access: AccessRoles::default(),
         commands: commands::options(),
@@ -129,13 +129,9 @@ pub async fn run(
         false => Previews::Hidden,
     };
     let outbound = Outbound::new(Outward {
-        rest: rest.clone(),
-        store,
-        approvals: approvals.clone(),
-        own: identity.user,
+        bot: bot.clone(),
         previews,
         stop: config.ends.all.clone(),
-        operator,
     });
     let (signals, signal_inbox) = mpsc::unbounded_channel();
     let gateway = Gateway {
@@ -194,8 +190,8 @@ impl Room {
         mut gateway: JoinHandle<Result<(), DiscordError>>,
     ) -> Result<(), DiscordError> {
         let ends = self.ends.clone();
-        self.serving
-            .spawn(registration::register_all(self.bot.clone()));
+        let registering = registration::register_all(self.bot.clone(), ends.intake.clone());
+        self.serving.spawn(registering);
         self.serving.spawn(leftovers::tidy(self.bot.clone()));
         let outcome = loop {
             tokio::select! {
@@ -265,6 +261,7 @@ impl Room {
     /// A server with its channels: what was missed in those of agents is read.
     async fn guild(&mut self, guild: &Guild) {
         let id = GuildId(guild.id.get());
+        self.ingress.server_described();
         if let Err(error) = self.bot.manager.reload_settings(id).await {
             warn!(%error, "a server's settings could not be read");
         }
@@ -301,6 +298,8 @@ impl Room {
             Some(_) => self.ingress.arrive(channel, arrival),
             // A thread whose server is not described yet; once it is, its past is read.
             None if !self.bot.knows(guild) => self.ingress.arrive_if_known(channel, arrival),
+            // A thread that was archived, or out of our sight, when its server was described: Discord knows its place.
+            None if !self.bot.has_place(guild, channel) => self.ingress.arrive(channel, arrival),
             None => {}
         }
     }
@@ -331,6 +330,9 @@ impl Room {
             GatewayEvent::ChannelDelete(event) => {
                 self.channel_deleted(ChannelId(event.channel.id.get()))
             }
+            GatewayEvent::ThreadDelete(event) => {
+                self.thread_deleted(ChannelId(event.thread.id.get()))
+            }
             _ => {}
         }
     }
@@ -350,6 +352,15 @@ impl Room {
                 format!("The channel of agent `{0}` was deleted. `/agent repair {0}` makes a new one; `/agent destroy {0}` ends the agent.", agent.name),
             );
         }
+    }
+
+    fn thread_deleted(&self, thread: ChannelId) {
+        let manager = self.bot.manager.clone();
+        self.serving.spawn(async move {
+            if let Err(error) = manager.thread_deleted(thread).await {
+                warn!(%error, channel.id = %thread, "the branch of a deleted thread was not closed");
+            }
+        });
     }
 
     fn interaction(&self, context: Context, interaction: Interaction) {
@@ -429,6 +440,7 @@ async fn current_user(
                 warn!(%error, "Discord cannot be reached; trying again");
             }
         }
+        // A pause between tries, so that an outage is not pressed harder.
         tokio::select! {
             () = stop.cancelled() => return Ok(None),
             () = tokio::time::sleep(START_PAUSE) => {}

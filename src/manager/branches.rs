@@ -5,11 +5,11 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use tokio::sync::oneshot;
 
-use crate::agent::{Mode, Place, Stop, Target};
+use crate::agent::{ClosedBranches, Letter, Mode, Place, Target};
 use crate::domain::{ChannelId, Inbound};
 use crate::store::{AttemptRow, Conversation, TurnEnd};
 
-use super::{AgentManager, ManagerError, Stopped};
+use super::{AgentManager, AgentSummary, ManagerError};
 
 /// Turns of a branch that its history shows.
 const TURNS_SHOWN: u32 = 20;
@@ -104,25 +104,64 @@ impl AgentManager {
         Ok(open.map(|row| view(row, &states)).collect())
     }
 
-    /// `/branch kill`: ends the turns of branches; says how many ran.
+    /// `/branch kill`: ends branches and the turns that run in them. Their history stays.
     ///
     /// # Errors
     ///
-    /// When no agent lives there, or there is no such branch.
+    /// When no agent lives there, there is no such branch or it is closed already, or the ledger fails.
     pub async fn branch_kill(
         &self,
         channel: ChannelId,
         parent: Option<ChannelId>,
         which: BranchTarget,
-    ) -> Result<Stopped, ManagerError> {
+    ) -> Result<ClosedBranches, ManagerError> {
+        let agent = self
+            .agent_for(channel, parent)
+            .ok_or(ManagerError::NoAgentHere)?;
         let target = match which {
             BranchTarget::All => Target::Branches,
             BranchTarget::One(number) => {
-                self.branch(channel, parent, number).await?;
+                let row = self.branch(channel, parent, number).await?;
+                if row.closed_at.is_some() {
+                    return Err(ManagerError::refused(format!(
+                        "Branch #{number} is closed already. `/branch list` shows the open ones."
+                    )));
+                }
                 Target::Branch(number)
             }
         };
-        self.stop_in(channel, parent, target, Stop::Abort).await
+        self.close_branches(&agent, target).await
+    }
+
+    /// A thread was deleted: the branch that lived in it is closed, and its turn ends.
+    ///
+    /// # Errors
+    ///
+    /// When the ledger fails.
+    pub async fn thread_deleted(&self, thread: ChannelId) -> Result<(), ManagerError> {
+        let store = &self.inner.parts.store;
+        let Some(branch) = store.conversation_by_thread(thread).await? else {
+            return Ok(());
+        };
+        let Some(agent) = self.inner.roster.get(branch.agent) else {
+            return Ok(());
+        };
+        let target = Target::Conversation(branch.id);
+        self.close_branches(&agent, target).await.map(drop)
+    }
+
+    async fn close_branches(
+        &self,
+        agent: &AgentSummary,
+        target: Target,
+    ) -> Result<ClosedBranches, ManagerError> {
+        let (reply, closed) = oneshot::channel();
+        self.deliver(agent, Letter::CloseBranches(target, reply))
+            .await?;
+        let closed = closed
+            .await
+            .map_err(|_| ManagerError::Failed("the agent ended meanwhile".to_owned()))?;
+        Ok(closed?)
     }
 
     /// `/branch history`: its latest steps with their durations.

@@ -106,7 +106,7 @@ impl AgentManager {
         Ok(Received::Accepted)
     }
 
-    /// Takes over an edit of a message that still waits.
+    /// Takes over an edit of a message that still waits; its files stay where none are told.
     ///
     /// # Errors
     ///
@@ -115,7 +115,7 @@ impl AgentManager {
         &self,
         message: MessageId,
         content: &str,
-        attachments: Vec<Attachment>,
+        attachments: Option<Vec<Attachment>>,
     ) -> Result<(), StoreError> {
         self.inner
             .parts

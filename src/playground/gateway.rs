@@ -71,6 +71,9 @@ pub enum Moment {
     Presence(String, String),
 }
 
+/// Changes an event by its name.
+pub(crate) type Alteration = Box<dyn Fn(&str, &mut Value) + Send>;
+
 /// All sessions, and how the gateway behaves.
 pub(crate) struct Gateway {
     pub(crate) sessions: BTreeMap<String, Session>,
@@ -87,6 +90,8 @@ pub(crate) struct Gateway {
     pub(crate) identifies_reset: Duration,
     /// While set, events wait here instead of going out.
     pub(crate) held: Option<Vec<(String, Value)>>,
+    /// What is done to every event before it is sent.
+    pub(crate) alter: Option<Alteration>,
     /// The latest events, for repeating them.
     pub(crate) latest: VecDeque<(String, Value)>,
     pub(crate) log: Vec<(Instant, Moment)>,
@@ -104,6 +109,7 @@ impl Default for Gateway {
             identifies_left: 1_000,
             identifies_reset: Duration::from_secs(24 * 60 * 60),
             held: None,
+            alter: None,
             latest: VecDeque::new(),
             log: Vec::new(),
             counter: 0,
@@ -141,6 +147,13 @@ pub(crate) enum Frame {
 impl Gateway {
     pub(crate) fn note(&mut self, moment: Moment) {
         self.log.push((Instant::now(), moment));
+    }
+
+    /// Changes an event, or a message of that shape, as was ordered.
+    pub(crate) fn alters(&self, name: &str, data: &mut Value) {
+        if let Some(alter) = &self.alter {
+            alter(name, data);
+        }
     }
 
     /// Whether the bot has a connection with a session.
@@ -185,7 +198,8 @@ impl Session {
 
 impl World {
     /// Sends an event to every session that asked for its kind.
-    pub(crate) fn dispatch(&mut self, name: &str, data: Value) {
+    pub(crate) fn dispatch(&mut self, name: &str, mut data: Value) {
+        self.gateway.alters(name, &mut data);
         if let Some(held) = &mut self.gateway.held {
             held.push((name.to_owned(), data));
             return;

@@ -84,8 +84,10 @@ impl Person {
     }
 
     fn posts(&self, channel: ChannelId, draft: Draft) -> MessageId {
-        self.discord
-            .change(|world| world.post(channel, self.id, draft))
+        self.discord.change(|world| {
+            world.unarchive(channel);
+            world.post(channel, self.id, draft)
+        })
     }
 
     /// Changes the text of a message of theirs.
@@ -118,6 +120,18 @@ impl Person {
     pub fn opens_thread(&self, parent: ChannelId, on: Option<MessageId>, name: &str) -> ChannelId {
         self.discord
             .change(|world| world.add_thread(parent, on, name, ChannelKind::PublicThread, self.id))
+    }
+
+    /// Archives a thread; who writes in it opens it again, unless it is locked.
+    pub fn archives(&self, thread: ChannelId, locked: bool) {
+        self.discord.change(|world| {
+            let state = world.channels.get_mut(&thread);
+            if let Some(state) = state.and_then(|found| found.thread.as_mut()) {
+                state.archived = true;
+                state.locked = locked;
+            }
+            world.channel_event("THREAD_UPDATE", thread);
+        });
     }
 
     /// Deletes a channel or a thread.

@@ -17,7 +17,7 @@ use std::io;
 use axum::body::Body;
 use axum::extract::{Path, Request as HttpRequest, State};
 use axum::http::{HeaderMap, Method, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::{Html, IntoResponse, Response};
 use serde_json::{Value, json};
 
 use self::call::Call;
@@ -62,6 +62,11 @@ pub(crate) async fn answer(State(discord): State<Discord>, request: HttpRequest)
                 axum::Json(json!({"message": "the local Discord was told to fail", "code": 0})),
             )
                 .into_response();
+        }
+        Some(Effect::Page(status)) => {
+            discord.change(|world| world.desk.settle(index, Some(status)));
+            let code = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+            return (code, Html("<html><body>cloudflare</body></html>")).into_response();
         }
         Some(Effect::DropAfter) => {
             discord.change(|world| {

@@ -162,6 +162,7 @@ impl Store {
                 "WHERE c.id = (SELECT t.conversation_id FROM turns t WHERE t.id = coalesce(
                      (SELECT o.turn_id FROM outbox o WHERE o.message_id = ?1),
                      (SELECT n.turn_id FROM inbound n WHERE n.message_id = ?1),
+                     (SELECT a.turn_id FROM approvals a WHERE a.message_id = ?1),
                      (SELECT p.id FROM turns p WHERE p.status_id = ?1 OR p.preview_id = ?1)))",
                 message.as_i64().to_string(),
             )

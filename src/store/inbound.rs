@@ -98,7 +98,7 @@ impl Store {
         .await
     }
 
-    /// Gives a message that still waits its edited text.
+    /// Gives a message that still waits its edited text, and its files where these are told too.
     ///
     /// # Errors
     ///
@@ -107,7 +107,7 @@ impl Store {
         &self,
         message: MessageId,
         content: &str,
-        attachments: Vec<Attachment>,
+        attachments: Option<Vec<Attachment>>,
     ) -> Result<Queued, StoreError> {
         let content = content.to_owned();
         self.write(move |db| {
@@ -122,7 +122,7 @@ impl Store {
                 };
                 let mut body: Inbound = from_json(&row, "body")?;
                 body.content = content;
-                body.attachments = attachments;
+                body.attachments = attachments.unwrap_or(body.attachments);
                 sqlx::query("UPDATE inbound SET body = ? WHERE message_id = ?")
                     .bind(json(&body)?)
                     .bind(message.as_i64())

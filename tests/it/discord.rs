@@ -1,9 +1,11 @@
 //! Discord: what we send, what we take, what we may.
 
 mod access;
+mod acknowledged;
 mod approval_card;
 mod approvals;
 mod body;
+mod branches;
 mod catch_up;
 mod clicks;
 mod commands;
@@ -12,6 +14,7 @@ mod conversation;
 mod day;
 mod escape;
 mod forms;
+mod hostile;
 mod limits;
 mod line;
 mod messages;

@@ -101,10 +101,18 @@ pub(super) fn as_message(
     }
 }
 
-/// Posts the prompt as the command's answer; the id of that message is what the turn replies to.
+/// Posts the prompt as the command's answer; the id of that message is what the turn replies to. None when the command
+/// expired, or nothing comes of it for want of that id, which is told then.
 pub(super) async fn show(responder: &Responder, body: &Body) -> Option<MessageId> {
     responder.say(body, Eyes::All).await.ok()?;
-    responder.original().await.ok()
+    match responder.original().await {
+        Ok(shown) => Some(shown),
+        Err(error) => {
+            let why = format!("Nothing was begun: {error}. Ask again.");
+            let _ = responder.follow_up(&Body::text(why), Eyes::One).await;
+            None
+        }
+    }
 }
 
 pub(super) async fn tell(responder: &Responder, refusal: Refusal) -> Result<(), Refusal> {

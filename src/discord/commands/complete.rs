@@ -1,5 +1,7 @@
 //! Suggestions while an option is being typed: at most 25, Discord's limit.
 
+use std::time::Duration;
+
 use serenity::all::{AutocompleteChoice, CreateAutocompleteResponse};
 
 use super::{Context, agent_here, bot, guild, visible_agents};
@@ -11,6 +13,9 @@ const MOST: usize = 25;
 
 /// Saved sessions that are looked through, the newest.
 const LOOKED_AT: u32 = 200;
+
+/// Discord waits three seconds for suggestions; half of it is for the way there.
+const SUGGESTED_WITHIN: Duration = Duration::from_millis(1_500);
 
 /// Characters of a suggestion's label and of its value.
 const MAX_LABEL: usize = 100;
@@ -96,12 +101,11 @@ pub(super) async fn session(ctx: Context<'_>, typed: &str) -> CreateAutocomplete
         return CreateAutocompleteResponse::new();
     };
     let manager = &bot(ctx).manager;
-    let history = manager
-        .context_history(guild, here.channel, here.parent, None, 0, LOOKED_AT)
-        .await;
-    let sessions = history
-        .map(|history| history.list.sessions)
-        .unwrap_or_default();
+    let reading = manager.context_history(guild, here.channel, here.parent, None, 0, LOOKED_AT);
+    let sessions = match in_time(reading).await {
+        Some(Ok(history)) => history.list.sessions,
+        Some(Err(_)) | None => Vec::new(),
+    };
     let pairs = sessions.into_iter().map(|(session, _)| {
         let label = format!(
             "{} · {} · {}",
@@ -135,8 +139,11 @@ pub(super) async fn task(ctx: Context<'_>, typed: &str) -> CreateAutocompleteRes
     let Ok(here) = agent_here(ctx) else {
         return CreateAutocompleteResponse::new();
     };
-    let tasks = bot(ctx).manager.tasks(here.channel, here.parent).await;
-    let tasks = tasks.map(|(_, tasks)| tasks).unwrap_or_default();
+    let reading = bot(ctx).manager.tasks(here.channel, here.parent);
+    let tasks = match in_time(reading).await {
+        Some(Ok((_, tasks))) => tasks,
+        Some(Err(_)) | None => Vec::new(),
+    };
     let pairs = tasks.into_iter().map(|task| {
         (
             format!("{} {} ({})", task.id, task.command, task.status.as_str()),
@@ -150,11 +157,11 @@ async fn branches(ctx: Context<'_>) -> Vec<(String, String)> {
     let Ok(here) = agent_here(ctx) else {
         return Vec::new();
     };
-    let branches = bot(ctx)
-        .manager
-        .branch_list(here.channel, here.parent)
-        .await
-        .unwrap_or_default();
+    let reading = bot(ctx).manager.branch_list(here.channel, here.parent);
+    let branches = match in_time(reading).await {
+        Some(Ok(branches)) => branches,
+        Some(Err(_)) | None => Vec::new(),
+    };
     branches
         .into_iter()
         .map(|branch| {
@@ -164,6 +171,11 @@ async fn branches(ctx: Context<'_>) -> Vec<(String, String)> {
             )
         })
         .collect()
+}
+
+/// What `reading` gives, unless it takes too long: a suggestion cannot be promised.
+async fn in_time<T>(reading: impl Future<Output = T>) -> Option<T> {
+    tokio::time::timeout(SUGGESTED_WITHIN, reading).await.ok()
 }
 
 fn model_names(ctx: Context<'_>) -> Vec<String> {

@@ -1,22 +1,22 @@
 //! Lists of several pages: the buttons that turn them carry all there is to know, so they work after a restart too.
 
-use super::{Refusal, agent, context};
+use super::{Refusal, Sight, agent, context};
 use crate::discord::body::Body;
 use crate::discord::bot::Bot;
-use crate::domain::GuildId;
 
-/// The page that a button's id names. `rest` is what follows `page:` in it.
+/// The page that a button's id names, as somebody sees it. `rest` is what follows `page:` in it.
 pub(in crate::discord) async fn turn(
     bot: &Bot,
-    guild: GuildId,
+    sight: &Sight<'_>,
     rest: &str,
 ) -> Result<Body, Refusal> {
     let gone = || Refusal::new("This list cannot be turned any more. Run the command again.");
     let (what, page) = rest.rsplit_once(':').ok_or_else(gone)?;
     let page: u32 = page.parse().map_err(|_| gone())?;
     match what.split_once(':').unwrap_or((what, "")) {
-        ("agents", _) => agent::list_page(bot, guild, page as usize).await,
-        ("sessions", agent) => context::history_page(bot, guild, agent, page).await,
+        ("agents", _) => agent::list_page(bot, sight, page as usize).await,
+        ("sessions", agent) if !sight.covers_named(agent) => Err(gone()),
+        ("sessions", agent) => context::history_page(bot, sight.guild, agent, page).await,
         _ => Err(gone()),
     }
 }

@@ -1,6 +1,6 @@
 //! `/usage`: tokens and money, by agent and model, with a chart.
 
-use super::{Context, Refusal, agent_named, answer, bot, complete, guild};
+use super::{Context, Refusal, agent_named, answer, bot, complete, guild, sight, visible_agents};
 use crate::clock;
 use crate::discord::interaction::Eyes;
 use crate::discord::render;
@@ -28,7 +28,7 @@ pub(super) async fn usage(
             None => None,
         };
         let since = clock::now() - chrono::Duration::days(i64::from(days));
-        let lines = bot
+        let mut lines = bot
             .store
             .usage(UsageFilter {
                 since: Some(since),
@@ -36,7 +36,14 @@ pub(super) async fn usage(
                 guild: Some(guild),
             })
             .await?;
-        let names = bot.manager.agents(guild);
+        let names = visible_agents(ctx)?;
+        let sees_all = sight(ctx)?.is_some_and(|sight| sight.covers_all());
+        lines.retain(|line| {
+            sees_all
+                || names
+                    .iter()
+                    .any(|agent| Some(agent.id) == line.agent.into())
+        });
         let name_of = |id| {
             names
                 .iter()

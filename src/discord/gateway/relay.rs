@@ -15,9 +15,8 @@ use super::local::Said;
 use super::session::{Budget, Loss, Pauses, Session, after_close};
 use super::upstream::{Heard, Payload, Upstream};
 use super::{Ended, Gateway, Signal};
-use crate::discord::DiscordError;
 use crate::discord::rest::RestError;
-use crate::discord::route;
+use crate::discord::{DiscordError, mend, route};
 
 /// How long READY or RESUMED may take; any event starts it anew.
 const ACCEPTED_WITHIN: Duration = Duration::from_secs(20);
@@ -325,8 +324,9 @@ impl<'a> Relay<'a> {
         if let (Some(session), Some(sequence)) = (&mut self.session, payload.sequence) {
             session.sequence = sequence;
         }
+        let text = mend::payload(payload.name.as_deref(), payload.text);
         // That serenity is gone is heard by the way back.
-        let _ = self.to_serenity.send(payload.text);
+        let _ = self.to_serenity.send(text);
     }
 
     fn session_of(&self, ready: &Value) -> Option<Session> {

@@ -10,9 +10,9 @@ use chrono::Utc;
 use serde_json::{Map, Value, json};
 use tracing::{error, warn};
 
-use super::{Notice, Outward};
+use super::Outward;
 use crate::discord::body::{File, MAX_CONTENT, MAX_FILE_BYTES, clip};
-use crate::discord::explain::{self, Deed};
+use crate::discord::explain::Deed;
 use crate::discord::rest::{Request, RestError, Urgency, message_id, snowflake};
 use crate::discord::route;
 use crate::domain::{ChannelId, MessageId};
@@ -52,14 +52,14 @@ impl Outward {
             json.insert("message_reference".into(), reference);
         }
         let request = Request::new(route::create_message(channel), Urgency::Durable).json(json);
-        if let Err(error) = self.rest.send(request).await {
-            error!(channel.id = %channel, "a message could not be posted: {}", explain::refusal(Deed::Post, &error));
+        if let Err(error) = self.bot.rest.reply(request).await {
+            error!(channel.id = %channel, "a message could not be posted: {}", self.bot.refusal(Deed::Post, channel, &error));
         }
     }
 
     async fn try_to_deliver(&self, part: &Part) -> Result<Delivery, StoreError> {
         let (part, mut is_doubtful) = match part.state {
-            PartState::Pending => (&self.store.mark_sending(part.id).await?, false),
+            PartState::Pending => (&self.bot.store.mark_sending(part.id).await?, false),
             _ => (part, true),
         };
         loop {
@@ -68,6 +68,7 @@ impl Outward {
             }
             is_doubtful = true;
             warn!(part.id, "part {} did not arrive; trying again", part.id);
+            // A pause between tries, so that an outage is not pressed harder.
             tokio::select! {
                 () = self.stop.cancelled() => return Ok(Delivery::Stuck),
                 () = tokio::time::sleep(PAUSE) => {}
@@ -104,7 +105,7 @@ impl Outward {
     }
 
     async fn sent(&self, part: &Part, message: MessageId) -> Result<Delivery, StoreError> {
-        let next = self.store.mark_sent(part.id, message).await?;
+        let next = self.bot.store.mark_sent(part.id, message).await?;
         Ok(next.map_or(Delivery::Settled, |next| Delivery::Next(Box::new(next))))
     }
 
@@ -121,7 +122,7 @@ impl Outward {
             let request = Request::new(route, Urgency::Durable)
                 .json(json.clone())
                 .files(&files);
-            match self.rest.send(request).await {
+            match self.bot.rest.send(request).await {
                 Ok(_) => return Ok(preview),
                 Err(RestError::Refused { .. }) => {}
                 Err(other) => return Err(other),
@@ -135,7 +136,7 @@ impl Outward {
         let request = Request::new(route::create_message(part.channel), Urgency::Durable)
             .json(json)
             .files(&files);
-        message_id(&self.rest.send(request).await?)
+        self.bot.rest.reply(request).await
     }
 
     async fn refused(&self, part: &Part, error: &RestError) -> Result<Delivery, StoreError> {
@@ -144,42 +145,47 @@ impl Outward {
         } else {
             Deed::PostFile
         };
-        let why = explain::refusal(deed, error);
+        let why = self.bot.refusal(deed, part.channel, error);
         warn!(part.id, channel.id = %part.channel, "part {} was refused: {why}", part.id);
-        self.store.mark_failed(part.id, &why).await?;
+        self.bot.store.mark_failed(part.id, &why).await?;
         if deed == Deed::PostFile {
             // The text may still be welcome where the file is not.
             let content = clip(&format!("{}\n⚠️ {why}", part.body.content), MAX_CONTENT);
-            self.store.notice(part.channel, &content).await?;
+            self.bot.store.notice(part.channel, &content).await?;
             return Ok(Delivery::Settled);
         }
-        let _ = self.operator.send(Notice {
-            cause: format!("post:{}:{}", part.channel, error.code().unwrap_or_default()),
-            text: format!("In <#{}>: {why}", part.channel),
-        });
+        self.bot.tell_operator(
+            format!("post:{}:{}", part.channel, error.code().unwrap_or_default()),
+            format!("In <#{}>: {why}", part.channel),
+        );
         Ok(Delivery::Settled)
     }
 
     async fn unclear(&self, part: &Part, error: &RestError) -> Result<Delivery, StoreError> {
-        let why = explain::refusal(Deed::Read, error);
-        self.store.mark_unknown(part.id, &why).await?;
+        let why = self.bot.refusal(Deed::Read, part.channel, error);
+        self.bot.store.mark_unknown(part.id, &why).await?;
         let line =
             "⚠️ I cannot tell whether my last message here was posted, so I do not post it twice.";
-        self.store.notice(part.channel, line).await?;
+        self.bot.store.notice(part.channel, line).await?;
         Ok(Delivery::Settled)
     }
 
-    /// Looks for the part among our own messages: same reference, same text, not older than its first try.
+    /// Looks for the part among our own messages: same text, same reference unless Discord took none, not older than
+    /// its first try.
     async fn find(&self, part: &Part) -> Result<Option<MessageId>, RestError> {
         let first_try = part.first_try.unwrap_or(part.queued_at);
         let since = snowflake_at(first_try - chrono::Duration::seconds(10));
         let query = format!("after={since}&limit=100");
-        let messages = self.rest.get(route::messages(part.channel, &query)).await?;
+        let messages = self
+            .bot
+            .rest
+            .get(route::messages(part.channel, &query))
+            .await?;
         let is_it = |message: &&Value| {
-            snowflake(&message["author"]["id"]) == Some(self.own.0)
+            let reference = snowflake(&message["message_reference"]["message_id"]);
+            snowflake(&message["author"]["id"]) == Some(self.bot.own.0)
                 && message["content"].as_str().map(str::trim) == Some(part.body.content.trim())
-                && snowflake(&message["message_reference"]["message_id"])
-                    == part.body.reply_to.map(|id| id.0)
+                && (reference.is_none() || reference == part.body.reply_to.map(|id| id.0))
         };
         let found = messages.as_array().into_iter().flatten().find(is_it);
         found.map(message_id).transpose()

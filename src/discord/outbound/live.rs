@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::{Outward, Previews};
 use crate::agent::event::{Feed, TurnRef, TurnSummary};
 use crate::discord::body::Body;
-use crate::discord::rest::{Request, RestError, Urgency, message_id};
+use crate::discord::rest::{Request, RestError, Urgency};
 use crate::discord::{route, status_text};
 use crate::domain::{ChannelId, MessageId, TurnId};
 use crate::store::Store;
@@ -30,9 +30,6 @@ const STATUS_AFTER: Duration = Duration::from_millis(700);
 /// Where nothing but the clock has changed, the status is edited only this often.
 const CLOCK_EVERY: Duration = Duration::from_secs(5);
 
-/// How often the turn's feed is looked at; what is shown changes more slowly.
-const LOOK_EVERY: Duration = Duration::from_millis(300);
-
 /// The sign on a message that was taken into the running turn.
 const TAKEN: &str = "👀";
 
@@ -49,6 +46,10 @@ pub(super) struct Live {
     doing: String,
     reacted: Vec<MessageId>,
     summary: Option<TurnSummary>,
+    /// Something happened that nobody has looked at yet.
+    is_news: bool,
+    /// Something may have changed that an edit would show.
+    is_stale: bool,
 }
 
 /// One of its messages.
@@ -80,7 +81,24 @@ impl Live {
             doing: String::new(),
             reacted: Vec::new(),
             summary: None,
+            is_news: true,
+            is_stale: true,
         }
+    }
+
+    /// Waits until the turn has something new to show; for ever, once it has ended.
+    pub(super) async fn changes(&mut self) {
+        if self.summary.is_some() {
+            return std::future::pending().await;
+        }
+        let Feed { progress, preview } = &mut self.feed;
+        tokio::select! {
+            Ok(()) = progress.changed() => {}
+            // Every word of the model changes it; one of them is enough until the next edit.
+            Ok(()) = preview.changed(), if !self.is_stale => {}
+            else => std::future::pending().await,
+        }
+        (self.is_news, self.is_stale) = (true, true);
     }
 
     pub(super) fn turn(&self) -> &TurnRef {
@@ -105,31 +123,44 @@ impl Live {
         self.summary.is_some() && self.status.message.is_none() && self.preview.message.is_none()
     }
 
-    /// When it should be looked at again.
+    /// When it should be looked at again, if nothing changes before.
     pub(super) fn due(&self, now: Instant, next_edit: Instant) -> Instant {
-        if self.summary.is_some() {
-            return now + LOOK_EVERY;
+        if self.summary.is_some() || self.is_news {
+            return now;
         }
-        let first = self.began + TYPING_AFTER.min(PREVIEW_AFTER);
-        self.next_typing
-            .min(next_edit.max(now + LOOK_EVERY))
-            .max(first)
+        let status = match self.status.message {
+            None => self.began + STATUS_AFTER,
+            Some(_) => self.status.edited + CLOCK_EVERY,
+        };
+        let shows_status = (!self.status.given_up).then_some(status);
+        let shows_change = self.is_stale.then_some(self.began + PREVIEW_AFTER);
+        let edit = [shows_status, shows_change].into_iter().flatten().min();
+        match edit {
+            Some(edit) => self.next_typing.min(edit.max(next_edit)),
+            None => self.next_typing,
+        }
     }
 
     /// The next thing to do. Edits only when `may_edit`.
     pub(super) fn next_deed(&mut self, now: Instant, may_edit: bool) -> Option<Deed> {
-        let act = match &self.summary {
-            Some(summary) => {
-                let summary = summary.clone();
-                self.tidy(&summary)
-            }
+        let act = match self.summary.clone() {
+            Some(summary) => self.tidy(&summary),
             None => self
                 .react()
                 .or_else(|| self.type_on(now))
-                .or_else(|| may_edit.then(|| self.show_preview(now)).flatten())
-                .or_else(|| may_edit.then(|| self.show_status(now)).flatten()),
-        }?;
-        Some(self.deed(act))
+                .or_else(|| may_edit.then(|| self.show(now)).flatten()),
+        };
+        // With a deed done there may be another one; without, all that happened was looked at.
+        self.is_news = act.is_some();
+        act.map(|act| self.deed(act))
+    }
+
+    /// What an edit would show, the preview first.
+    fn show(&mut self, now: Instant) -> Option<Act> {
+        let act = self.show_preview(now).or_else(|| self.show_status(now));
+        let is_early = now < self.began + PREVIEW_AFTER;
+        self.is_stale = act.is_some() || is_early;
+        act
     }
 
     /// What is still to be tidied up when the room ends, one deed after the other.
@@ -343,7 +374,7 @@ impl Deed {
     }
 
     pub(super) async fn perform(self, outward: &Outward) -> Done {
-        let rest = &outward.rest;
+        let rest = &outward.bot.rest;
         let channel = self.channel;
         let passing = Urgency::Passing;
         let (act, outcome) = match self.act {
@@ -418,5 +449,5 @@ async fn post(
         json.insert("message_reference".into(), reference);
     }
     let request = Request::new(route::create_message(channel), Urgency::Passing).json(json);
-    message_id(&outward.rest.send(request).await?).map(Some)
+    outward.bot.rest.reply(request).await.map(Some)
 }

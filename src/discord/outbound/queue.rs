@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::select_all;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -60,6 +61,7 @@ impl Queue {
                     None => break,
                 },
                 done = finished(&mut self.under_way) => self.note(done).await,
+                () = any_changes(&mut self.turns) => {}
                 () = tokio::time::sleep_until(wake), if self.may_act() => self.act(),
             }
         }
@@ -76,7 +78,11 @@ impl Queue {
             Order::End(turn, summary) => self.turn_ended(&turn, summary).await,
             Order::Say(reply_to, text) => self.outward.say(self.channel, reply_to, &text).await,
             Order::Ask(question) => {
-                self.outward.approvals.ask(&self.outward, question).await;
+                self.outward
+                    .bot
+                    .approvals
+                    .ask(&self.outward.bot, question)
+                    .await;
             }
         }
     }
@@ -84,7 +90,7 @@ impl Queue {
     /// Sends what the outbox holds. What replaces a preview waits for the preview's own edit, or that would win.
     async fn deliver(&mut self) {
         loop {
-            let parts = match self.outward.store.next_parts(self.channel).await {
+            let parts = match self.outward.bot.store.next_parts(self.channel).await {
                 Ok(parts) => parts,
                 Err(error) => {
                     tracing::error!(%error, "the outbox cannot be read; it is read again with the next message");
@@ -164,7 +170,7 @@ impl Queue {
             .iter_mut()
             .find(|live| live.turn().turn == done.turn)
         {
-            live.note(done, &self.outward.store).await;
+            live.note(done, &self.outward.bot.store).await;
         }
         self.forget_ended();
     }
@@ -222,10 +228,18 @@ impl Queue {
         for mut live in std::mem::take(&mut self.turns) {
             while let Some(deed) = live.last_deed() {
                 let done = deed.perform(&self.outward).await;
-                live.note(done, &self.outward.store).await;
+                live.note(done, &self.outward.bot.store).await;
             }
         }
     }
+}
+
+/// Waits until one of the turns has something new to show.
+async fn any_changes(turns: &mut [Live]) {
+    if turns.is_empty() {
+        return std::future::pending().await;
+    }
+    select_all(turns.iter_mut().map(|live| Box::pin(live.changes()))).await;
 }
 
 /// A request for a turn's looks that has not been answered yet.

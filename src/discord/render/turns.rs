@@ -3,7 +3,8 @@
 use super::super::body::{Body, Card, MAX_CONTENT, MAX_DESCRIPTION, clip};
 use super::super::escape;
 use super::super::status_text::seconds;
-use super::lines_within;
+use super::{count, lines_within};
+use crate::agent::ClosedBranches;
 use crate::manager::{BranchHistory, BranchView, Stopped};
 use crate::text;
 
@@ -89,12 +90,13 @@ pub fn branches(agent: &str, branches: &[BranchView]) -> Body {
     Body::card(Card::new(format!("Branches of {agent}"), text))
 }
 
-/// Turns of branches were ended.
-pub fn branches_killed(stopped: Stopped) -> Body {
-    Body::text(match stopped {
-        Stopped::Turns(1) => "Killed 1 branch's turn.".to_owned(),
-        Stopped::Turns(turns) => format!("Killed the turns of {turns} branches."),
-        Stopped::Nothing => "No turn was running there.".to_owned(),
+/// Branches were ended.
+pub fn branches_killed(killed: ClosedBranches) -> Body {
+    let branches = count(killed.branches, "branch", "branches");
+    Body::text(match (killed.branches, killed.turns) {
+        (0, _) => "There is no branch to kill.".to_owned(),
+        (_, 0) => format!("Killed {branches}; nothing was running there."),
+        (_, turns) => format!("Killed {branches} and {}.", count(turns, "turn", "turns")),
     })
 }
 

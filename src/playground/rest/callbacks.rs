@@ -148,6 +148,10 @@ pub(super) fn message(
                 return Err(ApiError::unknown_message());
             }
             world.delete(channel, target);
+            if answer == Answer::Thinking(target) {
+                // What follows is a message of its own.
+                world.answered(id, Answer::Message(target));
+            }
             Ok(Reply::Nothing)
         }
         _ => Err(ApiError::unknown_route()),

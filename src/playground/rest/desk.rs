@@ -53,6 +53,8 @@ pub enum Effect {
     },
     /// This status, and nothing is done.
     Status(u16),
+    /// This status with a page of HTML and none of Discord's headers, as from what stands before Discord.
+    Page(u16),
     /// The answer comes this much later.
     Late(Duration),
     /// The connection ends, and nothing was done.

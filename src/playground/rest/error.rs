@@ -102,6 +102,11 @@ impl ApiError {
         Self::new(StatusCode::BAD_REQUEST, 50083, "Thread is archived")
     }
 
+    pub(super) fn no_history() -> Self {
+        let words = "Cannot reply without permission to read message history";
+        Self::new(StatusCode::FORBIDDEN, 160_002, words)
+    }
+
     pub(super) fn missing_access() -> Self {
         Self::new(StatusCode::FORBIDDEN, 50001, "Missing Access")
     }

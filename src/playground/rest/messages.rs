@@ -62,13 +62,19 @@ pub(super) fn create(world: &mut World, call: &Call, channel: &str) -> Outcome {
         .filter(|nonce| !nonce.is_null())
         .cloned();
     draft.flags = call.body["flags"].as_u64().unwrap_or(0) & OWN_FLAGS;
-    if let Some(thread) = world
-        .channels
-        .get_mut(&id)
-        .and_then(|channel| channel.thread.as_mut())
+    let is_direct = kind == ChannelKind::Direct;
+    if draft.reply_to.is_some()
+        && !is_direct
+        && !world
+            .rights(id, world.bot)
+            .contains(Rights::READ_MESSAGE_HISTORY)
     {
-        thread.archived = false;
+        return Err(ApiError::no_history());
     }
+    if !draft.embeds.is_empty() && !is_direct {
+        needs(world, id, Rights::EMBED_LINKS)?;
+    }
+    world.unarchive(id);
     let made = world.post(id, world.bot, draft);
     show(world, id, made)
 }
@@ -200,7 +206,11 @@ pub(super) fn list(world: &World, call: &Call, channel: &str) -> Outcome {
     page.sort_by_key(|message| std::cmp::Reverse(message.id));
     Ok(Reply::Json(
         page.into_iter()
-            .map(|message| wire::message(world, message))
+            .map(|message| {
+                let mut message = wire::message(world, message);
+                world.gateway.alters("MESSAGE_CREATE", &mut message);
+                message
+            })
             .collect(),
     ))
 }

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Discord;
+use crate::domain::GuildId;
 use crate::playground::gateway::Break;
 use crate::playground::rest::{Fault, Limits};
+use crate::playground::wire;
 
 impl Discord {
     /// Has requests fail from now on, after the faults ordered before.
@@ -93,6 +95,30 @@ impl Discord {
     /// Sends an event of any name and shape.
     pub fn sends_event(&self, name: &str, data: Value) {
         self.change(|world| world.dispatch(name, data));
+    }
+
+    /// Changes every event from now on, by its name, before it is sent; messages that are read as `MESSAGE_CREATE`.
+    pub fn alters_events(&self, change: impl Fn(&str, &mut Value) + Send + 'static) {
+        self.change(|world| world.gateway.alter = Some(Box::new(change)));
+    }
+
+    /// Sends events as they are again.
+    pub fn leaves_events_alone(&self) {
+        self.change(|world| world.gateway.alter = None);
+    }
+
+    /// Takes a server out of the bot's sight, as in an outage of Discord's.
+    pub fn loses_guild(&self, guild: GuildId) {
+        let data = json!({"id": guild.to_string(), "unavailable": true});
+        self.change(|world| world.dispatch("GUILD_DELETE", data));
+    }
+
+    /// Describes a server, as when an outage ends.
+    pub fn describes_guild(&self, guild: GuildId) {
+        self.change(|world| {
+            let data = wire::guild_create(world, guild);
+            world.dispatch("GUILD_CREATE", data);
+        });
     }
 
     /// Forgets all commands that were registered.

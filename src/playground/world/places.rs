@@ -129,6 +129,19 @@ impl World {
         id
     }
 
+    /// A thread that somebody writes in is archived no more.
+    pub(crate) fn unarchive(&mut self, id: ChannelId) {
+        let thread = self
+            .channels
+            .get_mut(&id)
+            .and_then(|one| one.thread.as_mut());
+        let Some(thread) = thread.filter(|thread| thread.archived) else {
+            return;
+        };
+        thread.archived = false;
+        self.channel_event("THREAD_UPDATE", id);
+    }
+
     /// The conversation between the bot and `user`.
     pub(crate) fn direct(&mut self, user: UserId) -> ChannelId {
         let known = self

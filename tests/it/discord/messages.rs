@@ -10,7 +10,7 @@ use sqlx::sqlite::SqliteConnectOptions;
 use crate::world::{Setup, World, run_test, run_test_with};
 
 /// Waits until the ledger's row of a message satisfies `is`.
-async fn ledger_has(world: &World, message: chorus::domain::MessageId, is: &str) {
+pub(super) async fn ledger_has(world: &World, message: chorus::domain::MessageId, is: &str) {
     let file = world.home().join("db/chorus.db");
     let options = SqliteConnectOptions::new().filename(file).read_only(true);
     let mut db = options.connect().await.unwrap();

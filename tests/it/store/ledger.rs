@@ -39,7 +39,7 @@ async fn a_waiting_message_can_be_edited_and_dropped_but_not_one_in_a_turn() {
     home.store.accept(&message(100, "helo")).await.unwrap();
     let edited = home
         .store
-        .update_queued(MessageId(100), "hello", Vec::new())
+        .update_queued(MessageId(100), "hello", None)
         .await;
     assert_eq!(edited.unwrap(), Queued::Changed);
     assert_eq!(home.store.unclaimed().await.unwrap()[0].content, "hello");
@@ -49,10 +49,7 @@ async fn a_waiting_message_can_be_edited_and_dropped_but_not_one_in_a_turn() {
     );
 
     home.turn(101).await;
-    let late = home
-        .store
-        .update_queued(MessageId(101), "no", Vec::new())
-        .await;
+    let late = home.store.update_queued(MessageId(101), "no", None).await;
     assert_eq!(late.unwrap(), Queued::NotWaiting);
     assert_eq!(
         home.store.drop_queued(MessageId(101)).await.unwrap(),

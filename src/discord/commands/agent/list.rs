@@ -1,28 +1,31 @@
-//! `/agent list`: every agent of this server.
+//! `/agent list`: the agents of this server that the person may know of.
 
-use super::super::{Context, Refusal, answer, bot, guild};
+use super::super::{Context, Refusal, Sight, answer, bot, sight};
 use crate::clock;
 use crate::discord::body::Body;
 use crate::discord::bot::Bot;
 use crate::discord::interaction::Eyes;
 use crate::discord::render;
-use crate::domain::GuildId;
 
 /// Lists the agents of this server, destroyed ones included
 #[poise::command(slash_command)]
 pub(super) async fn list(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Eyes::One, async {
-        page(bot(ctx), guild(ctx)?, 0).await
+        match sight(ctx)? {
+            Some(sight) => page(bot(ctx), &sight, 0).await,
+            None => Ok(render::agents(&[], 0, clock::now())),
+        }
     })
     .await
 }
 
-/// One page of the list, counted from 0.
+/// One page of the list, counted from 0, as somebody sees it.
 pub(in crate::discord::commands) async fn page(
     bot: &Bot,
-    guild: GuildId,
+    sight: &Sight<'_>,
     page: usize,
 ) -> Result<Body, Refusal> {
-    let agents = bot.manager.list(guild).await?;
+    let mut agents = bot.manager.list(sight.guild).await?;
+    agents.retain(|agent| sight.covers(agent.row.channel_id));
     Ok(render::agents(&agents, page, clock::now()))
 }

@@ -7,11 +7,11 @@ use chrono::Utc;
 use serenity::all::Message;
 use tracing::{error, info, warn};
 
-use super::{Queue, log_failure};
+use super::{Queue, Taken, log_failure};
 use crate::discord::catch_up::{self, Bounds};
-use crate::discord::explain::{self, Deed};
+use crate::discord::explain::Deed;
 use crate::discord::rest::{RestError, snowflake};
-use crate::discord::route;
+use crate::discord::{mend, route};
 use crate::domain::{GuildId, MessageId};
 
 /// The pause before a past that could not be read is read again.
@@ -54,8 +54,11 @@ impl Queue {
         let newest = by_id.keys().max().copied();
         let taken = plan.take.len();
         for id in plan.take {
-            if let Some(message) = by_id.remove(&id) {
-                self.ingest(guild, message).await;
+            if let Some(message) = by_id.remove(&id)
+                && let Taken::NotYet = self.ingest(guild, message).await
+            {
+                // The cursor stays before it.
+                return self.shared.mark_behind(self.channel);
             }
         }
         self.authors.clear();
@@ -79,7 +82,7 @@ impl Queue {
             warn!(%error, channel.id = %self.channel, "what was missed in {} could not be read", self.channel);
             if matches!(error, RestError::Unauthorized | RestError::Refused { .. }) {
                 if error.is_forbidden() {
-                    let why = explain::refusal(Deed::Read, &error);
+                    let why = self.bot.refusal(Deed::Read, self.channel, &error);
                     let text = format!(
                         "In <#{}>: {why} What was said there while I was away is not taken up.",
                         self.channel
@@ -89,6 +92,7 @@ impl Queue {
                 }
                 return None;
             }
+            // A pause between tries, so that an outage is not pressed harder.
             self.stop
                 .run_until_cancelled(tokio::time::sleep(READ_AGAIN))
                 .await?;
@@ -152,9 +156,12 @@ impl Queue {
     }
 }
 
-/// A message as serenity knows it; one of a kind it does not know is passed over.
-fn readable(message: serde_json::Value) -> Option<Message> {
+/// A message as serenity knows it; one that is none is passed over.
+fn readable(mut message: serde_json::Value) -> Option<Message> {
     let id = snowflake(&message["id"]);
+    if let Some(message) = message.as_object_mut() {
+        mend::message(message);
+    }
     let read = serde_json::from_value(message);
     if let Err(error) = &read {
         warn!(%error, message.id = ?id, "a message cannot be read and is passed over");

@@ -1,0 +1,313 @@
+//! One channel's queue: its past first, then what happens in it, in order.
+
+mod past;
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serenity::all::Message;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio_util::sync::CancellationToken;
+use tracing::{Instrument as _, debug, error};
+
+use super::{Arrival, Shared};
+use crate::agent::Members as _;
+use crate::discord::body::Body;
+use crate::discord::bot::Bot;
+use crate::discord::inbound::{self, Bots, Ignored};
+use crate::discord::rest::snowflake;
+use crate::discord::{access, people, route};
+use crate::domain::{ChannelId, GuildId, MessageId, Person, UserId};
+use crate::manager::{AgentSummary, Received};
+use crate::store::StoreError;
+
+/// Message ids remembered per channel: serenity reports each message twice to us.
+const REMEMBERED: usize = 64;
+
+/// How long a new session's servers may take to be described.
+const DESCRIBED_WITHIN: Duration = Duration::from_secs(30);
+
+/// What became of a message.
+enum Taken {
+    /// It is with its agent, or for nobody.
+    Settled,
+    /// Its server is out of sight; it must be read again.
+    NotYet,
+}
+
+/// A channel's queue.
+pub(super) struct Queue {
+    inbox: UnboundedReceiver<Arrival>,
+    bot: Bot,
+    shared: Arc<Shared>,
+    channel: ChannelId,
+    guild: Option<GuildId>,
+    /// The channel above, where only Discord itself knew of it.
+    place: Option<ChannelId>,
+    recent: VecDeque<MessageId>,
+    /// Authors of the past that is being read: asked for once each.
+    authors: HashMap<UserId, Option<Person>>,
+    stop: CancellationToken,
+}
+
+impl Queue {
+    pub(super) fn new(
+        inbox: UnboundedReceiver<Arrival>,
+        bot: Bot,
+        shared: Arc<Shared>,
+        channel: ChannelId,
+        stop: CancellationToken,
+    ) -> Self {
+        Self {
+            inbox,
+            bot,
+            shared,
+            channel,
+            guild: None,
+            place: None,
+            recent: VecDeque::new(),
+            authors: HashMap::new(),
+            stop,
+        }
+    }
+
+    pub(super) async fn run(mut self) {
+        let stop = self.stop.clone();
+        loop {
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => break,
+                arrival = self.inbox.recv() => match arrival {
+                    Some(arrival) => self.take(arrival).await,
+                    None => break,
+                },
+            }
+        }
+    }
+
+    async fn take(&mut self, arrival: Arrival) {
+        match arrival {
+            Arrival::Message(message) => self.message(*message).await,
+            // A person's edit leaves words or files; Discord tells of embeds in the same way.
+            Arrival::Edited(_, content, None) if content.trim().is_empty() => {}
+            Arrival::Edited(id, content, files) => {
+                let files = files.map(|files| files.iter().map(inbound::to_attachment).collect());
+                let edited = self.bot.manager.edited(id, &content, files).await;
+                log_failure(edited, "an edit was not kept");
+            }
+            Arrival::Deleted(id) => log_failure(
+                self.bot.manager.deleted(id).await,
+                "a deletion was not kept",
+            ),
+            Arrival::Place(guild) => {
+                self.guild = Some(guild);
+                if !self.shared.is_caught_up(self.channel) {
+                    self.catch_up(guild).await;
+                }
+            }
+            Arrival::Recheck => match self.guild {
+                Some(guild) if self.server_is_known(guild).await => self.catch_up(guild).await,
+                Some(_) | None => self.shared.mark_behind(self.channel),
+            },
+        }
+    }
+
+    async fn message(&mut self, message: Message) {
+        let Some(guild) = message.guild_id.map(|id| GuildId(id.get())) else {
+            debug!(reason = ?Ignored::Direct, "a message was ignored");
+            return;
+        };
+        self.guild = Some(guild);
+        if !self.server_is_known(guild).await {
+            // It is read once the server is described.
+            return self.shared.mark_behind(self.channel);
+        }
+        self.find_place(guild).await;
+        if self.agent(guild).is_none() {
+            return;
+        }
+        if !self.shared.is_caught_up(self.channel) {
+            self.catch_up(guild).await;
+        }
+        if self.stop.is_cancelled() {
+            // The past may not have been read; the next start reads both.
+            return;
+        }
+        if let Taken::NotYet = self.ingest(guild, message).await {
+            // It is read once the server is described again.
+            self.shared.mark_behind(self.channel);
+        }
+    }
+
+    /// Waits until Discord has described the server: without that, neither threads nor people's rights are known.
+    async fn server_is_known(&self, guild: GuildId) -> bool {
+        let mut described = self.shared.described.subscribe();
+        let known = async {
+            while !self.bot.knows(guild) {
+                // The sender is in `self`, so this ends only with a description.
+                let _ = described.changed().await;
+            }
+        };
+        // A deadline: in an outage a server is not described for long, and the queue must go on.
+        tokio::time::timeout(DESCRIBED_WITHIN, known).await.is_ok()
+    }
+
+    async fn ingest(&mut self, guild: GuildId, message: Message) -> Taken {
+        let id = MessageId(message.id.get());
+        if self.recent.contains(&id) {
+            return Taken::Settled;
+        }
+        if let Some(why) = self.ignored(&message) {
+            debug!(message.id = %id, reason = ?why, "a message was ignored");
+            if why == Ignored::NoContent {
+                self.bot.tell_operator("message-content", NO_CONTENT);
+            }
+            self.remember(id);
+            return Taken::Settled;
+        }
+        let mut author = self.author(guild, &message).await;
+        while author.is_none() && !self.bot.knows(guild) {
+            // The server went out of sight this very moment.
+            if !self.server_is_known(guild).await {
+                return Taken::NotYet;
+            }
+            author = self.author(guild, &message).await;
+        }
+        self.remember(id);
+        let Some(author) = author else {
+            debug!(message.id = %id, "a message was ignored: its author is no member");
+            return Taken::Settled;
+        };
+        self.receive(guild, message, author).await;
+        Taken::Settled
+    }
+
+    fn remember(&mut self, id: MessageId) {
+        self.recent.push_back(id);
+        if self.recent.len() > REMEMBERED {
+            self.recent.pop_front();
+        }
+    }
+
+    /// Hands a message to its agent, if its author may talk to it.
+    async fn receive(&self, guild: GuildId, message: Message, author: Person) {
+        let id = MessageId(message.id.get());
+        let Some(agent) = self.agent(guild) else {
+            return;
+        };
+        if !access::may_talk(&author, &self.bot.access_roles(&agent)) {
+            debug!(message.id = %id, "a message was ignored: its author has no access");
+            return;
+        }
+        let parent = self.parent(guild);
+        let inbound = inbound::to_inbound(&message, guild, parent, author);
+        let span = tracing::info_span!("message", message.id = %id, agent.id = %agent.id);
+        let received = self.bot.manager.receive(inbound).instrument(span).await;
+        match received {
+            Ok(Received::Accepted | Received::Duplicate | Received::NoAgent) => {}
+            Err(error) => {
+                error!(%error, message.id = %id, "a message could not be taken");
+                let body = Body::text(format!("⚠️ I could not take that message: {error}"));
+                // Without the ledger this line is all there is.
+                let _ = self.bot.rest.post(self.channel, &body).await;
+            }
+        }
+    }
+
+    fn ignored(&self, message: &Message) -> Option<Ignored> {
+        let bots = match self.bot.config.load().allow_bots {
+            true => Bots::Answered,
+            false => Bots::Ignored,
+        };
+        if let Some(why) = inbound::ignored(message, self.bot.own.0, bots) {
+            return Some(why);
+        }
+        let channel = self.channel;
+        if !inbound::is_bot(message) {
+            self.shared.loops(|loops| loops.person_spoke(channel));
+            return None;
+        }
+        let goes_on = self
+            .shared
+            .loops(|loops| loops.lets_through(channel, Instant::now()));
+        (!goes_on).then_some(Ignored::Bot)
+    }
+
+    /// Whether a message that was passed over would have been taken.
+    fn counts(&self, message: &Message) -> bool {
+        inbound::ignored(message, self.bot.own.0, Bots::Ignored).is_none()
+    }
+
+    /// Who wrote it, with the roles that came with it or that Discord names now.
+    async fn author(&mut self, guild: GuildId, message: &Message) -> Option<Person> {
+        let user = message.author.id.get();
+        if message.webhook_id.is_some() {
+            return Some(stranger(message));
+        }
+        if let Some(member) = &message.member {
+            let cache = self.bot.cache()?;
+            let picture = cache.guild(guild.0)?;
+            let name = member
+                .nick
+                .as_deref()
+                .or(message.author.global_name.as_deref())
+                .unwrap_or(&message.author.name);
+            return Some(people::person(&picture, user, name, &member.roles));
+        }
+        let user = UserId(user);
+        if let Some(known) = self.authors.get(&user) {
+            return known.clone();
+        }
+        let person = self.bot.person(guild, user).await;
+        if person.is_some() || self.bot.knows(guild) {
+            self.authors.insert(user, person.clone());
+        }
+        person
+    }
+
+    /// Whose channel this is, or the one above a thread.
+    fn agent(&self, guild: GuildId) -> Option<AgentSummary> {
+        let manager = &self.bot.manager;
+        let own = manager.agent_for(self.channel, None);
+        own.or_else(|| manager.agent_for(self.channel, self.parent(guild)))
+    }
+
+    /// The channel above, when this is a thread.
+    fn parent(&self, guild: GuildId) -> Option<ChannelId> {
+        self.bot.parent_of(guild, self.channel).or(self.place)
+    }
+
+    /// Asks Discord once what the channel is that its server's description did not name.
+    async fn find_place(&mut self, guild: GuildId) {
+        if self.place.is_some() || self.bot.has_place(guild, self.channel) {
+            return;
+        }
+        match self.bot.rest.get(route::channel(self.channel)).await {
+            Ok(found) => self.place = snowflake(&found["parent_id"]).map(ChannelId),
+            Err(error) => {
+                debug!(%error, channel.id = %self.channel, "what {} is cannot be learned", self.channel);
+            }
+        }
+    }
+}
+
+fn log_failure(outcome: Result<(), StoreError>, what: &str) {
+    if let Err(error) = outcome {
+        error!(%error, "{what}");
+    }
+}
+
+/// What the operator is told when messages come without their text.
+const NO_CONTENT: &str = "A message reached me without its text. If it had some, the Message Content intent is missing: switch it on at https://discord.com/developers/applications → your application → Bot → Privileged Gateway Intents → Message Content Intent, then restart Chorus.";
+
+/// A webhook: it has a name and no rights.
+fn stranger(message: &Message) -> Person {
+    Person {
+        id: UserId(message.author.id.get()),
+        name: message.author.name.clone(),
+        roles: Vec::new(),
+        is_administrator: false,
+        may_manage_server: false,
+    }
+}

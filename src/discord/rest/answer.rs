@@ -1,0 +1,165 @@
+//! What Discord answers: values, limits, refusals.
+
+use std::time::Duration;
+
+use reqwest::Response;
+use serde_json::Value;
+
+use crate::discord::body::clip;
+use crate::discord::limits::{Scope, Seen};
+use crate::domain::MessageId;
+
+/// Discord's code for a reply in a channel whose history we may not read.
+const NO_HISTORY: u64 = 160_002;
+
+/// Characters kept of a refusal's words.
+const MAX_MESSAGE: usize = 500;
+
+/// Why a request gave nothing.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum RestError {
+    /// Discord refused our token; nothing is asked of it any more.
+    #[error(
+        "Discord refused the bot's token, so nothing is sent any more; set a valid DISCORD_TOKEN and restart"
+    )]
+    Unauthorized,
+    /// A passing request would have had to wait.
+    #[error("Discord's rate limit leaves no room now")]
+    Busy,
+    /// Discord refused the request.
+    #[error("Discord refused: {message} (HTTP {status}, code {code})")]
+    Refused {
+        /// HTTP status.
+        status: u16,
+        /// Discord's own error code, 0 if there is none.
+        code: u64,
+        /// Discord's words.
+        message: String,
+        /// The fields of our JSON that it found fault with.
+        fields: Vec<String>,
+    },
+    /// It may or may not have arrived.
+    #[error("Discord cannot be reached: {0}")]
+    Unreachable(String),
+}
+
+impl RestError {
+    /// The thing spoken of is not there (any more).
+    pub fn is_gone(&self) -> bool {
+        matches!(self, Self::Refused { status: 404, .. })
+    }
+
+    /// We lack a permission for it.
+    pub fn is_forbidden(&self) -> bool {
+        matches!(self, Self::Refused { status: 403, .. })
+    }
+
+    /// It is the reply's reference that Discord does not take: the message is of another kind or place, or we may not
+    /// read the channel's history.
+    pub fn is_of_reference(&self) -> bool {
+        let Self::Refused { code, fields, .. } = self else {
+            return false;
+        };
+        let is_named = fields
+            .iter()
+            .any(|field| field.starts_with("message_reference"));
+        is_named || *code == NO_HISTORY
+    }
+
+    /// Discord's error code of a refusal.
+    pub fn code(&self) -> Option<u64> {
+        match self {
+            Self::Refused { code, .. } => Some(*code),
+            Self::Unauthorized | Self::Busy | Self::Unreachable(_) => None,
+        }
+    }
+}
+
+/// What an answer's headers say of limits.
+pub(super) fn seen(response: &Response) -> Seen {
+    let header = |name: &str| response.headers().get(name)?.to_str().ok();
+    let seconds = |name: &str| header(name).and_then(to_seconds);
+    let is_global = header("x-ratelimit-global").is_some();
+    Seen {
+        status: response.status().as_u16(),
+        bucket: header("x-ratelimit-bucket").map(str::to_owned),
+        remaining: header("x-ratelimit-remaining").and_then(|left| left.parse().ok()),
+        reset_after: seconds("x-ratelimit-reset-after"),
+        retry_after: seconds("retry-after"),
+        scope: match header("x-ratelimit-scope") {
+            Some("global") => Scope::Global,
+            Some("shared") => Scope::Shared,
+            Some(_) | None if is_global => Scope::Global,
+            Some(_) | None => Scope::User,
+        },
+    }
+}
+
+fn to_seconds(text: &str) -> Option<Duration> {
+    Duration::try_from_secs_f64(text.trim().parse().ok()?).ok()
+}
+
+/// The body of a 429 says the wait to the millisecond, the header only in whole seconds. One without Discord's body comes
+/// from what stands before it, and concerns all we ask; `unsaid` is the wait where neither says one.
+pub(super) fn complete_from_body(seen: &mut Seen, body: &Value, unsaid: Duration) {
+    let exact = body["retry_after"]
+        .as_f64()
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    if body["global"].as_bool() == Some(true) || exact.is_none() {
+        seen.scope = Scope::Global;
+    }
+    seen.retry_after = exact.or(seen.retry_after).or(Some(unsaid));
+}
+
+/// A refusal with Discord's own words, and what it says of single fields.
+pub(super) fn refusal(status: u16, body: &Value) -> RestError {
+    let faults = faults(&body["errors"]);
+    let mut message = body["message"]
+        .as_str()
+        .unwrap_or("no reason given")
+        .to_owned();
+    for (field, why) in &faults {
+        message.push_str(&format!("; {field}: {why}"));
+    }
+    RestError::Refused {
+        status,
+        code: body["code"].as_u64().unwrap_or_default(),
+        message: clip(&message, MAX_MESSAGE),
+        fields: faults.into_iter().map(|(field, _)| field).collect(),
+    }
+}
+
+/// Discord's tree of faults as pairs of a field's path and what is wrong with it.
+fn faults(errors: &Value) -> Vec<(String, String)> {
+    let mut faults = Vec::new();
+    let mut left = vec![(String::new(), errors)];
+    while let Some((path, node)) = left.pop() {
+        for (key, below) in node.as_object().into_iter().flatten() {
+            if key != "_errors" {
+                let dot = if path.is_empty() { "" } else { "." };
+                left.push((format!("{path}{dot}{key}"), below));
+                continue;
+            }
+            let words = below.as_array().into_iter().flatten();
+            let words = words.filter_map(|one| one["message"].as_str());
+            faults.extend(words.map(|why| (path.clone(), why.to_owned())));
+        }
+    }
+    faults
+}
+
+/// The id in a message's JSON.
+///
+/// # Errors
+///
+/// When there is none: whoever answered is not Discord.
+pub fn message_id(message: &Value) -> Result<MessageId, RestError> {
+    snowflake(&message["id"])
+        .map(MessageId)
+        .ok_or_else(|| RestError::Unreachable("its answer holds no message id".into()))
+}
+
+/// A snowflake in JSON.
+pub fn snowflake(value: &Value) -> Option<u64> {
+    value.as_str()?.parse().ok()
+}
