@@ -7,6 +7,7 @@
 //! `docs/sandbox.md` says what each wall keeps in and what none of them does.
 
 mod access;
+mod ahead;
 mod bubblewrap;
 mod capture;
 mod cgroup;

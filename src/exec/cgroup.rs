@@ -58,6 +58,17 @@ const PROCESSES: Control = Control {
     value: |limits| limits.processes,
     needed: true,
 };
+/// Half of what a group of the same kind has by default: a thousand processes of a command have no more than that together.
+const PROCESSOR_V2: Control = Control {
+    file: "cpu.weight",
+    value: |_| 50,
+    needed: false,
+};
+const PROCESSOR_V1: Control = Control {
+    file: "cpu.shares",
+    value: |_| 512,
+    needed: false,
+};
 const MEMORY_V1: Control = Control {
     file: "memory.limit_in_bytes",
     value: |limits| limits.memory,
@@ -100,17 +111,9 @@ impl Groups {
         for parent in &self.parents {
             let folder = parent.folder.join(&name);
             fs::create_dir(&folder)?;
-            group.folders.push(folder.clone());
-            for control in parent.controls {
-                let written = fs::write(
-                    folder.join(control.file),
-                    (control.value)(limits).to_string(),
-                );
-                if control.needed {
-                    written?;
-                }
-            }
+            group.folders.push(folder);
         }
+        group.limit(limits)?;
         Ok(group)
     }
 
@@ -150,6 +153,24 @@ impl Group {
             .iter()
             .map(|folder| folder.join(MEMBERS))
             .collect()
+    }
+
+    /// Sets what all in it may take together.
+    ///
+    /// # Errors
+    ///
+    /// When the kernel refuses it.
+    pub(super) fn limit(&self, limits: &Limits) -> io::Result<()> {
+        for (parent, folder) in self.groups.parents.iter().zip(&self.folders) {
+            for control in parent.controls {
+                let value = (control.value)(limits).to_string();
+                let written = fs::write(folder.join(control.file), value);
+                if control.needed {
+                    written?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Leaves the group where it is, for a command that goes on by itself.
@@ -193,9 +214,11 @@ fn version_2(membership: &str, mounts: &str) -> Option<Vec<Parent>> {
         fs::write(leaf.join(MEMBERS), std::process::id().to_string()).ok()?;
     }
     fs::write(own.join("cgroup.subtree_control"), "+memory +pids").ok()?;
+    // Not there, or not ours to give: then priority alone has to do.
+    let _ = fs::write(own.join("cgroup.subtree_control"), "+cpu");
     Some(vec![Parent {
         folder: own,
-        controls: &[MEMORY_V2, SWAP_V2, PROCESSES],
+        controls: &[MEMORY_V2, SWAP_V2, PROCESSES, PROCESSOR_V2],
     }])
 }
 
@@ -212,10 +235,21 @@ fn version_1(membership: &str, mounts: &str) -> Option<Vec<Parent>> {
         })?;
         Some(Parent { folder, controls })
     };
-    Some(vec![
+    let mut parents = vec![
         parent("memory", &[MEMORY_V1, SWAP_V1])?,
         parent("pids", &[PROCESSES])?,
-    ])
+    ];
+    parents.extend(parent("cpu", &[PROCESSOR_V1]).filter(Parent::takes_groups));
+    Some(parents)
+}
+
+impl Parent {
+    /// Whether a group can be made in it.
+    fn takes_groups(&self) -> bool {
+        let name = format!("chorus-{}-try", std::process::id());
+        let folder = self.folder.join(name);
+        fs::create_dir(&folder).is_ok() && fs::remove_dir(&folder).is_ok()
+    }
 }
 
 /// Where a group with `path` is seen, in the mount that `is_meant` picks by kind and options.

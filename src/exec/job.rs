@@ -19,13 +19,11 @@ pub(super) const CONFINE: &str = "confine";
 /// Where the helper's binary is seen inside bubblewrap.
 pub(super) const HELPER_INSIDE: &str = "/.chorus-sandbox";
 
-/// One command for a supervisor.
+/// One command for a supervisor, after the line with the files of control groups to write its pid to.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Job {
     /// Command line of bubblewrap up to `--`; empty without it.
     pub(super) wrapper: Vec<String>,
-    /// Files of control groups to write the supervisor's pid to.
-    pub(super) join: Vec<PathBuf>,
     /// What ends it besides itself.
     pub(super) life: Life,
     /// Milliseconds between SIGTERM and SIGKILL.

@@ -14,7 +14,10 @@ use super::command::Limits;
 const OUT_OF_MEMORY_FIRST: &str = "900";
 
 /// Priority below the daemon's, so that busy commands do not slow its answers.
-const NICENESS: i32 = 5;
+///
+/// A thousand processes of one command still leave the daemon several times what each of them has, and one command on a busy
+/// machine still gets a tenth of a processor.
+const NICENESS: i32 = 10;
 
 /// Limits this process and all it will start.
 ///

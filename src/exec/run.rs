@@ -3,23 +3,24 @@
 //! The daemon holds one end of a socket, the supervisor the other. Letting go of it (a timeout, a stop, a dropped
 //! future, the daemon's own death) makes the supervisor end everything the command started.
 
+use std::io::Write;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
-use tokio::net::unix::pipe;
 use tokio_util::sync::CancellationToken;
 
 use super::GRACE;
+use super::ahead::Waiting;
 use super::capture::Capture;
 use super::cgroup::Group;
-use super::command::{Command, Ended, ExecError, Finished};
-use super::job::{HELPER_COMMAND, Life, Report, SUPERVISE};
+use super::command::{Command, Ended, ExecError, Finished, Limits};
+use super::job::{HELPER_COMMAND, Job, Life, Report, SUPERVISE};
 use super::process::Process;
-use super::sandbox::{Order, Sandbox};
+use super::sandbox::Sandbox;
 
 /// Bytes taken from the pipe at once: its usual capacity.
 const CHUNK: usize = 64 * 1024;
@@ -49,14 +50,15 @@ impl Sandbox {
         stop: &CancellationToken,
     ) -> Result<Finished, ExecError> {
         let scratch = tempfile::tempdir()?;
-        let Order { job, group } = self.job(command, scratch.path(), Life::Tied)?;
+        let job = self.job(command, scratch.path(), Life::Tied)?;
         let start = Instant::now();
-        let (reader, writer) = std::io::pipe()?;
-        let mut output = pipe::Receiver::from_owned_fd(OwnedFd::from(reader))?;
-        let mut running = Running::start(self, writer, group)?;
-        running
-            .send(&serde_json::to_string(&job).map_err(std::io::Error::other)?)
-            .await?;
+        let Waiting {
+            mut running,
+            mut output,
+            ..
+        } = self.supervisor(&command.limits)?;
+        running.send(&job).await?;
+        self.start_ahead(&command.limits);
 
         let mut capture = Capture::new(bounds.spool);
         let mut ended = Ended::Exited;
@@ -121,31 +123,22 @@ pub(super) struct Running {
     pub(super) process: Process,
     line: BufReader<UnixStream>,
     /// After the child and the line: a group is removed when its processes have gone.
-    _group: Option<Group>,
+    pub(super) group: Option<Group>,
 }
 
 impl Running {
-    /// Starts a supervisor whose command prints into `output`, both streams into one.
+    /// Starts a supervisor in `group`, whose command will print into `output` and `errors`.
     pub(super) fn start(
-        sandbox: &Sandbox,
-        output: impl Into<OwnedFd>,
-        group: Option<Group>,
-    ) -> std::io::Result<Self> {
-        let output: OwnedFd = output.into();
-        let errors = output.try_clone()?;
-        Self::start_with(sandbox, output, errors, group)
-    }
-
-    /// Starts a supervisor whose command prints into `output` and `errors`.
-    pub(super) fn start_with(
-        sandbox: &Sandbox,
+        helper: &Path,
         output: OwnedFd,
         errors: OwnedFd,
         group: Option<Group>,
     ) -> std::io::Result<Self> {
-        let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
+        let (mut ours, theirs) = std::os::unix::net::UnixStream::pair()?;
+        let members: Vec<PathBuf> = group.iter().flat_map(Group::members).collect();
+        writeln!(ours, "{}", serde_json::to_string(&members)?)?;
         ours.set_nonblocking(true)?;
-        let child = tokio::process::Command::new(sandbox.helper())
+        let child = tokio::process::Command::new(helper)
             .args([HELPER_COMMAND, SUPERVISE])
             .env_clear()
             .current_dir("/")
@@ -163,13 +156,26 @@ impl Running {
             child,
             process,
             line: BufReader::new(UnixStream::from_std(ours)?),
-            _group: group,
+            group,
         })
     }
 
     /// Sends the job.
-    pub(super) async fn send(&mut self, job: &str) -> std::io::Result<()> {
+    pub(super) async fn send(&mut self, job: &Job) -> std::io::Result<()> {
+        let job = serde_json::to_string(job)?;
         self.line.write_all(format!("{job}\n").as_bytes()).await
+    }
+
+    /// Whether the supervisor has not ended.
+    pub(super) fn is_alive(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Sets what the command may take, where a group limits it.
+    pub(super) fn limit(&self, limits: &Limits) -> std::io::Result<()> {
+        self.group
+            .as_ref()
+            .map_or(Ok(()), |group| group.limit(limits))
     }
 
     /// Lets go of the line: the supervisor ends everything and reports.

@@ -1,4 +1,4 @@
-//! Which walls this machine offers, found out by trying, and the order for one command behind them.
+//! Which walls this machine offers, found out by trying, and what it takes to put one command behind them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::domain::SandboxMode;
 
 use super::access;
+use super::ahead::Ahead;
 use super::bubblewrap::{self, Tree};
 use super::cgroup::{Group, Groups};
 use super::command::{Command, ExecError, Limits, MAX_SCRIPT, Network, Policy};
@@ -80,6 +81,8 @@ pub enum Bubblewrap {
 #[derive(Clone, Debug)]
 pub struct Sandbox {
     parts: Arc<Parts>,
+    /// None while the walls are tried out: no further command follows.
+    ahead: Option<Arc<Ahead>>,
 }
 
 #[derive(Clone, Debug)]
@@ -92,14 +95,6 @@ struct Parts {
     walls: Result<u32, String>,
     /// Limits on all of a command together, where they can be had.
     groups: Option<Arc<Groups>>,
-}
-
-/// The order for one command, and the group that limits it for as long as this lives.
-pub(super) struct Order {
-    /// For the supervisor.
-    pub(super) job: Job,
-    /// Dropped after the command has ended.
-    pub(super) group: Option<Group>,
 }
 
 impl Sandbox {
@@ -141,7 +136,10 @@ impl Sandbox {
         } else {
             parts.bubblewrap = bubblewrap;
         }
-        Ok(Self::of(&parts))
+        Ok(Self {
+            ahead: Some(Arc::default()),
+            ..Self::of(&parts)
+        })
     }
 
     /// The layers around a command under `policy`, truthfully, for the log and `/status`.
@@ -190,7 +188,22 @@ impl Sandbox {
         &self.parts.helper
     }
 
-    /// The order for one command.
+    /// The place for the next command's supervisor.
+    pub(super) fn ahead(&self) -> Option<&Ahead> {
+        self.ahead.as_deref()
+    }
+
+    /// A group that limits one command, where groups can be made.
+    ///
+    /// # Errors
+    ///
+    /// When the kernel refuses it.
+    pub(super) fn group(&self, limits: &Limits) -> std::io::Result<Option<Group>> {
+        let groups = self.parts.groups.as_ref();
+        groups.map(|groups| groups.make(limits)).transpose()
+    }
+
+    /// What a supervisor is to do for one command.
     ///
     /// # Errors
     ///
@@ -200,7 +213,7 @@ impl Sandbox {
         command: &Command,
         scratch: &Path,
         life: Life,
-    ) -> Result<Order, ExecError> {
+    ) -> Result<Job, ExecError> {
         check(&command.script)?;
         let parts = &self.parts;
         let mut environment = parts.view.environment.clone();
@@ -208,7 +221,6 @@ impl Sandbox {
         environment.insert("HOME".to_owned(), home);
         let mut job = Job {
             wrapper: Vec::new(),
-            join: Vec::new(),
             life,
             grace_ms: u64::try_from(super::GRACE.as_millis()).unwrap_or(u64::MAX),
             confinement: Confinement {
@@ -230,12 +242,7 @@ impl Sandbox {
                 return Err(ExecError::NoSandbox(format!("{first}; {second}")));
             }
         }
-        let group = match &parts.groups {
-            Some(groups) => Some(groups.make(&command.limits)?),
-            None => None,
-        };
-        job.join = group.iter().flat_map(Group::members).collect();
-        Ok(Order { job, group })
+        Ok(job)
     }
 
     fn inside_bubblewrap(
@@ -322,6 +329,7 @@ impl Sandbox {
     fn of(parts: &Parts) -> Self {
         Self {
             parts: Arc::new(parts.clone()),
+            ahead: None,
         }
     }
 }

@@ -7,12 +7,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::GRACE;
-use super::cgroup::Group;
 use super::command::{Command, ExecError};
 use super::job::{Life, Report};
 use super::process::Process;
 use super::run::Running;
-use super::sandbox::{Order, Sandbox};
+use super::sandbox::Sandbox;
 
 /// How often the end of an ended tree's supervisor is looked for.
 const LOOK: Duration = Duration::from_millis(10);
@@ -55,13 +54,12 @@ impl TaskFiles {
 /// A command that runs on by itself.
 pub struct Spawned {
     running: Running,
-    group: Option<Group>,
 }
 
 impl Drop for Spawned {
     /// The command goes on, and so do its limits.
     fn drop(&mut self) {
-        if let Some(group) = self.group.take() {
+        if let Some(group) = self.running.group.take() {
             group.leave();
         }
     }
@@ -80,7 +78,7 @@ impl Spawned {
     /// The reason, when the command could not be started or its supervisor was killed.
     pub async fn wait(mut self) -> Result<i32, String> {
         let _ = self.running.child.wait().await;
-        drop(self.group.take());
+        drop(self.running.group.take());
         match self.running.report().await {
             Some(Report::Exited(code)) => Ok(code),
             Some(Report::Failed(why)) => Err(why),
@@ -100,12 +98,12 @@ impl Sandbox {
         let life = Life::Free {
             exit_file: files.exit_code.clone(),
         };
-        let Order { job, group } = self.job(command, &files.scratch, life)?;
+        let job = self.job(command, &files.scratch, life)?;
+        let group = self.group(&command.limits)?;
         let (stdout, stderr) = (log(&files.stdout)?, log(&files.stderr)?);
-        let mut running = Running::start_with(self, stdout, stderr, None)?;
-        let job = serde_json::to_string(&job).map_err(std::io::Error::other)?;
+        let mut running = Running::start(self.helper(), stdout, stderr, group)?;
         running.send(&job).await?;
-        Ok(Spawned { running, group })
+        Ok(Spawned { running })
     }
 }
 

@@ -1,13 +1,13 @@
 //! The outer half of the helper: starts one command, adopts its orphans, ends all of it.
 //!
 //! It is the "subreaper" of everything the command starts, so a child that calls `setsid` or forks twice stays below
-//! it. It talks to the daemon over its standard input, a socket: in comes the job, out goes the report, and when the
-//! daemon lets go of its end, a tied command is ended.
+//! it. It talks to the daemon over its standard input, a socket: in come its control groups and, maybe much later, the job;
+//! out goes the report, and when the daemon lets go of its end, a tied command is ended.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -45,12 +45,14 @@ pub(super) fn main() -> Result<(), String> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(said("hiding itself"))?;
     set_child_subreaper(Some(getpid())).map_err(said("adopting orphans"))?;
     let daemon = super::confine::standard_input()?;
-    let mut line = String::new();
     let mut inbox = BufReader::new(daemon.try_clone().map_err(said("reading the job"))?);
-    inbox
-        .read_line(&mut line)
-        .map_err(said("reading the job"))?;
-    let job: Job = serde_json::from_str(&line).map_err(said("reading the job"))?;
+    let joined = join(&next_line(&mut inbox)?);
+    let job = next_line(&mut inbox)?;
+    if job.is_empty() {
+        // Started ahead, and not needed after all.
+        return Ok(());
+    }
+    let job: Job = serde_json::from_str(&job).map_err(said("reading the job"))?;
 
     let own =
         Process::of(std::process::id()).ok_or("finding itself: /proc is missing or hidden")?;
@@ -62,7 +64,7 @@ pub(super) fn main() -> Result<(), String> {
             own.end_below(grace);
         });
     }
-    let report = match run(&job, own) {
+    let report = match joined.and_then(|()| run(&job, own)) {
         Ok(code) => Report::Exited(code),
         Err(why) => Report::Failed(why),
     };
@@ -75,12 +77,28 @@ pub(super) fn main() -> Result<(), String> {
     Ok(())
 }
 
-/// Starts the command, waits for it, and leaves nothing behind.
-fn run(job: &Job, own: Process) -> Result<i32, String> {
+/// What the daemon says next; nothing when it let go.
+fn next_line(inbox: &mut impl BufRead) -> Result<String, String> {
+    let mut line = String::new();
+    inbox
+        .read_line(&mut line)
+        .map_err(said("reading the job"))?;
+    Ok(line)
+}
+
+/// Joins the control groups whose files `line` lists.
+fn join(line: &str) -> Result<(), String> {
+    let files: Vec<PathBuf> =
+        serde_json::from_str(line).map_err(said("reading the control groups"))?;
     let pid = std::process::id().to_string();
-    for file in &job.join {
+    for file in files {
         fs::write(file, &pid).map_err(said("joining the control group"))?;
     }
+    Ok(())
+}
+
+/// Starts the command, waits for it, and leaves nothing behind.
+fn run(job: &Job, own: Process) -> Result<i32, String> {
     let (ours, theirs) = UnixStream::pair().map_err(said("opening a line to the sandbox"))?;
     let mut command = match job.wrapper.split_first() {
         Some((program, arguments)) => {

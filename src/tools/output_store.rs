@@ -63,7 +63,8 @@ impl OutputStore {
         Ok((handle, file))
     }
 
-    /// A handle and the file it stands for, for a caller that makes the file itself, if at all.
+    /// A handle and the file it stands for, for a caller that makes the file itself, if at all; it then calls
+    /// [`OutputStore::tidy`].
     ///
     /// # Errors
     ///
@@ -71,10 +72,18 @@ impl OutputStore {
     pub fn reserve(&self, agent: &AgentName) -> io::Result<(Handle, PathBuf)> {
         let folder = self.folder(agent);
         fs::create_dir_all(&folder)?;
-        make_room(&folder)?;
         let handle = Handle::random();
         let path = folder.join(handle.file_name());
         Ok((handle, path))
+    }
+
+    /// Removes the oldest outputs where there are too many.
+    ///
+    /// # Errors
+    ///
+    /// When one of them can be neither looked at nor removed.
+    pub fn tidy(&self, agent: &AgentName) -> io::Result<()> {
+        make_room(&self.folder(agent))
     }
 
     /// Opens a kept output.

@@ -7,7 +7,7 @@ mod hostile_paths;
 mod hostile_repositories;
 pub(crate) mod lab;
 mod look;
-mod push;
+pub(crate) mod push;
 mod registry;
 mod self_edit;
 mod web;

@@ -3,10 +3,10 @@
 mod agents;
 mod building;
 mod files;
-mod repository;
+mod greed;
 mod self_edit;
 mod tasks;
-mod trouble;
+mod tour;
 
 use chorus::domain::MessageId;
 use serde_json::{Value, json};
@@ -23,6 +23,11 @@ struct Given {
 /// Has the model of `#lab` use one tool; a question about it is answered with Allow.
 async fn uses(world: &mut World, tool: &str, arguments: Value) -> Given {
     world.model.calls_tool(tool, arguments);
+    is_used(world, tool).await
+}
+
+/// Waits for the end of a turn in which the model uses `tool`, as it was told.
+async fn is_used(world: &mut World, tool: &str) -> Given {
     world.model.answers("That was it.");
     let asked = world.ann.says("#lab", &format!("please use {tool}")).await;
     let mut allowed: Vec<MessageId> = Vec::new();

@@ -178,6 +178,11 @@ impl World {
         }
     }
 
+    /// The program's process.
+    pub fn pid(&self) -> u32 {
+        self.daemon.as_ref().unwrap().pid()
+    }
+
     /// Sends a signal to the program.
     pub async fn signals(&mut self, which: rustix::process::Signal) {
         self.daemon.as_mut().unwrap().signals(which).await;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tracing::warn;
 
 use crate::exec::{Bounds, Ended, Finished};
 use crate::permission::{Action, Group};
@@ -69,6 +70,9 @@ impl Tool for Bash {
         };
         let sandbox = context.services.shell()?.sandbox.sandbox().await?;
         let finished = sandbox.run(&command, bounds, &context.stop).await?;
+        if finished.output.whole.is_some() {
+            tidy(context).await;
+        }
         let mut text = printed(&finished, &handle);
         text.push_str(&ending(&finished, timeout));
         if finished.exit != Some(0) && sandbox.confines(rules.policy) && was_refused(&text) {
@@ -93,6 +97,15 @@ fn timeout(asked: Option<f64>, most: Duration) -> Result<Duration, ToolError> {
             "`timeout` is a number of seconds above 0, at most {}; {seconds} is not",
             most.as_secs()
         ))),
+    }
+}
+
+/// Makes room after an output that was kept. That it fails costs disk, not the result.
+async fn tidy(context: &ToolContext) {
+    let (outputs, agent) = (context.services.outputs.clone(), context.name.clone());
+    let tidied = tokio::task::spawn_blocking(move || outputs.tidy(&agent)).await;
+    if let Ok(Err(error)) = tidied {
+        warn!(error = %error, "old outputs could not be removed");
     }
 }
 

@@ -3,6 +3,11 @@
 //! A script prints `DONE` when it got what it wanted, or leaves a file where it must not. Words in capitals are filled in: `OUT` is a folder beside the
 //! workspace, `PID` a process outside, `PORT` and `ABSTRACT` its sockets, `MARK` a name that nothing else has.
 
+mod files;
+mod kernel;
+mod network;
+mod processes;
+
 use std::fs;
 use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt;
@@ -15,6 +20,7 @@ use chorus::exec::Network;
 use uuid::Uuid;
 
 use super::{Shell, printed};
+use network::ABSTRACT_SOCKET;
 
 /// Where a row is stopped.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,324 +43,26 @@ enum Unconfined {
 use Stopped::{Always, ByBubblewrap};
 use Unconfined::{Anyone, Some as Few};
 
+#[derive(Clone)]
 struct Effect(&'static str, Stopped, Unconfined, String);
 
 fn effects() -> Vec<Effect> {
-    let row = |name, stopped, unconfined, script: &str| {
-        Effect(name, stopped, unconfined, script.to_owned())
-    };
-    let call = |name, unconfined, number: i64, arguments: &str| {
-        Effect(name, Always, unconfined, raw_call(number, arguments))
-    };
-    vec![
-        // Files.
-        row(
-            "write beside the workspace",
-            Always,
-            Anyone,
-            "echo x > OUT/new",
-        ),
-        row(
-            "read beside the workspace",
-            Always,
-            Anyone,
-            "grep -q secret OUT/secret && echo DONE",
-        ),
-        row(
-            "list beside the workspace",
-            Always,
-            Anyone,
-            "ls OUT/ | grep -q secret && echo DONE",
-        ),
-        row(
-            "delete beside the workspace",
-            Always,
-            Anyone,
-            "rm OUT/victim && echo DONE",
-        ),
-        row(
-            "write through a link",
-            Always,
-            Anyone,
-            "ln -sf OUT/new link && echo x > link",
-        ),
-        row(
-            "link a file in",
-            Always,
-            Anyone,
-            "ln OUT/secret in && grep -q secret in && echo DONE",
-        ),
-        row(
-            "move a file out",
-            Always,
-            Anyone,
-            "echo x > out && mv out OUT/new",
-        ),
-        row(
-            "read what only root may",
-            Always,
-            Few,
-            "cat /etc/shadow | grep -q . && echo DONE",
-        ),
-        row(
-            "read private keys of the system",
-            Always,
-            Few,
-            "find /etc/ssl/private /etc/ssh -name '*key' -exec cat {} + 2>&1 | grep -q PRIVATE && echo DONE",
-        ),
-        row(
-            "change the system",
-            Always,
-            Few,
-            "touch /usr/MARK && rm /usr/MARK && echo DONE",
-        ),
-        row(
-            "change its configuration",
-            Always,
-            Few,
-            "touch /etc/MARK && rm /etc/MARK && echo DONE",
-        ),
-        row(
-            "list a home",
-            Always,
-            Few,
-            "ls -A REALHOME | grep -qv '^\\.cargo$\\|^\\.rustup$\\|^\\.pyenv$' && echo DONE",
-        ),
-        row(
-            "list /run",
-            Always,
-            Few,
-            "ls -A /run | grep -q . && echo DONE",
-        ),
-        row(
-            "leave a file in the shared /tmp",
-            Always,
-            Anyone,
-            "echo x > /tmp/MARK; echo x > /var/tmp/MARK",
-        ),
-        row(
-            "leave a file in shared memory",
-            Always,
-            Anyone,
-            "echo x > /dev/shm/MARK",
-        ),
-        row(
-            "make a device",
-            Always,
-            Few,
-            "mknod device b 7 0 && echo DONE",
-        ),
-        row(
-            "rewrite what git runs",
-            ByBubblewrap,
-            Anyone,
-            "echo x >> .git/config && echo DONE",
-        ),
-        row(
-            "plant a hook",
-            ByBubblewrap,
-            Anyone,
-            "echo x > .git/hooks/pre-commit && echo DONE",
-        ),
-        row(
-            "plant attributes",
-            ByBubblewrap,
-            Anyone,
-            "echo x > .git/info/attributes && echo DONE",
-        ),
-        row(
-            "move the repository aside",
-            ByBubblewrap,
-            Anyone,
-            "mv .git aside && echo DONE",
-        ),
-        // Other processes.
-        row(
-            "read the daemon's environment",
-            Always,
-            Few,
-            "grep -qa PATH /proc/PID/environ && echo DONE",
-        ),
-        row(
-            "find the daemon's environment anywhere",
-            Always,
-            Few,
-            "cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n' | grep -qa '^CARGO_MANIFEST_DIR=' && echo DONE",
-        ),
-        row(
-            "read the daemon's files by its root",
-            Always,
-            Few,
-            "grep -q secret /proc/PID/root/OUT/secret && echo DONE",
-        ),
-        row(
-            "read the daemon's memory map",
-            Always,
-            Few,
-            "grep -qa . /proc/PID/maps && echo DONE",
-        ),
-        row(
-            "signal a process outside",
-            Always,
-            Anyone,
-            "kill -0 PID && echo DONE",
-        ),
-        row(
-            "end a process outside",
-            Always,
-            Anyone,
-            "kill -KILL PID && echo DONE",
-        ),
-        row(
-            "inherit an open file",
-            Always,
-            Few,
-            "for n in 3 4 5 6 7 8 9; do { : >&$n; } 2>/dev/null && echo DONE; done",
-        ),
-        row(
-            "trace",
-            Always,
-            Anyone,
-            &raw_call(libc::SYS_ptrace, "0, 0, 0, 0"),
-        ),
-        call(
-            "read another's memory",
-            Few,
-            libc::SYS_process_vm_readv,
-            "PID, 0, 0, 0, 0, 0",
-        ),
-        // The kernel.
-        call("io_uring", Few, libc::SYS_io_uring_setup, "1, 0"),
-        call("bpf", Few, libc::SYS_bpf, "0, 0, 0"),
-        call("userfaultfd", Few, libc::SYS_userfaultfd, "1"),
-        call("key ring", Few, libc::SYS_keyctl, "0, -3, 0"),
-        call(
-            "performance counters",
-            Few,
-            libc::SYS_perf_event_open,
-            "0, 0, -1, -1, 0",
-        ),
-        call("load a module", Few, libc::SYS_init_module, "0, 0, 0"),
-        call("load a kernel", Few, libc::SYS_kexec_load, "0, 0, 0, 0"),
-        call(
-            "open by handle",
-            Few,
-            libc::SYS_open_by_handle_at,
-            "0, 0, 0",
-        ),
-        call("enter another namespace", Few, libc::SYS_setns, "-1, 0"),
-        call(
-            "type into a terminal",
-            Anyone,
-            libc::SYS_ioctl,
-            "0, 0x5412, 0",
-        ),
-        call("read the kernel's log", Few, libc::SYS_syslog, "10, 0, 0"),
-        row(
-            "mount",
-            Always,
-            Few,
-            "mkdir -p m && mount -t tmpfs none m && echo DONE",
-        ),
-        row(
-            "remount",
-            Always,
-            Few,
-            "mount -o remount,rw,bind / && echo DONE",
-        ),
-        row("change root", Always, Few, "chroot / true && echo DONE"),
-        row(
-            "a user namespace",
-            Always,
-            Few,
-            "unshare -U true && echo DONE",
-        ),
-        row(
-            "a mount namespace",
-            Always,
-            Few,
-            "unshare -m true && echo DONE",
-        ),
-        row(
-            "capabilities",
-            Always,
-            Few,
-            "touch owned && chown 12345 owned && echo DONE",
-        ),
-        row(
-            "new privileges",
-            Always,
-            Anyone,
-            &format!(
-                "perl -e 'print \"DONE\" if syscall({}, 39, 0, 0, 0, 0) == 0'",
-                libc::SYS_prctl
-            ),
-        ),
-        row(
-            "a core file",
-            Always,
-            Few,
-            "[ \"$(ulimit -Hc)\" = 0 ] || echo DONE",
-        ),
-        row(
-            "more processes",
-            Always,
-            Few,
-            "ulimit -Hu unlimited && echo DONE",
-        ),
-        row(
-            "a control group",
-            Always,
-            Few,
-            "for folder in /sys/fs/cgroup /sys/fs/cgroup/pids; do mkdir $folder/MARK && rmdir $folder/MARK && echo DONE; done",
-        ),
-        // The network, which is off.
-        row(
-            "TCP",
-            Always,
-            Anyone,
-            "(echo > /dev/tcp/127.0.0.1/PORT) && echo DONE",
-        ),
-        row(
-            "a raw socket",
-            Always,
-            Few,
-            "perl -MSocket -e 'print \"DONE\" if socket(S, PF_INET, SOCK_RAW, 1)'",
-        ),
-        row(
-            "a packet socket",
-            Always,
-            Few,
-            "perl -e 'print \"DONE\" if socket(S, 17, 3, 0)'",
-        ),
-        row(
-            "a socket to the hypervisor",
-            Always,
-            Few,
-            "perl -e 'print \"DONE\" if socket(S, 40, 1, 0)'",
-        ),
-        row(
-            "the kernel's ciphers",
-            Always,
-            Few,
-            "perl -e 'print \"DONE\" if socket(S, 38, 5, 0)'",
-        ),
-        row(
-            "a socket file of another program",
-            Always,
-            Anyone,
-            "perl -MSocket -e 'socket(S, PF_UNIX, SOCK_STREAM, 0) && connect(S, pack_sockaddr_un(\"OUT/socket\")) && print \"DONE\"'",
-        ),
-        row(
-            "an abstract socket of another program",
-            Always,
-            Anyone,
-            ABSTRACT_SOCKET,
-        ),
+    [
+        files::rows(),
+        processes::rows(),
+        kernel::rows(),
+        network::rows(),
     ]
+    .concat()
 }
 
-const ABSTRACT_SOCKET: &str = "perl -MSocket -e 'socket(S, PF_UNIX, SOCK_STREAM, 0) && connect(S, pack_sockaddr_un(\"\\0ABSTRACT\")) && print \"DONE\"'";
+fn row(name: &'static str, stopped: Stopped, unconfined: Unconfined, script: &str) -> Effect {
+    Effect(name, stopped, unconfined, script.to_owned())
+}
+
+fn call(name: &'static str, unconfined: Unconfined, number: i64, arguments: &str) -> Effect {
+    Effect(name, Always, unconfined, raw_call(number, arguments))
+}
 
 /// Calls the kernel by number. Done when it got past the filter, whatever the kernel then thinks of the arguments.
 fn raw_call(number: i64, arguments: &str) -> String {

@@ -23,9 +23,9 @@ use super::lab::Lab;
 
 /// A git server for one repository, and the API of two forges.
 #[derive(Clone)]
-struct Server {
-    repository: PathBuf,
-    asked: Arc<Mutex<Vec<Value>>>,
+pub(crate) struct Server {
+    pub(crate) repository: PathBuf,
+    pub(crate) asked: Arc<Mutex<Vec<Value>>>,
 }
 
 /// `Authorization` of user `bot` with token `t0ken-t0ken`.
@@ -36,7 +36,7 @@ impl Server {
         Repository::open_bare(&self.repository).unwrap()
     }
 
-    async fn start(self) -> SocketAddr {
+    pub(crate) async fn start(self) -> SocketAddr {
         let routes = Router::new()
             .route("/ada/lab.git/info/refs", get(advertise))
             .route("/ada/lab.git/git-receive-pack", post(receive))
@@ -193,7 +193,7 @@ fn set_origin(lab: &Lab, url: &str) {
     }
 }
 
-fn tip(path: &Path, name: &str) -> Oid {
+pub(crate) fn tip(path: &Path, name: &str) -> Oid {
     let git = Repository::open(path).unwrap();
     git.find_reference(name)
         .unwrap()

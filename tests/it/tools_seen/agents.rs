@@ -72,12 +72,3 @@ async fn this_machine_is_no_public_web() {
     })
     .await;
 }
-
-#[tokio::test]
-async fn the_models_there_are_can_be_listed() {
-    run_test(async |world| {
-        let models = uses(world, "list_models", json!({})).await.ok();
-        assert!(models.contains("scripted-model"), "{models}");
-    })
-    .await;
-}

@@ -68,35 +68,3 @@ async fn the_end_of_a_background_task_is_told_in_the_channel() {
     })
     .await;
 }
-
-#[tokio::test]
-async fn a_concurrent_task_reports_into_its_conversation() {
-    run_test(async |world| {
-        world
-            .model
-            .always_answers("the-result-of-it", "It is done, I see.");
-        uses(
-            world,
-            "run_concurrent",
-            json!({"command": "echo the-result-of-it"}),
-        )
-        .await
-        .ok();
-        world.sees("#lab", "It is done, I see.").await;
-    })
-    .await;
-}
-
-#[tokio::test]
-async fn an_agent_ends_its_own_task() {
-    run_test(async |world| {
-        let started = uses(world, "run_background", json!({"command": "sleep 600"}))
-            .await
-            .ok();
-        let id = task_id(&asks(world, "/tasks").await);
-        assert!(started.contains(&id), "{started}");
-        uses(world, "stop_task", json!({"id": id})).await.ok();
-        world.waits_for_reply("/tasks", "(none)").await;
-    })
-    .await;
-}

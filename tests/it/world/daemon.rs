@@ -153,6 +153,14 @@ impl Running {
         }
     }
 
+    /// The program's process.
+    pub(super) fn pid(&self) -> u32 {
+        let Self::Process(child) = self else {
+            panic!("a task of the test has no process of its own");
+        };
+        child.id().expect("the program has ended")
+    }
+
     /// Sends a signal to the program.
     pub(super) async fn signals(&mut self, which: Signal) {
         let Self::Process(child) = self else {

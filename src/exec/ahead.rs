@@ -1,0 +1,135 @@
+//! The next command's supervisor, started before there is a command for it.
+//!
+//! Starting a process and moving it into a control group takes as long as many a command: for the move the kernel waits until
+//! every processor has been elsewhere. So while one command runs, a supervisor for the next does both, and then waits for its job.
+
+use std::fmt;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::net::unix::pipe;
+
+use super::command::Limits;
+use super::run::Running;
+use super::sandbox::Sandbox;
+
+/// How often, and how long each time, a supervisor that is not needed is given to vanish: its group can only go after it.
+const LAST_MOMENTS: u32 = 20;
+const LAST_MOMENT: Duration = Duration::from_millis(1);
+
+/// A supervisor without a job, and what its command will print.
+pub(super) struct Waiting {
+    pub(super) running: Running,
+    pub(super) output: pipe::Receiver,
+    limits: Limits,
+}
+
+/// The place for one [`Waiting`].
+#[derive(Default)]
+pub(super) struct Ahead(Mutex<Option<Waiting>>);
+
+impl Sandbox {
+    /// The supervisor that waits, or a new one.
+    ///
+    /// # Errors
+    ///
+    /// When none can be started, or its group cannot be made.
+    pub(super) fn supervisor(&self, limits: &Limits) -> io::Result<Waiting> {
+        let Some(mut waiting) = self.ahead().and_then(Ahead::take_alive) else {
+            return self.start_supervisor(limits);
+        };
+        waiting.limit(limits)?;
+        Ok(waiting)
+    }
+
+    /// Starts the supervisor of the next command, unless one waits already.
+    ///
+    /// That it cannot be had is told to whoever needs it.
+    pub(super) fn start_ahead(&self, limits: &Limits) {
+        if let Some(ahead) = self.ahead().filter(|ahead| ahead.is_free())
+            && let Ok(waiting) = self.start_supervisor(limits)
+        {
+            ahead.put(waiting);
+        }
+    }
+
+    fn start_supervisor(&self, limits: &Limits) -> io::Result<Waiting> {
+        let group = self.group(limits)?;
+        let (reader, writer) = io::pipe()?;
+        let output = pipe::Receiver::from_owned_fd(OwnedFd::from(reader))?;
+        let errors = writer.try_clone()?;
+        let running = Running::start(self.helper(), writer.into(), errors.into(), group)?;
+        Ok(Waiting {
+            running,
+            output,
+            limits: *limits,
+        })
+    }
+}
+
+impl Waiting {
+    /// Puts it under the limits of the command that it gets.
+    fn limit(&mut self, limits: &Limits) -> io::Result<()> {
+        if self.limits == *limits {
+            return Ok(());
+        }
+        self.limits = *limits;
+        self.running.limit(limits)
+    }
+
+    /// Ends it, for nothing will be asked of it any more.
+    fn leave(mut self) {
+        let child = &mut self.running.child;
+        let _ = child.start_kill();
+        for _ in 0..LAST_MOMENTS {
+            if !matches!(child.try_wait(), Ok(None)) {
+                return;
+            }
+            std::thread::sleep(LAST_MOMENT);
+        }
+    }
+}
+
+impl Ahead {
+    fn is_free(&self) -> bool {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_none()
+    }
+
+    fn take(&self) -> Option<Waiting> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn take_alive(&self) -> Option<Waiting> {
+        let mut waiting = self.take()?;
+        waiting.running.is_alive().then_some(waiting)
+    }
+
+    /// Of two that were started at once, one stays.
+    fn put(&self, waiting: Waiting) {
+        let mut place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let second = place.replace(waiting);
+        drop(place);
+        if let Some(second) = second {
+            second.leave();
+        }
+    }
+}
+
+impl Drop for Ahead {
+    fn drop(&mut self) {
+        if let Some(waiting) = self.take() {
+            waiting.leave();
+        }
+    }
+}
+
+impl fmt::Debug for Ahead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ahead").finish_non_exhaustive()
+    }
+}
