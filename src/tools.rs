@@ -24,6 +24,7 @@ mod services;
 mod shell;
 pub mod tasks;
 mod web;
+mod write_file;
 
 use std::sync::Arc;
 use std::time::Duration;

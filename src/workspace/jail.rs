@@ -4,12 +4,12 @@
 //! Links that stay inside are followed; the protected names are then checked on the path that was really reached.
 //! Writes go to a new file that takes the old one's place, so a link swapped in meanwhile is replaced, not followed.
 //!
-//! Not solved here: a hard link made from outside, for it is the file itself.
+//! Not solved here: reading a hard link made from outside, for it is the file itself. Writing gives it a file of its own.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-use cap_std::fs::{Dir, OpenOptions, Permissions};
+use cap_std::fs::{Dir, MetadataExt, OpenOptions, Permissions};
 
 use super::place::{Place, kind_of};
 use super::{FileError, WorkspacePath};
@@ -19,6 +19,9 @@ pub use super::place::Kind;
 
 /// Names of a folder that are looked at; a folder with more is listed in part.
 pub const MOST_NAMES: usize = 10_000;
+
+/// Bytes of a file with several names that is copied before something is added to it.
+const LARGEST_COPY: u64 = 256 * 1024 * 1024;
 
 /// An open folder that paths cannot leave.
 #[derive(Debug)]
@@ -150,10 +153,22 @@ impl Jail {
                 Written::Replaced
             }
         };
-        let (mut file, _) = place.open_file(OpenOptions::new().append(true).create(true))?;
+        let (mut file, meta) = place.open_file(OpenOptions::new().append(true).create(true))?;
+        if meta.nlink() > 1 {
+            self.append_to_copy(path, bytes)?;
+            return Ok(written);
+        }
         file.write_all(bytes)
             .map_err(|error| FileError::from_io(path, error))?;
         Ok(written)
+    }
+
+    /// Adds to a file that has other names, maybe outside: those keep what they have.
+    fn append_to_copy(&self, path: &WorkspacePath, bytes: &[u8]) -> Result<(), FileError> {
+        let mut contents = self.read(path, LARGEST_COPY)?;
+        let mut all = std::mem::take(&mut contents.bytes);
+        all.extend_from_slice(bytes);
+        self.replace(&contents, &all)
     }
 
     /// What `path` is.

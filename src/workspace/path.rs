@@ -14,6 +14,9 @@ const LONGEST_PATH: usize = 4095;
 /// Bytes Linux takes in one name.
 const LONGEST_NAME: usize = 255;
 
+/// Names in a path: each folder is resolved from the top, and a thousand of them take longer than anybody waits.
+const MOST_NAMES: usize = 128;
+
 /// Names in a repository that decide what git runs and where it reads and writes.
 ///
 /// The three that the specification names, and what can stand in for them: a repository that points elsewhere is as
@@ -68,6 +71,9 @@ impl WorkspacePath {
                 }
                 name => names.push(name),
             }
+        }
+        if names.len() > MOST_NAMES {
+            return refuse("it leads through more than 128 folders");
         }
         let path = names.join("/");
         if path.len() > LONGEST_PATH {
@@ -134,15 +140,22 @@ impl WorkspacePath {
     pub fn is_repository(&self) -> bool {
         self.0.rsplit('/').next().map(folded).as_deref() == Some(".git")
     }
+
+    /// Whether it is, or lies in, a repository's own folder.
+    pub fn is_in_repository(&self) -> bool {
+        self.0.split('/').any(|name| folded(name) == ".git")
+    }
 }
 
-/// A name as file systems that fold case, drop trailing dots or give short names would find it.
+/// A name as file systems would find it that fold case, drop trailing dots, know streams (`name:stream`) or give short
+/// names (`GIT~1`).
 fn folded(name: &str) -> String {
     let lower = name.to_lowercase();
-    let trimmed = lower.trim_end_matches(['.', ' ']);
-    match trimmed {
-        "git~1" => ".git".to_owned(),
-        other => other.to_owned(),
+    let file = lower.split(':').next().unwrap_or_default();
+    let trimmed = file.trim_end_matches(['.', ' ']);
+    match trimmed.strip_prefix("git~") {
+        Some(number) if number.bytes().all(|byte| byte.is_ascii_digit()) => ".git".to_owned(),
+        Some(_) | None => trimmed.to_owned(),
     }
 }
 

@@ -4,11 +4,15 @@ use std::io::{self, Write};
 
 use cap_std::fs::{
     Dir, File, FileType, FileTypeExt, Metadata, OpenOptions, OpenOptionsExt, Permissions,
+    PermissionsExt,
 };
 use rustix::fs::OFlags;
 use uuid::Uuid;
 
 use super::{FileError, WorkspacePath};
+
+/// The bits of a mode that new content keeps: not those by which a program runs as another user.
+const KEPT_MODE: u32 = 0o777;
 
 /// Where a path really leads: an open folder and a name in it.
 #[derive(Debug)]
@@ -98,12 +102,17 @@ impl Place {
         bytes: &[u8],
         permissions: Option<Permissions>,
     ) -> io::Result<()> {
-        let mut file = self
-            .parent
-            .open_with(name, OpenOptions::new().write(true).create_new(true))?;
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        let mode = permissions.map(|permissions| permissions.mode() & KEPT_MODE);
+        if mode.is_some() {
+            // Until it has the old file's mode, nobody else reads it.
+            options.mode(0o600);
+        }
+        let mut file = self.parent.open_with(name, &options)?;
         file.write_all(bytes)?;
-        match permissions {
-            Some(permissions) => file.set_permissions(permissions),
+        match mode {
+            Some(mode) => file.set_permissions(Permissions::from_mode(mode)),
             None => Ok(()),
         }
     }

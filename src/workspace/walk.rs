@@ -6,9 +6,10 @@
 
 use std::io::{self, Read};
 
-use cap_std::fs::Dir;
+use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use rustix::fs::OFlags;
 use tokio_util::sync::CancellationToken;
 
 use super::WorkspacePath;
@@ -151,12 +152,15 @@ fn is_ignored(rules: &[(usize, Gitignore)], path: &WorkspacePath, is_folder: boo
 }
 
 fn ignore_rules(folder: &Dir) -> Option<Gitignore> {
-    let meta = folder.symlink_metadata(".gitignore").ok()?;
-    if !meta.is_file() {
+    let mut options = OpenOptions::new();
+    options
+        .read(true)
+        .custom_flags((OFlags::NONBLOCK | OFlags::NOFOLLOW).bits() as i32);
+    let file = folder.open_with(".gitignore", &options).ok()?;
+    if !file.metadata().ok()?.is_file() {
         return None;
     }
     let mut text = Vec::new();
-    let file = folder.open(".gitignore").ok()?;
     file.take(LONGEST_IGNORE_FILE).read_to_end(&mut text).ok()?;
     let mut builder = GitignoreBuilder::new("");
     for line in String::from_utf8_lossy(&text).lines() {

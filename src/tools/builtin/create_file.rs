@@ -1,13 +1,13 @@
 //! `create_file`: writes a file whole.
 
-use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::permission::{Action, Group};
 use crate::text;
-use crate::tools::{Output, Tool, ToolContext, ToolError, files, lines};
+use crate::tools::write_file::WriteFile;
+use crate::tools::{ToolError, lines};
 use crate::workspace::jail::Written;
+use crate::workspace::{Jail, WorkspacePath};
 
 pub(super) struct CreateFile;
 
@@ -17,33 +17,23 @@ pub(super) struct Args {
     content: String,
 }
 
-#[async_trait]
-impl Tool for CreateFile {
+impl WriteFile for CreateFile {
     type Args = Args;
 
     const NAME: &'static str = "create_file";
     const DESCRIPTION: &'static str = "Write a file whole, in the place of an old one.";
-    const GROUP: Group = Group::Files;
 
-    fn action(args: &Args) -> Action {
-        Action::new(Self::NAME, files::normal(&args.path))
+    fn path(args: &Args) -> &str {
+        &args.path
     }
 
-    fn writes(args: &Args) -> Option<String> {
-        Some(files::normal(&args.path))
-    }
-
-    async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {
-        let Args { path, content } = args;
-        let done = files::at(context, &path, move |jail, path| {
-            let verb = match jail.write(path, content.as_bytes())? {
-                Written::Created => "Created",
-                Written::Replaced => "Replaced",
-            };
-            let size = text::bytes(content.len() as u64);
-            let lines = lines::counted(content.lines().count());
-            Ok(format!("{verb} `{path}` ({lines}, {size})."))
-        });
-        done.await.map(Output::from)
+    fn write(args: &Args, jail: &Jail, path: &WorkspacePath) -> Result<String, ToolError> {
+        let verb = match jail.write(path, args.content.as_bytes())? {
+            Written::Created => "Created",
+            Written::Replaced => "Replaced",
+        };
+        let size = text::bytes(args.content.len() as u64);
+        let lines = lines::counted(args.content.lines().count());
+        Ok(format!("{verb} `{path}` ({lines}, {size})."))
     }
 }

@@ -1,5 +1,7 @@
 //! `git_commit`: commits files, as the agent.
 
+use std::path::Path;
+
 use async_trait::async_trait;
 use git2::{Commit, Index, IndexAddOption, Repository, RepositoryState};
 use schemars::JsonSchema;
@@ -8,8 +10,12 @@ use serde::{Deserialize, Serialize};
 use crate::domain::AgentName;
 use crate::permission::{Action, Group};
 use crate::text;
+use crate::tools::git::Opened;
 use crate::tools::{Output, Tool, ToolContext, ToolError, files, git};
 use crate::workspace::{FileError, Jail, WorkspacePath, repository};
+
+/// Bytes of a file that is committed: a larger one could not be pushed either.
+const LARGEST: u64 = 256 * 1024 * 1024;
 
 pub(super) struct GitCommit;
 
@@ -48,7 +54,7 @@ impl Tool for GitCommit {
         };
         let author = context.name.clone();
         let done = git::in_repository(context, move |opened| {
-            stage(&opened.git, only.as_deref())?;
+            stage(opened, only.as_deref())?;
             commit(&opened.git, &args.message, &author)
         });
         done.await.map(Output::from)
@@ -69,7 +75,7 @@ async fn own_paths(
 
 fn own_path(path: &str, jail: &Jail) -> Result<WorkspacePath, ToolError> {
     let path = WorkspacePath::parse(path)?;
-    if path.as_str().split('/').any(|name| name == ".git") {
+    if path.is_in_repository() {
         return Err(FileError::Protected(path.to_string()).into());
     }
     match jail.is_direct(&path) {
@@ -78,22 +84,74 @@ fn own_path(path: &str, jail: &Jail) -> Result<WorkspacePath, ToolError> {
     }
 }
 
+/// Looks at each file before it is read into the repository.
+struct Inspector<'a> {
+    opened: &'a Opened,
+    seen: usize,
+    refused: Option<String>,
+}
+
+impl Inspector<'_> {
+    /// What libgit2 is to do with the file: take it (0), or break off.
+    fn look(&mut self, path: &Path) -> i32 {
+        self.seen += 1;
+        let file = self.opened.git.workdir().map(|folder| folder.join(path));
+        let meta = file.and_then(|file| std::fs::symlink_metadata(file).ok());
+        let size = meta.map_or(0, |meta| meta.len());
+        if size > LARGEST {
+            let (path, size) = (text::visible(&path.to_string_lossy()).0, text::bytes(size));
+            self.refused = Some(format!(
+                "`{path}` has {size}, more than the {} that are committed; name it in .gitignore",
+                text::bytes(LARGEST)
+            ));
+        } else if self.opened.is_given_up() {
+            self.refused = Some("nobody waits for it any more".to_owned());
+        }
+        if self.refused.is_some() { -1 } else { 0 }
+    }
+
+    /// Takes everything that is not ignored.
+    fn take_all(&mut self, index: &mut Index) -> Result<(), ToolError> {
+        self.take(index, &[Path::new("*")], IndexAddOption::DEFAULT)
+    }
+
+    /// Takes new and changed files below `paths` into `index`, and deleted ones out of it.
+    fn take(
+        &mut self,
+        index: &mut Index,
+        paths: &[&Path],
+        how: IndexAddOption,
+    ) -> Result<(), ToolError> {
+        let added = index.add_all(paths, how, Some(&mut |path, _| self.look(path)));
+        let taken = match added {
+            Ok(()) => index.update_all(paths, Some(&mut |path, _| self.look(path))),
+            broken_off => broken_off,
+        };
+        match (self.refused.take(), taken) {
+            (Some(why), _) => Err(ToolError::Rejected(why)),
+            (None, taken) => Ok(taken?),
+        }
+    }
+}
+
 /// Puts what is to be committed into the index.
-fn stage(git: &Repository, only: Option<&[WorkspacePath]>) -> Result<(), ToolError> {
-    if git.state() != RepositoryState::Clean {
+fn stage(opened: &Opened, only: Option<&[WorkspacePath]>) -> Result<(), ToolError> {
+    if opened.git.state() != RepositoryState::Clean {
         return Err(ToolError::rejected(
             "a merge or rebase is under way; finish it in the shell first",
         ));
     }
-    let mut index = git.index()?;
+    let mut index = opened.git.index()?;
+    let mut inspector = Inspector {
+        opened,
+        seen: 0,
+        refused: None,
+    };
     match only {
-        None => {
-            index.add_all(["*"], IndexAddOption::DEFAULT, None)?;
-            index.update_all(["*"], None)?;
-        }
+        None => inspector.take_all(&mut index)?,
         Some(paths) => {
             for path in paths {
-                stage_one(&mut index, path)?;
+                stage_one(&mut inspector, &mut index, path)?;
             }
         }
     }
@@ -102,18 +160,19 @@ fn stage(git: &Repository, only: Option<&[WorkspacePath]>) -> Result<(), ToolErr
 }
 
 /// A file, a folder with all in it, or one that was deleted.
-fn stage_one(index: &mut Index, path: &WorkspacePath) -> Result<(), ToolError> {
-    let before = index.len();
-    let mut matched = 0;
-    let literal = IndexAddOption::DISABLE_PATHSPEC_MATCH;
-    let mut count = |_: &std::path::Path, _: &[u8]| {
-        matched += 1;
-        0
-    };
+fn stage_one(
+    inspector: &mut Inspector<'_>,
+    index: &mut Index,
+    path: &WorkspacePath,
+) -> Result<(), ToolError> {
+    if path.is_root() {
+        return inspector.take_all(index);
+    }
+    let (seen, before) = (inspector.seen, index.len());
     let known = index.get_path(path.as_path(), 0).is_some();
-    index.add_all([path.as_path()], literal, Some(&mut count))?;
-    index.update_all([path.as_path()], None)?;
-    if matched == 0 && !known && index.len() == before && !path.is_root() {
+    let literal = IndexAddOption::DISABLE_PATHSPEC_MATCH;
+    inspector.take(index, &[path.as_path()], literal)?;
+    if inspector.seen == seen && !known && index.len() == before {
         return Err(ToolError::Rejected(format!(
             "`{path}` is neither a file here nor one that was committed, or .gitignore names it, or nothing in it changed"
         )));
@@ -121,23 +180,23 @@ fn stage_one(index: &mut Index, path: &WorkspacePath) -> Result<(), ToolError> {
     Ok(())
 }
 
-fn commit(git: &Repository, message: &str, author: &AgentName) -> Result<String, ToolError> {
-    let parent = match git.head() {
+fn commit(opened: &Repository, message: &str, author: &AgentName) -> Result<String, ToolError> {
+    let parent = match opened.head() {
         Ok(head) => Some(head.peel_to_commit()?),
         Err(_) => None,
     };
-    let tree = git.find_tree(git.index()?.write_tree()?)?;
+    let tree = opened.find_tree(opened.index()?.write_tree()?)?;
     let old = parent.as_ref().map(Commit::tree).transpose()?;
     if old.as_ref().is_some_and(|old| old.id() == tree.id()) {
         return Err(ToolError::rejected("nothing changed since the last commit"));
     }
-    let stats = git
-        .diff_tree_to_tree(old.as_ref(), Some(&tree), None)?
+    let stats = opened
+        .diff_tree_to_tree(old.as_ref(), Some(&tree), Some(&mut git::diff_options()))?
         .stats()?;
     let author = repository::author(author)?;
     let parents: Vec<&Commit<'_>> = parent.iter().collect();
-    let id = git.commit(Some("HEAD"), &author, &author, message, &tree, &parents)?;
-    let branch = match git.head() {
+    let id = opened.commit(Some("HEAD"), &author, &author, message, &tree, &parents)?;
+    let branch = match opened.head() {
         Ok(head) if head.is_branch() => format!("on {}", head.shorthand().unwrap_or_default()),
         Ok(_) | Err(_) => "on no branch".to_owned(),
     };

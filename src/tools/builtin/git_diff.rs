@@ -1,7 +1,7 @@
 //! `git_diff`: what changed, as a patch.
 
 use async_trait::async_trait;
-use git2::{Diff, DiffFormat, DiffOptions, Repository, Tree};
+use git2::{Diff, DiffFormat, Repository, Tree};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -49,18 +49,19 @@ impl Tool for GitDiff {
     }
 }
 
-fn patch(git: &Repository, from: Option<&str>, to: Option<&str>) -> Result<String, ToolError> {
+fn patch(opened: &Repository, from: Option<&str>, to: Option<&str>) -> Result<String, ToolError> {
     let from = match from {
-        Some(name) => Some(tree(git, name)?),
-        None => tree(git, "HEAD").ok(),
+        Some(name) => Some(tree(opened, name)?),
+        None => tree(opened, "HEAD").ok(),
     };
-    let mut options = DiffOptions::new();
-    options.ignore_submodules(true);
+    let mut options = git::diff_options();
     let diff = match to {
-        Some(name) => {
-            git.diff_tree_to_tree(from.as_ref(), Some(&tree(git, name)?), Some(&mut options))?
-        }
-        None => git.diff_tree_to_workdir_with_index(from.as_ref(), Some(&mut options))?,
+        Some(name) => opened.diff_tree_to_tree(
+            from.as_ref(),
+            Some(&tree(opened, name)?),
+            Some(&mut options),
+        )?,
+        None => opened.diff_tree_to_workdir_with_index(from.as_ref(), Some(&mut options))?,
     };
     let text = printed(&diff)?;
     match text.is_empty() {

@@ -1,11 +1,11 @@
 //! `replace_lines`: puts lines in the place of others.
 
-use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::permission::{Action, Group};
-use crate::tools::{Output, Tool, ToolContext, ToolError, files, lines};
+use crate::tools::write_file::{Edited, WriteFile, edit};
+use crate::tools::{ToolError, lines};
+use crate::workspace::{Jail, WorkspacePath};
 
 pub(super) struct ReplaceLines;
 
@@ -20,46 +20,27 @@ pub(super) struct Args {
     content: String,
 }
 
-#[async_trait]
-impl Tool for ReplaceLines {
+impl WriteFile for ReplaceLines {
     type Args = Args;
 
     const NAME: &'static str = "replace_lines";
     const DESCRIPTION: &'static str = "Replace a range of lines in a file.";
-    const GROUP: Group = Group::Files;
 
-    fn action(args: &Args) -> Action {
-        Action::new(Self::NAME, files::normal(&args.path))
+    fn path(args: &Args) -> &str {
+        &args.path
     }
 
-    fn writes(args: &Args) -> Option<String> {
-        Some(files::normal(&args.path))
-    }
-
-    async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {
-        let Args {
-            path,
-            start,
-            end,
-            content,
-        } = args;
-        let done = files::at(context, &path, move |jail, path| {
-            let mut contents = jail.read(path, files::MOST_TEXT)?;
-            let text = files::text_of(path, std::mem::take(&mut contents.bytes))?;
-            let most = lines::of(&text).len();
+    fn write(args: &Args, jail: &Jail, path: &WorkspacePath) -> Result<String, ToolError> {
+        edit(jail, path, |text| {
+            let (start, end, most) = (args.start, args.end, lines::of(text).len());
             if start < 1 || end < start || end > most {
                 return Err(ToolError::Rejected(format!(
                     "`{path}` has lines 1 to {most}; `start` {start} and `end` {end} are no range of them"
                 )));
             }
-            let text = lines::splice(&text, start, end, &content);
-            jail.replace(&contents, text.as_bytes())?;
-            let last = start + content.lines().count().saturating_sub(1);
-            Ok(format!(
-                "Edited `{path}`:\n{}",
-                lines::around(&text, start, last)
-            ))
-        });
-        done.await.map(Output::from)
+            let text = lines::splice(text, start, end, &args.content);
+            let last = start + args.content.lines().count().saturating_sub(1);
+            Ok(Edited::showing(path, text, start, last))
+        })
     }
 }

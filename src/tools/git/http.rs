@@ -50,6 +50,9 @@ async fn send(request: RequestBuilder, access: &HostAccess) -> Result<Response, 
         .map_err(|error| error.without_url().to_string())?;
     match answer.status().as_u16() {
         200 => Ok(answer),
+        401 | 403 if access.token.is_none() => {
+            Err("the operator has set no token for this host; set the remote to its SSH URL".into())
+        }
         401 | 403 => Err("the server refuses the operator's token".into()),
         404 => Err("the server has no such repository, or hides it from the token".into()),
         status @ 300..=399 => Err(format!(

@@ -8,12 +8,13 @@ use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use git2::{ErrorClass, ErrorCode, Repository, RepositoryOpenFlags};
+use git2::{DiffOptions, ErrorClass, ErrorCode, Repository, RepositoryOpenFlags};
 use landlock::{
     ABI, Access, AccessFs, Ruleset, RulesetAttr, RulesetCreatedAttr, path_beneath_rules,
 };
 use tempfile::NamedTempFile;
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 
 use super::config::RepositoryConfig;
 use super::vet::{self, refused};
@@ -23,17 +24,29 @@ use crate::workspace::{Workspace, repository};
 /// The version of Landlock asked for; older kernels give what they have.
 const LANDLOCK: ABI = ABI::V5;
 
+/// Bytes of a file that is compared line by line; of a larger one it is only said that it differs.
+///
+/// A comparison holds both sides and more in memory.
+const LARGEST_COMPARED: i64 = 32 * 1024 * 1024;
+
 /// The open repository of a workspace.
 pub(in crate::tools) struct Opened {
     /// The repository, with the vetted configuration.
     pub(in crate::tools) git: Repository,
     /// What the repository's own configuration says, as far as it is taken.
     pub(super) config: RepositoryConfig,
+    /// Ends when nobody waits for the outcome any more.
+    given_up: CancellationToken,
     /// Holds the configuration in force; libgit2 looks at the file again and again.
     _config_file: NamedTempFile,
 }
 
 impl Opened {
+    /// Whether nobody waits for the outcome any more.
+    pub(in crate::tools) fn is_given_up(&self) -> bool {
+        self.given_up.is_cancelled()
+    }
+
     /// The URL of a remote.
     pub(in crate::tools) fn url(&self, remote: &str) -> Option<String> {
         let mut remotes = self.config.remotes.iter();
@@ -43,15 +56,24 @@ impl Opened {
     }
 }
 
+/// How differences are looked for.
+pub(in crate::tools) fn diff_options() -> DiffOptions {
+    let mut options = DiffOptions::new();
+    options.ignore_submodules(true).max_size(LARGEST_COMPARED);
+    options
+}
+
 /// Runs `work` on the calling agent's repository.
 pub(in crate::tools) async fn in_repository<T: Send + 'static>(
     context: &ToolContext,
     work: impl FnOnce(&Opened) -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {
     let folder = context.services.folder(context);
+    let given_up = CancellationToken::new();
+    let _waiting = given_up.clone().drop_guard();
     on_own_thread(move || {
         let workspace = Workspace::open(&folder).map_err(ToolError::failed)?;
-        let opened = open(&workspace)?;
+        let opened = open(&workspace, given_up)?;
         confine(&workspace, &opened)?;
         work(&opened)
     })
@@ -90,7 +112,7 @@ async fn on_own_thread<T: Send + 'static>(
         .map_err(|_| ToolError::failed("the git thread broke off; this is a bug"))?
 }
 
-fn open(workspace: &Workspace) -> Result<Opened, ToolError> {
+fn open(workspace: &Workspace, given_up: CancellationToken) -> Result<Opened, ToolError> {
     let files = workspace.files()?;
     let config = vet::vet(&files)?;
     let folder = workspace.files_folder();
@@ -115,6 +137,7 @@ fn open(workspace: &Workspace) -> Result<Opened, ToolError> {
     Ok(Opened {
         git,
         config,
+        given_up,
         _config_file: config_file,
     })
 }

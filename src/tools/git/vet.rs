@@ -18,6 +18,15 @@ const MOST_NAMES: usize = 300_000;
 /// Folders below each other in a repository: branch names are folders too.
 const DEEPEST: usize = 64;
 
+/// Bytes of a file that git reads whole into memory: references, the index, and the like.
+const LARGEST_FILE: u64 = 64 * 1024 * 1024;
+
+/// Bytes of an object that lies in a file of its own.
+const LARGEST_OBJECT: u64 = 256 * 1024 * 1024;
+
+/// Where packs lie: they are read piece by piece, so they may be as large as they like.
+const PACKS: &str = ".git/objects/pack";
+
 /// Files that point to another repository's objects, references or configuration.
 const POINTERS: [&str; 5] = [
     "commondir",
@@ -63,11 +72,12 @@ fn own_folder(files: &Jail) -> Result<Dir, ToolError> {
     files.dir().open_dir(".git").map_err(ToolError::failed)
 }
 
-/// Refuses links and special files anywhere in the repository.
+/// Refuses links, special files, and files too large to be read, anywhere in the repository.
 fn walk(folder: &Dir, path: &str, depth: usize, names_left: &mut usize) -> Result<(), ToolError> {
     if depth > DEEPEST {
         return Err(refused(&format!("`{path}` lies too deep")));
     }
+    let most = most_bytes(path);
     for entry in folder.entries().map_err(ToolError::failed)? {
         let entry = entry.map_err(ToolError::failed)?;
         *names_left = names_left
@@ -83,9 +93,23 @@ fn walk(folder: &Dir, path: &str, depth: usize, names_left: &mut usize) -> Resul
                 "`{}` is a link or a special file",
                 path()
             )));
+        } else if most.is_some_and(|most| entry.metadata().is_ok_and(|meta| meta.len() > most)) {
+            return Err(refused(&format!(
+                "`{}` is larger than is read at once; `git gc` packs objects",
+                path()
+            )));
         }
     }
     Ok(())
+}
+
+/// Bytes that a file in `folder` may have.
+fn most_bytes(folder: &str) -> Option<u64> {
+    match folder {
+        PACKS => None,
+        objects if objects.starts_with(".git/objects/") => Some(LARGEST_OBJECT),
+        _ => Some(LARGEST_FILE),
+    }
 }
 
 fn read_config(git: &Dir) -> io::Result<String> {

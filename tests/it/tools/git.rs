@@ -207,3 +207,24 @@ async fn a_commit_takes_only_what_lies_in_the_workspace() {
     let tree = git.head().unwrap().peel_to_tree().unwrap();
     assert_eq!(tree.get_name("link").unwrap().filemode(), 0o120_000);
 }
+
+#[tokio::test]
+async fn a_file_that_could_never_be_pushed_is_not_committed() {
+    let lab = Lab::new();
+    lab.does("git_init", json!({})).await;
+    lab.write("a.txt", "one\n");
+    let large = std::fs::File::create(lab.files().join("large")).unwrap();
+    large.set_len(1 << 40).unwrap();
+    let why =
+        "`large` has 1.0 TiB, more than the 256.0 MiB that are committed; name it in .gitignore";
+    for arguments in [
+        json!({"message": "All"}),
+        json!({"message": "All", "files": ["."]}),
+        json!({"message": "One", "files": ["large"]}),
+    ] {
+        assert_eq!(lab.refuses("git_commit", arguments).await, why);
+    }
+    lab.write(".gitignore", "large\n");
+    lab.does("git_commit", json!({"message": "All the rest"}))
+        .await;
+}

@@ -1,226 +1,21 @@
 //! Hostile paths through every file tool: nothing outside the workspace is read, written or named, nothing hangs.
 
+mod corpus;
+mod traps;
+
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use chorus::domain::ToolResult;
 use serde_json::{Value, json};
 
 use super::lab::Lab;
+use corpus::paths;
+use traps::set_traps;
 
 /// Stands in every file outside; whoever reads it got out.
 const CANARY: &str = "canary-b7e1";
-
-/// Links and special files to try; each leads out, nowhere, round, or to what is protected.
-fn set_traps(lab: &Lab) {
-    let inside = lab.files();
-    let outside = lab.home.path().join("outside");
-    fs::create_dir_all(outside.join("deep")).unwrap();
-    fs::write(outside.join("secret"), CANARY).unwrap();
-    fs::write(outside.join("deep/secret"), CANARY).unwrap();
-    fs::write(lab.home.path().join("agents/ada/workspace/secret"), CANARY).unwrap();
-    fs::write(lab.home.path().join("agents/lab/secret"), CANARY).unwrap();
-    fs::create_dir_all(inside.join("real/sub")).unwrap();
-    fs::write(inside.join("real/file"), "inside").unwrap();
-    fs::create_dir_all(inside.join(".git/hooks")).unwrap();
-    fs::create_dir_all(inside.join(".git/objects/info")).unwrap();
-    fs::write(inside.join(".git/config"), "[core]\n").unwrap();
-    let links = [
-        ("abs_file", outside.join("secret")),
-        ("abs_dir", outside.clone()),
-        ("rel_file", "../../../outside/secret".into()),
-        ("rel_dir", "../../../outside".into()),
-        ("up", "..".into()),
-        ("agent_json", "../agent.json".into()),
-        ("docs", "../docs".into()),
-        ("root", "/".into()),
-        ("proc", "/proc/self".into()),
-        ("cwd", "/proc/self/cwd".into()),
-        ("fd", "/proc/self/fd".into()),
-        ("loop", "loop".into()),
-        ("loop_a", "loop_b".into()),
-        ("loop_b", "loop_a".into()),
-        ("dangling", "../../../outside/not-yet".into()),
-        ("dangling_abs", outside.join("not-yet")),
-        ("real/sub/out", "../../../../../outside".into()),
-        ("chain", "chain_2".into()),
-        ("chain_2", "real/sub/out".into()),
-        ("null", "/dev/null".into()),
-        ("zero", "/dev/zero".into()),
-        ("config_link", ".git/config".into()),
-        ("git_link", ".git".into()),
-        ("hooks_link", ".git/hooks".into()),
-    ];
-    for (name, target) in links {
-        symlink(target, inside.join(name)).unwrap();
-    }
-    for name in ["pipe", "real/pipe"] {
-        let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU);
-        rustix::fs::mknodat(rustix::fs::CWD, inside.join(name), kind, mode, 0).unwrap();
-    }
-    // Kept open by nobody: opening it says so at once.
-    std::os::unix::net::UnixListener::bind(inside.join("socket")).unwrap();
-}
-
-/// Every path to try.
-fn paths(lab: &Lab) -> Vec<String> {
-    let outside = lab.home.path().join("outside/secret");
-    let mut paths: Vec<String> = [
-        "/etc/passwd",
-        "//etc/passwd",
-        "/",
-        "/proc/self/environ",
-        "/dev/stdin",
-        "/dev/zero",
-        "..",
-        "../",
-        "../..",
-        "../agent.json",
-        "../docs/README.md",
-        "../secret",
-        "../../ada/agent.json",
-        "../../ada/workspace/secret",
-        "../../../outside/secret",
-        "../workspace/../secret",
-        "real/../../secret",
-        "real/sub/../../../secret",
-        "./../secret",
-        ".//..//secret",
-        "real/./.././../secret",
-        "a/../../b",
-        "a/b/c/../../../../secret",
-        "real/sub/out/../secret",
-        "...",
-        "..../secret",
-        ".. /secret",
-        "..\\..\\outside\\secret",
-        "real\\..\\..\\secret",
-        "C:\\Windows\\win.ini",
-        "\\\\host\\share",
-        "file:///etc/passwd",
-        "~",
-        "~/.ssh/id_rsa",
-        "~root/.bashrc",
-        "$HOME/.bashrc",
-        "${HOME}",
-        "`id`",
-        "$(id)",
-        "%2e%2e/secret",
-        "%2e%2e%2fsecret",
-        "..%2fsecret",
-        "..%c0%afsecret",
-        "\u{ff0e}\u{ff0e}/secret",
-        "\u{2024}\u{2024}/secret",
-        "..\u{2215}secret",
-        "..\u{200b}/secret",
-        "\u{202e}terces/..",
-        "real/\0/../../secret",
-        "secret\0.txt",
-        "\0",
-        "a\nb",
-        "a\rb",
-        "\t",
-        " ",
-        "",
-        " real/file",
-        "real/file ",
-        "real/file\n",
-        "-rf",
-        "--help",
-        "*",
-        "?",
-        "abs_file",
-        "abs_dir/secret",
-        "abs_dir/deep/secret",
-        "abs_dir/new",
-        "abs_dir/new/deep",
-        "rel_file",
-        "rel_dir/secret",
-        "rel_dir/deep/../secret",
-        "up/secret",
-        "up/agent.json",
-        "up/up",
-        "agent_json",
-        "docs/README.md",
-        "root/etc/passwd",
-        "root",
-        "proc/environ",
-        "proc/root/etc/passwd",
-        "cwd/Cargo.toml",
-        "fd/0",
-        "fd/3",
-        "loop",
-        "loop/x",
-        "loop_a",
-        "loop_a/x",
-        "dangling",
-        "dangling/x",
-        "dangling_abs",
-        "real/sub/out/secret",
-        "real/sub/out/new",
-        "chain/secret",
-        "chain/deep/secret",
-        "chain/new",
-        "chain_2/../secret",
-        "null",
-        "zero",
-        "pipe",
-        "real/pipe",
-        "pipe/x",
-        "socket",
-        "socket/x",
-        "real/file/x",
-        "real/file/../../../secret",
-        "real/file/..",
-        "real/sub/../../..",
-        ".git",
-        ".git/",
-        ".git/config",
-        "./.git//config",
-        "real/../.git/config",
-        ".git/./config",
-        ".GIT/config",
-        ".Git/Config",
-        ".git/CONFIG",
-        ".git./config",
-        ".git /config",
-        "git~1/config",
-        ".git/config/x",
-        ".git/config.worktree",
-        ".git/hooks",
-        ".git/hooks/pre-commit",
-        ".git/hooks/../config",
-        ".git/HOOKS/pre-push",
-        ".git/info/attributes",
-        ".git/info/exclude",
-        ".git/info",
-        ".git/objects/info/alternates",
-        ".git/commondir",
-        ".git/modules/x/config",
-        ".git/worktrees/x/gitdir",
-        "config_link",
-        "git_link/config",
-        "git_link/hooks/pre-commit",
-        "hooks_link/pre-commit",
-        "hooks_link/new/deep",
-        "real/.git/config",
-        "real/.git/hooks/post-checkout",
-        "new/.git/hooks/pre-commit",
-        "new/.git",
-        "real/.git",
-        ".git\u{200d}/config",
-        ".g\u{ad}it/config",
-    ]
-    .map(String::from)
-    .into();
-    paths.push(outside.to_str().unwrap().to_owned());
-    paths.push("x".repeat(256));
-    paths.push("x/".repeat(2_100) + "x");
-    paths.push("../".repeat(400) + "etc/passwd");
-    paths.push("real/../".repeat(100) + "../secret");
-    paths
-}
 
 /// Each file tool on `path`.
 fn calls(path: &str) -> Vec<(&'static str, Value)> {
@@ -285,7 +80,7 @@ async fn no_tool_reaches_out_by_any_of_them() {
     set_traps(&lab);
     let before = outside(&lab);
     let paths = paths(&lab);
-    assert!(paths.len() > 140, "{} paths", paths.len());
+    assert!(paths.len() > 250, "{} paths", paths.len());
     for path in &paths {
         for (tool, arguments) in calls(path) {
             let result = lab.call(tool, arguments).await;
@@ -323,6 +118,103 @@ async fn what_is_protected_in_a_repository_stays_as_it_is() {
     ] {
         assert!(!git.join(absent).exists(), "{absent}");
     }
-    assert!(!lab.files().join("new/.git").exists());
-    assert!(!lab.files().join("real/.git").exists());
+    for folder in ["new", "real", "new/deep"] {
+        let names = fs::read_dir(lab.files().join(folder)).into_iter().flatten();
+        for name in names {
+            let name = name.unwrap().file_name().to_string_lossy().to_lowercase();
+            assert!(
+                !name.starts_with(".git") && !name.starts_with("git~"),
+                "{folder}/{name}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn other_tools_that_are_given_a_name_reach_nothing_either() {
+    let lab = Lab::new();
+    lab.does("git_init", json!({})).await;
+    lab.does("git_commit", json!({"message": "Begin"})).await;
+    fs::remove_dir_all(lab.files().join(".git/hooks")).unwrap();
+    set_traps(&lab);
+    let notes = lab.home.path().join("agents/lab/docs");
+    std::os::unix::fs::symlink("../../ada", notes.join("abs_dir")).unwrap();
+    std::os::unix::fs::symlink("../secret", notes.join("abs_file")).unwrap();
+    let before = outside(&lab);
+    for path in paths(&lab).iter().filter(|path| *path != "docs/README.md") {
+        for (tool, arguments) in [
+            (
+                "self_edit_docs",
+                json!({"path": path, "content": "written"}),
+            ),
+            ("git_commit", json!({"message": "Take", "files": [path]})),
+            ("read_agent_docs", json!({"agent": path})),
+            ("send_to_agent", json!({"agent": path, "message": "m"})),
+            ("tool_output", json!({"handle": path})),
+        ] {
+            let result = lab.call(tool, arguments).await;
+            assert!(!leaked(&result), "{tool} {path:?}: {}", result.content);
+            assert_eq!(outside(&lab), before, "{tool} {path:?} changed something");
+        }
+    }
+    assert_eq!(committed(&lab), Vec::<String>::new());
+}
+
+/// Names in all that was committed that no tool may take, or whose content stood outside.
+fn committed(lab: &Lab) -> Vec<String> {
+    let git = git2::Repository::open_bare(lab.files().join(".git")).unwrap();
+    let tree = git.head().unwrap().peel_to_tree().unwrap();
+    let mut found = Vec::new();
+    tree.walk(git2::TreeWalkMode::PreOrder, |folder, entry| {
+        let name = format!("{folder}{}", String::from_utf8_lossy(entry.name_bytes()));
+        let object = entry.to_object(&git).unwrap();
+        let holds_canary = object
+            .as_blob()
+            .is_some_and(|blob| blob.content().starts_with(CANARY.as_bytes()));
+        if holds_canary || name.to_lowercase().contains(".git/") {
+            found.push(name);
+        }
+        git2::TreeWalkResult::Ok
+    })
+    .unwrap();
+    found
+}
+
+#[tokio::test]
+async fn a_file_that_has_a_name_outside_too_is_never_changed_there() {
+    for (tool, arguments) in calls("hard") {
+        let lab = Lab::new();
+        let outside = lab.home.path().join("outside");
+        fs::write(&outside, CANARY).unwrap();
+        fs::hard_link(&outside, lab.files().join("hard")).unwrap();
+        lab.call(tool, arguments.clone()).await;
+        assert_eq!(fs::read_to_string(&outside).unwrap(), CANARY, "{tool}");
+        let is_write = lab.prepare(tool, arguments).unwrap().writes.is_some();
+        assert_eq!(lab.read("hard").contains("written"), is_write, "{tool}");
+    }
+}
+
+#[tokio::test]
+async fn new_content_runs_as_nobody_else() {
+    let lab = Lab::new();
+    lab.write("tool", "old");
+    let file = lab.files().join("tool");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o4711)).unwrap();
+    lab.does("create_file", json!({"path": "tool", "content": "new"}))
+        .await;
+    let mode = fs::metadata(&file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o7777, 0o711);
+}
+
+#[tokio::test]
+async fn a_pipe_for_gitignore_is_not_waited_for() {
+    let lab = Lab::new();
+    lab.write("a.txt", "a");
+    let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU);
+    let pipe = lab.files().join(".gitignore");
+    rustix::fs::mknodat(rustix::fs::CWD, pipe, kind, mode, 0).unwrap();
+    assert_eq!(
+        lab.does("glob", json!({"pattern": "*"})).await,
+        ".gitkeep\na.txt"
+    );
 }

@@ -51,6 +51,23 @@ async fn view_lists_folders() {
 }
 
 #[tokio::test]
+async fn a_path_through_more_folders_than_anybody_has_is_refused_at_once() {
+    let lab = Lab::new();
+    let deep = |folders: usize| json!({"path": "d/".repeat(folders) + "x", "content": "x"});
+    lab.does("create_file", deep(127)).await;
+    let told = lab.refuses("create_file", deep(2_000)).await;
+    assert!(
+        told.ends_with("it leads through more than 128 folders"),
+        "{told}"
+    );
+    assert!(
+        lab.refuses("view", deep(2_000))
+            .await
+            .ends_with("more than 128 folders")
+    );
+}
+
+#[tokio::test]
 async fn view_hands_pictures_over_and_refuses_other_bytes() {
     let lab = Lab::new();
     let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";

@@ -1,0 +1,85 @@
+//! What the tools that write one file share: how they are judged, locked and run, and how an edit is made.
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::{Output, Tool, ToolContext, ToolError, files, lines};
+use crate::permission::{Action, Group};
+use crate::workspace::{Jail, WorkspacePath};
+
+/// A tool that writes one file of the workspace.
+pub trait WriteFile: Send + Sync + 'static {
+    /// See [`Tool::Args`].
+    type Args: DeserializeOwned + Serialize + JsonSchema + Send + Sync + 'static;
+
+    /// See [`Tool::NAME`].
+    const NAME: &'static str;
+    /// See [`Tool::DESCRIPTION`].
+    const DESCRIPTION: &'static str;
+
+    /// The file, as the model wrote it.
+    fn path(args: &Self::Args) -> &str;
+
+    /// Writes it, and says what was done.
+    ///
+    /// # Errors
+    ///
+    /// See [`ToolError`].
+    fn write(args: &Self::Args, jail: &Jail, path: &WorkspacePath) -> Result<String, ToolError>;
+}
+
+#[async_trait]
+impl<T: WriteFile> Tool for T {
+    type Args = <T as WriteFile>::Args;
+
+    const NAME: &'static str = <T as WriteFile>::NAME;
+    const DESCRIPTION: &'static str = <T as WriteFile>::DESCRIPTION;
+    const GROUP: Group = Group::Files;
+
+    fn action(args: &Self::Args) -> Action {
+        Action::new(<T as WriteFile>::NAME, files::normal(T::path(args)))
+    }
+
+    fn writes(args: &Self::Args) -> Option<String> {
+        Some(files::normal(T::path(args)))
+    }
+
+    async fn run(&self, args: Self::Args, context: &ToolContext) -> Result<Output, ToolError> {
+        let path = T::path(&args).to_owned();
+        let done = files::at(context, &path, move |jail, path| {
+            T::write(&args, jail, path)
+        });
+        done.await.map(Output::from)
+    }
+}
+
+/// A changed text, and what the model is told of it.
+pub(super) struct Edited {
+    /// All of the file.
+    pub(super) text: String,
+    /// What was done.
+    pub(super) told: String,
+}
+
+impl Edited {
+    /// `text` with its lines `first` to `last` shown, and some around them.
+    pub(super) fn showing(path: &WorkspacePath, text: String, first: usize, last: usize) -> Self {
+        let told = format!("Edited `{path}`:\n{}", lines::around(&text, first, last));
+        Self { text, told }
+    }
+}
+
+/// Gives the text of a file to `change`, and puts what it makes of it in the file's place.
+pub(super) fn edit(
+    jail: &Jail,
+    path: &WorkspacePath,
+    change: impl FnOnce(&str) -> Result<Edited, ToolError>,
+) -> Result<String, ToolError> {
+    let mut contents = jail.read(path, files::MOST_TEXT)?;
+    let text = files::text_of(path, std::mem::take(&mut contents.bytes))?;
+    let Edited { text, told } = change(&text)?;
+    jail.replace(&contents, text.as_bytes())?;
+    Ok(told)
+}
