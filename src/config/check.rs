@@ -33,7 +33,11 @@ impl Config {
             .providers
             .values()
             .filter_map(|provider| provider.api_key_env.as_deref());
-        let tokens = self.git.hosts.values().map(|host| host.token_env.as_str());
+        let tokens = self
+            .git
+            .hosts
+            .values()
+            .filter_map(|host| host.token_env.as_deref());
         let forges = self
             .forges
             .values()

@@ -313,8 +313,9 @@ pub struct GitHost {
     /// User name to send; the usual one of the forges that take tokens by default.
     #[serde(default = "token_user")]
     pub username: String,
-    /// Environment variable that holds the token.
-    pub token_env: String,
+    /// Environment variable that holds the token. None: only SSH is used, with the operator's agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_env: Option<String>,
 }
 
 fn token_user() -> String {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::DaemonError;
-use crate::config::{Config, Env};
+use crate::config::{Config, Env, Secret};
 use crate::tools::{ForgeAccess, GitAccess, HostAccess};
 
 /// Reads the tokens that the configuration names.
@@ -16,20 +16,16 @@ pub(super) fn access(config: &Config, env: &Env) -> Result<GitAccess, DaemonErro
     for (name, host) in &config.git.hosts {
         let access = HostAccess {
             username: host.username.clone(),
-            token: env.secret(&host.token_env)?,
+            token: secret(env, host.token_env.as_deref())?,
         };
         hosts.insert(name.clone(), access);
     }
     let mut forges = BTreeMap::new();
     for (name, forge) in &config.forges {
-        let token = match &forge.token_env {
-            Some(variable) => env.secret(variable)?,
-            None => None,
-        };
         let access = ForgeAccess {
             kind: forge.kind,
             base_url: forge.base_url.trim_end_matches('/').to_owned(),
-            token,
+            token: secret(env, forge.token_env.as_deref())?,
         };
         forges.insert(name.clone(), access);
     }
@@ -38,4 +34,12 @@ pub(super) fn access(config: &Config, env: &Env) -> Result<GitAccess, DaemonErro
         forges,
         ..GitAccess::default()
     })
+}
+
+/// The token in the variable that the configuration names, if it names one.
+fn secret(env: &Env, variable: Option<&str>) -> Result<Option<Secret>, DaemonError> {
+    match variable {
+        Some(variable) => Ok(env.secret(variable)?),
+        None => Ok(None),
+    }
 }

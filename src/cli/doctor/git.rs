@@ -9,7 +9,7 @@ pub(super) fn checks(env: &Env, config: &Config) -> Vec<Check> {
     let hosts = config.git.hosts.iter();
     let forges = config.forges.iter();
     let named = hosts
-        .map(|(host, access)| (host, Some(&access.token_env)))
+        .map(|(host, access)| (host, access.token_env.as_ref()))
         .chain(forges.map(|(host, forge)| (host, forge.token_env.as_ref())));
     let tokens = named.filter_map(|(host, variable)| token(env, host, variable?));
     std::iter::once(program()).chain(tokens).collect()

@@ -67,7 +67,10 @@ async fn it_finds_nothing_wrong_where_nothing_is_and_changes_nothing() {
 #[tokio::test]
 async fn each_fault_has_its_line_and_its_way_out() {
     let setup = Setup {
-        config: json!({ "git": { "hosts": { "git.example.org": { "token_env": "MISSING_TOKEN" } } } }),
+        config: json!({ "git": { "hosts": {
+            "git.example.org": { "token_env": "MISSING_TOKEN" },
+            "ssh.example.org": {},
+        } } }),
         ..program(Vec::new())
     };
     run_test_with(setup, async |world| {
