@@ -87,10 +87,7 @@ impl Said {
             .find(|text| !text.is_empty());
         Self {
             kinds: kinds.to_ascii_lowercase(),
-            code: error
-                .get("code")
-                .and_then(Value::as_u64)
-                .and_then(|code| u16::try_from(code).ok()),
+            code: number(error, "code").or_else(|| number(error, "status")),
             message: message.unwrap_or_default().to_owned(),
             retry_after: retry_delay(error),
         }
@@ -285,6 +282,15 @@ pub(super) fn one_line(text: &str) -> String {
 
 fn contains_any(text: &str, words: &[&str]) -> bool {
     words.iter().any(|word| text.contains(word))
+}
+
+/// A status that `error` gives as a number, or as the text of one.
+fn number(error: &Value, key: &str) -> Option<u16> {
+    match error.get(key)? {
+        Value::Number(number) => u16::try_from(number.as_u64()?).ok(),
+        Value::String(text) => text.parse().ok(),
+        _ => None,
+    }
 }
 
 /// Gemini's finer word for the kind, such as `API_KEY_INVALID`.

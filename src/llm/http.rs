@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::failure::{Fault, Said, one_line};
-use super::reading::{Progress, Reading, plausible};
+use super::reading::{Progress, Reading};
 use super::sse::Decoder;
 use super::{Encoded, FailureClass, LlmError, OnDelta, Reply};
 use crate::clock;
@@ -82,7 +82,7 @@ impl Endpoint {
         let mut response = self.send(call, deadline).await?;
         let id = request_id(response.headers());
         let failed = |fault, usage: Option<Usage>| LlmError {
-            usage: usage.map(plausible).map(Box::new),
+            usage: usage.map(Box::new),
             ..self.error(fault, id.clone())
         };
         if let Err(fault) = is_event_stream(&mut response, deadline).await {
@@ -99,9 +99,10 @@ impl Endpoint {
             let events = decoder
                 .push(&chunk)
                 .map_err(|fault| failed(fault, reading.usage()))?;
-            for event in events {
+            // An event without data is a sign of life of some proxy.
+            for event in events.iter().filter(|event| !event.data.trim().is_empty()) {
                 let progress = reading
-                    .take(&event, on_delta)
+                    .take(event, on_delta)
                     .map_err(|fault| failed(fault, reading.usage()))?;
                 match progress {
                     Progress::Nothing => {}
@@ -278,12 +279,12 @@ async fn is_event_stream(response: &mut Response, deadline: Instant) -> Result<(
             _ => break,
         }
     }
-    match serde_json::from_slice::<Value>(&body) {
-        Ok(value) if value.get("error").is_some_and(|error| !error.is_null()) => {
-            Err(Said::read(&value).within_stream())
-        }
-        _ => Err(wrong),
-    }
+    let value: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let error = value.get(0).unwrap_or(&value).get("error");
+    Err(match error.is_some_and(|error| !error.is_null()) {
+        true => Said::read(&value).within_stream(),
+        false => wrong,
+    })
 }
 
 fn silent() -> Fault {

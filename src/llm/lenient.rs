@@ -12,13 +12,17 @@ where
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
-/// A count, where it is one: a number that is not negative, whole or not.
+/// Most that is believed of a count: no request and no answer has a billion tokens, and no sum of such counts overflows.
+const MOST: u64 = 1_000_000_000;
+
+/// A count, where it is one: a number that is not negative, whole or not, and can be.
 pub(super) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-    Ok(match Value::deserialize(deserializer)? {
+    let count = match Value::deserialize(deserializer)? {
         Value::Number(number) => number.as_u64().or_else(|| whole(number.as_f64()?)),
         Value::String(text) => text.trim().parse().ok(),
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
-    })
+    };
+    Ok(count.filter(|count| *count <= MOST))
 }
 
 /// Counts, or none where what stands there is no object of counts.

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -39,6 +40,26 @@ pub(super) trait Reading: Send {
     fn reply(self, request: &Encoded, request_id: Option<String>) -> Reply;
 }
 
+/// An event that says its kind as `type`; where it does not, the event's own name is its kind.
+pub(super) fn tagged<T: DeserializeOwned>(event: &Event) -> Result<T, Fault> {
+    let read = serde_json::from_str(&event.data).or_else(|error| {
+        let mut value: Value = serde_json::from_str(&event.data)?;
+        match &mut value {
+            Value::Object(fields) if !fields.contains_key("type") => {
+                fields.insert("type".to_owned(), event.name.clone().into());
+                serde_json::from_value(value)
+            }
+            _ => Err(error),
+        }
+    });
+    read.map_err(nonsense)
+}
+
+/// The fault of an event that cannot be read.
+pub(super) fn nonsense(error: serde_json::Error) -> Fault {
+    Fault::invalid(format!("an event of the answer makes no sense ({error})"))
+}
+
 /// One block of an answer, in the order of the answer.
 #[derive(Debug)]
 pub(super) enum Piece {
@@ -61,6 +82,8 @@ pub(super) struct RawCall {
     pub(super) arguments: String,
     /// Goes with the call to its provider: a block right before it.
     pub(super) beside: Option<Value>,
+    /// Its provider says itself that it is not whole.
+    pub(super) cut: bool,
 }
 
 /// The blocks of an answer on their way to a [`Reply`].
@@ -122,9 +145,7 @@ impl Draft {
                 }
             }
         }
-        let usage = self
-            .usage
-            .map_or_else(|| estimated(request, &assistant), plausible);
+        let usage = self.usage.unwrap_or_else(|| estimated(request, &assistant));
         assistant.usage = Some(usage);
         let stop = match stop {
             StopReason::EndTurn | StopReason::ToolUse if assistant.tool_calls.is_empty() => {
@@ -141,17 +162,6 @@ impl Draft {
             citations: self.citations,
             cut_calls: calls.cut,
         }
-    }
-}
-
-/// `usage` bounded to what can be, so that sums of it stay numbers.
-pub(super) fn plausible(usage: Usage) -> Usage {
-    const MOST: u64 = 1 << 40;
-    Usage {
-        input: usage.input.min(MOST),
-        output: usage.output.min(MOST),
-        cache_read: usage.cache_read.min(MOST),
-        cache_write: usage.cache_write.min(MOST),
     }
 }
 
@@ -227,6 +237,11 @@ impl Calls {
             | StopReason::MaxTokens
             | StopReason::Pause
             | StopReason::ContextExceeded => {}
+        }
+        if raw.cut {
+            return Err(format!(
+                "The call of {name} was not run: it was cut off before its end. Send it again."
+            ));
         }
         if name.is_empty() {
             return Err("A call without a tool's name was not run. Name the tool.".to_owned());

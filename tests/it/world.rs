@@ -251,6 +251,16 @@ impl World {
         serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
     }
 
+    /// The first column of what the ledger answers, each row as text.
+    pub async fn ledger(&self, sql: &'static str) -> Vec<String> {
+        use sqlx::ConnectOptions as _;
+        let options = sqlx::sqlite::SqliteConnectOptions::new()
+            .filename(self.home().join("db/chorus.db"))
+            .read_only(true);
+        let mut db = options.connect().await.unwrap();
+        sqlx::query_scalar(sql).fetch_all(&mut db).await.unwrap()
+    }
+
     /// The channel with this name.
     pub fn channel(&self, name: &str) -> ChannelId {
         self.discord

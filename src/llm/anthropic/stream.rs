@@ -10,7 +10,7 @@ use crate::domain::{StopReason, Usage};
 use crate::llm::failure::{Fault, Said};
 use crate::llm::lenient::{count, counts};
 use crate::llm::parts::kind;
-use crate::llm::reading::{Draft, Piece, Progress, RawCall, Reading};
+use crate::llm::reading::{Draft, Piece, Progress, RawCall, Reading, tagged};
 use crate::llm::sse::Event;
 use crate::llm::{Delta, Encoded, OnDelta, Reply};
 
@@ -142,10 +142,7 @@ impl Counts {
 
 impl Reading for Messages {
     fn take(&mut self, event: &Event, on_delta: &mut OnDelta<'_>) -> Result<Progress, Fault> {
-        let message = serde_json::from_str(&event.data).map_err(|error| {
-            Fault::invalid(format!("an event of the answer makes no sense ({error})"))
-        })?;
-        match message {
+        match tagged(event)? {
             Sent::MessageStart { message } => {
                 self.started = true;
                 self.usage.take(message.usage.unwrap_or_default());
@@ -355,7 +352,7 @@ impl Open {
                     id: field("id"),
                     name: field("name"),
                     arguments,
-                    beside: None,
+                    ..RawCall::default()
                 }))
             }
             "thinking" => {

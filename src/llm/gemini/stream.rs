@@ -7,7 +7,7 @@ use super::FORMAT;
 use crate::domain::{StopReason, Usage};
 use crate::llm::failure::{Fault, Said};
 use crate::llm::lenient::{count, counts, or_default};
-use crate::llm::reading::{Draft, Piece, Progress, RawCall, Reading};
+use crate::llm::reading::{Draft, Piece, Progress, RawCall, Reading, nonsense};
 use crate::llm::sse::Event;
 use crate::llm::{Delta, Encoded, OnDelta, Reply};
 
@@ -118,9 +118,7 @@ impl Counts {
 
 impl Reading for Generation {
     fn take(&mut self, event: &Event, on_delta: &mut OnDelta<'_>) -> Result<Progress, Fault> {
-        let chunk: Chunk = serde_json::from_str(&event.data).map_err(|error| {
-            Fault::invalid(format!("an event of the answer makes no sense ({error})"))
-        })?;
+        let chunk: Chunk = serde_json::from_str(&event.data).map_err(nonsense)?;
         if let Some(error) = chunk.error.filter(|error| !error.is_null()) {
             return Err(Said::read(&json!({ "error": error })).within_stream());
         }
@@ -200,6 +198,7 @@ impl Generation {
                 beside: part
                     .thought_signature
                     .map(|signature| json!({ "callSignature": signature })),
+                cut: false,
             }));
             return Ok(true);
         }
@@ -243,12 +242,20 @@ impl Generation {
 fn stop_reason(reason: &str) -> Result<StopReason, Fault> {
     match reason {
         "MAX_TOKENS" => Ok(StopReason::MaxTokens),
-        "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "LANGUAGE" => {
-            Ok(StopReason::Refusal)
-        }
-        "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "MALFORMED_RESPONSE" => {
-            Err(Fault::invalid("the model made a call that makes no sense"))
-        }
+        "SAFETY"
+        | "RECITATION"
+        | "BLOCKLIST"
+        | "PROHIBITED_CONTENT"
+        | "SPII"
+        | "LANGUAGE"
+        | "IMAGE_SAFETY"
+        | "IMAGE_RECITATION"
+        | "IMAGE_PROHIBITED_CONTENT" => Ok(StopReason::Refusal),
+        "MALFORMED_FUNCTION_CALL"
+        | "UNEXPECTED_TOOL_CALL"
+        | "TOO_MANY_TOOL_CALLS"
+        | "MISSING_THOUGHT_SIGNATURE"
+        | "MALFORMED_RESPONSE" => Err(Fault::invalid("the model made a call that makes no sense")),
         _ => Ok(StopReason::EndTurn),
     }
 }

@@ -91,8 +91,15 @@ pub fn is_valid(items: &[Item]) -> bool {
 }
 
 /// Gives the calls of a new `answer` ids that no call of `items` has.
+///
+/// Nearly always they have some already: that is found out without copying a single id of the conversation.
 pub(in crate::llm) fn make_ids_unique(answer: &mut Assistant, items: &[Item]) {
-    if answer.tool_calls.is_empty() {
+    let calls = &answer.tool_calls;
+    let is_known = |id: &CallId| calls_of(items).any(|call| call.id == *id);
+    let is_repeated = |at: usize| calls[..at].iter().any(|call| call.id == calls[at].id);
+    let sound = |call: &ToolCall| is_sound_id(&call.id.0) && is_sound(&call.name, MAX_NAME);
+    let is_new = |at: usize| sound(&calls[at]) && !is_repeated(at) && !is_known(&calls[at].id);
+    if (0..calls.len()).all(is_new) {
         return;
     }
     let mut names = Names::of(items);
@@ -157,6 +164,14 @@ pub(in crate::llm) fn is_sound_id(id: &str) -> bool {
     is_sound(id, MAX_ID)
 }
 
+fn calls_of(items: &[Item]) -> impl Iterator<Item = &ToolCall> {
+    let answers = items.iter().filter_map(|item| match item {
+        Item::Assistant(answer) => Some(&answer.tool_calls),
+        Item::User(_) | Item::ToolResult(_) => None,
+    });
+    answers.flatten()
+}
+
 /// Which result belongs to which call, by position.
 struct Pairs {
     /// (position of the answer, index of the call) → position of the result.
@@ -203,12 +218,8 @@ struct Names {
 
 impl Names {
     fn of(items: &[Item]) -> Self {
-        let calls = items.iter().filter_map(|item| match item {
-            Item::Assistant(answer) => Some(&answer.tool_calls),
-            Item::User(_) | Item::ToolResult(_) => None,
-        });
         Self {
-            known: calls.flatten().map(|call| call.id.0.clone()).collect(),
+            known: calls_of(items).map(|call| call.id.0.clone()).collect(),
             given: HashSet::new(),
         }
     }

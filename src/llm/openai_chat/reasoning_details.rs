@@ -47,17 +47,13 @@ fn continues(block: &Map<String, Value>, piece: &Map<String, Value>) -> bool {
 
 fn extend(block: &mut Map<String, Value>, piece: Map<String, Value>) {
     for (key, value) in piece {
-        let joined = match (block.get(&key), &value) {
-            (Some(Value::String(so_far)), Value::String(more))
-                if JOINED.contains(&key.as_str()) =>
-            {
-                Some(Value::String(format!("{so_far}{more}")))
-            }
-            (Some(_), Value::Null) => None,
-            _ => Some(value),
-        };
-        if let Some(joined) = joined {
-            block.insert(key, joined);
+        if let Value::String(more) = &value
+            && let Some(Value::String(so_far)) = block.get_mut(&key)
+            && JOINED.contains(&key.as_str())
+        {
+            so_far.push_str(more);
+        } else if !(value.is_null() && block.contains_key(&key)) {
+            block.insert(key, value);
         }
     }
 }

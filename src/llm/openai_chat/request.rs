@@ -192,8 +192,9 @@ fn show(messages: &mut Vec<Message<'_>>, pictures: &mut Vec<&Image>, request: &R
 fn said<'a>(user: &'a UserText, request: &Request) -> Option<Message<'a>> {
     let words = user.for_model();
     if user.images.is_empty() {
+        let is_said = !words.trim().is_empty();
         let content = Content::Text(Cow::Owned(words));
-        return (!user.for_model().trim().is_empty()).then_some(Message::User { content });
+        return is_said.then_some(Message::User { content });
     }
     let mut parts: Vec<Value> = user
         .images

@@ -8,7 +8,7 @@ use super::reasoning_details::Details;
 use crate::domain::{StopReason, Usage};
 use crate::llm::failure::{Fault, Said};
 use crate::llm::lenient::{count, counts, or_default};
-use crate::llm::reading::{Draft, Piece, Progress, RawCall, Reading};
+use crate::llm::reading::{Draft, Piece, Progress, RawCall, Reading, nonsense};
 use crate::llm::sse::Event;
 use crate::llm::{Delta, Encoded, OnDelta, Reply};
 
@@ -47,6 +47,9 @@ struct Chunk {
     usage: Option<Counts>,
     #[serde(default)]
     error: Option<Value>,
+    /// `error` from servers that put one in the place of a chunk.
+    #[serde(default)]
+    object: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -167,11 +170,12 @@ impl Reading for Completion {
                 None => Err(Fault::cut()),
             };
         }
-        let chunk: Chunk = serde_json::from_str(data).map_err(|error| {
-            Fault::invalid(format!("an event of the answer makes no sense ({error})"))
-        })?;
+        let chunk: Chunk = serde_json::from_str(data).map_err(nonsense)?;
         if let Some(error) = chunk.error.filter(|error| !error.is_null()) {
             return Err(Said::read(&json!({ "error": error })).within_stream());
+        }
+        if chunk.object.is_some_and(|object| object == "error") {
+            return Err(Said::read_bytes(data.as_bytes()).within_stream());
         }
         let mut progress = Progress::Nothing;
         if let Some(usage) = chunk.usage.and_then(|counts| counts.usage()) {
@@ -187,6 +191,9 @@ impl Reading for Completion {
                 progress = Progress::Content;
             }
             if let Some(reason) = choice.finish_reason {
+                if reason == "error" {
+                    return Err(Said::default().within_stream());
+                }
                 self.finish = Some(reason);
                 progress = Progress::Content;
             }
@@ -312,8 +319,9 @@ impl Completion {
         }
         let arguments = match function.arguments {
             Some(Value::String(text)) => text,
-            Some(whole @ Value::Object(_)) => whole.to_string(),
-            Some(_) | None => String::new(),
+            Some(Value::Null) | None => String::new(),
+            // A server that sends them whole; what is no object is not run, and the model is told so.
+            Some(whole) => whole.to_string(),
         };
         raw.arguments.push_str(&arguments);
         Ok(!(id.is_empty() && name.is_empty() && arguments.is_empty()))

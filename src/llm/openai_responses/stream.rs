@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::FORMAT;
 use crate::domain::{StopReason, Usage};
 use crate::llm::failure::{Fault, Said};
 use crate::llm::lenient::{count, counts, or_default};
 use crate::llm::parts::kind;
-use crate::llm::reading::{Draft, Piece, Progress, RawCall, Reading};
+use crate::llm::reading::{Draft, Piece, Progress, RawCall, Reading, tagged};
 use crate::llm::sse::Event;
 use crate::llm::{Delta, Encoded, OnDelta, Reply};
 
@@ -46,8 +46,10 @@ enum Sent {
     Thought,
     #[serde(rename = "response.function_call_arguments.delta")]
     Arguments { delta: String },
-    #[serde(rename = "response.completed", alias = "response.incomplete")]
-    End { response: Whole },
+    #[serde(rename = "response.completed")]
+    Completed { response: Whole },
+    #[serde(rename = "response.incomplete")]
+    Incomplete { response: Whole },
     #[serde(rename = "response.failed")]
     Failed { response: Value },
     #[serde(rename = "error")]
@@ -63,6 +65,10 @@ enum Sent {
 struct Whole {
     #[serde(default, deserialize_with = "or_default")]
     output: Vec<Value>,
+    #[serde(default)]
+    status: Option<String>,
+    #[serde(default)]
+    error: Option<Value>,
     #[serde(default)]
     incomplete_details: Option<Incomplete>,
     #[serde(default, deserialize_with = "counts")]
@@ -111,10 +117,7 @@ impl Counts {
 
 impl Reading for Response {
     fn take(&mut self, event: &Event, on_delta: &mut OnDelta<'_>) -> Result<Progress, Fault> {
-        let sent = serde_json::from_str(&event.data).map_err(|error| {
-            Fault::invalid(format!("an event of the answer makes no sense ({error})"))
-        })?;
-        match sent {
+        match tagged(event)? {
             Sent::Begun { item } => {
                 match kind(&item) {
                     "function_call" => on_delta(Delta::ToolCall(text_of(&item, "name"))),
@@ -147,8 +150,12 @@ impl Reading for Response {
             } else {
                 Progress::Content
             }),
-            Sent::End { response } => Ok(self.end(response)),
-            Sent::Failed { response } => Err(Said::read(&response).within_stream()),
+            Sent::Completed { response } => self.end(response, StopReason::EndTurn),
+            Sent::Incomplete { response } => self.end(response, StopReason::MaxTokens),
+            Sent::Failed { response } => {
+                self.usage = response.get("usage").and_then(usage_of);
+                Err(Said::read(&response).within_stream())
+            }
             Sent::Error { error } => Err(Said::read(&error).within_stream()),
             Sent::Other => Ok(Progress::Nothing),
         }
@@ -177,7 +184,8 @@ impl Reading for Response {
                     id: text_of(&item, "call_id").to_owned(),
                     name: text_of(&item, "name").to_owned(),
                     arguments: text_of(&item, "arguments").to_owned(),
-                    beside: None,
+                    cut: text_of(&item, "status") == "incomplete",
+                    ..RawCall::default()
                 })),
                 "reasoning" | "web_search_call" => draft.pieces.push(Piece::Opaque {
                     block: item,
@@ -192,23 +200,32 @@ impl Reading for Response {
 }
 
 impl Response {
-    fn end(&mut self, response: Whole) -> Progress {
+    /// Takes the last event; `stop` is how it ends where it does not say it itself.
+    fn end(&mut self, response: Whole, stop: StopReason) -> Result<Progress, Fault> {
+        self.usage = response.usage.and_then(|counts| counts.usage());
+        if let Some(error) = response.error.filter(|error| !error.is_null()) {
+            return Err(Said::read(&json!({ "error": error })).within_stream());
+        }
         let reason = response
             .incomplete_details
             .and_then(|details| details.reason);
-        self.stop = Some(match reason.as_deref() {
-            Some("content_filter") => StopReason::Refusal,
-            Some(_) => StopReason::MaxTokens,
-            None => StopReason::EndTurn,
+        self.stop = Some(match (reason.as_deref(), response.status.as_deref()) {
+            (Some("content_filter"), _) => StopReason::Refusal,
+            (Some(_), _) | (None, Some("incomplete")) => StopReason::MaxTokens,
+            (None, _) => stop,
         });
-        self.usage = response.usage.and_then(|counts| counts.usage());
-        if self.items.is_empty() {
+        // What the last event repeats in whole is more than what came before it only if something of that was lost.
+        if self.items.len() < response.output.len() {
             self.items = (0..)
                 .zip(response.output.into_iter().take(MAX_ITEMS))
                 .collect();
         }
-        Progress::Done
+        Ok(Progress::Done)
     }
+}
+
+fn usage_of(counts: &Value) -> Option<Usage> {
+    Counts::deserialize(counts).ok()?.usage()
 }
 
 /// A message's text, and whether it is a refusal; its sources go to `draft`.

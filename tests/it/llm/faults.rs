@@ -1,8 +1,11 @@
 //! What goes wrong on the way to a provider, and the class that each failure is of.
+//!
+//! What the whole bot makes of it is in `against_bot`.
 
 use std::time::Duration;
 
 use chorus::llm::{Delta, FailureClass, LlmError, Reply};
+use futures_util::future::join_all;
 use serde_json::json;
 
 use super::conformance::request;
@@ -21,11 +24,9 @@ async fn ask(format: Format, base_url: String, silence: Duration) -> Result<Repl
     provider.stream(&body, &mut |_: Delta<'_>| {}).await
 }
 
-async fn failure(script: Vec<Play>) -> LlmError {
+async fn failure(format: Format, script: Vec<Play>) -> LlmError {
     let wire = Wire::start(vec![script]).await;
-    ask(Format::Anthropic, wire.base_url(), PATIENT)
-        .await
-        .unwrap_err()
+    ask(format, wire.base_url(), PATIENT).await.unwrap_err()
 }
 
 #[tokio::test]
@@ -167,8 +168,7 @@ async fn every_status_and_every_word_has_its_class() {
     ];
     for (status, headers, body, class) in table {
         for format in FORMATS {
-            let wire = Wire::start(vec![answer(status, headers, &body.to_string())]).await;
-            let error = ask(format, wire.base_url(), PATIENT).await.unwrap_err();
+            let error = failure(format, answer(status, headers, &body.to_string())).await;
             assert_eq!(error.class, class, "{status} {body}: {error}");
             assert_eq!(error.status, Some(status));
             assert_eq!(error.provider, format.name());
@@ -181,6 +181,7 @@ async fn the_wait_that_a_provider_asks_for_is_read_in_each_form() {
     let table = [
         ("retry-after: 7\r\n", json!({}), 7.0),
         ("retry-after: 0.5\r\n", json!({}), 0.5),
+        ("retry-after: -30\r\n", json!({}), 0.0),
         ("retry-after: 99999999999999999999\r\n", json!({}), 86_400.0),
         ("retry-after-ms: 1500\r\nretry-after: 2\r\n", json!({}), 1.5),
         (
@@ -194,20 +195,24 @@ async fn the_wait_that_a_provider_asks_for_is_read_in_each_form() {
             34.5,
         ),
     ];
-    for (headers, body, seconds) in table {
-        let error = failure(answer(429, headers, &body.to_string())).await;
-        assert_eq!(
-            error.retry_after,
-            Some(Duration::from_secs_f64(seconds)),
-            "{headers} {body}"
-        );
-    }
-    for headers in ["", "retry-after: soon\r\n", "retry-after: NaN\r\n"] {
-        let wait = failure(answer(429, headers, "{}")).await.retry_after;
-        assert!(
-            wait.is_none_or(|wait| wait.is_zero()),
-            "{headers:?} {wait:?}"
-        );
+    for format in FORMATS {
+        for (headers, body, seconds) in &table {
+            let error = failure(format, answer(429, headers, &body.to_string())).await;
+            assert_eq!(
+                error.retry_after,
+                Some(Duration::from_secs_f64(*seconds)),
+                "{format:?} {headers} {body}"
+            );
+        }
+        for headers in ["", "retry-after: soon\r\n", "retry-after: NaN\r\n"] {
+            let wait = failure(format, answer(429, headers, "{}"))
+                .await
+                .retry_after;
+            assert!(
+                wait.is_none_or(|wait| wait.is_zero()),
+                "{format:?} {headers:?} {wait:?}"
+            );
+        }
     }
 }
 
@@ -215,83 +220,25 @@ async fn the_wait_that_a_provider_asks_for_is_read_in_each_form() {
 async fn a_provider_that_repeats_the_key_does_not_make_us_show_it() {
     let body =
         json!({"error": {"type": "authentication_error", "message": "wrong key:\n sk-secret-key"}});
-    let error = failure(answer(401, "request-id: req_9\r\n", &body.to_string())).await;
-    assert_eq!(error.to_string(), "anthropic: HTTP 401: wrong key:  [key]");
-    assert_eq!(error.request_id.as_deref(), Some("req_9"));
+    for format in FORMATS {
+        let refusal = answer(401, "request-id: req_9\r\n", &body.to_string());
+        let error = failure(format, refusal).await;
+        let told = format!("{}: HTTP 401: wrong key:  [key]", format.name());
+        assert_eq!(error.to_string(), told);
+        assert_eq!(error.request_id.as_deref(), Some("req_9"));
+    }
 }
 
 #[tokio::test]
 async fn a_redirect_is_not_followed_with_the_key() {
-    for status in [301, 302, 307, 308] {
-        let other = Wire::start(vec![events(&Format::Anthropic.fixture("text"))]).await;
-        let location = format!("location: {}/v1/messages\r\n", other.base_url());
-        let error = failure(answer(status, &location, "")).await;
-        assert_eq!(error.class, FailureClass::InvalidResponse, "{error}");
-        assert!(other.requests().is_empty());
-    }
-}
-
-#[tokio::test]
-async fn what_is_no_event_stream_is_no_answer() {
-    let table = [
-        (
-            "content-type: text/html\r\n",
-            "<html>log in</html>",
-            FailureClass::InvalidResponse,
-        ),
-        (
-            "content-type: application/json\r\n",
-            "{\"choices\":[]}",
-            FailureClass::InvalidResponse,
-        ),
-        (
-            "content-type: application/json\r\n",
-            "{\"error\":{\"type\":\"overloaded_error\"}}",
-            FailureClass::RateLimit,
-        ),
-        ("", "hello", FailureClass::InvalidResponse),
-        (
-            "content-type: text/event-stream\r\n",
-            "data: nonsense\n\n",
-            FailureClass::InvalidResponse,
-        ),
-        (
-            "content-type: text/event-stream\r\n",
-            "data: [1]\n\n",
-            FailureClass::InvalidResponse,
-        ),
-        (
-            "content-type: text/event-stream\r\n",
-            "",
-            FailureClass::InvalidResponse,
-        ),
-        (
-            "content-type: text/event-stream\r\ncontent-encoding: gzip\r\n",
-            "no gzip",
-            FailureClass::InvalidResponse,
-        ),
-    ];
-    for (headers, body, class) in table {
-        for format in FORMATS {
-            let wire = Wire::start(vec![answer(200, headers, body)]).await;
-            let error = ask(format, wire.base_url(), PATIENT).await.unwrap_err();
-            assert_eq!(error.class, class, "{format:?} {headers}{body}: {error}");
-        }
-    }
-    assert_eq!(
-        failure(answer(204, "", "")).await.class,
-        FailureClass::InvalidResponse
-    );
-}
-
-#[tokio::test]
-async fn bytes_that_are_no_text_are_no_answer() {
-    let mut bytes = b"data: \xff\xfe".to_vec();
-    bytes.extend_from_slice(b"\n\n");
     for format in FORMATS {
-        let wire = Wire::start(vec![events(&bytes)]).await;
-        let error = ask(format, wire.base_url(), PATIENT).await.unwrap_err();
-        assert_eq!(error.class, FailureClass::InvalidResponse, "{format:?}");
+        for status in [301, 302, 303, 307, 308] {
+            let other = Wire::start(vec![events(&format.fixture("text"))]).await;
+            let location = format!("location: {}/v1/messages\r\n", other.base_url());
+            let error = failure(format, answer(status, &location, "")).await;
+            assert_eq!(error.class, FailureClass::InvalidResponse, "{error}");
+            assert!(other.requests().is_empty(), "{format:?}");
+        }
     }
 }
 
@@ -304,23 +251,24 @@ async fn a_body_without_end_ends() {
         b": padding\n".repeat(1 << 16),
         b"data: {\"type\":\"future\"}\n\n".repeat(1 << 14),
     ];
-    for bytes in endless {
-        let mut script = events(b"");
-        script.push(Play::Forever(bytes, never));
-        let error = failure(script).await;
-        assert_eq!(error.class, FailureClass::InvalidResponse, "{error}");
+    for format in FORMATS {
+        for bytes in &endless {
+            let mut script = events(b"");
+            script.push(Play::Forever(bytes.clone(), never));
+            let error = failure(format, script).await;
+            assert_eq!(error.class, FailureClass::InvalidResponse, "{error}");
+        }
     }
 }
 
 #[tokio::test]
 async fn an_error_page_without_end_ends() {
     let head = b"HTTP/1.1 500 No\r\nconnection: close\r\n\r\n".to_vec();
-    let error = failure(vec![
-        Play::Bytes(head),
-        Play::Forever(vec![b'x'; 1 << 16], Duration::ZERO),
-    ])
-    .await;
-    assert_eq!(error.class, FailureClass::ServerError);
+    for format in FORMATS {
+        let page = Play::Forever(vec![b'x'; 1 << 16], Duration::ZERO);
+        let error = failure(format, vec![Play::Bytes(head.clone()), page]).await;
+        assert_eq!(error.class, FailureClass::ServerError);
+    }
 }
 
 #[tokio::test]
@@ -336,13 +284,14 @@ async fn silence_ends_by_the_clock_and_pings_are_silence() {
         open(Play::Forever(b"x".to_vec(), distance)),
         vec![Play::Bytes(b"HTTP/1.1 500 No\r\n".to_vec()), Play::Hold],
     ];
-    for script in scripts {
-        let wire = Wire::start(vec![script]).await;
-        let error = ask(Format::Anthropic, wire.base_url(), IMPATIENT)
-            .await
-            .unwrap_err();
-        assert_eq!(error.class, FailureClass::Timeout, "{error}");
-    }
+    let asked = FORMATS.into_iter().flat_map(|format| {
+        scripts.iter().map(move |script| async move {
+            let wire = Wire::start(vec![script.clone()]).await;
+            let error = ask(format, wire.base_url(), IMPATIENT).await.unwrap_err();
+            assert_eq!(error.class, FailureClass::Timeout, "{format:?}: {error}");
+        })
+    });
+    join_all(asked).await;
 }
 
 #[tokio::test]
@@ -350,20 +299,11 @@ async fn nobody_there_is_a_network_error() {
     let free = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = free.local_addr().unwrap();
     drop(free);
-    let error = ask(Format::Gemini, format!("http://{address}"), PATIENT)
-        .await
-        .unwrap_err();
-    assert_eq!(error.class, FailureClass::NetworkError);
-    assert!(error.message.starts_with("cannot be reached"), "{error}");
-}
-
-#[tokio::test]
-async fn a_connection_that_breaks_is_a_network_error() {
-    for bytes in [
-        &b""[..],
-        b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 999\r\n\r\ndata:",
-    ] {
-        let error = failure(vec![Play::Bytes(bytes.to_vec())]).await;
-        assert_eq!(error.class, FailureClass::NetworkError, "{error}");
+    for format in FORMATS {
+        let error = ask(format, format!("http://{address}"), PATIENT)
+            .await
+            .unwrap_err();
+        assert_eq!(error.class, FailureClass::NetworkError);
+        assert!(error.message.starts_with("cannot be reached"), "{error}");
     }
 }

@@ -24,6 +24,8 @@ pub enum Play {
     Forever(Vec<u8>, Duration),
     /// Nothing more, until the client goes.
     Hold,
+    /// The connection is reset.
+    Reset,
 }
 
 /// One request, as it came.
@@ -150,6 +152,10 @@ async fn serve(mut stream: TcpStream, script: Arc<Script>, goes: mpsc::Unbounded
                     sleep(distance).await;
                 }
                 false
+            }
+            Play::Reset => {
+                let _ = stream.set_zero_linger();
+                return;
             }
             Play::Hold => {
                 let mut byte = [0];

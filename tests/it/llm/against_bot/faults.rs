@@ -1,11 +1,29 @@
 //! Ways in which a server breaks, and what follows from each.
 
+mod formats;
+mod streams;
+
 use std::io::Write;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use crate::llm::wire::{Format, Play, answer, events};
+use crate::llm::wire::{Play, answer, events};
+use Then::{Again, Report};
+
+pub(super) use formats::of;
+pub(super) use streams::broken_streams;
+
+/// What people see of an answer that the bot is given.
+pub(super) const ANSWER: &str = "Grüße, Welt 🌍";
+
+pub(super) const CUT: &str = "invalid_response";
+pub(super) const LINE: &str = "network_error";
+pub(super) const SERVER: &str = "server_error";
+pub(super) const LIMITED: &str = "rate_limit";
+pub(super) const MODEL: &str = "model_error";
+pub(super) const KEY: &str = "auth_error";
+pub(super) const QUOTA: &str = "quota_exceeded";
 
 /// One way of failing.
 pub(super) struct Fault {
@@ -17,31 +35,57 @@ pub(super) struct Fault {
 /// What follows from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Then {
-    /// It was no fault after all: answered at once.
-    Answered,
-    /// Asked again.
-    Again,
-    /// Nobody is left to ask: a failure report.
-    Report,
+    /// It was no fault after all: people see this, at once.
+    Shows(&'static str),
+    /// A failure of this class; asked again.
+    Again(&'static str),
+    /// A failure of this class, and nobody is left to ask: a failure report.
+    Report(&'static str),
+    /// Half an answer of a provider that pauses: gone on with.
+    GoesOn,
 }
 
-fn fault(name: &'static str, plays: Vec<Play>, then: Then) -> Fault {
+impl Then {
+    /// What the ledger says of the requests.
+    pub(super) fn outcomes(self) -> Vec<&'static str> {
+        match self {
+            Self::Shows(_) => vec!["ok"],
+            Again(class) => vec![class, "ok"],
+            Report(class) => vec![class],
+            Self::GoesOn => vec!["ok", "ok"],
+        }
+    }
+}
+
+const ANSWERED: Then = Then::Shows(ANSWER);
+const STREAM: &str = "content-type: text/event-stream\r\n";
+const JSON: &str = "content-type: application/json\r\n";
+const PAGE: &str = "content-type: text/html\r\n";
+const HTML: &str = "<!doctype html><title>502</title>";
+
+fn fault(name: &'static str, then: Then, plays: Vec<Play>) -> Fault {
     Fault { name, plays, then }
 }
 
-/// Bytes as an event stream, with what else its head says.
+/// A table of answers with a status: its name, the status, the head, the body.
+type Status = (&'static str, u16, &'static str, &'static str);
+
+fn statuses(then: Then, table: &[Status]) -> impl Iterator<Item = Fault> {
+    table
+        .iter()
+        .map(move |(name, status, head, body)| fault(name, then, answer(*status, head, body)))
+}
+
+/// Bytes of a body, with what its head says.
 fn sends(head: &str, body: &[u8]) -> Vec<Play> {
     let mut bytes = format!("HTTP/1.1 200 OK\r\n{head}connection: close\r\n\r\n").into_bytes();
     bytes.extend_from_slice(body);
     vec![Play::Bytes(bytes)]
 }
 
-fn gzipped(length: usize) -> Vec<u8> {
+fn gzipped(bytes: &[u8]) -> Vec<u8> {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
-    let zeros = vec![b'0'; 1 << 20];
-    for _ in 0..length >> 20 {
-        gzip.write_all(&zeros).unwrap();
-    }
+    gzip.write_all(bytes).unwrap();
     gzip.finish().unwrap()
 }
 
@@ -57,405 +101,136 @@ fn chunked(body: &[u8], size: usize, end: &str) -> Vec<Play> {
     sends(&format!("{STREAM}transfer-encoding: chunked\r\n"), &bytes)
 }
 
-const STREAM: &str = "content-type: text/event-stream\r\n";
-const JSON: &str = "content-type: application/json\r\n";
-
-/// What every server can do wrong.
-pub(super) fn of_any_server(format: Format) -> Vec<Fault> {
-    use Then::{Again, Answered, Report};
-    let good = format.fixture("text");
-    let text = String::from_utf8(good.clone()).unwrap();
-    let unix = text.replace("\r\n", "\n");
-    // Only Gemini's answers have no mark at their end.
-    let after_the_end = match format {
-        Format::Gemini => Again,
-        Format::Anthropic | Format::OpenAiChat | Format::OpenAiResponses => Answered,
-    };
-    let half = &good[..good.len() / 2];
-    let no_end = [good.clone(), vec![b'x'; 9 << 20]].concat();
-    let html = "<!doctype html><title>502</title>";
-    vec![
-        // Harmless: the event stream format as it may be written.
-        fault(
-            "windows line ends",
-            events(unix.replace('\n', "\r\n").as_bytes()),
-            Answered,
-        ),
-        fault(
-            "old mac line ends",
-            events(unix.replace('\n', "\r").as_bytes()),
-            Answered,
-        ),
-        fault(
-            "a byte order mark",
-            events(&[b"\xef\xbb\xbf", good.as_slice()].concat()),
-            Answered,
-        ),
-        fault(
-            "comments, ids and retry fields",
-            events(
-                unix.replace("data:", ": x\nid: 1\nretry: 1\nretry: x\nfoo\ndata:")
-                    .as_bytes(),
-            ),
-            Answered,
-        ),
-        fault(
-            "no space after the colon",
-            events(unix.replace("data: ", "data:").as_bytes()),
-            Answered,
-        ),
-        fault(
-            "chunks of one byte",
-            chunked(&good, 1, "0\r\n\r\n"),
-            Answered,
-        ),
-        fault(
-            "chunks of seven bytes",
-            chunked(&good, 7, "0\r\n\r\n"),
-            Answered,
-        ),
-        fault("no content type", sends("", &good), Answered),
-        fault(
-            "a content type with parameters",
-            sends("content-type: Text/Event-Stream; charset=UTF-8\r\n", &good),
-            Answered,
-        ),
-        // Cut, empty, or no HTTP.
-        fault("half an answer", events(half), Again),
-        fault(
-            "half an answer in a chunk without end",
-            chunked(half, 64, ""),
-            Again,
-        ),
-        fault(
-            "half an answer that ends well",
-            chunked(half, 64, "0\r\n\r\n"),
-            Again,
-        ),
-        fault(
-            "a body shorter than it says",
-            sends(&format!("{STREAM}content-length: 99999\r\n"), half),
-            Again,
-        ),
-        fault("nothing", vec![], Again),
-        fault("an empty body", events(b""), Again),
-        fault(
-            "only comments",
-            events(b": hello\n\n: still here\n\n"),
-            Again,
-        ),
-        fault(
-            "no HTTP",
-            vec![Play::Bytes(b"SSH-2.0-OpenSSH_9.2\r\n".to_vec())],
-            Again,
-        ),
-        fault(
-            "a status that is none",
-            vec![Play::Bytes(b"HTTP/1.1 99999 Huh\r\n\r\n".to_vec())],
-            Again,
-        ),
-        fault(
-            "a chunk length that is none",
-            sends(
-                &format!("{STREAM}transfer-encoding: chunked\r\n"),
-                b"zz\r\nhello\r\n",
-            ),
-            Again,
-        ),
-        // Something else than an answer.
-        fault(
-            "a page",
-            answer(200, "content-type: text/html\r\n", html),
-            Again,
-        ),
-        fault("a page called a stream", answer(200, STREAM, html), Again),
-        fault(
-            "JSON that is no stream",
-            answer(200, JSON, "{\"ok\":true}"),
-            Again,
-        ),
-        fault("nothing with 204", answer(204, "", ""), Again),
-        fault(
-            "events that are no JSON",
-            events(b"data: hello\n\ndata: {\n\n"),
-            Again,
-        ),
-        fault(
-            "events of the wrong shape",
-            events(b"data: [1,2]\n\ndata: 7\n\ndata: null\n\n"),
-            Again,
-        ),
-        fault(
-            "bytes that are no text",
-            events(b"data: \xff\xfe\xfd\n\n"),
-            Again,
-        ),
-        fault(
-            "an event cut in a letter",
-            events(&[half, b"\xf0\x9f\n\n"].concat()),
-            Again,
-        ),
-        fault(
-            "a line without end",
-            events(&[b"data: ".as_slice(), &vec![b'x'; 9 << 20]].concat()),
-            Again,
-        ),
-        fault(
-            "unknown events without end",
-            events(&b"event: new\ndata: {\"type\":\"new\"}\n\n".repeat(1 << 20)),
-            Again,
-        ),
-        fault(
-            "gzip that is none",
-            sends(&format!("{STREAM}content-encoding: gzip\r\n"), &good),
-            Again,
-        ),
-        fault(
-            "a gzip bomb",
-            sends(
-                &format!("{STREAM}content-encoding: gzip\r\n"),
-                &gzipped(64 << 20),
-            ),
-            Again,
-        ),
-        fault(
-            "a gzip bomb as an error",
-            vec![Play::Bytes(
-                [
-                    b"HTTP/1.1 500 No\r\ncontent-encoding: gzip\r\nconnection: close\r\n\r\n"
-                        .to_vec(),
-                    gzipped(8 << 20),
-                ]
-                .concat(),
-            )],
-            Again,
-        ),
-        fault(
-            "an answer and then nine megabytes",
-            events(&no_end),
-            after_the_end,
-        ),
-        // Statuses.
-        fault("500", answer(500, "", html), Again),
-        fault("502", answer(502, "", ""), Again),
-        fault(
-            "503",
-            answer(503, JSON, "{\"error\":{\"message\":\"busy\"}}"),
-            Again,
-        ),
-        fault("504", answer(504, "", html), Again),
-        fault("529", answer(529, "", ""), Again),
-        fault("429", answer(429, "retry-after: 0\r\n", "{}"), Again),
-        fault(
-            "429 until a day that is past",
-            answer(429, "retry-after: Wed, 21 Oct 2015 07:28:00 GMT\r\n", "{}"),
-            Again,
-        ),
-        fault(
-            "429 with a wait below nothing",
-            answer(429, "retry-after: -30\r\n", "{}"),
-            Again,
-        ),
-        fault(
-            "429 with a wait that is no number",
-            answer(429, "retry-after: NaN\r\n", "{}"),
-            Again,
-        ),
-        fault("408", answer(408, "", ""), Again),
-        fault(
-            "a redirect",
-            answer(307, "location: http://127.0.0.1:1/\r\n", ""),
-            Again,
-        ),
-        fault(
-            "400",
-            answer(400, JSON, "{\"error\":{\"message\":\"bad\"}}"),
-            Report,
-        ),
-        fault(
-            "404 as a page",
-            answer(404, "content-type: text/html\r\n", html),
-            Report,
-        ),
-        fault(
-            "401",
-            answer(401, JSON, "{\"error\":{\"message\":\"sk-bad\"}}"),
-            Report,
-        ),
-        fault("402", answer(402, "", ""), Report),
-    ]
-}
-
-/// What a server can do wrong in its own format.
-pub(super) fn of(format: Format) -> Vec<Fault> {
-    use Then::{Again, Answered};
-    let text = String::from_utf8(format.fixture("text"))
-        .unwrap()
-        .replace("\r\n", "\n");
-    let changed = |from: &str, to: &str| {
-        assert!(text.contains(from), "{format:?} has no {from}");
-        events(text.replace(from, to).as_bytes())
-    };
-    let without = |part: &str| {
-        let kept = text
-            .split_inclusive("\n\n")
-            .filter(|event| !event.contains(part));
-        events(kept.collect::<String>().as_bytes())
-    };
-    let erring = |message: &str| {
-        let first: String = text.split_inclusive("\n\n").take(3).collect();
-        events(format!("{first}{message}\n\n").as_bytes())
-    };
-    match format {
-        Format::Anthropic => vec![
-            fault("no message_stop", without("\"message_stop\""), Again),
-            fault("no message_start", without("\"message_start\""), Again),
-            fault("no message_delta", without("\"message_delta\""), Again),
-            fault(
-                "no content_block_start",
-                without("\"content_block_start\""),
-                Again,
-            ),
-            fault(
-                "no content_block_stop",
-                without("\"content_block_stop\""),
-                Again,
-            ),
-            fault(
-                "a gap in the indexes",
-                changed("\"index\":0", "\"index\":7"),
-                Answered,
-            ),
-            fault(
-                "an index below nothing",
-                changed("\"index\":0", "\"index\":-1"),
-                Again,
-            ),
-            fault(
-                "usage below nothing",
-                changed("\"output_tokens\":9", "\"output_tokens\":-9"),
-                Answered,
-            ),
-            fault(
-                "usage beyond all numbers",
-                changed("\"input_tokens\":11", "\"input_tokens\":1e400"),
-                Again,
-            ),
-            fault(
-                "usage that is no object",
-                changed("{\"output_tokens\":9}", "\"none\""),
-                Answered,
-            ),
-            fault(
-                "an unknown reason to stop",
-                changed("\"end_turn\"", "\"tired\""),
-                Answered,
-            ),
-            fault(
-                "an error inside",
-                erring(
-                    "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}",
+/// Answers that are none by their status, or by what stands in them in the place of a stream.
+pub(super) fn no_answers() -> Vec<Fault> {
+    let tables = [
+        (
+            Again(CUT),
+            &[
+                ("a page", 200, PAGE, HTML),
+                ("a page called a stream", 200, STREAM, HTML),
+                ("JSON that is no stream", 200, JSON, r#"{"ok":true}"#),
+                (
+                    "an answer that is no stream",
+                    200,
+                    JSON,
+                    r#"{"choices":[{"message":{"content":"Hi"}}]}"#,
                 ),
-                Again,
-            ),
-            fault(
-                "an error that says nothing",
-                erring("event: error\ndata: {\"type\":\"error\"}"),
-                Again,
-            ),
-            fault(
-                "an error that is no JSON",
-                erring("event: error\ndata: overloaded"),
-                Again,
-            ),
-        ],
-        Format::OpenAiChat => vec![
-            fault("no [DONE]", without("[DONE]"), Again),
-            fault(
-                "no reason to finish",
-                changed("\"finish_reason\":\"stop\"", "\"finish_reason\":null"),
-                Again,
-            ),
-            fault(
-                "usage below nothing",
-                changed("\"completion_tokens\":9", "\"completion_tokens\":-9"),
-                Answered,
-            ),
-            fault(
-                "usage beyond all numbers",
-                changed("\"completion_tokens\":9", "\"completion_tokens\":1e400"),
-                Again,
-            ),
-            fault(
-                "an unknown reason to finish",
-                changed("\"finish_reason\":\"stop\"", "\"finish_reason\":\"tired\""),
-                Answered,
-            ),
-            fault(
-                "an error inside",
-                erring("data: {\"error\":{\"message\":\"Overloaded\",\"code\":529}}"),
-                Again,
-            ),
-            fault(
-                "an error that is a text",
-                erring("data: {\"error\":\"out of memory\"}"),
-                Again,
-            ),
-        ],
-        Format::OpenAiResponses => vec![
-            fault(
-                "no response.completed",
-                without("\"response.completed\""),
-                Again,
-            ),
-            fault(
-                "usage below nothing",
-                changed("\"output_tokens\":9", "\"output_tokens\":-9"),
-                Answered,
-            ),
-            fault(
-                "an error inside",
-                erring(
-                    "event: error\ndata: {\"type\":\"error\",\"code\":\"rate_limit_exceeded\",\"message\":\"slow\"}",
+                (
+                    "a list that is no stream",
+                    200,
+                    JSON,
+                    r#"[{"candidates":[]}]"#,
                 ),
-                Again,
-            ),
-            fault(
-                "a failed response",
-                erring(
-                    "data: {\"type\":\"response.failed\",\"response\":{\"error\":{\"code\":\"server_error\",\"message\":\"no\"}}}",
+                ("JSON that is cut", 200, JSON, r#"{"error":{"mess"#),
+                ("nothing at all", 200, "", ""),
+                ("nothing with 204", 204, "", ""),
+                ("201", 201, STREAM, "data: {}\n\n"),
+                ("206", 206, STREAM, "data: {}\n\n"),
+                ("301", 301, "location: https://127.0.0.1:1/\r\n", ""),
+                ("304", 304, "", ""),
+                ("307", 307, "location: http://127.0.0.1:1/\r\n", ""),
+                ("307 to nowhere", 307, "", ""),
+                ("999", 999, "", ""),
+            ][..],
+        ),
+        (
+            Again(SERVER),
+            &[
+                ("500", 500, "", HTML),
+                ("500 in JSON", 500, JSON, r#"{"error":"out of memory"}"#),
+                ("502", 502, "", ""),
+                ("503", 503, JSON, r#"{"error":{"message":"busy"}}"#),
+                ("503 with a wait", 503, "retry-after: 60\r\n", ""),
+                ("504", 504, "", HTML),
+                ("520", 520, PAGE, HTML),
+                (
+                    "an error in JSON with 200",
+                    200,
+                    JSON,
+                    r#"{"error":{"type":"api_error","message":"no"}}"#,
                 ),
-                Again,
-            ),
-        ],
-        Format::Gemini => vec![
-            fault(
-                "no finishReason",
-                changed("\"finishReason\"", "\"finish\""),
-                Again,
-            ),
-            fault(
-                "usage below nothing",
-                changed("\"promptTokenCount\"", "\"promptTokenCount\":-1,\"x\""),
-                Answered,
-            ),
-            fault(
-                "an unknown reason to finish",
-                changed("\"STOP\"", "\"TIRED\""),
-                Answered,
-            ),
-            fault(
-                "an error inside",
-                erring(
-                    "data: {\"error\":{\"code\":503,\"message\":\"no\",\"status\":\"UNAVAILABLE\"}}",
+                (
+                    "an error in words with 200",
+                    200,
+                    JSON,
+                    r#"{"error":"no memory"}"#,
                 ),
-                Again,
-            ),
-            fault(
-                "an error in a list",
-                erring("data: [{\"error\":{\"code\":503,\"message\":\"no\"}}]"),
-                Again,
-            ),
-        ],
-    }
+                (
+                    "an error in a list with 200",
+                    200,
+                    JSON,
+                    r#"[{"error":{"code":503,"message":"no"}}]"#,
+                ),
+            ],
+        ),
+        (
+            Again(LIMITED),
+            &[
+                ("529", 529, "", ""),
+                ("429", 429, "retry-after: 0\r\n", "{}"),
+                ("429 in milliseconds", 429, "retry-after-ms: 5\r\n", ""),
+                (
+                    "429 with a wait below nothing",
+                    429,
+                    "retry-after: -30\r\n",
+                    HTML,
+                ),
+            ],
+        ),
+        (Again("timeout"), &[("408", 408, "", "")]),
+        (
+            Report(MODEL),
+            &[
+                ("400", 400, JSON, r#"{"error":{"message":"bad"}}"#),
+                ("404 as a page", 404, PAGE, HTML),
+                (
+                    "404 in words",
+                    404,
+                    JSON,
+                    r#"{"error":"model 'm' not found"}"#,
+                ),
+                ("405", 405, "", ""),
+                ("409", 409, JSON, r#"{"error":{"type":"conflict"}}"#),
+                ("410", 410, "", ""),
+                ("415", 415, "", ""),
+                ("422", 422, JSON, r#"{"detail":[{"msg":"field required"}]}"#),
+            ],
+        ),
+        (
+            Report(KEY),
+            &[
+                ("401", 401, JSON, r#"{"error":{"message":"sk-bad"}}"#),
+                ("403 as a page", 403, PAGE, HTML),
+                (
+                    "a key refused with 200",
+                    200,
+                    JSON,
+                    r#"{"error":{"code":"invalid_api_key","message":"no"}}"#,
+                ),
+            ],
+        ),
+        (
+            Report(QUOTA),
+            &[
+                ("402", 402, "", ""),
+                (
+                    "429 with nothing left",
+                    429,
+                    JSON,
+                    r#"{"error":{"code":"insufficient_quota","message":"no"}}"#,
+                ),
+                (
+                    "nothing left with 200",
+                    200,
+                    JSON,
+                    r#"{"error":{"code":"insufficient_quota","message":"no"}}"#,
+                ),
+            ],
+        ),
+    ];
+    tables
+        .into_iter()
+        .flat_map(|(then, table)| statuses(then, table))
+        .collect()
 }
