@@ -10,8 +10,24 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::{FontStyle, register_font};
 
-/// Size of the picture in pixels: a phone shows it whole in landscape, and half as large in portrait.
-const SIZE: (u32, u32) = (960, 540);
+/// Size of the picture in pixels. A phone held upright shows it 360 points wide, three eighths as large: every letter and
+/// every bar is drawn for that.
+const SIZE: (u32, u32) = (960, 720);
+
+/// Height of the title's line in pixels; 19 points on a phone.
+const TITLE: u32 = 50;
+
+/// Height of all other lines in pixels; 15 points on a phone, of which a capital letter takes 9.
+const LETTERS: u32 = 40;
+
+/// Width of such a letter in pixels, about.
+const LETTER: i32 = 18;
+
+/// From one line of the legend to the next, in pixels.
+const LINE: i32 = 52;
+
+/// Most names of days under the bars.
+const NAMES: u64 = 5;
 
 /// Models with a colour of their own; the others share the last one.
 const MAX_MODELS: usize = 7;
@@ -26,7 +42,7 @@ const MOST: f64 = 1e15;
 const LEAST: f64 = 1e-6;
 
 /// Longest name of a model in the legend, in characters.
-const MAX_NAME: usize = 26;
+const MAX_NAME: usize = 22;
 
 const FONT_NAME: &str = "chorus";
 
@@ -235,8 +251,8 @@ fn letters(height: u32) -> TextStyle<'static> {
 fn draw<'a>(bars: &Bars, pixels: &'a mut [u8]) -> Result<(), DrawingError<'a>> {
     let area = BitMapBackend::with_buffer(pixels, SIZE).into_drawing_area();
     area.fill(&BACKGROUND)?;
-    let rows = bars.models.len().div_ceil(3) as u32;
-    let (head, body) = area.split_vertically(58 + rows * 30);
+    let rows = bars.models.len().div_ceil(2) as i32;
+    let (head, body) = area.split_vertically(92 + rows * LINE);
     draw_head(bars, &head)?;
     draw_bars(bars, &body)?;
     area.present()
@@ -246,15 +262,19 @@ fn draw<'a>(bars: &Bars, pixels: &'a mut [u8]) -> Result<(), DrawingError<'a>> {
 fn draw_head<'a>(bars: &Bars, head: &Area<'a>) -> Result<(), DrawingError<'a>> {
     let total: f64 = bars.models.iter().map(|model| model.total).sum();
     let title = format!("{}, {} in all", bars.unit.title(), bars.unit.label(total));
-    head.draw(&Text::new(title, (24, 16), letters(30)))?;
+    head.draw(&Text::new(title, (24, 18), letters(TITLE)))?;
     for (index, model) in bars.models.iter().enumerate() {
-        let (column, row) = ((index % 3) as i32, (index / 3) as i32);
-        let (x, y) = (24 + column * 312, 58 + row * 30);
+        let (column, row) = ((index % 2) as i32, (index / 2) as i32);
+        let (x, y) = (24 + column * 468, 92 + row * LINE);
         head.draw(&Rectangle::new(
-            [(x, y + 2), (x + 18, y + 20)],
+            [(x, y - 5), (x + 28, y + 23)],
             COLOURS[index].filled(),
         ))?;
-        head.draw(&Text::new(short(&model.name), (x + 28, y), letters(22)))?;
+        head.draw(&Text::new(
+            short(&model.name),
+            (x + 42, y),
+            letters(LETTERS),
+        ))?;
     }
     Ok(())
 }
@@ -262,10 +282,10 @@ fn draw_head<'a>(bars: &Bars, head: &Area<'a>) -> Result<(), DrawingError<'a>> {
 fn draw_bars<'a>(bars: &Bars, body: &Area<'a>) -> Result<(), DrawingError<'a>> {
     let days = bars.days as f64;
     let mut chart = ChartBuilder::on(body)
-        .margin_top(14)
-        .margin_right(30)
-        .x_label_area_size(44)
-        .y_label_area_size(96)
+        .margin_top(20)
+        .margin_right(24)
+        .x_label_area_size(72)
+        .y_label_area_size(140)
         .build_cartesian_2d(0.0..days, 0.0..bars.highest * 1.05)?;
     chart
         .configure_mesh()
@@ -273,7 +293,7 @@ fn draw_bars<'a>(bars: &Bars, body: &Area<'a>) -> Result<(), DrawingError<'a>> {
         .x_labels(0)
         .y_labels(5)
         .y_label_formatter(&|value| bars.unit.label(*value))
-        .label_style(letters(22))
+        .label_style(letters(LETTERS))
         .bold_line_style(LINES)
         .light_line_style(BACKGROUND)
         .axis_style(LINES)
@@ -292,15 +312,15 @@ fn draw_bars<'a>(bars: &Bars, body: &Area<'a>) -> Result<(), DrawingError<'a>> {
         });
         chart.draw_series(blocks.collect::<Vec<_>>())?;
     }
-    let every = bars.days.div_ceil(8).max(1);
+    let every = bars.days.div_ceil(NAMES).max(1);
     for day in (0..bars.days).step_by(every as usize) {
         let name = bars.first + Days::new(day);
         let (x, y) = chart.backend_coord(&(day as f64 + 0.5, 0.0));
         let label = name.format("%b %-d").to_string();
-        // Half a label's width to the left: letters are about eleven pixels wide.
-        let left = x - label.len() as i32 * 11 / 2;
+        // Half a label's width to the left.
+        let left = x - label.len() as i32 * LETTER / 2;
         let (_, top) = body.get_base_pixel();
-        body.draw(&Text::new(label, (left, y - top + 12), letters(22)))?;
+        body.draw(&Text::new(label, (left, y - top + 16), letters(LETTERS)))?;
     }
     Ok(())
 }

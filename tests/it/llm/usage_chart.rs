@@ -58,7 +58,7 @@ fn a_month_is_a_picture_light_on_dark() {
         std::fs::write(path, &png).unwrap();
     }
     let (width, height, bytes) = pixels(&png);
-    assert_eq!((width, height), (960, 540));
+    assert_eq!((width, height), (960, 720));
     assert!(
         share_of(&bytes, [0x1e, 0x1f, 0x22]) > 0.5,
         "the background is dark"
@@ -76,6 +76,23 @@ fn a_month_is_a_picture_light_on_dark() {
         bytes,
         "docs/images/usage.png shows what is drawn now"
     );
+}
+
+/// A phone shows the picture 360 points wide. Its smallest letters must be 9 points high there, without what hangs below
+/// the line: the first row of pixels of the names of days to the last.
+#[test]
+fn letters_can_be_read_on_a_phone() {
+    let (width, height, bytes) = pixels(&usage_chart(&month()).unwrap());
+    let is_letter = |pixel: &[u8]| pixel == [0xe6, 0xe8, 0xeb];
+    let line = width as usize * 3;
+    let written: Vec<bool> = bytes
+        .chunks(line)
+        .map(|row| row.chunks(3).any(is_letter))
+        .collect();
+    let from_below = written.iter().rev().skip_while(|written| !**written);
+    let high = from_below.take_while(|written| **written).count();
+    let points = high as f64 * 360.0 / f64::from(width);
+    assert!(points >= 9.0, "{points} points, {width}x{height}");
 }
 
 #[test]
