@@ -8,6 +8,7 @@
 //! ```
 
 mod actor;
+mod aside;
 mod budget;
 mod closing;
 mod compact;
@@ -42,7 +43,8 @@ use tracing::{Instrument, info_span};
 
 use crate::domain::{AgentId, AgentName, ChannelId, GuildId};
 
-pub use budget::Reservations;
+pub use aside::{Aside, Asker};
+pub use budget::{Caps, Reservations, Spender};
 pub use exit::Exit;
 pub use mailbox::{
     AfterSave, AgentHandle, BeforeClear, Cleared, ClosedBranches, ContextAction, ConversationState,

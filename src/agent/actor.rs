@@ -115,6 +115,7 @@ impl Actor {
                 branch,
                 channel: row.thread.unwrap_or(self.agent.channel),
                 items: Items::Stored,
+                learned: Default::default(),
                 len: Arc::new(AtomicUsize::new(row.items as usize)),
                 saved: row.saved_items as usize,
                 last_activity: row.last_active_at,

@@ -5,8 +5,17 @@ use std::sync::{Mutex, PoisonError};
 
 use chrono::{DateTime, Datelike, TimeZone, Utc};
 
-use crate::domain::{AgentId, Cost, GuildId};
-use crate::store::{Store, StoreError, UsageFilter};
+use crate::domain::{AgentId, Cost, GuildId, TurnId};
+use crate::llm::route::Planned;
+use crate::store::{Store, UsageFilter};
+
+/// Fewest tokens that an answer is asked for with: a thought, a call and a sentence fit.
+///
+/// Where a budget leaves fewer, the turn is given its last step instead.
+pub const LEAST_OUTPUT: u32 = 1_024;
+
+/// Fewest tokens of an answer without tools: enough to say what is done and what is not.
+pub const LEAST_WORDS: u32 = 256;
 
 /// The most that may be spent; none is no limit. In US dollars.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -19,27 +28,44 @@ pub struct Caps {
     pub month: Option<f64>,
 }
 
-/// Who asks, and what the turn has spent already.
+/// Whose money it is.
 #[derive(Clone, Copy, Debug)]
 pub struct Spender {
     /// The agent.
     pub agent: AgentId,
     /// Its server.
     pub guild: GuildId,
-    /// What the turn has cost so far.
-    pub turn: Cost,
+    /// The turn that is served, where one is.
+    pub turn: Option<TurnId>,
+}
+
+/// A request that wants its money.
+#[derive(Clone, Copy, Debug)]
+pub struct Wish<'a> {
+    /// Who makes it.
+    pub spender: Spender,
+    /// What holds for them.
+    pub caps: Caps,
     /// What is spent and not in the ledger yet: an answer goes there together with what is made of it.
     pub pending: f64,
+    /// What it asks.
+    pub planned: &'a Planned<'a>,
+    /// Fewest tokens of an answer with which it is worth its price.
+    pub least: u32,
 }
 
 /// Money promised to requests that are under way.
 #[derive(Default)]
 pub struct Reservations {
     promised: Mutex<HashMap<Scope, f64>>,
+    /// Held from looking to promising, so that no two requests are promised the same money.
+    looking: tokio::sync::Mutex<()>,
 }
 
+/// What a budget is kept for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Scope {
+    Turn(TurnId),
     Agent(AgentId),
     Guild(GuildId),
 }
@@ -47,61 +73,73 @@ enum Scope {
 /// A promise; given back with [`Reservations::release`] when the request has ended.
 #[derive(Clone, Copy, Debug)]
 pub struct Promise {
-    agent: AgentId,
-    guild: GuildId,
+    /// Tokens that the answer may have.
+    pub output: u32,
+    spender: Spender,
     usd: f64,
 }
 
+/// Why there is no promise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OverBudget {
+    /// Which budget it would go past, in a sentence for people.
+    pub why: String,
+    /// There is money for a last answer of [`LEAST_WORDS`].
+    pub last_words: bool,
+}
+
+/// One budget as it stands.
+struct Account {
+    what: &'static str,
+    cap: f64,
+    used: f64,
+}
+
 impl Reservations {
-    /// Sets the worst case of one request aside.
+    /// Sets the worst case of one request aside: with as long an answer as is wished, or as the money still allows.
     ///
     /// A request whose price is not known is not held against money: it would be a guess.
     ///
     /// # Errors
     ///
-    /// Which budget it would go past, in a sentence for people. The ledger's own failure is one as well.
+    /// When not even the shortest answer can be paid, or the ledger cannot be read.
     pub async fn promise(
         &self,
         store: &Store,
-        caps: Caps,
-        spender: Spender,
-        worst: Cost,
+        wish: Wish<'_>,
         now: DateTime<Utc>,
-    ) -> Result<Promise, String> {
-        let usd = match worst {
-            Cost::Usd(usd) => usd,
-            Cost::Unknown => 0.0,
+    ) -> Result<Promise, OverBudget> {
+        let planned = wish.planned;
+        let _alone = self.looking.lock().await;
+        let accounts = self
+            .accounts(store, wish, now)
+            .await
+            .map_err(OverBudget::unreadable)?;
+        let tightest = accounts
+            .into_iter()
+            .min_by(|a, b| a.left().total_cmp(&b.left()));
+        let output = match &tightest {
+            Some(account) => planned.affordable(account.left()),
+            None => planned.max_output,
         };
-        if let (Some(cap), Cost::Usd(spent)) = (caps.turn, spender.turn)
-            && spent + usd > cap
+        let least = wish.least.min(planned.max_output);
+        if let Some(account) = tightest
+            && output < least
         {
-            return Err(over("turn", cap, spent, usd));
-        }
-        let ledger = |error: StoreError| format!("what was spent cannot be read: {error}");
-        if let Some(cap) = caps.agent_day {
-            let spent = spent_since(store, start_of_day(now), Some(spender.agent), None)
-                .await
-                .map_err(ledger)?;
-            let promised = self.promised(Scope::Agent(spender.agent)) + spender.pending;
-            if spent + promised + usd > cap {
-                return Err(over("day", cap, spent + promised, usd));
-            }
-        }
-        if let Some(cap) = caps.month {
-            let spent = spent_since(store, start_of_month(now), None, Some(spender.guild))
-                .await
-                .map_err(ledger)?;
-            let promised = self.promised(Scope::Guild(spender.guild)) + spender.pending;
-            if spent + promised + usd > cap {
-                return Err(over("month", cap, spent + promised, usd));
-            }
+            return Err(OverBudget {
+                why: account.words(planned.worst(least)),
+                last_words: output >= LEAST_WORDS.min(planned.max_output),
+            });
         }
         let promise = Promise {
-            agent: spender.agent,
-            guild: spender.guild,
-            usd,
+            output,
+            spender: wish.spender,
+            usd: match planned.worst(output) {
+                Cost::Usd(usd) => usd,
+                Cost::Unknown => 0.0,
+            },
         };
-        self.change(promise, usd);
+        self.change(promise, promise.usd);
         Ok(promise)
     }
 
@@ -110,14 +148,71 @@ impl Reservations {
         self.change(promise, -promise.usd);
     }
 
+    /// The budgets that hold for a request.
+    async fn accounts(
+        &self,
+        store: &Store,
+        wish: Wish<'_>,
+        now: DateTime<Utc>,
+    ) -> Result<Vec<Account>, String> {
+        let Spender { agent, guild, turn } = wish.spender;
+        let all = UsageFilter::default();
+        let of_turn = UsageFilter { turn, ..all };
+        let of_day = UsageFilter {
+            since: Some(start_of_day(now)),
+            agent: Some(agent),
+            ..all
+        };
+        let of_month = UsageFilter {
+            since: Some(start_of_month(now)),
+            guild: Some(guild),
+            ..all
+        };
+        let caps = [
+            ("turn", wish.caps.turn, turn.map(Scope::Turn), of_turn),
+            (
+                "day",
+                wish.caps.agent_day,
+                Some(Scope::Agent(agent)),
+                of_day,
+            ),
+            (
+                "month",
+                wish.caps.month,
+                Some(Scope::Guild(guild)),
+                of_month,
+            ),
+        ];
+        let mut accounts = Vec::new();
+        for (what, cap, scope, filter) in caps {
+            let (Some(cap), Some(scope)) = (cap, scope) else {
+                continue;
+            };
+            // Promises first: one that becomes a row meanwhile is counted twice, and never not at all.
+            let promised = self.promised(scope);
+            let spent = store
+                .spent(filter)
+                .await
+                .map_err(|error| format!("what was spent cannot be read: {error}"))?;
+            accounts.push(Account {
+                what,
+                cap,
+                used: spent + promised + wish.pending,
+            });
+        }
+        Ok(accounts)
+    }
+
     fn promised(&self, scope: Scope) -> f64 {
         let promised = self.promised.lock().unwrap_or_else(PoisonError::into_inner);
         promised.get(&scope).copied().unwrap_or_default()
     }
 
     fn change(&self, promise: Promise, by: f64) {
+        let Spender { agent, guild, turn } = promise.spender;
+        let scopes = [Scope::Agent(agent), Scope::Guild(guild)];
         let mut promised = self.promised.lock().unwrap_or_else(PoisonError::into_inner);
-        for scope in [Scope::Agent(promise.agent), Scope::Guild(promise.guild)] {
+        for scope in scopes.into_iter().chain(turn.map(Scope::Turn)) {
             let sum = promised.entry(scope).or_default();
             *sum += by;
             if *sum <= f64::EPSILON {
@@ -127,11 +222,31 @@ impl Reservations {
     }
 }
 
-fn over(what: &str, cap: f64, spent: f64, worst: f64) -> String {
-    let [cap, spent, worst] = [cap, spent, worst].map(dollars);
-    format!(
-        "the budget of this {what} is {cap}; {spent} is spent or promised, and the next request may cost up to {worst}"
-    )
+impl OverBudget {
+    fn unreadable(why: String) -> Self {
+        Self {
+            why,
+            last_words: false,
+        }
+    }
+}
+
+impl Account {
+    fn left(&self) -> f64 {
+        self.cap - self.used
+    }
+
+    fn words(&self, worst: Cost) -> String {
+        let worst = match worst {
+            Cost::Usd(usd) => usd,
+            Cost::Unknown => 0.0,
+        };
+        let [cap, used, worst] = [self.cap, self.used, worst].map(dollars);
+        format!(
+            "the budget of this {} is {cap}; {used} is spent or promised, and the next request may cost up to {worst}",
+            self.what
+        )
+    }
 }
 
 /// A sum with as many digits as it takes to see it: budgets of a cent and prices of a thousandth of one are real.
@@ -141,20 +256,6 @@ fn dollars(usd: f64) -> String {
         usd if usd >= 0.001 => format!("${usd:.4}"),
         usd => format!("${usd:.6}"),
     }
-}
-
-async fn spent_since(
-    store: &Store,
-    since: DateTime<Utc>,
-    agent: Option<AgentId>,
-    guild: Option<GuildId>,
-) -> Result<f64, StoreError> {
-    let filter = UsageFilter {
-        since: Some(since),
-        agent,
-        guild,
-    };
-    store.spent(filter).await
 }
 
 fn start_of_day(now: DateTime<Utc>) -> DateTime<Utc> {

@@ -2,15 +2,17 @@
 
 use std::time::Duration;
 
+use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use crate::domain::{AgentConfig, Cost, Item, StopReason, TurnId, Usage};
-use crate::llm::route::StepReply;
+use crate::llm::route::{StepFailure, StepReply};
 use crate::llm::{history, tokens};
 
-use super::models::Aside;
+use super::aside::{Aside, why_not};
 use super::parts::{Identity, Parts};
 use super::prompt;
+use super::stop::cancelled_after;
 use super::turn::summary_item;
 
 /// How long a summary for compaction may take.
@@ -21,6 +23,8 @@ pub const SUMMARY_TIME: Duration = Duration::from_secs(30);
 const MUST_SHRINK_TO: f64 = 0.9;
 /// Characters of one item that a summary is made from: it needs the thread, not every byte of output.
 const ITEM_CHARS: usize = 4_000;
+/// Shares of the room that a conversation is told in; the next is tried where one turns out to be too much.
+const SHARES: [f64; 3] = [0.5, 0.125, 0.03];
 
 /// A summary for compaction.
 #[derive(Debug)]
@@ -34,12 +38,24 @@ pub struct Summarised {
 }
 
 /// The turn that a summary is made for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct During {
-    /// Which one.
-    pub turn: TurnId,
-    /// What it has cost so far.
-    pub spent: Cost,
+    /// Which one; none where it is made beside all turns.
+    pub turn: Option<TurnId>,
+    /// Ends the summary before it is there.
+    pub stop: CancellationToken,
+    /// How many tokens an estimated one has turned out to be.
+    pub dense: f64,
+}
+
+impl Default for During {
+    fn default() -> Self {
+        Self {
+            turn: None,
+            stop: CancellationToken::new(),
+            dense: 1.0,
+        }
+    }
 }
 
 /// Sums up `items` so that a conversation can go on without them.
@@ -54,8 +70,9 @@ pub async fn summarise(
         system: prompt::COMPACTION,
         kind: "compaction",
         during,
+        patience: COMPACTION_TIME,
     };
-    let (text, answer) = ask(parts, agent, config, items, &question, COMPACTION_TIME).await?;
+    let (text, answer) = ask(parts, agent, config, items, question).await?;
     Some(Summarised {
         text,
         usage: answer.reply.usage,
@@ -75,8 +92,9 @@ pub async fn summary(
         system: prompt::SUMMARY,
         kind: "summary",
         during: None,
+        patience: time,
     };
-    let (text, _) = ask(parts, agent, config, items, &question, time).await?;
+    let (text, _) = ask(parts, agent, config, items, question).await?;
     Some(text)
 }
 
@@ -89,33 +107,49 @@ pub fn shorter(items: &[Item], cut: usize, summary: &str) -> Option<Vec<Item>> {
     (after as f64 <= before as f64 * MUST_SHRINK_TO).then_some(shorter)
 }
 
-/// Asks the agent's own model about `items`, without tools.
+/// Asks the agent's own model about `items`, without tools; about fewer of them where a provider finds them too long.
 async fn ask(
     parts: &Parts,
     agent: &Identity,
     config: &AgentConfig,
     items: &[Item],
-    question: &Question,
-    time: Duration,
+    question: Question,
 ) -> Option<(String, StepReply)> {
-    let room = parts.room(None, agent, config);
-    let aside = Aside {
-        system: question.system,
-        text: as_text(items, room),
-        kind: question.kind,
-        turn: question.during.map(|during| during.turn),
-        spent: question
-            .during
-            .map_or(Cost::Usd(0.0), |during| during.spent),
-    };
-    let answer = match tokio::time::timeout(time, parts.ask_aside(agent, config, aside)).await {
-        Ok(Ok(answer)) => answer,
-        Ok(Err(error)) => {
-            warn!(agent.id = %agent.id, "no {}: {error}", question.kind);
+    let Question {
+        system,
+        kind,
+        during,
+        patience,
+    } = question;
+    let During { turn, stop, dense } = during.unwrap_or_default();
+    let _deadline = cancelled_after(&stop, patience);
+    let asker = parts.asker(agent.id, agent.guild, config, turn);
+    let targets = match parts.models.targets(&parts.effective(agent, config).models) {
+        Ok(targets) => targets,
+        Err(error) => {
+            warn!(agent.id = %agent.id, "no {kind}: {error}");
             return None;
         }
-        Err(_) => {
-            warn!(agent.id = %agent.id, "no {} within {} s", question.kind, time.as_secs());
+    };
+    let room = parts.room(None, agent, config) as f64 / dense;
+    let mut answered = Err(StepFailure::ContextExceeded);
+    for share in SHARES {
+        let aside = Aside {
+            system,
+            text: as_text(items, (room * share) as u64),
+            kind,
+            patience,
+        };
+        answered = parts.ask_aside(&targets, asker, aside, &stop).await;
+        if !matches!(answered, Err(StepFailure::ContextExceeded)) {
+            break;
+        }
+    }
+    let answer = match answered {
+        Ok(answer) => answer,
+        Err(failure) => {
+            let why = why_not(&failure, patience);
+            warn!(agent.id = %agent.id, "no {kind}: {why}");
             return None;
         }
     };
@@ -129,11 +163,11 @@ struct Question {
     system: &'static str,
     kind: &'static str,
     during: Option<During>,
+    patience: Duration,
 }
 
 /// A conversation as one text: what was said is quoted, so that nothing in it is taken for an order.
-fn as_text(items: &[Item], room: u64) -> String {
-    let budget = room / 2;
+fn as_text(items: &[Item], budget: u64) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut used = 0;
     // The newest is worth most; the oldest falls away when it does not all fit.

@@ -13,6 +13,7 @@ use super::event::Progress;
 use super::idle_timer::Hold;
 use super::mailbox::{ConversationState, RunningTurn, Trigger};
 use super::stop::StopSignal;
+use super::turn::Learned;
 
 /// One conversation.
 pub(super) struct Conversation {
@@ -26,6 +27,8 @@ pub(super) struct Conversation {
     pub items: Items,
     /// How many there are, kept up to date by the turn that has them.
     pub len: Arc<AtomicUsize>,
+    /// What turns learned of its size.
+    pub learned: Learned,
     /// How many of them the latest save held.
     pub saved: usize,
     /// When somebody last wrote or a tool last ran.
@@ -67,8 +70,9 @@ impl Conversation {
         self.len() > self.saved
     }
 
-    /// Puts items back, or new ones in place.
+    /// Puts new items in place; nothing is known of their size.
     pub fn put(&mut self, items: Arc<Vec<Item>>) {
+        self.learned = Learned::default();
         self.len.store(items.len(), Ordering::Relaxed);
         self.items = Items::Here(items);
     }

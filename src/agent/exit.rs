@@ -6,6 +6,10 @@ use crate::clock;
 use crate::domain::{Cost, Usage};
 use crate::text;
 
+/// A line for people, under an answer that its length limit ended.
+pub const CUT_ANSWER: &str =
+    "-# Cut off at the length limit of an answer. Ask for the rest to go on.";
+
 /// Why a turn ended. Every turn has exactly one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {

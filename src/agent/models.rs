@@ -1,19 +1,13 @@
-//! Which models an agent asks, and asking one of them once for something small.
+//! Which models an agent asks, and how much room they have.
 
 use std::sync::Arc;
 
-use tokio_util::sync::CancellationToken;
-
-use crate::clock;
-use crate::domain::{AgentConfig, Cost, Item, TurnId, UserText};
+use crate::domain::AgentConfig;
+use crate::llm::Target;
 use crate::llm::discovery::{Available, Models as Discovered, Resolved};
-use crate::llm::route::{Attempt, Observer, Planned, Router, StepReply, StepRequest, TurnHealth};
-use crate::llm::{Target, tokens};
-use crate::store::{AttemptRow, StoreError};
+use crate::llm::route::Router;
 
-use super::budget::{Caps, Promise, Spender};
 use super::parts::{Identity, Parts};
-use super::turn::row_of;
 
 /// Asked for small things where it is there: a summary of instructions, a prompt made of a description.
 const SMALL: [&str; 3] = ["haiku", "gpt-5-nano", "gemini-2.5-flash-lite"];
@@ -196,20 +190,6 @@ fn no_provider() -> String {
     "no model provider is configured; set ANTHROPIC_API_KEY or OPENAI_API_KEY, or add one under `providers` in config.json".to_owned()
 }
 
-/// One question beside a turn.
-pub(super) struct Aside<'a> {
-    /// What the model is to do.
-    pub system: &'a str,
-    /// What it is to do it with.
-    pub text: String,
-    /// What the books call it.
-    pub kind: &'static str,
-    /// The turn it serves.
-    pub turn: Option<TurnId>,
-    /// What that turn has cost so far: what is asked beside a turn counts against its budget.
-    pub spent: Cost,
-}
-
 impl Parts {
     /// The model asked first.
     pub fn first_model(&self, agent: &Identity, config: &AgentConfig) -> Option<String> {
@@ -235,139 +215,5 @@ impl Parts {
                 .unwrap_or_default(),
             Err(_) => 100_000,
         }
-    }
-
-    /// Asks the agent's own models something beside a turn; without tools, kept in the books.
-    pub(super) async fn ask_aside(
-        &self,
-        agent: &Identity,
-        config: &AgentConfig,
-        aside: Aside<'_>,
-    ) -> Result<StepReply, String> {
-        let effective = self.effective(agent, config);
-        let targets = self.models.targets(&effective.models)?;
-        let mut books = Books {
-            parts: self,
-            agent,
-            kind: aside.kind,
-            turn: aside.turn,
-            spent: aside.spent,
-            caps: Caps {
-                turn: aside.turn.and(effective.budget_turn),
-                agent_day: effective.budget_day,
-                month: self.config.load().budgets.month.map(|usd| usd.get()),
-            },
-            promise: None,
-        };
-        let step = small_step(aside.system, aside.text, self.models.max_output(&targets));
-        let mut health = TurnHealth::default();
-        let stop = CancellationToken::new();
-        let answered = self
-            .models
-            .router
-            .step(&targets, &step, &mut health, &mut books, &stop)
-            .await;
-        answered.map_err(|failure| failure.to_string())
-    }
-
-    /// Asks a small model, where there is one, else the server's; for work that belongs to no agent yet.
-    ///
-    /// # Errors
-    ///
-    /// Why there is no answer, for the log.
-    pub async fn ask_small(&self, system: &str, text: String) -> Result<String, String> {
-        let targets = match self.models.small() {
-            Some(target) => vec![target],
-            None => {
-                let default = self.config.load().default_model.clone();
-                self.models
-                    .targets(&default.into_iter().collect::<Vec<_>>())?
-            }
-        };
-        let step = small_step(system, text, self.models.max_output(&targets));
-        let mut health = TurnHealth::default();
-        let stop = CancellationToken::new();
-        let mut silent = crate::llm::route::Silent;
-        let answered = self
-            .models
-            .router
-            .step(&targets, &step, &mut health, &mut silent, &stop)
-            .await;
-        answered
-            .map(|answer| answer.reply.assistant.text)
-            .map_err(|failure| failure.to_string())
-    }
-}
-
-fn small_step(system: &str, text: String, max_output: u32) -> StepRequest {
-    let items = vec![Item::User(UserText {
-        text,
-        ..UserText::default()
-    })];
-    let system = vec![system.to_owned()];
-    StepRequest {
-        used_tokens: tokens::of_items(&items) + tokens::of_fixed(&system, &[]),
-        system,
-        items: Arc::new(items),
-        tools: Arc::default(),
-        max_output: Some(max_output),
-        web_search: false,
-    }
-}
-
-/// Keeps the books of questions beside turns, and holds them to the budgets.
-struct Books<'a> {
-    parts: &'a Parts,
-    agent: &'a Identity,
-    kind: &'static str,
-    turn: Option<TurnId>,
-    spent: Cost,
-    caps: Caps,
-    promise: Option<Promise>,
-}
-
-impl Books<'_> {
-    fn give_back(&mut self) {
-        if let Some(promise) = self.promise.take() {
-            self.parts.reservations.release(promise);
-        }
-    }
-}
-
-/// A question that is given up in the middle gives its promise back too.
-impl Drop for Books<'_> {
-    fn drop(&mut self) {
-        self.give_back();
-    }
-}
-
-#[async_trait::async_trait]
-impl Observer for Books<'_> {
-    async fn may_ask(&mut self, planned: &Planned<'_>) -> Result<(), String> {
-        let spender = Spender {
-            agent: self.agent.id,
-            guild: self.agent.guild,
-            turn: self.spent,
-            pending: 0.0,
-        };
-        let (parts, now) = (self.parts, clock::now());
-        let promised = parts
-            .reservations
-            .promise(&parts.store, self.caps, spender, planned.worst, now)
-            .await?;
-        self.promise = Some(promised);
-        Ok(())
-    }
-
-    async fn attempted(&mut self, attempt: &Attempt) {
-        if let (Cost::Usd(so_far), Cost::Usd(more)) = (self.spent, attempt.cost) {
-            self.spent = Cost::Usd(so_far + more);
-        }
-        let row: AttemptRow = row_of(self.agent, self.turn, None, self.kind, attempt);
-        let stored: Result<(), StoreError> = self.parts.store.record_attempt(row).await;
-        if let Err(error) = stored {
-            tracing::warn!("an attempt could not be stored: {error}");
-        }
-        self.give_back();
     }
 }

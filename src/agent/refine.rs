@@ -6,6 +6,7 @@ use tracing::warn;
 
 use crate::domain::AgentName;
 
+use super::aside::{Aside, Asker};
 use super::parts::Parts;
 
 /// A creation does not wait longer for its prompt.
@@ -16,23 +17,19 @@ files, a shell and git. Turn the description into a prompt that tells the agent 
 in at most 300 words, addressed to the agent. Answer with the prompt alone.";
 
 /// A prompt for `name` after `description`; the description itself when no model answers in time.
-pub async fn tailor(parts: &Parts, name: &AgentName, description: &str) -> String {
-    let request = format!("Name: {name}\nDescription: {description}");
-    let asked = tokio::time::timeout(PATIENCE, parts.ask_small(INSTRUCTIONS, request)).await;
-    let text = match asked {
-        Ok(Ok(text)) => text,
-        Ok(Err(error)) => {
-            warn!("a description was taken as the prompt: {error}");
-            String::new()
-        }
-        Err(_) => {
-            warn!(
-                "a description was taken as the prompt: no answer within {} s",
-                PATIENCE.as_secs()
-            );
-            String::new()
-        }
+///
+/// It is in the books of `asker`, the agent that is being made.
+pub async fn tailor(parts: &Parts, asker: Asker, name: &AgentName, description: &str) -> String {
+    let aside = Aside {
+        system: INSTRUCTIONS,
+        text: format!("Name: {name}\nDescription: {description}"),
+        kind: "refine",
+        patience: PATIENCE,
     };
+    let text = parts.ask_small(asker, aside).await.unwrap_or_else(|error| {
+        warn!("a description was taken as the prompt: {error}");
+        String::new()
+    });
     match text.trim() {
         "" => description.to_owned(),
         prompt => prompt.to_owned(),

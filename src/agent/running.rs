@@ -63,6 +63,7 @@ impl Actor {
             branch: conversation.branch,
             channel: conversation.channel,
             items,
+            learned: conversation.learned,
             len: conversation.len.clone(),
             trigger,
             steered,
@@ -126,6 +127,7 @@ impl Actor {
             Some(items) => conversation.put(items),
             None => conversation.items = Items::Stored,
         }
+        conversation.learned = end.learned;
         if let Some(saved) = end.saved {
             conversation.saved = saved;
         }

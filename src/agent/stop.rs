@@ -1,8 +1,10 @@
 //! How a running turn is asked to end.
 
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 /// Why a turn shall end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,6 +16,18 @@ pub enum Stop {
     Abort = 2,
     /// The daemon stops: end at once, and say so.
     Shutdown = 3,
+}
+
+/// Cancels `token` after `time`, unless what this gives is dropped before.
+pub fn cancelled_after(token: &CancellationToken, time: Duration) -> AbortOnDropHandle<()> {
+    if time.is_zero() {
+        token.cancel();
+    }
+    let token = token.clone();
+    AbortOnDropHandle::new(tokio::spawn(async move {
+        tokio::time::sleep(time).await;
+        token.cancel();
+    }))
 }
 
 /// One turn's ear for [`Stop`]. Cheap to clone; all clones hear the same.

@@ -25,7 +25,6 @@ use tokio::sync::{mpsc, watch};
 use crate::domain::{
     AgentConfig, ChannelId, ConversationId, Cost, Inbound, Item, TurnId, Usage, UserId,
 };
-use crate::llm::history::Measured;
 use crate::store::{Alongside, StoreError};
 
 use super::event::{Progress, TurnRef};
@@ -37,8 +36,7 @@ use super::stuck::Watch;
 use super::work_clock::WorkClock;
 
 pub(super) use finish::close_broken;
-pub(super) use request::row_of;
-pub(super) use window::summary_item;
+pub(super) use window::{Learned, summary_item};
 
 /// What a turn is made from.
 pub(super) struct Seed {
@@ -52,6 +50,8 @@ pub(super) struct Seed {
     pub channel: ChannelId,
     /// The conversation's items, when the actor had them.
     pub items: Option<Arc<Vec<Item>>>,
+    /// What earlier turns learned of its size.
+    pub learned: Learned,
     /// Kept at their number.
     pub len: Arc<AtomicUsize>,
     /// What starts it.
@@ -73,6 +73,8 @@ pub(super) struct TurnEnd {
     pub leftover: Vec<Inbound>,
     /// How many items the latest save holds, where the turn changed that.
     pub saved: Option<usize>,
+    /// What the turn learned of the conversation's size.
+    pub learned: Learned,
 }
 
 /// A turn at work.
@@ -101,7 +103,6 @@ pub(super) struct Turn {
     stuck: Watch,
     request: request::State,
     window: window::State,
-    measured: Option<Measured>,
     /// Rows that wait to be stored with the next step.
     alongside: Alongside,
     saved: Option<usize>,
@@ -133,8 +134,8 @@ enum Outcome {
     Answer {
         answer: crate::domain::Assistant,
         exit: Exit,
-        /// What the limit was, where one ended it.
-        detail: String,
+        /// A line under it, where it is not all that it could be.
+        remark: Option<String>,
         citations: Vec<(String, String)>,
     },
     /// There is none.
@@ -160,6 +161,7 @@ pub(super) async fn run(
                 Ok(outcome) => turn.finish(outcome).await,
                 Err(error) => Err(error),
             };
+            turn.window.end_summary().await;
             turn.into_end(ended)
         }
         Ok(begin::Begun::Not(end)) => end,
@@ -182,7 +184,6 @@ impl Turn {
     fn replace(&mut self, items: Vec<Item>) {
         self.len.store(items.len(), Ordering::Relaxed);
         self.items = Arc::new(items);
-        self.measured = None;
         self.window.replaced();
     }
 
@@ -214,6 +215,7 @@ impl Turn {
             }
         };
         TurnEnd {
+            learned: self.window.learned_of(items.as_deref().map_or(0, Vec::len)),
             items,
             leftover,
             saved: self.saved,

@@ -52,6 +52,7 @@ impl Usage {
                     since: Some(since),
                     agent: Some(agent.id),
                     guild: None,
+                    turn: None,
                 };
                 for line in agents.store.usage(filter).await? {
                     let sum = sums

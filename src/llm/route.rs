@@ -134,7 +134,7 @@ impl Router {
     ) -> Result<StepReply, StepFailure> {
         let mut schedule =
             Schedule::new(targets, |target| self.fits(target, step), health, self.pace);
-        let mut encoded = HashMap::new();
+        let mut encoded = Bodies::default();
         let mut attempts = 0;
         let mut last = None;
         loop {
@@ -192,35 +192,34 @@ impl Router {
         &self,
         target: &Target,
         step: &StepRequest,
-        encoded: &mut HashMap<Target, Encoded>,
+        encoded: &mut Bodies,
         number: u32,
         observer: &mut dyn Observer,
         stop: &CancellationToken,
     ) -> Result<Reply, Unanswered> {
+        let unsent = |error| Unanswered::Error { error, sent: false };
         let facts = self.catalog.facts(target);
-        let max_output = max_output(&facts, step);
-        let (provider, body) = match self.prepared(target, step, &facts, max_output, encoded) {
-            Ok(prepared) => prepared,
-            Err(error) => return Err(Unanswered::Error { error, sent: false }),
-        };
-        let worst = match facts.price {
-            Some(price) => Cost::Usd(price.at_worst(step.used_tokens, u64::from(max_output))),
-            None => Cost::Unknown,
-        };
+        let provider = self.provider(target).map_err(unsent)?;
         let planned = Planned {
             target,
             number,
-            worst,
+            input: step.used_tokens,
+            max_output: max_output(&facts, step),
+            price: facts.price,
         };
-        observer
+        let granted = observer
             .may_ask(&planned)
             .await
             .map_err(|why| Unanswered::Failure(StepFailure::Refused(why)))?;
+        let max_output = granted.clamp(1, planned.max_output);
+        let body = encoded
+            .body(provider, target, step, &facts, max_output)
+            .map_err(unsent)?;
         let began = Instant::now();
         let span = span::of(&planned, max_output);
         let answer = {
             let mut on_delta = |delta: Delta<'_>| observer.delta(delta);
-            let asking = provider.stream(body, &mut on_delta);
+            let asking = provider.stream(&body, &mut on_delta);
             tokio::select! {
                 biased;
                 () = stop.cancelled() => None,
@@ -280,42 +279,12 @@ impl Router {
         }
     }
 
-    /// The provider of `target` and the body for it, made once a step.
-    fn prepared<'a>(
-        &'a self,
-        target: &Target,
-        step: &StepRequest,
-        facts: &ModelFacts,
-        max_output: u32,
-        encoded: &'a mut HashMap<Target, Encoded>,
-    ) -> Result<(&'a dyn Provider, &'a Encoded), LlmError> {
-        let Some(provider) = self.providers.get(&target.provider) else {
-            return Err(super::parts::inexpressible(
-                &target.provider,
-                "this provider is not configured",
-            ));
-        };
-        if !encoded.contains_key(target) {
-            let request = Request {
-                model: target.model.clone(),
-                system: step.system.clone(),
-                items: Arc::clone(&step.items),
-                tools: match facts.tools {
-                    true => Arc::clone(&step.tools),
-                    false => Arc::default(),
-                },
-                max_output_tokens: max_output,
-                web_search: step.web_search && facts.web_search,
-                sees_images: facts.images,
-                thinking: facts.effort,
-            };
-            encoded.insert(target.clone(), provider.encode(&request)?);
-        }
-        match encoded.get(target) {
-            Some(body) => Ok((provider.as_ref(), body)),
+    fn provider(&self, target: &Target) -> Result<&dyn Provider, LlmError> {
+        match self.providers.get(&target.provider) {
+            Some(provider) => Ok(provider.as_ref()),
             None => Err(super::parts::inexpressible(
                 &target.provider,
-                "the request was not built",
+                "this provider is not configured",
             )),
         }
     }
@@ -324,6 +293,45 @@ impl Router {
         step.used_tokens
             .saturating_add(MIN_OUTPUT.min(self.catalog.facts(target).window / 8))
             <= self.catalog.facts(target).window
+    }
+}
+
+/// The bodies of one step: one for each target, with the most tokens that its answer may have.
+///
+/// Built once, not for each attempt, unless a budget leaves less for an attempt than for the one before.
+#[derive(Default)]
+struct Bodies(HashMap<Target, (u32, Encoded)>);
+
+impl Bodies {
+    fn body(
+        &mut self,
+        provider: &dyn Provider,
+        target: &Target,
+        step: &StepRequest,
+        facts: &ModelFacts,
+        max_output: u32,
+    ) -> Result<Encoded, LlmError> {
+        if let Some((most, body)) = self.0.get(target)
+            && *most <= max_output
+        {
+            return Ok(body.clone());
+        }
+        let request = Request {
+            model: target.model.clone(),
+            system: step.system.clone(),
+            items: Arc::clone(&step.items),
+            tools: match facts.tools {
+                true => Arc::clone(&step.tools),
+                false => Arc::default(),
+            },
+            max_output_tokens: max_output,
+            web_search: step.web_search && facts.web_search,
+            sees_images: facts.images,
+            thinking: facts.effort,
+        };
+        let body = provider.encode(&request)?;
+        self.0.insert(target.clone(), (max_output, body.clone()));
+        Ok(body)
     }
 }
 

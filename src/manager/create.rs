@@ -6,7 +6,7 @@ use serde_json::Value;
 use tracing::{info, warn};
 
 use crate::agent::event::Event;
-use crate::agent::refine;
+use crate::agent::{Asker, Caps, Spender, refine};
 use crate::clock;
 use crate::config::effective;
 use crate::domain::{
@@ -72,6 +72,8 @@ pub struct Made {
 
 /// What was checked and decided before anything is made.
 struct Plan {
+    /// Its id, unless the folder has one.
+    id: AgentId,
     name: AgentName,
     model: Option<String>,
     profile: Option<ProfileRef>,
@@ -133,13 +135,21 @@ impl AgentManager {
             Some(text) => Some(self.grantable(new.guild, text, &new.by)?),
             None => None,
         };
+        let id = AgentId::random();
         let prompt = match (&new.system_prompt, new.refine) {
-            (Some(description), Refine::Tailor) => {
-                Some(refine::tailor(&self.inner.parts, &name, description).await)
-            }
+            (Some(description), Refine::Tailor) => Some(
+                refine::tailor(
+                    &self.inner.parts,
+                    self.asker(id, new.guild),
+                    &name,
+                    description,
+                )
+                .await,
+            ),
             (given, _) => given.clone(),
         };
         Ok(Plan {
+            id,
             name,
             model,
             profile,
@@ -147,6 +157,22 @@ impl AgentManager {
             default_model: server.default_model,
             prompt,
         })
+    }
+
+    /// An agent that is not there yet: its server pays.
+    fn asker(&self, agent: AgentId, guild: GuildId) -> Asker {
+        let month = self.inner.parts.config.load().budgets.month;
+        Asker {
+            spender: Spender {
+                agent,
+                guild,
+                turn: None,
+            },
+            caps: Caps {
+                month: month.map(|usd| usd.get()),
+                ..Caps::default()
+            },
+        }
     }
 
     /// Makes the folder, or takes over the one that is there.
@@ -169,14 +195,17 @@ impl AgentManager {
         );
         let (template, name) = (self.inner.template.clone(), plan.name.clone());
         let (prompt, owner) = (plan.prompt.clone(), new.by.id);
-        let model = plan.model.clone().or_else(|| plan.default_model.clone());
+        let (id, model) = (
+            plan.id,
+            plan.model.clone().or_else(|| plan.default_model.clone()),
+        );
         let profile = plan
             .profile
             .clone()
             .unwrap_or_else(|| plan.default_profile.clone());
         let made = tokio::task::spawn_blocking(move || -> Result<AgentConfig, String> {
             let making = Making::new(&template, &agents, &name, |template| AgentConfig {
-                id: Some(AgentId::random()),
+                id: Some(id),
                 name: name.to_string(),
                 channel_id: None,
                 model: model.or(template.model),
@@ -208,7 +237,7 @@ impl AgentManager {
         let id = kept
             .id
             .filter(|id| self.inner.roster.get(*id).is_none())
-            .unwrap_or_else(AgentId::random);
+            .unwrap_or(plan.id);
         let (name, model, prompt, owner) = (
             plan.name.clone(),
             plan.model.clone(),

@@ -3,6 +3,7 @@
 //! Tools are made before the manager that they reach back to, so the link is made first and joined last.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use base64::Engine as _;
@@ -11,7 +12,7 @@ use serde_json::Value;
 use tracing::warn;
 
 use crate::agent::event::Event;
-use crate::agent::{Letter, Mode, Place, Prompt, Source, Trigger};
+use crate::agent::{Aside, Letter, Mode, Place, Prompt, Source, Trigger};
 use crate::config::effective;
 use crate::domain::{AgentName, GuildId, SandboxMode, Via};
 use crate::exec::{Limits, Network, Policy};
@@ -268,13 +269,27 @@ impl TaskEvents for Link {
 impl HookWriter for Link {
     async fn ask(
         &self,
-        _context: &ToolContext,
+        context: &ToolContext,
         system: &str,
         prompt: String,
+        patience: Duration,
     ) -> Result<String, PortError> {
-        self.manager()?
-            .parts()
-            .ask_small(system, prompt)
+        let manager = self.manager()?;
+        let parts = manager.parts();
+        let asker = parts.asker(
+            context.agent,
+            context.guild,
+            &context.config,
+            Some(context.turn),
+        );
+        let aside = Aside {
+            system,
+            text: prompt,
+            kind: "hooks",
+            patience,
+        };
+        parts
+            .ask_small(asker, aside)
             .await
             .map_err(PortError::Broken)
     }

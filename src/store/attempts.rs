@@ -53,6 +53,23 @@ pub struct UsageFilter {
     pub agent: Option<AgentId>,
     /// Only this server's.
     pub guild: Option<GuildId>,
+    /// Only this turn's.
+    pub turn: Option<TurnId>,
+}
+
+impl UsageFilter {
+    /// The condition, with a place for each value that [`bind_filter`] binds: only what is asked for, so that an index
+    /// serves it.
+    fn sql(&self) -> String {
+        let conditions = [
+            self.since.map(|_| " AND at >= ?"),
+            self.agent.map(|_| " AND agent_id = ?"),
+            self.guild.map(|_| " AND guild_id = ?"),
+            self.turn.map(|_| " AND turn_id = ?"),
+        ];
+        let asked: String = conditions.into_iter().flatten().collect();
+        format!("WHERE provider <> ''{asked}")
+    }
 }
 
 /// What one agent used of one model in one day.
@@ -87,7 +104,6 @@ impl UsageLine {
     }
 }
 
-const WHERE: &str = "WHERE provider <> '' AND (?1 IS NULL OR at >= ?1) AND (?2 IS NULL OR agent_id = ?2) AND (?3 IS NULL OR guild_id = ?3)";
 const UNPRICED: &str =
     "sum(cost_usd IS NULL AND input + output + cache_read + cache_write > 0) AS unpriced";
 
@@ -113,7 +129,8 @@ impl Store {
             "SELECT substr(at, 1, 10) AS day, agent_id, provider, model, count(*) AS requests,
                  sum(input) AS input, sum(output) AS output, sum(cache_read) AS cache_read,
                  sum(cache_write) AS cache_write, total(cost_usd) AS known_usd, {UNPRICED}
-             FROM attempts {WHERE} GROUP BY 1, 2, 3, 4 ORDER BY 1 DESC, 2, 3, 4"
+             FROM attempts {} GROUP BY 1, 2, 3, 4 ORDER BY 1 DESC, 2, 3, 4",
+            filter.sql()
         );
         let rows = bind_filter(sqlx::query(sqlx::AssertSqlSafe(sql)), filter)
             .fetch_all(&mut *db)
@@ -128,7 +145,7 @@ impl Store {
     /// See [`StoreError`].
     pub async fn spent(&self, filter: UsageFilter) -> Result<f64, StoreError> {
         let mut db = self.reader().await?;
-        let sql = format!("SELECT total(cost_usd) FROM attempts {WHERE}");
+        let sql = format!("SELECT total(cost_usd) FROM attempts {}", filter.sql());
         let row = bind_filter(sqlx::query(sqlx::AssertSqlSafe(sql)), filter)
             .fetch_one(&mut *db)
             .await?;
@@ -153,10 +170,23 @@ impl Store {
 type Query<'q> = sqlx::query::Query<'q, sqlx::Sqlite, sqlx::sqlite::SqliteArguments>;
 
 fn bind_filter(query: Query<'_>, filter: UsageFilter) -> Query<'_> {
-    query
-        .bind(filter.since.map(stamp))
-        .bind(filter.agent.map(|agent| agent.to_string()))
-        .bind(filter.guild.map(GuildId::as_i64))
+    let UsageFilter {
+        since,
+        agent,
+        guild,
+        turn,
+    } = filter;
+    let query = since
+        .into_iter()
+        .fold(query, |query, since| query.bind(stamp(since)));
+    let query = agent
+        .into_iter()
+        .fold(query, |query, agent| query.bind(agent.to_string()));
+    let query = guild
+        .into_iter()
+        .fold(query, |query, guild| query.bind(guild.as_i64()));
+    turn.into_iter()
+        .fold(query, |query, turn| query.bind(turn.to_string()))
 }
 
 pub(super) async fn insert_attempt(

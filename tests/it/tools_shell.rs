@@ -153,7 +153,13 @@ impl Scripted {
 
 #[async_trait]
 impl HookWriter for Scripted {
-    async fn ask(&self, _: &ToolContext, _: &str, prompt: String) -> Result<String, PortError> {
+    async fn ask(
+        &self,
+        _: &ToolContext,
+        _: &str,
+        prompt: String,
+        _: Duration,
+    ) -> Result<String, PortError> {
         self.asked.lock().unwrap().push(prompt);
         let answer = self.answer.lock().unwrap().clone();
         answer.ok_or_else(|| PortError::Broken("no model answers".into()))

@@ -15,6 +15,7 @@ use super::super::mailbox::Source;
 use super::super::parts::{Identity, Parts};
 use super::super::prompt::Moment;
 use super::super::work_clock::WorkClock;
+use super::window::State;
 use super::{Seed, Tally, Turn, TurnEnd, attachments};
 
 /// What became of the attempt to begin.
@@ -48,6 +49,7 @@ pub(super) async fn begin(
             None => {
                 return Ok(Begun::Not(TurnEnd {
                     items: Some(items),
+                    learned: seed.learned,
                     ..TurnEnd::default()
                 }));
             }
@@ -74,6 +76,7 @@ pub(super) async fn begin(
     {
         return Ok(Begun::Not(TurnEnd {
             items: Some(items),
+            learned: seed.learned,
             ..TurnEnd::default()
         }));
     }
@@ -121,8 +124,7 @@ pub(super) async fn begin(
         },
         stuck: Default::default(),
         request: Default::default(),
-        window: Default::default(),
-        measured: None,
+        window: State::new(seed.learned),
         alongside: Alongside::default(),
         saved: None,
     })))

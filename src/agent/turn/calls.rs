@@ -5,17 +5,24 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use crate::domain::{Assistant, CallId, Cost, ToolCall, ToolResult, Usage};
 use crate::permission::{Decision, Profile, Verdict};
 use crate::store::{Alongside, AttemptRow, AuditRow, StoreError};
 use crate::tools::{Prepared, ToolContext, guard};
 
+use super::super::stop::cancelled_after;
 use super::super::stuck::Stuck;
 use super::Turn;
 
 /// Commands and calls shown in the live status.
 const RECENT: usize = 5;
+
+/// What the model is told of a call that a stop kept from running.
+const STOPPED: &str = "it did not run: the turn was stopped";
+/// What the model is told of a call that came after the turn's working time.
+const TOO_LATE: &str = "it did not run: the working time of this turn is over";
 
 /// A call after it was looked at.
 enum Looked {
@@ -107,7 +114,7 @@ impl Turn {
         prepared: &Prepared,
         mut audit: AuditRow,
     ) -> AuditRow {
-        let context = self.context(call.id.clone(), Vec::new());
+        let context = self.context(call.id.clone(), Vec::new(), self.stop.now().clone());
         if let Some(change) = prepared.change(&context).await {
             audit.detail = self.parts.audit_change(&change);
         }
@@ -191,14 +198,11 @@ impl Turn {
                     self.carry_out(call, prepared, people).await?
                 }
                 _ if self.stop.asked().is_some() => {
-                    self.refuse(
-                        call,
-                        &call.name,
-                        "it did not run: the turn was stopped",
-                        "deny",
-                        None,
-                    )
-                    .await?
+                    self.refuse(call, &call.name, STOPPED, "deny", None).await?
+                }
+                _ if self.time_left().is_zero() => {
+                    self.refuse(call, &call.name, TOO_LATE, "deny", None)
+                        .await?
                 }
                 Looked::Run(prepared) => {
                     self.doing(format!("Running {}", call.name));
@@ -245,7 +249,10 @@ impl Turn {
         prepared: Prepared,
         people: Vec<crate::domain::Person>,
     ) -> Result<ToolResult, StoreError> {
-        let context = self.context(call.id.clone(), people);
+        // A tool does not work on when the turn's time is over.
+        let stop = self.stop.now().child_token();
+        let _deadline = cancelled_after(&stop, self.time_left());
+        let context = self.context(call.id.clone(), people, stop);
         let began = Instant::now();
         let result = guard::run(prepared, &context).await;
         let ran = Alongside {
@@ -315,7 +322,12 @@ impl Turn {
         join_all(asked).await.into_iter().flatten().collect()
     }
 
-    fn context(&self, call: CallId, people: Vec<crate::domain::Person>) -> ToolContext {
+    fn context(
+        &self,
+        call: CallId,
+        people: Vec<crate::domain::Person>,
+        stop: CancellationToken,
+    ) -> ToolContext {
         ToolContext {
             agent: self.agent.id,
             name: self.agent.name.clone(),
@@ -327,7 +339,7 @@ impl Turn {
             config: self.config.clone(),
             people,
             depth: self.depth,
-            stop: self.stop.now().clone(),
+            stop,
             services: self.parts.services.clone(),
         }
     }

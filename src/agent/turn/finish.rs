@@ -30,10 +30,10 @@ impl Turn {
             Outcome::Answer {
                 answer,
                 exit,
-                detail,
+                remark,
                 citations,
             } => {
-                let reply = reply_of(&answer.text, exit, &detail, &citations);
+                let reply = reply_of(&answer.text, exit, remark.as_deref(), &citations);
                 // A refusal is shown and not kept: the next question starts without it.
                 let kept = (exit != Exit::Refused).then_some(answer);
                 (kept, PartKind::Reply, reply)
@@ -99,7 +99,12 @@ impl Outcome {
 }
 
 /// The answer as people get it: with the remark of a limit and the sources of a search.
-fn reply_of(answer: &str, exit: Exit, detail: &str, citations: &[(String, String)]) -> String {
+fn reply_of(
+    answer: &str,
+    exit: Exit,
+    remark: Option<&str>,
+    citations: &[(String, String)],
+) -> String {
     let mut reply = match answer.trim() {
         "" if exit == Exit::Refused => "The model declined to answer.".to_owned(),
         text => text.to_owned(),
@@ -114,9 +119,9 @@ fn reply_of(answer: &str, exit: Exit, detail: &str, citations: &[(String, String
         reply.push_str("\n\nSources:");
         reply.extend(sources);
     }
-    if let Some(remark) = exit.remark(detail) {
+    if let Some(remark) = remark {
         reply.push_str("\n\n");
-        reply.push_str(&remark);
+        reply.push_str(remark);
     }
     reply
 }

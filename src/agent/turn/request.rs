@@ -4,19 +4,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::AbortOnDropHandle;
 
 use crate::clock;
-use crate::domain::{Cost, TurnId};
+use crate::domain::TurnId;
 use crate::llm::route::{Attempt, Observer, Planned, StepFailure, StepRequest, TurnHealth};
 use crate::llm::{Delta, FailureClass, LlmError, Reply, Target, ToolSchema, tokens};
 use crate::permission::Profile;
-use crate::store::AttemptRow;
 
-use super::super::budget::{Caps, Promise, Spender};
+use super::super::aside::{known, row_of};
+use super::super::budget::{Caps, LEAST_OUTPUT, LEAST_WORDS, OverBudget, Promise, Spender, Wish};
 use super::super::event::Event;
 use super::super::mailbox::Mode;
 use super::super::prompt;
+use super::super::stop::cancelled_after;
 use super::Turn;
 
 /// Tools of [`Mode::Lightweight`].
@@ -39,7 +39,7 @@ pub(super) enum Asked {
     /// A stop cut it short.
     Stopped,
     /// A budget forbids it.
-    OverBudget(String),
+    OverBudget(OverBudget),
     /// No answer was to be had.
     Failed { class: FailureClass, error: String },
 }
@@ -50,14 +50,6 @@ pub(super) struct State {
     health: TurnHealth,
     /// The tools of a profile, by its hash: they change only when the profile does.
     tools: Option<(String, Arc<Vec<ToolSchema>>)>,
-    fixed: u64,
-}
-
-impl State {
-    /// Tokens of system prompt and tools, as estimated for the latest request.
-    pub fn fixed(&self) -> u64 {
-        self.fixed
-    }
 }
 
 impl Turn {
@@ -77,21 +69,7 @@ impl Turn {
                 };
             }
         };
-        let docs = match self.mode {
-            Mode::Lightweight => Arc::from(""),
-            Mode::Standard | Mode::Full => self.parts.docs_of(&self.agent),
-        };
-        let system = prompt::system(
-            &self.config.system_prompt,
-            &docs,
-            &self.agent.name,
-            self.reference.channel,
-        );
-        let schemas = match tools {
-            Tools::On => self.tools_now(),
-            Tools::Off => Arc::default(),
-        };
-        self.request.fixed = tokens::of_fixed(&system, &schemas);
+        let (system, schemas) = self.prompt_and_tools(tools);
         let used_tokens = self.used();
         let step = StepRequest {
             system,
@@ -106,31 +84,40 @@ impl Turn {
             Some(_) => self.stop.hard().child_token(),
             None => self.stop.now().child_token(),
         };
-        let _deadline = self.ends_in_time(tools, &stop);
-        self.send(
-            &targets,
-            &step,
-            &stop,
-            effective.budget_turn,
-            effective.budget_day,
-        )
-        .await
-    }
-
-    /// Ends the request when the turn's working time is over: a server that drips is never silent, and never done.
-    fn ends_in_time(&self, tools: Tools, stop: &CancellationToken) -> AbortOnDropHandle<()> {
-        let left = match tools {
-            Tools::On => {
-                let limits = self.parts.limits(&self.agent, &self.config);
-                limits.work.saturating_sub(self.clock.worked())
-            }
+        // A server that drips is never silent, and never done.
+        let time = match tools {
+            Tools::On => self.time_left(),
             Tools::Off => LAST_STEP,
         };
-        let stop = stop.clone();
-        AbortOnDropHandle::new(tokio::spawn(async move {
-            tokio::time::sleep(left).await;
-            stop.cancel();
-        }))
+        let _deadline = cancelled_after(&stop, time);
+        let caps = self.parts.caps(&effective);
+        self.send(&targets, &step, &stop, caps, tools).await
+    }
+
+    /// What stands before the conversation, with the tools the model may call; its size is taken note of.
+    pub(super) fn prompt_and_tools(&mut self, tools: Tools) -> (Vec<String>, Arc<Vec<ToolSchema>>) {
+        let docs = match self.mode {
+            Mode::Lightweight => Arc::from(""),
+            Mode::Standard | Mode::Full => self.parts.docs_of(&self.agent),
+        };
+        let system = prompt::system(
+            &self.config.system_prompt,
+            &docs,
+            &self.agent.name,
+            self.reference.channel,
+        );
+        let schemas = match tools {
+            Tools::On => self.tools_now(),
+            Tools::Off => return (system, Arc::default()),
+        };
+        self.window.set_fixed(tokens::of_fixed(&system, &schemas));
+        (system, schemas)
+    }
+
+    /// Working time that the turn has left.
+    pub(super) fn time_left(&self) -> Duration {
+        let limits = self.parts.limits(&self.agent, &self.config);
+        limits.work.saturating_sub(self.clock.worked())
     }
 
     async fn send(
@@ -138,20 +125,20 @@ impl Turn {
         targets: &[Target],
         step: &StepRequest,
         stop: &CancellationToken,
-        turn: Option<f64>,
-        agent_day: Option<f64>,
+        caps: Caps,
+        tools: Tools,
     ) -> Asked {
-        let caps = Caps {
-            turn,
-            agent_day,
-            month: self.parts.config.load().budgets.month.map(|usd| usd.get()),
-        };
         let mut health = std::mem::take(&mut self.request.health);
         let parts = self.parts.clone();
         let mut watcher = Watcher {
             turn: self,
             caps,
+            least: match tools {
+                Tools::On => LEAST_OUTPUT,
+                Tools::Off => LEAST_WORDS,
+            },
             promise: None,
+            refused: None,
         };
         let answered = parts
             .models
@@ -159,14 +146,22 @@ impl Turn {
             .step(targets, step, &mut health, &mut watcher, stop)
             .await;
         watcher.give_back();
+        let refused = watcher.refused.take();
         self.request.health = health;
         match answered {
             Ok(answer) => {
-                self.counted(answer.reply.usage);
+                // Without its tools a request says nothing of the next one, which has them.
+                if tools == Tools::On {
+                    let facts = parts.models.known().catalog().facts(&answer.target);
+                    self.counted(answer.reply.usage, facts.window);
+                }
                 Asked::Reply(Box::new(answer.reply))
             }
             Err(StepFailure::Stopped) => Asked::Stopped,
-            Err(StepFailure::Refused(why)) => Asked::OverBudget(why),
+            Err(StepFailure::Refused(why)) => Asked::OverBudget(refused.unwrap_or(OverBudget {
+                why,
+                last_words: false,
+            })),
             Err(failure @ StepFailure::ContextExceeded) => Asked::Failed {
                 class: FailureClass::ContextExceeded,
                 error: failure.to_string(),
@@ -217,7 +212,11 @@ fn is_told(profile: &Profile, tool: &crate::tools::ToolInfo, mode: Mode) -> bool
 struct Watcher<'a> {
     turn: &'a mut Turn,
     caps: Caps,
+    /// Fewest tokens of an answer that are worth asking for.
+    least: u32,
     promise: Option<Promise>,
+    /// The budget that forbade the request.
+    refused: Option<OverBudget>,
 }
 
 impl Watcher<'_> {
@@ -230,30 +229,34 @@ impl Watcher<'_> {
 
 #[async_trait::async_trait]
 impl Observer for Watcher<'_> {
-    async fn may_ask(&mut self, planned: &Planned<'_>) -> Result<(), String> {
-        let spender = Spender {
-            agent: self.turn.agent.id,
-            guild: self.turn.agent.guild,
-            turn: self.turn.tally.cost,
+    async fn may_ask(&mut self, planned: &Planned<'_>) -> Result<u32, String> {
+        self.give_back();
+        let wish = Wish {
+            spender: self.turn.spender(),
+            caps: self.caps,
             pending: self.turn.pending(),
+            planned,
+            least: self.least,
         };
         let parts = &self.turn.parts;
         let promised = parts
             .reservations
-            .promise(
-                &parts.store,
-                self.caps,
-                spender,
-                planned.worst,
-                clock::now(),
-            )
-            .await?;
-        self.promise = Some(promised);
+            .promise(&parts.store, wish, clock::now())
+            .await;
+        let promise = match promised {
+            Ok(promise) => promise,
+            Err(over) => {
+                let why = over.why.clone();
+                self.refused = Some(over);
+                return Err(why);
+            }
+        };
+        self.promise = Some(promise);
         if planned.number > 1 {
             self.turn
                 .doing(format!("Thinking (attempt {})", planned.number));
         }
-        Ok(())
+        Ok(promise.output)
     }
 
     fn delta(&mut self, delta: Delta<'_>) {
@@ -277,13 +280,7 @@ impl Observer for Watcher<'_> {
     async fn attempted(&mut self, attempt: &Attempt) {
         let failed = attempt.error.is_some();
         self.turn.tally.add(attempt.usage, attempt.cost);
-        let row = row_of(
-            &self.turn.agent,
-            Some(self.turn.turn_id()),
-            self.turn.parent(),
-            "model",
-            attempt,
-        );
+        let row = row_of(self.turn.spender(), self.turn.parent(), "model", attempt);
         if failed {
             self.turn.preview.send_modify(String::clear);
             // A failed attempt may be the last of the turn's life: it is stored by itself.
@@ -320,41 +317,23 @@ impl Observer for Watcher<'_> {
 impl Turn {
     /// Money of answers that are not in the ledger yet.
     fn pending(&self) -> f64 {
-        let costs = self.alongside.attempts.iter().map(|row| match row.cost {
-            Cost::Usd(usd) => usd,
-            Cost::Unknown => 0.0,
-        });
-        costs.sum()
+        self.alongside
+            .attempts
+            .iter()
+            .map(|row| known(row.cost))
+            .sum()
+    }
+
+    fn spender(&self) -> Spender {
+        Spender {
+            agent: self.agent.id,
+            guild: self.agent.guild,
+            turn: Some(self.turn_id()),
+        }
     }
 
     /// The turn that caused this one, when it is not its own origin.
     fn parent(&self) -> Option<TurnId> {
         (self.origin != self.turn_id()).then_some(self.origin)
-    }
-}
-
-/// An attempt as the books keep it.
-pub(in super::super) fn row_of(
-    agent: &super::super::parts::Identity,
-    turn: Option<TurnId>,
-    parent: Option<TurnId>,
-    kind: &str,
-    attempt: &Attempt,
-) -> AttemptRow {
-    AttemptRow {
-        at: clock::now() - attempt.latency,
-        guild: Some(agent.guild),
-        agent: agent.id,
-        turn,
-        parent,
-        kind: kind.to_owned(),
-        provider: attempt.target.provider.clone(),
-        model: attempt.target.model.clone(),
-        outcome: attempt.outcome.as_str().to_owned(),
-        usage: attempt.usage,
-        cost: attempt.cost,
-        duration: attempt.latency,
-        request_id: attempt.request_id.clone(),
-        detail: attempt.error.clone(),
     }
 }

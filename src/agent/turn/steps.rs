@@ -4,7 +4,8 @@ use crate::domain::{Assistant, CallId, Item, StopReason, UserText};
 use crate::llm::{CutCall, FailureClass, Reply};
 use crate::store::StoreError;
 
-use super::super::exit::Exit;
+use super::super::budget::OverBudget;
+use super::super::exit::{CUT_ANSWER, Exit};
 use super::super::stop::Stop;
 use super::super::stuck::Stuck;
 use super::request::Asked;
@@ -120,10 +121,16 @@ impl Turn {
                     },
                     error,
                 }),
-                Asked::OverBudget(error) => Next::Over(Outcome::None {
-                    exit: Exit::Budget,
-                    error,
-                }),
+                Asked::OverBudget(OverBudget { why, last_words }) => match &last {
+                    None if last_words => Next::Last(Last {
+                        exit: Exit::Budget,
+                        detail: why,
+                    }),
+                    _ => Next::Over(Outcome::None {
+                        exit: Exit::Budget,
+                        error: why,
+                    }),
+                },
             };
             match next {
                 Next::Again => {}
@@ -175,7 +182,7 @@ impl Turn {
         patience: &mut Patience,
     ) -> Result<Next, StoreError> {
         let Reply {
-            mut assistant,
+            assistant,
             stop,
             citations,
             cut_calls,
@@ -187,7 +194,7 @@ impl Turn {
                 return Ok(Next::Over(Outcome::Answer {
                     answer: assistant,
                     exit: Exit::Refused,
-                    detail: String::new(),
+                    remark: None,
                     citations: std::mem::take(&mut patience.citations),
                 }));
             }
@@ -202,7 +209,7 @@ impl Turn {
                     detail: String::new(),
                 }));
             }
-            StopReason::Pause if patience.pauses < PAUSES => {
+            StopReason::Pause if patience.pauses < PAUSES && can_go_on(&assistant, &cut_calls) => {
                 patience.pauses += 1;
                 self.record(assistant).await?;
                 return Ok(Next::Again);
@@ -216,9 +223,8 @@ impl Turn {
             | StopReason::ToolUse => {}
         }
         if assistant.tool_calls.is_empty() {
-            return self.answered(assistant, patience).await;
+            return self.answered(assistant, stop, patience).await;
         }
-        self.make_ids_unique(&mut assistant);
         let stuck = self.run_calls(assistant).await?;
         Ok(match stuck {
             None => Next::Again,
@@ -237,13 +243,15 @@ impl Turn {
     async fn answered(
         &mut self,
         answer: Assistant,
+        stop: StopReason,
         patience: &mut Patience,
     ) -> Result<Next, StoreError> {
+        let is_cut = stop == StopReason::MaxTokens;
         if !answer.text.trim().is_empty() {
             return Ok(Next::Over(Outcome::Answer {
                 answer,
                 exit: Exit::Answered,
-                detail: String::new(),
+                remark: is_cut.then(|| CUT_ANSWER.to_owned()),
                 citations: std::mem::take(&mut patience.citations),
             }));
         }
@@ -254,8 +262,13 @@ impl Turn {
             }));
         }
         patience.nudged = true;
-        self.add_note("Your answer was empty. Answer the person, or go on with a tool call.")
-            .await?;
+        let note = match is_cut {
+            true => {
+                "Your answer reached its length limit before it said anything. Answer the person, or go on with a tool call, and think less."
+            }
+            false => "Your answer was empty. Answer the person, or go on with a tool call.",
+        };
+        self.add_note(note).await?;
         Ok(Next::Again)
     }
 
@@ -318,30 +331,20 @@ impl Turn {
         self.push(item);
         Ok(())
     }
+}
 
-    /// Gives calls whose id is missing or taken one of their own, so that each result finds its call.
-    fn make_ids_unique(&self, answer: &mut Assistant) {
-        let mut taken: std::collections::HashSet<CallId> = self
-            .items
-            .iter()
-            .filter_map(|item| match item {
-                Item::Assistant(answer) => Some(answer),
-                Item::User(_) | Item::ToolResult(_) => None,
-            })
-            .flat_map(|answer| answer.tool_calls.iter().map(|call| call.id.clone()))
-            .collect();
-        for call in &mut answer.tool_calls {
-            if call.id.0.is_empty() || !taken.insert(call.id.clone()) {
-                call.id = CallId(format!("call_{}", uuid::Uuid::new_v4().simple()));
-                taken.insert(call.id.clone());
-            }
-        }
-    }
+/// Whether a paused answer can be gone on with: it has something to go on from, and no call that waits for its result.
+fn can_go_on(answer: &Assistant, cut_calls: &[CutCall]) -> bool {
+    let has_calls = !answer.tool_calls.is_empty() || !cut_calls.is_empty();
+    !has_calls && !(answer.text.trim().is_empty() && answer.opaque.is_empty())
 }
 
 /// The last step's reply: its text is the answer, its calls are not looked at.
 fn closing(reply: Reply, last: &Last, patience: &mut Patience) -> Outcome {
     patience.cite(reply.citations);
+    let cut = (reply.stop == StopReason::MaxTokens).then_some(CUT_ANSWER);
+    let limit = last.exit.remark(&last.detail);
+    let remarks: Vec<&str> = cut.into_iter().chain(limit.as_deref()).collect();
     let mut answer = reply.assistant;
     answer.tool_calls.clear();
     if answer.text.trim().is_empty() {
@@ -353,7 +356,7 @@ fn closing(reply: Reply, last: &Last, patience: &mut Patience) -> Outcome {
     Outcome::Answer {
         answer,
         exit: last.exit,
-        detail: last.detail.clone(),
+        remark: (!remarks.is_empty()).then(|| remarks.join("\n")),
         citations: std::mem::take(&mut patience.citations),
     }
 }

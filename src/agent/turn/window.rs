@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::{info, warn};
 
@@ -18,6 +19,7 @@ use super::super::mailbox::Mode;
 use super::super::session_manager::SessionError;
 use super::super::sessions::ToSave;
 use super::Turn;
+use super::request::Tools;
 
 /// Share of the room at which a summary is begun in the background.
 const BEGIN: f64 = 0.80;
@@ -27,6 +29,12 @@ const BEGIN_FULL: f64 = 0.70;
 const WAIT: f64 = 0.95;
 /// Most tokens that an estimated one is taken to be: a script that is not Latin has one or two a character.
 const MAX_SCALE: f64 = 8.0;
+/// The same for system prompt and tools, which are in English for the most part.
+const MAX_FIXED: f64 = 1.5;
+/// Fewest estimated tokens that teach anything: of a few words the frame of the message is the larger part.
+const SAMPLE: u64 = 100;
+/// How much of what the densest text taught is left after each further count.
+const FADES: f64 = 0.98;
 /// How much more an estimate counts after a provider found the request too long for all that.
 const REFUSED_SCALE: f64 = 1.25;
 
@@ -37,28 +45,79 @@ pub(super) struct State {
     failed: bool,
     /// Estimate of the conversation, and of how many items: each is counted once.
     estimated: (usize, u64),
-    /// How many tokens an estimated one has turned out to be; never less than one.
-    scale: f64,
     /// The room that the latest request was made for.
     room: u64,
+    learned: Learned,
 }
 
-impl Default for State {
+/// What is known of a conversation's size; it goes from turn to turn with it.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) struct Learned {
+    /// What the latest answer's provider counted.
+    measured: Option<Measured>,
+    /// How many tokens an estimated one has turned out to be, over a whole request; never less than one.
+    scale: f64,
+    /// The same of what came last: a file in a script of its own is not what a system prompt is.
+    densest: f64,
+    /// Estimate of system prompt and tools; 0 is none yet.
+    fixed: u64,
+}
+
+impl Default for Learned {
     fn default() -> Self {
         Self {
-            running: None,
-            failed: false,
-            estimated: (0, 0),
+            measured: None,
             scale: 1.0,
-            room: 0,
+            densest: 1.0,
+            fixed: 0,
         }
     }
 }
 
+impl Learned {
+    /// What a provider would count of system prompt and tools.
+    fn counted_fixed(self) -> u64 {
+        (self.fixed as f64 * self.scale.min(MAX_FIXED)).ceil() as u64
+    }
+}
+
 impl State {
-    /// Forgets the estimate: the conversation is another one now.
+    pub fn new(learned: Learned) -> Self {
+        Self {
+            running: None,
+            failed: false,
+            estimated: (0, 0),
+            room: 0,
+            learned,
+        }
+    }
+
+    /// Forgets what was counted: the conversation is another one now.
     pub fn replaced(&mut self) {
         self.estimated = (0, 0);
+        self.learned.measured = None;
+    }
+
+    /// Takes note of the estimate of system prompt and tools.
+    pub fn set_fixed(&mut self, tokens: u64) {
+        self.learned.fixed = tokens;
+    }
+
+    /// What the next turn of a conversation of `items` items can go by.
+    pub fn learned_of(&self, items: usize) -> Learned {
+        Learned {
+            // A count with an answer that was not kept says nothing of what is there.
+            measured: self.learned.measured.filter(|count| count.items <= items),
+            ..self.learned
+        }
+    }
+
+    /// Gives up a summary that is under way, and waits until that is in the books.
+    pub async fn end_summary(&mut self) {
+        if let Some(running) = self.running.take() {
+            running.stop.cancel();
+            let _ = running.summary.await;
+        }
     }
 }
 
@@ -66,6 +125,7 @@ struct Running {
     /// Items the summary will stand for, from the first.
     cut: usize,
     summary: AbortOnDropHandle<Option<Summarised>>,
+    stop: CancellationToken,
 }
 
 impl Turn {
@@ -78,6 +138,9 @@ impl Turn {
             .is_some_and(|running| running.summary.is_finished())
         {
             self.take_summary().await?;
+        }
+        if self.window.learned.fixed == 0 {
+            self.prompt_and_tools(Tools::On);
         }
         self.window.room = self.room();
         let share = self.share();
@@ -111,12 +174,18 @@ impl Turn {
     ///
     /// A count of less than half the estimate is not believed: some servers leave out what they had in their cache.
     pub(super) fn used(&mut self) -> u64 {
-        let fixed = self.request.fixed();
-        let whole = fixed + self.estimated();
-        match self.measured {
-            None => (whole as f64 * self.window.scale).ceil() as u64,
-            Some(_) => history::used_tokens(&self.items, fixed, self.measured, self.window.scale)
-                .max(whole / 2),
+        let items = self.estimated();
+        let Learned {
+            measured,
+            densest,
+            fixed,
+            ..
+        } = self.window.learned;
+        match measured {
+            None => self.window.learned.counted_fixed() + (items as f64 * densest).ceil() as u64,
+            Some(_) => {
+                history::used_tokens(&self.items, fixed, measured, densest).max((fixed + items) / 2)
+            }
         }
     }
 
@@ -128,15 +197,32 @@ impl Turn {
         tokens
     }
 
-    /// Takes note of what a provider counted for the request that it just answered.
-    pub(super) fn counted(&mut self, usage: Usage) {
-        let estimate = (self.request.fixed() + self.estimated()).max(1);
-        let scale = usage.input_total() as f64 / estimate as f64;
-        self.window.scale = scale.clamp(1.0, MAX_SCALE);
-        self.measured = Some(Measured {
+    /// Takes note of what the provider of a model with `window` tokens counted for the request that it just answered.
+    pub(super) fn counted(&mut self, usage: Usage, window: u64) {
+        if usage.input_total() > window {
+            // Searches of the provider's own count, too, and some servers count nonsense: neither lies in the window.
+            self.window.learned.measured = None;
+            return;
+        }
+        let input = usage.input_total();
+        let whole = self.window.learned.fixed + self.estimated();
+        let scale = times(input, whole);
+        let newest = self.newest(input).unwrap_or(scale);
+        let faded = self.window.learned.densest * FADES;
+        self.window.learned.scale = scale;
+        self.window.learned.densest = scale.max(newest).max(faded);
+        self.window.learned.measured = Some(Measured {
             items: self.items.len() + 1,
-            tokens: usage.input_total().saturating_add(usage.output),
+            tokens: input.saturating_add(usage.output),
         });
+    }
+
+    /// How many tokens an estimated one was, of what came since the count before; `input` is the count now.
+    fn newest(&self, input: u64) -> Option<f64> {
+        let before = self.window.learned.measured?;
+        let estimate = tokens::of_items(self.items.get(before.items..)?);
+        let counted = input.checked_sub(before.tokens)?;
+        (estimate >= SAMPLE).then(|| times(counted, estimate))
     }
 
     /// A provider found the request too long, whatever was counted: makes the conversation shorter. Says whether it is.
@@ -148,9 +234,13 @@ impl Turn {
         }
         let before = self.estimated();
         let full = self.room() as f64 / self.used().max(1) as f64;
-        let scale = self.window.scale * full.max(REFUSED_SCALE);
-        self.window.scale = scale.min(MAX_SCALE);
-        self.measured = None;
+        let scale = self.window.learned.scale * full.max(REFUSED_SCALE);
+        self.window.learned.scale = scale.min(MAX_SCALE);
+        // What came since the last count took at least what was left of the room.
+        let newest = self.newest(self.room()).unwrap_or(1.0);
+        let learned = &mut self.window.learned;
+        learned.densest = learned.densest.max(learned.scale).max(newest);
+        self.window.learned.measured = None;
         self.compact_now().await?;
         if self.estimated() > before * 3 / 4 {
             self.drop_to(before / 2).await?;
@@ -175,9 +265,11 @@ impl Turn {
         };
         let (parts, agent, config) = (self.parts.clone(), self.agent.clone(), self.config.clone());
         let items = self.items.clone();
+        let stop = self.stop.hard().child_token();
         let during = During {
-            turn: self.turn_id(),
-            spent: self.tally.cost,
+            turn: Some(self.turn_id()),
+            stop: stop.clone(),
+            dense: self.window.learned.densest,
         };
         let summary = tokio::spawn(async move {
             compact::summarise(&parts, &agent, &config, &items[..cut], Some(during)).await
@@ -185,12 +277,13 @@ impl Turn {
         self.window.running = Some(Running {
             cut,
             summary: AbortOnDropHandle::new(summary),
+            stop,
         });
     }
 
     /// Waits for the summary and puts it in the place of what it stands for. A failed one leaves all as it is.
     async fn take_summary(&mut self) -> Result<(), StoreError> {
-        let Some(Running { cut, summary }) = self.window.running.take() else {
+        let Some(Running { cut, summary, .. }) = self.window.running.take() else {
             return Ok(());
         };
         let Ok(Some(summary)) = summary.await else {
@@ -254,8 +347,9 @@ impl Turn {
         if self.share() <= 1.0 {
             return Ok(None);
         }
-        let room = (self.room() as f64 / self.window.scale) as u64;
-        let budget = room.saturating_sub(self.request.fixed()) * 9 / 10;
+        let learned = self.window.learned;
+        let room = self.room().saturating_sub(learned.counted_fixed());
+        let budget = (room as f64 / learned.densest * 0.9) as u64;
         self.drop_to(budget).await?;
         let fits = self.estimated() <= budget;
         Ok((!fits).then_some(Exit::Window))
@@ -265,7 +359,7 @@ impl Turn {
     async fn drop_to(&mut self, budget: u64) -> Result<(), StoreError> {
         let history::Dropped { items, count } = history::fit(&self.items, budget);
         if items == *self.items {
-            self.measured = None;
+            self.window.learned.measured = None;
             return Ok(());
         }
         let saved = self.save_raw(Arc::clone(&self.items), None).await;
@@ -292,6 +386,11 @@ impl Turn {
         self.replace(items);
         Ok(())
     }
+}
+
+/// How many times `estimate` was counted, within what is believed.
+fn times(counted: u64, estimate: u64) -> f64 {
+    (counted as f64 / estimate.max(1) as f64).clamp(1.0, MAX_SCALE)
 }
 
 /// A note that stands for what was compacted.

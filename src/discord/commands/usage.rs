@@ -34,6 +34,7 @@ pub(super) async fn usage(
                 since: Some(since),
                 agent,
                 guild: Some(guild),
+                turn: None,
             })
             .await?;
         let names = visible_agents(ctx)?;

@@ -3,18 +3,19 @@
 use std::time::Duration;
 
 use crate::domain::{Cost, Usage};
+use crate::llm::catalog::Price;
 use crate::llm::{Delta, FailureClass, LlmError, Target};
 
 /// Watches a step. Every method has a default that does nothing, so each observer names only what it needs.
 #[async_trait::async_trait]
 pub trait Observer: Send {
-    /// Before each attempt, with the most that it can cost.
+    /// Before each attempt: how many tokens it may answer with, [`Planned::max_output`] at most.
     ///
     /// # Errors
     ///
     /// When it must not be made; the step ends with this reason.
-    async fn may_ask(&mut self, _planned: &Planned<'_>) -> Result<(), String> {
-        Ok(())
+    async fn may_ask(&mut self, planned: &Planned<'_>) -> Result<u32, String> {
+        Ok(planned.max_output)
     }
 
     /// A piece of the answer. What came in an earlier attempt of this step is void once
@@ -44,8 +45,38 @@ pub struct Planned<'a> {
     pub target: &'a Target,
     /// Which attempt of the step it is, counted from 1.
     pub number: u32,
-    /// The most that it can cost.
-    pub worst: Cost,
+    /// Tokens that the request takes.
+    pub input: u64,
+    /// Most tokens that it answers with, unless the observer allows fewer.
+    pub max_output: u32,
+    /// Prices of the target; none where they are not known.
+    pub price: Option<Price>,
+}
+
+impl Planned<'_> {
+    /// The most that it can cost with an answer of `output` tokens.
+    pub fn worst(&self, output: u32) -> Cost {
+        match self.price {
+            Some(price) => Cost::Usd(price.at_worst(self.input, u64::from(output))),
+            None => Cost::Unknown,
+        }
+    }
+
+    /// Tokens that it can answer with for `usd` dollars at most. What has no price is not held against money.
+    pub fn affordable(&self, usd: f64) -> u32 {
+        let Some(price) = self.price else {
+            return self.max_output;
+        };
+        let question = price.at_worst(self.input, 0);
+        let answer = price.at_worst(self.input, u64::from(self.max_output)) - question;
+        // Sums of prices miss what they stand for by a hair: the last token is not refused for that.
+        let share = (usd - question) / answer + 1e-9;
+        match (answer > 0.0, usd >= question) {
+            (_, false) => 0,
+            (false, true) => self.max_output,
+            (true, true) => (share.min(1.0) * f64::from(self.max_output)) as u32,
+        }
+    }
 }
 
 /// An attempt that was made.

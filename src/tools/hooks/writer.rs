@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// A small model that turns plain language into hooks. Implemented by whoever can ask models.
 #[async_trait]
 pub trait HookWriter: Send + Sync {
-    /// Asks with `system` and `prompt`; the answer's text as it came.
+    /// Asks with `system` and `prompt`, for at most `patience`; the answer's text as it came.
     ///
     /// # Errors
     ///
@@ -24,6 +24,7 @@ pub trait HookWriter: Send + Sync {
         context: &ToolContext,
         system: &str,
         prompt: String,
+        patience: Duration,
     ) -> Result<String, PortError>;
 }
 
@@ -63,11 +64,10 @@ pub async fn write(
         return or_default(Parsed::default());
     }
     let prompt = format!("Command:\n{command}\n\nInstructions:\n{instructions}");
-    let answer = tokio::time::timeout(PATIENCE, writer.ask(context, INSTRUCTIONS, prompt)).await;
+    let answer = writer.ask(context, INSTRUCTIONS, prompt, PATIENCE).await;
     or_default(match answer {
-        Ok(Ok(text)) => parse(&text),
-        Ok(Err(error)) => failed(&error.to_string()),
-        Err(_) => failed(&format!("no answer within {} s", PATIENCE.as_secs())),
+        Ok(text) => parse(&text),
+        Err(error) => failed(&error.to_string()),
     })
 }
 

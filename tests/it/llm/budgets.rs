@@ -18,6 +18,13 @@ fn with_budgets(budgets: Value) -> Setup {
     }
 }
 
+/// The same prices, and answers of up to 10,000 tokens: ten dollars at most.
+fn with_long_answers(budgets: Value) -> Setup {
+    let mut setup = with_budgets(budgets);
+    setup.config["models"][MODEL]["max_output"] = json!(10_000);
+    setup
+}
+
 /// A call that was never made before: nobody goes in circles here.
 fn further(request: &Value, output_tokens: u64) -> Reply {
     let number = request["messages"].as_array().unwrap().len();
@@ -71,6 +78,71 @@ async fn a_runaway_turn_stops_before_it_can_go_past_its_budget() {
         world.model.answers("Here again.");
         world.ann.says("#lab", "hello?").await;
         world.sees("#lab", "Here again.").await;
+    })
+    .await;
+}
+
+/// A budget below the price of the longest answer is no reason to say nothing.
+#[tokio::test]
+async fn a_small_budget_makes_answers_short() {
+    run_test_with(with_long_answers(json!({"turn": 2})), async |world| {
+        world.model.replies(says("In short.", 80));
+        world.ann.says("#lab", "hello").await;
+        world.sees("#lab", "In short.").await;
+        assert_eq!(world.model.last_request()["max_tokens"], 2_000);
+    })
+    .await;
+}
+
+/// Where the budget leaves too little to work with, what is left is for saying how far it came.
+#[tokio::test]
+async fn the_end_of_a_budget_is_for_the_last_words() {
+    run_test_with(with_long_answers(json!({"turn": 1.5})), async |world| {
+        world.model.follows(|request| match request.get("tools") {
+            Some(_) => further(request, 80),
+            None => says("This is how far I came.", 80),
+        });
+        world.ann.says("#lab", "never stop").await;
+        world.sees("#lab", "This is how far I came.").await;
+        world
+            .sees("#lab", "Ended early: the budget was reached")
+            .await;
+        // Six times eight cents, then fewer than 1,024 tokens can be paid.
+        assert_eq!(world.model.requests().len(), 7);
+        assert_eq!(world.model.last_request()["max_tokens"], 1_020);
+        let spent = world
+            .ledger("SELECT printf('%.2f', total(cost_usd)) FROM attempts")
+            .await;
+        assert_eq!(spent, ["0.56"]);
+    })
+    .await;
+}
+
+/// What is asked beside turns is in the books, and over the budget it is not asked.
+#[tokio::test]
+async fn hooks_made_of_plain_words_are_paid_and_held_to_the_budget() {
+    run_test_with(with_budgets(json!({"agent_day": 0.5})), async |world| {
+        let task = json!({"command": "true", "instructions": "tell us when it is done"});
+        world.model.follows(move |request| {
+            let asks_for_hooks = request["system"].to_string().contains("You turn instructions");
+            match (asks_for_hooks, request["messages"].as_array().unwrap().len()) {
+                (true, _) => says("[]", 80),
+                (false, 1) => Reply {
+                    output_tokens: 80,
+                    ..Reply::new(vec![Block::Call(
+                        "toolu_task".to_owned(),
+                        "run_background".to_owned(),
+                        task.clone(),
+                    )])
+                },
+                (false, _) => says("It runs.", 80),
+            }
+        });
+        world.ann.says("#lab", "run it").await;
+        world.ann.clicks("#lab", "Allow").await;
+        world.sees("#lab", "It runs.").await;
+        let rows = "SELECT kind || ' ' || outcome || ' ' || printf('%.2f', cost_usd) FROM attempts WHERE provider <> '' ORDER BY id LIMIT 3";
+        assert_eq!(world.ledger(rows).await, ["model ok 0.08", "hooks ok 0.08", "model ok 0.08"]);
     })
     .await;
 }

@@ -214,19 +214,21 @@ struct Notes {
     lost: Vec<(String, FailureClass)>,
     worst: Vec<Cost>,
     allowed: Option<u32>,
+    /// Tokens that the answers of the attempts may have; then as many as planned.
+    granted: VecDeque<u32>,
     stops_when_waiting: Option<CancellationToken>,
     stops_after: Option<(usize, CancellationToken)>,
 }
 
 #[async_trait]
 impl Observer for Notes {
-    async fn may_ask(&mut self, planned: &Planned<'_>) -> Result<(), String> {
-        self.worst.push(planned.worst);
+    async fn may_ask(&mut self, planned: &Planned<'_>) -> Result<u32, String> {
+        self.worst.push(planned.worst(planned.max_output));
         match self.allowed {
             Some(allowed) if planned.number > allowed => {
                 Err("the budget of this turn is spent".into())
             }
-            _ => Ok(()),
+            _ => Ok(self.granted.pop_front().unwrap_or(planned.max_output)),
         }
     }
 
@@ -476,6 +478,26 @@ async fn a_budget_is_asked_before_each_attempt_with_the_worst_case() {
         "{:?}",
         notes.worst
     );
+}
+
+/// What a budget leaves is the most that is asked for; a further attempt that has less is asked for less.
+#[tokio::test]
+async fn an_answer_is_as_long_as_its_budget_allows() {
+    let fails = || Fails(FailureClass::ServerError, None);
+    let mut turn = Turn::new(vec![vec![fails(), fails(), Answers]]);
+    let mut notes = Notes {
+        granted: [5_000, 2_000, 3_000].into(),
+        ..Notes::default()
+    };
+    turn.asks_watched_by(&mut notes).await.unwrap();
+    let built: Vec<u32> = turn.scripted[0]
+        .encoded
+        .lock()
+        .unwrap()
+        .iter()
+        .map(|request| request.max_output_tokens)
+        .collect();
+    assert_eq!(built, [5_000, 2_000]);
 }
 
 #[tokio::test]

@@ -161,3 +161,91 @@ async fn an_answer_without_end_ends_with_the_turns_time() {
     })
     .await;
 }
+
+/// A command that would go on for an hour ends with the turn's time, and people get an answer.
+#[tokio::test]
+async fn a_command_without_end_ends_with_the_turns_time() {
+    let setup = Setup {
+        config: json!({"turn_timeout": 4, "max_bash_timeout": 3600, "default_permissions": "open"}),
+        ..Setup::default()
+    };
+    run_test_with(setup, async |world| {
+        let sleeps = json!({"command": "sleep 3600", "timeout": 3600});
+        let looks = json!({"path": "a.txt"});
+        world.model.calls(&[("bash", sleeps), ("view", looks)]);
+        world.model.answers("This is how far I came.");
+        world.ann.says("#lab", "wait for it").await;
+        world.sees("#lab", "This is how far I came.").await;
+        world.sees("#lab", "the time limit was reached").await;
+        let last = world.model.last_request();
+        assert_eq!(last.get("tools"), None);
+        assert!(last.to_string().contains("stopped after"), "{last}");
+    })
+    .await;
+}
+
+/// Calls are made one after the other when one of them asks a person: those after the turn's time do not run.
+#[tokio::test]
+async fn a_call_after_the_turns_time_does_not_run() {
+    let setup = Setup {
+        config: json!({"turn_timeout": 4, "max_bash_timeout": 3600}),
+        ..Setup::default()
+    };
+    run_test_with(setup, async |world| {
+        let sleeps = json!({"command": "sleep 3600", "timeout": 3600});
+        let writes = json!({"path": "a.txt", "content": "too late"});
+        world
+            .model
+            .calls(&[("bash", sleeps), ("create_file", writes)]);
+        world.model.answers("This is how far I came.");
+        world.ann.says("#lab", "wait for it").await;
+        world.ann.clicks("#lab", "Allow").await;
+        world.sees("#lab", "the time limit was reached").await;
+        let last = world.model.last_request().to_string();
+        assert!(
+            last.contains("the working time of this turn is over"),
+            "{last}"
+        );
+        assert!(!world.workspace("lab").join("a.txt").exists());
+    })
+    .await;
+}
+
+/// The time in which a person thinks is theirs: longer than the turn's own, it ends nothing.
+#[tokio::test]
+async fn waiting_for_a_person_is_no_work() {
+    let setup = Setup {
+        config: json!({"turn_timeout": 8, "approval_timeout": 9}),
+        ..Setup::default()
+    };
+    run_test_with(setup, async |world| {
+        world.model.calls_tool("bash", json!({"command": "true"}));
+        world.model.answers("Nobody wanted it.");
+        world.ann.says("#lab", "do it").await;
+        let shown = world.sees("#lab", "Nobody wanted it.").await;
+        assert!(!shown.contains("Ended early"), "{shown}");
+        let last = world.model.last_request();
+        assert!(
+            last.get("tools").is_some() && last.to_string().contains("nobody answered"),
+            "{last}"
+        );
+    })
+    .await;
+}
+
+/// Nobody waits in the dark for a limit to end, nor longer than they want to; and the conversation knows nothing of it.
+#[tokio::test]
+async fn a_wait_for_a_limit_is_shown_and_ends_with_a_stop() {
+    run_test(async |world| {
+        world.model.is_limited(60);
+        world.model.answers("I had not begun.");
+        world.ann.says("#lab", "hello").await;
+        world.sees("#lab", "Rate limited, waiting").await;
+        world.ann.runs("/stop", "#lab").await;
+        world.sees("#lab", "I had not begun.").await;
+        assert_eq!(world.model.requests().len(), 2);
+        let last = world.model.last_request()["messages"].to_string();
+        assert!(!last.to_lowercase().contains("limit"), "{last}");
+    })
+    .await;
+}

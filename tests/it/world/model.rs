@@ -53,6 +53,8 @@ struct Script {
     rule: Option<Rule>,
     /// What a summary is; none means that it fails.
     summary: Option<String>,
+    /// Summaries wait for this.
+    summary_gate: Option<Arc<Notify>>,
     models: Vec<String>,
     /// Tokens that a request and its answer may take.
     window: Option<u64>,
@@ -197,6 +199,13 @@ impl Model {
     /// Refuses to sum anything up.
     pub fn cannot_summarise(&self) {
         self.script(|script| script.summary = None);
+    }
+
+    /// Thinks about every summary until told.
+    pub fn thinks_about_summaries(&self) -> Thought {
+        let gate = Arc::new(Notify::new());
+        self.script(|script| script.summary_gate = Some(Arc::clone(&gate)));
+        Thought { gate }
     }
 
     /// Refuses what takes more than so many tokens, answer included, and counts what it takes.
@@ -346,9 +355,13 @@ impl Model {
             }
             let asked = rules::last_words(request);
             if rules::is_summary(request) {
-                return match &script.summary {
+                let act = match &script.summary {
                     Some(text) => Act::Answer(said(text)),
                     None => refusal("This model sums nothing up."),
+                };
+                return match &script.summary_gate {
+                    Some(gate) => Act::Think(Arc::clone(gate), Box::new(act)),
+                    None => act,
                 };
             }
             if let Some(act) = script.queue.pop_front() {

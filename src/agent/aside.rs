@@ -1,0 +1,224 @@
+//! Questions beside turns: a summary, hooks made of plain words, a prompt made of a description.
+//!
+//! Without tools, within a set time, held to the budgets, and a row in the books whatever comes of them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::clock;
+use crate::config::{Effective, effective};
+use crate::domain::{AgentConfig, AgentId, Cost, GuildId, Item, TurnId, UserText};
+use crate::llm::route::{
+    Attempt, Observer, Planned, StepFailure, StepReply, StepRequest, TurnHealth,
+};
+use crate::llm::{Target, tokens};
+use crate::store::AttemptRow;
+
+use super::budget::{Caps, LEAST_WORDS, Promise, Spender, Wish};
+use super::parts::Parts;
+use super::stop::cancelled_after;
+
+/// One question beside a turn.
+pub struct Aside<'a> {
+    /// What the model is to do.
+    pub system: &'a str,
+    /// What it is to do it with.
+    pub text: String,
+    /// What the books call it.
+    pub kind: &'static str,
+    /// How long it may take; then it is given up, and its row says so.
+    pub patience: Duration,
+}
+
+/// Who asks, and how much they may spend.
+#[derive(Clone, Copy, Debug)]
+pub struct Asker {
+    /// Whose money it is.
+    pub spender: Spender,
+    /// What they may spend.
+    pub caps: Caps,
+}
+
+impl Parts {
+    /// An agent that asks, for `turn` or for itself.
+    pub fn asker(
+        &self,
+        agent: AgentId,
+        guild: GuildId,
+        config: &AgentConfig,
+        turn: Option<TurnId>,
+    ) -> Asker {
+        let effective = effective::agent(config, &self.settings_of(guild), &self.config.load());
+        Asker {
+            spender: Spender { agent, guild, turn },
+            caps: self.caps(&effective),
+        }
+    }
+
+    /// What an agent may spend.
+    pub fn caps(&self, effective: &Effective) -> Caps {
+        Caps {
+            turn: effective.budget_turn,
+            agent_day: effective.budget_day,
+            month: self.config.load().budgets.month.map(|usd| usd.get()),
+        }
+    }
+
+    /// Asks `targets` something beside a turn; a `stop` ends it.
+    ///
+    /// # Errors
+    ///
+    /// [`StepFailure::Stopped`] where the time for it was over, too.
+    pub async fn ask_aside(
+        &self,
+        targets: &[Target],
+        asker: Asker,
+        aside: Aside<'_>,
+        stop: &CancellationToken,
+    ) -> Result<StepReply, StepFailure> {
+        let mut books = Books {
+            parts: self,
+            asker,
+            kind: aside.kind,
+            promise: None,
+        };
+        let step = step(aside.system, aside.text, self.models.max_output(targets));
+        let mut health = TurnHealth::default();
+        let stop = stop.child_token();
+        let _deadline = cancelled_after(&stop, aside.patience);
+        self.models
+            .router()
+            .step(targets, &step, &mut health, &mut books, &stop)
+            .await
+    }
+
+    /// Asks a small model, where there is one, else the server's: for little things.
+    ///
+    /// # Errors
+    ///
+    /// Why there is no answer, for the log.
+    pub async fn ask_small(&self, asker: Asker, aside: Aside<'_>) -> Result<String, String> {
+        let targets = match self.models.small() {
+            Some(target) => vec![target],
+            None => {
+                let default = self.config.load().default_model.clone();
+                self.models
+                    .targets(&default.into_iter().collect::<Vec<_>>())?
+            }
+        };
+        let (never, patience) = (CancellationToken::new(), aside.patience);
+        let answered = self.ask_aside(&targets, asker, aside, &never).await;
+        answered
+            .map(|answer| answer.reply.assistant.text)
+            .map_err(|failure| why_not(&failure, patience))
+    }
+}
+
+/// Why a question that could wait for `patience` has no answer, for the log.
+pub(super) fn why_not(failure: &StepFailure, patience: Duration) -> String {
+    match failure {
+        StepFailure::Stopped => format!("no answer within {} s", patience.as_secs()),
+        other => other.to_string(),
+    }
+}
+
+fn step(system: &str, text: String, max_output: u32) -> StepRequest {
+    let items = vec![Item::User(UserText {
+        text,
+        ..UserText::default()
+    })];
+    let system = vec![system.to_owned()];
+    StepRequest {
+        used_tokens: tokens::of_items(&items) + tokens::of_fixed(&system, &[]),
+        system,
+        items: Arc::new(items),
+        tools: Arc::default(),
+        max_output: Some(max_output),
+        web_search: false,
+    }
+}
+
+/// Keeps the books of questions beside turns, and holds them to the budgets.
+struct Books<'a> {
+    parts: &'a Parts,
+    asker: Asker,
+    kind: &'static str,
+    promise: Option<Promise>,
+}
+
+impl Books<'_> {
+    fn give_back(&mut self) {
+        if let Some(promise) = self.promise.take() {
+            self.parts.reservations.release(promise);
+        }
+    }
+}
+
+/// A question that is given up in the middle gives its promise back too.
+impl Drop for Books<'_> {
+    fn drop(&mut self) {
+        self.give_back();
+    }
+}
+
+#[async_trait::async_trait]
+impl Observer for Books<'_> {
+    async fn may_ask(&mut self, planned: &Planned<'_>) -> Result<u32, String> {
+        self.give_back();
+        let wish = Wish {
+            spender: self.asker.spender,
+            caps: self.asker.caps,
+            pending: 0.0,
+            planned,
+            least: LEAST_WORDS,
+        };
+        let (parts, now) = (self.parts, clock::now());
+        let promised = parts.reservations.promise(&parts.store, wish, now).await;
+        let promise = promised.map_err(|over| over.why)?;
+        self.promise = Some(promise);
+        Ok(promise.output)
+    }
+
+    async fn attempted(&mut self, attempt: &Attempt) {
+        let row = row_of(self.asker.spender, None, self.kind, attempt);
+        if let Err(error) = self.parts.store.record_attempt(row).await {
+            tracing::warn!("an attempt could not be stored: {error}");
+        }
+        self.give_back();
+    }
+}
+
+/// An attempt as the books keep it.
+pub(super) fn row_of(
+    spender: Spender,
+    parent: Option<TurnId>,
+    kind: &str,
+    attempt: &Attempt,
+) -> AttemptRow {
+    AttemptRow {
+        at: clock::now() - attempt.latency,
+        guild: Some(spender.guild),
+        agent: spender.agent,
+        turn: spender.turn,
+        parent,
+        kind: kind.to_owned(),
+        provider: attempt.target.provider.clone(),
+        model: attempt.target.model.clone(),
+        outcome: attempt.outcome.as_str().to_owned(),
+        usage: attempt.usage,
+        cost: attempt.cost,
+        duration: attempt.latency,
+        request_id: attempt.request_id.clone(),
+        detail: attempt.error.clone(),
+    }
+}
+
+/// What `cost` adds to a sum of known prices.
+pub(super) fn known(cost: Cost) -> f64 {
+    match cost {
+        Cost::Usd(usd) => usd,
+        Cost::Unknown => 0.0,
+    }
+}
