@@ -14,5 +14,6 @@ mod requests;
 mod route;
 mod seen;
 mod tokens;
+mod turns;
 mod usage_chart;
 mod wire;

@@ -536,31 +536,6 @@ async fn a_member_renamed_to_markdown_stays_harmless_wherever_they_are_named() {
 // --- a turn's time -------------------------------------------------------------------------------
 
 #[tokio::test]
-async fn work_beyond_a_turns_time_ends_with_an_answer() {
-    let setup = Setup {
-        config: json!({"turn_timeout": 5}),
-        ..Setup::default()
-    };
-    run_test_with(setup, async |world| {
-        world
-            .ann
-            .asks("/agent config name:lab key:permissions value:open", "#lab")
-            .await;
-        world.model.calls_tool(
-            "bash",
-            json!({"command": "sleep 6; echo slept > slept.txt"}),
-        );
-        world.model.answers("This is how far I came.");
-        world.ann.says("#lab", "take your time").await;
-        world.sees("#lab", "This is how far I came.").await;
-        world.sees("#lab", "the time limit was reached").await;
-        assert_eq!(world.model.last_request().get("tools"), None);
-        assert!(world.workspace("lab").join("slept.txt").exists());
-    })
-    .await;
-}
-
-#[tokio::test]
 async fn waiting_for_people_is_no_work() {
     let timeout = Duration::from_secs(10);
     let setup = Setup {

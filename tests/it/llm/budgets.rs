@@ -26,7 +26,7 @@ fn with_long_answers(budgets: Value) -> Setup {
 }
 
 /// A call that was never made before: nobody goes in circles here.
-fn further(request: &Value, output_tokens: u64) -> Reply {
+pub fn further(request: &Value, output_tokens: u64) -> Reply {
     let number = request["messages"].as_array().unwrap().len();
     let block = Block::Call(
         format!("toolu_{number}"),

@@ -211,28 +211,6 @@ async fn a_call_after_the_turns_time_does_not_run() {
     .await;
 }
 
-/// The time in which a person thinks is theirs: longer than the turn's own, it ends nothing.
-#[tokio::test]
-async fn waiting_for_a_person_is_no_work() {
-    let setup = Setup {
-        config: json!({"turn_timeout": 8, "approval_timeout": 9}),
-        ..Setup::default()
-    };
-    run_test_with(setup, async |world| {
-        world.model.calls_tool("bash", json!({"command": "true"}));
-        world.model.answers("Nobody wanted it.");
-        world.ann.says("#lab", "do it").await;
-        let shown = world.sees("#lab", "Nobody wanted it.").await;
-        assert!(!shown.contains("Ended early"), "{shown}");
-        let last = world.model.last_request();
-        assert!(
-            last.get("tools").is_some() && last.to_string().contains("nobody answered"),
-            "{last}"
-        );
-    })
-    .await;
-}
-
 /// Nobody waits in the dark for a limit to end, nor longer than they want to; and the conversation knows nothing of it.
 #[tokio::test]
 async fn a_wait_for_a_limit_is_shown_and_ends_with_a_stop() {
