@@ -198,6 +198,8 @@ fn version_2(membership: &str, mounts: &str) -> Option<Vec<Parent>> {
     let path = membership
         .lines()
         .find_map(|line| line.strip_prefix("0::"))?;
+    // Asked a second time, we are in the leaf that we stepped down to before.
+    let path = path.strip_suffix(OWN_LEAF).unwrap_or(path);
     let own = folder(mounts, path, |kind, _| kind == "cgroup2")?;
     let can = fs::read_to_string(own.join("cgroup.controllers")).ok()?;
     if !["memory", "pids"]

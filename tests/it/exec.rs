@@ -1,5 +1,6 @@
 //! Commands of agents, run for real behind the walls that this machine offers.
 
+mod ahead;
 mod basics;
 mod effects;
 mod endings;
@@ -40,13 +41,16 @@ impl Shell {
     }
 
     async fn with(bubblewrap: Bubblewrap) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("workspace")).unwrap();
+        // By a name of its own, so that its processes are told from those of other tests.
+        let helper = folder.path().join("helper");
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_chorus"), &helper).unwrap();
         let settings = SandboxSettings {
-            helper: env!("CARGO_BIN_EXE_chorus").into(),
+            helper,
             bubblewrap,
             read: Vec::new(),
         };
-        let folder = tempfile::tempdir().unwrap();
-        fs::create_dir(folder.path().join("workspace")).unwrap();
         Self {
             sandbox: Sandbox::probe(&settings).await.unwrap(),
             folder,
@@ -65,6 +69,12 @@ impl Shell {
     /// A path beside the workspace, which the shell must not reach.
     fn outside(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
+    }
+
+    /// Its supervisors, waiting or at work.
+    fn supervisors(&self) -> Vec<String> {
+        let helper = self.outside("helper").display().to_string();
+        processes_with(&format!("{helper} __sandbox supervise"))
     }
 
     fn command(&self, script: &str) -> Command {
@@ -106,6 +116,13 @@ fn processes_with(marker: &str) -> Vec<String> {
         .filter_map(|entry| command_line(&entry.ok()?.path()))
         .filter(|line| line.contains(marker))
         .collect()
+}
+
+/// Waits for a state of the machine; the test's own time limit is what bounds it.
+async fn until(reached: impl Fn() -> bool) {
+    while !reached() {
+        tokio::task::yield_now().await;
+    }
 }
 
 fn command_line(process: &Path) -> Option<String> {

@@ -7,6 +7,7 @@ mod greed;
 mod self_edit;
 mod tasks;
 mod tour;
+mod walls;
 
 use chorus::domain::MessageId;
 use serde_json::{Value, json};

@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::{LONG, Shell, printed, processes_with};
+use super::{LONG, Shell, printed, processes_with, until};
 
 /// What a command may do to survive. `MARK` becomes part of the command line of what is to be found.
 const STUBBORN: &[(&str, &str)] = &[
@@ -124,12 +124,5 @@ async fn a_signal_is_told_as_a_shell_tells_it() {
     for shell in [Shell::strongest().await, Shell::without_bubblewrap().await] {
         assert_eq!(shell.run("kill -KILL $$").await.exit, Some(137));
         assert_eq!(shell.run("exit 42").await.exit, Some(42));
-    }
-}
-
-/// Waits for a state of the machine; the test's own time limit is what bounds it.
-async fn until(reached: impl Fn() -> bool) {
-    while !reached() {
-        tokio::task::yield_now().await;
     }
 }

@@ -61,7 +61,7 @@ async fn a_fork_bomb_is_bounded_and_ends_whole() {
 }
 
 /// Whether anything but the user's own limit, which does not hold for root, bounds processes here.
-fn bounds_processes(shell: &Shell) -> bool {
+pub(super) fn bounds_processes(shell: &Shell) -> bool {
     !rustix::process::geteuid().is_root() || shell.sandbox.describe(shell.policy).contains("cgroup")
 }
 

@@ -133,7 +133,7 @@ fn processes_below(daemon: u32) -> usize {
 }
 
 /// All processes of this machine, each with its parent.
-fn processes() -> Vec<(u32, u32)> {
+pub(super) fn processes() -> Vec<(u32, u32)> {
     fs::read_dir("/proc")
         .unwrap()
         .filter_map(|entry| {

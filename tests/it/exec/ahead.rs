@@ -1,0 +1,45 @@
+//! The supervisor that waits for the next command.
+
+use super::limits::bounds_processes;
+use super::{Shell, printed, until};
+
+#[tokio::test]
+async fn one_waits_from_the_first_command_on_and_ends_with_its_sandbox() {
+    for shell in [Shell::strongest().await, Shell::without_bubblewrap().await] {
+        until(|| shell.supervisors().is_empty()).await;
+        for _ in 0..3 {
+            assert_eq!(shell.run("true").await.exit, Some(0));
+            until(|| shell.supervisors().len() == 1).await;
+        }
+        let helper = shell.outside("helper").display().to_string();
+        drop(shell);
+        until(|| super::processes_with(&helper).is_empty()).await;
+    }
+}
+
+#[tokio::test]
+async fn one_that_was_killed_is_replaced() {
+    let shell = Shell::strongest().await;
+    shell.run("true").await;
+    until(|| !shell.supervisors().is_empty()).await;
+    let killed = std::process::Command::new("pkill")
+        .args(["-KILL", "-f", shell.outside("helper").to_str().unwrap()])
+        .status();
+    assert!(killed.unwrap().success());
+    until(|| shell.supervisors().is_empty()).await;
+    assert_eq!(printed(&shell.run("echo on").await), "on\n");
+}
+
+#[tokio::test]
+async fn one_that_waits_takes_the_limits_of_its_command() {
+    let mut shell = Shell::strongest().await;
+    if !bounds_processes(&shell) {
+        eprintln!("skipped: root without control groups has no limit on processes");
+        return;
+    }
+    shell.run("true").await;
+    shell.limits.processes = 40;
+    let script = "perl -e 'while ($n < 100 && defined($pid = fork)) { $pid || exec(\"sleep\", 600); $n++ } print $n'";
+    let started: usize = printed(&shell.run(script).await).parse().unwrap();
+    assert!(started < 40, "{started} processes");
+}
