@@ -1,6 +1,6 @@
 //! Other processes: what they hold, and ending them.
 
-use super::{Always, Anyone, Effect, Few, call, raw_call, row};
+use super::{Always, Anyone, ByScopes, Effect, Few, call, raw_call, row};
 
 pub(super) fn rows() -> Vec<Effect> {
     vec![
@@ -30,13 +30,13 @@ pub(super) fn rows() -> Vec<Effect> {
         ),
         row(
             "signal a process outside",
-            Always,
+            ByScopes,
             Anyone,
             "kill -0 PID && echo DONE",
         ),
         row(
             "end a process outside",
-            Always,
+            ByScopes,
             Anyone,
             "kill -KILL PID && echo DONE",
         ),
