@@ -255,7 +255,9 @@ function choose(command) {
       button("Cancel the command", "close", cancel)),
     boxes, more,
     h("div.dialog-buttons", {}, h("button.press.primary", { type: "button", onclick: finish }, "Run")));
-  fields.onkeydown = (event) => event.key === "Escape" && cancel();
+  fields.onkeydown = (event) => {
+    if (event.key === "Escape") cancel();
+  };
   fields.hidden = false;
   line.hidden = true;
   const first = shown.values().next().value;

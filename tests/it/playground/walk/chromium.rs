@@ -190,16 +190,24 @@ impl Browser {
         }
     }
 
-    /// Types into whatever has the focus.
+    /// Types into whatever has the focus, key by key: what a page does to keys is met as a person meets it.
     pub(super) async fn types(&mut self, text: &str) {
-        self.call("Input.insertText", json!({"text": text})).await;
+        for character in text.chars() {
+            let typed = character.to_string();
+            self.presses(json!({"key": typed, "text": typed})).await;
+        }
     }
 
     pub(super) async fn presses_enter(&mut self) {
+        let enter =
+            json!({"key": "Enter", "code": "Enter", "text": "\r", "windowsVirtualKeyCode": 13});
+        self.presses(enter).await;
+    }
+
+    async fn presses(&mut self, key: Value) {
         for kind in ["keyDown", "keyUp"] {
-            let event = json!({
-                "type": kind, "key": "Enter", "code": "Enter", "text": "\r", "windowsVirtualKeyCode": 13,
-            });
+            let mut event = key.clone();
+            event["type"] = kind.into();
             self.call("Input.dispatchKeyEvent", event).await;
         }
     }
