@@ -26,7 +26,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use failure::Failure;
 
-/// A self-hosted daemon that turns each Discord channel into an autonomous AI agent.
+/// A daemon that turns each Discord channel into an autonomous AI agent.
 #[derive(Debug, Parser)]
 #[command(
     name = "chorus",

@@ -9,6 +9,7 @@
 //! the bot ───────────────▶ rest ───┘              └─▶ page, and whoever waits on it
 //! ```
 
+mod allowed;
 mod gateway;
 mod guild;
 mod interaction;

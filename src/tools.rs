@@ -7,6 +7,7 @@
 mod arguments;
 pub mod builtin;
 mod change;
+mod erased;
 mod files;
 mod git;
 pub mod guard;
@@ -42,10 +43,11 @@ use crate::domain::{
 use crate::permission::{Action, Group};
 
 pub use change::Change;
+pub use erased::{Prepared, ToolInfo};
 pub use git::{ForgeAccess, GitAccess, HostAccess};
 pub use peers::first_prose;
 pub use rate_limit::RateLimit;
-pub use registry::{Prepared, Registry, ToolInfo};
+pub use registry::Registry;
 pub use services::{Services, http_client};
 pub use shell::Shell;
 pub use web::{Web, is_public};

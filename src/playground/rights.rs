@@ -1,11 +1,8 @@
-//! Discord's permission bits, those that matter here, and how they add up.
+//! Discord's permission bits, those that matter here.
 
 use std::ops::BitOr;
 
 use serde::{Deserialize, Serialize};
-
-use super::guild::{Channel, Guild, OverwriteOf};
-use crate::domain::UserId;
 
 /// A set of permissions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,54 +75,4 @@ impl BitOr for Rights {
     fn bitor(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
-}
-
-/// What `user` may do in the whole server.
-pub(crate) fn in_guild(guild: &Guild, user: UserId) -> Rights {
-    let Some(member) = guild.members.get(&user) else {
-        return Rights::default();
-    };
-    if guild.owner == user {
-        return Rights::ALL;
-    }
-    let sum = guild
-        .roles
-        .iter()
-        .filter(|role| role.id.0 == guild.id.0 || member.roles.contains(&role.id))
-        .fold(Rights::default(), |sum, role| sum | role.rights);
-    if sum.contains(Rights::ADMINISTRATOR) {
-        return Rights::ALL;
-    }
-    sum
-}
-
-/// What `user` may do in `channel`; for a thread, give the channel above it.
-pub(crate) fn in_channel(guild: &Guild, channel: &Channel, user: UserId) -> Rights {
-    let base = in_guild(guild, user);
-    if base.contains(Rights::ADMINISTRATOR) {
-        return base;
-    }
-    let roles = guild.members.get(&user).map(|member| &member.roles);
-    let mut rights = base.0;
-    let everyone = |of: &OverwriteOf| matches!(of, OverwriteOf::Role(id) if id.0 == guild.id.0);
-    let by_role = |of: &OverwriteOf| matches!((of, roles), (OverwriteOf::Role(id), Some(roles)) if roles.contains(id));
-    let by_name = |of: &OverwriteOf| *of == OverwriteOf::Member(user);
-    for stage in [
-        &everyone as &dyn Fn(&OverwriteOf) -> bool,
-        &by_role,
-        &by_name,
-    ] {
-        let matching = || {
-            channel
-                .overwrites
-                .iter()
-                .filter(|overwrite| stage(&overwrite.of))
-        };
-        rights &= !matching().fold(0, |sum, overwrite| sum | overwrite.deny.0);
-        rights |= matching().fold(0, |sum, overwrite| sum | overwrite.allow.0);
-    }
-    if rights & Rights::VIEW_CHANNEL.0 == 0 {
-        return Rights::default();
-    }
-    Rights(rights)
 }

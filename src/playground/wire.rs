@@ -3,10 +3,10 @@
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Value, json};
 
+use super::allowed;
 use super::guild::{
     Attachment, Channel, ChannelKind, Guild, Member, Message, OverwriteOf, Role, User,
 };
-use super::rights;
 use super::world::{Draft, World, made_at};
 use crate::domain::{ChannelId, GuildId, UserId};
 
@@ -340,7 +340,7 @@ pub(crate) fn interaction_member(world: &World, id: ChannelId, by: UserId) -> Op
     let guild = guild_of(world, id)?;
     let mut value = member(world, by, guild.members.get(&by)?);
     value["permissions"] = json!(
-        (world.rights(id, by) | rights::in_guild(guild, by))
+        (world.rights(id, by) | allowed::in_guild(guild, by))
             .0
             .to_string()
     );

@@ -14,11 +14,12 @@ use serde_json::{Value, json};
 use tokio::sync::broadcast;
 
 pub(crate) use self::files::File;
+use super::allowed;
 use super::gateway::Gateway;
 use super::guild::{Attachment, Channel, ChannelKind, Guild, Message, User};
 use super::interaction::Interaction;
 use super::rest::Desk;
-use super::rights::{self, Rights};
+use super::rights::Rights;
 use super::wire;
 use crate::domain::{ChannelId, GuildId, MessageId, UserId};
 
@@ -264,7 +265,7 @@ impl World {
         }
         let guild = place.guild.and_then(|guild| self.guilds.get(&guild));
         guild.map_or_else(Rights::default, |guild| {
-            rights::in_channel(guild, place, user)
+            allowed::in_channel(guild, place, user)
         })
     }
 

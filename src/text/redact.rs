@@ -14,8 +14,7 @@ use regex::{Regex, RegexBuilder};
 
 use super::shapes;
 
-/// What stands where a secret stood.
-pub const PLACEHOLDER: &str = "[redacted]";
+pub use super::shapes::PLACEHOLDER;
 
 /// Bytes below which a value is no secret: masking `main` or `1234` everywhere would hide nothing and break much.
 const SHORTEST: usize = 8;

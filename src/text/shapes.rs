@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::redact::PLACEHOLDER;
+/// What stands where a secret stood.
+pub const PLACEHOLDER: &str = "[redacted]";
 
 /// The shapes. What `keep` holds stays in the text: it says what was masked.
 const SHAPES: [&str; 20] = [

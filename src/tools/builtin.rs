@@ -42,7 +42,7 @@ mod web_fetch;
 
 use std::sync::Arc;
 
-use super::registry::{AnyTool, erased};
+use super::erased::{AnyTool, erased};
 
 /// Every tool, once.
 pub(super) fn all() -> Vec<Arc<dyn AnyTool>> {

@@ -4,11 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::session;
+use super::session::{self, time};
 use crate::clock;
 use crate::config::Paths;
 use crate::domain::{AgentId, AgentName, AgentStatus, ChannelId, GuildId, ProfileRef, UserId};
@@ -175,9 +174,4 @@ async fn take_audit(
             .await?;
     }
     Ok(rows.len())
-}
-
-/// A time of the original; one that does not read is the beginning of time, not a reason to lose the row.
-pub(super) fn time(text: &str) -> DateTime<Utc> {
-    DateTime::parse_from_rfc3339(text).map_or(DateTime::UNIX_EPOCH, |time| time.with_timezone(&Utc))
 }

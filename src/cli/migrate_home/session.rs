@@ -5,10 +5,10 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Context;
+use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::agent::time;
 use crate::clock;
 use crate::domain::{AgentId, AgentName, SessionId, SessionMeta, Trigger};
 use crate::store::{Original, OriginalAgent, OriginalMessage, Store};
@@ -269,4 +269,9 @@ fn keep_file(path: &Path, folder: &Path) -> anyhow::Result<()> {
     let target = kept.join(path.file_name().unwrap_or_default());
     fs::copy(path, &target).with_context(|| format!("copying {}", path.display()))?;
     Ok(())
+}
+
+/// A time of the original; one that does not read is the beginning of time, not a reason to lose the row.
+pub(super) fn time(text: &str) -> DateTime<Utc> {
+    DateTime::parse_from_rfc3339(text).map_or(DateTime::UNIX_EPOCH, |time| time.with_timezone(&Utc))
 }

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::domain::{ChannelId, UserId};
+use crate::playground::allowed;
 use crate::playground::guild::Guild;
-use crate::playground::rights;
 use crate::playground::wire;
 use crate::playground::world::World;
 
@@ -56,7 +56,7 @@ fn server(world: &World, guild: &Guild) -> Value {
                 "nick": member.nick,
                 "roles": names.map(|role| role.name.clone()).collect::<Vec<_>>(),
                 "owner": guild.owner == *user,
-                "rights": rights::in_guild(guild, *user).0.to_string(),
+                "rights": allowed::in_guild(guild, *user).0.to_string(),
             })
         })
         .collect();

@@ -4,8 +4,9 @@ use serde_json::{Map, Value, json};
 
 use super::Refusal;
 use crate::domain::{ChannelId, RoleId, UserId};
+use crate::playground::allowed;
 use crate::playground::guild::Attachment;
-use crate::playground::rights::{self, Rights};
+use crate::playground::rights::Rights;
 use crate::playground::wire;
 use crate::playground::world::World;
 
@@ -149,7 +150,7 @@ fn find(world: &World, channel: ChannelId, name: &str) -> Option<Value> {
 }
 
 fn held(world: &World, channel: ChannelId, user: UserId) -> Rights {
-    wire::guild_of(world, channel).map_or(Rights::ALL, |guild| rights::in_guild(guild, user))
+    wire::guild_of(world, channel).map_or(Rights::ALL, |guild| allowed::in_guild(guild, user))
 }
 
 fn option_named<'a>(definition: &'a Value, name: &str) -> Option<&'a Value> {

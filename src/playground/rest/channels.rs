@@ -7,8 +7,9 @@ use super::error::ApiError;
 use super::validate;
 use super::{Outcome, Reply, guilds};
 use crate::domain::{ChannelId, RoleId, UserId};
+use crate::playground::allowed;
 use crate::playground::guild::{Channel, ChannelKind, Overwrite, OverwriteOf};
-use crate::playground::rights::{self, Rights};
+use crate::playground::rights::Rights;
 use crate::playground::wire;
 use crate::playground::world::World;
 
@@ -24,7 +25,7 @@ pub(super) fn get(world: &World, channel: &str) -> Outcome {
 
 pub(super) fn create(world: &mut World, call: &Call, guild: &str) -> Outcome {
     let guild = guilds::find(world, guild)?;
-    if !rights::in_guild(guild, world.bot).contains(Rights::MANAGE_CHANNELS) {
+    if !allowed::in_guild(guild, world.bot).contains(Rights::MANAGE_CHANNELS) {
         return Err(ApiError::missing_permissions());
     }
     let guild = guild.id;

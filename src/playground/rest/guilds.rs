@@ -6,9 +6,9 @@ use super::call::Call;
 use super::error::ApiError;
 use super::{Outcome, Reply};
 use crate::domain::{GuildId, UserId};
+use crate::playground::allowed;
 use crate::playground::gateway::gateway_url;
 use crate::playground::guild::Guild;
-use crate::playground::rights;
 use crate::playground::wire;
 use crate::playground::world::World;
 
@@ -71,7 +71,7 @@ pub(super) fn my_guilds(world: &World) -> Outcome {
             "name": guild.name,
             "icon": null,
             "owner": false,
-            "permissions": rights::in_guild(guild, world.bot).0.to_string(),
+            "permissions": allowed::in_guild(guild, world.bot).0.to_string(),
             "features": [],
         })
     };

@@ -1,0 +1,159 @@
+//! A tool as the registry holds it: its type forgotten, its calls checked before anything judges or runs them.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::{Map, Value};
+
+use super::{Change, Output, Tool, ToolContext, ToolError, arguments, schema};
+use crate::llm::ToolSchema;
+use crate::permission::{Action, Group};
+
+/// What is known of a tool without calling it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ToolInfo {
+    /// Name to call it by.
+    pub name: &'static str,
+    /// Which group of the built-in profiles it belongs to.
+    pub group: Group,
+    /// What follows `tool:` in all its action strings: a tool (`bash`) or one operation (`git:push`).
+    pub subject: &'static str,
+}
+
+/// A call that was checked and may be judged: what it says here is what will run.
+#[derive(Clone)]
+pub struct Prepared {
+    /// The tool.
+    pub info: ToolInfo,
+    /// The arguments, with nothing in them that the tool does not know.
+    pub arguments: Map<String, Value>,
+    /// The action to judge.
+    pub action: Action,
+    /// The workspace path it writes.
+    pub writes: Option<String>,
+    /// How long it may run; none where the tool keeps its own time.
+    pub deadline: Option<Duration>,
+    tool: Arc<dyn AnyTool>,
+}
+
+impl Prepared {
+    /// What the call would change in the agent's configuration, as its audit row may hold it.
+    pub async fn change(&self, context: &ToolContext) -> Option<Change> {
+        let change = self.tool.change(&self.arguments, context).await?;
+        Some(change.for_audit(&context.services.redactor))
+    }
+
+    pub(super) async fn run(self, context: &ToolContext) -> Result<Output, ToolError> {
+        self.tool.run(self.arguments, context).await
+    }
+}
+
+impl fmt::Debug for Prepared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Prepared")
+            .field("action", &self.action)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A [`Tool`] whose argument type is forgotten, so that all fit in one list.
+#[async_trait]
+pub(super) trait AnyTool: Send + Sync {
+    fn info(&self) -> ToolInfo;
+    fn schema(&self) -> &ToolSchema;
+    fn prepare(self: Arc<Self>, given: &Map<String, Value>) -> Result<Prepared, String>;
+    async fn change(&self, arguments: &Map<String, Value>, context: &ToolContext)
+    -> Option<Change>;
+    async fn run(
+        &self,
+        arguments: Map<String, Value>,
+        context: &ToolContext,
+    ) -> Result<Output, ToolError>;
+}
+
+struct Typed<T> {
+    tool: T,
+    schema: ToolSchema,
+}
+
+/// `tool` as the registry holds it.
+pub(super) fn erased<T: Tool>(tool: T) -> Arc<dyn AnyTool> {
+    Arc::new(Typed {
+        tool,
+        schema: ToolSchema {
+            name: T::NAME.to_owned(),
+            description: T::DESCRIPTION.to_owned(),
+            parameters: schema::of::<T::Args>(),
+        },
+    })
+}
+
+impl<T: Tool> Typed<T> {
+    fn parse(arguments: Map<String, Value>) -> Result<T::Args, String> {
+        serde_json::from_value(Value::Object(arguments)).map_err(|error| error.to_string())
+    }
+
+    fn typed(&self, given: &Map<String, Value>) -> Result<(T::Args, Map<String, Value>), String> {
+        let taken = arguments::check(&self.schema.parameters, given)
+            .map_err(|problems| problems.join("; "))?;
+        let args = Self::parse(taken)?;
+        // Written back from the type: exactly what the tool will read, in the order of its fields.
+        match serde_json::to_value(&args) {
+            Ok(Value::Object(mut canonical)) => {
+                canonical.retain(|_, value| !value.is_null());
+                Ok((args, canonical))
+            }
+            Ok(_) => Err("the arguments are no object".into()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+#[async_trait]
+impl<T: Tool> AnyTool for Typed<T> {
+    fn info(&self) -> ToolInfo {
+        ToolInfo {
+            name: T::NAME,
+            group: T::GROUP,
+            subject: T::SUBJECT,
+        }
+    }
+
+    fn schema(&self) -> &ToolSchema {
+        &self.schema
+    }
+
+    fn prepare(self: Arc<Self>, given: &Map<String, Value>) -> Result<Prepared, String> {
+        let (args, arguments) = self
+            .typed(given)
+            .map_err(|problem| format!("{} cannot run: {problem}", T::NAME))?;
+        Ok(Prepared {
+            info: self.info(),
+            arguments,
+            action: T::action(&args),
+            writes: T::writes(&args),
+            deadline: T::deadline(&args),
+            tool: self,
+        })
+    }
+
+    async fn change(
+        &self,
+        arguments: &Map<String, Value>,
+        context: &ToolContext,
+    ) -> Option<Change> {
+        let args = Self::parse(arguments.clone()).ok()?;
+        self.tool.change(&args, context).await
+    }
+
+    async fn run(
+        &self,
+        arguments: Map<String, Value>,
+        context: &ToolContext,
+    ) -> Result<Output, ToolError> {
+        let args = Self::parse(arguments).map_err(ToolError::Rejected)?;
+        self.tool.run(args, context).await
+    }
+}
