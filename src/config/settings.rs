@@ -1,7 +1,7 @@
 //! What a Discord server's administrators set with `/settings`: rows of a key and a JSON value.
 //!
-//! A row that makes no sense counts as not set, so that one bad row never stops an agent; writers get the value
-//! for a row from [`SettingKey::read`], which refuses such texts.
+//! A row that makes no sense counts as not set, so that one bad row never stops an agent, except that nobody gets in by
+//! that; writers get the value for a row from [`SettingKey::read`], which refuses such texts.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,6 +13,9 @@ use serde_json::Value;
 
 use crate::domain::{RoleId, SandboxMode};
 use crate::permission::GrantTable;
+
+/// A role that nobody has.
+const NO_ROLE: RoleId = RoleId(0);
 
 /// The keys of the `settings` table; each bears the name of the key in `config.json` it stands above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -145,11 +148,27 @@ impl Settings {
     pub fn from_rows(rows: &BTreeMap<String, Value>) -> Self {
         let mut settings = Self::default();
         for (key, value) in rows {
-            if let Ok(key) = key.parse() {
-                settings.take(key, value);
+            let Ok(key) = key.parse() else { continue };
+            if !settings.take(key, value) {
+                settings.doubt(key);
             }
         }
         settings
+    }
+
+    /// Holds a key closed whose value nobody knows: where none stands for everybody, administrators alone are left.
+    fn doubt(&mut self, key: SettingKey) {
+        match key {
+            SettingKey::AccessRoles => self.access_roles = Some(vec![NO_ROLE]),
+            SettingKey::ApproverRoles => self.approver_roles = Some(vec![NO_ROLE]),
+            SettingKey::DefaultModel
+            | SettingKey::DefaultPermissions
+            | SettingKey::IdleTimeout
+            | SettingKey::ApprovalTimeout
+            | SettingKey::PermissionGrants
+            | SettingKey::Sandbox
+            | SettingKey::Network => {}
+        }
     }
 
     /// Puts `value` under `key`; false when it makes no sense there.

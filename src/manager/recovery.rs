@@ -37,6 +37,9 @@ const EXPIRED: &str = "Expired: I was restarted before anybody answered. Nothing
 /// What becomes of a preview or a live status.
 const INTERRUPTED: &str = "Interrupted: I was restarted.";
 
+/// What the author of a message is told that does not read back.
+const LOST: &str = "I could not read this message back after a restart: please send it again.";
+
 /// What recovery leaves to be done once the gateway is ready.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recovered {
@@ -62,6 +65,7 @@ pub async fn recover(
     end_children: impl Future<Output = ()>,
 ) -> Result<Recovered, StoreError> {
     end_children.await;
+    store.set_unreadable_aside(LOST).await?;
     let unfinished = store.unfinished().await?;
     let interrupted = unfinished.turns.len();
     let mut closing = Closing {
@@ -151,7 +155,11 @@ async fn save_one(
 async fn contexts(store: &Store) -> Result<Vec<Conversation>, StoreError> {
     let mut kept = Vec::new();
     for conversation in store.unfinished().await?.conversations {
-        let agent = store.agent(conversation.agent).await?;
+        let agent = match store.agent(conversation.agent).await {
+            // Nobody can serve it; the log has said so.
+            Err(StoreError::BadRow { .. }) => None,
+            agent => agent?,
+        };
         if agent.is_some_and(|agent| agent.status != AgentStatus::Destroyed) {
             kept.push(conversation);
         }
@@ -169,6 +177,8 @@ async fn histories(
         let conversation = open.turn.begun.conversation;
         let mut items = match histories.remove(&conversation) {
             Some(items) => items,
+            // Its row does not read back: there is nothing to go on with.
+            None if store.conversation(conversation).await?.is_none() => continue,
             None => store.items(conversation).await?,
         };
         items.extend(open.calls.iter().map(|call| Item::ToolResult(closed(call))));

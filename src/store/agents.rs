@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
-use super::codec::{json, parsed, stamp, time};
+use super::codec::{json, parsed, readable, stamp, time};
 use super::{Store, StoreError};
 use crate::domain::{AgentId, AgentStatus, ChannelId, GuildId, ProfileRef, UserId};
 
@@ -104,7 +104,7 @@ impl Store {
         .await
     }
 
-    /// All agents ever, destroyed ones too, by name and then age.
+    /// All agents ever, destroyed ones too, by name and then age. One whose row does not read back is left out.
     ///
     /// # Errors
     ///
@@ -114,7 +114,7 @@ impl Store {
         let rows = sqlx::query(agents_where("ORDER BY name, created_at"))
             .fetch_all(&mut *db)
             .await?;
-        rows.iter().map(agent).collect()
+        Ok(readable(&rows, "agents", "id", agent))
     }
 
     /// The agent of this id.

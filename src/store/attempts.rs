@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
-use super::codec::{count, counted, parsed, parsed_option, stamp, time};
+use super::codec::{count, counted, parsed, parsed_option, readable, stamp, time};
 use super::turns::dollars;
 use super::{Store, StoreError};
 use crate::domain::{AgentId, Cost, GuildId, TurnId, Usage};
@@ -163,7 +163,7 @@ impl Store {
             .bind(turn.to_string())
             .fetch_all(&mut *db)
             .await?;
-        rows.iter().map(attempt).collect()
+        Ok(readable(&rows, "attempts", "id", attempt))
     }
 }
 

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
-use super::codec::{parsed_option, stamp, time};
+use super::codec::{parsed_option, readable, stamp, time};
 use super::{Store, StoreError};
 use crate::domain::{AgentId, GuildId, TurnId, UserId};
 
@@ -75,9 +75,9 @@ impl Store {
         .bind(limit)
         .fetch_all(&mut *db)
         .await?;
-        rows.iter()
-            .map(|row| Ok((row.try_get("id")?, audit_row(row)?)))
-            .collect()
+        Ok(readable(&rows, "audit_log", "id", |row| {
+            Ok((row.try_get("id")?, audit_row(row)?))
+        }))
     }
 }
 

@@ -5,7 +5,7 @@ use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::codec::{now, parsed, parsed_option, stamp, time, words};
-use super::conversations::insert_item;
+use super::items::insert_item;
 use super::turns::{running, store_alongside};
 use super::{Alongside, Store, StoreError};
 use crate::domain::{CallId, ChannelId, Item, MessageId, ToolResult, TurnId, UserId};

@@ -1,4 +1,4 @@
-//! Between our types and SQLite's: times, ids and JSON in columns.
+//! Between our types and SQLite's: times, ids and JSON in columns, and rows that do not read back.
 
 use std::str::FromStr;
 
@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
+use tracing::error;
 
 use super::StoreError;
 
@@ -75,6 +76,33 @@ fn moment(name: &str, text: &str) -> Result<DateTime<Utc>, StoreError> {
     DateTime::parse_from_rfc3339(text)
         .map(|time| time.to_utc())
         .map_err(|error| StoreError::bad_row(name, error))
+}
+
+/// Reads each row of `table`. One that does not read back is left out, and the log says which: it must not keep the others
+/// from being used. `key` is the column that tells the rows apart.
+pub(super) fn readable<T>(
+    rows: &[SqliteRow],
+    table: &str,
+    key: &str,
+    read: impl Fn(&SqliteRow) -> Result<T, StoreError>,
+) -> Vec<T> {
+    let read = |row| {
+        read(row)
+            .inspect_err(|error| report_unreadable(row, table, key, error))
+            .ok()
+    };
+    rows.iter().filter_map(read).collect()
+}
+
+/// Tells the operator of a row that does not read back.
+pub(super) fn report_unreadable(row: &SqliteRow, table: &str, key: &str, error: &StoreError) {
+    let id = row
+        .try_get::<String, _>(key)
+        .or_else(|_| row.try_get::<i64, _>(key).map(|id| id.to_string()))
+        .unwrap_or_default();
+    error!(
+        "in the table {table} the row with {key} {id} does not read back and is left out: {error}"
+    );
 }
 
 /// A count as SQLite holds it; none of ours comes near the limit.

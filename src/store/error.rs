@@ -30,7 +30,9 @@ pub enum StoreError {
         reason: String,
     },
     /// One row does not read back; the rest is not touched by that.
-    #[error("the database holds something unreadable in {what}: {reason}")]
+    #[error(
+        "the database holds something unreadable in {what}: {reason}; a backup may have it as it was (`chorus restore`)"
+    )]
     BadRow {
         /// Which column or value.
         what: String,

@@ -3,7 +3,8 @@
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteConnection;
 
-use super::codec::{from_json, json, now};
+use super::codec::{from_json, json, now, readable, report_unreadable};
+use super::outbox::{FirstPart, NewPart, queue};
 use super::{Store, StoreError};
 use crate::domain::{Attachment, ChannelId, Inbound, MessageId, TurnId};
 
@@ -134,17 +135,50 @@ impl Store {
         .await
     }
 
-    /// Messages that are stored and in no turn yet, oldest first: at start they are handed to the manager again.
+    /// Messages that are stored and in no turn yet, oldest first: at start they are handed to the manager again. One that
+    /// does not read back is left out; see [`Self::set_unreadable_aside`].
     ///
     /// # Errors
     ///
     /// See [`StoreError`].
     pub async fn unclaimed(&self) -> Result<Vec<Inbound>, StoreError> {
         let mut db = self.reader().await?;
-        let rows = sqlx::query("SELECT body FROM inbound WHERE state = 'new' ORDER BY message_id")
-            .fetch_all(&mut *db)
+        let rows = sqlx::query(
+            "SELECT message_id, body FROM inbound WHERE state = 'new' ORDER BY message_id",
+        )
+        .fetch_all(&mut *db)
+        .await?;
+        Ok(readable(&rows, "inbound", "message_id", |row| {
+            from_json(row, "body")
+        }))
+    }
+
+    /// Drops messages that wait and do not read back; whoever wrote them is told so in `words`.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn set_unreadable_aside(&self, words: &str) -> Result<(), StoreError> {
+        let mut db = self.reader().await?;
+        let rows =
+            sqlx::query("SELECT message_id, channel_id, body FROM inbound WHERE state = 'new'")
+                .fetch_all(&mut *db)
+                .await?;
+        for row in rows {
+            let Err(error) = from_json::<Inbound>(&row, "body") else {
+                continue;
+            };
+            report_unreadable(&row, "inbound", "message_id", &error);
+            let message = MessageId::from_i64(row.try_get("message_id")?);
+            let channel = ChannelId::from_i64(row.try_get("channel_id")?);
+            let mut told = NewPart::notice(words);
+            told.body.reply_to = Some(message);
+            self.write(move |db| {
+                Box::pin(async move { set_aside(db, channel, message, told).await })
+            })
             .await?;
-        rows.iter().map(|row| from_json(row, "body")).collect()
+        }
+        Ok(())
     }
 
     /// A message that waits for its turn, as it is after edits; none once it was taken, dropped or skipped.
@@ -209,6 +243,20 @@ impl Store {
         self.write(move |db| Box::pin(async move { move_cursor(db, channel, message).await }))
             .await
     }
+}
+
+async fn set_aside(
+    db: &mut SqliteConnection,
+    channel: ChannelId,
+    message: MessageId,
+    told: NewPart,
+) -> Result<(), StoreError> {
+    sqlx::query("UPDATE inbound SET state = 'dropped', reason = 'unreadable' WHERE message_id = ?")
+        .bind(message.as_i64())
+        .execute(&mut *db)
+        .await?;
+    queue(db, channel, None, 0, told, None, FirstPart::Waits).await?;
+    Ok(())
 }
 
 /// Cursors only move forward.

@@ -233,11 +233,17 @@ async fn check(db: &mut SqliteConnection, path: &Path, version: i64) -> Result<(
         path: path.to_owned(),
         reason,
     };
-    let verdict: String = sqlx::query_scalar("PRAGMA quick_check(1)")
-        .fetch_one(&mut *db)
+    let findings: Vec<String> = sqlx::query_scalar("PRAGMA quick_check")
+        .fetch_all(&mut *db)
         .await?;
-    if verdict != "ok" {
-        return Err(damaged(verdict));
+    for finding in findings.into_iter().filter(|finding| finding != "ok") {
+        if !is_of_a_value(&finding) {
+            return Err(damaged(finding));
+        }
+        warn!(
+            "{}: {finding}; the row concerned will be left out",
+            path.display()
+        );
     }
     if version == newest() && schema(db).await? != expected_schema().await? {
         return Err(damaged(format!(
@@ -245,6 +251,11 @@ async fn check(db: &mut SqliteConnection, path: &Path, version: i64) -> Result<(
         )));
     }
     Ok(())
+}
+
+/// Whether SQLite found a value that its column does not allow, which spoils a row, and not the structure of the file.
+fn is_of_a_value(finding: &str) -> bool {
+    finding.starts_with("CHECK constraint failed in") || finding.contains(" value in ")
 }
 
 async fn schema(db: &mut SqliteConnection) -> Result<Vec<(String, String, String)>, StoreError> {

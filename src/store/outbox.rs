@@ -15,7 +15,9 @@ use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use uuid::Uuid;
 
-use super::codec::{from_json, json, now, parsed, parsed_option, time, time_option, words};
+use super::codec::{
+    from_json, json, now, parsed, parsed_option, report_unreadable, time, time_option, words,
+};
 use super::{Store, StoreError};
 use crate::domain::{ChannelId, MessageId, TurnId};
 
@@ -24,6 +26,9 @@ const NONCE_LENGTH: usize = 25;
 
 /// How long Discord can be trusted to know a nonce; it promises "a few minutes".
 const NONCE_LIFE: Duration = Duration::from_secs(60);
+
+/// Why a part failed that does not read back.
+const UNREADABLE: &str = "it does not read back from the database";
 
 words! {
     /// What a part is, for its looks and for statistics.
@@ -210,7 +215,8 @@ impl Store {
         .await
     }
 
-    /// The parts that wait in a channel, in order, one being sent included; at most 32 at a time.
+    /// The parts that wait in a channel, in order, one being sent included; at most 32 at a time. What does not read back
+    /// cannot be sent: it fails here, so that what comes after it is.
     ///
     /// # Errors
     ///
@@ -224,7 +230,17 @@ impl Store {
         .bind(channel.as_i64())
         .fetch_all(&mut *db)
         .await?;
-        rows.iter().map(part_row).collect()
+        let mut parts = Vec::with_capacity(rows.len());
+        for row in &rows {
+            match part_row(row) {
+                Ok(part) => parts.push(part),
+                Err(error) => {
+                    report_unreadable(row, "outbox", "id", &error);
+                    self.mark_failed(row.try_get("id")?, UNREADABLE).await?;
+                }
+            }
+        }
+        Ok(parts)
     }
 
     /// The channels that have something waiting.
@@ -375,7 +391,8 @@ async fn start_next(db: &mut SqliteConnection, settled: i64) -> Result<Option<Pa
     .bind(settled)
     .fetch_optional(db)
     .await?;
-    row.as_ref().map(part_row).transpose()
+    // One that does not read back must not undo the end of the one before it: it is found and failed by `next_parts`.
+    Ok(row.and_then(|row| part_row(&row).ok()))
 }
 
 pub(super) fn part_row(row: &SqliteRow) -> Result<Part, StoreError> {

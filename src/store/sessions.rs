@@ -3,7 +3,7 @@
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
-use super::codec::{count, counted, parsed, stamp, time};
+use super::codec::{count, counted, parsed, readable, stamp, time};
 use super::{Store, StoreError};
 use crate::domain::{AgentId, ConversationId, SessionId, SessionMeta, Trigger};
 
@@ -97,7 +97,7 @@ impl Store {
         .await?;
         Ok(SessionPage {
             total: u64::try_from(total).unwrap_or(0),
-            sessions: rows.iter().map(session).collect::<Result<_, _>>()?,
+            sessions: readable(&rows, "sessions", "id", session),
         })
     }
 
@@ -146,7 +146,7 @@ impl Store {
         .bind(limit)
         .fetch_all(&mut *db)
         .await?;
-        rows.iter().map(session).collect()
+        Ok(readable(&rows, "sessions", "id", session))
     }
 
     /// The files of an agent's sessions that the index knows, relative to the agent's directory.

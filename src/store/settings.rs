@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use sqlx::Row as _;
 
-use super::codec::from_json;
+use super::codec::{from_json, report_unreadable};
 use super::{Store, StoreError};
 use crate::domain::GuildId;
 
 impl Store {
-    /// What a server's administrators have set, by key.
+    /// What a server's administrators have set, by key; null where that does not read back.
     ///
     /// # Errors
     ///
@@ -21,8 +21,14 @@ impl Store {
             .bind(guild.as_i64())
             .fetch_all(&mut *db)
             .await?;
+        let value = |row| {
+            from_json(row, "value").unwrap_or_else(|error| {
+                report_unreadable(row, "settings", "key", &error);
+                Value::Null
+            })
+        };
         rows.iter()
-            .map(|row| Ok((row.try_get("key")?, from_json(row, "value")?)))
+            .map(|row| Ok((row.try_get("key")?, value(row))))
             .collect()
     }
 

@@ -5,7 +5,9 @@ use serde_json::Value;
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
-use super::codec::{from_json, now, parsed, parsed_option, stamp, time, time_option, words};
+use super::codec::{
+    from_json, now, parsed, parsed_option, readable, stamp, time, time_option, words,
+};
 use super::{Store, StoreError};
 use crate::domain::{AgentId, ChannelId, ConversationId, TaskId, TurnId};
 
@@ -227,7 +229,7 @@ impl Store {
         .bind(ended)
         .fetch_all(&mut *db)
         .await?;
-        rows.iter().map(task_row).collect()
+        Ok(readable(&rows, "tasks", "number", task_row))
     }
 
     /// One task.
@@ -256,7 +258,7 @@ impl Store {
             sqlx::query("SELECT * FROM tasks WHERE status = 'running' ORDER BY agent_id, number")
                 .fetch_all(&mut *db)
                 .await?;
-        rows.iter().map(task_row).collect()
+        Ok(readable(&rows, "tasks", "number", task_row))
     }
 
     /// Adds a hook to a task.
@@ -295,7 +297,7 @@ impl Store {
             .bind(number(task)?)
             .fetch_all(&mut *db)
             .await?;
-        rows.iter().map(hook_row).collect()
+        Ok(readable(&rows, "hooks", "id", hook_row))
     }
 
     /// Counts one firing before it happens; none when the hook has fired as often as it may, or is gone.

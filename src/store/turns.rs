@@ -8,8 +8,9 @@ use super::attempts::insert_attempt;
 use super::audit::insert_audit;
 use super::calls::start;
 use super::codec::{count, counted, json, now, parsed, parsed_option, time, time_option, words};
-use super::conversations::{insert_item, touch};
+use super::conversations::touch;
 use super::inbound::claim;
+use super::items::insert_item;
 use super::outbox::{FirstPart, NewPart, Part, queue};
 use super::{AttemptRow, AuditRow, Store, StoreError};
 use crate::domain::{

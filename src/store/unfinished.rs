@@ -7,8 +7,9 @@ use sqlx::Row as _;
 use sqlx::sqlite::SqliteConnection;
 
 use super::calls::question;
-use super::codec::{count, now, stamp};
-use super::conversations::{Conversation, conversation, replace};
+use super::codec::{count, now, readable, stamp};
+use super::conversations::{Conversation, conversation};
+use super::items::replace;
 use super::outbox::{FirstPart, NewPart, Part, part_row, queue};
 use super::turns::turn_row;
 use super::{OpenQuestion, Store, StoreError, TurnRow};
@@ -116,8 +117,8 @@ impl Store {
             .fetch_all(&mut *db)
             .await?;
         let mut turns = Vec::with_capacity(rows.len());
-        for row in &rows {
-            turns.push(unfinished_turn(&mut db, turn_row(row)?).await?);
+        for turn in readable(&rows, "turns", "id", turn_row) {
+            turns.push(unfinished_turn(&mut db, turn).await?);
         }
         let rows = sqlx::query(
             "SELECT * FROM (SELECT c.*, (SELECT count(*) FROM items i WHERE i.conversation_id = c.id) AS items
@@ -125,11 +126,11 @@ impl Store {
         )
         .fetch_all(&mut *db)
         .await?;
-        let conversations = rows.iter().map(conversation).collect::<Result<_, _>>()?;
+        let conversations = readable(&rows, "conversations", "id", conversation);
         let rows = sqlx::query("SELECT * FROM outbox WHERE state = 'sending' ORDER BY id")
             .fetch_all(&mut *db)
             .await?;
-        let doubts = rows.iter().map(part_row).collect::<Result<_, _>>()?;
+        let doubts = readable(&rows, "outbox", "id", part_row);
         Ok(Unfinished {
             turns,
             conversations,
@@ -205,7 +206,7 @@ async fn unfinished_turn(
             .bind(&id)
             .fetch_all(db)
             .await?;
-    let questions = rows.iter().map(question).collect::<Result<_, _>>()?;
+    let questions = readable(&rows, "approvals", "id", question);
     Ok(UnfinishedTurn {
         turn,
         calls,

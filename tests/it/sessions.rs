@@ -1,5 +1,6 @@
 //! Sessions as files, the manager that keeps them, and the timer that saves them.
 
+mod damaged_rows;
 mod disk;
 mod format;
 mod hostile;

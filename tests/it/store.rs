@@ -4,6 +4,7 @@ mod damaged;
 mod disk;
 mod ledger;
 mod recovery;
+mod rows;
 mod scale;
 mod writer;
 

@@ -62,8 +62,19 @@ fn each_source_stands_above_the_next() {
 
 #[test]
 fn a_row_that_makes_no_sense_counts_as_not_set() {
-    let settings = rows(json!({ "idle_timeout": "soon", "approver_roles": ["x"], "unknown": 1 }));
+    let settings = rows(json!({ "idle_timeout": "soon", "unknown": 1 }));
     assert_eq!(settings, Settings::default());
+}
+
+#[test]
+fn nobody_gets_in_by_a_row_that_makes_no_sense() {
+    for nonsense in [json!(null), json!(["x"]), json!("7")] {
+        let settings = rows(json!({ "access_roles": nonsense, "approver_roles": nonsense }));
+        // None, or an empty list, would let everybody in.
+        for roles in [settings.access_roles, settings.approver_roles] {
+            assert!(roles.is_some_and(|roles| !roles.is_empty()));
+        }
+    }
 }
 
 #[test]

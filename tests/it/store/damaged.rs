@@ -66,7 +66,7 @@ async fn a_new_database_is_made_of_every_file_of_migrations() {
 #[tokio::test]
 async fn a_damaged_file_is_refused_and_left_as_it_is() {
     type Damage = fn(&mut Vec<u8>);
-    let damages: [(&str, Damage); 11] = [
+    let damages: [(&str, Damage); 19] = [
         ("empty", Vec::clear),
         ("cut to half", |bytes| bytes.truncate(bytes.len() / 2)),
         ("cut within a page", |bytes| {
@@ -86,6 +86,29 @@ async fn a_damaged_file_is_refused_and_left_as_it_is() {
         ("its pages in the middle overwritten", |bytes| {
             let middle = bytes.len() / 2;
             bytes[middle..middle + 8192].fill(0x5a);
+        }),
+        ("a page in the middle zeroed", |bytes| {
+            let middle = bytes.len() / 8192 * 4096;
+            bytes[middle..middle + 4096].fill(0);
+        }),
+        ("its last page zeroed", |bytes| {
+            let last = bytes.len() - 4096;
+            bytes[last..].fill(0);
+        }),
+        ("its tail overwritten with another page", |bytes| {
+            let last = bytes.len() - 4096;
+            bytes.copy_within(4096..8192, last);
+        }),
+        ("more pages promised than there are", |bytes| {
+            bytes[28..32].copy_from_slice(&1_000_000_u32.to_be_bytes());
+        }),
+        ("its text said to be UTF-16", |bytes| bytes[59] = 2),
+        ("a kind of tree that there is not", |bytes| {
+            bytes[4096] = 0x77
+        }),
+        ("of a later format", |bytes| bytes[18..20].fill(9)),
+        ("compressed", |bytes| {
+            bytes[..4].copy_from_slice(&[0x1f, 0x8b, 8, 0])
         }),
     ];
     for (what, damage) in damages {
@@ -162,6 +185,96 @@ async fn a_database_of_another_program_is_refused() {
 }
 
 #[tokio::test]
+async fn a_database_marked_as_another_programs_is_refused() {
+    let (_home, path) = sound().await;
+    let mut db = by_hand(&path).await;
+    sqlx::query("PRAGMA application_id = 252006674")
+        .execute(&mut db)
+        .await
+        .unwrap();
+    db.close().await.unwrap();
+    let error = refused(&path, "marked").await;
+    assert!(matches!(error, StoreError::Foreign { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_pipe_is_refused_without_waiting() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chorus.db");
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &path,
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+        0,
+    )
+    .unwrap();
+    let error = Store::open(&path).await.unwrap_err();
+    assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn the_log_of_another_database_is_not_taken_in_silently() {
+    let (_home, path) = sound().await;
+    let folder = tempfile::tempdir().unwrap();
+    let other = folder.path().join("other.db");
+    let mut db = by_hand(&other).await;
+    for sql in [
+        "PRAGMA journal_mode = WAL",
+        "CREATE TABLE secrets (name TEXT)",
+        "INSERT INTO secrets VALUES ('x')",
+    ] {
+        sqlx::query(sql).execute(&mut db).await.unwrap();
+    }
+    fs::copy(
+        folder.path().join("other.db-wal"),
+        path.with_file_name("chorus.db-wal"),
+    )
+    .unwrap();
+    let error = refused(&path, "a foreign log").await;
+    assert!(
+        matches!(
+            error,
+            StoreError::Damaged { .. } | StoreError::Foreign { .. }
+        ),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn of_a_log_that_is_cut_what_was_committed_before_the_cut_counts() {
+    let home = Home::new().await;
+    for id in 1..=50 {
+        home.store.accept(&message(id, "hello")).await.unwrap();
+    }
+    // A copy taken now is what a crash leaves.
+    let crashed = tempfile::tempdir().unwrap();
+    let files = ["chorus.db", "chorus.db-wal", "chorus.db-shm"];
+    let live = home.folder.path().join("db");
+    let whole = fs::metadata(live.join("chorus.db-wal")).unwrap().len();
+    let mut known = Vec::new();
+    for cut in [0, 31, 32, 4000, whole / 2, whole - 4096, whole - 1, whole] {
+        for name in files {
+            fs::copy(live.join(name), crashed.path().join(name)).unwrap();
+        }
+        let log = fs::File::options()
+            .write(true)
+            .open(crashed.path().join("chorus.db-wal"))
+            .unwrap();
+        log.set_len(cut).unwrap();
+        // Whatever the other processes shared is of no use any more.
+        fs::write(crashed.path().join("chorus.db-shm"), vec![0xa5; 32_768]).unwrap();
+        let store = Store::open(&crashed.path().join("chorus.db"))
+            .await
+            .unwrap();
+        known.push(store.unclaimed().await.unwrap().len());
+        store.close().await;
+    }
+    assert!(known.is_sorted(), "{known:?}");
+    assert_eq!((known[0], known.last()), (0, Some(&50)), "{known:?}");
+}
+
+#[tokio::test]
 async fn what_is_no_file_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("chorus.db");
@@ -219,10 +332,7 @@ async fn one_unreadable_row_spoils_one_answer_only() {
         .unwrap();
     db.close().await.unwrap();
     let store = Store::open(&path).await.unwrap();
-    assert!(matches!(
-        store.unclaimed().await,
-        Err(StoreError::BadRow { .. })
-    ));
+    assert_eq!(store.unclaimed().await.unwrap().len(), 199);
     assert!(store.agent(home.agent).await.unwrap().is_some());
     store.accept(&message(1000, "still")).await.unwrap();
 }

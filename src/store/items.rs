@@ -1,0 +1,235 @@
+//! What conversations hold, item by item: what an agent's memory is read back from.
+
+use std::collections::HashMap;
+
+use futures_util::TryStreamExt as _;
+use sqlx::Row as _;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+
+use super::codec::{count, from_json, json, report_unreadable};
+use super::conversations::touch;
+use super::{Store, StoreError};
+use crate::domain::{CallId, ConversationId, Item, TurnId, UserText};
+
+/// What stands in the place of an item that does not read back.
+const UNREADABLE: &str = "Something stood here that does not read back from the database any more.";
+
+/// Whether items that replace a conversation are in a saved session already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SavedAs {
+    /// They were read from one.
+    Session,
+    /// They are not saved.
+    Nothing,
+}
+
+impl Store {
+    /// The items of a conversation in order; results of one answer's calls in the order of the calls.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn items(&self, conversation: ConversationId) -> Result<Vec<Item>, StoreError> {
+        let mut db = self.reader().await?;
+        read_items(&mut db, conversation).await
+    }
+
+    /// The items of a conversation that entered it before `turn` did.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn items_before(
+        &self,
+        conversation: ConversationId,
+        turn: TurnId,
+    ) -> Result<Vec<Item>, StoreError> {
+        let mut db = self.reader().await?;
+        let rows = sqlx::query(
+            "SELECT id, body FROM items WHERE conversation_id = ?1
+                 AND id < coalesce((SELECT min(id) FROM items WHERE conversation_id = ?1 AND turn_id = ?2), 9223372036854775807)
+             ORDER BY id",
+        )
+        .bind(conversation.0)
+        .bind(turn.to_string())
+        .fetch_all(&mut *db)
+        .await?;
+        Ok(items_of(&rows))
+    }
+
+    /// Adds one item that belongs to no turn (a note, say).
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn append_item(
+        &self,
+        conversation: ConversationId,
+        item: Item,
+    ) -> Result<(), StoreError> {
+        self.write(move |db| {
+            Box::pin(async move {
+                insert_item(db, conversation, None, &item).await?;
+                touch(db, conversation).await
+            })
+        })
+        .await
+    }
+
+    /// Puts other items in the place of all a conversation holds (restore, compaction, repair).
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn replace_items(
+        &self,
+        conversation: ConversationId,
+        items: Vec<Item>,
+        saved: SavedAs,
+    ) -> Result<(), StoreError> {
+        self.write(move |db| {
+            Box::pin(async move {
+                replace(db, conversation, &items).await?;
+                let covered = match saved {
+                    SavedAs::Session => items.len() as u64,
+                    SavedAs::Nothing => 0,
+                };
+                sqlx::query("UPDATE conversations SET saved_items = ? WHERE id = ?")
+                    .bind(count(covered))
+                    .bind(conversation.0)
+                    .execute(&mut *db)
+                    .await?;
+                touch(db, conversation).await
+            })
+        })
+        .await
+    }
+}
+
+/// Adds an item at the end of a conversation.
+pub(super) async fn insert_item(
+    db: &mut SqliteConnection,
+    conversation: ConversationId,
+    turn: Option<TurnId>,
+    item: &Item,
+) -> Result<(), StoreError> {
+    sqlx::query("INSERT INTO items (conversation_id, turn_id, role, body) VALUES (?, ?, ?, ?)")
+        .bind(conversation.0)
+        .bind(turn.map(|turn| turn.to_string()))
+        .bind(role(item))
+        .bind(json(item)?)
+        .execute(db)
+        .await?;
+    Ok(())
+}
+
+/// Puts `items` in the place of all that `conversation` holds. Rows at the beginning that stay as they are are not
+/// written again: a repair changes the end of what may be a long history.
+pub(super) async fn replace(
+    db: &mut SqliteConnection,
+    conversation: ConversationId,
+    items: &[Item],
+) -> Result<(), StoreError> {
+    let kept = unchanged(db, conversation, items).await?;
+    sqlx::query("DELETE FROM items WHERE conversation_id = ? AND id > ?")
+        .bind(conversation.0)
+        .bind(kept.last_row)
+        .execute(&mut *db)
+        .await?;
+    for item in &items[kept.items..] {
+        insert_item(db, conversation, None, item).await?;
+    }
+    Ok(())
+}
+
+/// The beginning of a conversation that needs no writing.
+struct Kept {
+    items: usize,
+    last_row: i64,
+}
+
+async fn unchanged(
+    db: &mut SqliteConnection,
+    conversation: ConversationId,
+    items: &[Item],
+) -> Result<Kept, StoreError> {
+    let mut kept = Kept {
+        items: 0,
+        last_row: 0,
+    };
+    let mut rows = sqlx::query("SELECT id, body FROM items WHERE conversation_id = ? ORDER BY id")
+        .bind(conversation.0)
+        .fetch(db);
+    while let Some(row) = rows.try_next().await? {
+        let Some(item) = items.get(kept.items) else {
+            break;
+        };
+        let body: &str = row.try_get("body")?;
+        if json(item)? != body {
+            break;
+        }
+        kept.items += 1;
+        kept.last_row = row.try_get("id")?;
+    }
+    Ok(kept)
+}
+
+pub(super) async fn read_items(
+    db: &mut SqliteConnection,
+    conversation: ConversationId,
+) -> Result<Vec<Item>, StoreError> {
+    let rows = sqlx::query("SELECT id, body FROM items WHERE conversation_id = ? ORDER BY id")
+        .bind(conversation.0)
+        .fetch_all(db)
+        .await?;
+    Ok(items_of(&rows))
+}
+
+/// The items of these rows. In the place of one that does not read back stands a note of that: the rest of what was said
+/// is worth keeping.
+fn items_of(rows: &[SqliteRow]) -> Vec<Item> {
+    let read = |row| {
+        from_json(row, "body").unwrap_or_else(|error| {
+            report_unreadable(row, "items", "id", &error);
+            Item::User(UserText::note(UNREADABLE))
+        })
+    };
+    let mut items: Vec<Item> = rows.iter().map(read).collect();
+    order_results(&mut items);
+    items
+}
+
+/// Results are stored as calls end; a model is shown them in the order of the calls.
+fn order_results(items: &mut [Item]) {
+    let mut from = 0;
+    while from < items.len() {
+        let Some(Item::Assistant(answer)) = items.get(from) else {
+            from += 1;
+            continue;
+        };
+        let order: HashMap<CallId, usize> = answer
+            .tool_calls
+            .iter()
+            .enumerate()
+            .map(|(at, call)| (call.id.clone(), at))
+            .collect();
+        let results = &mut items[from + 1..];
+        let run = results
+            .iter()
+            .take_while(|item| matches!(item, Item::ToolResult(_)))
+            .count();
+        results[..run].sort_by_key(|item| match item {
+            Item::ToolResult(result) => order.get(&result.call_id).copied().unwrap_or(usize::MAX),
+            Item::User(_) | Item::Assistant(_) => usize::MAX,
+        });
+        from += 1 + run;
+    }
+}
+
+const fn role(item: &Item) -> &'static str {
+    match item {
+        Item::User(_) => "user",
+        Item::Assistant(_) => "assistant",
+        Item::ToolResult(_) => "tool_result",
+    }
+}

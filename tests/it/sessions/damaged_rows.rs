@@ -1,0 +1,71 @@
+//! Rows of the database that do not read back, seen from the channel: what they held is missed, everything else goes on.
+
+use sqlx::ConnectOptions as _;
+use sqlx::Connection as _;
+use sqlx::sqlite::SqliteConnectOptions;
+
+use super::seen::exchange;
+use crate::world::{Setup, Way, World, run_test_with};
+
+/// Damage of all kinds to what `#lab` is remembered by, and to the whole of the agent `mill`.
+const DAMAGE: &str = "
+    UPDATE items SET body = '{' WHERE id = (SELECT min(id) FROM items);
+    UPDATE inbound SET state = 'new', body = '{' WHERE message_id = (SELECT min(message_id) FROM inbound);
+    UPDATE agents SET permissions = '{' WHERE name = 'mill';
+    UPDATE turns SET began_at = 'long ago' WHERE rowid = (SELECT min(rowid) FROM turns);
+    INSERT INTO outbox (channel_id, part, kind, body, nonce, state, queued_at)
+        SELECT channel_id, 0, 'notice', '{', 'nonce', 'pending', 'today' FROM agents WHERE name = 'lab';
+    INSERT INTO settings SELECT guild_id, 'idle_timeout', '{' FROM agents WHERE name = 'lab';
+    INSERT INTO tasks (agent_id, number, kind, command, directory, channel_id, depth, status, started_at)
+        SELECT id, 1, 'background', 'sleep 1', '.', channel_id, 0, 'running', 'today' FROM agents;
+";
+
+async fn damages(world: &World) {
+    let options = SqliteConnectOptions::new().filename(world.home().join("db/chorus.db"));
+    let mut db = options.connect().await.unwrap();
+    sqlx::raw_sql(DAMAGE).execute(&mut db).await.unwrap();
+    db.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn damaged_rows_cost_what_they_held_and_nothing_else() {
+    let setup = Setup {
+        way: Way::Program,
+        env: vec![("CHORUS_LOG", "off".to_owned())],
+        ..Setup::default()
+    };
+    run_test_with(setup, async |world| {
+        world.ann.asks("/agent init name:mill", "#general").await;
+        exchange(world, "my colour is blue", "Noted, blue.").await;
+        let first = world.messages("#lab")[1].id;
+        let _thought = world.model.is_thinking();
+        let asked = world.model.requests().len();
+        world.ann.says("#lab", "and my shape is round").await;
+        world
+            .waits("the model to be asked", |world| {
+                (world.model.requests().len() > asked).then_some(())
+            })
+            .await;
+        world.kills().await;
+        damages(world).await;
+        world.starts().await;
+
+        // Whoever wrote what was lost is told, and so is everybody whose turn broke off.
+        let told = |world: &World| {
+            let messages = world.messages("#lab");
+            let mut messages = messages.iter();
+            messages
+                .any(|one| one.reply_to == Some(first) && one.content.contains("send it again"))
+                .then_some(())
+        };
+        world.waits("word of the lost message", told).await;
+        world.sees("#lab", "the turn was interrupted").await;
+        exchange(world, "what is my shape?", "Round.").await;
+        let request = world.model.last_request().to_string();
+        assert!(
+            request.contains("my shape is round") && request.contains("does not read back"),
+            "{request}"
+        );
+    })
+    .await;
+}
