@@ -2,6 +2,7 @@
 //! with buttons are found by the ids of these, which say what they are for; a preview by the mark at its end.
 
 use chrono::{DateTime, Utc};
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tracing::{info, warn};
 
@@ -30,7 +31,8 @@ enum Mend {
     Gone,
 }
 
-/// Puts right what interrupted turns left in their channels.
+/// Puts right what interrupted turns left in their channels. Best done before anything else is said there: a preview beside
+/// the answer looks like a second one.
 pub(super) async fn tidy(bot: Bot) {
     let started = clock::now();
     let channels = bot.store.unsettled_channels(started - LOOK_BACK).await;
@@ -38,9 +40,10 @@ pub(super) async fn tidy(bot: Bot) {
         Ok(channels) => channels,
         Err(error) => return warn!(%error, "which turns were interrupted is not known"),
     };
-    for channel in channels {
-        tidy_channel(&bot, channel, started).await;
-    }
+    let tidied = channels
+        .into_iter()
+        .map(|channel| tidy_channel(&bot, channel, started));
+    join_all(tidied).await;
 }
 
 async fn tidy_channel(bot: &Bot, channel: ChannelId, started: DateTime<Utc>) {

@@ -170,6 +170,10 @@ pub async fn run(
     outcome
 }
 
+/// How long everything waits, at the start, for what a crash left in the channels to be put right. It is a request to each
+/// channel; a Discord that is slower than this must not hold up the answers.
+const TIDY_PATIENCE: Duration = Duration::from_secs(5);
+
 struct Room {
     signals: UnboundedReceiver<Signal>,
     events: UnboundedReceiver<Event>,
@@ -192,7 +196,11 @@ impl Room {
         let ends = self.ends.clone();
         let registering = registration::register_all(self.bot.clone(), ends.intake.clone());
         self.serving.spawn(registering);
-        self.serving.spawn(leftovers::tidy(self.bot.clone()));
+        let tidied = self.serving.spawn(leftovers::tidy(self.bot.clone()));
+        tokio::select! {
+            () = ends.all.cancelled() => {}
+            _ = tokio::time::timeout(TIDY_PATIENCE, tidied) => {}
+        }
         let outcome = loop {
             tokio::select! {
                 biased;

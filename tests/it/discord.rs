@@ -15,6 +15,7 @@ mod day;
 mod escape;
 mod forms;
 mod hostile;
+mod leftovers;
 mod limits;
 mod line;
 mod messages;

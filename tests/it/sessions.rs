@@ -7,6 +7,7 @@ mod hostile;
 mod idle_timer;
 mod labels;
 mod manager;
+mod odd;
 mod seen;
 
 use chorus::domain::{

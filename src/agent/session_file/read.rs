@@ -35,6 +35,10 @@ pub fn parse(bytes: &[u8]) -> Result<SessionFile, String> {
     if text.trim().is_empty() {
         return Err("it is empty".to_owned());
     }
+    // serde would take a list for an object without its keys.
+    if text.trim_start().starts_with('[') {
+        return Err("it has not the shape of a session: it is a list".to_owned());
+    }
     let form: Form = serde_json::from_str(text).map_err(|error| explain(&error))?;
     session(form)
 }

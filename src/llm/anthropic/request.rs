@@ -221,7 +221,19 @@ fn answer_blocks<'a>(answer: &'a Assistant, request: &Request) -> Vec<Block<'a>>
             input: &call.arguments,
         },
     };
-    parts.into_iter().map(block).collect()
+    let is_whole = |part: &Part<'_>| !matches!(part, Part::Opaque(block) if is_torn(block));
+    parts.into_iter().filter(is_whole).map(block).collect()
+}
+
+/// Whether a block lacks what the provider gave it, as after somebody edited a session's file: one such block would have
+/// every request with it refused.
+fn is_torn(block: &Value) -> bool {
+    let lacks = |key: &str| !block[key].is_string();
+    match kind(block) {
+        "thinking" => lacks("thinking") || lacks("signature"),
+        "redacted_thinking" => lacks("data"),
+        kind => kind.is_empty(),
+    }
 }
 
 fn result_block<'a>(result: &'a ToolResult, request: &Request) -> Block<'a> {

@@ -214,6 +214,79 @@ fn corpus() -> Vec<(&'static str, Vec<u8>, &'static str)> {
             ),
             "calls no tools",
         ),
+        ("compressed", vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3], "not UTF-8"),
+        ("a picture", b"\x89PNG\r\n\x1a\n".to_vec(), "not UTF-8"),
+        (
+            "Latin-1",
+            [b"{\"id\":\"M\xfcnchen\"".as_slice(), b"}"].concat(),
+            "not UTF-8",
+        ),
+        ("UTF-16 with its mark", b"\xff\xfe{\0}\0".to_vec(), "not UTF-8"),
+        ("a web page", b"<!DOCTYPE html><title>404</title>".to_vec(), "not valid JSON"),
+        ("YAML", b"id: x\nmessages: []\n".to_vec(), "not valid JSON"),
+        ("Base64", b"eyJpZCI6IngifQ==".to_vec(), "not valid JSON"),
+        (
+            "a conflict of git",
+            [b"<<<<<<< HEAD\n".to_vec(), with(r#"[{"role":"user","content":"hi"}]"#)].concat(),
+            "not valid JSON",
+        ),
+        (
+            "two sessions, a line each",
+            [with(r#"[{"role":"user","content":"a"}]"#), b"\n".to_vec(), with(r#"[{"role":"user","content":"b"}]"#)].concat(),
+            "trailing",
+        ),
+        (
+            "zeros after the end",
+            [with(r#"[{"role":"user","content":"hi"}]"#), vec![0; 512]].concat(),
+            "trailing",
+        ),
+        (
+            "a list of its values",
+            br#"["x","a","lab","d","s","2026-02-12T10:30:00Z",null,null,[{"role":"user","content":"hi"}]]"#.to_vec(),
+            "it is a list",
+        ),
+        ("a list of messages", br#"[{"role":"user","content":"hi"}]"#.to_vec(), "it is a list"),
+        (
+            "messages twice",
+            head(r#""id":"x","saved_at":"2026-02-12T10:30:00Z","messages":[],"#),
+            "duplicate",
+        ),
+        ("no time at all", head(r#""id":"x","saved_at":"","#), "RFC 3339"),
+        (
+            "a number beyond all numbers",
+            with(r#"[{"role":"user","content":"hi","usage":{"input":1e999}}]"#),
+            "number",
+        ),
+        ("a message that is a list", with(r#"[["user","hi"]]"#), "shape"),
+        ("a role that is null", with(r#"[{"role":null,"content":"hi"}]"#), "shape"),
+        ("a role in capitals", with(r#"[{"role":"User","content":"hi"}]"#), "User"),
+        ("content that is a truth", with(r#"[{"role":"user","content":true}]"#), "content"),
+        ("a block that is text", with(r#"[{"role":"user","content":["hi"]}]"#), "shape"),
+        (
+            "calls that are an object",
+            with(r#"[{"role":"assistant","content":"","tool_calls":{"id":"1"}}]"#),
+            "tool_calls",
+        ),
+        (
+            "a call that is text",
+            with(r#"[{"role":"assistant","content":"","tool_calls":["view"]}]"#),
+            "tool_calls",
+        ),
+        (
+            "a call whose id is a number",
+            with(r#"[{"role":"assistant","content":"","tool_calls":[{"id":1,"name":"view","params":{}}]}]"#),
+            "tool_calls",
+        ),
+        (
+            "arguments that are a number",
+            with(r#"[{"role":"assistant","content":"","tool_calls":[{"id":"1","name":"view","params":5}]}]"#),
+            "no object",
+        ),
+        (
+            "a result whose id is a number",
+            with(r#"[{"role":"tool_result","tool_call_id":1,"content":"hi"}]"#),
+            "shape",
+        ),
         ("deep lists", with(&deep("[", "]")), "shape"),
         (
             "deep arguments",
@@ -236,7 +309,7 @@ fn corpus() -> Vec<(&'static str, Vec<u8>, &'static str)> {
 #[test]
 fn every_hostile_file_is_refused_with_its_reason() {
     let corpus = corpus();
-    assert!(corpus.len() >= 50);
+    assert!(corpus.len() >= 80);
     for (what, bytes, words) in corpus {
         let reason = parse(&bytes).expect_err(what);
         assert!(reason.contains(words), "{what}: {reason}");
