@@ -66,7 +66,8 @@ impl Provider for Anthropic {
                 .endpoint
                 .get(&format!("/v1/models?limit=1000{after}"), self.headers()?)
                 .await?;
-            models.extend(super::discovery::ids(&page, "data", "id"));
+            let ids = super::discovery::ids(&page, "data", "id");
+            models.extend(ids.map_err(|fault| self.endpoint.error(fault, None))?);
             let more = page
                 .get("has_more")
                 .and_then(Value::as_bool)

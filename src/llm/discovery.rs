@@ -20,6 +20,7 @@ use tracing::warn;
 pub use cache::{load, save};
 pub use resolve::Resolved;
 
+use super::failure::Fault;
 use super::{Catalog, LlmError, Providers, Target, catalog};
 use crate::clock;
 
@@ -212,14 +213,15 @@ fn sorted(mut models: Vec<String>) -> Vec<String> {
     models
 }
 
-/// The texts under `id` of the objects in the list `key`.
-pub(super) fn ids(page: &Value, key: &str, id: &str) -> Vec<String> {
-    let list = page.get(key).and_then(Value::as_array);
-    let names = list
-        .into_iter()
-        .flatten()
-        .filter_map(|model| model.get(id)?.as_str());
-    names.map(str::to_owned).collect()
+/// The texts under `id` of the objects in the list `key`, or in the list that `page` itself is; `null` is an empty one.
+pub(super) fn ids(page: &Value, key: &str, id: &str) -> Result<Vec<String>, Fault> {
+    let list = match page.get(key).unwrap_or(page) {
+        Value::Array(list) => list.as_slice(),
+        Value::Null => &[],
+        _ => return Err(Fault::invalid("the answer is no list of models")),
+    };
+    let names = list.iter().filter_map(|model| model.get(id)?.as_str());
+    Ok(names.map(str::to_owned).collect())
 }
 
 /// Of the models that OpenAI lists those that chat, without dated twins, sorted.

@@ -52,7 +52,8 @@ impl Provider for Gemini {
     async fn list_models(&self) -> Result<Vec<String>, LlmError> {
         let headers = self.endpoint.key_header("x-goog-api-key", "")?;
         let page = self.endpoint.get("/models?pageSize=1000", headers).await?;
-        let names = discovery::ids(&page, "models", "name");
+        let names = discovery::ids(&page, "models", "name")
+            .map_err(|fault| self.endpoint.error(fault, None))?;
         let names = names.iter().map(|name| name.trim_start_matches("models/"));
         Ok(names
             .filter(|name| name.starts_with("gem"))

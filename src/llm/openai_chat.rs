@@ -51,7 +51,7 @@ impl Provider for OpenAiChat {
 pub(super) async fn list_models(endpoint: &Endpoint) -> Result<Vec<String>, LlmError> {
     let headers = endpoint.key_header("authorization", "Bearer ")?;
     let page = endpoint.get("/models", headers).await?;
-    let ids = discovery::ids(&page, "data", "id");
+    let ids = discovery::ids(&page, "data", "id").map_err(|fault| endpoint.error(fault, None))?;
     Ok(match endpoint.name.as_str() {
         "openai" => discovery::chat_models(ids),
         _ => ids,

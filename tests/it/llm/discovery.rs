@@ -9,7 +9,7 @@ use chorus::llm::discovery::{
 use chorus::llm::{Catalog, Providers, Target};
 use serde_json::json;
 
-use super::wire::{Format, Wire, answer};
+use super::wire::{FORMATS, Format, Wire, answer};
 
 const PATIENT: Duration = Duration::from_secs(60);
 
@@ -145,6 +145,79 @@ async fn every_provider_lists_in_its_own_way_and_a_failure_is_told() {
             .head
             .contains("authorization: Bearer sk-secret-key")
     );
+}
+
+/// Whatever a server lists instead of models, it is told, and its models pass by any name.
+#[tokio::test]
+async fn what_is_no_list_is_told() {
+    let json = "content-type: application/json\r\n";
+    let table = [
+        (200, json, "{}", "no list of models"),
+        (
+            200,
+            json,
+            r#"{"data":7,"models":"many"}"#,
+            "no list of models",
+        ),
+        (200, json, "\"models\"", "no list of models"),
+        (200, json, r#"{"data":[{"id":"a"#, "not JSON"),
+        (
+            200,
+            "content-type: text/html\r\n",
+            "<title>log in</title>",
+            "not JSON",
+        ),
+        (200, "", "", "not JSON"),
+        (204, "", "", "204"),
+        (
+            307,
+            "location: http://127.0.0.1:1/\r\n",
+            "",
+            "leads elsewhere",
+        ),
+        (403, "", "<html>", "403"),
+        (500, json, r#"{"error":"down"}"#, "down"),
+    ];
+    for (status, head, body, told) in table {
+        let wire = Wire::start(vec![answer(status, head, body)]).await;
+        for format in FORMATS {
+            let models = models(&[(format, &wire)]);
+            let available = models.discover().await;
+            let listed = &available.providers[format.name()];
+            let error = listed.error.as_deref().unwrap_or_default();
+            assert!(
+                !listed.valid && error.contains(told),
+                "{format:?} {body}: {error}"
+            );
+            let any = models.resolve(&format!("{}/any", format.name()));
+            assert!(matches!(any, Resolved::Unlisted(_)), "{format:?}: {any:?}");
+        }
+    }
+}
+
+/// Lists without models, without their frame, and with entries that are none.
+#[tokio::test]
+async fn odd_lists_are_lists() {
+    let table = [
+        (r#"{"data":null,"models":null}"#, 0),
+        (r#"{"data":[],"models":[]}"#, 0),
+        (r#"[{"id":"gemini-a","name":"gemini-a"}]"#, 1),
+        (
+            r#"{"data":[null,7,{},{"id":7},{"id":"gemini-a"}],"models":[null,{},{"name":"gemini-a"}]}"#,
+            1,
+        ),
+    ];
+    for (body, count) in table {
+        let json = "content-type: application/json\r\n";
+        let wire = Wire::start(vec![answer(200, json, body)]).await;
+        for format in FORMATS {
+            let models = models(&[(format, &wire)]);
+            let available = models.discover().await;
+            let listed = &available.providers[format.name()];
+            assert!(listed.valid, "{format:?} {body}: {listed:?}");
+            assert_eq!(listed.models.len(), count, "{format:?} {body}");
+        }
+    }
 }
 
 #[tokio::test]

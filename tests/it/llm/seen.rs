@@ -60,6 +60,30 @@ async fn usage_comes_with_a_chart_for_a_phone() {
     .await;
 }
 
+/// Without a price there is no sum: tokens are told, by agent, and those of another agent are not.
+#[tokio::test]
+async fn usage_without_a_price_is_in_tokens() {
+    run_test(async |world| {
+        world.model.answers("That cost something.");
+        world.ann.says("#lab", "work").await;
+        world.sees("#lab", "That cost something.").await;
+        let own = world.ann.asks("/usage days:7 agent:lab", "#lab").await;
+        assert!(
+            own.contains(MODEL) && own.contains("cost not known"),
+            "{own}"
+        );
+        assert!(!own.contains('$'), "{own}");
+        world.ann.runs("/agent init name:other", "#general").await;
+        world
+            .waits("#other", |world| world.discord.channel("#other"))
+            .await;
+        world.sees("#other", "is ready").await;
+        let other = world.ann.asks("/usage days:7 agent:other", "#lab").await;
+        assert!(other.contains("No model was asked."), "{other}");
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn validated_keys_are_remembered() {
     run_test(async |world| {
