@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use chrono::{DateTime, Utc};
 use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
 
 use crate::domain::{ChannelId, ConversationId, Inbound, Item, TurnId};
 
@@ -54,6 +55,8 @@ pub(super) struct Running {
     pub id: TurnId,
     pub steer: mpsc::UnboundedSender<Inbound>,
     pub stop: StopSignal,
+    /// Cancelled when something waits for its end.
+    pub wanted: CancellationToken,
     pub progress: watch::Receiver<Progress>,
     /// No idle firing while it runs.
     pub _hold: Hold,

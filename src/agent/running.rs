@@ -1,6 +1,7 @@
 //! The turns of an actor: how they are started, handed messages, ended, and what follows their end.
 
 use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, error, info_span, warn};
 
 use crate::clock;
@@ -38,6 +39,7 @@ impl Actor {
             },
             other => other,
         };
+        running.wanted.cancel();
         conversation.waiting.push_back(late);
     }
 
@@ -55,6 +57,7 @@ impl Actor {
         };
         let turn = TurnId::random();
         let stop = StopSignal::default();
+        let wanted = CancellationToken::new();
         let (steer, steered) = mpsc::unbounded_channel();
         let (progress, progress_seen) = watch::channel(Progress::begin());
         let seed = Seed {
@@ -68,12 +71,14 @@ impl Actor {
             trigger,
             steered,
             stop: stop.clone(),
+            wanted: wanted.clone(),
             progress,
         };
         conversation.turn = Some(Running {
             id: turn,
             steer,
             stop,
+            wanted,
             progress: progress_seen,
             _hold: self.timer.hold(),
         });

@@ -21,6 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
 
 use crate::domain::{
     AgentConfig, ChannelId, ConversationId, Cost, Inbound, Item, TurnId, Usage, UserId,
@@ -60,6 +61,8 @@ pub(super) struct Seed {
     pub steered: mpsc::UnboundedReceiver<Inbound>,
     /// Its ear for a stop.
     pub stop: StopSignal,
+    /// Cancelled when something waits for its end.
+    pub wanted: CancellationToken,
     /// Where it says how far it is.
     pub progress: watch::Sender<Progress>,
 }
@@ -88,6 +91,7 @@ pub(super) struct Turn {
     len: Arc<AtomicUsize>,
     steered: mpsc::UnboundedReceiver<Inbound>,
     stop: StopSignal,
+    wanted: CancellationToken,
     progress: watch::Sender<Progress>,
     preview: watch::Sender<String>,
     clock: WorkClock,
@@ -161,8 +165,11 @@ pub(super) async fn run(
                 Ok(outcome) => turn.finish(outcome).await,
                 Err(error) => Err(error),
             };
-            turn.window.end_summary().await;
-            turn.into_end(ended)
+            let settled = match ended {
+                Ok(()) => turn.settle().await,
+                Err(error) => Err(error),
+            };
+            turn.into_end(settled)
         }
         Ok(begin::Begun::Not(end)) => end,
         Err(error) => {
@@ -200,14 +207,14 @@ impl Turn {
     }
 
     /// Closes the books: what the actor gets back, and people told where the ledger failed.
-    fn into_end(mut self, ended: Result<(), StoreError>) -> TurnEnd {
+    fn into_end(mut self, ended: Result<Option<Inbound>, StoreError>) -> TurnEnd {
         self.steered.close();
-        let mut leftover = Vec::new();
+        let mut leftover: Vec<Inbound> = ended.iter().flatten().cloned().collect();
         while let Ok(message) = self.steered.try_recv() {
             leftover.push(message);
         }
         let items = match ended {
-            Ok(()) => Some(self.items),
+            Ok(_) => Some(self.items),
             Err(error) => {
                 self.parts
                     .ledger_failed(self.reference.channel, self.reference.reply_to, &error);

@@ -108,6 +108,7 @@ pub(super) async fn begin(
         len: seed.len,
         steered: seed.steered,
         stop: seed.stop,
+        wanted: seed.wanted,
         progress: seed.progress,
         preview,
         clock: WorkClock::start(),

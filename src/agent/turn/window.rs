@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::{info, warn};
 
-use crate::domain::{Item, SessionMeta, Trigger, Usage, UserText};
+use crate::domain::{Inbound, Item, SessionMeta, Trigger, Usage, UserText};
 use crate::llm::history::{self, Measured};
 use crate::llm::tokens;
 use crate::store::{SavedAs, StoreError};
@@ -109,14 +109,6 @@ impl State {
             // A count with an answer that was not kept says nothing of what is there.
             measured: self.learned.measured.filter(|count| count.items <= items),
             ..self.learned
-        }
-    }
-
-    /// Gives up a summary that is under way, and waits until that is in the books.
-    pub async fn end_summary(&mut self) {
-        if let Some(running) = self.running.take() {
-            running.stop.cancel();
-            let _ = running.summary.await;
         }
     }
 }
@@ -283,10 +275,41 @@ impl Turn {
 
     /// Waits for the summary and puts it in the place of what it stands for. A failed one leaves all as it is.
     async fn take_summary(&mut self) -> Result<(), StoreError> {
-        let Some(Running { cut, summary, .. }) = self.window.running.take() else {
-            return Ok(());
+        match self.window.running.take() {
+            Some(Running { cut, summary, .. }) => self.use_summary(cut, summary.await.ok()).await,
+            None => Ok(()),
+        }
+    }
+
+    /// After the answer: lets a summary under way come to its end, so that it is not paid for nothing. Whoever wants
+    /// something comes first: a message that came is given back, and the summary ended.
+    pub(super) async fn settle(&mut self) -> Result<Option<Inbound>, StoreError> {
+        let Some(mut running) = self.window.running.take() else {
+            return Ok(None);
         };
-        let Ok(Some(summary)) = summary.await else {
+        let summary = tokio::select! {
+            biased;
+            late = self.steered.recv() => Err(late),
+            () = self.wanted.cancelled() => Err(None),
+            () = self.stop.now().cancelled() => Err(None),
+            summary = &mut running.summary => Ok(summary.ok()),
+        };
+        match summary {
+            Ok(summary) => self.use_summary(running.cut, summary).await.map(|()| None),
+            Err(late) => {
+                running.stop.cancel();
+                let _ = running.summary.await;
+                Ok(late)
+            }
+        }
+    }
+
+    async fn use_summary(
+        &mut self,
+        cut: usize,
+        summary: Option<Option<Summarised>>,
+    ) -> Result<(), StoreError> {
+        let Some(summary) = summary.flatten() else {
             warn!(agent.id = %self.agent.id, "no summary could be had; the conversation stays as long as it is");
             self.window.failed = true;
             return Ok(());

@@ -3,7 +3,7 @@
 use chorus::playground::model::wire::{Block, Reply};
 use serde_json::{Value, json};
 
-use crate::world::model::MODEL;
+use crate::world::model::{MODEL, Thought};
 use crate::world::{Setup, World, run_test, run_test_with};
 
 /// Exchanges of one conversation.
@@ -196,28 +196,63 @@ async fn what_no_estimate_foresees_is_learned() {
     .await;
 }
 
-/// Counts of one turn hold in the next: its summary is begun at once. One that its turn does not wait for is in the books.
+/// A turn whose conversation is nearly as long as the window, by the count of the turn before: its summary is begun at
+/// once, beside the question. Gives the thought that it is.
+async fn begins_a_summary(world: &mut World) -> Thought {
+    world.model.replies(Reply {
+        input_tokens: 100_000,
+        ..Reply::new(vec![Block::Text("That was long.".to_owned())])
+    });
+    world.ann.says("#lab", "tell me all").await;
+    world.sees("#lab", "That was long.").await;
+    let thought = world.model.thinks_about_summaries();
+    world.model.answers("And that was short.");
+    world.ann.says("#lab", "and now?").await;
+    world.sees("#lab", "And that was short.").await;
+    world.model.was_asked(3).await;
+    thought
+}
+
+async fn summaries(world: &World) -> Vec<String> {
+    world
+        .ledger("SELECT outcome FROM attempts WHERE kind = 'compaction'")
+        .await
+}
+
+/// Nobody waits for it, and it is not paid for nothing: it is taken when it comes.
+#[tokio::test]
+async fn a_summary_that_outlasts_its_turn_is_taken() {
+    run_test(async |world| {
+        let thought = begins_a_summary(world).await;
+        thought.ends();
+        world
+            .sees("#lab", "Compacted: 2 older messages are now a summary")
+            .await;
+        assert_eq!(summaries(world).await, ["ok"]);
+        world.model.answers("Of that.");
+        world.ann.says("#lab", "of what?").await;
+        world.sees("#lab", "Of that.").await;
+        let asked = world.model.last_request()["messages"].to_string();
+        assert!(asked.contains("The people tried things."), "{asked}");
+        assert!(!asked.contains("tell me all"), "{asked}");
+    })
+    .await;
+}
+
+/// Who writes is answered first: the summary is given up, and accounted all the same. So it is when the daemon stops.
 #[tokio::test]
 async fn a_summary_that_is_given_up_is_accounted() {
     run_test(async |world| {
-        let full = Block::Text("That was long.".to_owned());
-        world.model.replies(Reply {
-            input_tokens: 100_000,
-            ..Reply::new(vec![full])
-        });
-        world.ann.says("#lab", "tell me all").await;
-        world.sees("#lab", "That was long.").await;
-        let thought = world.model.thinks_about_summaries();
-        let answer = world.model.thinks_then("And that was short.");
-        world.ann.says("#lab", "and now?").await;
-        // The summary, and beside it the question.
-        world.model.was_asked(3).await;
-        answer.ends();
-        world.sees("#lab", "And that was short.").await;
+        let first = begins_a_summary(world).await;
+        world.model.answers("Here I am.");
+        world.ann.says("#lab", "are you there?").await;
+        world.sees("#lab", "Here I am.").await;
+        assert_eq!(summaries(world).await[0], "stopped");
         world.stops().await;
-        thought.ends();
-        let rows = "SELECT outcome FROM attempts WHERE kind = 'compaction'";
-        assert_eq!(world.ledger(rows).await, ["stopped"]);
+        first.ends();
+        let all = summaries(world).await;
+        assert!(all.iter().all(|outcome| outcome == "stopped"), "{all:?}");
+        assert!(!world.transcript("#lab").contains("Compacted"));
     })
     .await;
 }
