@@ -135,6 +135,22 @@ async fn an_approval_shows_each_of_its_four_endings() {
     browser.photographs(&picture("approval-expired.png")).await;
 }
 
+/// Photographs the agent while it works: the live status with its buttons, and the question that it waits for.
+async fn shows_its_work(browser: &mut Browser) {
+    let shown = "['Stop', 'Abort', 'Allow', 'Deny'].every((label) => [...document.querySelectorAll('.press')].some((one) => one.innerText === label && !one.disabled))";
+    browser.sees(shown).await;
+    for (screen, name) in [
+        (Screen::Phone, "playground-working-phone.png"),
+        (Screen::Desktop, "playground-working.png"),
+    ] {
+        browser.screen(screen, Light::Dark).await;
+        browser
+            .evaluates("document.querySelector('#messages').scrollTop = 1e9")
+            .await;
+        browser.photographs(&picture(name)).await;
+    }
+}
+
 #[tokio::test]
 async fn an_agent_is_made_talked_to_and_allowed_a_command() {
     let Some(mut browser) = Browser::start().await else {
@@ -160,6 +176,7 @@ async fn an_agent_is_made_talked_to_and_allowed_a_command() {
     // A command is asked about first.
     browser.types("run ls -l && wc -c hello.txt").await;
     browser.presses_enter().await;
+    shows_its_work(&mut browser).await;
     browser.clicks(".press", "Allow").await;
     browser.reads("26 hello.txt").await;
     browser.sees("![...document.querySelectorAll('.press')].some((one) => one.innerText === 'Allow' && !one.disabled)").await;
