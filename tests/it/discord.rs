@@ -18,6 +18,8 @@ mod hostile;
 mod leftovers;
 mod limits;
 mod line;
+mod looks;
 mod messages;
+mod places;
 mod rights;
 mod weather;

@@ -224,6 +224,11 @@ impl World {
         fixed.chain(more).collect()
     }
 
+    /// Has the daemon's environment hold one more variable from its next start on.
+    pub fn has_variable(&mut self, name: &'static str, value: &str) {
+        self.setup.env.push((name, value.to_owned()));
+    }
+
     // --- what is there -------------------------------------------------------------------------
 
     /// The daemon's home directory.

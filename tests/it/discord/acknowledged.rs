@@ -12,6 +12,8 @@ use crate::world::{World, run_test};
 struct Command {
     words: String,
     options: Vec<(String, OptionValue)>,
+    /// Options that suggest values.
+    suggests: Vec<String>,
 }
 
 /// All that is registered, subcommands each for itself.
@@ -46,7 +48,19 @@ fn collect(world: &World, definition: &Value, above: &str, found: &mut Vec<Comma
             (name, value)
         })
         .collect();
-    found.push(Command { words, options });
+    let suggests = options_of(definition)
+        .filter(|option| option["autocomplete"] == true)
+        .map(|option| option["name"].as_str().unwrap().to_owned())
+        .collect();
+    found.push(Command {
+        words,
+        options,
+        suggests,
+    });
+}
+
+fn options_of(definition: &Value) -> impl Iterator<Item = &Value> {
+    definition["options"].as_array().into_iter().flatten()
 }
 
 /// Something that Discord's own client lets through.
@@ -113,6 +127,12 @@ async fn every_command_is_acknowledged_before_anything_slow() {
                 .collect();
             let run = world.ann.person.runs(lab, &command.words, &options);
             pressed.push((command.words.clone(), run.unwrap()));
+            for option in &command.suggests {
+                let typed = [(option.as_str(), OptionValue::from(""))];
+                let person = &world.ann.person;
+                let typing = person.types_option(lab, &command.words, &typed, option);
+                pressed.push((format!("{} {option}:", command.words), typing.unwrap()));
+            }
         }
         let silent = |world: &World| -> Vec<String> {
             let all = pressed.iter();
