@@ -1,7 +1,7 @@
 //! How long a request must wait: Discord's rate limits, kept from the headers of its answers. Pure.
 //!
-//! Nothing here knows a limit in advance but Discord's global one, which no header tells; another server has one when
-//! it first says so. A route belongs to the bucket that its last answer named; routes that share a bucket share what
+//! Nothing here knows a limit in advance but Discord's global one, which no header tells; whether another server
+//! has one is found out. A route belongs to the bucket that its last answer named; routes that share a bucket share what
 //! remains of it.
 
 use std::collections::{HashMap, VecDeque};
@@ -11,8 +11,17 @@ use std::time::{Duration, Instant};
 /// leaves room for those that serenity makes on its own.
 const GLOBAL: usize = 45;
 
-/// Longer than Discord's second: what leaves us evenly arrives in bursts.
-const GLOBAL_WINDOW: Duration = Duration::from_millis(1_250);
+/// Discord's second, and a little for clocks that run unevenly.
+const GLOBAL_WINDOW: Duration = Duration::from_millis(1_050);
+
+/// The pause while as many requests as a second may see are under way: their answers end it.
+const UNDER_WAY: Duration = Duration::from_millis(50);
+
+/// Requests that a server took in a second which does not limit all routes together as Discord does.
+const ENOUGH: usize = 60;
+
+/// The pause while it is tried whether a server takes one more.
+const TRIED: Duration = Duration::from_millis(2);
 
 /// Invalid requests (401, 403, 429) in ten minutes after which we pause: Discord bans an address at 10,000.
 const INVALID_GUARD: usize = 9_000;
@@ -83,20 +92,35 @@ struct Bucket {
 /// What is known of all limits.
 #[derive(Debug, Default)]
 pub struct Limits {
-    /// Whether the server is not known to limit all routes together.
-    unlimited: bool,
+    all_routes: AllRoutes,
     names: HashMap<&'static str, String>,
     buckets: HashMap<(String, u64), Bucket>,
     global_until: Option<Instant>,
-    sent: VecDeque<Instant>,
+    /// Requests made and not answered yet.
+    under_way: usize,
+    /// When the latest ones were answered. Discord saw each at that time or before, however long it took on its way:
+    /// so no second of Discord's sees more than the limit, even where requests that left evenly arrive in a burst.
+    answered: VecDeque<Instant>,
     invalid: VecDeque<Instant>,
 }
 
+/// Whether the server limits all routes together, which no header tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum AllRoutes {
+    /// As Discord does.
+    #[default]
+    Limited,
+    /// It is not known: beyond Discord's limit one request is made at a time, until the server says no or enough is taken.
+    Unknown,
+    /// It took more in a second than Discord does.
+    Unlimited,
+}
+
 impl Limits {
-    /// The limits of a server that is not Discord's own: it limits all routes together only once it has said so.
+    /// The limits of a server that is not Discord's own: whether it limits all routes together is found out.
     pub fn of_another_server() -> Self {
         Self {
-            unlimited: true,
+            all_routes: AllRoutes::Unknown,
             ..Self::default()
         }
     }
@@ -115,12 +139,20 @@ impl Limits {
     }
 
     /// Counts a request that is about to be made.
-    pub fn take(&mut self, route: &RouteKey, now: Instant) {
+    pub fn take(&mut self, route: &RouteKey) {
         if route.counts_globally() {
-            self.sent.push_back(now);
+            self.under_way += 1;
         }
         if let Some(bucket) = self.bucket_mut(route) {
             bucket.remaining = bucket.remaining.saturating_sub(1);
+        }
+    }
+
+    /// A request that was counted is over: answered, failed or given up.
+    pub fn over(&mut self, route: &RouteKey, now: Instant) {
+        if route.counts_globally() {
+            self.under_way = self.under_way.saturating_sub(1);
+            self.answered.push_back(now);
         }
     }
 
@@ -138,12 +170,15 @@ impl Limits {
             self.invalid.push_back(now);
         }
         if seen.status != 429 {
+            if self.all_routes == AllRoutes::Unknown && self.answered.len() >= ENOUGH {
+                self.all_routes = AllRoutes::Unlimited;
+            }
             return;
         }
         let until = now + seen.retry_after.unwrap_or(Duration::from_secs(1));
         match seen.scope {
             Scope::Global => {
-                self.unlimited = false;
+                self.all_routes = AllRoutes::Limited;
                 self.global_until = Some(until);
             }
             Scope::User | Scope::Shared => {
@@ -161,13 +196,17 @@ impl Limits {
     }
 
     fn second_is_full(&mut self, now: Instant) -> Option<Instant> {
-        drop_older(&mut self.sent, now, GLOBAL_WINDOW);
-        if self.unlimited {
-            return None;
+        drop_older(&mut self.answered, now, GLOBAL_WINDOW);
+        let too_many = (self.under_way + self.answered.len()).checked_sub(GLOBAL)?;
+        match self.all_routes {
+            AllRoutes::Unlimited => None,
+            AllRoutes::Unknown if self.under_way == 0 => None,
+            AllRoutes::Unknown => Some(now + TRIED),
+            AllRoutes::Limited => Some(match self.answered.get(too_many) {
+                Some(oldest) => *oldest + GLOBAL_WINDOW,
+                None => now + UNDER_WAY,
+            }),
         }
-        let oldest_that_counts = self.sent.len().checked_sub(GLOBAL)?;
-        let oldest = self.sent.get(oldest_that_counts)?;
-        Some(*oldest + GLOBAL_WINDOW)
     }
 
     fn too_many_invalid(&mut self, now: Instant) -> Option<Instant> {

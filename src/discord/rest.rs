@@ -217,7 +217,7 @@ impl Rest {
                 let now = Instant::now();
                 let wait = limits.wait(key, now);
                 if wait.is_none() {
-                    limits.take(key, now);
+                    limits.take(key);
                 }
                 wait
             });
@@ -230,6 +230,10 @@ impl Rest {
     }
 
     async fn attempt(&self, request: &Request, waits: u32) -> Attempt {
+        let _under_way = UnderWay {
+            rest: self,
+            key: &request.route.key,
+        };
         let response = match self.build(request).send().await {
             Ok(response) => response,
             Err(error) => return Attempt::Failed(error.without_url().to_string()),
@@ -363,6 +367,19 @@ enum Attempt {
     Done(Result<Value, RestError>),
     Again,
     Failed(String),
+}
+
+/// A request that was counted, until it is over, be it given up.
+struct UnderWay<'a> {
+    rest: &'a Rest,
+    key: &'a RouteKey,
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.rest
+            .limits(|limits| limits.over(self.key, Instant::now()));
+    }
 }
 
 /// Whether a refusal of a repeated try says that the first one did it, though its answer was lost.
