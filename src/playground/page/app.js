@@ -136,6 +136,15 @@ const bottom = () => {
   list.scrollTop = list.scrollHeight;
 };
 
+// Whoever reads the newest goes on reading it when a keyboard opens, a form takes room or a picture arrives.
+let stays = true;
+const stay = () => stays && bottom();
+list.addEventListener("scroll", () => {
+  stays = nearBottom();
+});
+list.addEventListener("load", stay, true);
+new ResizeObserver(stay).observe(list);
+
 // --- news --------------------------------------------------------------------------------------
 
 async function onNews(news) {
