@@ -29,7 +29,18 @@ pub(super) fn json<T: Serialize>(value: &T) -> Result<String, StoreError> {
 /// JSON text of column `name` as a value.
 pub(super) fn from_json<T: DeserializeOwned>(row: &SqliteRow, name: &str) -> Result<T, StoreError> {
     let text: &str = row.try_get(name)?;
-    serde_json::from_str(text).map_err(|error| StoreError::bad_row(name, error))
+    serde_json::from_str(text).map_err(|error| StoreError::bad_row(name, fault(&error)))
+}
+
+/// What is wrong with a JSON text, without anything of it: that may be people's words, and this goes into the log.
+fn fault(error: &serde_json::Error) -> String {
+    use serde_json::error::Category;
+    let what = match error.classify() {
+        Category::Eof => "it is cut off",
+        Category::Syntax => "it is not JSON",
+        Category::Data | Category::Io => "it has another shape",
+    };
+    format!("{what} (line {}, column {})", error.line(), error.column())
 }
 
 /// Column `name` through its `FromStr`.

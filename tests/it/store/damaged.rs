@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use chorus::domain::MessageId;
 use chorus::store::{HomeLock, Store, StoreError};
 use sqlx::ConnectOptions as _;
 use sqlx::Connection as _;
@@ -326,13 +327,18 @@ async fn a_first_start_that_was_killed_half_way_starts_afresh() {
 async fn one_unreadable_row_spoils_one_answer_only() {
     let (home, path) = sound().await;
     let mut db = by_hand(&path).await;
-    sqlx::query("UPDATE inbound SET body = '{' WHERE message_id = 7")
+    sqlx::query("UPDATE inbound SET body = '\"secret words\"' WHERE message_id = 7")
         .execute(&mut db)
         .await
         .unwrap();
     db.close().await.unwrap();
     let store = Store::open(&path).await.unwrap();
     assert_eq!(store.unclaimed().await.unwrap().len(), 199);
+    let error = store.waiting(MessageId(7)).await.unwrap_err().to_string();
+    assert!(
+        error.contains("body") && !error.contains("secret"),
+        "{error}"
+    );
     assert!(store.agent(home.agent).await.unwrap().is_some());
     store.accept(&message(1000, "still")).await.unwrap();
 }
