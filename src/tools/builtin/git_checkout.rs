@@ -60,21 +60,24 @@ fn new_branch(git: &Repository, name: &str) -> Result<String, ToolError> {
     Ok(format!("On new branch `{name}`."))
 }
 
-fn go(git: &Repository, to: &str) -> Result<String, ToolError> {
-    let target = git.revparse_single(to)?.peel_to_commit()?;
+fn go(repository: &Repository, to: &str) -> Result<String, ToolError> {
+    let target = repository.revparse_single(to)?.peel_to_commit()?;
+    let now = repository.head().and_then(|head| head.peel_to_tree()).ok();
+    git::check_sizes(repository, now.as_ref(), &target.tree()?)?;
     let mut options = CheckoutBuilder::new();
     options.safe();
-    git.checkout_tree(target.as_object(), Some(&mut options))
+    repository
+        .checkout_tree(target.as_object(), Some(&mut options))
         .map_err(|error| {
             ToolError::Rejected(format!(
                 "git: {}; commit your changes or put them away first",
                 error.message()
             ))
         })?;
-    if git.find_branch(to, BranchType::Local).is_ok() {
-        git.set_head(&format!("refs/heads/{to}"))?;
+    if repository.find_branch(to, BranchType::Local).is_ok() {
+        repository.set_head(&format!("refs/heads/{to}"))?;
         return Ok(format!("On branch `{to}`, at {}.", target.id()));
     }
-    git.set_head_detached(target.id())?;
+    repository.set_head_detached(target.id())?;
     Ok(format!("On no branch, at {}.", target.id()))
 }

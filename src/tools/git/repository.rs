@@ -8,7 +8,7 @@ use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use git2::{DiffOptions, ErrorClass, ErrorCode, Repository, RepositoryOpenFlags};
+use git2::{DiffOptions, ErrorClass, ErrorCode, Odb, Oid, Repository, RepositoryOpenFlags, Tree};
 use landlock::{
     ABI, Access, AccessFs, Ruleset, RulesetAttr, RulesetCreatedAttr, path_beneath_rules,
 };
@@ -17,7 +17,8 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::config::RepositoryConfig;
-use super::vet::{self, refused};
+use super::vet::{self, LARGEST_OBJECT, Vetted, refused};
+use crate::text;
 use crate::tools::{ToolContext, ToolError};
 use crate::workspace::{Workspace, repository};
 
@@ -114,7 +115,7 @@ async fn on_own_thread<T: Send + 'static>(
 
 fn open(workspace: &Workspace, given_up: CancellationToken) -> Result<Opened, ToolError> {
     let files = workspace.files()?;
-    let config = vet::vet(&files)?;
+    let Vetted { config, suspicious } = vet::vet(&files)?;
     let folder = workspace.files_folder();
     let flags = RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT;
     let git = Repository::open_ext(folder.join(".git"), flags, [] as [&str; 0])?;
@@ -129,6 +130,9 @@ fn open(workspace: &Workspace, given_up: CancellationToken) -> Result<Opened, To
     if !is_own || git.commondir() != git.path() {
         return Err(refused("its files are not those of the workspace"));
     }
+    for object in suspicious {
+        check_size(&git.odb()?, object)?;
+    }
     let mut config_file = NamedTempFile::new().map_err(ToolError::failed)?;
     config_file
         .write_all(config.rewritten().as_bytes())
@@ -140,6 +144,31 @@ fn open(workspace: &Workspace, given_up: CancellationToken) -> Result<Opened, To
         given_up,
         _config_file: config_file,
     })
+}
+
+/// Refuses an object that would take more memory than it may.
+fn check_size(objects: &Odb<'_>, id: Oid) -> Result<(), ToolError> {
+    // One that cannot be read says so where it is needed.
+    let size = objects.read_header(id).map_or(0, |(size, _)| size as u64);
+    match size > LARGEST_OBJECT {
+        true => Err(refused(&format!(
+            "the object {id} has {} once unpacked",
+            text::bytes(size)
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// Refuses what is in `to` and not in `from` when a file of it would take more memory than it may.
+pub(in crate::tools) fn check_sizes(
+    git: &Repository,
+    from: Option<&Tree<'_>>,
+    to: &Tree<'_>,
+) -> Result<(), ToolError> {
+    let objects = git.odb()?;
+    let changed = git.diff_tree_to_tree(from, Some(to), None)?;
+    let mut ids = changed.deltas().map(|delta| delta.new_file().id());
+    ids.try_for_each(|id| check_size(&objects, id))
 }
 
 fn confine(workspace: &Workspace, opened: &Opened) -> Result<(), ToolError> {

@@ -3,6 +3,7 @@
 use std::io::{self, Read};
 
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
+use git2::Oid;
 use rustix::fs::OFlags;
 
 use super::config::{self, RepositoryConfig};
@@ -21,8 +22,8 @@ const DEEPEST: usize = 64;
 /// Bytes of a file that git reads whole into memory: references, the index, and the like.
 const LARGEST_FILE: u64 = 64 * 1024 * 1024;
 
-/// Bytes of an object that lies in a file of its own.
-const LARGEST_OBJECT: u64 = 256 * 1024 * 1024;
+/// Bytes of an object, in a file of its own or unpacked.
+pub(super) const LARGEST_OBJECT: u64 = 256 * 1024 * 1024;
 
 /// Where packs lie: they are read piece by piece, so they may be as large as they like.
 const PACKS: &str = ".git/objects/pack";
@@ -36,22 +37,41 @@ const POINTERS: [&str; 5] = [
     "objects/info/http-alternates",
 ];
 
-/// The configuration of the workspace's repository, when all of the repository is its own.
-pub(super) fn vet(files: &Jail) -> Result<RepositoryConfig, ToolError> {
+/// Bytes of an object's file from which on it is asked what it unpacks to: at most a thousand times as much.
+const SUSPICIOUS: u64 = 256 * 1024;
+
+/// A repository that is the workspace's own.
+#[derive(Debug)]
+pub(super) struct Vetted {
+    /// What its configuration says, as far as it is taken.
+    pub(super) config: RepositoryConfig,
+    /// Objects in files of their own that may be large once unpacked.
+    pub(super) suspicious: Vec<Oid>,
+}
+
+/// Looks through the workspace's repository.
+pub(super) fn vet(files: &Jail) -> Result<Vetted, ToolError> {
     let git = own_folder(files)?;
     for pointer in POINTERS {
         if git.symlink_metadata(pointer).is_ok() {
             return Err(refused(&format!("`.git/{pointer}` points to another one")));
         }
     }
-    let mut names_left = MOST_NAMES;
-    walk(&git, ".git", 0, &mut names_left)?;
+    let mut walk = Walk {
+        names_left: MOST_NAMES,
+        suspicious: Vec::new(),
+    };
+    walk.folder(&git, ".git", 0)?;
     let text = read_config(&git).map_err(|error| refused(&format!("`.git/config`: {error}")))?;
-    config::parse(&text).map_err(|found| {
+    let config = config::parse(&text).map_err(|found| {
         refused(&format!(
             "line {} of `.git/config` has {}, which no tool needs",
             found.line, found.what
         ))
+    })?;
+    Ok(Vetted {
+        config,
+        suspicious: walk.suspicious,
     })
 }
 
@@ -72,35 +92,55 @@ fn own_folder(files: &Jail) -> Result<Dir, ToolError> {
     files.dir().open_dir(".git").map_err(ToolError::failed)
 }
 
-/// Refuses links, special files, and files too large to be read, anywhere in the repository.
-fn walk(folder: &Dir, path: &str, depth: usize, names_left: &mut usize) -> Result<(), ToolError> {
-    if depth > DEEPEST {
-        return Err(refused(&format!("`{path}` lies too deep")));
-    }
-    let most = most_bytes(path);
-    for entry in folder.entries().map_err(ToolError::failed)? {
-        let entry = entry.map_err(ToolError::failed)?;
-        *names_left = names_left
-            .checked_sub(1)
-            .ok_or_else(|| refused("it has too many files; pack it with `git gc` in the shell"))?;
-        let file_type = entry.file_type().map_err(ToolError::failed)?;
-        let path = || format!("{path}/{}", entry.file_name().to_string_lossy());
-        if file_type.is_dir() {
-            let below = entry.open_dir().map_err(ToolError::failed)?;
-            walk(&below, &path(), depth + 1, names_left)?;
-        } else if !file_type.is_file() {
-            return Err(refused(&format!(
-                "`{}` is a link or a special file",
-                path()
-            )));
-        } else if most.is_some_and(|most| entry.metadata().is_ok_and(|meta| meta.len() > most)) {
-            return Err(refused(&format!(
-                "`{}` is larger than is read at once; `git gc` packs objects",
-                path()
-            )));
+/// A walk through all of a repository.
+struct Walk {
+    names_left: usize,
+    suspicious: Vec<Oid>,
+}
+
+impl Walk {
+    /// Refuses links, special files, and files too large to be read, anywhere in `folder`.
+    fn folder(&mut self, folder: &Dir, path: &str, depth: usize) -> Result<(), ToolError> {
+        if depth > DEEPEST {
+            return Err(refused(&format!("`{path}` lies too deep")));
         }
+        let most = most_bytes(path);
+        for entry in folder.entries().map_err(ToolError::failed)? {
+            let entry = entry.map_err(ToolError::failed)?;
+            self.names_left = self.names_left.checked_sub(1).ok_or_else(|| {
+                refused("it has too many files; pack it with `git gc` in the shell")
+            })?;
+            let file_type = entry.file_type().map_err(ToolError::failed)?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if file_type.is_dir() {
+                let below = entry.open_dir().map_err(ToolError::failed)?;
+                self.folder(&below, &format!("{path}/{name}"), depth + 1)?;
+                continue;
+            }
+            if !file_type.is_file() {
+                return Err(refused(&format!(
+                    "`{path}/{name}` is a link or a special file"
+                )));
+            }
+            // One that is gone again is not read either.
+            let size = entry.metadata().map_or(0, |meta| meta.len());
+            if most.is_some_and(|most| size > most) {
+                return Err(refused(&format!(
+                    "`{path}/{name}` is larger than is read at once; `git gc` packs objects"
+                )));
+            }
+            if size > SUSPICIOUS {
+                self.suspicious.extend(object(path, &name));
+            }
+        }
+        Ok(())
     }
-    Ok(())
+}
+
+/// The object that lies in the file `name` of the folder `path`, if that is where objects lie.
+fn object(path: &str, name: &str) -> Option<Oid> {
+    let start = path.strip_prefix(".git/objects/")?;
+    Oid::from_str(&format!("{start}{name}")).ok()
 }
 
 /// Bytes that a file in `folder` may have.

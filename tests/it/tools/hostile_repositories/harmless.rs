@@ -2,12 +2,14 @@
 //! git runs stays as it is.
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use git2::{ObjectType, Oid, Repository};
 use serde_json::json;
 
+use super::traps::bomb;
 use super::{CANARY, calls, everything, lab_and_outside};
 use crate::tools::lab::Lab;
 
@@ -326,4 +328,29 @@ async fn no_checkout_writes_through_a_link_that_it_made() {
     symlink(&outside, lab.files().join("link")).ok();
     lab.call("git_checkout", json!({"ref": "evil"})).await;
     assert_eq!(decisive(&lab, &outside), before);
+}
+
+#[tokio::test]
+async fn no_checkout_unpacks_a_bomb() {
+    let (lab, _) = lab_and_outside().await;
+    let git = Repository::open(lab.files()).unwrap();
+    let blob = bomb(&git);
+    commit(&git, tree(&git, &[("100644", "zeros", blob)]));
+    // In a pack nobody sees how large it is.
+    let mut builder = git.packbuilder().unwrap();
+    builder.insert_object(blob, None).unwrap();
+    let mut pack = git2::Buf::new();
+    builder.write_buf(&mut pack).unwrap();
+    let odb = git.odb().unwrap();
+    let mut writer = odb.packwriter().unwrap();
+    writer.write_all(&pack).unwrap();
+    writer.commit().unwrap();
+    let name = blob.to_string();
+    let loose = lab.files().join(".git/objects").join(&name[..2]);
+    fs::remove_file(loose.join(&name[2..])).unwrap();
+    let why = lab.refuses("git_checkout", json!({"ref": "evil"})).await;
+    assert!(why.contains("has 300.0 MiB once unpacked"), "{why}");
+    lab.does("git_diff", json!({"ref1": "main", "ref2": "evil"}))
+        .await;
+    lab.does("git_status", json!({})).await;
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use git2::Repository;
+use git2::{Oid, Repository};
 
 /// Makes the workspace's repository hostile.
 pub(super) type Trap = fn(git: &Path, outside: &Path);
@@ -46,6 +46,9 @@ pub(super) const TRAPS: &[(&str, Trap)] = &[
     ("huge object", |git, _| {
         fs::create_dir_all(git.join("objects/aa")).unwrap();
         make_sparse(&git.join("objects/aa").join("b".repeat(38)));
+    }),
+    ("a bomb among the objects", |git, _| {
+        bomb(&Repository::open(git.parent().unwrap()).unwrap());
     }),
     ("endless folders", |git, _| {
         fs::create_dir_all(git.join("refs/heads").join("d/".repeat(100))).unwrap()
@@ -145,6 +148,11 @@ fn replace_with_link(path: &Path, target: &Path) {
         drop(fs::remove_file(path));
     }
     symlink(target, path).unwrap();
+}
+
+/// Zeros that take a thousandth of their room until they are unpacked.
+pub(super) fn bomb(git: &Repository) -> Oid {
+    git.blob(&vec![0; 300 << 20]).unwrap()
 }
 
 fn make_pipe(path: &Path) {
