@@ -246,7 +246,10 @@ impl Actor {
             Some(turn) => self.parts.store.items_before(id, turn).await?,
             None => self.parts.store.items(id).await?,
         };
-        Ok(Arc::new(history::repair(&items).items))
+        Ok(Arc::new(match history::is_valid(&items) {
+            true => items,
+            false => history::repair(&items).items,
+        }))
     }
 
     /// Saves `items` as a session of this agent, with a summary of its own model.

@@ -22,7 +22,7 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-pub use observer::{Attempt, Observer, Outcome, Planned, Silent};
+pub use observer::{Attempt, Observer, Outcome, Planned};
 pub use schedule::{Pace, TurnHealth};
 
 use super::catalog::{Catalog, ModelFacts};

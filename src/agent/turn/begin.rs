@@ -137,13 +137,14 @@ async fn read_items(
     conversation: crate::domain::ConversationId,
 ) -> Result<Vec<Item>, StoreError> {
     let stored = parts.store.items(conversation).await?;
-    let repaired = history::repair(&stored);
-    if !repaired.changed.is_empty() {
-        parts
-            .store
-            .replace_items(conversation, repaired.items.clone(), SavedAs::Nothing)
-            .await?;
+    if history::is_valid(&stored) {
+        return Ok(stored);
     }
+    let repaired = history::repair(&stored);
+    parts
+        .store
+        .replace_items(conversation, repaired.items.clone(), SavedAs::Nothing)
+        .await?;
     Ok(repaired.items)
 }
 

@@ -32,12 +32,6 @@ pub trait Observer: Send {
     async fn lost(&mut self, _target: &Target, _error: &LlmError) {}
 }
 
-/// Watches nothing: for summaries and checks that nobody sees.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Silent;
-
-impl Observer for Silent {}
-
 /// An attempt that is about to be made.
 #[derive(Clone, Copy, Debug)]
 pub struct Planned<'a> {

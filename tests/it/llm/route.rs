@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use chorus::domain::{Assistant, CallId, Cost, Item, StopReason, ToolCall, Usage};
 use chorus::llm::route::{
-    Attempt, Observer, Outcome, Pace, Planned, Router, Silent, StepFailure, StepReply, StepRequest,
+    Attempt, Observer, Outcome, Pace, Planned, Router, StepFailure, StepReply, StepRequest,
     TurnHealth,
 };
 use chorus::llm::{
@@ -180,7 +180,7 @@ impl Turn {
     }
 
     async fn asks(&mut self) -> Result<StepReply, StepFailure> {
-        self.asks_watched_by(&mut Silent).await
+        self.asks_watched_by(&mut Notes::default()).await
     }
 
     async fn asks_watched_by(
