@@ -1,5 +1,7 @@
 //! The supervisor that waits for the next command.
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use super::limits::bounds_processes;
 use super::{Shell, printed, until};
 
@@ -22,11 +24,18 @@ async fn one_that_was_killed_is_replaced() {
     let shell = Shell::strongest().await;
     shell.run("true").await;
     until(|| !shell.supervisors().is_empty()).await;
-    let killed = std::process::Command::new("pkill")
-        .args(["-KILL", "-f", shell.outside("helper").to_str().unwrap()])
-        .status();
-    assert!(killed.unwrap().success());
-    until(|| shell.supervisors().is_empty()).await;
+    let found = std::process::Command::new("pgrep")
+        .args(["-f", shell.outside("helper").to_str().unwrap()])
+        .output()
+        .unwrap();
+    let pid = String::from_utf8(found.stdout).unwrap().trim().to_owned();
+    kill_process(Pid::from_raw(pid.parse().unwrap()).unwrap(), Signal::KILL).unwrap();
+    // Its command line goes a moment before it can be waited for.
+    until(|| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+        stat.is_ok_and(|stat| stat.contains(") Z "))
+    })
+    .await;
     assert_eq!(printed(&shell.run("echo on").await), "on\n");
 }
 
