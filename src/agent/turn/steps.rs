@@ -336,7 +336,8 @@ impl Turn {
 /// Whether a paused answer can be gone on with: it has something to go on from, and no call that waits for its result.
 fn can_go_on(answer: &Assistant, cut_calls: &[CutCall]) -> bool {
     let has_calls = !answer.tool_calls.is_empty() || !cut_calls.is_empty();
-    !has_calls && !(answer.text.trim().is_empty() && answer.opaque.is_empty())
+    let is_empty = answer.text.trim().is_empty() && answer.opaque.is_empty();
+    !has_calls && !is_empty
 }
 
 /// The last step's reply: its text is the answer, its calls are not looked at.
