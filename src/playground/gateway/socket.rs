@@ -1,6 +1,7 @@
 //! One gateway connection: HELLO, then whatever either side says, until one of them ends it.
 
 use std::io::Write;
+use std::time::Duration;
 
 use axum::extract::ws::{CloseFrame, Message as Socketed, WebSocket};
 use flate2::Compression;
@@ -10,6 +11,9 @@ use tokio::sync::mpsc;
 
 use super::{Connection, Frame, Moment, members_chunk};
 use crate::playground::server::Discord;
+
+/// How long a bot may take to hear that it is closed.
+const GOODBYE: Duration = Duration::from_secs(1);
 
 /// Serves one connection until it ends.
 pub(crate) async fn serve(discord: Discord, mut socket: WebSocket) {
@@ -93,6 +97,9 @@ async fn deliver(socket: &mut WebSocket, frame: Frame) -> bool {
                 reason: "".into(),
             });
             let _ = socket.send(Socketed::Close(frame)).await;
+            // Were something of the bot's left unread, the system would take the goodbye back and reset the connection.
+            let unread = async { while let Some(Ok(_)) = socket.recv().await {} };
+            let _ = tokio::time::timeout(GOODBYE, unread).await;
             false
         }
         Frame::Cut => false,
