@@ -66,6 +66,8 @@ pub trait Tool: Send + Sync + 'static {
     const GROUP: Group;
     /// What follows `tool:` in all its actions, such as `git:push`, for [`crate::permission::Profile::denies_all`].
     const SUBJECT: &'static str = Self::NAME;
+    /// Whether it goes by the roles that the turn's people hold now ([`ToolContext::people`]), which Discord is asked for.
+    const BY_PEOPLE: bool = false;
 
     /// The action this call would be, from validated arguments.
     fn action(args: &Self::Args) -> Action;
@@ -157,7 +159,8 @@ pub struct ToolContext {
     pub call: CallId,
     /// The agent's configuration as this step read it.
     pub config: Arc<AgentConfig>,
-    /// Everyone whose messages entered the turn, with the roles they hold now; empty when no person started it.
+    /// Everyone whose messages entered the turn, with the roles they hold now; empty when no person started it, and for
+    /// a tool that does not go by them ([`Tool::BY_PEOPLE`]).
     pub people: Vec<Person>,
     /// How many hops of hooks or other agents led here; a person's turn is 0.
     pub depth: u8,

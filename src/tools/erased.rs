@@ -20,6 +20,8 @@ pub struct ToolInfo {
     pub group: Group,
     /// What follows `tool:` in all its action strings: a tool (`bash`) or one operation (`git:push`).
     pub subject: &'static str,
+    /// Whether it goes by the roles of the turn's people.
+    pub by_people: bool,
 }
 
 /// A call that was checked and may be judged: what it says here is what will run.
@@ -118,6 +120,7 @@ impl<T: Tool> AnyTool for Typed<T> {
             name: T::NAME,
             group: T::GROUP,
             subject: T::SUBJECT,
+            by_people: T::BY_PEOPLE,
         }
     }
 

@@ -154,27 +154,23 @@ impl Turn {
     ) -> Result<Vec<ToolResult>, StoreError> {
         let names: Vec<&str> = calls.iter().map(|call| call.name.as_str()).collect();
         self.doing(format!("Running {}", names.join(", ")));
-        let people = self.people_now().await;
         for call in calls {
             self.note_recent(call);
         }
         let this: &Self = self;
-        let running = calls.iter().zip(looked).map(|(call, looked)| {
-            let people = people.clone();
-            async move {
-                match looked {
-                    Looked::Started(prepared) => this.carry_out(call, prepared, people).await,
-                    Looked::Run(prepared) => {
-                        let audit = this.audit_allowed(call, &prepared).await;
-                        this.run_one(call, prepared, people, audit).await
-                    }
-                    Looked::Refused { action, reason } => {
-                        this.refuse(call, &action, &reason, "deny", None).await
-                    }
-                    Looked::Ask(prepared, reason) => {
-                        this.refuse(call, &prepared.action.to_string(), &reason, "deny", None)
-                            .await
-                    }
+        let running = calls.iter().zip(looked).map(|(call, looked)| async move {
+            match looked {
+                Looked::Started(prepared) => this.carry_out(call, prepared).await,
+                Looked::Run(prepared) => {
+                    let audit = this.audit_allowed(call, &prepared).await;
+                    this.run_one(call, prepared, audit).await
+                }
+                Looked::Refused { action, reason } => {
+                    this.refuse(call, &action, &reason, "deny", None).await
+                }
+                Looked::Ask(prepared, reason) => {
+                    this.refuse(call, &prepared.action.to_string(), &reason, "deny", None)
+                        .await
                 }
             }
         });
@@ -194,8 +190,7 @@ impl Turn {
                 Looked::Started(prepared) => {
                     self.doing(format!("Running {}", call.name));
                     self.note_recent(call);
-                    let people = self.people_now().await;
-                    self.carry_out(call, prepared, people).await?
+                    self.carry_out(call, prepared).await?
                 }
                 _ if self.stop.asked().is_some() => {
                     self.refuse(call, &call.name, STOPPED, "deny", None).await?
@@ -207,9 +202,8 @@ impl Turn {
                 Looked::Run(prepared) => {
                     self.doing(format!("Running {}", call.name));
                     self.note_recent(call);
-                    let people = self.people_now().await;
                     let audit = self.audit_allowed(call, &prepared).await;
-                    self.run_one(call, prepared, people, audit).await?
+                    self.run_one(call, prepared, audit).await?
                 }
                 Looked::Ask(prepared, reason) => {
                     self.ask_and_run(call, prepared, &reason, profile).await?
@@ -228,7 +222,6 @@ impl Turn {
         &self,
         call: &ToolCall,
         prepared: Prepared,
-        people: Vec<crate::domain::Person>,
         audit: AuditRow,
     ) -> Result<ToolResult, StoreError> {
         let alongside = Alongside {
@@ -239,7 +232,7 @@ impl Turn {
             .store
             .start_call(self.turn_id(), &call.id, alongside)
             .await?;
-        self.carry_out(call, prepared, people).await
+        self.carry_out(call, prepared).await
     }
 
     /// Runs a call whose start is in the ledger, and stores what it gave (D7).
@@ -247,8 +240,11 @@ impl Turn {
         &self,
         call: &ToolCall,
         prepared: Prepared,
-        people: Vec<crate::domain::Person>,
     ) -> Result<ToolResult, StoreError> {
+        let people = match prepared.info.by_people {
+            true => self.people_now().await,
+            false => Vec::new(),
+        };
         // A tool does not work on when the turn's time is over.
         let stop = self.stop.now().child_token();
         let _deadline = cancelled_after(&stop, self.time_left());
@@ -314,7 +310,7 @@ impl Turn {
     }
 
     /// Everyone whose messages are in the turn, with the roles they hold now.
-    pub(super) async fn people_now(&self) -> Vec<crate::domain::Person> {
+    async fn people_now(&self) -> Vec<crate::domain::Person> {
         let asked = self
             .people
             .iter()

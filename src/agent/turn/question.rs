@@ -104,10 +104,9 @@ impl Turn {
         }
         self.doing(format!("Running {}", call.name));
         self.note_recent(call);
-        let people = self.people_now().await;
         let audit = self.audit_row(&action, word, by, json!({ "approval": approval }));
         let audit = self.with_change(call, &prepared, audit).await;
-        self.run_one(call, prepared, people, audit).await
+        self.run_one(call, prepared, audit).await
     }
 
     /// Who the question is for: those whose messages are in the turn, else the agent's owner.

@@ -33,6 +33,7 @@ impl Tool for SelfEditPermissions {
     const DESCRIPTION: &'static str = "Change your own permission profile.";
     const GROUP: Group = Group::SelfEdit;
     const SUBJECT: &'static str = "self_edit:permissions";
+    const BY_PEOPLE: bool = true;
 
     fn action(args: &Args) -> Action {
         let label = args.new_profile.label();

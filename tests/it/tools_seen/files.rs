@@ -67,3 +67,16 @@ async fn nothing_outside_the_workspace_is_read_or_written() {
     })
     .await;
 }
+
+/// Who holds which role now is a question to Discord: it is for the tool that goes by them, and no other waits for it.
+#[tokio::test]
+async fn a_file_is_looked_at_without_asking_discord_who_is_who() {
+    run_test(async |world| {
+        std::fs::write(world.workspace("lab").join("notes.txt"), "one\n").unwrap();
+        uses(world, "view", json!({"path": "notes.txt"})).await.ok();
+        let asked = world.discord.requests();
+        let asked = asked.iter().filter(|one| one.path.contains("/members/"));
+        assert_eq!(asked.count(), 0);
+    })
+    .await;
+}
