@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::uses;
-use crate::world::{Setup, run_test, run_test_with};
+use crate::world::{Setup, World, run_test, run_test_with};
 
 #[tokio::test]
 async fn a_picture_is_shown_to_the_model() {
@@ -73,10 +73,17 @@ async fn nothing_outside_the_workspace_is_read_or_written() {
 async fn a_file_is_looked_at_without_asking_discord_who_is_who() {
     run_test(async |world| {
         std::fs::write(world.workspace("lab").join("notes.txt"), "one\n").unwrap();
+        let asked = |world: &World| {
+            let requests = world.discord.requests().into_iter();
+            requests
+                .filter(|one| one.path.contains("/members/"))
+                .count()
+        };
+        // The first message may be read from the channel's past, which does not say who its author is.
         uses(world, "view", json!({"path": "notes.txt"})).await.ok();
-        let asked = world.discord.requests();
-        let asked = asked.iter().filter(|one| one.path.contains("/members/"));
-        assert_eq!(asked.count(), 0);
+        let before = asked(world);
+        uses(world, "view", json!({"path": "notes.txt"})).await.ok();
+        assert_eq!(asked(world), before);
     })
     .await;
 }
