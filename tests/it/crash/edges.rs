@@ -45,7 +45,7 @@ enum Recovery {
 
 /// Has a conversation about a job of each kind killed at its first edge, then at its second, until it has none that is new.
 async fn at_every_edge(recovery: Recovery) {
-    if !strace::is_there() {
+    if !strace::sees_files() {
         return;
     }
     let setup = Setup {

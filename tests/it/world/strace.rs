@@ -15,6 +15,16 @@ pub fn is_there() -> bool {
     found
 }
 
+/// Whether it is installed and can tell which files the daemon's calls are about: the daemon hides its memory, and the
+/// kernel then shows its open files to nobody but root.
+pub fn sees_files() -> bool {
+    let is_root = rustix::process::geteuid().is_root();
+    if !is_root {
+        println!("not run: only root sees the files of a process that hides its memory");
+    }
+    is_root && is_there()
+}
+
 /// What the program is run by, to have `injection` done to its system calls `calls`, such as `fsync,rename`. What it
 /// sees goes to `log`. The program stays our own child: the tracer is put aside.
 pub fn injecting(calls: &str, injection: &str, log: &Path) -> Vec<String> {
