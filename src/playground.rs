@@ -10,6 +10,7 @@
 //! ```
 
 mod allowed;
+mod discord;
 mod gateway;
 mod guild;
 mod interaction;
@@ -21,15 +22,18 @@ mod rights;
 mod run;
 mod saved;
 mod server;
+mod snowflake;
 mod view;
 mod wire;
 mod world;
 
-pub use gateway::{Break, Moment};
+pub use discord::Discord;
+pub use gateway::sessions::{Break, Moment};
 pub use guild::{Attachment, Button, ChannelKind, Message, Reaction};
 pub use interaction::{Answer, Choice};
 pub use people::{OptionValue, Person, Refusal};
-pub use rest::{Effect, Fault, Limits, Request, Scope};
+pub use rest::desk::{Effect, Fault, Request};
+pub use rest::limits::{Limits, Scope};
 pub use rights::Rights;
 pub use run::{Brain, Playground, PlaygroundError};
-pub use server::{Discord, Options};
+pub use server::Options;

@@ -9,6 +9,9 @@ use serde_json::Value;
 use super::rights::Rights;
 use crate::domain::{ChannelId, GuildId, MessageId, RoleId, UserId};
 
+/// Largest file the local Discord takes: 10 MiB, what a server without boosts has.
+pub(crate) const FILE_LIMIT: usize = 10 * 1024 * 1024;
+
 /// Somebody with an account.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct User {
@@ -188,6 +191,32 @@ pub struct Attachment {
     pub content_type: String,
     /// Size in bytes.
     pub size: usize,
+}
+
+/// A file that can be fetched.
+#[derive(Clone)]
+pub(crate) struct File {
+    pub(crate) name: String,
+    pub(crate) content_type: String,
+    pub(crate) bytes: bytes::Bytes,
+}
+
+/// A message about to be posted.
+#[derive(Default)]
+pub(crate) struct Draft {
+    pub(crate) content: String,
+    pub(crate) embeds: Vec<Value>,
+    pub(crate) components: Vec<Value>,
+    pub(crate) attachments: Vec<Attachment>,
+    pub(crate) reply_to: Option<MessageId>,
+    pub(crate) flags: u64,
+    pub(crate) only_for: Option<UserId>,
+    pub(crate) allowed_mentions: Option<Value>,
+    pub(crate) nonce: Option<Value>,
+    /// The interaction it answers, who began it, and the command's words.
+    pub(crate) interaction: Option<(u64, UserId, Option<String>)>,
+    /// When it was sent, for messages from before.
+    pub(crate) at: Option<DateTime<Utc>>,
 }
 
 /// One sort of reaction on a message.

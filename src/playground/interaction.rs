@@ -1,10 +1,8 @@
-//! Interactions: a person runs a command, presses a button or sends a form, and the bot answers.
+//! Interactions: a person runs a command, presses a button or sends a form, and the bot answers. Plain data.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::wire;
-use super::world::World;
-use crate::domain::{ChannelId, GuildId, MessageId, UserId};
+use crate::domain::{ChannelId, MessageId, UserId};
 
 /// What began an interaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +14,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    const fn number(self) -> u8 {
+    pub(crate) const fn number(self) -> u8 {
         match self {
             Self::Command => 2,
             Self::Component => 3,
@@ -80,97 +78,5 @@ impl Interaction {
             Answer::Acknowledged => self.message,
             Answer::Nothing | Answer::Choices(_) | Answer::Form(_) => None,
         }
-    }
-}
-
-impl World {
-    /// Begins an interaction and sends it to the bot.
-    pub(crate) fn interact(
-        &mut self,
-        kind: Kind,
-        user: UserId,
-        channel: ChannelId,
-        message: Option<MessageId>,
-        words: Option<String>,
-        data: Value,
-    ) -> u64 {
-        let id = self.next_id();
-        let token = format!("interaction-{id}");
-        let mut event = json!({
-            "id": id.to_string(),
-            "application_id": self.bot.to_string(),
-            "type": kind.number(),
-            "token": token,
-            "version": 1,
-            "data": data,
-            "channel_id": channel.to_string(),
-            "channel": wire::interaction_channel(self, channel, user),
-            "locale": "en-US",
-            "entitlements": [],
-            "authorizing_integration_owners": {},
-            "context": 1,
-            "attachment_size_limit": super::rest::FILE_LIMIT,
-            "app_permissions": self.rights(channel, self.bot).0.to_string(),
-        });
-        match wire::interaction_member(self, channel, user) {
-            Some(member) => {
-                let guild = wire::guild_of(self, channel).map_or(GuildId(0), |guild| guild.id);
-                event["member"] = member;
-                event["guild_id"] = json!(guild.to_string());
-                event["guild_locale"] = json!("en-US");
-            }
-            None => {
-                event["user"] = wire::user_by_id(self, user);
-                event["context"] = json!(2);
-            }
-        }
-        if let Some(source) = message.and_then(|id| self.message(channel, id)) {
-            event["message"] = wire::message(self, source);
-        }
-        self.interactions.insert(
-            id,
-            Interaction {
-                id,
-                token,
-                kind,
-                user,
-                channel,
-                message,
-                words,
-                answer: Answer::Nothing,
-                replies: Vec::new(),
-                is_expired: false,
-            },
-        );
-        self.dispatch("INTERACTION_CREATE", event);
-        id
-    }
-
-    /// Notes how the bot answered, and tells that person's page.
-    pub(crate) fn answered(&mut self, id: u64, answer: Answer) {
-        let Some(interaction) = self.interactions.get_mut(&id) else {
-            return;
-        };
-        let shown = match &answer {
-            Answer::Choices(choices) => {
-                let list: Vec<Value> = choices
-                    .iter()
-                    .map(|choice| json!({"name": choice.name, "value": choice.value}))
-                    .collect();
-                json!({"choices": list})
-            }
-            Answer::Form(form) => json!({"form": form}),
-            Answer::Nothing
-            | Answer::Thinking(_)
-            | Answer::Message(_)
-            | Answer::Acknowledged
-            | Answer::Updated(_) => json!({}),
-        };
-        interaction.answer = answer;
-        let user = interaction.user;
-        self.tell(
-            Some(user),
-            json!({"t": "answer", "interaction": id.to_string(), "d": shown}),
-        );
     }
 }

@@ -23,8 +23,9 @@ use tokio::net::TcpListener;
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::sync::CancellationToken;
 
-use super::rest;
-use super::server::Discord;
+use super::discord::Discord;
+use super::guild::FILE_LIMIT;
+use super::rest::answer;
 use crate::domain::{ChannelId, UserId};
 
 /// What the page may load and talk to: itself.
@@ -68,9 +69,9 @@ pub(super) async fn serve(
         .route("/api/events", any(events))
         .route("/api/act", post(act::act))
         .route("/api/upload", post(act::upload))
-        .route("/attachments/{id}/{name}", get(rest::attachment))
+        .route("/attachments/{id}/{name}", get(answer::attachment))
         .fallback(files::file)
-        .layer(DefaultBodyLimit::max(rest::FILE_LIMIT))
+        .layer(DefaultBodyLimit::max(FILE_LIMIT))
         .layer(middleware::from_fn_with_state(address, guard))
         .with_state(discord);
     axum::serve(listener, routes)

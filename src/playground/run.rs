@@ -10,9 +10,10 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use super::discord::Discord;
 use super::model::{self, DemoModel};
 use super::page;
-use super::server::{Discord, Options};
+use super::server::Options;
 
 /// Time over which changes of the local Discord are written together.
 const SAVE_EVERY: Duration = Duration::from_secs(2);

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tempfile::NamedTempFile;
 
-use super::guild::{Channel, Guild, Message, User};
-use super::world::{File, World};
+use super::guild::{Channel, File, Guild, Message, User};
+use super::world::World;
 use crate::domain::{GuildId, UserId};
 
 /// Name of the file in the folder.

@@ -5,9 +5,10 @@ use serde_json::{Value, json};
 
 use super::allowed;
 use super::guild::{
-    Attachment, Channel, ChannelKind, Guild, Member, Message, OverwriteOf, Role, User,
+    Attachment, Channel, ChannelKind, Draft, Guild, Member, Message, OverwriteOf, Role, User,
 };
-use super::world::{Draft, World, made_at};
+use super::snowflake::made_at;
+use super::world::World;
 use crate::domain::{ChannelId, GuildId, UserId};
 
 /// A moment as Discord writes it.

@@ -9,8 +9,12 @@ use flate2::write::ZlibEncoder;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::{Connection, Frame, Moment, members_chunk};
-use crate::playground::server::Discord;
+use super::ready;
+use super::sessions::{Connection, Frame, Moment};
+use crate::domain::{GuildId, UserId};
+use crate::playground::discord::Discord;
+use crate::playground::wire;
+use crate::playground::world::World;
 
 /// How long a bot may take to hear that it is closed.
 const GOODBYE: Duration = Duration::from_secs(1);
@@ -57,7 +61,7 @@ pub(crate) async fn serve(discord: Discord, mut socket: WebSocket) {
         }
     }
     discord.change(|world| {
-        world.lose_connection(number);
+        world.gateway.lose_connection(number);
         world.tell(
             None,
             json!({"t": "online", "is": world.gateway.is_connected()}),
@@ -121,7 +125,7 @@ fn obey(discord: &Discord, connection: &Connection, payload: &Value) {
         };
         match payload["op"].as_u64() {
             Some(1) => {
-                if !world.is_stalled(connection.number) {
+                if !world.gateway.is_stalled(connection.number) {
                     answer(Frame::Payload(
                         json!({"op": 11, "s": null, "t": null, "d": null}).to_string(),
                     ));
@@ -144,7 +148,7 @@ fn obey(discord: &Discord, connection: &Connection, payload: &Value) {
                 }
                 world.gateway.identifies_left = world.gateway.identifies_left.saturating_sub(1);
                 world.gateway.note(Moment::Identified(intents));
-                world.begin_session(data, connection.clone());
+                ready::begin(world, data, connection.clone());
                 world.tell(None, json!({"t": "online", "is": true}));
             }
             Some(3) => {
@@ -180,7 +184,7 @@ fn obey(discord: &Discord, connection: &Connection, payload: &Value) {
                 }
                 let id = data["session_id"].as_str().unwrap_or_default();
                 let sequence = data["seq"].as_u64().unwrap_or(0);
-                if world.resume_session(id, sequence, connection.clone()) {
+                if world.gateway.resume(id, sequence, connection.clone()) {
                     world.gateway.note(Moment::Resumed);
                     world.tell(None, json!({"t": "online", "is": true}));
                 } else {
@@ -199,4 +203,29 @@ fn obey(discord: &Discord, connection: &Connection, payload: &Value) {
             _ => answer(Frame::Close(Some(4001))),
         }
     });
+}
+
+/// The members that op 8 asks for.
+fn members_chunk(world: &World, asked: &Value) -> Option<Value> {
+    let guild = asked["guild_id"].as_str()?.parse::<u64>().ok()?;
+    let found = world.guilds.get(&GuildId(guild))?;
+    let wanted: Option<Vec<UserId>> = asked["user_ids"].as_array().map(|list| {
+        list.iter()
+            .filter_map(|id| id.as_str()?.parse().ok())
+            .collect()
+    });
+    let members: Vec<Value> = found
+        .members
+        .iter()
+        .filter(|(user, _)| wanted.as_ref().is_none_or(|wanted| wanted.contains(user)))
+        .map(|(user, member)| wire::member(world, *user, member))
+        .collect();
+    Some(json!({
+        "guild_id": guild.to_string(),
+        "members": members,
+        "chunk_index": 0,
+        "chunk_count": 1,
+        "not_found": [],
+        "nonce": asked.get("nonce").cloned(),
+    }))
 }

@@ -9,11 +9,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::domain::{ChannelId, MessageId, RoleId, UserId};
-use crate::playground::guild::Attachment;
+use crate::playground::discord::Discord;
+use crate::playground::guild::{Attachment, Draft};
 use crate::playground::people::{OptionValue, Person, Refusal};
 use crate::playground::rights::Rights;
-use crate::playground::server::Discord;
-use crate::playground::world::Draft;
 
 /// Characters a person may write in one message.
 const LONGEST: usize = 2_000;

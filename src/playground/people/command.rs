@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Refusal;
+use super::person::Refusal;
 use crate::domain::{ChannelId, RoleId, UserId};
 use crate::playground::allowed;
 use crate::playground::guild::Attachment;

@@ -4,12 +4,14 @@ use axum::http::Method;
 use serde_json::{Value, json};
 
 use super::call::Call;
+use super::contents::{change, draft, show};
 use super::error::ApiError;
-use super::messages::{change, draft, show};
-use super::{Outcome, Reply, validate};
-use crate::domain::{ChannelId, MessageId, UserId};
+use super::reply::{Outcome, Reply};
+use super::validate;
+use crate::domain::{ChannelId, MessageId};
+use crate::playground::guild::Draft;
 use crate::playground::interaction::{Answer, Choice, Kind};
-use crate::playground::world::{Draft, World};
+use crate::playground::world::World;
 
 /// Flag of a message that only one person sees.
 const EPHEMERAL: u64 = 1 << 6;
@@ -214,16 +216,5 @@ fn inner(call: &Call) -> Call {
         authorization: String::new(),
         body: call.body["data"].clone(),
         files: call.files.clone(),
-    }
-}
-
-impl World {
-    /// Ends the time to answer every interaction that is under way, as if it took too long.
-    pub(crate) fn expire_interactions(&mut self, of: Option<UserId>) {
-        for interaction in self.interactions.values_mut() {
-            if of.is_none_or(|user| user == interaction.user) {
-                interaction.is_expired = true;
-            }
-        }
     }
 }

@@ -4,8 +4,9 @@ use serde_json::Value;
 
 use super::call::Call;
 use super::error::ApiError;
+use super::guilds;
+use super::reply::{Outcome, Reply};
 use super::validate;
-use super::{Outcome, Reply, guilds};
 use crate::domain::{ChannelId, RoleId, UserId};
 use crate::playground::allowed;
 use crate::playground::guild::{Channel, ChannelKind, Overwrite, OverwriteOf};

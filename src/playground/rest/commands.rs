@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use super::call::Call;
 use super::error::ApiError;
-use super::{Outcome, Reply, guilds, validate};
+use super::reply::{Outcome, Reply};
+use super::{guilds, validate};
 use crate::domain::GuildId;
 use crate::playground::world::World;
 

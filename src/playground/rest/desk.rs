@@ -6,8 +6,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
 use super::call::Call;
-use super::limits::{Buckets, Standing};
-use crate::playground::world::World;
+use super::limits::{Buckets, Refusal, Scope, Standing};
 
 /// A request as it was seen, for tests.
 #[derive(Clone, Debug)]
@@ -28,17 +27,6 @@ pub struct Request {
     pub is_ordered: bool,
     /// Whom the limit was for that it ran into.
     pub limited: Option<Scope>,
-}
-
-/// Whom a rate limit is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
-    /// This bot on this route.
-    Bucket,
-    /// This bot on all routes.
-    Global,
-    /// Everybody on this resource; does not count against the bot.
-    Shared,
 }
 
 /// What happens to a request instead of an answer.
@@ -76,12 +64,6 @@ pub struct Fault {
     pub effect: Effect,
 }
 
-/// A request that must wait.
-pub(crate) struct Refusal {
-    pub(crate) scope: Scope,
-    pub(crate) retry_after: Duration,
-}
-
 /// What the desk says to a request.
 pub(super) struct Judgement {
     pub(super) effect: Option<Effect>,
@@ -100,6 +82,41 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
+    /// Writes a request down and decides what becomes of it.
+    pub(super) fn judge(&mut self, call: &Call) -> (usize, Judgement) {
+        let now = Instant::now();
+        let index = self.log.len();
+        self.log.push(Request {
+            at: now,
+            method: call.method.to_string(),
+            path: call.path.clone(),
+            body: call.body.clone(),
+            files: call.files.iter().map(|file| file.name.clone()).collect(),
+            status: None,
+            is_ordered: false,
+            limited: None,
+        });
+        let effect = self.fault_for(call);
+        self.log[index].is_ordered = effect.is_some();
+        let standing = self.buckets.take(call, now);
+        let refusal = match effect {
+            Some(Effect::RateLimited { scope, retry_after }) => {
+                Some(Refusal { scope, retry_after })
+            }
+            Some(_) | None => standing.refusal(),
+        };
+        self.log[index].limited = refusal.as_ref().map(|refusal| refusal.scope);
+        let headers = headers(&standing, refusal.as_ref());
+        (
+            index,
+            Judgement {
+                effect,
+                refusal,
+                headers,
+            },
+        )
+    }
+
     pub(super) fn settle(&mut self, index: usize, status: Option<u16>) {
         if let Some(request) = self.log.get_mut(index) {
             request.status = status;
@@ -114,43 +131,6 @@ impl Desk {
         })?;
         hit.times -= 1;
         Some(hit.effect)
-    }
-}
-
-impl World {
-    /// Writes a request down and decides what becomes of it.
-    pub(super) fn judge(&mut self, call: &Call) -> (usize, Judgement) {
-        let now = Instant::now();
-        let index = self.desk.log.len();
-        self.desk.log.push(Request {
-            at: now,
-            method: call.method.to_string(),
-            path: call.path.clone(),
-            body: call.body.clone(),
-            files: call.files.iter().map(|file| file.name.clone()).collect(),
-            status: None,
-            is_ordered: false,
-            limited: None,
-        });
-        let effect = self.desk.fault_for(call);
-        self.desk.log[index].is_ordered = effect.is_some();
-        let standing = self.desk.buckets.take(call, now);
-        let refusal = match effect {
-            Some(Effect::RateLimited { scope, retry_after }) => {
-                Some(Refusal { scope, retry_after })
-            }
-            Some(_) | None => standing.refusal(),
-        };
-        self.desk.log[index].limited = refusal.as_ref().map(|refusal| refusal.scope);
-        let headers = headers(&standing, refusal.as_ref());
-        (
-            index,
-            Judgement {
-                effect,
-                refusal,
-                headers,
-            },
-        )
     }
 }
 

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use super::call::Call;
-use super::desk::{Refusal, Scope};
 
 /// Requests a bot may make in a second, over all routes.
 const GLOBAL: usize = 50;
@@ -17,6 +16,23 @@ pub enum Limits {
     Off,
     /// As at Discord.
     Real,
+}
+
+/// Whom a rate limit is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// This bot on this route.
+    Bucket,
+    /// This bot on all routes.
+    Global,
+    /// Everybody on this resource; does not count against the bot.
+    Shared,
+}
+
+/// A request that must wait.
+pub(crate) struct Refusal {
+    pub(crate) scope: Scope,
+    pub(crate) retry_after: Duration,
 }
 
 /// How full every bucket is.

@@ -1,23 +1,22 @@
-//! Routes about messages and the reactions on them.
+//! Routes about messages.
 
 use std::collections::BTreeMap;
 
-use axum::http::Method;
 use chrono::{TimeDelta, Utc};
 use serde_json::{Value, json};
 
 use super::call::Call;
 use super::channels::{needs, seen};
+use super::contents::{OWN_FLAGS, change, draft, show};
 use super::error::ApiError;
-use super::{Outcome, Reply, validate};
-use crate::domain::{ChannelId, MessageId, UserId};
-use crate::playground::guild::{Attachment, ChannelKind, Message};
+use super::reply::{Outcome, Reply};
+use super::validate;
+use crate::domain::{ChannelId, MessageId};
+use crate::playground::guild::{ChannelKind, Message};
 use crate::playground::rights::Rights;
+use crate::playground::snowflake::made_at;
 use crate::playground::wire;
-use crate::playground::world::{Draft, World, made_at};
-
-/// Flags a bot may set: embeds suppressed, notifications suppressed.
-const OWN_FLAGS: u64 = 1 << 2 | 1 << 12;
+use crate::playground::world::World;
 
 pub(super) fn create(world: &mut World, call: &Call, channel: &str) -> Outcome {
     let found = seen(world, channel)?;
@@ -77,47 +76,6 @@ pub(super) fn create(world: &mut World, call: &Call, channel: &str) -> Outcome {
     world.unarchive(id);
     let made = world.post(id, world.bot, draft);
     show(world, id, made)
-}
-
-/// What a body says a message is to be, its files stored.
-pub(super) fn draft(world: &mut World, call: &Call) -> Draft {
-    let body = &call.body;
-    let list = |field: &str| body[field].as_array().cloned().unwrap_or_default();
-    let attachments = store_files(world, call);
-    Draft {
-        content: body["content"].as_str().unwrap_or_default().to_owned(),
-        embeds: list("embeds").into_iter().map(rich).collect(),
-        components: list("components"),
-        attachments,
-        allowed_mentions: body
-            .get("allowed_mentions")
-            .filter(|one| !one.is_null())
-            .cloned(),
-        ..Draft::default()
-    }
-}
-
-/// Embeds come back with their type.
-fn rich(mut embed: Value) -> Value {
-    embed["type"] = json!("rich");
-    embed
-}
-
-fn store_files(world: &mut World, call: &Call) -> Vec<Attachment> {
-    let named = |index: u64| {
-        let list = call.body["attachments"].as_array()?;
-        let entry = list.iter().find(|entry| {
-            entry["id"].as_u64() == Some(index) || entry["id"].as_str() == Some(&index.to_string())
-        })?;
-        entry["filename"].as_str().map(str::to_owned)
-    };
-    call.files
-        .iter()
-        .map(|file| {
-            let name = named(file.index).unwrap_or_else(|| file.name.clone());
-            world.store_file(&name, file.content_type.as_deref(), file.bytes.clone())
-        })
-        .collect()
 }
 
 /// The message that has the same nonce already, when the bot asked for that to be checked.
@@ -231,61 +189,6 @@ pub(super) fn edit(world: &mut World, call: &Call, channel: &str, message: &str)
     change(world, call, channel, id)
 }
 
-/// Changes a message by the fields that are in the body.
-pub(super) fn change(world: &mut World, call: &Call, channel: ChannelId, id: MessageId) -> Outcome {
-    validate::message(&call.body, call)?;
-    let fresh = draft(world, call);
-    let body = call.body.clone();
-    let kept: Option<Vec<u64>> = body["attachments"].as_array().map(|list| {
-        list.iter()
-            .filter_map(|entry| entry["id"].as_str()?.parse().ok())
-            .collect()
-    });
-    let has = |field: &str| body.get(field).is_some();
-    let would_be_empty = world.message(channel, id).is_some_and(|message| {
-        let content = if has("content") {
-            &fresh.content
-        } else {
-            &message.content
-        };
-        let embeds = if has("embeds") {
-            &fresh.embeds
-        } else {
-            &message.embeds
-        };
-        let components = if has("components") {
-            &fresh.components
-        } else {
-            &message.components
-        };
-        let files =
-            kept.as_ref().map_or(message.attachments.len(), Vec::len) + fresh.attachments.len();
-        content.trim().is_empty() && embeds.is_empty() && components.is_empty() && files == 0
-    });
-    if would_be_empty {
-        return Err(ApiError::empty_message());
-    }
-    world.edit(channel, id, |message| {
-        if has("content") {
-            message.content = fresh.content;
-        }
-        if has("embeds") {
-            message.embeds = fresh.embeds;
-        }
-        if has("components") {
-            message.components = fresh.components;
-        }
-        if let Some(flags) = body["flags"].as_u64() {
-            message.flags = message.flags & !OWN_FLAGS | flags & OWN_FLAGS;
-        }
-        message
-            .attachments
-            .retain(|file| kept.as_ref().is_none_or(|kept| kept.contains(&file.id)));
-        message.attachments.extend(fresh.attachments);
-    });
-    show(world, channel, id)
-}
-
 pub(super) fn delete(world: &mut World, channel: &str, message: &str) -> Outcome {
     let (channel, id) = find(world, channel, message)?;
     if world
@@ -332,55 +235,6 @@ pub(super) fn bulk_delete(world: &mut World, call: &Call, channel: &str) -> Outc
     Ok(Reply::Nothing)
 }
 
-pub(super) fn reactions(
-    world: &mut World,
-    method: &Method,
-    channel: &str,
-    message: &str,
-    rest: &[&str],
-) -> Outcome {
-    let (channel, id) = find(world, channel, message)?;
-    match (method, rest) {
-        (&Method::PUT, [emoji, "@me"]) => {
-            needs(
-                world,
-                channel,
-                Rights::ADD_REACTIONS | Rights::READ_MESSAGE_HISTORY,
-            )?;
-            world.react(channel, id, world.bot, emoji);
-        }
-        (&Method::DELETE, [emoji, "@me"]) => world.unreact(channel, id, world.bot, emoji),
-        (&Method::DELETE, [emoji, user]) => {
-            needs(world, channel, Rights::MANAGE_MESSAGES)?;
-            let user = user
-                .parse()
-                .map(UserId)
-                .map_err(|_| ApiError::unknown_user())?;
-            world.unreact(channel, id, user, emoji);
-        }
-        (&Method::DELETE, []) => {
-            needs(world, channel, Rights::MANAGE_MESSAGES)?;
-            if let Some(message) = world.message_mut(channel, id) {
-                message.reactions.clear();
-            }
-        }
-        (&Method::GET, [emoji]) => {
-            let message = world.message(channel, id);
-            let found = message.and_then(|one| one.reactions.iter().find(|r| r.emoji == *emoji));
-            let by = found
-                .map(|reaction| reaction.by.as_slice())
-                .unwrap_or_default();
-            return Ok(Reply::Json(
-                by.iter()
-                    .map(|user| wire::user_by_id(world, *user))
-                    .collect(),
-            ));
-        }
-        _ => return Err(ApiError::unknown_route()),
-    }
-    Ok(Reply::Nothing)
-}
-
 /// The message with this id, if the bot can see it and it is for all.
 pub(super) fn find(
     world: &World,
@@ -401,11 +255,4 @@ pub(super) fn find(
     found
         .map(|message| (place.id, message.id))
         .ok_or_else(ApiError::unknown_message)
-}
-
-pub(super) fn show(world: &World, channel: ChannelId, id: MessageId) -> Outcome {
-    let message = world
-        .message(channel, id)
-        .ok_or_else(ApiError::unknown_message)?;
-    Ok(Reply::Json(wire::message(world, message)))
 }

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::FILE_LIMIT;
 use super::call::Call;
 use super::error::ApiError;
+use crate::playground::guild::FILE_LIMIT;
 
 /// Characters in a message.
 const CONTENT: usize = 2_000;

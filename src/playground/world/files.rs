@@ -1,15 +1,7 @@
 //! Uploaded files, kept to be fetched.
 
 use super::World;
-use crate::playground::guild::Attachment;
-
-/// A file that can be fetched.
-#[derive(Clone)]
-pub(crate) struct File {
-    pub(crate) name: String,
-    pub(crate) content_type: String,
-    pub(crate) bytes: bytes::Bytes,
-}
+use crate::playground::guild::{Attachment, File};
 
 impl World {
     /// Keeps a file to be fetched; its type is told from the name when it is not given.

@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 
 use super::Discord;
 use crate::domain::GuildId;
-use crate::playground::gateway::Break;
-use crate::playground::rest::{Fault, Limits};
+use crate::playground::gateway::sessions::Break;
+use crate::playground::rest::desk::Fault;
+use crate::playground::rest::limits::Limits;
 use crate::playground::wire;
 
 impl Discord {
@@ -28,7 +29,7 @@ impl Discord {
 
     /// Breaks the bot's connection.
     pub fn break_gateway(&self, how: Break) {
-        self.change(|world| world.break_gateway(how));
+        self.change(|world| world.gateway.break_connections(how));
     }
 
     /// Refuses the next `count` RESUMEs.
@@ -51,7 +52,7 @@ impl Discord {
 
     /// Sends words to the bot that need not be a payload.
     pub fn sends_words(&self, words: &str) {
-        self.change(|world| world.send_raw(words));
+        self.change(|world| world.gateway.send_raw(words));
     }
 
     /// Closes IDENTIFYs with 4014 that ask for one of these intents.

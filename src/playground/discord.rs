@@ -1,0 +1,119 @@
+//! The local Discord as a value: acted upon, looked at, broken on purpose.
+
+mod broken;
+mod places;
+mod seen;
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::gateway::sessions::Break;
+use super::saved;
+use super::world::World;
+
+/// A local Discord. Clones are the same one.
+#[derive(Clone)]
+pub struct Discord {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    world: Mutex<World>,
+    changes: watch::Sender<u64>,
+    stop: CancellationToken,
+    base: String,
+    token: String,
+    folder: Option<PathBuf>,
+}
+
+impl Discord {
+    /// One of this world; whatever serves it ends with `stop`.
+    pub(crate) fn of(world: World, folder: Option<PathBuf>, stop: CancellationToken) -> Self {
+        let shared = Shared {
+            base: world.base.clone(),
+            token: world.token.clone(),
+            world: Mutex::new(world),
+            changes: watch::channel(0).0,
+            stop,
+            folder,
+        };
+        Self {
+            shared: Arc::new(shared),
+        }
+    }
+
+    /// Ends it; connections are closed as they become idle.
+    pub fn stop(&self) {
+        self.break_gateway(Break::Cut);
+        self.shared.stop.cancel();
+    }
+
+    /// Writes everything into its folder, if it has one.
+    ///
+    /// # Errors
+    ///
+    /// When the folder cannot be written.
+    pub fn save(&self) -> io::Result<()> {
+        match &self.shared.folder {
+            Some(folder) => self.look(saved::Picture::of).write(folder),
+            None => Ok(()),
+        }
+    }
+
+    /// Tells of each change from now on.
+    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
+        self.shared.changes.subscribe()
+    }
+
+    /// What `CHORUS_DISCORD_API_URL` is to be, such as `http://127.0.0.1:4000`.
+    pub fn base_url(&self) -> &str {
+        &self.shared.base
+    }
+
+    /// The bot's token.
+    pub fn token(&self) -> &str {
+        &self.shared.token
+    }
+
+    /// Changes the world and wakes whoever waits for a change.
+    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut World) -> T) -> T {
+        let result = {
+            let mut world = self
+                .shared
+                .world
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            change(&mut world)
+        };
+        self.shared.changes.send_modify(|count| *count += 1);
+        result
+    }
+
+    /// Looks at the world.
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&World) -> T) -> T {
+        look(
+            &self
+                .shared
+                .world
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner),
+        )
+    }
+
+    /// Waits until `found` gives something, looking again after each change.
+    pub async fn wait_for<T>(&self, mut found: impl FnMut(&Self) -> Option<T>) -> T {
+        let mut changes = self.shared.changes.subscribe();
+        loop {
+            changes.mark_unchanged();
+            if let Some(result) = found(self) {
+                return result;
+            }
+            // The sender lives in `self`, so this ends only with a change.
+            let _ = changes.changed().await;
+        }
+    }
+}
