@@ -1,8 +1,7 @@
-//! Questions that wait for a person: posted, pressed once, and edited to how they ended.
+//! Questions that wait for a person: open, pressed once, and edited to how they ended.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use chrono::Utc;
 use tokio_util::sync::CancellationToken;
@@ -11,14 +10,10 @@ use tracing::warn;
 
 use super::approval_card::{self, Ending};
 use super::body::Body;
-use super::bot::Bot;
 use super::explain::{self, Deed};
-use super::rest::{Rest, RestError, Urgency};
+use super::rest::{Rest, Urgency};
 use crate::agent::event::{Answer, Choice, Question};
 use crate::domain::{CallId, ChannelId, MessageId, Person, TurnId, UserId};
-
-/// The pause before a question is posted again that found no line to Discord.
-const POST_AGAIN: Duration = Duration::from_secs(2);
 
 /// All open questions. Cheap to clone.
 #[derive(Clone)]
@@ -60,27 +55,32 @@ impl Approvals {
         }
     }
 
-    /// Posts a question and waits for nothing: presses and the end of its time come later.
-    pub(super) async fn ask(&self, bot: &Bot, question: Box<Question>) {
-        let id = question.approval;
-        let channel = question.turn.channel;
-        let body = approval_card::open(&question);
+    /// Takes a question in; from here on it can be answered, and its time runs.
+    pub(super) fn open(&self, question: Box<Question>) {
         self.expire_in_time(&question);
         self.with(|book| {
             book.open.insert(
-                id,
+                question.approval,
                 Open {
                     question,
                     message: None,
                 },
             )
         });
-        let Some(message) = self.post(bot, channel, id, &body).await else {
-            return;
-        };
-        if let Err(error) = bot.store.set_question_post(id, message).await {
-            warn!(%error, "a question's message was not kept; after a crash it would stay as it is");
-        }
+    }
+
+    /// Whether nobody has answered it yet, and its time is not over.
+    pub(super) fn is_open(&self, id: i64) -> bool {
+        self.with(|book| book.open.contains_key(&id))
+    }
+
+    /// Takes a question back that nobody was shown. Dropped unanswered, it is denied.
+    pub(super) fn withdraw(&self, id: i64) {
+        self.with(|book| book.open.remove(&id));
+    }
+
+    /// A question's card is this message; where the question has ended already, it says how.
+    pub(super) async fn posted(&self, channel: ChannelId, id: i64, message: MessageId) {
         let ending = self.with(|book| match book.open.get_mut(&id) {
             Some(open) => {
                 open.message = Some(message);
@@ -91,41 +91,6 @@ impl Approvals {
         if let Some(ending) = ending {
             self.show(channel, message, ending).await;
         }
-    }
-
-    /// Posts a question's card. While the line to Discord is down it is tried again for as long as the question is
-    /// open; where Discord refuses it, people are told why, and the answer is no.
-    async fn post(&self, bot: &Bot, channel: ChannelId, id: i64, body: &Body) -> Option<MessageId> {
-        let nonce = format!("ask-{id}");
-        loop {
-            let error = match self.rest.post_once(channel, body, &nonce).await {
-                Ok(message) => return Some(message),
-                Err(error) => error,
-            };
-            let why = bot.refusal(Deed::Ask, channel, &error);
-            warn!(channel.id = %channel, "a question could not be posted: {why}");
-            if let RestError::Refused { .. } = error {
-                // Dropped unanswered, it is denied.
-                self.with(|book| book.open.remove(&id));
-                self.tell_unasked(bot, channel, &why).await;
-                return None;
-            }
-            // A pause between tries, so that an outage is not pressed harder.
-            let pause = tokio::time::sleep(POST_AGAIN);
-            self.stop.run_until_cancelled(pause).await?;
-            if !self.with(|book| book.open.contains_key(&id)) {
-                return None;
-            }
-        }
-    }
-
-    async fn tell_unasked(&self, bot: &Bot, channel: ChannelId, why: &str) {
-        let line = format!("⚠️ {why} Nothing was run.");
-        match bot.store.notice(channel, &line).await {
-            Ok(_) => bot.deliver(channel),
-            Err(error) => warn!(%error, "a notice was not stored"),
-        }
-        bot.tell_operator(format!("ask:{channel}"), format!("In <#{channel}>: {why}"));
     }
 
     /// Whose messages are in the turn that asks; none when the question is closed.

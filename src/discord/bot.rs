@@ -8,8 +8,8 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::access_roles::AccessRoles;
 use super::approvals::Approvals;
-use super::channels::GuildChannels;
-use super::outbound::Notice;
+use super::operator::Notice;
+use super::refusal::Refusal;
 use super::rest::Rest;
 use crate::config::Config;
 use crate::domain::{ChannelId, GuildId, RoleId, UserId};
@@ -51,16 +51,11 @@ pub(super) struct Parts {
 }
 
 /// The command framework's options, which hold all commands.
-pub(super) type Commands = poise::FrameworkOptions<Bot, super::commands::Refusal>;
+pub(super) type Commands = poise::FrameworkOptions<Bot, Refusal>;
 
 impl Bot {
     pub(super) fn new(parts: Parts) -> Self {
         Self(Arc::new(parts))
-    }
-
-    /// Channels of our servers, as the manager makes and deletes them.
-    pub(super) fn channels(&self) -> GuildChannels {
-        GuildChannels::new(self.clone())
     }
 
     /// serenity's picture of our servers, once connected.

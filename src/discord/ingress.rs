@@ -3,39 +3,25 @@
 //! After each new connection a channel's first business is what was missed: its past is read from the ledger's cursor
 //! on before anything new is taken, by the same path. A message that comes twice is one message, here and in the ledger.
 
+mod arrival;
 mod queue;
+mod shared;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use serenity::all::{Attachment, Message};
 use tokio::sync::mpsc::{self, UnboundedSender};
-use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{Instrument as _, debug};
 
+pub(super) use self::arrival::Arrival;
+use self::queue::Queue;
+pub(super) use self::shared::Shared;
 use super::bot::Bot;
 use super::catch_up::{self, Place};
-use super::inbound::BotLoops;
-use crate::domain::{ChannelId, GuildId, MessageId};
-use queue::Queue;
-
-/// One thing that happened in a channel.
-#[derive(Debug)]
-pub(super) enum Arrival {
-    /// A message was written.
-    Message(Box<Message>),
-    /// A message's text was changed, and perhaps its files.
-    Edited(MessageId, String, Option<Vec<Attachment>>),
-    /// A message was deleted.
-    Deleted(MessageId),
-    /// Discord says that there is something newer here than the ledger knows.
-    Place(GuildId),
-    /// The connection was resumed: look for what the replay may have missed.
-    Recheck,
-}
+use crate::domain::{ChannelId, GuildId};
 
 /// All channels' queues.
 pub(super) struct Ingress {
@@ -44,50 +30,6 @@ pub(super) struct Ingress {
     shared: Arc<Shared>,
     tasks: TaskTracker,
     stop: CancellationToken,
-}
-
-/// What the queues share.
-#[derive(Default)]
-pub(super) struct Shared {
-    /// Counts descriptions of servers, for those who wait for one.
-    described: watch::Sender<u64>,
-    /// Counts connections; a channel that has not caught up with the latest does so first.
-    epoch: AtomicU64,
-    caught_up: Mutex<HashMap<ChannelId, u64>>,
-    loops: Mutex<BotLoops>,
-}
-
-impl Shared {
-    fn is_caught_up(&self, channel: ChannelId) -> bool {
-        let caught_up = self
-            .caught_up
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        caught_up.get(&channel) == Some(&self.epoch.load(Ordering::Relaxed))
-    }
-
-    /// Nothing of this channel's past is missing.
-    fn mark_caught_up(&self, channel: ChannelId) {
-        let epoch = self.epoch.load(Ordering::Relaxed);
-        let mut caught_up = self
-            .caught_up
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        caught_up.insert(channel, epoch);
-    }
-
-    /// Something of this channel's past may be missing.
-    fn mark_behind(&self, channel: ChannelId) {
-        let mut caught_up = self
-            .caught_up
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        caught_up.remove(&channel);
-    }
-
-    fn loops<T>(&self, act: impl FnOnce(&mut BotLoops) -> T) -> T {
-        act(&mut self.loops.lock().unwrap_or_else(PoisonError::into_inner))
-    }
 }
 
 impl Ingress {

@@ -7,10 +7,18 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tracing::{error, warn};
 
 use super::body::Body;
-use super::outbound::Notice;
 use super::rest::{Rest, snowflake};
 use super::route;
 use crate::domain::{ChannelId, UserId};
+
+/// Something the operator must know.
+#[derive(Clone, Debug)]
+pub(super) struct Notice {
+    /// Same cause, told once.
+    pub(super) cause: String,
+    /// What happened and the way out.
+    pub(super) text: String,
+}
 
 /// Who the operator is and where they are told.
 pub(super) struct Operator {

@@ -4,67 +4,32 @@
 //! agent::Event ─▶ Outbound ─▶ Queue (one per channel in use) ─▶ Rest
 //!                               ├ deliver: parts of the ledger's outbox, in order, once      (D9)
 //!                               ├ live: status, preview, typing, reactions of running turns  (may be dropped)
-//!                               └ questions                                                  (approvals)
+//!                               └ question: a card with its buttons                          (approvals)
 //! ```
 //!
 //! A quiet queue costs a task that sleeps. Replies go before edits: an edit that would have to wait is not made, and
 //! a reply waits for an edit only where both are of the same message.
 
+mod deed;
 mod deliver;
 mod live;
+mod order;
+mod outward;
+mod question;
 mod queue;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use tokio::sync::mpsc::{self, UnboundedSender};
-use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
 
-use super::bot::Bot;
-use crate::agent::event::{Event, Feed, Question, TurnRef, TurnSummary};
-use crate::domain::{ChannelId, MessageId};
-use queue::Queue;
-
-/// What all queues share.
-#[derive(Clone)]
-pub(super) struct Outward {
-    pub(super) bot: Bot,
-    /// Whether answers are shown while they grow.
-    pub(super) previews: Previews,
-    /// Ends when the room does.
-    pub(super) stop: CancellationToken,
-}
-
-/// Whether answers are shown while the model speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Previews {
-    /// They are (`stream_replies`).
-    Shown,
-    /// Answers are posted whole.
-    Hidden,
-}
-
-/// Something the operator must know.
-#[derive(Clone, Debug)]
-pub(super) struct Notice {
-    /// Same cause, told once.
-    pub(super) cause: String,
-    /// What happened and the way out.
-    pub(super) text: String,
-}
-
-/// One thing for a channel's queue to do.
-#[derive(Debug)]
-pub(super) enum Order {
-    Deliver,
-    Start(TurnRef, Feed),
-    End(TurnRef, TurnSummary),
-    Ask(Box<Question>),
-    /// Words that are in no ledger, for the ledger failed.
-    Say(Option<MessageId>, String),
-}
+use self::order::Order;
+pub(super) use self::outward::{Outward, Previews};
+use self::queue::Queue;
+use crate::agent::event::Event;
+use crate::domain::ChannelId;
 
 /// All queues. Owned by the room's loop, which waits for them at the end.
 pub(super) struct Outbound {

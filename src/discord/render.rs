@@ -1,6 +1,7 @@
 //! What commands answer. Pure: values in, messages out, within Discord's limits and with nothing of foreign text in force.
 
 mod agents;
+mod lists;
 mod records;
 mod server;
 mod sessions;
@@ -16,47 +17,3 @@ pub use turns::{
     aborted, asked, branch_asked, branch_history, branch_opened, branches, branches_killed,
     stopping,
 };
-
-use super::body::{Button, Style};
-
-/// The buttons that turn pages: `id` is what the pages are of, `page` is counted from 0.
-fn pager(id: &str, page: usize, pages: usize) -> Vec<Button> {
-    if pages <= 1 {
-        return Vec::new();
-    }
-    // Ids must differ even where both buttons would lead to the same page.
-    let back = Button::new(
-        format!("page:{id}:{}", page.saturating_sub(1)),
-        "Previous",
-        Style::Secondary,
-    );
-    let on = Button::new(format!("page:{id}:{}", page + 1), "Next", Style::Secondary);
-    vec![back.enabled_if(page > 0), on.enabled_if(page + 1 < pages)]
-}
-
-/// `count` things, in the singular where it is one.
-fn count(count: usize, one: &str, many: &str) -> String {
-    match count {
-        1 => format!("1 {one}"),
-        count => format!("{count} {many}"),
-    }
-}
-
-/// Lines that fit into `max` characters; a last one says how many did not.
-fn lines_within(lines: impl IntoIterator<Item = String>, max: usize) -> String {
-    let lines: Vec<String> = lines.into_iter().collect();
-    let mut shown = String::new();
-    for (index, line) in lines.iter().enumerate() {
-        let left = lines.len() - index;
-        let rest = format!("… and {left} more");
-        let needed = shown.chars().count() + line.chars().count() + rest.chars().count() + 2;
-        if needed > max && !(left == 1 && shown.chars().count() + line.chars().count() < max) {
-            shown.push_str(&rest);
-            return shown;
-        }
-        shown.push_str(line);
-        shown.push('\n');
-    }
-    shown.truncate(shown.trim_end().len());
-    shown
-}

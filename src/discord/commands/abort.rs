@@ -1,7 +1,9 @@
 //! `/abort`: the running turn ends at once.
 
-use super::{Context, Refusal, agent_here, answer, bot};
+use super::call::{Context, answer, bot};
+use super::sight::agent_here;
 use crate::discord::interaction::Eyes;
+use crate::discord::refusal::Refusal;
 use crate::discord::render;
 
 /// Ends the running turn at once, without an answer

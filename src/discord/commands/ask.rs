@@ -1,10 +1,13 @@
 //! `/ask`: a prompt as a turn, for once with another model or mode.
 
-use super::{Context, Here, Refusal, agent_here, bot, complete, person, responder};
+use super::call::{Context, bot, person, responder};
+use super::complete;
+use super::sight::{Here, agent_here};
 use crate::agent::Mode;
 use crate::discord::body::Body;
 use crate::discord::inbound::sent_at;
 use crate::discord::interaction::{Eyes, Responder};
+use crate::discord::refusal::Refusal;
 use crate::discord::render;
 use crate::domain::{Inbound, MessageId};
 

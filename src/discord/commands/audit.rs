@@ -1,7 +1,10 @@
 //! `/audit`: the latest decisions on what agents may do.
 
-use super::{Context, Refusal, agent_named, answer, bot, complete, guild};
+use super::call::{Context, answer, bot, guild};
+use super::complete;
+use super::sight::agent_named;
 use crate::discord::interaction::Eyes;
+use crate::discord::refusal::Refusal;
 use crate::discord::render;
 use crate::store::AuditFilter;
 

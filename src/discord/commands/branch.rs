@@ -5,7 +5,8 @@ mod kill;
 mod list;
 mod new;
 
-use super::{Context, Refusal};
+use super::call::Context;
+use crate::discord::refusal::Refusal;
 
 /// Opens, lists and ends further conversations of this agent
 #[poise::command(

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use serenity::all::{AutocompleteChoice, CreateAutocompleteResponse};
 
-use super::{Context, agent_here, bot, guild, visible_agents};
+use super::call::{Context, bot, guild};
+use super::sight::{agent_here, visible_agents};
 use crate::discord::body::clip;
 use crate::manager::CONFIG_KEYS;
 

@@ -6,7 +6,8 @@ mod history;
 mod restore;
 mod save;
 
-use super::{Context, Refusal};
+use super::call::Context;
+use crate::discord::refusal::Refusal;
 
 pub(super) use history::page as history_page;
 

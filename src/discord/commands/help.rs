@@ -2,9 +2,11 @@
 
 use serenity::all::Permissions;
 
-use super::{Context, Refusal, answer, is_allowed};
+use super::call::{Context, answer};
+use super::rights::is_allowed;
 use crate::discord::bot::Bot;
 use crate::discord::interaction::Eyes;
+use crate::discord::refusal::Refusal;
 use crate::discord::render;
 
 /// Shows the commands that you may use here

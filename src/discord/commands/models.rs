@@ -1,7 +1,8 @@
 //! `/models`: what can be asked.
 
-use super::{Context, Refusal, answer, bot, guild};
+use super::call::{Context, answer, bot, guild};
 use crate::discord::interaction::Eyes;
+use crate::discord::refusal::Refusal;
 use crate::discord::render;
 
 /// Lists the models that can be used, by provider

@@ -1,8 +1,10 @@
 //! Lists of several pages: the buttons that turn them carry all there is to know, so they work after a restart too.
 
-use super::{Refusal, Sight, agent, context};
+use super::sight::Sight;
+use super::{agent, context};
 use crate::discord::body::Body;
 use crate::discord::bot::Bot;
+use crate::discord::refusal::Refusal;
 
 /// The page that a button's id names, as somebody sees it. `rest` is what follows `page:` in it.
 pub(in crate::discord) async fn turn(

@@ -1,7 +1,8 @@
 //! `/permissions`: all profiles, with what they allow, ask and deny.
 
-use super::{Context, Refusal, answer, bot, guild};
+use super::call::{Context, answer, bot, guild};
 use crate::discord::interaction::Eyes;
+use crate::discord::refusal::Refusal;
 use crate::discord::render;
 
 /// Shows the permission profiles: what each allows, asks and denies

@@ -2,9 +2,10 @@
 
 use std::time::Instant;
 
-use super::{Context, Refusal, responder};
+use super::call::{Context, responder};
 use crate::discord::body::Body;
 use crate::discord::interaction::Eyes;
+use crate::discord::refusal::Refusal;
 
 /// Answers, and says how long the way to Discord is
 #[poise::command(slash_command)]

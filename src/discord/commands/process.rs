@@ -4,7 +4,8 @@ mod kill;
 mod list;
 mod logs;
 
-use super::{Context, Refusal};
+use super::call::Context;
+use crate::discord::refusal::Refusal;
 
 /// Lists, ends and reads the long-running commands of this agent
 #[poise::command(

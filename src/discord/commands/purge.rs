@@ -4,13 +4,15 @@ use chrono::{Duration, Utc};
 use serde_json::json;
 use serenity::all::ComponentInteraction;
 
-use super::{Context, Refusal, agent_here, answer};
+use super::call::{Context, answer};
+use super::sight::agent_here;
 use crate::clock;
 use crate::discord::body::{Body, Button, Style};
 use crate::discord::bot::Bot;
 use crate::discord::explain::{self, Deed};
 use crate::discord::inbound::sent_at;
 use crate::discord::interaction::{Eyes, Responder};
+use crate::discord::refusal::Refusal;
 use crate::discord::rest::{RestError, snowflake};
 use crate::discord::{render, route};
 use crate::domain::{ChannelId, MessageId};

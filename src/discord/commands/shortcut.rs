@@ -1,8 +1,10 @@
 //! `/haiku`, `/sonnet`, `/opus` …: `/ask` with a model of the catalogue.
 
-use super::{Context, Refusal, ask};
+use super::ask;
+use super::call::Context;
 use crate::agent::Mode;
 use crate::discord::bot::Bot;
+use crate::discord::refusal::Refusal;
 use crate::llm::Catalog;
 
 /// Asks with a model of the catalogue

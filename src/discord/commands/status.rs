@@ -1,8 +1,10 @@
 //! `/status`: how the agent of this channel stands.
 
-use super::{Context, Refusal, agent_here, answer, bot};
+use super::call::{Context, answer, bot};
+use super::sight::agent_here;
 use crate::clock;
 use crate::discord::interaction::Eyes;
+use crate::discord::refusal::Refusal;
 use crate::discord::render;
 use crate::exec::Policy;
 

@@ -1,7 +1,9 @@
 //! `/stop`: the running turn gets one last step, and answers.
 
-use super::{Context, Refusal, agent_here, answer, bot};
+use super::call::{Context, answer, bot};
+use super::sight::agent_here;
 use crate::discord::interaction::Eyes;
+use crate::discord::refusal::Refusal;
 use crate::discord::render;
 
 /// Asks the running turn to come to an end: it answers with what it has

@@ -1,8 +1,10 @@
 //! `/tasks`: what the agent has running, and what has just ended.
 
-use super::{Context, Refusal, agent_here, answer, bot};
+use super::call::{Context, answer, bot};
+use super::sight::agent_here;
 use crate::clock;
 use crate::discord::interaction::Eyes;
+use crate::discord::refusal::Refusal;
 use crate::discord::render;
 
 /// Lists the running and recently completed tasks of the agent in this channel

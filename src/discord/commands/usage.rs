@@ -1,8 +1,11 @@
 //! `/usage`: tokens and money, by agent and model, with a chart.
 
-use super::{Context, Refusal, agent_named, answer, bot, complete, guild, sight, visible_agents};
+use super::call::{Context, answer, bot, guild};
+use super::complete;
+use super::sight::{agent_named, sight, visible_agents};
 use crate::clock;
 use crate::discord::interaction::Eyes;
+use crate::discord::refusal::Refusal;
 use crate::discord::render;
 use crate::domain::Cost;
 use crate::llm::usage_chart::{ChartError, DayUsage, usage_chart};

@@ -11,12 +11,14 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
+use super::line::{Ended, Gateway};
 use super::local::Said;
 use super::session::{Budget, Loss, Pauses, Session, after_close};
+use super::signal::Signal;
 use super::upstream::{Heard, Payload, Upstream};
-use super::{Ended, Gateway, Signal};
+use crate::discord::error::DiscordError;
 use crate::discord::rest::RestError;
-use crate::discord::{DiscordError, mend, route};
+use crate::discord::{mend, route};
 
 /// How long READY or RESUMED may take; any event starts it anew.
 const ACCEPTED_WITHIN: Duration = Duration::from_secs(20);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::discord::DiscordError;
+use crate::discord::error::DiscordError;
 
 /// RESUMEs that may fail in a row before the session is given up.
 const RESUMES: u32 = 3;

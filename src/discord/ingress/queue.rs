@@ -11,7 +11,8 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument as _, debug, error};
 
-use super::{Arrival, Shared};
+use super::arrival::Arrival;
+use super::shared::Shared;
 use crate::agent::Members as _;
 use crate::discord::body::Body;
 use crate::discord::bot::Bot;

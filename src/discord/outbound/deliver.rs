@@ -10,7 +10,7 @@ use chrono::Utc;
 use serde_json::{Map, Value, json};
 use tracing::{error, warn};
 
-use super::Outward;
+use super::outward::Outward;
 use crate::discord::body::{File, MAX_CONTENT, MAX_FILE_BYTES, clip};
 use crate::discord::explain::Deed;
 use crate::discord::rest::{Request, RestError, Urgency, message_id, snowflake};

@@ -9,8 +9,10 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
-use super::live::{Done, Live};
-use super::{Order, Outward};
+use super::deed::Done;
+use super::live::Live;
+use super::order::Order;
+use super::outward::Outward;
 use crate::agent::event::{TurnRef, TurnSummary};
 use crate::domain::{ChannelId, MessageId, TurnId};
 
@@ -77,13 +79,7 @@ impl Queue {
             }
             Order::End(turn, summary) => self.turn_ended(&turn, summary).await,
             Order::Say(reply_to, text) => self.outward.say(self.channel, reply_to, &text).await,
-            Order::Ask(question) => {
-                self.outward
-                    .bot
-                    .approvals
-                    .ask(&self.outward.bot, question)
-                    .await;
-            }
+            Order::Ask(question) => self.outward.ask(question).await,
         }
     }
 

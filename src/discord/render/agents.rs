@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 
 use super::super::body::{Body, Button, Card, Style, Tone};
 use super::super::escape;
-use super::{count, pager};
+use super::lists::{count, pager};
 use crate::clock;
 use crate::domain::AgentStatus;
 use crate::manager::{AgentListing, Destroyed, Files, Made};

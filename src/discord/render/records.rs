@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::super::body::{Body, Card, MAX_DESCRIPTION};
 use super::super::escape;
 use super::super::status_text::{dollars, thousands};
-use super::{count, lines_within};
+use super::lists::{count, lines_within};
 use crate::domain::{AgentId, ChannelId, Cost, Usage};
 use crate::store::{AuditRow, UsageLine};
 use crate::text;

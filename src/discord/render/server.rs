@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::body::{Body, Card, MAX_DESCRIPTION, MAX_FIELD_VALUE, Tone};
 use super::super::escape;
-use super::{count, lines_within};
+use super::lists::{count, lines_within};
 use crate::clock;
 use crate::config::effective::Server;
 use crate::config::{Config, SettingKey};

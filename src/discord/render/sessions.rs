@@ -2,7 +2,7 @@
 
 use super::super::body::{Body, Card, MAX_DESCRIPTION, clip};
 use super::super::escape;
-use super::{count, lines_within, pager};
+use super::lists::{count, lines_within, pager};
 use crate::agent::session_manager::FileState;
 use crate::agent::{AfterSave, Cleared, Restored};
 use crate::domain::SessionMeta;

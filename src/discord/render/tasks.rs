@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 
 use super::super::body::{Body, Card, MAX_CONTENT, MAX_DESCRIPTION};
 use super::super::escape;
-use super::{count, lines_within};
+use super::lists::{count, lines_within};
 use crate::clock;
 use crate::manager::{SessionState, Status};
 use crate::store::TaskStatus;

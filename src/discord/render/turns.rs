@@ -3,7 +3,7 @@
 use super::super::body::{Body, Card, MAX_CONTENT, MAX_DESCRIPTION, clip};
 use super::super::escape;
 use super::super::status_text::seconds;
-use super::{count, lines_within};
+use super::lists::{count, lines_within};
 use crate::agent::ClosedBranches;
 use crate::manager::{BranchHistory, BranchView, Stopped};
 use crate::text;

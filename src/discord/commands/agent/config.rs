@@ -3,11 +3,15 @@
 use serde_json::{Value, json};
 use serenity::all::{Attachment, ModalInteraction};
 
-use super::super::{Context, Refusal, agent_named, answer, bot, complete, guild, person};
-use super::text_or_file;
+use super::super::call::{Context, answer, bot, guild, person};
+use super::super::complete;
+use super::super::sight::agent_named;
+use super::text_option::text_or_file;
 use crate::discord::body::{Body, clip};
 use crate::discord::bot::Bot;
+use crate::discord::channels::GuildChannels;
 use crate::discord::interaction::{Eyes, Responder};
+use crate::discord::refusal::Refusal;
 use crate::discord::{people, render};
 use crate::domain::GuildId;
 
@@ -45,7 +49,14 @@ pub(super) async fn config(
             Some(value) => {
                 let done = bot
                     .manager
-                    .configure(guild, name, &key, &value, &person(ctx), &bot.channels())
+                    .configure(
+                        guild,
+                        name,
+                        &key,
+                        &value,
+                        &person(ctx),
+                        &GuildChannels::new(bot.clone()),
+                    )
                     .await?;
                 Ok(Body::text(done))
             }
@@ -112,7 +123,14 @@ pub(in crate::discord) async fn submit(
         let by = people::person_with(member, rights);
         let guild = GuildId(guild.get());
         bot.manager
-            .configure(guild, name, "system_prompt", &prompt, &by, &bot.channels())
+            .configure(
+                guild,
+                name,
+                "system_prompt",
+                &prompt,
+                &by,
+                &GuildChannels::new(bot.clone()),
+            )
             .await
             .map(Body::text)
             .map_err(|error| Refusal::from(error).0)

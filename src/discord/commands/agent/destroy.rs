@@ -2,12 +2,16 @@
 
 use serenity::all::ComponentInteraction;
 
-use super::super::{Context, Refusal, agent_named, answer, complete};
+use super::super::call::{Context, answer};
+use super::super::complete;
+use super::super::sight::agent_named;
 use crate::clock;
 use crate::discord::body::{Body, Button, Style};
 use crate::discord::bot::Bot;
+use crate::discord::channels::GuildChannels;
 use crate::discord::interaction::Responder;
 use crate::discord::operator::direct_message;
+use crate::discord::refusal::Refusal;
 use crate::discord::{interaction::Eyes, render};
 use crate::domain::{ChannelId, GuildId, UserId};
 use crate::manager::KeepFiles;
@@ -89,7 +93,7 @@ pub(in crate::discord) async fn confirm(
         .any(|agent| agent.name.as_str() == name && agent.channel == Some(here));
     let outcome = bot
         .manager
-        .destroy(guild, name, keep, &bot.channels())
+        .destroy(guild, name, keep, &GuildChannels::new(bot.clone()))
         .await;
     let body = match outcome {
         Ok(destroyed) => render::destroyed(&destroyed),

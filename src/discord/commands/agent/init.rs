@@ -2,9 +2,12 @@
 
 use serenity::all::Attachment;
 
-use super::super::{Context, Refusal, answer, bot, complete, guild, person};
-use super::text_or_file;
+use super::super::call::{Context, answer, bot, guild, person};
+use super::super::complete;
+use super::text_option::text_or_file;
+use crate::discord::channels::GuildChannels;
 use crate::discord::interaction::Eyes;
+use crate::discord::refusal::Refusal;
 use crate::discord::render;
 use crate::manager::{NewAgent, Refine};
 
@@ -42,7 +45,10 @@ pub(super) async fn init(
             guild: guild(ctx)?,
         };
         let bot = bot(ctx);
-        let made = bot.manager.init(new, &bot.channels()).await?;
+        let made = bot
+            .manager
+            .init(new, &GuildChannels::new(bot.clone()))
+            .await?;
         Ok(render::made(&made))
     })
     .await

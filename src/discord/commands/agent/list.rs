@@ -1,10 +1,12 @@
 //! `/agent list`: the agents of this server that the person may know of.
 
-use super::super::{Context, Refusal, Sight, answer, bot, sight};
+use super::super::call::{Context, answer, bot};
+use super::super::sight::{Sight, sight};
 use crate::clock;
 use crate::discord::body::Body;
 use crate::discord::bot::Bot;
 use crate::discord::interaction::Eyes;
+use crate::discord::refusal::Refusal;
 use crate::discord::render;
 
 /// Lists the agents of this server, destroyed ones included

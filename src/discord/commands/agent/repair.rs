@@ -1,8 +1,11 @@
 //! `/agent repair`: mends an agent whose channel or directory is missing.
 
-use super::super::{Context, Refusal, answer, bot, complete, guild};
+use super::super::call::{Context, answer, bot, guild};
+use super::super::complete;
 use crate::discord::body::Body;
+use crate::discord::channels::GuildChannels;
 use crate::discord::interaction::Eyes;
+use crate::discord::refusal::Refusal;
 
 /// Mends an agent whose channel or directory is missing
 #[poise::command(slash_command, default_member_permissions = "MANAGE_CHANNELS")]
@@ -16,7 +19,7 @@ pub(super) async fn repair(
         let bot = bot(ctx);
         let mended = bot
             .manager
-            .repair(guild(ctx)?, &name, &bot.channels())
+            .repair(guild(ctx)?, &name, &GuildChannels::new(bot.clone()))
             .await?;
         Ok(Body::text(mended))
     })

@@ -1,7 +1,10 @@
 //! `/branch history`: the steps of one branch.
 
-use super::super::{Context, Refusal, agent_here, answer, bot, complete};
+use super::super::call::{Context, answer, bot};
+use super::super::complete;
+use super::super::sight::agent_here;
 use crate::discord::interaction::Eyes;
+use crate::discord::refusal::Refusal;
 use crate::discord::render;
 
 /// Shows the steps of a branch and how long they took

@@ -1,7 +1,9 @@
 //! `/branch list`.
 
-use super::super::{Context, Refusal, agent_here, answer, bot};
+use super::super::call::{Context, answer, bot};
+use super::super::sight::agent_here;
 use crate::discord::interaction::Eyes;
+use crate::discord::refusal::Refusal;
 use crate::discord::render;
 
 /// Lists the branches of this agent

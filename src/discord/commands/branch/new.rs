@@ -1,9 +1,10 @@
 //! `/branch new`: a conversation beside the main one.
 
 use super::super::ask::{as_message, checked, show, tell};
-use super::super::{Context, Refusal, bot, person, responder};
+use super::super::call::{Context, bot, person, responder};
 use crate::discord::body::Body;
 use crate::discord::interaction::Eyes;
+use crate::discord::refusal::Refusal;
 use crate::discord::render;
 
 /// Opens a conversation beside the main one, in the same workspace

@@ -1,8 +1,10 @@
 //! `/context clear`: the conversation is discarded.
 
-use super::super::{Context, Refusal, agent_here, answer, bot};
+use super::super::call::{Context, answer, bot};
+use super::super::sight::agent_here;
 use crate::agent::BeforeClear;
 use crate::discord::interaction::Eyes;
+use crate::discord::refusal::Refusal;
 use crate::discord::render;
 
 /// Discards the conversation

@@ -1,8 +1,10 @@
 //! `/context compact`: the older part of the conversation becomes a summary.
 
-use super::super::{Context, Refusal, agent_here, answer, bot};
+use super::super::call::{Context, answer, bot};
+use super::super::sight::agent_here;
 use crate::discord::body::Body;
 use crate::discord::interaction::Eyes;
+use crate::discord::refusal::Refusal;
 
 /// Replaces the older part of the conversation by a summary
 #[poise::command(slash_command)]

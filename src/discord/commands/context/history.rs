@@ -1,9 +1,12 @@
 //! `/context history`: the saved sessions, newest first.
 
-use super::super::{Context, Refusal, agent_here, agent_named, answer, bot, complete, guild};
+use super::super::call::{Context, answer, bot, guild};
+use super::super::complete;
+use super::super::sight::{agent_here, agent_named};
 use crate::discord::body::Body;
 use crate::discord::bot::Bot;
 use crate::discord::interaction::Eyes;
+use crate::discord::refusal::Refusal;
 use crate::discord::render;
 use crate::domain::{ChannelId, GuildId};
 

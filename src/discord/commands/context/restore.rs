@@ -1,7 +1,10 @@
 //! `/context restore`: a saved session becomes the conversation.
 
-use super::super::{Context, Refusal, agent_here, answer, bot, complete};
+use super::super::call::{Context, answer, bot};
+use super::super::complete;
+use super::super::sight::agent_here;
 use crate::discord::interaction::Eyes;
+use crate::discord::refusal::Refusal;
 use crate::discord::render;
 
 /// Goes on with a saved session in place of the conversation

@@ -1,8 +1,10 @@
 //! `/context save`: a checkpoint of the conversation.
 
-use super::super::{Context, Refusal, agent_here, answer, bot};
+use super::super::call::{Context, answer, bot};
+use super::super::sight::agent_here;
 use crate::agent::AfterSave;
 use crate::discord::interaction::Eyes;
+use crate::discord::refusal::Refusal;
 use crate::discord::render;
 
 /// Saves the conversation as a session; it goes on afterwards

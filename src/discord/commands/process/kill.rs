@@ -1,8 +1,11 @@
 //! `/process kill`.
 
-use super::super::{Context, Refusal, agent_here, answer, bot, complete};
+use super::super::call::{Context, answer, bot};
+use super::super::complete;
+use super::super::sight::agent_here;
 use crate::discord::body::Body;
 use crate::discord::interaction::Eyes;
+use crate::discord::refusal::Refusal;
 
 /// Ends a process of this agent, and all that it started
 #[poise::command(slash_command)]

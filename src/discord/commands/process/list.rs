@@ -1,8 +1,10 @@
 //! `/process list`.
 
-use super::super::{Context, Refusal, agent_here, answer, bot};
+use super::super::call::{Context, answer, bot};
+use super::super::sight::agent_here;
 use crate::clock;
 use crate::discord::interaction::Eyes;
+use crate::discord::refusal::Refusal;
 use crate::discord::render;
 
 /// Lists the processes of this agent

@@ -1,7 +1,9 @@
 //! `/settings approval-timeout`.
 
-use super::super::{Context, Refusal};
+use super::super::call::Context;
+use super::set;
 use crate::config::SettingKey;
+use crate::discord::refusal::Refusal;
 
 /// Sets how long a question waits before it is denied
 #[poise::command(slash_command, rename = "approval-timeout")]
@@ -9,5 +11,5 @@ pub(super) async fn approval_timeout(
     ctx: Context<'_>,
     #[description = "Seconds, or such as 5m"] timeout: String,
 ) -> Result<(), Refusal> {
-    super::set(ctx, SettingKey::ApprovalTimeout, timeout).await
+    set::set(ctx, SettingKey::ApprovalTimeout, timeout).await
 }

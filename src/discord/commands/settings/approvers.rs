@@ -2,9 +2,10 @@
 
 use serenity::all::Role;
 
-use super::super::{Context, Refusal};
+use super::super::call::Context;
 use super::roles::{self, Change};
 use crate::config::SettingKey;
+use crate::discord::refusal::Refusal;
 
 /// Shows or changes the roles whose members may allow and deny, besides those with Manage Server
 #[poise::command(slash_command)]

@@ -2,10 +2,13 @@
 
 use serenity::all::Role;
 
-use super::super::{Context, Refusal, answer, bot, complete, guild};
+use super::super::call::{Context, answer, bot, guild};
+use super::super::complete;
 use super::roles::Change;
+use super::set;
 use crate::config::SettingKey;
 use crate::discord::interaction::Eyes;
+use crate::discord::refusal::Refusal;
 use crate::discord::render;
 use crate::domain::RoleId;
 
@@ -55,7 +58,7 @@ pub(super) async fn grants(
             }
         }
         let json = serde_json::to_value(&table).map_err(|error| Refusal(error.to_string()))?;
-        super::store(ctx, SettingKey::PermissionGrants, json).await?;
+        set::store(ctx, SettingKey::PermissionGrants, json).await?;
         Ok(render::grants(&table))
     })
     .await

@@ -1,7 +1,9 @@
 //! `/settings idle-timeout`.
 
-use super::super::{Context, Refusal};
+use super::super::call::Context;
+use super::set;
 use crate::config::SettingKey;
+use crate::discord::refusal::Refusal;
 
 /// Sets after how much silence a conversation is saved and cleared
 #[poise::command(slash_command, rename = "idle-timeout")]
@@ -9,5 +11,5 @@ pub(super) async fn idle_timeout(
     ctx: Context<'_>,
     #[description = "Seconds, or such as 30m or 2h; 0 is never"] timeout: String,
 ) -> Result<(), Refusal> {
-    super::set(ctx, SettingKey::IdleTimeout, timeout).await
+    set::set(ctx, SettingKey::IdleTimeout, timeout).await
 }

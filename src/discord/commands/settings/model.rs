@@ -1,9 +1,12 @@
 //! `/settings model`.
 
-use super::super::{Context, Refusal, answer, bot, complete};
+use super::super::call::{Context, answer, bot};
+use super::super::complete;
+use super::set;
 use crate::config::SettingKey;
 use crate::discord::escape;
 use crate::discord::interaction::Eyes;
+use crate::discord::refusal::Refusal;
 use crate::llm::discovery::Resolved;
 
 /// Sets the model of agents that name none
@@ -15,7 +18,7 @@ pub(super) async fn model(
     model: String,
 ) -> Result<(), Refusal> {
     match known(ctx, &model).await {
-        Ok(model) => super::set(ctx, SettingKey::DefaultModel, model).await,
+        Ok(model) => set::set(ctx, SettingKey::DefaultModel, model).await,
         Err(refusal) => answer(ctx, Eyes::One, async { Err(refusal) }).await,
     }
 }

@@ -1,9 +1,12 @@
 //! `/settings permissions`.
 
-use super::super::{Context, Refusal, answer, bot, complete};
+use super::super::call::{Context, answer, bot};
+use super::super::complete;
+use super::set;
 use crate::config::SettingKey;
 use crate::discord::escape;
 use crate::discord::interaction::Eyes;
+use crate::discord::refusal::Refusal;
 
 /// Sets the permission profile of new agents
 #[poise::command(slash_command)]
@@ -19,7 +22,7 @@ pub(super) async fn permissions(
         .iter()
         .any(|(name, _)| name == profile)
     {
-        return super::set(ctx, SettingKey::DefaultPermissions, profile).await;
+        return set::set(ctx, SettingKey::DefaultPermissions, profile).await;
     }
     let refusal = format!(
         "There is no profile {}; /permissions shows them all.",

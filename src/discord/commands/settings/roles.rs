@@ -2,10 +2,12 @@
 
 use serenity::all::Role;
 
-use super::super::{Context, Refusal, answer, bot, guild};
+use super::super::call::{Context, answer, bot, guild};
+use super::set;
 use crate::config::SettingKey;
 use crate::config::effective::Server;
 use crate::discord::interaction::Eyes;
+use crate::discord::refusal::Refusal;
 use crate::discord::render;
 use crate::domain::RoleId;
 
@@ -50,7 +52,7 @@ pub(super) async fn change(
             }
         }
         let ids: Vec<String> = roles.iter().map(RoleId::to_string).collect();
-        super::store(ctx, key, serde_json::json!(ids)).await?;
+        set::store(ctx, key, serde_json::json!(ids)).await?;
         Ok(render::roles(key.as_str(), &roles, none))
     })
     .await

@@ -1,7 +1,8 @@
 //! `/settings show`: what holds in this server.
 
-use super::super::{Context, Refusal, answer, bot, guild};
+use super::super::call::{Context, answer, bot, guild};
 use crate::discord::interaction::Eyes;
+use crate::discord::refusal::Refusal;
 use crate::discord::render;
 
 /// Shows what holds for the agents of this server

@@ -1,7 +1,8 @@
 //! `/settings validate-keys`: asks each provider whether it takes our key, and what it offers.
 
-use super::super::{Context, Refusal, answer, bot};
+use super::super::call::{Context, answer, bot};
 use crate::discord::interaction::Eyes;
+use crate::discord::refusal::Refusal;
 use crate::discord::render;
 
 /// Checks the providers' keys and learns which models they offer

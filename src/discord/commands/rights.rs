@@ -1,0 +1,40 @@
+//! The permissions that commands need.
+
+use serenity::all::Permissions;
+
+use crate::discord::bot::Bot;
+use crate::discord::refusal::Refusal;
+
+/// The permissions a command needs: its own and those of the groups it is in.
+pub(super) fn needed(tree: &[&poise::Command<Bot, Refusal>]) -> Permissions {
+    tree.iter().fold(Permissions::empty(), |sum, command| {
+        sum | command.default_member_permissions
+    })
+}
+
+/// Whether somebody with `rights` may use the command.
+pub(super) fn is_allowed(rights: Permissions, needed: Permissions) -> bool {
+    rights.administrator() || rights.contains(needed)
+}
+
+pub(super) fn check(ctx: poise::Context<'_, Bot, Refusal>) -> Result<bool, Refusal> {
+    let poise::Context::Application(ctx) = ctx else {
+        return Ok(false);
+    };
+    let Some(member) = &ctx.interaction.member else {
+        return Err(Refusal::new(
+            "Commands work in a server, not in direct messages.",
+        ));
+    };
+    let mut tree: Vec<_> = ctx.parent_commands().to_vec();
+    tree.push(ctx.command());
+    let needed = needed(&tree);
+    if is_allowed(member.permissions.unwrap_or_default(), needed) {
+        return Ok(true);
+    }
+    Err(Refusal(format!(
+        "`/{}` needs the permission {}, which you do not have here.",
+        ctx.command().qualified_name,
+        needed.get_permission_names().join(", ")
+    )))
+}

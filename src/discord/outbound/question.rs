@@ -1,0 +1,68 @@
+//! A question's card, posted in the channel of the turn that asks; `approvals` keeps what becomes of it.
+
+use std::time::Duration;
+
+use tracing::warn;
+
+use super::outward::Outward;
+use crate::agent::event::Question;
+use crate::discord::approval_card;
+use crate::discord::body::Body;
+use crate::discord::explain::Deed;
+use crate::discord::rest::RestError;
+use crate::domain::{ChannelId, MessageId};
+
+/// The pause before a question is posted again that found no line to Discord.
+const POST_AGAIN: Duration = Duration::from_secs(2);
+
+impl Outward {
+    /// Posts a question and waits for nothing: presses and the end of its time come later.
+    pub(super) async fn ask(&self, question: Box<Question>) {
+        let id = question.approval;
+        let channel = question.turn.channel;
+        let body = approval_card::open(&question);
+        self.bot.approvals.open(question);
+        let Some(message) = self.post_card(channel, id, &body).await else {
+            return;
+        };
+        if let Err(error) = self.bot.store.set_question_post(id, message).await {
+            warn!(%error, "a question's message was not kept; after a crash it would stay as it is");
+        }
+        self.bot.approvals.posted(channel, id, message).await;
+    }
+
+    /// Posts a question's card. While the line to Discord is down it is tried again for as long as the question is
+    /// open; where Discord refuses it, people are told why, and the answer is no.
+    async fn post_card(&self, channel: ChannelId, id: i64, body: &Body) -> Option<MessageId> {
+        let nonce = format!("ask-{id}");
+        loop {
+            let error = match self.bot.rest.post_once(channel, body, &nonce).await {
+                Ok(message) => return Some(message),
+                Err(error) => error,
+            };
+            let why = self.bot.refusal(Deed::Ask, channel, &error);
+            warn!(channel.id = %channel, "a question could not be posted: {why}");
+            if let RestError::Refused { .. } = error {
+                self.bot.approvals.withdraw(id);
+                self.tell_unasked(channel, &why).await;
+                return None;
+            }
+            // A pause between tries, so that an outage is not pressed harder.
+            let pause = tokio::time::sleep(POST_AGAIN);
+            self.stop.run_until_cancelled(pause).await?;
+            if !self.bot.approvals.is_open(id) {
+                return None;
+            }
+        }
+    }
+
+    async fn tell_unasked(&self, channel: ChannelId, why: &str) {
+        let line = format!("⚠️ {why} Nothing was run.");
+        match self.bot.store.notice(channel, &line).await {
+            Ok(_) => self.bot.deliver(channel),
+            Err(error) => warn!(%error, "a notice was not stored"),
+        }
+        self.bot
+            .tell_operator(format!("ask:{channel}"), format!("In <#{channel}>: {why}"));
+    }
+}
