@@ -17,6 +17,7 @@ mod conversation;
 pub mod event;
 mod exit;
 mod files;
+mod identity;
 pub mod idle_timer;
 mod mailbox;
 mod models;
@@ -46,12 +47,13 @@ use crate::domain::{AgentId, AgentName, ChannelId, GuildId};
 pub use aside::{Aside, Asker};
 pub use budget::{Caps, Reservations, Spender};
 pub use exit::Exit;
+pub use identity::Identity;
 pub use mailbox::{
     AfterSave, AgentHandle, BeforeClear, Cleared, ClosedBranches, ContextAction, ConversationState,
     Letter, Mode, Place, Prompt, Restored, RunningTurn, Source, Target, Trigger,
 };
 pub use models::Models;
-pub use parts::{Busy, Identity, Limits, Members, Parts};
+pub use parts::{Busy, Limits, Members, Parts};
 pub use stop::Stop;
 
 /// Makes an agent's actor. It lives until its last handle is dropped or it is told to end.

@@ -23,9 +23,10 @@ use crate::store::{Conversation as Row, ConversationKind, StoreError};
 
 use super::conversation::{Conversation, Items};
 use super::event::Event;
+use super::identity::Identity;
 use super::idle_timer::{IdleFired, IdleTimer};
 use super::mailbox::{Letter, Mailbox, Place, Prompt, Target, Trigger};
-use super::parts::{Identity, Parts};
+use super::parts::Parts;
 use super::stop::Stop;
 use super::turn::TurnEnd;
 

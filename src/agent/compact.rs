@@ -5,15 +5,16 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-use crate::domain::{AgentConfig, Cost, Item, StopReason, TurnId, Usage};
+use crate::clock;
+use crate::domain::{AgentConfig, Cost, Item, StopReason, TurnId, Usage, UserText};
 use crate::llm::route::{StepFailure, StepReply};
 use crate::llm::{history, tokens};
 
 use super::aside::{Aside, why_not};
-use super::parts::{Identity, Parts};
+use super::identity::Identity;
+use super::parts::Parts;
 use super::prompt;
 use super::stop::cancelled_after;
-use super::turn::summary_item;
 
 /// How long a summary for compaction may take.
 const COMPACTION_TIME: Duration = Duration::from_secs(60);
@@ -105,6 +106,14 @@ pub fn shorter(items: &[Item], cut: usize, summary: &str) -> Option<Vec<Item>> {
     let shorter = history::repair(&shorter).items;
     let (before, after) = (tokens::of_items(items), tokens::of_items(&shorter));
     (after as f64 <= before as f64 * MUST_SHRINK_TO).then_some(shorter)
+}
+
+/// A note that stands for what was compacted.
+fn summary_item(summary: &str) -> Item {
+    Item::User(UserText {
+        at: Some(clock::now()),
+        ..UserText::note(format!("Summary of the conversation so far:\n{summary}"))
+    })
 }
 
 /// Asks the agent's own model about `items`, without tools; about fewer of them where a provider finds them too long.

@@ -10,22 +10,15 @@ use crate::domain::AgentConfig;
 use crate::store::TaskStatus;
 use crate::text;
 use crate::tools::Change;
-use crate::workspace::agent_file::{self, Version};
+use crate::workspace::agent_file;
 use crate::workspace::{Workspace, WorkspacePath};
 
 use super::event::Event;
-use super::parts::{Identity, Parts};
+use super::identity::{Identity, LastRead};
+use super::parts::Parts;
 
 /// Characters of an old or new value that an audit row keeps whole.
 const AUDIT_VALUE: usize = 16 << 10;
-
-/// An `agent.json` as last read.
-#[derive(Default)]
-pub(super) struct LastRead {
-    version: Option<Version>,
-    good: Option<Arc<AgentConfig>>,
-    told: Option<String>,
-}
 
 impl Parts {
     /// The agent's configuration as it is on disk now. A broken file is reported in the channel, once for each

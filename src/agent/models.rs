@@ -2,12 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::domain::AgentConfig;
 use crate::llm::Target;
 use crate::llm::discovery::{Available, Models as Discovered, Resolved};
 use crate::llm::route::Router;
-
-use super::parts::{Identity, Parts};
 
 /// Asked for small things where it is there: a summary of instructions, a prompt made of a description.
 const SMALL: [&str; 3] = ["haiku", "gpt-5-nano", "gemini-2.5-flash-lite"];
@@ -188,32 +185,4 @@ fn most_output(facts: &crate::llm::catalog::ModelFacts) -> u32 {
 
 fn no_provider() -> String {
     "no model provider is configured; set ANTHROPIC_API_KEY or OPENAI_API_KEY, or add one under `providers` in config.json".to_owned()
-}
-
-impl Parts {
-    /// The model asked first.
-    pub fn first_model(&self, agent: &Identity, config: &AgentConfig) -> Option<String> {
-        let names = self.effective(agent, config).models;
-        self.models
-            .targets(&names)
-            .ok()?
-            .first()
-            .map(|target| target.model.clone())
-    }
-
-    /// Tokens that a request of this agent may take.
-    pub fn room(&self, model: Option<&str>, agent: &Identity, config: &AgentConfig) -> u64 {
-        let names = match model {
-            Some(model) => vec![model.to_owned()],
-            None => self.effective(agent, config).models,
-        };
-        match self.models.targets(&names) {
-            Ok(targets) => targets
-                .iter()
-                .map(|target| self.models.room(target))
-                .max()
-                .unwrap_or_default(),
-            Err(_) => 100_000,
-        }
-    }
 }

@@ -1,4 +1,4 @@
-//! The parts of the daemon that agents use, and who an agent is to them.
+//! The parts of the daemon that agents use.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -11,9 +11,7 @@ use tokio::sync::mpsc;
 use tracing::error;
 
 use crate::config::{Config, Effective, Paths, Settings, effective};
-use crate::domain::{
-    AgentConfig, AgentId, AgentName, ChannelId, GuildId, MessageId, Person, UserId,
-};
+use crate::domain::{AgentConfig, AgentId, ChannelId, GuildId, MessageId, Person, UserId};
 use crate::permission::{Profile, Profiles};
 use crate::store::{Store, StoreError};
 use crate::tools::{Registry, Services};
@@ -21,7 +19,7 @@ use crate::workspace::docs::DocsCache;
 
 use super::budget::Reservations;
 use super::event::Event;
-use super::idle_timer::IdleTimer;
+use super::identity::Identity;
 use super::models::Models;
 
 /// Looks up members as they are now. Discord's room implements it.
@@ -78,22 +76,6 @@ pub struct Limits {
     pub tokens: Option<u64>,
 }
 
-/// Who an agent is while its actor lives. A rename makes a new actor.
-pub struct Identity {
-    /// Key of all its rows.
-    pub id: AgentId,
-    /// Its name.
-    pub name: AgentName,
-    /// Its server.
-    pub guild: GuildId,
-    /// Its channel.
-    pub channel: ChannelId,
-    /// Measures how long it has been left alone.
-    pub(super) timer: IdleTimer,
-    /// Its `agent.json` as last read.
-    pub(super) file: Mutex<super::files::LastRead>,
-}
-
 impl Parts {
     /// Shows `event`; without anybody to show it to (while the daemon stops) it is dropped.
     pub fn emit(&self, event: Event) {
@@ -137,6 +119,32 @@ impl Parts {
             .load()
             .resolve(&config.permissions)
             .map_err(|error| error.to_string())
+    }
+
+    /// The model asked first.
+    pub fn first_model(&self, agent: &Identity, config: &AgentConfig) -> Option<String> {
+        let names = self.effective(agent, config).models;
+        self.models
+            .targets(&names)
+            .ok()?
+            .first()
+            .map(|target| target.model.clone())
+    }
+
+    /// Tokens that a request of this agent may take.
+    pub fn room(&self, model: Option<&str>, agent: &Identity, config: &AgentConfig) -> u64 {
+        let names = match model {
+            Some(model) => vec![model.to_owned()],
+            None => self.effective(agent, config).models,
+        };
+        match self.models.targets(&names) {
+            Ok(targets) => targets
+                .iter()
+                .map(|target| self.models.room(target))
+                .max()
+                .unwrap_or_default(),
+            Err(_) => 100_000,
+        }
     }
 
     /// A member as they are now.

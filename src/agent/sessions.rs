@@ -6,7 +6,8 @@ use std::sync::Arc;
 use crate::domain::{ConversationId, Item, SessionId, SessionMeta, Trigger};
 use crate::text::redact::Redactor;
 
-use super::parts::{Identity, Parts};
+use super::identity::Identity;
+use super::parts::Parts;
 use super::session_manager::{Save, SessionError, SessionManager, Summary};
 
 /// A conversation to save.

@@ -9,7 +9,8 @@ use rustix::fs::{CWD, OFlags, RenameFlags};
 use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
-use super::{FileError, SessionFile, parse};
+use super::content::SessionFile;
+use super::read::parse;
 use crate::agent::session_label::hex;
 
 /// Largest session file that is read, in bytes.
@@ -20,6 +21,33 @@ const UNFINISHED: &str = ".saving-";
 
 /// Names tried for one session before giving up; each is another session of the same day and words.
 const MAX_NAMES: u32 = 10_000;
+
+/// Why a session file could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// There is none.
+    #[error("the session file `{name}` is missing: it was deleted or moved away")]
+    Missing {
+        /// Its name.
+        name: String,
+    },
+    /// It is there and no session can be had from it.
+    #[error("the session file `{name}` cannot be used: {reason}")]
+    Unusable {
+        /// Its name.
+        name: String,
+        /// What is wrong with it, and where.
+        reason: String,
+    },
+    /// It could not be written; nothing of it is left.
+    #[error("the session was not saved: {} cannot be written ({source})", path.display())]
+    NotWritten {
+        /// The file or folder in question.
+        path: PathBuf,
+        /// The system's own words.
+        source: std::io::Error,
+    },
+}
 
 /// A session file that is safely on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]

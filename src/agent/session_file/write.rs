@@ -3,14 +3,20 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::SessionFile;
+use super::content::SessionFile;
 use crate::clock;
 use crate::domain::{
     Attachment, Author, Image, Item, MessageId, OpaqueBlock, SessionId, ToolCall, Usage,
 };
 
-/// The file's bytes, pretty-printed, with a newline at the end.
-pub(super) fn bytes(file: &SessionFile) -> Vec<u8> {
+impl SessionFile {
+    /// The file's bytes, pretty-printed, with a newline at the end.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        bytes(self)
+    }
+}
+
+fn bytes(file: &SessionFile) -> Vec<u8> {
     let saved_at = clock::rfc3339(file.saved_at);
     let form = Form {
         id: file.id,

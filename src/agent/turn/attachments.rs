@@ -7,7 +7,8 @@ use tracing::warn;
 use crate::domain::{Attachment, Image, Inbound};
 use crate::text;
 
-use super::super::parts::{Identity, Parts};
+use super::super::identity::Identity;
+use super::super::parts::Parts;
 
 /// Largest text file whose words go into the conversation.
 ///

@@ -6,17 +6,19 @@ use tokio::sync::watch;
 use tracing::info;
 
 use crate::clock;
-use crate::domain::{Author, Cost, Inbound, Item, MessageId, TurnId, Usage, UserId, UserText, Via};
+use crate::domain::{Author, Cost, Inbound, Item, MessageId, Usage, UserId, UserText, Via};
 use crate::llm::history;
 use crate::store::{Alongside, Begun as Stored, NewTurn, SavedAs, StoreError};
 
 use super::super::event::{Event, Feed, TurnRef};
+use super::super::identity::Identity;
 use super::super::mailbox::Source;
-use super::super::parts::{Identity, Parts};
+use super::super::parts::Parts;
 use super::super::prompt::Moment;
 use super::super::work_clock::WorkClock;
-use super::window::State;
-use super::{Seed, Tally, Turn, TurnEnd, attachments};
+use super::attachments;
+use super::gauge::Gauge;
+use super::state::{Seed, Tally, Turn, TurnEnd};
 
 /// What became of the attempt to begin.
 pub(super) enum Begun {
@@ -125,7 +127,9 @@ pub(super) async fn begin(
         },
         stuck: Default::default(),
         request: Default::default(),
-        window: State::new(seed.learned),
+        gauge: Gauge::new(seed.learned),
+        room_before: 0,
+        compaction: Default::default(),
         alongside: Alongside::default(),
         saved: None,
     })))
@@ -244,9 +248,5 @@ impl Turn {
                 .send_modify(|progress| progress.steered.push(id));
         }
         Ok(())
-    }
-
-    pub(super) fn turn_id(&self) -> TurnId {
-        self.reference.turn
     }
 }

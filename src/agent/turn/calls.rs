@@ -14,7 +14,7 @@ use crate::tools::{Prepared, ToolContext, guard};
 
 use super::super::stop::cancelled_after;
 use super::super::stuck::Stuck;
-use super::Turn;
+use super::state::Turn;
 
 /// Commands and calls shown in the live status.
 const RECENT: usize = 5;

@@ -10,8 +10,9 @@ use crate::text::{self, Split};
 
 use super::super::event::{Event, TurnRef, TurnSummary};
 use super::super::exit::{Exit, FailureReport};
-use super::super::parts::{Identity, Parts};
-use super::{Outcome, Turn};
+use super::super::identity::Identity;
+use super::super::parts::Parts;
+use super::state::{Outcome, Turn};
 
 /// Name of the file that an answer too long for messages is sent as.
 const LONG_ANSWER: &str = "answer.md";

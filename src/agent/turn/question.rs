@@ -12,7 +12,7 @@ use crate::store::{Alongside, Decision as Stored, NewQuestion, Settled, StoreErr
 use crate::tools::Prepared;
 
 use super::super::event::{Answer, Choice, Event, Question};
-use super::Turn;
+use super::state::Turn;
 
 /// How a question ended.
 enum Ended {

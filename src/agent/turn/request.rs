@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock;
 use crate::domain::TurnId;
-use crate::llm::route::{Attempt, Observer, Planned, StepFailure, StepRequest, TurnHealth};
+use crate::llm::route::{Attempt, Observer, Planned, StepFailure, StepRequest};
 use crate::llm::{Delta, FailureClass, LlmError, Reply, Target, ToolSchema, tokens};
 use crate::permission::Profile;
 
@@ -17,7 +17,7 @@ use super::super::event::Event;
 use super::super::mailbox::Mode;
 use super::super::prompt;
 use super::super::stop::cancelled_after;
-use super::Turn;
+use super::state::Turn;
 
 /// Tools of [`Mode::Lightweight`].
 const LOOKING: [&str; 3] = ["view", "grep", "glob"];
@@ -44,14 +44,6 @@ pub(super) enum Asked {
     Failed { class: FailureClass, error: String },
 }
 
-/// What asking keeps from step to step.
-#[derive(Default)]
-pub(super) struct State {
-    health: TurnHealth,
-    /// The tools of a profile, by its hash: they change only when the profile does.
-    tools: Option<(String, Arc<Vec<ToolSchema>>)>,
-}
-
 impl Turn {
     /// Asks the turn's targets for the next answer.
     pub(super) async fn ask(&mut self, tools: Tools) -> Asked {
@@ -70,7 +62,7 @@ impl Turn {
             }
         };
         let (system, schemas) = self.prompt_and_tools(tools);
-        let used_tokens = self.used();
+        let used_tokens = self.gauge.used(&self.items);
         let step = StepRequest {
             system,
             web_search: self.config.web_search && tools == Tools::On,
@@ -110,7 +102,7 @@ impl Turn {
             Tools::On => self.tools_now(),
             Tools::Off => return (system, Arc::default()),
         };
-        self.window.set_fixed(tokens::of_fixed(&system, &schemas));
+        self.gauge.set_fixed(tokens::of_fixed(&system, &schemas));
         (system, schemas)
     }
 
@@ -153,7 +145,8 @@ impl Turn {
                 // Without its tools a request says nothing of the next one, which has them.
                 if tools == Tools::On {
                     let facts = parts.models.known().catalog().facts(&answer.target);
-                    self.counted(answer.reply.usage, facts.window);
+                    self.gauge
+                        .counted(&self.items, answer.reply.usage, facts.window);
                 }
                 Asked::Reply(Box::new(answer.reply))
             }

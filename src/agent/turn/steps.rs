@@ -9,7 +9,7 @@ use super::super::exit::{CUT_ANSWER, Exit};
 use super::super::stop::Stop;
 use super::super::stuck::Stuck;
 use super::request::Asked;
-use super::{Outcome, Turn};
+use super::state::{Outcome, Turn};
 
 /// Times a provider may pause a long step of its own before the turn ends.
 const PAUSES: u32 = 5;

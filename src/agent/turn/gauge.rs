@@ -1,0 +1,176 @@
+//! How much of the window a conversation takes: one number, estimated, and corrected by what providers count.
+
+use crate::domain::{Item, Usage};
+use crate::llm::history::{self, Measured};
+use crate::llm::tokens;
+
+/// Most tokens that an estimated one is taken to be: a script that is not Latin has one or two a character.
+const MAX_SCALE: f64 = 8.0;
+/// The same for system prompt and tools, which are in English for the most part.
+const MAX_FIXED: f64 = 1.5;
+/// Fewest estimated tokens that teach anything: of a few words the frame of the message is the larger part.
+const SAMPLE: u64 = 100;
+/// How much of what the densest text taught is left after each further count.
+const FADES: f64 = 0.98;
+/// How much more an estimate counts after a provider found the request too long for all that.
+const REFUSED_SCALE: f64 = 1.25;
+
+/// What is known of a conversation's size; it goes from turn to turn with it.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) struct Learned {
+    /// What the latest answer's provider counted.
+    measured: Option<Measured>,
+    /// How many tokens an estimated one has turned out to be, over a whole request; never less than one.
+    scale: f64,
+    /// The same of what came last: a file in a script of its own is not what a system prompt is.
+    densest: f64,
+    /// Estimate of system prompt and tools; 0 is none yet.
+    fixed: u64,
+}
+
+impl Default for Learned {
+    fn default() -> Self {
+        Self {
+            measured: None,
+            scale: 1.0,
+            densest: 1.0,
+            fixed: 0,
+        }
+    }
+}
+
+impl Learned {
+    /// What a provider would count of system prompt and tools.
+    fn counted_fixed(self) -> u64 {
+        (self.fixed as f64 * self.scale.min(MAX_FIXED)).ceil() as u64
+    }
+}
+
+/// The conversation of a turn, measured.
+pub(super) struct Gauge {
+    /// Estimate of the conversation, and of how many items: each is counted once.
+    estimated: (usize, u64),
+    learned: Learned,
+}
+
+impl Gauge {
+    pub fn new(learned: Learned) -> Self {
+        Self {
+            estimated: (0, 0),
+            learned,
+        }
+    }
+
+    /// Forgets what was counted: the conversation is another one now.
+    pub fn replaced(&mut self) {
+        self.estimated = (0, 0);
+        self.learned.measured = None;
+    }
+
+    /// Forgets what a provider counted.
+    pub fn forget_count(&mut self) {
+        self.learned.measured = None;
+    }
+
+    /// Takes note of the estimate of system prompt and tools.
+    pub fn set_fixed(&mut self, tokens: u64) {
+        self.learned.fixed = tokens;
+    }
+
+    /// Whether system prompt and tools were estimated yet.
+    pub fn knows_fixed(&self) -> bool {
+        self.learned.fixed != 0
+    }
+
+    /// How many tokens an estimated one of what came last has turned out to be.
+    pub fn density(&self) -> f64 {
+        self.learned.densest
+    }
+
+    /// What the next turn of a conversation of `items` items can go by.
+    pub fn learned_of(&self, items: usize) -> Learned {
+        Learned {
+            // A count with an answer that was not kept says nothing of what is there.
+            measured: self.learned.measured.filter(|count| count.items <= items),
+            ..self.learned
+        }
+    }
+
+    /// Tokens that the next request takes.
+    ///
+    /// A count of less than half the estimate is not believed: some servers leave out what they had in their cache.
+    pub fn used(&mut self, items: &[Item]) -> u64 {
+        let estimated = self.estimated(items);
+        let Learned {
+            measured,
+            densest,
+            fixed,
+            ..
+        } = self.learned;
+        match measured {
+            None => self.learned.counted_fixed() + (estimated as f64 * densest).ceil() as u64,
+            Some(_) => {
+                history::used_tokens(items, fixed, measured, densest).max((fixed + estimated) / 2)
+            }
+        }
+    }
+
+    /// The conversation by estimate.
+    pub fn estimated(&mut self, items: &[Item]) -> u64 {
+        let (counted, tokens) = self.estimated;
+        let tokens = tokens + tokens::of_items(&items[counted..]);
+        self.estimated = (items.len(), tokens);
+        tokens
+    }
+
+    /// Estimated tokens that the conversation may have for a request to fit into `room`.
+    pub fn budget(&self, room: u64) -> u64 {
+        let room = room.saturating_sub(self.learned.counted_fixed());
+        (room as f64 / self.learned.densest * 0.9) as u64
+    }
+
+    /// Takes note of what the provider of a model with `window` tokens counted for the request that it just answered.
+    pub fn counted(&mut self, items: &[Item], usage: Usage, window: u64) {
+        if usage.input_total() > window {
+            // Searches of the provider's own count, too, and some servers count nonsense: neither lies in the window.
+            self.learned.measured = None;
+            return;
+        }
+        let input = usage.input_total();
+        let whole = self.learned.fixed + self.estimated(items);
+        let scale = times(input, whole);
+        let newest = self.newest(items, input).unwrap_or(scale);
+        let faded = self.learned.densest * FADES;
+        self.learned.scale = scale;
+        self.learned.densest = scale.max(newest).max(faded);
+        self.learned.measured = Some(Measured {
+            items: items.len() + 1,
+            tokens: input.saturating_add(usage.output),
+        });
+    }
+
+    /// Takes note that a provider found the request too long for `room`, whatever was counted.
+    pub fn refused(&mut self, items: &[Item], room: u64) {
+        let full = room as f64 / self.used(items).max(1) as f64;
+        let scale = self.learned.scale * full.max(REFUSED_SCALE);
+        self.learned.scale = scale.min(MAX_SCALE);
+        // What came since the last count took at least what was left of the room.
+        let newest = self.newest(items, room).unwrap_or(1.0);
+        let learned = &mut self.learned;
+        learned.densest = learned.densest.max(learned.scale).max(newest);
+        self.learned.measured = None;
+    }
+
+    /// How many tokens an estimated one was, of what came since the count before; `input` is the count now.
+    fn newest(&self, items: &[Item], input: u64) -> Option<f64> {
+        let before = self.learned.measured?;
+        let estimate = tokens::of_items(items.get(before.items..)?);
+        let counted = input.checked_sub(before.tokens)?;
+        (estimate >= SAMPLE).then(|| times(counted, estimate))
+    }
+}
+
+/// How many times `estimate` was counted, within what is believed.
+fn times(counted: u64, estimate: u64) -> f64 {
+    (counted as f64 / estimate.max(1) as f64).clamp(1.0, MAX_SCALE)
+}
