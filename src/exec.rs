@@ -18,9 +18,11 @@ mod harden;
 pub mod helper;
 mod job;
 mod limits;
+mod probe;
 mod probing;
 mod process;
 mod run;
+mod running;
 mod sandbox;
 mod spawn;
 mod supervise;
@@ -28,17 +30,12 @@ mod syscalls;
 mod view;
 
 pub use command::{
-    Command, Ended, ExecError, Finished, Limits, MAX_SCRIPT, Network, Output, Policy,
+    Bounds, Command, Ended, ExecError, Finished, Limits, MAX_SCRIPT, Network, Output, Policy,
 };
 pub use harden::harden_self;
 pub use job::HELPER_COMMAND;
+pub use probe::{Bubblewrap, SandboxSettings};
 pub use probing::Probing;
 pub use process::Process;
-pub use run::Bounds;
-pub use sandbox::{Bubblewrap, Sandbox, SandboxSettings};
+pub use sandbox::Sandbox;
 pub use spawn::{Spawned, TaskFiles, end_tree};
-
-/// Time between SIGTERM and SIGKILL when a command is ended from outside.
-///
-/// Long enough to flush a file and remove a lock, short enough that a timeout is back within 5 s.
-pub const GRACE: std::time::Duration = std::time::Duration::from_secs(2);

@@ -6,14 +6,15 @@
 use std::fmt;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::net::unix::pipe;
 
+use super::cgroup::Group;
 use super::command::Limits;
-use super::run::Running;
-use super::sandbox::Sandbox;
+use super::running::Running;
 
 /// How often, and how long each time, a supervisor that is not needed is given to vanish: its group can only go after it.
 const LAST_MOMENTS: u32 = 20;
@@ -30,48 +31,26 @@ pub(super) struct Waiting {
 #[derive(Default)]
 pub(super) struct Ahead(Mutex<Option<Waiting>>);
 
-impl Sandbox {
-    /// The supervisor that waits, or a new one.
+impl Waiting {
+    /// Starts one, in `group`, with the limits of the command it is meant for.
     ///
     /// # Errors
     ///
-    /// When none can be started, or its group cannot be made.
-    pub(super) fn supervisor(&self, limits: &Limits) -> io::Result<Waiting> {
-        let Some(mut waiting) = self.ahead().and_then(Ahead::take_alive) else {
-            return self.start_supervisor(limits);
-        };
-        waiting.limit(limits)?;
-        Ok(waiting)
-    }
-
-    /// Starts the supervisor of the next command, unless one waits already.
-    ///
-    /// That it cannot be had is told to whoever needs it.
-    pub(super) fn start_ahead(&self, limits: &Limits) {
-        if let Some(ahead) = self.ahead().filter(|ahead| ahead.is_free())
-            && let Ok(waiting) = self.start_supervisor(limits)
-        {
-            ahead.put(waiting);
-        }
-    }
-
-    fn start_supervisor(&self, limits: &Limits) -> io::Result<Waiting> {
-        let group = self.group(limits)?;
+    /// When it cannot be started.
+    pub(super) fn start(helper: &Path, group: Option<Group>, limits: &Limits) -> io::Result<Self> {
         let (reader, writer) = io::pipe()?;
         let output = pipe::Receiver::from_owned_fd(OwnedFd::from(reader))?;
         let errors = writer.try_clone()?;
-        let running = Running::start(self.helper(), writer.into(), errors.into(), group)?;
-        Ok(Waiting {
+        let running = Running::start(helper, writer.into(), errors.into(), group)?;
+        Ok(Self {
             running,
             output,
             limits: *limits,
         })
     }
-}
 
-impl Waiting {
     /// Puts it under the limits of the command that it gets.
-    fn limit(&mut self, limits: &Limits) -> io::Result<()> {
+    pub(super) fn limit(&mut self, limits: &Limits) -> io::Result<()> {
         if self.limits == *limits {
             return Ok(());
         }
@@ -93,7 +72,8 @@ impl Waiting {
 }
 
 impl Ahead {
-    fn is_free(&self) -> bool {
+    /// Whether none waits.
+    pub(super) fn is_free(&self) -> bool {
         self.0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -104,13 +84,14 @@ impl Ahead {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    fn take_alive(&self) -> Option<Waiting> {
+    /// The supervisor that waits, if it lives.
+    pub(super) fn take_alive(&self) -> Option<Waiting> {
         let mut waiting = self.take()?;
         waiting.running.is_alive().then_some(waiting)
     }
 
     /// Of two that were started at once, one stays.
-    fn put(&self, waiting: Waiting) {
+    pub(super) fn put(&self, waiting: Waiting) {
         let mut place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let second = place.replace(waiting);
         drop(place);

@@ -89,6 +89,15 @@ impl Default for Limits {
     }
 }
 
+/// What ends a command besides itself, and where its output goes.
+#[derive(Clone, Debug)]
+pub struct Bounds {
+    /// How long it may take.
+    pub timeout: Duration,
+    /// File for all of its output, made only when that does not fit into the result.
+    pub spool: Option<PathBuf>,
+}
+
 /// How a command came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {

@@ -10,8 +10,7 @@ use std::process::{Command, Stdio};
 
 use rustix::process::{Signal, set_parent_process_death_signal};
 
-use super::job::{Around, Confinement, Landmark};
-use super::supervise::CONFINED;
+use super::job::{Around, CONFINED, Confinement, Landmark};
 use super::{access, limits, syscalls};
 
 /// Reads the orders from standard input, obeys them, and becomes the command.

@@ -16,6 +16,9 @@ pub(super) const SUPERVISE: &str = "supervise";
 /// Second argument: confine oneself and become the command.
 pub(super) const CONFINE: &str = "confine";
 
+/// What the inner half answers once it is confined.
+pub(super) const CONFINED: &str = "ok";
+
 /// Where the helper's binary is seen inside bubblewrap.
 pub(super) const HELPER_INSIDE: &str = "/.chorus-sandbox";
 

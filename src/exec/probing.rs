@@ -8,7 +8,9 @@ use std::future::{Future, ready};
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, Shared};
 
-use super::{ExecError, Policy, Sandbox, SandboxSettings};
+use super::command::{ExecError, Policy};
+use super::probe::SandboxSettings;
+use super::sandbox::Sandbox;
 
 /// A [`Sandbox`] that may not be known yet. Cheap to clone; all clones find out the same, once.
 #[derive(Clone)]

@@ -7,6 +7,11 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 
+/// Time between SIGTERM and SIGKILL when a command is ended from outside.
+///
+/// Long enough to flush a file and remove a lock, short enough that a timeout is back within 5 s.
+pub(super) const GRACE: Duration = Duration::from_secs(2);
+
 /// How often the end of a tree is looked for.
 const LOOK: Duration = Duration::from_millis(5);
 

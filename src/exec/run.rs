@@ -1,25 +1,16 @@
 //! Runs one command to its end.
-//!
-//! The daemon holds one end of a socket, the supervisor the other. Letting go of it (a timeout, a stop, a dropped
-//! future, the daemon's own death) makes the supervisor end everything the command started.
 
-use std::io::Write;
-use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::io;
 use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::net::UnixStream;
+use tokio::io::AsyncReadExt;
 use tokio_util::sync::CancellationToken;
 
-use super::GRACE;
-use super::ahead::Waiting;
+use super::ahead::{Ahead, Waiting};
 use super::capture::Capture;
-use super::cgroup::Group;
-use super::command::{Command, Ended, ExecError, Finished, Limits};
-use super::job::{HELPER_COMMAND, Job, Life, Report, SUPERVISE};
-use super::process::Process;
+use super::command::{Bounds, Command, Ended, ExecError, Finished, Limits};
+use super::job::{Life, Report};
+use super::process::GRACE;
 use super::sandbox::Sandbox;
 
 /// Bytes taken from the pipe at once: its usual capacity.
@@ -27,15 +18,6 @@ const CHUNK: usize = 64 * 1024;
 
 /// How long the supervisor may take beyond the grace it gives, before it is taken for stuck.
 const SUPERVISOR_PATIENCE: Duration = Duration::from_secs(2);
-
-/// What ends a command besides itself, and where its output goes.
-#[derive(Clone, Debug)]
-pub struct Bounds {
-    /// How long it may take.
-    pub timeout: Duration,
-    /// File for all of its output, made only when that does not fit into the result.
-    pub spool: Option<PathBuf>,
-}
 
 impl Sandbox {
     /// Runs `command` and waits for it. `stop` ends it, and so does dropping the future.
@@ -115,85 +97,32 @@ impl Sandbox {
             duration: start.elapsed(),
         })
     }
-}
 
-/// A supervisor and the line to it.
-pub(super) struct Running {
-    pub(super) child: tokio::process::Child,
-    pub(super) process: Process,
-    line: BufReader<UnixStream>,
-    /// After the child and the line: a group is removed when its processes have gone.
-    pub(super) group: Option<Group>,
-}
-
-impl Running {
-    /// Starts a supervisor in `group`, whose command will print into `output` and `errors`.
-    pub(super) fn start(
-        helper: &Path,
-        output: OwnedFd,
-        errors: OwnedFd,
-        group: Option<Group>,
-    ) -> std::io::Result<Self> {
-        let (mut ours, theirs) = std::os::unix::net::UnixStream::pair()?;
-        let members: Vec<PathBuf> = group.iter().flat_map(Group::members).collect();
-        writeln!(ours, "{}", serde_json::to_string(&members)?)?;
-        ours.set_nonblocking(true)?;
-        let child = tokio::process::Command::new(helper)
-            .args([HELPER_COMMAND, SUPERVISE])
-            .env_clear()
-            .current_dir("/")
-            // Signals of the terminal are for the daemon, which then ends its commands in order.
-            .process_group(0)
-            .stdin(Stdio::from(OwnedFd::from(theirs)))
-            .stdout(Stdio::from(output))
-            .stderr(Stdio::from(errors))
-            .spawn()?;
-        let process = child
-            .id()
-            .and_then(Process::of)
-            .ok_or_else(|| std::io::Error::other("/proc does not show the process just started"))?;
-        Ok(Self {
-            child,
-            process,
-            line: BufReader::new(UnixStream::from_std(ours)?),
-            group,
-        })
+    /// The supervisor that waits, or a new one.
+    ///
+    /// # Errors
+    ///
+    /// When none can be started, or its group cannot be made.
+    fn supervisor(&self, limits: &Limits) -> io::Result<Waiting> {
+        let Some(mut waiting) = self.ahead().and_then(Ahead::take_alive) else {
+            return self.start_supervisor(limits);
+        };
+        waiting.limit(limits)?;
+        Ok(waiting)
     }
 
-    /// Sends the job.
-    pub(super) async fn send(&mut self, job: &Job) -> std::io::Result<()> {
-        let job = serde_json::to_string(job)?;
-        self.line.write_all(format!("{job}\n").as_bytes()).await
+    /// Starts the supervisor of the next command, unless one waits already.
+    ///
+    /// That it cannot be had is told to whoever needs it.
+    fn start_ahead(&self, limits: &Limits) {
+        if let Some(ahead) = self.ahead().filter(|ahead| ahead.is_free())
+            && let Ok(waiting) = self.start_supervisor(limits)
+        {
+            ahead.put(waiting);
+        }
     }
 
-    /// Whether the supervisor has not ended.
-    pub(super) fn is_alive(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(None))
-    }
-
-    /// Sets what the command may take, where a group limits it.
-    pub(super) fn limit(&self, limits: &Limits) -> std::io::Result<()> {
-        self.group
-            .as_ref()
-            .map_or(Ok(()), |group| group.limit(limits))
-    }
-
-    /// Lets go of the line: the supervisor ends everything and reports.
-    async fn let_go(&mut self) {
-        let _ = self.line.get_mut().shutdown().await;
-    }
-
-    /// Kills supervisor and command, for when the supervisor does not get it done.
-    async fn kill(&mut self) {
-        let process = self.process;
-        let _ = tokio::task::spawn_blocking(move || process.kill_tree()).await;
-        let _ = self.child.wait().await;
-    }
-
-    /// What the supervisor said at its end; none when it was killed.
-    pub(super) async fn report(&mut self) -> Option<Report> {
-        let mut line = String::new();
-        self.line.read_line(&mut line).await.ok()?;
-        serde_json::from_str(&line).ok()
+    fn start_supervisor(&self, limits: &Limits) -> io::Result<Waiting> {
+        Waiting::start(self.helper(), self.group(limits)?, limits)
     }
 }

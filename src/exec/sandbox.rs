@@ -1,25 +1,18 @@
-//! Which walls this machine offers, found out by trying, and what it takes to put one command behind them.
+//! The walls of this machine, and what it takes to put one command behind them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
-
-use tokio_util::sync::CancellationToken;
 
 use crate::domain::SandboxMode;
 
-use super::access;
 use super::ahead::Ahead;
 use super::bubblewrap::{self, Tree};
 use super::cgroup::{Group, Groups};
 use super::command::{Command, ExecError, Limits, MAX_SCRIPT, Network, Policy};
 use super::guard;
 use super::job::{Around, Confinement, Job, Life, Walls};
-use super::run::Bounds;
+use super::process::GRACE;
 use super::view::{self, View};
-
-/// How long one try at start may take.
-const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Device files that a command may use where it has no `/dev` of its own.
 const DEVICES: &[&str] = &[
@@ -42,41 +35,6 @@ const PROC_OF_ROOT: &[&str] = &[
     "/proc/sys",
 ];
 
-/// What the sandbox is made from.
-#[derive(Clone, Debug)]
-pub struct SandboxSettings {
-    /// The `chorus` binary, which is its own helper.
-    pub helper: PathBuf,
-    /// Whether to look for bubblewrap.
-    pub bubblewrap: Bubblewrap,
-    /// Folders that commands can read besides the system; empty means the toolchains found in `PATH`.
-    pub read: Vec<PathBuf>,
-}
-
-impl SandboxSettings {
-    /// The settings for this binary, with nothing added.
-    ///
-    /// # Errors
-    ///
-    /// When the path of this binary cannot be had.
-    pub fn of_this_binary() -> std::io::Result<Self> {
-        Ok(Self {
-            helper: std::env::current_exe()?,
-            bubblewrap: Bubblewrap::Search,
-            read: Vec::new(),
-        })
-    }
-}
-
-/// Whether to look for bubblewrap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bubblewrap {
-    /// Use it when it is in `PATH` and works.
-    Search,
-    /// Do without.
-    Never,
-}
-
 /// The walls of this machine. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Sandbox {
@@ -85,63 +43,20 @@ pub struct Sandbox {
     ahead: Option<Arc<Ahead>>,
 }
 
+/// What it is made of.
 #[derive(Clone, Debug)]
-struct Parts {
-    helper: PathBuf,
-    view: View,
+pub(super) struct Parts {
+    pub(super) helper: PathBuf,
+    pub(super) view: View,
     /// Bubblewrap, or why there is none.
-    bubblewrap: Result<PathBuf, String>,
+    pub(super) bubblewrap: Result<PathBuf, String>,
     /// Landlock's version with seccomp beside it, or why they do not work.
-    walls: Result<u32, String>,
+    pub(super) walls: Result<u32, String>,
     /// Limits on all of a command together, where they can be had.
-    groups: Option<Arc<Groups>>,
+    pub(super) groups: Option<Arc<Groups>>,
 }
 
 impl Sandbox {
-    /// Finds out, by one real run each, which layers work here.
-    ///
-    /// # Errors
-    ///
-    /// When there is no bash, or the helper cannot be started at all.
-    pub async fn probe(settings: &SandboxSettings) -> Result<Self, ExecError> {
-        let view = View::of_this_machine(&settings.read).map_err(ExecError::Setup)?;
-        let bubblewrap = match settings.bubblewrap {
-            Bubblewrap::Never => Err("bubblewrap is switched off".to_owned()),
-            Bubblewrap::Search => {
-                let path = view.environment.get("PATH").map_or("", String::as_str);
-                view::find("bwrap", path).ok_or_else(|| "bubblewrap is not installed".to_owned())
-            }
-        };
-        let walls = match access::version() {
-            0 => Err("this kernel has no Landlock".to_owned()),
-            version => Ok(version),
-        };
-        let mut parts = Parts {
-            helper: settings.helper.clone(),
-            view,
-            bubblewrap: Err("not tried yet".to_owned()),
-            walls,
-            groups: Groups::probe(),
-        };
-        if parts.walls.is_ok() {
-            let tried = Self::of(&parts).attempt(SandboxMode::Required).await;
-            parts.walls = parts.walls.and_then(|version| tried.map(|()| version));
-        }
-        if let Ok(path) = bubblewrap {
-            parts.bubblewrap = Ok(path);
-            let tried = Self::of(&parts).attempt(SandboxMode::Required).await;
-            if let Err(why) = tried {
-                parts.bubblewrap = Err(format!("bubblewrap does not work here: {why}"));
-            }
-        } else {
-            parts.bubblewrap = bubblewrap;
-        }
-        Ok(Self {
-            ahead: Some(Arc::default()),
-            ..Self::of(&parts)
-        })
-    }
-
     /// The layers around a command under `policy`, truthfully, for the log and `/status`.
     pub fn describe(&self, policy: Policy) -> String {
         if policy.mode == SandboxMode::Off {
@@ -222,7 +137,7 @@ impl Sandbox {
         let mut job = Job {
             wrapper: Vec::new(),
             life,
-            grace_ms: u64::try_from(super::GRACE.as_millis()).unwrap_or(u64::MAX),
+            grace_ms: u64::try_from(GRACE.as_millis()).unwrap_or(u64::MAX),
             confinement: Confinement {
                 shell: parts.view.shell.clone(),
                 script: command.script.clone(),
@@ -297,39 +212,19 @@ impl Sandbox {
         });
     }
 
-    /// Runs a command that does nothing.
-    async fn attempt(&self, mode: SandboxMode) -> Result<(), String> {
-        let workspace = tempfile::tempdir().map_err(|error| error.to_string())?;
-        let command = Command {
-            script: "true".to_owned(),
-            workspace: workspace.path().to_owned(),
-            directory: workspace.path().to_owned(),
-            policy: Policy {
-                mode,
-                network: Network::Off,
-            },
-            limits: Limits::default(),
-        };
-        let bounds = Bounds {
-            timeout: PROBE_TIMEOUT,
-            spool: None,
-        };
-        let finished = self
-            .run(&command, bounds, &CancellationToken::new())
-            .await
-            .map_err(|error| error.to_string())?;
-        match finished.exit {
-            Some(0) => Ok(()),
-            _ => Err(String::from_utf8_lossy(&finished.output.head)
-                .trim()
-                .to_owned()),
-        }
-    }
-
-    fn of(parts: &Parts) -> Self {
+    /// With these walls, and no place for a further command's supervisor.
+    pub(super) fn of(parts: &Parts) -> Self {
         Self {
             parts: Arc::new(parts.clone()),
             ahead: None,
+        }
+    }
+
+    /// With a place for the next command's supervisor.
+    pub(super) fn looking_ahead(self) -> Self {
+        Self {
+            ahead: Some(Arc::default()),
+            ..self
         }
     }
 }

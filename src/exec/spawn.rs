@@ -6,11 +6,10 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::GRACE;
 use super::command::{Command, ExecError};
 use super::job::{Life, Report};
-use super::process::Process;
-use super::run::Running;
+use super::process::{GRACE, Process};
+use super::running::Running;
 use super::sandbox::Sandbox;
 
 /// How often the end of an ended tree's supervisor is looked for.

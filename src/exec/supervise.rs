@@ -18,7 +18,9 @@ use rustix::process::{
     wait,
 };
 
-use super::job::{CONFINE, Confinement, HELPER_COMMAND, HELPER_INSIDE, Job, Life, Report};
+use super::job::{
+    CONFINE, CONFINED, Confinement, HELPER_COMMAND, HELPER_INSIDE, Job, Life, Report,
+};
 use super::process::Process;
 
 /// The helper's own binary, also after it was replaced on disk.
@@ -30,9 +32,6 @@ const FIRST_INHERITED: i32 = 3;
 /// How often, and how long each time, the last of a command is given to vanish by itself before it is looked for.
 const LAST_MOMENTS: u32 = 20;
 const LAST_MOMENT: Duration = Duration::from_micros(300);
-
-/// What the inner half answers once it is confined.
-pub(super) const CONFINED: &str = "ok";
 
 /// Runs one job.
 ///

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use super::{HookSpec, Parsed, parse};
+use super::parse::{Parsed, parse};
+use super::spec::HookSpec;
 use crate::tools::ToolContext;
 use crate::tools::ports::PortError;
 

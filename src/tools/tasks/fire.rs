@@ -1,18 +1,14 @@
-//! Hooks of one running task: when each is due, and that none fires more often than it may.
+//! Fires the hooks of one running task: what each does, and that none does it more often than it may.
 
-use chrono::{DateTime, Utc};
-use regex::Regex;
 use tokio::time::Instant;
 use tracing::warn;
 
+use super::armed::Cause;
+use super::event::TaskEffect;
+use super::text;
 use super::watch::Watch;
-use super::{TaskEffect, text};
 use crate::clock;
-use crate::store::Hook;
-use crate::tools::hooks::{self, HookAction, HookSpec, Trigger};
-
-/// Matches of one hook that wait for their time at once; a task that prints faster loses the rest.
-const MOST_WAITING: usize = 100;
+use crate::tools::hooks::{HookAction, Trigger};
 
 /// Lines of output that come with a match.
 const AFTER_MATCH: usize = 20;
@@ -23,82 +19,12 @@ const AT_END: usize = 30;
 /// Lines of output in a notice for people.
 const IN_NOTICE: usize = 5;
 
-/// A hook that may fire.
-pub(super) struct Armed {
-    id: i64,
-    spec: HookSpec,
-    pattern: Option<Regex>,
-    last_fired: Option<DateTime<Utc>>,
-    skipped: u32,
-    timed_out: bool,
-    due: Vec<(Instant, String)>,
-}
-
-/// Why a hook fires.
-#[derive(Clone, Debug)]
-pub(super) enum Cause {
-    /// The task ended.
-    Exit,
-    /// It printed this line.
-    Match(String),
-    /// It runs for too long.
-    Timeout,
-}
-
-impl Armed {
-    /// Arms a hook as the database keeps it; none for one that cannot be read or has fired as often as it may.
-    pub(super) fn new(hook: Hook) -> Option<Self> {
-        let spec: HookSpec = match serde_json::from_value(hook.hook.spec) {
-            Ok(spec) => spec,
-            Err(error) => {
-                warn!(%error, "hook {} cannot be read", hook.id);
-                return None;
-            }
-        };
-        let pattern = match &spec.trigger {
-            Trigger::OnOutputMatch { pattern } => Some(hooks::pattern(pattern).ok()?),
-            Trigger::OnExit { .. } | Trigger::OnTimeout { .. } => None,
-        };
-        (hook.fires < hook.hook.max_fires).then_some(Self {
-            id: hook.id,
-            spec,
-            pattern,
-            last_fired: hook.last_fired,
-            skipped: 0,
-            timed_out: false,
-            due: Vec::new(),
-        })
-    }
-
-    fn is_too_soon(&self, now: DateTime<Utc>) -> bool {
-        self.last_fired
-            .is_some_and(|last| (now - last).to_std().unwrap_or_default() < self.spec.spacing())
-    }
-
-    fn means(&self, cause: &Cause, exit_code: Option<i32>) -> bool {
-        match (&self.spec.trigger, cause) {
-            (Trigger::OnExit { exit_filter }, Cause::Exit) => exit_filter.admits(exit_code),
-            (Trigger::OnOutputMatch { .. }, Cause::Match(_))
-            | (Trigger::OnTimeout { .. }, Cause::Timeout) => true,
-            (Trigger::OnExit { .. }, Cause::Match(_) | Cause::Timeout)
-            | (Trigger::OnOutputMatch { .. }, Cause::Exit | Cause::Timeout)
-            | (Trigger::OnTimeout { .. }, Cause::Exit | Cause::Match(_)) => false,
-        }
-    }
-}
-
 impl Watch {
     /// Notes which hooks wait for a line like this one.
     pub(super) fn note_matches(&mut self, line: &str) {
         let now = Instant::now();
         for hook in &mut self.hooks {
-            let found = hook
-                .pattern
-                .as_ref()
-                .is_some_and(|pattern| pattern.is_match(line));
-            if found && hook.due.len() < MOST_WAITING {
-                hook.due.push((now + hook.spec.delay(), line.to_owned()));
-            }
+            hook.note(line, now);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::fire::Cause;
+use super::armed::Cause;
 use crate::clock;
 use crate::store::{TaskRow, TaskStatus};
 use crate::text;

@@ -11,9 +11,11 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-use super::fire::{Armed, Cause};
+use super::all::{Order, Tasks};
+use super::armed::{Armed, Cause};
+use super::event::{TaskEffect, TaskEvent};
 use super::follow::{Follow, Tail};
-use super::{Order, TaskEffect, TaskEvent, Tasks, text};
+use super::text;
 use crate::domain::AgentName;
 use crate::exec::{ExecError, Process, end_tree};
 use crate::store::{Hook, TaskEnd, TaskKind, TaskRow, TaskStatus};

@@ -1,0 +1,98 @@
+//! A supervisor at work, and the line to it.
+//!
+//! The daemon holds one end of a socket, the supervisor the other. Letting go of it (a timeout, a stop, a dropped
+//! future, the daemon's own death) makes the supervisor end everything the command started.
+
+use std::io::Write;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::UnixStream;
+
+use super::cgroup::Group;
+use super::command::Limits;
+use super::job::{HELPER_COMMAND, Job, Report, SUPERVISE};
+use super::process::Process;
+
+/// A supervisor and the line to it.
+pub(super) struct Running {
+    pub(super) child: tokio::process::Child,
+    pub(super) process: Process,
+    line: BufReader<UnixStream>,
+    /// After the child and the line: a group is removed when its processes have gone.
+    pub(super) group: Option<Group>,
+}
+
+impl Running {
+    /// Starts a supervisor in `group`, whose command will print into `output` and `errors`.
+    pub(super) fn start(
+        helper: &Path,
+        output: OwnedFd,
+        errors: OwnedFd,
+        group: Option<Group>,
+    ) -> std::io::Result<Self> {
+        let (mut ours, theirs) = std::os::unix::net::UnixStream::pair()?;
+        let members: Vec<PathBuf> = group.iter().flat_map(Group::members).collect();
+        writeln!(ours, "{}", serde_json::to_string(&members)?)?;
+        ours.set_nonblocking(true)?;
+        let child = tokio::process::Command::new(helper)
+            .args([HELPER_COMMAND, SUPERVISE])
+            .env_clear()
+            .current_dir("/")
+            // Signals of the terminal are for the daemon, which then ends its commands in order.
+            .process_group(0)
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(Stdio::from(output))
+            .stderr(Stdio::from(errors))
+            .spawn()?;
+        let process = child
+            .id()
+            .and_then(Process::of)
+            .ok_or_else(|| std::io::Error::other("/proc does not show the process just started"))?;
+        Ok(Self {
+            child,
+            process,
+            line: BufReader::new(UnixStream::from_std(ours)?),
+            group,
+        })
+    }
+
+    /// Sends the job.
+    pub(super) async fn send(&mut self, job: &Job) -> std::io::Result<()> {
+        let job = serde_json::to_string(job)?;
+        self.line.write_all(format!("{job}\n").as_bytes()).await
+    }
+
+    /// Whether the supervisor has not ended.
+    pub(super) fn is_alive(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Sets what the command may take, where a group limits it.
+    pub(super) fn limit(&self, limits: &Limits) -> std::io::Result<()> {
+        self.group
+            .as_ref()
+            .map_or(Ok(()), |group| group.limit(limits))
+    }
+
+    /// Lets go of the line: the supervisor ends everything and reports.
+    pub(super) async fn let_go(&mut self) {
+        let _ = self.line.get_mut().shutdown().await;
+    }
+
+    /// Kills supervisor and command, for when the supervisor does not get it done.
+    pub(super) async fn kill(&mut self) {
+        let process = self.process;
+        let _ = tokio::task::spawn_blocking(move || process.kill_tree()).await;
+        let _ = self.child.wait().await;
+    }
+
+    /// What the supervisor said at its end; none when it was killed.
+    pub(super) async fn report(&mut self) -> Option<Report> {
+        let mut line = String::new();
+        self.line.read_line(&mut line).await.ok()?;
+        serde_json::from_str(&line).ok()
+    }
+}

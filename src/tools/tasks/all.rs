@@ -1,0 +1,214 @@
+//! All tasks of all agents.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::event::TaskEvents;
+use super::follow::Tail;
+use crate::domain::{AgentId, AgentName, TaskId};
+use crate::exec::{ExecError, Probing, TaskFiles};
+use crate::store::{Hook, Store, StoreError, TaskRow};
+use crate::tools::hooks::HookSpec;
+
+/// Tasks of one agent that may run at once; more is a runaway.
+pub const MOST_RUNNING: usize = 16;
+
+/// Ended tasks that lists and the mirror hold.
+pub const RECENT: u32 = 20;
+
+/// Why a request about a task was not met.
+#[derive(Debug, thiserror::Error)]
+pub enum TaskError {
+    /// The agent has no such task.
+    #[error("there is no task `{0}`; `list_tasks` shows those there are")]
+    Unknown(TaskId),
+    /// It has ended before.
+    #[error("{0} has ended already: {1}")]
+    Ended(TaskId, &'static str),
+    /// No more may run.
+    #[error("{MOST_RUNNING} tasks of this agent run already; stop one first (`stop_task`)")]
+    TooMany,
+    /// The command cannot be run.
+    #[error(transparent)]
+    Exec(#[from] ExecError),
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A file could not be made or read.
+    #[error("the task's files: {0}")]
+    Io(#[from] std::io::Error),
+}
+
+/// All tasks of all agents. Cheap to clone.
+#[derive(Clone)]
+pub struct Tasks {
+    pub(super) inner: Arc<Inner>,
+}
+
+pub(super) struct Inner {
+    pub(super) store: Store,
+    pub(super) sandbox: Probing,
+    pub(super) agents: PathBuf,
+    pub(super) max_depth: u8,
+    pub(super) events: OnceLock<Arc<dyn TaskEvents>>,
+    pub(super) live: Mutex<HashMap<Key, Live>>,
+    pub(super) watches: TaskTracker,
+    pub(super) closing: CancellationToken,
+}
+
+pub(super) type Key = (AgentId, TaskId);
+
+/// A running task as its watch shares it.
+#[derive(Clone)]
+pub(super) struct Live {
+    pub(super) tail: Arc<Mutex<Tail>>,
+    pub(super) orders: mpsc::UnboundedSender<Order>,
+}
+
+/// What a watch is told.
+pub(super) enum Order {
+    /// End the task, and say when it has ended.
+    Stop(oneshot::Sender<TaskRow>),
+    /// Keep an eye on these too.
+    Hooks(Vec<Hook>),
+}
+
+impl Tasks {
+    /// Tasks kept in `store`, run by `sandbox`, with their files below `agents`; `max_depth` bounds how many hops of
+    /// hooks one message may cause.
+    pub fn new(store: Store, sandbox: Probing, agents: PathBuf, max_depth: u8) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                store,
+                sandbox,
+                agents,
+                max_depth,
+                events: OnceLock::new(),
+                live: Mutex::default(),
+                watches: TaskTracker::new(),
+                closing: CancellationToken::new(),
+            }),
+        }
+    }
+
+    /// Says who shows and does what tasks cause. Until then it is dropped; to be called once, before [`Tasks::recover`].
+    pub fn connect(&self, events: Arc<dyn TaskEvents>) {
+        let _ = self.inner.events.set(events);
+    }
+
+    /// Ends a task and waits until nothing of it is left. Its hooks on exit fire.
+    ///
+    /// # Errors
+    ///
+    /// [`TaskError::Unknown`] and [`TaskError::Ended`].
+    pub async fn stop(&self, agent: AgentId, id: &TaskId) -> Result<TaskRow, TaskError> {
+        let row = self.row(agent, id).await?;
+        let Some(live) = self.live(agent, id) else {
+            return Err(TaskError::Ended(id.clone(), row.status.as_str()));
+        };
+        let (done, ended) = oneshot::channel();
+        let _ = live.orders.send(Order::Stop(done));
+        match ended.await {
+            Ok(row) => Ok(row),
+            // It ended by itself in the same moment.
+            Err(_) => {
+                let row = self.row(agent, id).await?;
+                Err(TaskError::Ended(id.clone(), row.status.as_str()))
+            }
+        }
+    }
+
+    /// Ends all tasks of an agent, before it is destroyed.
+    pub async fn stop_all(&self, agent: AgentId) {
+        let running: Vec<TaskId> = self
+            .keys()
+            .into_iter()
+            .filter(|key| key.0 == agent)
+            .map(|key| key.1)
+            .collect();
+        let stops = running.iter().map(|id| self.stop(agent, id));
+        futures_util::future::join_all(stops).await;
+    }
+
+    /// Ends all tasks of all agents, in order: rows say `killed`, hooks stay silent.
+    pub async fn shutdown(&self) {
+        self.inner.closing.cancel();
+        self.inner.watches.close();
+        self.inner.watches.wait().await;
+    }
+
+    /// Whether a task of the agent runs.
+    pub fn any_running(&self, agent: AgentId) -> bool {
+        self.keys().iter().any(|key| key.0 == agent)
+    }
+
+    /// Adds hooks to a running task; says how many it has then.
+    ///
+    /// # Errors
+    ///
+    /// [`TaskError::Unknown`] and [`TaskError::Ended`].
+    pub async fn add_hooks(
+        &self,
+        agent: AgentId,
+        id: &TaskId,
+        hooks: Vec<HookSpec>,
+    ) -> Result<usize, TaskError> {
+        let row = self.row(agent, id).await?;
+        let Some(live) = self.live(agent, id) else {
+            return Err(TaskError::Ended(id.clone(), row.status.as_str()));
+        };
+        let added = self.insert_hooks(&row, hooks).await?;
+        let _ = live.orders.send(Order::Hooks(added));
+        Ok(self.inner.store.hooks(agent, id).await?.len())
+    }
+
+    /// Where a task's output and exit code are.
+    pub fn files(&self, agent_name: &AgentName, id: &TaskId) -> TaskFiles {
+        TaskFiles::under(&self.folder(agent_name).join("processes").join(&id.0))
+    }
+
+    /// The last lines of a running task, in the order they came; none once it has ended.
+    pub fn tail(&self, agent: AgentId, id: &TaskId) -> Option<Vec<String>> {
+        let live = self.live(agent, id)?;
+        let tail = live.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(tail.lines())
+    }
+
+    /// One task.
+    ///
+    /// # Errors
+    ///
+    /// [`TaskError::Unknown`].
+    pub async fn row(&self, agent: AgentId, id: &TaskId) -> Result<TaskRow, TaskError> {
+        let unknown = || TaskError::Unknown(id.clone());
+        match self.inner.store.task(agent, id).await {
+            Ok(row) => row.ok_or_else(unknown),
+            Err(StoreError::NotFound(_)) => Err(unknown()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    pub(super) fn folder(&self, agent_name: &AgentName) -> PathBuf {
+        self.inner.agents.join(agent_name.as_str())
+    }
+
+    pub(super) fn live(&self, agent: AgentId, id: &TaskId) -> Option<Live> {
+        self.lock_live().get(&(agent, id.clone())).cloned()
+    }
+
+    pub(super) fn keys(&self) -> Vec<Key> {
+        self.lock_live().keys().cloned().collect()
+    }
+
+    pub(super) fn lock_live(&self) -> std::sync::MutexGuard<'_, HashMap<Key, Live>> {
+        self.inner
+            .live
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
