@@ -50,9 +50,9 @@ impl Backup {
                 let bytes: u64 = manifest.files.values().map(|entry| entry.size).sum();
                 let size = fs::metadata(&file).map_or(0, |metadata| metadata.len());
                 println!(
-                    "{}: {} files, {}, compressed {}",
+                    "{}: {}, {}, compressed {}",
                     file.display(),
-                    manifest.files.len(),
+                    text::count(manifest.files.len(), "file", "files"),
                     text::bytes(bytes),
                     text::bytes(size)
                 );

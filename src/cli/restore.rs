@@ -38,11 +38,11 @@ impl Restore {
         progress("finishing");
         let bytes: u64 = manifest.files.values().map(|entry| entry.size).sum();
         println!(
-            "{} is whole: made {} by chorus {}, {} files, {}",
+            "{} is whole: made {} by chorus {}, {}, {}",
             self.file.display(),
             manifest.made_at.format("%Y-%m-%d %H:%M UTC"),
             manifest.chorus,
-            manifest.files.len(),
+            text::count(manifest.files.len(), "file", "files"),
             text::bytes(bytes)
         );
         if self.check {

@@ -8,6 +8,7 @@ use sqlx::sqlite::SqlitePoolOptions;
 use tokio::sync::mpsc;
 
 use super::{Inner, Store, StoreError, open};
+use crate::text;
 
 impl Store {
     /// Opens `path` for reading only, also while a daemon works on it. Whatever would write gets
@@ -51,7 +52,9 @@ impl Store {
             .await?;
         db.close().await?;
         Ok(format!(
-            "whole; {agents} agents, {sessions} sessions (SQLite {version})"
+            "whole; {}, {} (SQLite {version})",
+            text::count(agents.max(0) as usize, "agent", "agents"),
+            text::count(sessions.max(0) as usize, "session", "sessions")
         ))
     }
 }

@@ -32,6 +32,14 @@ pub fn one_line(text: &str, max: usize) -> String {
     line
 }
 
+/// `count` things, in the singular where it is one: `1 model`, `2 models`.
+pub fn count(count: usize, one: &str, many: &str) -> String {
+    match count {
+        1 => format!("1 {one}"),
+        count => format!("{count} {many}"),
+    }
+}
+
 /// A count of bytes as people read it: `512 bytes`, `1.5 KiB`, `3.0 MiB`.
 pub fn bytes(count: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];

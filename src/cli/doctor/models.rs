@@ -6,6 +6,7 @@ use super::Check;
 use crate::config::{Config, Env};
 use crate::llm::discovery::{Models, Resolved};
 use crate::llm::{Catalog, Providers};
+use crate::text;
 
 pub(super) async fn checks(env: &Env, config: &Config) -> Vec<Check> {
     let providers = match Providers::from_config(config, env) {
@@ -32,7 +33,10 @@ pub(super) async fn checks(env: &Env, config: &Config) -> Vec<Check> {
         .providers
         .iter()
         .map(|(name, listed)| match &listed.error {
-            None => Check::ok("models", format!("{name}: {} models", listed.models.len())),
+            None => {
+                let models = text::count(listed.models.len(), "model", "models");
+                Check::ok("models", format!("{name}: {models}"))
+            }
             Some(error) => Check::failure(
                 "models",
                 format!("{name}: {error}"),

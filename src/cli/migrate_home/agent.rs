@@ -12,6 +12,7 @@ use crate::clock;
 use crate::config::Paths;
 use crate::domain::{AgentId, AgentName, AgentStatus, ChannelId, GuildId, ProfileRef, UserId};
 use crate::store::{AgentRow, AuditFilter, AuditRow, Original, OriginalAgent, Registered, Store};
+use crate::text;
 
 /// Takes `old` over as `name`; says what that came to.
 pub(super) async fn take(
@@ -58,7 +59,11 @@ pub(super) async fn take(
     let sessions = session::take_all(store, &folder, from, original, old, name, id).await?;
     let audited = take_audit(store, original, old, name, id).await?;
     store.set_meta(&mark, &clock::rfc3339(clock::now())).await?;
-    Ok(format!("{sessions} sessions, {audited} audited actions"))
+    Ok(format!(
+        "{}, {}",
+        text::count(sessions, "session", "sessions"),
+        text::count(audited, "audited action", "audited actions")
+    ))
 }
 
 /// The same agent gets the same id however often this is run.

@@ -95,8 +95,8 @@ pub(super) async fn take_all(
             id: conversation_id(id),
             description: CONVERSATION.to_owned(),
             summary: format!(
-                "{} messages, taken over from the original's database.",
-                said.len()
+                "{}, taken over from the original's database.",
+                text::count(said.len(), "message", "messages")
             ),
             saved_at: last.timestamp.clone(),
             trigger: Trigger::Shutdown,

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::Message;
 use crate::domain::SessionMeta;
+use crate::text;
 
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:50rem;margin:2rem auto;padding:0 1rem}\
     article{border-left:3px solid #bbb;padding-left:1rem;margin:1.5rem 0}\
@@ -18,10 +19,10 @@ pub(super) fn render(session: &SessionMeta, messages: &[Message]) -> String {
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
          <meta name=\"viewport\" content=\"width=device-width\">\n\
          <title>{title}</title>\n<style>{STYLE}</style>\n<h1>{title}</h1>\n\
-         <p class=\"about\">Agent {} · saved {} · {} messages · {}</p>\n<p>{}</p>\n",
+         <p class=\"about\">Agent {} · saved {} · {} · {}</p>\n<p>{}</p>\n",
         escaped(&session.agent_name),
         session.saved_at.format("%Y-%m-%d %H:%M UTC"),
-        session.message_count,
+        text::count(session.message_count as usize, "message", "messages"),
         session.trigger.as_str(),
         escaped(&session.summary)
     );

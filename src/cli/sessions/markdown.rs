@@ -11,10 +11,10 @@ pub(super) fn render(session: &SessionMeta, messages: &[Message]) -> String {
     // Writing to a String does not fail.
     let _ = writeln!(
         page,
-        "Agent `{}` · saved {} · {} messages · {}\n\n{}\n",
+        "Agent `{}` · saved {} · {} · {}\n\n{}\n",
         session.agent_name,
         session.saved_at.format("%Y-%m-%d %H:%M UTC"),
-        session.message_count,
+        text::count(session.message_count as usize, "message", "messages"),
         session.trigger.as_str(),
         session.summary
     );

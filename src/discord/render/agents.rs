@@ -4,11 +4,11 @@ use chrono::{DateTime, Utc};
 
 use super::super::body::{Body, Button, Card, Style, Tone};
 use super::super::escape;
-use super::lists::{count, pager};
+use super::lists::pager;
 use crate::clock;
 use crate::domain::AgentStatus;
 use crate::manager::{AgentListing, Destroyed, Files, Made};
-use crate::text;
+use crate::text::{self, count};
 
 /// Agents on one page of the list.
 const PER_PAGE: usize = 10;

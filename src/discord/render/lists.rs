@@ -17,14 +17,6 @@ pub(super) fn pager(id: &str, page: usize, pages: usize) -> Vec<Button> {
     vec![back.enabled_if(page > 0), on.enabled_if(page + 1 < pages)]
 }
 
-/// `count` things, in the singular where it is one.
-pub(super) fn count(count: usize, one: &str, many: &str) -> String {
-    match count {
-        1 => format!("1 {one}"),
-        count => format!("{count} {many}"),
-    }
-}
-
 /// Lines that fit into `max` characters; a last one says how many did not.
 pub(super) fn lines_within(lines: impl IntoIterator<Item = String>, max: usize) -> String {
     let lines: Vec<String> = lines.into_iter().collect();

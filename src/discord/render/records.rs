@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use super::super::body::{Body, Card, MAX_DESCRIPTION};
 use super::super::escape;
 use super::super::status_text::{dollars, thousands};
-use super::lists::{count, lines_within};
+use super::lists::lines_within;
 use crate::domain::{AgentId, ChannelId, Cost, Usage};
 use crate::store::{AuditRow, UsageLine};
-use crate::text;
+use crate::text::{self, count};
 
 /// Name of the picture that goes with `/usage`.
 const CHART: &str = "usage.png";

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::body::{Body, Card, MAX_DESCRIPTION, MAX_FIELD_VALUE, Tone};
 use super::super::escape;
-use super::lists::{count, lines_within};
+use super::lists::lines_within;
 use crate::clock;
 use crate::config::effective::Server;
 use crate::config::{Config, SettingKey};
@@ -12,6 +12,7 @@ use crate::domain::RoleId;
 use crate::llm::Target;
 use crate::llm::discovery::Available;
 use crate::permission::Profiles;
+use crate::text::count;
 
 /// Everything that holds for the agents of a server.
 pub fn settings(server: &Server, config: &Config, known: Option<&Available>) -> Body {

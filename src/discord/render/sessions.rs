@@ -2,12 +2,12 @@
 
 use super::super::body::{Body, Card, MAX_DESCRIPTION, clip};
 use super::super::escape;
-use super::lists::{count, lines_within, pager};
+use super::lists::{lines_within, pager};
 use crate::agent::session_manager::FileState;
 use crate::agent::{AfterSave, Cleared, Restored};
 use crate::domain::SessionMeta;
 use crate::manager::History;
-use crate::text;
+use crate::text::{self, count};
 
 /// Sessions on one page of a history.
 pub const SESSIONS_PER_PAGE: u32 = 10;

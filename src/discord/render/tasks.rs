@@ -4,11 +4,11 @@ use chrono::{DateTime, Utc};
 
 use super::super::body::{Body, Card, MAX_CONTENT, MAX_DESCRIPTION};
 use super::super::escape;
-use super::lists::{count, lines_within};
+use super::lists::lines_within;
 use crate::clock;
 use crate::manager::{SessionState, Status};
 use crate::store::TaskStatus;
-use crate::text;
+use crate::text::{self, count};
 use crate::tools::tasks::TaskView;
 
 /// Characters of a command in a list.

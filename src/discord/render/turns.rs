@@ -3,10 +3,10 @@
 use super::super::body::{Body, Card, MAX_CONTENT, MAX_DESCRIPTION, clip};
 use super::super::escape;
 use super::super::status_text::seconds;
-use super::lists::{count, lines_within};
+use super::lists::lines_within;
 use crate::agent::ClosedBranches;
 use crate::manager::{BranchHistory, BranchView, Stopped};
-use crate::text;
+use crate::text::{self, count};
 
 /// Turns were asked to end.
 pub fn stopping(stopped: Stopped) -> Body {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::TaskId;
 use crate::permission::{Action, Group};
 use crate::store::TaskStatus;
+use crate::text;
 use crate::tools::run_task::push_hooks;
 use crate::tools::tasks::TaskError;
 use crate::tools::{Output, Tool, ToolContext, ToolError, hooks};
@@ -46,7 +47,7 @@ impl Tool for AddProcessHooks {
             .tasks
             .add_hooks(context.agent, &id, hooks.hooks.clone())
             .await?;
-        let mut text = format!("{id} has {total} hooks now.\n");
+        let mut text = format!("{id} has {} now.\n", text::count(total, "hook", "hooks"));
         push_hooks(&mut text, &hooks);
         Ok(text.into())
     }

@@ -59,11 +59,11 @@ pub(super) fn notice(
 /// A notice in place of a turn that hooks may not start any more.
 pub(super) fn too_deep(row: &TaskRow, cause: &Cause, most: u8) -> String {
     format!(
-        "⚠️ **{}** {}, and a hook would have the agent work on it. It does not: hooks and agents have led here {} times \
+        "⚠️ **{}** {}, and a hook would have the agent work on it. It does not: hooks and agents have led here {} \
          in a row already, and the most is {most}.",
         row.id,
         happened(row, cause),
-        row.task.depth,
+        text::count(usize::from(row.task.depth), "time", "times"),
     )
 }
 
