@@ -24,7 +24,7 @@ use crate::llm::{Catalog, Providers, client};
 use crate::manager::{AgentManager, Link, recovery};
 use crate::permission::Profiles;
 use crate::store::{HomeLock, Store};
-use crate::text::redact::Redactor;
+use crate::text::{self, redact::Redactor};
 use crate::tools::output_store::OutputStore;
 use crate::tools::tasks::Tasks;
 use crate::tools::{RateLimit, Registry, Services, Shell, Web, http_client};
@@ -219,15 +219,25 @@ impl House {
             match recovery::save_interrupted(&self.store, sessions).await {
                 Ok(failed) if failed.is_empty() => {}
                 Ok(failed) => warn!(
-                    "{} interrupted conversations could not be saved as sessions",
-                    failed.len()
+                    "{} could not be saved as sessions",
+                    text::count(
+                        failed.len(),
+                        "interrupted conversation",
+                        "interrupted conversations"
+                    )
                 ),
                 Err(error) => warn!("interrupted conversations could not be read: {error}"),
             }
             let found = self.models.discover().await;
             for (provider, listed) in &found.providers {
+                let models = text::count(listed.models.len(), "model", "models");
                 match &listed.error {
-                    None => info!("{provider} has {} models", listed.models.len()),
+                    None => info!("{provider} has {models}"),
+                    Some(error) if listed.valid => {
+                        warn!(
+                            "{provider} gave no list of models, the last one stays ({models}): {error}"
+                        );
+                    }
                     Some(error) => warn!("{provider} gave no list of models: {error}"),
                 }
             }

@@ -21,7 +21,7 @@ pub use cache::{load, save};
 pub use resolve::Resolved;
 
 use super::failure::Fault;
-use super::{Catalog, LlmError, Providers, Target, catalog};
+use super::{Catalog, FailureClass, LlmError, Providers, Target, catalog};
 use crate::clock;
 
 /// Longest that discovery waits for a provider.
@@ -44,7 +44,7 @@ pub struct Listed {
     /// Its models, sorted.
     #[serde(default)]
     pub models: Vec<String>,
-    /// Why there is no list; shown by `/settings validate-keys`.
+    /// Why there is no list, or none newer than the one here; shown by `/models` and `/settings`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -83,8 +83,11 @@ impl Models {
         }
     }
 
-    /// Asks every provider for its models, at most 30 s, and keeps what they say.
+    /// Asks every provider for its models, at most 30 s, and keeps what they say. One that is down keeps the list that it
+    /// gave before.
     pub async fn discover(&self) -> Arc<Available> {
+        let known = self.available();
+        let known = |name: &str| known.as_deref()?.providers.get(name).cloned();
         let asked = self.providers.iter().map(|(name, provider)| async move {
             let listed = match timeout(PATIENCE, provider.list_models()).await {
                 Ok(Ok(models)) => Listed {
@@ -94,11 +97,14 @@ impl Models {
                 },
                 Ok(Err(error)) => Listed {
                     error: Some(error.message),
-                    ..Listed::default()
+                    ..match says_nothing(error.class) {
+                        true => known(name).unwrap_or_default(),
+                        false => Listed::default(),
+                    }
                 },
                 Err(_) => Listed {
                     error: Some("no list within 30 s".to_owned()),
-                    ..Listed::default()
+                    ..known(name).unwrap_or_default()
                 },
             };
             (name.to_owned(), listed)
@@ -204,6 +210,22 @@ impl Models {
         );
         self.keep(Arc::new(known)).await;
         Ok(self.resolve(name))
+    }
+}
+
+/// Whether a failure of this class says nothing of the key and the models: the provider could not be reached, or is ill.
+fn says_nothing(class: FailureClass) -> bool {
+    match class {
+        FailureClass::NetworkError
+        | FailureClass::Timeout
+        | FailureClass::RateLimit
+        | FailureClass::ServerError
+        | FailureClass::InvalidResponse => true,
+        FailureClass::AuthError
+        | FailureClass::QuotaExceeded
+        | FailureClass::ModelError
+        | FailureClass::ContextExceeded
+        | FailureClass::InvalidRequest => false,
     }
 }
 

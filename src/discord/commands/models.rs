@@ -13,6 +13,7 @@ pub(super) async fn models(ctx: Context<'_>) -> Result<(), Refusal> {
         let server = bot.manager.server(guild(ctx)?);
         Ok(render::models(
             &bot.models.all(),
+            bot.models.available().as_deref(),
             server.default_model.as_deref(),
         ))
     })

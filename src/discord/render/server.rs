@@ -10,7 +10,7 @@ use crate::config::effective::Server;
 use crate::config::{Config, SettingKey};
 use crate::domain::RoleId;
 use crate::llm::Target;
-use crate::llm::discovery::Available;
+use crate::llm::discovery::{Available, Listed};
 use crate::permission::Profiles;
 use crate::text::count;
 
@@ -112,8 +112,8 @@ fn grant_lines(table: &BTreeMap<RoleId, Vec<String>>) -> String {
     lines_within(lines, MAX_FIELD_VALUE)
 }
 
-/// What can be asked, by provider.
-pub fn models(all: &[Target], default: Option<&str>) -> Body {
+/// What can be asked, by provider; `known` is what discovery found.
+pub fn models(all: &[Target], known: Option<&Available>, default: Option<&str>) -> Body {
     if all.is_empty() {
         return Body::text(
             "No model is known yet. Set a key such as ANTHROPIC_API_KEY, or ask for the lists with `/settings validate-keys`.",
@@ -131,14 +131,27 @@ pub fn models(all: &[Target], default: Option<&str>) -> Body {
     });
     let mut card = Card::new("Available models", "").footer(footer);
     for (provider, models) in providers {
+        let old = known.and_then(|known| old_list(known.providers.get(provider)?));
         let lines = models.iter().map(|model| match default == Some(model) {
             true => format!("**→** {}", escape::code(model)),
             false => escape::code(model),
         });
         let name = format!("{provider} ({})", models.len());
-        card = card.field(name, lines_within(lines, MAX_FIELD_VALUE));
+        card = card.field(
+            name,
+            lines_within(old.into_iter().chain(lines), MAX_FIELD_VALUE),
+        );
     }
     Body::card(card)
+}
+
+/// Why the models of a provider are those it named before.
+fn old_list(listed: &Listed) -> Option<String> {
+    let error = listed.error.as_ref().filter(|_| listed.valid)?;
+    Some(format!(
+        "-# From before; not listed now: {}",
+        escape::text(error)
+    ))
 }
 
 /// What came of asking each provider.
@@ -165,14 +178,20 @@ fn key_lines(found: &Available) -> Vec<String> {
         .providers
         .iter()
         .map(|(name, listed)| match (listed.valid, &listed.error) {
-            (true, _) => format!(
-                "**{name}**: valid ({})",
-                count(listed.models.len(), "model", "models")
+            (true, None) => format!("**{name}**: valid ({})", listed_models(listed)),
+            (true, Some(error)) => format!(
+                "**{name}**: not reached — {}; it had {} before",
+                escape::text(error),
+                listed_models(listed)
             ),
             (false, Some(error)) => format!("**{name}**: invalid — {}", escape::text(error)),
             (false, None) => format!("**{name}**: invalid"),
         })
         .collect()
+}
+
+fn listed_models(listed: &Listed) -> String {
+    count(listed.models.len(), "model", "models")
 }
 
 /// All profiles with their lists. What does not fit is in the attached file.

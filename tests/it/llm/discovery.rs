@@ -10,6 +10,8 @@ use chorus::llm::{Catalog, Providers, Target};
 use serde_json::json;
 
 use super::wire::{FORMATS, Format, Wire, answer};
+use crate::world::model::MODEL;
+use crate::world::{World, run_test};
 
 const PATIENT: Duration = Duration::from_secs(60);
 
@@ -332,4 +334,44 @@ fn the_file_is_written_whole_and_read_with_doubt() {
         )
         .is_err()
     );
+}
+
+/// The models that the file remembers of the world's provider.
+fn remembered(world: &World) -> Vec<String> {
+    let known = load(&world.home().join("available_models.json")).unwrap();
+    known.providers["anthropic"].models.clone()
+}
+
+/// What was listed before stays, and people are told that it is from before; a key that is refused is another matter.
+#[tokio::test]
+async fn a_provider_that_is_down_keeps_its_list() {
+    run_test(async |world| {
+        world.waits_for_reply("/models", MODEL).await;
+        world.model.cannot_list(503);
+        world.restarts().await;
+        let listed = world.waits_for_reply("/models", "not listed now").await;
+        assert!(
+            listed.contains("HTTP 503: not now") && listed.contains(MODEL),
+            "{listed}"
+        );
+        assert_eq!(remembered(world), [MODEL]);
+        for command in ["/settings show", "/settings validate-keys"] {
+            let shown = world.ann.asks(command, "#lab").await;
+            let expected = "not reached — HTTP 503: not now; it had 1 model before";
+            assert!(shown.contains(expected), "{shown}");
+        }
+        assert_eq!(remembered(world), [MODEL]);
+
+        world.model.cannot_list(401);
+        let checked = world.ann.asks("/settings validate-keys", "#lab").await;
+        assert!(checked.contains("invalid"), "{checked}");
+        assert_eq!(remembered(world), Vec::<String>::new());
+
+        world.model.lists(&[MODEL]);
+        let checked = world.ann.asks("/settings validate-keys", "#lab").await;
+        assert!(checked.contains("valid (1 model)"), "{checked}");
+        let listed = world.ann.asks("/models", "#lab").await;
+        assert!(!listed.contains("not listed now"), "{listed}");
+    })
+    .await;
 }

@@ -56,6 +56,8 @@ struct Script {
     /// Summaries wait for this.
     summary_gate: Option<Arc<Notify>>,
     models: Vec<String>,
+    /// What it answers instead of a list of models.
+    unlisted: Option<StatusCode>,
     /// Tokens that a request and its answer may take.
     window: Option<u64>,
     /// How often a request took more.
@@ -287,7 +289,16 @@ impl Model {
 
     /// Lists these models.
     pub fn lists(&self, models: &[&str]) {
-        self.script(|script| script.models = models.iter().map(|one| (*one).to_owned()).collect());
+        self.script(|script| {
+            script.models = models.iter().map(|one| (*one).to_owned()).collect();
+            script.unlisted = None;
+        });
+    }
+
+    /// Answers with this status to who asks for its models, until [`Self::lists`].
+    pub fn cannot_list(&self, status: u16) {
+        let status = StatusCode::from_u16(status).unwrap();
+        self.script(|script| script.unlisted = Some(status));
     }
 
     /// Forgets what was scripted and not yet used.
@@ -403,6 +414,9 @@ async fn models(State(model): State<Model>, headers: HeaderMap) -> Response {
             "authentication_error",
             "invalid x-api-key",
         );
+    }
+    if let Some(status) = model.script(|script| script.unlisted) {
+        return wire::error(status, "api_error", "not now");
     }
     let names = model.script(|script| script.models.clone());
     let one = |name: &String| json!({"type": "model", "id": name, "display_name": name, "created_at": "2026-01-01T00:00:00Z"});
