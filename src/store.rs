@@ -56,7 +56,9 @@ pub use outbox::{Doubt, FirstPart, NewPart, OutFile, Part, PartBody, PartKind, P
 pub use sessions::{Covered, SessionPage};
 pub use tasks::{Hook, NewHook, NewTask, TaskEnd, TaskKind, TaskRow, TaskStatus};
 pub use turns::{Alongside, Begun, FinishedTurn, NewTurn, TurnEnd, TurnRow};
-pub use unfinished::{CallReach, Closing, OpenCall, Told, Unfinished, UnfinishedTurn};
+pub use unfinished::{
+    CallReach, Closing, OpenCall, Told, Unfinished, UnfinishedTurn, UnreadableTurn,
+};
 
 /// Where the database lies within the home, for messages that do not know the home.
 const DATABASE_FILE: &str = "db/chorus.db";

@@ -17,8 +17,9 @@ use crate::domain::{
 use crate::llm::history;
 use crate::store::{
     CallReach, Closing, Conversation, NewPart, OpenCall, Part, Store, StoreError, Told,
-    UnfinishedTurn,
+    UnfinishedTurn, UnreadableTurn,
 };
+use crate::text;
 
 /// What the model is told of a call whose effect nobody knows.
 pub const STARTED: &str =
@@ -67,17 +68,15 @@ pub async fn recover(
     end_children.await;
     store.set_unreadable_aside(LOST).await?;
     let unfinished = store.unfinished().await?;
-    let interrupted = unfinished.turns.len();
+    let interrupted = unfinished.turns.len() + unfinished.unreadable.len();
     let mut closing = Closing {
-        turns: unfinished
-            .turns
-            .iter()
-            .map(|open| open.turn.begun.id)
-            .collect(),
         histories: histories(store, &unfinished.turns).await?,
         sessions: BTreeMap::new(),
         told: told(&unfinished.turns),
     };
+    closing
+        .told
+        .extend(unfinished.unreadable.iter().flat_map(told_of_unreadable));
     for conversation in &unfinished.conversations {
         let changed = closing.histories.contains_key(&conversation.id);
         let due = changed || conversation.is_unsaved();
@@ -88,7 +87,10 @@ pub async fn recover(
         }
     }
     if closing != Closing::default() {
-        info!("closing {interrupted} interrupted turns");
+        info!(
+            "closing {}",
+            text::count(interrupted, "interrupted turn", "interrupted turns")
+        );
         store.close_unfinished(closing).await?;
     }
     Ok(Recovered {
@@ -236,6 +238,23 @@ fn told(turns: &[UnfinishedTurn]) -> Vec<Told> {
         });
     }
     told
+}
+
+/// What people are told of a turn of which nothing else is known.
+fn told_of_unreadable(turn: &UnreadableTurn) -> Vec<Told> {
+    let put_right = turn.shown.iter().map(|message| Told {
+        channel: turn.channel,
+        edits: Some(*message),
+        part: NewPart::notice(INTERRUPTED),
+    });
+    let mut part = NewPart::notice(line(&[]));
+    part.body.reply_to = turn.reply_to;
+    let line = Told {
+        channel: turn.channel,
+        edits: None,
+        part,
+    };
+    put_right.chain([line]).collect()
 }
 
 /// The one line a channel gets.

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 use sqlx::Row as _;
-use sqlx::sqlite::SqliteConnection;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::calls::question;
-use super::codec::{count, now, readable, stamp};
+use super::codec::{count, now, readable, report_unreadable, stamp};
 use super::conversations::{Conversation, conversation};
 use super::items::replace;
 use super::outbox::{FirstPart, NewPart, Part, part_row, queue};
 use super::turns::turn_row;
 use super::{OpenQuestion, Store, StoreError, TurnRow};
-use crate::domain::{CallId, ChannelId, ConversationId, Item, MessageId, SessionId, TurnId};
+use crate::domain::{CallId, ChannelId, ConversationId, Item, MessageId, SessionId};
 
 /// A call without a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,11 +46,24 @@ pub struct UnfinishedTurn {
     pub questions: Vec<OpenQuestion>,
 }
 
+/// A turn that was running and whose row does not read back: all that is left of it is whom to tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnreadableTurn {
+    /// Where it was seen.
+    pub channel: ChannelId,
+    /// The message it answers.
+    pub reply_to: Option<MessageId>,
+    /// What it showed of itself: a preview, a live status.
+    pub shown: Vec<MessageId>,
+}
+
 /// Everything that waits to be put right at start.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Unfinished {
     /// Turns that were running, oldest first.
     pub turns: Vec<UnfinishedTurn>,
+    /// Those of which no more is known.
+    pub unreadable: Vec<UnreadableTurn>,
     /// Open conversations that hold something, by id.
     pub conversations: Vec<Conversation>,
     /// Parts marked `sending`, in order: nobody knows whether they were posted.
@@ -60,8 +73,6 @@ pub struct Unfinished {
 /// How what was unfinished is closed; all of it or nothing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Closing {
-    /// Turns that become `interrupted`; their open calls and questions end with them.
-    pub turns: Vec<TurnId>,
     /// Conversations whose history was repaired, with what they hold now.
     pub histories: BTreeMap<ConversationId, Vec<Item>>,
     /// Conversations to be saved as `crash_recovery`, each with the id that its session will have, so that a save
@@ -117,8 +128,15 @@ impl Store {
             .fetch_all(&mut *db)
             .await?;
         let mut turns = Vec::with_capacity(rows.len());
-        for turn in readable(&rows, "turns", "id", turn_row) {
-            turns.push(unfinished_turn(&mut db, turn).await?);
+        let mut unreadable = Vec::new();
+        for row in &rows {
+            match turn_row(row) {
+                Ok(turn) => turns.push(unfinished_turn(&mut db, turn).await?),
+                Err(error) => {
+                    report_unreadable(row, "turns", "id", &error);
+                    unreadable.push(unreadable_turn(row)?);
+                }
+            }
         }
         let rows = sqlx::query(
             "SELECT * FROM (SELECT c.*, (SELECT count(*) FROM items i WHERE i.conversation_id = c.id) AS items
@@ -133,12 +151,15 @@ impl Store {
         let doubts = readable(&rows, "outbox", "id", part_row);
         Ok(Unfinished {
             turns,
+            unreadable,
             conversations,
             doubts,
         })
     }
 
-    /// Closes what was unfinished, all of it in one transaction, so that a second run finds nothing left to close.
+    /// Closes what was unfinished, all of it in one transaction, so that a second run finds nothing left to close: every
+    /// turn that is marked as running, whether or not it reads back, becomes `interrupted`; its open calls and
+    /// questions end with it.
     ///
     /// # Errors
     ///
@@ -214,33 +235,29 @@ async fn unfinished_turn(
     })
 }
 
+fn unreadable_turn(row: &SqliteRow) -> Result<UnreadableTurn, StoreError> {
+    let message = |name: &str| -> Result<Option<MessageId>, StoreError> {
+        let id: Option<i64> = row.try_get(name)?;
+        Ok(id.map(MessageId::from_i64))
+    };
+    let shown = [message("preview_id")?, message("status_id")?];
+    Ok(UnreadableTurn {
+        channel: ChannelId::from_i64(row.try_get("channel_id")?),
+        reply_to: message("reply_to")?,
+        shown: shown.into_iter().flatten().collect(),
+    })
+}
+
 async fn close(db: &mut SqliteConnection, closing: Closing) -> Result<(), StoreError> {
     let at = now();
-    for turn in &closing.turns {
-        let turn = turn.to_string();
-        sqlx::query(
-            "UPDATE turns SET state = 'interrupted', exit = 'interrupted', ended_at = ?
-             WHERE id = ? AND state = 'running'",
-        )
-        .bind(&at)
-        .bind(&turn)
-        .execute(&mut *db)
-        .await?;
-        sqlx::query(
-            "UPDATE calls SET state = 'interrupted', ended_at = ?
-             WHERE turn_id = ? AND state IN ('proposed', 'started')",
-        )
-        .bind(&at)
-        .bind(&turn)
-        .execute(&mut *db)
-        .await?;
-        sqlx::query(
-            "UPDATE approvals SET decision = 'expired', decided_at = ? WHERE turn_id = ? AND decision IS NULL",
-        )
-        .bind(&at)
-        .bind(&turn)
-        .execute(&mut *db)
-        .await?;
+    for ending in [
+        "UPDATE calls SET state = 'interrupted', ended_at = ? WHERE state IN ('proposed', 'started')
+             AND turn_id IN (SELECT id FROM turns WHERE state = 'running')",
+        "UPDATE approvals SET decision = 'expired', decided_at = ? WHERE decision IS NULL
+             AND turn_id IN (SELECT id FROM turns WHERE state = 'running')",
+        "UPDATE turns SET state = 'interrupted', exit = 'interrupted', ended_at = ? WHERE state = 'running'",
+    ] {
+        sqlx::query(ending).bind(&at).execute(&mut *db).await?;
     }
     for (conversation, items) in &closing.histories {
         replace(db, *conversation, items).await?;

@@ -20,11 +20,49 @@ const DAMAGE: &str = "
         SELECT id, 1, 'background', 'sleep 1', '.', channel_id, 0, 'running', 'today' FROM agents;
 ";
 
-async fn damages(world: &World) {
+async fn damages(world: &World, how: &'static str) {
     let options = SqliteConnectOptions::new().filename(world.home().join("db/chorus.db"));
     let mut db = options.connect().await.unwrap();
-    sqlx::raw_sql(DAMAGE).execute(&mut db).await.unwrap();
+    sqlx::raw_sql(how).execute(&mut db).await.unwrap();
     db.close().await.unwrap();
+}
+
+/// A turn that nobody can read back is ended all the same, once, and whoever waits for it is told.
+#[tokio::test]
+async fn a_running_turn_that_does_not_read_back_is_ended() {
+    let setup = Setup {
+        way: Way::Program,
+        env: vec![("CHORUS_LOG", "off".to_owned())],
+        ..Setup::default()
+    };
+    run_test_with(setup, async |world| {
+        let _thought = world.model.is_thinking();
+        let message = world.ann.says("#lab", "my colour is blue").await;
+        world.model.was_asked(1).await;
+        world.kills().await;
+        damages(
+            world,
+            "UPDATE turns SET began_at = 'long ago' WHERE state = 'running'",
+        )
+        .await;
+        world.starts().await;
+
+        world.sees("#lab", "the turn was interrupted").await;
+        let told = |world: &World| {
+            let messages = world.messages("#lab").into_iter();
+            let told = messages.filter(|one| one.content.contains("the turn was interrupted"));
+            told.map(|one| one.reply_to).collect::<Vec<_>>()
+        };
+        assert_eq!(told(world), [Some(message)]);
+        exchange(world, "what is my colour?", "Blue.").await;
+        let request = world.model.last_request().to_string();
+        assert!(request.contains("my colour is blue"), "{request}");
+        let states = world.ledger("SELECT state FROM turns ORDER BY rowid").await;
+        assert_eq!(states, ["interrupted", "finished"]);
+        world.restarts().await;
+        assert_eq!(told(world), [Some(message)]);
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -47,7 +85,7 @@ async fn damaged_rows_cost_what_they_held_and_nothing_else() {
             })
             .await;
         world.kills().await;
-        damages(world).await;
+        damages(world, DAMAGE).await;
         world.starts().await;
 
         // Whoever wrote what was lost is told, and so is everybody whose turn broke off.
