@@ -17,6 +17,7 @@ mod conversation;
 pub mod event;
 mod exit;
 mod files;
+mod hearing;
 mod identity;
 pub mod idle_timer;
 mod mailbox;
@@ -35,7 +36,7 @@ mod stuck;
 mod turn;
 mod work_clock;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
@@ -50,7 +51,7 @@ pub use exit::Exit;
 pub use identity::Identity;
 pub use mailbox::{
     AfterSave, AgentHandle, BeforeClear, Cleared, ClosedBranches, ContextAction, ConversationState,
-    Letter, Mode, Place, Prompt, Restored, RunningTurn, Source, Target, Trigger,
+    Letter, Mode, Place, Prompt, Restored, RunningTurn, Source, Stopped, Target, Trigger,
 };
 pub use models::Models;
 pub use parts::{Busy, Limits, Members, Parts};
@@ -88,6 +89,7 @@ pub fn spawn(
         timer,
         conversations: BTreeMap::new(),
         main: None,
+        put_off: VecDeque::new(),
     };
     tokio::spawn(actor.run().instrument(span));
     handle

@@ -33,6 +33,7 @@ use crate::agent::{Members, Parts};
 use crate::store::StoreError;
 use crate::workspace::template::Template;
 
+pub use crate::agent::Stopped;
 pub use branches::{BranchHistory, BranchTarget, BranchView, StepView};
 pub use configure::CONFIG_KEYS;
 pub use contexts::History;
@@ -42,7 +43,7 @@ pub use error::ManagerError;
 pub use link::Link;
 pub use ports::Channels;
 pub use roster::{AgentListing, AgentSummary};
-pub use routing::{Received, Stopped};
+pub use routing::Received;
 pub use status::{SessionState, Status};
 
 use roster::Roster;

@@ -9,7 +9,7 @@
 //! The actor owns its turns: it ends them before it ends itself. It is made at an agent's first message and
 //! ends when its last handle goes; what it knows is in the ledger, so nothing is lost with it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
@@ -25,8 +25,9 @@ use super::conversation::{Conversation, Items};
 use super::event::Event;
 use super::identity::Identity;
 use super::idle_timer::{IdleFired, IdleTimer};
-use super::mailbox::{Letter, Mailbox, Place, Prompt, Target, Trigger};
+use super::mailbox::{ConversationState, Letter, Mailbox, Place, Prompt, Target, Trigger};
 use super::parts::Parts;
+use super::session_manager::Summary;
 use super::stop::Stop;
 use super::turn::TurnEnd;
 
@@ -40,6 +41,8 @@ pub(super) struct Actor {
     pub(super) timer: IdleTimer,
     pub(super) conversations: BTreeMap<ConversationId, Conversation>,
     pub(super) main: Option<ConversationId>,
+    /// Letters that came while a summary was made, in their order.
+    pub(super) put_off: VecDeque<Letter>,
 }
 
 /// What the actor's own tasks come back with.
@@ -47,7 +50,7 @@ pub(super) enum Done {
     /// A turn ended.
     Turn(ConversationId, TurnEnd),
     /// The summaries for an idle save are there, or failed.
-    Farewell(IdleFired, Vec<(ConversationId, Option<String>)>),
+    Farewell(IdleFired, Vec<(ConversationId, Summary)>),
 }
 
 /// Whether the run loop goes on.
@@ -65,7 +68,7 @@ impl Actor {
             let flow = tokio::select! {
                 biased;
                 Some(done) = self.work.join_next(), if !self.work.is_empty() => self.done(done).await,
-                letter = self.mailbox.recv() => match letter {
+                letter = next_letter(&mut self.put_off, &mut self.mailbox) => match letter {
                     Some(letter) => self.letter(letter).await,
                     None => Flow::End,
                 },
@@ -132,7 +135,7 @@ impl Actor {
             Letter::Prompt(prompt) => self.prompt(*prompt).await,
             Letter::Activity => self.timer.reset(),
             Letter::Stop(target, stop, reply) => {
-                let _ = reply.send(self.ask_to_stop(target, stop));
+                let _ = reply.send(self.stop_for(target, stop));
             }
             Letter::Context(target, action) => {
                 self.context_action(target, action).await;
@@ -143,12 +146,7 @@ impl Actor {
                 self.go_on_everywhere().await;
             }
             Letter::Status(reply) => {
-                let states = self
-                    .conversations
-                    .values()
-                    .map(Conversation::state)
-                    .collect();
-                let _ = reply.send(states);
+                let _ = reply.send(self.states());
             }
             Letter::Close(reply) => {
                 self.end_turns(Target::All, Stop::Abort).await;
@@ -172,6 +170,12 @@ impl Actor {
             }
         }
         Flow::GoOn
+    }
+
+    /// How all conversations stand.
+    pub(super) fn states(&self) -> Vec<ConversationState> {
+        let all = self.conversations.values();
+        all.map(Conversation::state).collect()
     }
 
     /// A person's message: it steers the turn that runs in its conversation, or starts one.
@@ -290,5 +294,13 @@ impl Actor {
                 "I could not store that: {error}. Nothing was done; please send it again later."
             ),
         });
+    }
+}
+
+/// What was put off comes before what came later.
+async fn next_letter(put_off: &mut VecDeque<Letter>, mailbox: &mut Mailbox) -> Option<Letter> {
+    match put_off.pop_front() {
+        Some(letter) => Some(letter),
+        None => mailbox.recv().await,
     }
 }

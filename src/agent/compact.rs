@@ -2,24 +2,25 @@
 
 use std::time::Duration;
 
+use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use crate::clock;
-use crate::domain::{AgentConfig, Cost, Item, StopReason, TurnId, Usage, UserText};
+use crate::domain::{AgentConfig, Cost, Item, SessionId, StopReason, TurnId, Usage, UserText};
 use crate::llm::route::{StepFailure, StepReply};
 use crate::llm::{history, tokens};
+use crate::text;
 
 use super::aside::{Aside, why_not};
 use super::identity::Identity;
 use super::parts::Parts;
 use super::prompt;
+use super::session_manager::{Summarise, Summary};
 use super::stop::cancelled_after;
 
 /// How long a summary for compaction may take.
 const COMPACTION_TIME: Duration = Duration::from_secs(60);
-/// How long a summary for a saved session may take; one try.
-pub const SUMMARY_TIME: Duration = Duration::from_secs(30);
 /// A compaction must leave at most this share of the tokens, or it was for nothing.
 const MUST_SHRINK_TO: f64 = 0.9;
 /// Characters of one item that a summary is made from: it needs the thread, not every byte of output.
@@ -73,7 +74,10 @@ pub async fn summarise(
         during,
         patience: COMPACTION_TIME,
     };
-    let (text, answer) = ask(parts, agent, config, items, question).await?;
+    let (text, answer) = ask(parts, agent, config, items, question)
+        .await
+        .inspect_err(|why| warn!(agent.id = %agent.id, "no compaction: {why}"))
+        .ok()?;
     Some(Summarised {
         text,
         usage: answer.reply.usage,
@@ -87,16 +91,36 @@ pub async fn summary(
     agent: &Identity,
     config: &AgentConfig,
     items: &[Item],
-    time: Duration,
-) -> Option<String> {
-    let question = Question {
-        system: prompt::SUMMARY,
-        kind: "summary",
-        during: None,
-        patience: time,
+    patience: Duration,
+) -> Summary {
+    let model = OwnModel {
+        parts,
+        agent,
+        config,
     };
-    let (text, _) = ask(parts, agent, config, items, question).await?;
-    Some(text)
+    let sessions = parts.sessions(agent);
+    sessions.get_summary(items, &model, patience).await
+}
+
+/// The model that an agent works with.
+struct OwnModel<'a> {
+    parts: &'a Parts,
+    agent: &'a Identity,
+    config: &'a AgentConfig,
+}
+
+#[async_trait]
+impl Summarise for OwnModel<'_> {
+    async fn summarise(&self, items: &[Item], patience: Duration) -> Result<String, String> {
+        let question = Question {
+            system: prompt::SUMMARY,
+            kind: "summary",
+            during: None,
+            patience,
+        };
+        let asked = ask(self.parts, self.agent, self.config, items, question).await;
+        asked.map(|(text, _)| text)
+    }
 }
 
 /// `items` with the first `cut` replaced by their summary; none when that does not make it shorter.
@@ -116,14 +140,27 @@ fn summary_item(summary: &str) -> Item {
     })
 }
 
+/// What people are told of `cut` messages that a summary now stands for.
+pub fn done(cut: usize, session: SessionId) -> String {
+    format!(
+        "Compacted: {} now a summary. The whole conversation is saved as `{}`.",
+        text::count(cut, "older message is", "older messages are"),
+        session.short()
+    )
+}
+
 /// Asks the agent's own model about `items`, without tools; about fewer of them where a provider finds them too long.
+///
+/// # Errors
+///
+/// Why there is no answer, for the log.
 async fn ask(
     parts: &Parts,
     agent: &Identity,
     config: &AgentConfig,
     items: &[Item],
     question: Question,
-) -> Option<(String, StepReply)> {
+) -> Result<(String, StepReply), String> {
     let Question {
         system,
         kind,
@@ -133,13 +170,9 @@ async fn ask(
     let During { turn, stop, dense } = during.unwrap_or_default();
     let _deadline = cancelled_after(&stop, patience);
     let asker = parts.asker(agent.id, agent.guild, config, turn);
-    let targets = match parts.models.targets(&parts.effective(agent, config).models) {
-        Ok(targets) => targets,
-        Err(error) => {
-            warn!(agent.id = %agent.id, "no {kind}: {error}");
-            return None;
-        }
-    };
+    let targets = parts
+        .models
+        .targets(&parts.effective(agent, config).models)?;
     let room = parts.room(None, agent, config) as f64 / dense;
     let mut answered = Err(StepFailure::ContextExceeded);
     for share in SHARES {
@@ -154,17 +187,15 @@ async fn ask(
             break;
         }
     }
-    let answer = match answered {
-        Ok(answer) => answer,
-        Err(failure) => {
-            let why = why_not(&failure, patience);
-            warn!(agent.id = %agent.id, "no {kind}: {why}");
-            return None;
-        }
-    };
+    let answer = answered.map_err(|failure| why_not(&failure, patience))?;
     let text = answer.reply.assistant.text.trim().to_owned();
-    let is_one = !text.is_empty() && answer.reply.stop != StopReason::Refusal;
-    is_one.then_some((text, answer))
+    if answer.reply.stop == StopReason::Refusal {
+        return Err("the model declined".to_owned());
+    }
+    if text.is_empty() {
+        return Err("the model said nothing".to_owned());
+    }
+    Ok((text, answer))
 }
 
 /// What is asked about a conversation, and for whom.

@@ -5,20 +5,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use crate::clock;
-use crate::domain::{ConversationId, Item, SessionMeta, Trigger};
+use crate::domain::{AgentConfig, ConversationId, Item, SessionMeta, Trigger};
 use crate::llm::history;
 use crate::store::{SavedAs, StoreError};
 
 use super::actor::Actor;
-use super::compact;
+use super::compact::{self, During, Summarised};
 use super::conversation::Items;
+use super::hearing::Stoppable;
 use super::mailbox::{
     AfterSave, BeforeClear, Cleared, ContextAction, Restored, Target, Trigger as Waiting,
 };
-use super::session_manager::SessionError;
+use super::session_manager::{SUMMARY_PATIENCE, SessionError, Summary};
 use super::sessions::ToSave;
 use super::stop::Stop;
 
@@ -178,11 +180,10 @@ impl Actor {
         let refused = |why: &str| SessionError::Refused(why.to_owned());
         let cut = history::split_for_compaction(&items, keep)
             .ok_or_else(|| refused("There is nothing to compact: the conversation is short."))?;
-        let summary = compact::summarise(&self.parts, &self.agent, &config, &items[..cut], None)
+        let summary = self
+            .summarised(id, &config, &items[..cut])
             .await
-            .ok_or_else(|| {
-                refused("No summary could be had from the model, so nothing was changed.")
-            })?;
+            .map_err(refused)?;
         let shorter = compact::shorter(&items, cut, &summary.text).ok_or_else(|| {
             refused(
                 "A summary would not be shorter than what it stands for, so nothing was changed.",
@@ -196,7 +197,7 @@ impl Actor {
                     conversation: Some(id),
                     items,
                     description: None,
-                    summary: Some(summary.text),
+                    summary: Summary::of(&summary.text),
                     trigger: Trigger::Compaction,
                 },
             )
@@ -209,10 +210,32 @@ impl Actor {
             conversation.saved = shorter.len();
             conversation.put(Arc::new(shorter));
         }
-        Ok(format!(
-            "Compacted: {cut} older messages are now a summary. The whole conversation is saved as `{}`.",
-            meta.id.short()
-        ))
+        Ok(compact::done(cut, meta.id))
+    }
+
+    /// What stands for `items` in a conversation that is compacted by hand; else why there is nothing.
+    async fn summarised(
+        &mut self,
+        id: ConversationId,
+        config: &AgentConfig,
+        items: &[Item],
+    ) -> Result<Summarised, &'static str> {
+        let stop = CancellationToken::new();
+        let during = During {
+            stop: stop.child_token(),
+            ..During::default()
+        };
+        let stoppable = Stoppable {
+            conversation: id,
+            stop,
+        };
+        let (parts, agent) = (Arc::clone(&self.parts), Arc::clone(&self.agent));
+        let summary = compact::summarise(&parts, &agent, config, items, Some(during));
+        let summary = self.hears_during(summary, Some(&stoppable)).await;
+        summary.ok_or(match stoppable.stop.is_cancelled() {
+            true => "It was stopped before there was a summary, so nothing was changed.",
+            false => "No summary could be had from the model, so nothing was changed.",
+        })
     }
 
     /// Ends the turn of a conversation for a command that replaces its context; says whether there was one.
@@ -264,14 +287,9 @@ impl Actor {
             return Err(SessionError::Empty);
         }
         let config = self.parts.agent_config(&self.agent).await;
-        let summary = compact::summary(
-            &self.parts,
-            &self.agent,
-            &config,
-            &items,
-            compact::SUMMARY_TIME,
-        )
-        .await;
+        let (parts, agent) = (Arc::clone(&self.parts), Arc::clone(&self.agent));
+        let summary = compact::summary(&parts, &agent, &config, &items, SUMMARY_PATIENCE);
+        let summary = self.hears_during(summary, None).await;
         let len = items.len();
         let save = ToSave {
             conversation: Some(id),
@@ -331,7 +349,7 @@ impl Actor {
 
     /// Saves every context before the agent goes; a failure stops the destruction.
     pub(super) async fn save_for_destroy(&mut self) -> Result<Vec<SessionMeta>, SessionError> {
-        self.save_all(Trigger::Destroy, compact::SUMMARY_TIME).await
+        self.save_all(Trigger::Destroy, SUMMARY_PATIENCE).await
     }
 
     async fn save_all(

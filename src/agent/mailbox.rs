@@ -56,7 +56,7 @@ pub enum Letter {
     /// Somebody wrote in the channel or a tool ran: the silence is over.
     Activity,
     /// End turns: of one conversation, or all.
-    Stop(Target, Stop, oneshot::Sender<usize>),
+    Stop(Target, Stop, oneshot::Sender<Stopped>),
     /// Act on a conversation's context.
     Context(Target, ContextAction),
     /// Close branches: their turns end, what waits for them is set aside, and nothing leads to them any more.
@@ -252,6 +252,17 @@ pub struct Restored {
     pub repaired: Vec<String>,
     /// A turn was ended for it.
     pub aborted: bool,
+}
+
+/// What a wish to stop came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stopped {
+    /// That many turns were asked to end.
+    Turns(usize),
+    /// A compaction by hand was ended; the conversation stays as it was.
+    Compaction,
+    /// None was running.
+    Nothing,
 }
 
 /// How one conversation stands.

@@ -10,7 +10,7 @@ use crate::domain::{ConversationId, TurnId};
 use super::actor::{Actor, Done};
 use super::conversation::{Conversation, Items, Running};
 use super::event::Progress;
-use super::mailbox::{Mode, Source, Target, Trigger};
+use super::mailbox::{Mode, Source, Stopped, Target, Trigger};
 use super::stop::{Stop, StopSignal};
 use super::turn::{self, Seed, TurnEnd};
 
@@ -232,8 +232,16 @@ impl Actor {
         self.rearm().await;
     }
 
+    /// Asks turns to stop, for a person.
+    pub(super) fn stop_for(&mut self, target: Target, stop: Stop) -> Stopped {
+        match self.ask_to_stop(target, stop) {
+            0 => Stopped::Nothing,
+            turns => Stopped::Turns(turns),
+        }
+    }
+
     /// Asks turns to stop; says how many were asked.
-    pub(super) fn ask_to_stop(&mut self, target: Target, stop: Stop) -> usize {
+    fn ask_to_stop(&mut self, target: Target, stop: Stop) -> usize {
         let mut asked = 0;
         for conversation in self.conversations.values_mut() {
             if !target.covers(conversation) {

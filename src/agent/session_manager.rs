@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use tracing::warn;
+
 use super::session_file::{self, FileError, SessionFile};
 use super::session_label;
 use crate::clock;
@@ -231,14 +233,23 @@ impl SessionManager {
         })
     }
 
-    /// Asks for a summary of `items`, once, for at most `patience`.
+    /// Asks for a summary of `items`, once, for at most `patience`. That there is none is said in the log.
     pub async fn get_summary(
         &self,
         items: &[Item],
         summariser: &dyn Summarise,
         patience: Duration,
     ) -> Summary {
-        summary::get(items, summariser, patience).await
+        if items.is_empty() {
+            return Summary::Failed;
+        }
+        match summariser.summarise(items, patience).await {
+            Ok(said) => Summary::of(&said),
+            Err(reason) => {
+                warn!(agent.id = %self.agent, "no summary: {reason}");
+                Summary::Failed
+            }
+        }
     }
 
     /// Removes what a crash left of saves that did not finish. Only at start, while nobody saves.

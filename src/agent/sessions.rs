@@ -18,8 +18,8 @@ pub(super) struct ToSave {
     pub items: Arc<Vec<Item>>,
     /// The label a person gave.
     pub description: Option<String>,
-    /// Its summary, where one could be had.
-    pub summary: Option<String>,
+    /// What it says of itself.
+    pub summary: Summary,
     /// What causes the save.
     pub trigger: Trigger,
 }
@@ -42,8 +42,8 @@ impl Parts {
         save: ToSave,
     ) -> Result<SessionMeta, SessionError> {
         let summary = match save.summary {
-            Some(text) => Summary::Said(self.services.redactor.redact(&text).into_owned()),
-            None => Summary::Failed,
+            Summary::Said(text) => Summary::Said(self.services.redactor.redact(&text).into_owned()),
+            Summary::Failed => Summary::Failed,
         };
         self.sessions(agent)
             .save(Save {

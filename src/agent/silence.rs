@@ -12,7 +12,7 @@ use super::actor::{Actor, Done};
 use super::compact;
 use super::event::Event;
 use super::idle_timer::IdleFired;
-use super::session_manager::SessionError;
+use super::session_manager::{SUMMARY_PATIENCE, SessionError, Summary};
 use super::sessions::ToSave;
 
 impl Actor {
@@ -94,7 +94,7 @@ impl Actor {
                 async move {
                     (
                         *id,
-                        compact::summary(parts, agent, config, items, compact::SUMMARY_TIME).await,
+                        compact::summary(parts, agent, config, items, SUMMARY_PATIENCE).await,
                     )
                 }
             });
@@ -106,7 +106,7 @@ impl Actor {
     pub(super) async fn farewell(
         &mut self,
         fired: IdleFired,
-        summaries: Vec<(ConversationId, Option<String>)>,
+        summaries: Vec<(ConversationId, Summary)>,
     ) {
         if !self.timer.is_current(fired) {
             return;
@@ -128,11 +128,7 @@ impl Actor {
         self.timer.stop();
     }
 
-    async fn put_away(
-        &mut self,
-        id: ConversationId,
-        summary: Option<String>,
-    ) -> Result<(), SessionError> {
+    async fn put_away(&mut self, id: ConversationId, summary: Summary) -> Result<(), SessionError> {
         let Some(conversation) = self.conversations.get(&id) else {
             return Ok(());
         };

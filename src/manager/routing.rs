@@ -6,7 +6,9 @@ use futures_util::future::join_all;
 use tokio::sync::oneshot;
 use tracing::error;
 
-use crate::agent::{self, AgentHandle, Letter, Mode, Place, Prompt, Source, Stop, Target, Trigger};
+use crate::agent::{
+    self, AgentHandle, Letter, Mode, Place, Prompt, Source, Stop, Stopped, Target, Trigger,
+};
 use crate::domain::{Attachment, ChannelId, Inbound, MessageId, SessionMeta, TurnId};
 use crate::store::{Accepted, StoreError};
 
@@ -21,15 +23,6 @@ pub enum Received {
     Duplicate,
     /// No agent lives in its channel.
     NoAgent,
-}
-
-/// What a wish to stop came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stopped {
-    /// That many turns were asked to end.
-    Turns(usize),
-    /// None was running.
-    Nothing,
 }
 
 impl AgentManager {
@@ -217,10 +210,7 @@ impl AgentManager {
         if actor.send(Letter::Stop(target, stop, reply)).await.is_err() {
             return Ok(Stopped::Nothing);
         }
-        match asked.await.unwrap_or(0) {
-            0 => Ok(Stopped::Nothing),
-            turns => Ok(Stopped::Turns(turns)),
-        }
+        Ok(asked.await.unwrap_or(Stopped::Nothing))
     }
 
     /// Puts a letter into an agent's mailbox; an actor that just ended is made anew.

@@ -16,4 +16,5 @@ mod seen;
 mod tokens;
 mod turns;
 mod usage_chart;
+mod window;
 mod wire;

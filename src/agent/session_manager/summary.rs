@@ -3,20 +3,19 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use tracing::warn;
 
-use crate::agent::session_label::{SUMMARY_FAILED, summary};
+use crate::agent::session_label;
 use crate::domain::Item;
 
 /// Whoever can summarise a conversation: the agent's own model.
 #[async_trait]
 pub trait Summarise: Send + Sync {
-    /// Two to four sentences: done, decided, files changed, unfinished.
+    /// Two to four sentences: done, decided, files changed, unfinished. Asked for once, for at most `patience`.
     ///
     /// # Errors
     ///
     /// Why there is none, in words for the log.
-    async fn summarise(&self, items: &[Item]) -> Result<String, String>;
+    async fn summarise(&self, items: &[Item], patience: Duration) -> Result<String, String>;
 }
 
 /// What a session says of its conversation.
@@ -29,9 +28,14 @@ pub enum Summary {
 }
 
 impl Summary {
+    /// What a model said, as it is kept: one paragraph, bounded.
+    pub fn of(said: &str) -> Self {
+        session_label::summary(said).map_or(Self::Failed, Self::Said)
+    }
+
     /// The words that are kept and shown.
     pub fn as_str(&self) -> &str {
-        self.text().unwrap_or(SUMMARY_FAILED)
+        self.text().unwrap_or(session_label::SUMMARY_FAILED)
     }
 
     /// The model's words, if there are any.
@@ -41,21 +45,4 @@ impl Summary {
             Self::Failed => None,
         }
     }
-}
-
-/// Asks once, for at most `patience`.
-pub(super) async fn get(items: &[Item], summariser: &dyn Summarise, patience: Duration) -> Summary {
-    if items.is_empty() {
-        return Summary::Failed;
-    }
-    let reason = match tokio::time::timeout(patience, summariser.summarise(items)).await {
-        Ok(Ok(said)) => match summary(&said) {
-            Some(text) => return Summary::Said(text),
-            None => "the model said nothing".to_owned(),
-        },
-        Ok(Err(reason)) => reason,
-        Err(_) => format!("no answer within {} s", patience.as_secs()),
-    };
-    warn!("no summary: {reason}");
-    Summary::Failed
 }

@@ -115,6 +115,12 @@ impl Gauge {
         }
     }
 
+    /// Tokens that a request with other items than the conversation's would take, by estimate.
+    pub fn used_by_others(&self, items: &[Item]) -> u64 {
+        let tokens = tokens::of_items(items) as f64 * self.learned.densest;
+        self.learned.counted_fixed() + tokens.ceil() as u64
+    }
+
     /// The conversation by estimate.
     pub fn estimated(&mut self, items: &[Item]) -> u64 {
         let (counted, tokens) = self.estimated;

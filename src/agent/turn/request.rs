@@ -62,12 +62,12 @@ impl Turn {
             }
         };
         let (system, schemas) = self.prompt_and_tools(tools);
-        let used_tokens = self.gauge.used(&self.items);
+        let (items, used_tokens) = self.told();
         let step = StepRequest {
             system,
             web_search: self.config.web_search && tools == Tools::On,
             tools: schemas,
-            items: self.items.clone(),
+            items,
             max_output: Some(self.parts.models.max_output(&targets)),
             used_tokens,
         };

@@ -3,6 +3,7 @@
 use crate::domain::{Assistant, CallId, Item, StopReason, UserText};
 use crate::llm::{CutCall, FailureClass, Reply};
 use crate::store::StoreError;
+use crate::text;
 
 use super::super::budget::OverBudget;
 use super::super::exit::{CUT_ANSWER, Exit};
@@ -21,6 +22,13 @@ const SHORTENINGS: u32 = 4;
 struct Last {
     exit: Exit,
     detail: String,
+}
+
+impl Last {
+    /// Everything was tried to make the conversation shorter.
+    fn is_full(&self) -> bool {
+        self.exit == Exit::Window
+    }
 }
 
 /// Little things that may happen a few times in a turn and no more.
@@ -74,11 +82,18 @@ impl Turn {
                 self.add_note(last.exit.last_step_note(&last.detail))
                     .await?;
             }
-            if let Some(exit) = self.make_room().await? {
-                last.get_or_insert(Last {
+            if let Some(exit) = self.make_room().await?
+                && last.is_none()
+            {
+                self.add_note(exit.last_step_note("")).await?;
+                last = Some(Last {
                     exit,
                     detail: String::new(),
                 });
+            }
+            if last.is_none() && self.stop.asked().is_some() {
+                // It came while room was made: there is no further step with tools.
+                continue;
             }
             self.tally.steps += 1;
             self.doing("Thinking");
@@ -103,7 +118,9 @@ impl Turn {
                 Asked::Failed {
                     class: FailureClass::ContextExceeded,
                     error,
-                } if patience.too_long < SHORTENINGS => {
+                } if patience.too_long < SHORTENINGS
+                    && !last.as_ref().is_some_and(Last::is_full) =>
+                {
                     patience.too_long += 1;
                     match self.make_shorter().await? {
                         true => Next::Again,
@@ -161,7 +178,10 @@ impl Turn {
             return reached(Exit::Stopped, String::new());
         }
         if self.tally.steps >= limits.steps {
-            return reached(Exit::StepLimit, format!("{} steps", limits.steps));
+            return reached(
+                Exit::StepLimit,
+                text::count(limits.steps as usize, "step", "steps"),
+            );
         }
         if self.clock.worked() >= limits.work {
             return reached(Exit::TimeLimit, crate::clock::duration(limits.work));

@@ -14,7 +14,7 @@ use super::super::compact::{self, During, Summarised};
 use super::super::event::Event;
 use super::super::exit::Exit;
 use super::super::mailbox::Mode;
-use super::super::session_manager::SessionError;
+use super::super::session_manager::{SessionError, Summary};
 use super::super::sessions::ToSave;
 use super::request::Tools;
 use super::state::{Turn, UnderWay};
@@ -27,6 +27,8 @@ const BEGIN_FULL: f64 = 0.70;
 const WAIT: f64 = 0.95;
 impl Turn {
     /// Makes sure that the next request fits. Says so when it cannot be made to fit for another full step.
+    ///
+    /// A stop ends that at once, and nothing of the conversation is given up then.
     pub(super) async fn make_room(&mut self) -> Result<Option<Exit>, StoreError> {
         if self
             .compaction
@@ -36,6 +38,9 @@ impl Turn {
         {
             self.take_summary().await?;
         }
+        if self.is_stopping() {
+            return Ok(None);
+        }
         if !self.gauge.knows_fixed() {
             self.prompt_and_tools(Tools::On);
         }
@@ -44,7 +49,10 @@ impl Turn {
         if share >= WAIT {
             self.doing("Making room in the context");
             self.compact_now().await?;
-            return self.drop_to_fit().await;
+            return match self.is_stopping() {
+                true => Ok(None),
+                false => self.drop_to_fit().await,
+            };
         }
         let begin = match self.mode {
             Mode::Lightweight | Mode::Standard => BEGIN,
@@ -67,6 +75,19 @@ impl Turn {
         self.gauge.used(&self.items) as f64 / self.room().max(1) as f64
     }
 
+    /// The conversation as the next request tells it, and the tokens that this takes.
+    ///
+    /// After a stop no time is spent on making room: what does not fit is left out of the last request, and stays in
+    /// the conversation.
+    pub(super) fn told(&mut self) -> (Arc<Vec<Item>>, u64) {
+        if !self.is_stopping() || self.share() <= 1.0 {
+            return (Arc::clone(&self.items), self.gauge.used(&self.items));
+        }
+        let items = history::fit(&self.items, self.gauge.budget(self.room())).items;
+        let tokens = self.gauge.used_by_others(&items);
+        (Arc::new(items), tokens)
+    }
+
     /// A provider found the request too long, whatever was counted: makes the conversation shorter. Says whether it is.
     pub(super) async fn make_shorter(&mut self) -> Result<bool, StoreError> {
         if self.room() < self.room_before {
@@ -77,6 +98,10 @@ impl Turn {
         let before = self.gauge.estimated(&self.items);
         self.gauge.refused(&self.items, self.room());
         self.compact_now().await?;
+        if self.is_stopping() {
+            // The last request tells less by what was just learned; the conversation stays as it is.
+            return Ok(true);
+        }
         if self.gauge.estimated(&self.items) > before * 3 / 4 {
             self.drop_to(before / 2).await?;
         }
@@ -89,8 +114,12 @@ impl Turn {
             .room(self.model.as_deref(), &self.agent, &self.config)
     }
 
+    fn is_stopping(&self) -> bool {
+        self.stop.asked().is_some()
+    }
+
     fn begin_summary(&mut self) {
-        if self.compaction.running.is_some() || self.compaction.failed {
+        if self.compaction.running.is_some() || self.compaction.failed || self.is_stopping() {
             return;
         }
         let keep = self.room() / 4;
@@ -100,7 +129,7 @@ impl Turn {
         };
         let (parts, agent, config) = (self.parts.clone(), self.agent.clone(), self.config.clone());
         let items = self.items.clone();
-        let stop = self.stop.hard().child_token();
+        let stop = self.stop.now().child_token();
         let during = During {
             turn: Some(self.turn_id()),
             stop: stop.clone(),
@@ -116,7 +145,8 @@ impl Turn {
         });
     }
 
-    /// Waits for the summary and puts it in the place of what it stands for. A failed one leaves all as it is.
+    /// Waits for the summary and puts it in the place of what it stands for. A failed one leaves all as it is, and so
+    /// does one that a stop ended.
     async fn take_summary(&mut self) -> Result<(), StoreError> {
         match self.compaction.running.take() {
             Some(UnderWay { cut, summary, .. }) => self.use_summary(cut, summary.await.ok()).await,
@@ -153,6 +183,9 @@ impl Turn {
         summary: Option<Option<Summarised>>,
     ) -> Result<(), StoreError> {
         let Some(summary) = summary.flatten() else {
+            if self.is_stopping() {
+                return Ok(());
+            }
             warn!(agent.id = %self.agent.id, "no summary could be had; the conversation stays as long as it is");
             self.compaction.failed = true;
             return Ok(());
@@ -163,7 +196,7 @@ impl Turn {
             return Ok(());
         };
         let raw = Arc::clone(&self.items);
-        let saved = self.save_raw(raw, Some(summary.text)).await;
+        let saved = self.save_raw(raw, Summary::of(&summary.text)).await;
         let session = match saved {
             Ok(meta) => meta,
             Err(error) => {
@@ -173,10 +206,7 @@ impl Turn {
                 return Ok(());
             }
         };
-        let text = format!(
-            "Compacted: {cut} older messages are now a summary. The whole conversation is saved as `{}`.",
-            session.id.short()
-        );
+        let text = compact::done(cut, session.id);
         self.parts
             .store
             .replace_items(self.conversation, items.clone(), SavedAs::Session)
@@ -196,7 +226,7 @@ impl Turn {
     async fn save_raw(
         &self,
         items: Arc<Vec<Item>>,
-        summary: Option<String>,
+        summary: Summary,
     ) -> Result<SessionMeta, SessionError> {
         let save = ToSave {
             conversation: None,
@@ -226,7 +256,9 @@ impl Turn {
             self.gauge.forget_count();
             return Ok(());
         }
-        let saved = self.save_raw(Arc::clone(&self.items), None).await;
+        let saved = self
+            .save_raw(Arc::clone(&self.items), Summary::Failed)
+            .await;
         let kept = match &saved {
             Ok(meta) => format!("The whole conversation is saved as `{}`.", meta.id.short()),
             Err(error) => format!("It could not be saved before: {error}."),

@@ -15,6 +15,7 @@ pub fn stopping(stopped: Stopped) -> Body {
         Stopped::Turns(turns) => {
             format!("Stopping {turns} turns: one last step each, then their answers.")
         }
+        Stopped::Compaction => COMPACTION_STOPPED.to_owned(),
         Stopped::Nothing => NOTHING_RUNS.to_owned(),
     })
 }
@@ -24,9 +25,12 @@ pub fn aborted(stopped: Stopped) -> Body {
     Body::text(match stopped {
         Stopped::Turns(1) => "Aborted.".to_owned(),
         Stopped::Turns(turns) => format!("Aborted {turns} turns."),
+        Stopped::Compaction => COMPACTION_STOPPED.to_owned(),
         Stopped::Nothing => NOTHING_RUNS.to_owned(),
     })
 }
+
+const COMPACTION_STOPPED: &str = "Stopped the compaction: the conversation stays as it was.";
 
 const NOTHING_RUNS: &str = "Nothing is running here.";
 
@@ -78,7 +82,10 @@ pub fn branches(agent: &str, branches: &[BranchView]) -> Body {
                 escape::text(&text::one_line(&running.doing, 60)),
                 seconds(running.started.elapsed())
             ),
-            None => format!("waiting, {} messages", branch.messages),
+            None => format!(
+                "waiting, {}",
+                count(branch.messages as usize, "message", "messages")
+            ),
         };
         format!(
             "**#{}** {}{place}\n-# {state}",

@@ -2,13 +2,9 @@
 
 use std::fs;
 use std::sync::Arc;
-use std::time::Duration;
 
-use async_trait::async_trait;
 use chorus::agent::session_file::FileError;
-use chorus::agent::session_manager::{
-    FileState, Save, SessionError, SessionManager, Summarise, Summary,
-};
+use chorus::agent::session_manager::{FileState, Save, SessionError, SessionManager, Summary};
 use chorus::domain::{AgentId, Item, SessionId, Trigger};
 use chorus::llm::history;
 use chorus::store::{ConversationKind, Store};
@@ -341,40 +337,10 @@ async fn a_save_marks_its_conversation_and_clear_ends_it() {
     assert_ne!(next.id, opened.id);
 }
 
-/// A model that answers, refuses or never ends.
-enum Model {
-    Says(&'static str),
-    Refuses,
-    Hangs,
-}
-
-#[async_trait]
-impl Summarise for Model {
-    async fn summarise(&self, _items: &[Item]) -> Result<String, String> {
-        match self {
-            Self::Says(text) => Ok((*text).to_owned()),
-            Self::Refuses => Err("no key".to_owned()),
-            Self::Hangs => std::future::pending().await,
-        }
-    }
-}
-
 #[tokio::test]
 async fn a_summary_that_cannot_be_had_does_not_stop_a_save() {
     let desk = Desk::new().await;
     let items = [said("hello")];
-    let ask = async |model: Model| {
-        desk.manager
-            .get_summary(&items, &model, Duration::from_millis(5))
-            .await
-    };
-    assert_eq!(
-        ask(Model::Says(" Did it.\nAll of it. ")).await,
-        Summary::Said("Did it. All of it.".to_owned())
-    );
-    for model in [Model::Says(" \n"), Model::Refuses, Model::Hangs] {
-        assert_eq!(ask(model).await, Summary::Failed);
-    }
     let save = Save {
         summary: Summary::Failed,
         ..save(items.to_vec(), None)
