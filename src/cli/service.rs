@@ -87,7 +87,7 @@ impl Service {
         match self.action {
             Action::Install { whose, print: true } => {
                 let manager = whose.manager();
-                print!("{}", manager.unit(&manager.program(&current()?)));
+                print!("{}", manager.unit(&manager.program(&current()?))?);
                 Ok(())
             }
             Action::Install {
@@ -112,12 +112,13 @@ enum Manager {
 }
 
 impl Manager {
-    fn unit(self, program: &Path) -> String {
+    /// The unit that starts `program`.
+    fn unit(self, program: &Path) -> anyhow::Result<String> {
         let unit = match self {
             Self::System => SYSTEM_UNIT,
             Self::User => USER_UNIT,
         };
-        unit.replace(PACKAGED, &program.display().to_string())
+        Ok(unit.replace(PACKAGED, &as_written(program)?))
     }
 
     /// Where units and credentials lie.
@@ -180,7 +181,7 @@ fn install(manager: Manager) -> anyhow::Result<()> {
     if program != current {
         copy_program(&current, &program)?;
     }
-    fs::write(&unit, manager.unit(&program))
+    fs::write(&unit, manager.unit(&program)?)
         .with_context(|| format!("writing {}", unit.display()))?;
     println!("wrote {}", unit.display());
     manager.systemctl(&["daemon-reload"])?;
@@ -240,6 +241,28 @@ fn copy_program(current: &Path, to: &Path) -> anyhow::Result<()> {
         to.display()
     );
     Ok(())
+}
+
+/// A program's path as a unit has it: `%` begins a specifier there, and white space ends a word.
+fn as_written(program: &Path) -> anyhow::Result<String> {
+    let path = program.to_str().filter(|path| !path.contains(is_refused));
+    let path = path.with_context(|| {
+        format!(
+            "systemd starts no program whose path holds quotes, backslashes, control characters or bytes that are no \
+             UTF-8: put {} elsewhere",
+            program.display()
+        )
+    })?;
+    let path = path.replace('%', "%%");
+    Ok(match path.contains(char::is_whitespace) {
+        true => format!("\"{path}\""),
+        false => path,
+    })
+}
+
+/// What systemd does not take in a program's path, however it is quoted.
+fn is_refused(letter: char) -> bool {
+    letter.is_control() || matches!(letter, '"' | '\'' | '\\')
 }
 
 /// This program's file.

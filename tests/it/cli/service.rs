@@ -5,7 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::program::{chorus, seen};
+use tempfile::TempDir;
+
+use super::program::{Seen, chorus, seen};
 
 /// Most exposed the service may be by systemd's own measure, in tenths.
 const MOST_EXPOSED: u32 = 30;
@@ -131,29 +133,71 @@ fn a_users_service_is_installed_looked_at_and_removed() {
     assert!(again.err.contains("nothing is installed"), "{}", again.err);
 }
 
+/// What systemd has to say against a unit; none where it is not there to be asked.
+fn faults(whose: &str, unit: &str) -> Option<Vec<String>> {
+    let folder = tempfile::tempdir().unwrap();
+    // Under this name, so that no unit of this machine is meant.
+    let path = folder.path().join("chorus-under-test.service");
+    fs::write(&path, unit).unwrap();
+    let verified = Command::new("systemd-analyze")
+        .args(["verify", "--man=no", whose])
+        .arg(&path)
+        .env("XDG_RUNTIME_DIR", folder.path())
+        .output();
+    let Ok(verified) = verified else {
+        println!("not run: systemd-analyze is missing (apt-get install systemd)");
+        return None;
+    };
+    let said = String::from_utf8(verified.stderr).unwrap();
+    let named = said
+        .lines()
+        .filter(|line| line.contains("chorus-under-test"));
+    let mut faults: Vec<String> = named.map(str::to_owned).collect();
+    if faults.is_empty() && !verified.status.success() {
+        faults.push(said);
+    }
+    Some(faults)
+}
+
 #[test]
 fn systemd_finds_no_fault_in_the_units() {
     for whose in ["--system", "--user"] {
-        let folder = tempfile::tempdir().unwrap();
-        // Under this name, so that no unit of this machine is meant.
-        let path = folder.path().join("chorus-under-test.service");
-        fs::write(&path, unit(whose)).unwrap();
-        let verified = Command::new("systemd-analyze")
-            .args(["verify", "--man=no", whose])
-            .arg(&path)
-            .env("XDG_RUNTIME_DIR", folder.path())
-            .output();
-        let Ok(verified) = verified else {
-            println!("not run: systemd-analyze is missing (apt-get install systemd)");
-            return;
-        };
-        let said = String::from_utf8(verified.stderr).unwrap();
-        let faults: Vec<&str> = said
-            .lines()
-            .filter(|line| line.contains("chorus-under-test"))
-            .collect();
-        assert_eq!(faults, Vec::<&str>::new(), "{whose}");
-        assert!(verified.status.success(), "{whose}: {said}");
+        let faults = faults(whose, &unit(whose)).unwrap_or_default();
+        assert_eq!(faults, Vec::<String>::new(), "{whose}");
+    }
+}
+
+/// This program under another name: `--print` says how a unit would start it from there.
+fn printed_from(name: &str) -> (PathBuf, Seen, TempDir) {
+    let program = Path::new(env!("CARGO_BIN_EXE_chorus"));
+    let home = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
+    let moved = home.path().join(name);
+    fs::create_dir_all(moved.parent().unwrap()).unwrap();
+    fs::hard_link(program, &moved).unwrap();
+    let mut run = Command::new(&moved);
+    let run = run
+        .args(["service", "install", "--print", "--user"])
+        .env("HOME", home.path());
+    (moved, seen(run), home)
+}
+
+/// systemd finds the program itself, so what it reads from the unit is the path that was meant.
+#[test]
+fn a_program_may_lie_in_a_folder_with_any_ordinary_name() {
+    for name in ["my apps/chorus", "100%home/chorus", "a b %h $HOME;/cho rus"] {
+        let (_, printed, _home) = printed_from(name);
+        assert_eq!(printed.code, 0, "{}", printed.err);
+        let faults = faults("--user", &printed.out).unwrap_or_default();
+        assert_eq!(faults, Vec::<String>::new(), "{name}\n{}", printed.out);
+    }
+}
+
+#[test]
+fn a_path_that_systemd_never_starts_is_refused_with_words() {
+    for name in ["it's/chorus", "a\\b/chorus", "two\nlines/chorus"] {
+        let (_, printed, _home) = printed_from(name);
+        assert_eq!((printed.code, printed.out.as_str()), (1, ""), "{name}");
+        assert!(printed.err.contains("put "), "{}", printed.err);
     }
 }
 
