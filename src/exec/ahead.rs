@@ -16,9 +16,8 @@ use super::cgroup::Group;
 use super::command::Limits;
 use super::running::Running;
 
-/// How often, and how long each time, a supervisor that is not needed is given to vanish: its group can only go after it.
-const LAST_MOMENTS: u32 = 20;
-const LAST_MOMENT: Duration = Duration::from_millis(1);
+/// How long a supervisor that is not needed is given to vanish: its group can only go after it.
+const LAST_MOMENT: Duration = Duration::from_millis(100);
 
 /// A supervisor without a job, and what its command will print.
 pub(super) struct Waiting {
@@ -60,14 +59,9 @@ impl Waiting {
 
     /// Ends it, for nothing will be asked of it any more.
     fn leave(mut self) {
-        let child = &mut self.running.child;
-        let _ = child.start_kill();
-        for _ in 0..LAST_MOMENTS {
-            if !matches!(child.try_wait(), Ok(None)) {
-                return;
-            }
-            std::thread::sleep(LAST_MOMENT);
-        }
+        let _ = self.running.child.start_kill();
+        self.running.process.wait_end(LAST_MOMENT);
+        let _ = self.running.child.try_wait();
     }
 }
 

@@ -2,8 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
+use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::retry_on_intr;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 
@@ -40,16 +43,26 @@ impl Process {
 
     /// Sends `signal` to this very process, never to one that took its pid over.
     fn signal(self, signal: Signal) {
-        let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) else {
-            return;
-        };
-        let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else {
-            return;
-        };
-        // The handle holds whichever process has the pid now: look again before using it.
-        if Self::of(self.pid) == Some(self) {
+        if let Some(handle) = self.handle() {
             let _ = pidfd_send_signal(handle, signal);
         }
+    }
+
+    /// Waits until it has ended, at most for `patience`. Blocks.
+    pub fn wait_end(self, patience: Duration) {
+        let (Some(handle), Ok(patience)) = (self.handle(), Timespec::try_from(patience)) else {
+            return;
+        };
+        let mut end = [PollFd::new(&handle, PollFlags::IN)];
+        let _ = retry_on_intr(|| poll(&mut end, Some(&patience)));
+    }
+
+    /// A handle of this very process; none when it is gone.
+    fn handle(self) -> Option<OwnedFd> {
+        let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw)?;
+        let handle = pidfd_open(pid, PidfdFlags::empty()).ok()?;
+        // The handle holds whichever process has the pid now: look again before using it.
+        (Self::of(self.pid) == Some(self)).then_some(handle)
     }
 
     /// Everything it started that still runs, children of children too.
