@@ -88,8 +88,8 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Backup(backup) => backup.run(),
         Command::Restore(restore) => restore.run(),
         Command::MigrateHome(migrate) => migrate.run(),
-        Command::Completions(completions) => completions.run(),
-        Command::Man(man) => man.run(),
+        Command::Completions(completions) => completions.run(self::command()),
+        Command::Man(man) => man.run(self::command()),
     }
 }
 

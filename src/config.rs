@@ -9,6 +9,7 @@ mod env;
 mod keys;
 mod load;
 mod paths;
+mod problem;
 mod secret;
 mod settings;
 pub mod units;
@@ -20,7 +21,8 @@ pub use keys::{
     Budgets, CatchUp, Config, Effort, Forge, ForgeKind, GitConfig, GitHost, Limits, ModelOverride,
     ProviderConfig, WireFormat,
 };
-pub use load::{ConfigError, Problem, schema};
+pub use load::{ConfigError, schema};
 pub use paths::Paths;
+pub use problem::Problem;
 pub use secret::Secret;
 pub use settings::{SettingKey, Settings};

@@ -6,15 +6,18 @@
 mod anthropic;
 pub mod catalog;
 pub mod discovery;
+mod error;
 mod failure;
 mod gemini;
 pub mod history;
 mod http;
 mod lenient;
+pub mod listing;
 mod openai;
 mod openai_chat;
 mod openai_responses;
 mod parts;
+mod provider;
 mod providers;
 mod reading;
 pub mod route;
@@ -23,198 +26,14 @@ mod target;
 pub mod tokens;
 pub mod usage_chart;
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use bytes::Bytes;
-use serde_json::Value;
-
-use crate::config::Effort;
-use crate::domain::{Assistant, CallId, Item, StopReason, Usage};
-
 pub use anthropic::Anthropic;
 pub use catalog::Catalog;
+pub use error::{FailureClass, LlmError};
 pub use gemini::Gemini;
 pub use http::{Endpoint, client};
 pub use openai::OpenAi;
 pub use openai_chat::OpenAiChat;
 pub use openai_responses::OpenAiResponses;
+pub use provider::{CutCall, Delta, Encoded, OnDelta, Provider, Reply, Request, ToolSchema};
 pub use providers::{Providers, ProvidersError};
 pub use target::Target;
-
-/// One way of speaking to models: a wire format at a base URL, with a key.
-#[async_trait::async_trait]
-pub trait Provider: Send + Sync {
-    /// Its name in configuration, errors and accounting: `anthropic`, `openai`, `ollama`, ….
-    fn name(&self) -> &str;
-
-    /// Builds the request body, once for all attempts of a step.
-    ///
-    /// # Errors
-    ///
-    /// [`FailureClass::InvalidRequest`] when the format cannot express the request.
-    fn encode(&self, request: &Request) -> Result<Encoded, LlmError>;
-
-    /// Sends `body` and streams the answer; `on_delta` sees it grow. Dropping the future cancels the request.
-    ///
-    /// # Errors
-    ///
-    /// Whatever keeps a whole, valid answer from being had, classed.
-    async fn stream(&self, body: &Encoded, on_delta: &mut OnDelta<'_>) -> Result<Reply, LlmError>;
-
-    /// Ids of the models its key may use; the way to check the key.
-    ///
-    /// # Errors
-    ///
-    /// As [`Provider::stream`].
-    async fn list_models(&self) -> Result<Vec<String>, LlmError>;
-}
-
-/// What a model is asked.
-#[derive(Clone, Debug)]
-pub struct Request {
-    /// Model id as the provider knows it.
-    pub model: String,
-    /// System prompt, docs and facts of the session, in order; the last is the place for a cache breakpoint.
-    pub system: Vec<String>,
-    /// The conversation, valid for every provider (see `history::repair`).
-    pub items: Arc<Vec<Item>>,
-    /// Tools it may call; empty on a last step.
-    pub tools: Arc<Vec<ToolSchema>>,
-    /// Most tokens it may answer with.
-    pub max_output_tokens: u32,
-    /// Let the provider search the web, where it can.
-    pub web_search: bool,
-    /// The model can see pictures; without it they are replaced by a note.
-    pub sees_images: bool,
-    /// How long it thinks; none is as it does by itself.
-    pub thinking: Option<Effort>,
-}
-
-/// A tool as a model is told of it.
-#[derive(Clone, Debug)]
-pub struct ToolSchema {
-    /// Name to call it by.
-    pub name: String,
-    /// What it does, for the model.
-    pub description: String,
-    /// JSON Schema of its arguments, an object.
-    pub parameters: Value,
-}
-
-/// A request ready to send.
-#[derive(Clone, Debug)]
-pub struct Encoded {
-    /// The body.
-    pub body: Bytes,
-    /// The model it asks, for accounting and for URLs that carry it.
-    pub model: String,
-    /// The wire format of the body, for providers that speak several.
-    pub format: &'static str,
-}
-
-/// A piece of an answer as it arrives. Shown, never stored.
-#[derive(Clone, Copy, Debug)]
-pub enum Delta<'a> {
-    /// More text.
-    Text(&'a str),
-    /// The model is thinking.
-    Thinking,
-    /// A tool call has begun; its arguments are not complete.
-    ToolCall(&'a str),
-}
-
-/// What is called with each piece of an answer as it arrives.
-pub type OnDelta<'a> = dyn for<'d> FnMut(Delta<'d>) + Send + 'a;
-
-/// A whole answer.
-#[derive(Clone, Debug)]
-pub struct Reply {
-    /// The answer as the transcript keeps it.
-    pub assistant: Assistant,
-    /// Why it ended.
-    pub stop: StopReason,
-    /// Tokens it took.
-    pub usage: Usage,
-    /// The provider's id of the request, for its support.
-    pub request_id: Option<String>,
-    /// Sources the provider's web search cites, as (title, URL).
-    pub citations: Vec<(String, String)>,
-    /// Calls it made that must not run, because they are cut or make no sense. They are not in `assistant`.
-    pub cut_calls: Vec<CutCall>,
-}
-
-/// A call that must not run. Telling the model [`CutCall::why`] once lets it try again.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CutCall {
-    /// Its id, as far as it came.
-    pub id: CallId,
-    /// The tool it names.
-    pub name: String,
-    /// What was wrong, a sentence for the model.
-    pub why: String,
-}
-
-/// Why there is no answer.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("{provider}: {message}")]
-pub struct LlmError {
-    /// What follows from it.
-    pub class: FailureClass,
-    /// Who failed.
-    pub provider: String,
-    /// One sentence for people, with the provider's own words where it gave some; no secrets.
-    pub message: String,
-    /// HTTP status, when there was one.
-    pub status: Option<u16>,
-    /// How long the provider asks to wait.
-    pub retry_after: Option<Duration>,
-    /// The provider's id of the request.
-    pub request_id: Option<String>,
-    /// Tokens counted before it failed; they are paid all the same.
-    pub usage: Option<Box<Usage>>,
-}
-
-/// Failure classes and what follows from each, as `docs/models.md` tables them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FailureClass {
-    /// 429 or 529: another target, or wait.
-    RateLimit,
-    /// The key is refused: target out for the turn, operator told once.
-    AuthError,
-    /// No credit left: as [`FailureClass::AuthError`].
-    QuotaExceeded,
-    /// 400 or 404: target out for the turn.
-    ModelError,
-    /// 5xx: another attempt.
-    ServerError,
-    /// The line failed: another attempt.
-    NetworkError,
-    /// No content for too long: another attempt.
-    Timeout,
-    /// The answer was cut or makes no sense: another attempt.
-    InvalidResponse,
-    /// The conversation does not fit the window.
-    ContextExceeded,
-    /// The wire format cannot express the request; ours to mend.
-    InvalidRequest,
-}
-
-impl FailureClass {
-    /// The word that accounts, logs and failure reports use.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::RateLimit => "rate_limit",
-            Self::AuthError => "auth_error",
-            Self::QuotaExceeded => "quota_exceeded",
-            Self::ModelError => "model_error",
-            Self::ServerError => "server_error",
-            Self::NetworkError => "network_error",
-            Self::Timeout => "timeout",
-            Self::InvalidResponse => "invalid_response",
-            Self::ContextExceeded => "context_exceeded",
-            Self::InvalidRequest => "invalid_request",
-        }
-    }
-}

@@ -10,6 +10,7 @@
 
 mod attachments;
 mod begin;
+mod books;
 mod calls;
 mod finish;
 mod gauge;

@@ -17,13 +17,9 @@ pub(super) struct Completions {
 }
 
 impl Completions {
-    pub(super) fn run(self) -> Result<(), Failure> {
-        clap_complete::generate(
-            self.shell,
-            &mut super::command(),
-            "chorus",
-            &mut io::stdout(),
-        );
+    /// Of the whole command line.
+    pub(super) fn run(self, mut command: clap::Command) -> Result<(), Failure> {
+        clap_complete::generate(self.shell, &mut command, "chorus", &mut io::stdout());
         Ok(())
     }
 }
@@ -40,8 +36,8 @@ pub(super) struct Man {
 }
 
 impl Man {
-    pub(super) fn run(self) -> Result<(), Failure> {
-        let command = super::command();
+    /// Of the whole command line.
+    pub(super) fn run(self, command: clap::Command) -> Result<(), Failure> {
         let written = match &self.directory {
             None => clap_mangen::Man::new(command).render(&mut io::stdout()),
             Some(directory) => fs::create_dir_all(directory).and_then(|()| {

@@ -1,13 +1,14 @@
 //! `chorus doctor`: looks at everything a daemon needs and says what to do. It changes nothing.
 
+mod check;
 mod discord;
 mod git;
 mod machine;
 mod models;
 
 use anyhow::Context;
-use serde::Serialize;
 
+use self::check::{Check, Verdict};
 use super::failure::Failure;
 use crate::config::{Config, Env};
 
@@ -20,54 +21,6 @@ pub(super) struct Doctor {
     /// Print the checks as JSON
     #[arg(long)]
     json: bool,
-}
-
-/// What one check found.
-#[derive(Debug, Serialize)]
-struct Check {
-    /// What was looked at.
-    name: &'static str,
-    verdict: Verdict,
-    /// What was seen.
-    seen: String,
-    /// What to do, unless all is well.
-    #[serde(rename = "do", skip_serializing_if = "Option::is_none")]
-    remedy: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Verdict {
-    Ok,
-    Warning,
-    Failure,
-}
-
-impl Check {
-    fn ok(name: &'static str, seen: impl Into<String>) -> Self {
-        Self {
-            name,
-            verdict: Verdict::Ok,
-            seen: seen.into(),
-            remedy: None,
-        }
-    }
-
-    fn warning(name: &'static str, seen: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self {
-            name,
-            verdict: Verdict::Warning,
-            seen: seen.into(),
-            remedy: Some(remedy.into()),
-        }
-    }
-
-    fn failure(name: &'static str, seen: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self {
-            verdict: Verdict::Failure,
-            ..Self::warning(name, seen, remedy)
-        }
-    }
 }
 
 impl Doctor {

@@ -2,6 +2,7 @@
 
 mod html;
 mod markdown;
+mod message;
 
 use std::fs;
 use std::path::Path;
@@ -10,6 +11,7 @@ use anyhow::{Context, bail};
 use serde::Deserialize;
 use serde_json::Value;
 
+use self::message::Message;
 use super::failure::Failure;
 use super::looking::{self, Agents};
 use crate::config::Env;
@@ -56,43 +58,6 @@ enum Format {
     Json,
     /// A web page that needs nothing else
     Html,
-}
-
-/// One message of a session file. Unknown keys are passed over.
-#[derive(Debug, Deserialize)]
-struct Message {
-    role: String,
-    #[serde(default)]
-    content: String,
-    #[serde(default)]
-    tool_calls: Vec<Call>,
-    #[serde(default)]
-    author: Option<Author>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Call {
-    name: String,
-    #[serde(default)]
-    params: Value,
-}
-
-#[derive(Debug, Deserialize)]
-struct Author {
-    name: String,
-}
-
-impl Message {
-    /// Who speaks, for a heading.
-    fn speaker(&self) -> &str {
-        match (self.role.as_str(), &self.author) {
-            ("user", Some(author)) => &author.name,
-            ("user", None) => "User",
-            ("assistant", _) => "Assistant",
-            ("tool_result", _) => "Tool result",
-            (other, _) => other,
-        }
-    }
 }
 
 impl Sessions {

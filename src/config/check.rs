@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::{Config, Problem};
+use super::keys::Config;
+use super::problem::Problem;
 use crate::domain::ProfileRef;
 use crate::permission::{ProfileError, Profiles};
 

@@ -1,14 +1,14 @@
 //! Reads `config.json` and says of each mistake where it is and what to write instead.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use regex::Regex;
 use schemars::Schema;
-use serde::Serialize;
 
-use super::{Config, check};
+use super::check;
+use super::keys::Config;
+use super::problem::Problem;
 use crate::text::near;
 
 impl Config {
@@ -57,32 +57,6 @@ pub enum ConfigError {
     /// The file says what Chorus does not understand.
     #[error(transparent)]
     Invalid(Problem),
-}
-
-/// One mistake in a file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
-pub struct Problem {
-    /// The file.
-    pub path: PathBuf,
-    /// Line, counted from 1; 0 when the whole file is meant.
-    pub line: usize,
-    /// Column, counted from 1; 0 when the whole line is meant.
-    pub column: usize,
-    /// What is wrong and what to write instead.
-    pub reason: String,
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.path.display())?;
-        if self.line > 0 {
-            write!(f, ":{}", self.line)?;
-        }
-        if self.column > 0 {
-            write!(f, ":{}", self.column)?;
-        }
-        write!(f, ": {}", self.reason)
-    }
 }
 
 /// The JSON Schema of `config.json`.

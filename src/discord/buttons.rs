@@ -11,7 +11,7 @@ use super::approvals::Press;
 use super::body::Body;
 use super::bot::Bot;
 use super::commands::sight::Sight;
-use super::commands::{self, EDIT_PROMPT, pages};
+use super::commands::{self, EDIT_PROMPT, pages, rights};
 use super::interaction::{Eyes, Responder};
 use super::refusal::Refusal;
 use super::rest::{Request, Urgency};
@@ -174,11 +174,7 @@ async fn turn_page(bot: &Bot, responder: &Responder, press: &ComponentInteractio
 }
 
 async fn edit_prompt(bot: &Bot, responder: &Responder, press: &ComponentInteraction, name: &str) {
-    let rights = press
-        .member
-        .as_ref()
-        .and_then(|member| member.permissions)
-        .unwrap_or_default();
+    let rights = rights::of_press(press);
     let opened = match press.guild_id {
         Some(guild) if rights.administrator() || rights.manage_channels() => {
             commands::open_prompt(bot, responder, GuildId(guild.get()), name).await

@@ -10,6 +10,7 @@ mod audit;
 mod branch;
 mod call;
 mod complete;
+mod confirm;
 mod context;
 mod help;
 mod models;
@@ -18,7 +19,7 @@ mod permissions;
 mod ping;
 mod process;
 mod purge;
-mod rights;
+pub(super) mod rights;
 mod settings;
 mod shortcut;
 pub(super) mod sight;
@@ -38,7 +39,7 @@ use super::interaction::Eyes;
 use super::refusal::Refusal;
 
 pub(super) use agent::{EDIT_PROMPT, confirm_destroy, open_prompt, submit_prompt};
-pub(super) use purge::confirm as confirm_purge;
+pub(super) use purge::confirmed as confirm_purge;
 
 /// All commands, with shortcuts for the models of the catalogue.
 pub(super) fn options() -> Commands {

@@ -43,42 +43,32 @@ struct Control {
     needed: bool,
 }
 
-const MEMORY_V2: Control = Control {
-    file: "memory.max",
-    value: |limits| limits.memory,
-    needed: true,
-};
-const SWAP_V2: Control = Control {
-    file: "memory.swap.max",
-    value: |_| 0,
-    needed: false,
-};
-const PROCESSES: Control = Control {
-    file: "pids.max",
-    value: |limits| limits.processes,
-    needed: true,
-};
+impl Control {
+    const fn needed(file: &'static str, value: fn(&Limits) -> u64) -> Self {
+        Self {
+            file,
+            value,
+            needed: true,
+        }
+    }
+
+    const fn welcome(file: &'static str, value: fn(&Limits) -> u64) -> Self {
+        Self {
+            file,
+            value,
+            needed: false,
+        }
+    }
+}
+
+const PROCESSES: Control = Control::needed("pids.max", |limits| limits.processes);
+const MEMORY_V2: Control = Control::needed("memory.max", |limits| limits.memory);
+const MEMORY_V1: Control = Control::needed("memory.limit_in_bytes", |limits| limits.memory);
+const SWAP_V2: Control = Control::welcome("memory.swap.max", |_| 0);
+const SWAP_V1: Control = Control::welcome("memory.memsw.limit_in_bytes", |limits| limits.memory);
 /// Half of what a group of the same kind has by default: a thousand processes of a command have no more than that together.
-const PROCESSOR_V2: Control = Control {
-    file: "cpu.weight",
-    value: |_| 50,
-    needed: false,
-};
-const PROCESSOR_V1: Control = Control {
-    file: "cpu.shares",
-    value: |_| 512,
-    needed: false,
-};
-const MEMORY_V1: Control = Control {
-    file: "memory.limit_in_bytes",
-    value: |limits| limits.memory,
-    needed: true,
-};
-const SWAP_V1: Control = Control {
-    file: "memory.memsw.limit_in_bytes",
-    value: |limits| limits.memory,
-    needed: false,
-};
+const PROCESSOR_V2: Control = Control::welcome("cpu.weight", |_| 50);
+const PROCESSOR_V1: Control = Control::welcome("cpu.shares", |_| 512);
 
 impl Groups {
     /// Finds out whether groups with both limits can be made here, by making one.

@@ -1,5 +1,6 @@
 //! Anthropic Messages.
 
+mod event;
 mod request;
 mod stream;
 mod thinking;
@@ -9,9 +10,6 @@ use serde_json::Value;
 
 use super::http::Endpoint;
 use super::{Encoded, LlmError, OnDelta, Provider, Reply, Request};
-
-/// The name of this wire format on opaque blocks.
-const FORMAT: &str = "anthropic";
 
 /// The version of the wire format that the code was written for.
 const VERSION: &str = "2023-06-01";
@@ -66,7 +64,7 @@ impl Provider for Anthropic {
                 .endpoint
                 .get(&format!("/v1/models?limit=1000{after}"), self.headers()?)
                 .await?;
-            let ids = super::discovery::ids(&page, "data", "id");
+            let ids = super::listing::ids(&page, "data", "id");
             models.extend(ids.map_err(|fault| self.endpoint.error(fault, None))?);
             let more = page
                 .get("has_more")

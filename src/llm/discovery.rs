@@ -1,5 +1,6 @@
 //! Which models there are: asked of the providers, kept in `available_models.json`, resolved by name.
 
+mod available;
 mod cache;
 mod resolve;
 
@@ -9,45 +10,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
-use chrono::{DateTime, Utc};
 use futures_util::future::join_all;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tracing::warn;
 
+pub use available::{Available, Listed};
 pub use cache::{load, save};
 pub use resolve::Resolved;
 
-use super::failure::Fault;
-use super::{Catalog, FailureClass, LlmError, Providers, Target, catalog};
+use super::listing::sorted;
+use super::{Catalog, FailureClass, LlmError, Providers, Target};
 use crate::clock;
 
 /// Longest that discovery waits for a provider.
 const PATIENCE: Duration = Duration::from_secs(30);
-
-/// What discovery found.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Available {
-    /// When it was found.
-    pub last_updated: DateTime<Utc>,
-    /// By provider; only configured ones.
-    pub providers: BTreeMap<String, Listed>,
-}
-
-/// What one provider answered.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Listed {
-    /// It took the key.
-    pub valid: bool,
-    /// Its models, sorted.
-    #[serde(default)]
-    pub models: Vec<String>,
-    /// Why there is no list, or none newer than the one here; shown by `/models` and `/settings`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
-}
 
 /// The models that can be asked. Cheap to clone; all clones see what discovery finds.
 #[derive(Clone)]
@@ -227,59 +204,4 @@ fn says_nothing(class: FailureClass) -> bool {
         | FailureClass::ContextExceeded
         | FailureClass::InvalidRequest => false,
     }
-}
-
-fn sorted(mut models: Vec<String>) -> Vec<String> {
-    models.sort();
-    models.dedup();
-    models
-}
-
-/// The texts under `id` of the objects in the list `key`, or in the list that `page` itself is; `null` is an empty one.
-pub(super) fn ids(page: &Value, key: &str, id: &str) -> Result<Vec<String>, Fault> {
-    let list = match page.get(key).unwrap_or(page) {
-        Value::Array(list) => list.as_slice(),
-        Value::Null => &[],
-        _ => return Err(Fault::invalid("the answer is no list of models")),
-    };
-    let names = list.iter().filter_map(|model| model.get(id)?.as_str());
-    Ok(names.map(str::to_owned).collect())
-}
-
-/// Of the models that OpenAI lists those that chat, without dated twins, sorted.
-pub fn chat_models(ids: Vec<String>) -> Vec<String> {
-    without_dated_twins(sorted(
-        ids.into_iter().filter(|id| is_chat_model(id)).collect(),
-    ))
-}
-
-/// Whether OpenAI's model `id` chats, as far as its name tells.
-pub fn is_chat_model(id: &str) -> bool {
-    const FAMILIES: &[&str] = &["gpt-", "chatgpt-", "o1", "o3", "o4"];
-    const OTHERS: &[&str] = &[
-        "-realtime",
-        "-tts",
-        "-transcribe",
-        "-audio",
-        "-image",
-        "-search",
-        "-instruct",
-        "-diarize",
-        "-live",
-        "-whisper",
-    ];
-    let is_family = |family: &&str| {
-        let rest = id.strip_prefix(*family);
-        rest.is_some_and(|rest| family.ends_with('-') || rest.is_empty() || rest.starts_with('-'))
-    };
-    FAMILIES.iter().any(is_family) && !OTHERS.iter().any(|other| id.contains(other))
-}
-
-/// `ids` without those that are another one with a date (`-2024-08-06`).
-pub fn without_dated_twins(ids: Vec<String>) -> Vec<String> {
-    let is_twin = |id: &String| {
-        let base = catalog::without_date(id).filter(|base| id.len() - base.len() == 11);
-        base.is_some_and(|base| ids.iter().any(|other| other == base))
-    };
-    ids.iter().filter(|id| !is_twin(id)).cloned().collect()
 }

@@ -5,10 +5,7 @@ mod stream;
 
 use super::http::Endpoint;
 use super::parts::inexpressible;
-use super::{Encoded, LlmError, OnDelta, Provider, Reply, Request, discovery};
-
-/// The name of this wire format on opaque blocks.
-const FORMAT: &str = "gemini";
+use super::{Encoded, LlmError, OnDelta, Provider, Reply, Request, listing};
 
 /// A server that speaks Gemini; its base URL is with `/v1beta`.
 #[derive(Debug)]
@@ -52,7 +49,7 @@ impl Provider for Gemini {
     async fn list_models(&self) -> Result<Vec<String>, LlmError> {
         let headers = self.endpoint.key_header("x-goog-api-key", "")?;
         let page = self.endpoint.get("/models?pageSize=1000", headers).await?;
-        let names = discovery::ids(&page, "models", "name")
+        let names = listing::ids(&page, "models", "name")
             .map_err(|fault| self.endpoint.error(fault, None))?;
         let names = names.iter().map(|name| name.trim_start_matches("models/"));
         Ok(names

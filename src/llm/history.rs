@@ -10,11 +10,5 @@ mod repair;
 pub use exchanges::{
     Dropped, Measured, clip, drop_oldest_exchanges, fit, split_for_compaction, used_tokens,
 };
-pub use repair::{Repaired, is_valid, repair};
+pub use repair::{BEGINNING_MISSING, INTERRUPTED, Repaired, is_valid, repair};
 pub(in crate::llm) use repair::{is_sound_id, make_ids_unique};
-
-/// What a call without a result is closed with, so that the model knows that nothing is known of its effects.
-pub const INTERRUPTED: &str = "No result: the call was interrupted before it finished. It may have had effects; check before repeating it.";
-
-/// What stands first when the beginning of a conversation is gone.
-pub const BEGINNING_MISSING: &str = "The beginning of this conversation is not available.";

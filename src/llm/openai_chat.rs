@@ -4,12 +4,9 @@ mod reasoning_details;
 mod request;
 mod stream;
 
-use super::discovery;
 use super::http::Endpoint;
+use super::listing;
 use super::{Encoded, LlmError, OnDelta, Provider, Reply, Request};
-
-/// The name of this wire format on opaque blocks.
-const FORMAT: &str = "openai_chat";
 
 /// A server that speaks Chat Completions; its base URL is with `/v1`, where it has one.
 #[derive(Debug)]
@@ -51,9 +48,9 @@ impl Provider for OpenAiChat {
 pub(super) async fn list_models(endpoint: &Endpoint) -> Result<Vec<String>, LlmError> {
     let headers = endpoint.key_header("authorization", "Bearer ")?;
     let page = endpoint.get("/models", headers).await?;
-    let ids = discovery::ids(&page, "data", "id").map_err(|fault| endpoint.error(fault, None))?;
+    let ids = listing::ids(&page, "data", "id").map_err(|fault| endpoint.error(fault, None))?;
     Ok(match endpoint.name.as_str() {
-        "openai" => discovery::chat_models(ids),
+        "openai" => listing::chat_models(ids),
         _ => ids,
     })
 }

@@ -3,11 +3,9 @@
 mod request;
 mod stream;
 
+pub(super) use self::request::FORMAT;
 use super::http::Endpoint;
 use super::{Encoded, LlmError, OnDelta, Provider, Reply, Request, openai_chat};
-
-/// The name of this wire format on opaque blocks.
-pub(super) const FORMAT: &str = "openai_responses";
 
 /// A server that speaks Responses; its base URL is with `/v1`. Nothing is stored there.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! What all wire formats share when they write a conversation.
 
-use crate::domain::{Assistant, Image, ToolCall};
+use crate::domain::{Assistant, Image, ToolCall, UserText};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -8,6 +8,18 @@ use super::{Encoded, FailureClass, LlmError};
 
 /// Stands for a picture that the model cannot see.
 pub(super) const UNSEEN_IMAGE: &str = "[a picture that this model cannot see]";
+
+/// What a person said: the pictures first, then the words, where there are any.
+pub(super) fn said<'a, T>(
+    user: &'a UserText,
+    picture: impl Fn(&'a Image) -> T,
+    words: impl FnOnce(String) -> T,
+) -> Vec<T> {
+    let said = user.for_model();
+    let has_words = !said.trim().is_empty();
+    let pictures = user.images.iter().map(picture);
+    pictures.chain(has_words.then(|| words(said))).collect()
+}
 
 /// One block of an earlier answer, as it is sent back.
 #[derive(Clone, Copy, Debug)]

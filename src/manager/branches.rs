@@ -9,7 +9,9 @@ use crate::agent::{ClosedBranches, Letter, Mode, Place, Target};
 use crate::domain::{ChannelId, Inbound};
 use crate::store::{AttemptRow, Conversation, TurnEnd};
 
-use super::{AgentManager, AgentSummary, ManagerError};
+use super::error::ManagerError;
+use super::handle::AgentManager;
+use super::roster::AgentSummary;
 
 /// Turns of a branch that its history shows.
 const TURNS_SHOWN: u32 = 20;

@@ -3,33 +3,19 @@
 use serde_json::{Value, json};
 
 use crate::clock;
-use crate::domain::{AgentConfig, AgentName, AgentStatus, GuildId, Person, ProfileRef};
-use crate::permission::{GrantTable, may_grant};
+use crate::domain::{AgentConfig, AgentStatus, GuildId, Person};
+use crate::permission::may_always_allow;
 use crate::store::{AgentRow, AuditRow};
 use crate::text;
 
-use super::{AgentManager, AgentSummary, Channels, ManagerError, folder};
-
-/// Keys that `/agent config` knows, in the order they are offered.
-pub const CONFIG_KEYS: [&str; 14] = [
-    "system_prompt",
-    "model",
-    "permissions",
-    "name",
-    "idle_timeout",
-    "web_search",
-    "fallback_models",
-    "always_allow",
-    "turn_timeout",
-    "sandbox",
-    "network",
-    "access_roles",
-    "budget_turn",
-    "budget_day",
-];
-
-/// Words that take a value back to the server's.
-const UNSET: [&str; 3] = ["default", "none", "null"];
+use super::config_keys::{
+    UNSET, dollars, known_key, on_or_off, roles, seconds, shown, unknown_key,
+};
+use super::error::ManagerError;
+use super::folder;
+use super::handle::AgentManager;
+use super::ports::Channels;
+use super::roster::AgentSummary;
 
 /// Bytes of a system prompt.
 const PROMPT_MAX: usize = 64 << 10;
@@ -153,54 +139,6 @@ impl AgentManager {
         })
     }
 
-    /// A profile that `by` may give an agent.
-    pub(super) fn grantable(
-        &self,
-        guild: GuildId,
-        text: &str,
-        by: &Person,
-    ) -> Result<ProfileRef, ManagerError> {
-        let profile: ProfileRef = match text.trim_start().starts_with('{') {
-            true => serde_json::from_str(text)
-                .map(ProfileRef::Custom)
-                .map_err(|error| {
-                    ManagerError::refused(format!("The profile is not valid JSON: {error}."))
-                })?,
-            false => ProfileRef::Named(text.trim().to_owned()),
-        };
-        self.inner
-            .parts
-            .profiles
-            .load()
-            .resolve(&profile)
-            .map_err(|error| ManagerError::refused(error.to_string()))?;
-        if !self.needs_no_grant(guild, &profile) {
-            may_grant(&self.grant_table(guild), by, &profile).map_err(ManagerError::Refused)?;
-        }
-        Ok(profile)
-    }
-
-    /// The server's default profile and `locked` may be given by whoever may make agents.
-    pub(super) fn needs_no_grant(&self, guild: GuildId, profile: &ProfileRef) -> bool {
-        let server = crate::config::effective::server(
-            &self.inner.parts.settings_of(guild),
-            &self.inner.parts.config.load(),
-        );
-        match profile {
-            ProfileRef::Named(name) => *name == server.default_permissions || name == "locked",
-            ProfileRef::Custom(_) => false,
-        }
-    }
-
-    /// Who may grant which profile in a server.
-    pub fn grant_table(&self, guild: GuildId) -> GrantTable {
-        crate::config::effective::server(
-            &self.inner.parts.settings_of(guild),
-            &self.inner.parts.config.load(),
-        )
-        .permission_grants
-    }
-
     /// Further allow entries widen what an agent may do, as a profile of one's own would.
     fn always_allow_list(
         &self,
@@ -216,85 +154,8 @@ impl AgentManager {
                 "`always_allow` is a JSON list of action strings: {error}."
             ))
         })?;
-        crate::permission::may_always_allow(&self.grant_table(guild), by)
-            .map_err(ManagerError::Refused)?;
+        may_always_allow(&self.grant_table(guild), by).map_err(ManagerError::Refused)?;
         Ok(json!(list))
-    }
-
-    /// Another name: for folder, channel and rows. Refused while something runs.
-    async fn rename(
-        &self,
-        agent: &AgentSummary,
-        value: &str,
-        by: &Person,
-        channels: &dyn Channels,
-    ) -> Result<String, ManagerError> {
-        let name = AgentName::parse(value.trim()).map_err(|error| {
-            ManagerError::refused(format!(
-                "`{}` cannot be a name: {error}.",
-                text::one_line(value, 60)
-            ))
-        })?;
-        if name == agent.name {
-            return Err(ManagerError::refused(format!(
-                "It is called `{name}` already."
-            )));
-        }
-        let paths = &self.inner.parts.paths;
-        if self.inner.roster.named(name.as_str()).is_some() || paths.agent(name.as_str()).exists() {
-            return Err(ManagerError::refused(format!(
-                "The name `{name}` is taken."
-            )));
-        }
-        if self.is_busy(agent).await {
-            return Err(ManagerError::refused(
-                "A turn or a task of this agent runs. Rename it when it is done, or stop it first.",
-            ));
-        }
-        self.end_actor(agent).await;
-        let (from, to) = (paths.agent(agent.name.as_str()), paths.agent(name.as_str()));
-        std::fs::rename(&from, &to).map_err(|error| {
-            ManagerError::Failed(format!("the folder could not be renamed: {error}"))
-        })?;
-        let renamed = self.rename_rows(agent, &name, &to).await;
-        if let Err(error) = renamed {
-            // Back to where it was; a crash in between is mended at the next start by the row's name.
-            let _ = std::fs::rename(&to, &from);
-            return Err(error);
-        }
-        self.inner.roster.put(AgentSummary {
-            name: name.clone(),
-            ..agent.clone()
-        });
-        self.audit_edit(agent, "name", &json!(agent.name), &json!(name), by)
-            .await?;
-        let channel = match agent.channel {
-            Some(channel) => channels.rename(channel, name.as_str()).await,
-            None => Ok(()),
-        };
-        Ok(match channel {
-            Ok(()) => format!("`{}` is now called `{name}`.", agent.name),
-            Err(reason) => format!(
-                "`{}` is now called `{name}`. Its channel keeps its name for now: {reason}",
-                agent.name
-            ),
-        })
-    }
-
-    async fn rename_rows(
-        &self,
-        agent: &AgentSummary,
-        name: &AgentName,
-        folder: &std::path::Path,
-    ) -> Result<(), ManagerError> {
-        let file = folder::rewrite(folder, |keys| {
-            keys.insert("name".to_owned(), Value::String(name.to_string()));
-        })?;
-        let renamed = AgentSummary {
-            name: name.clone(),
-            ..agent.clone()
-        };
-        self.index(&renamed, &file.config).await
     }
 
     /// Writes the agent's row anew from its configuration.
@@ -318,7 +179,8 @@ impl AgentManager {
         Ok(())
     }
 
-    async fn audit_edit(
+    /// An edit of an agent's configuration, for the audit.
+    pub(super) async fn audit_edit(
         &self,
         agent: &AgentSummary,
         key: &str,
@@ -344,82 +206,4 @@ impl AgentManager {
         };
         Ok(self.inner.parts.store.audit(row).await?)
     }
-}
-
-fn known_key(key: &str) -> Result<&'static str, ManagerError> {
-    CONFIG_KEYS
-        .into_iter()
-        .find(|known| *known == key)
-        .ok_or_else(|| unknown_key(key))
-}
-
-fn unknown_key(key: &str) -> ManagerError {
-    let near = text::near(key, CONFIG_KEYS);
-    ManagerError::refused(match near {
-        Some(near) => format!(
-            "There is no key `{}`. Did you mean `{near}`?",
-            text::one_line(key, 60)
-        ),
-        None => format!(
-            "There is no key `{}`. There are: {}.",
-            text::one_line(key, 60),
-            CONFIG_KEYS.join(", ")
-        ),
-    })
-}
-
-fn shown(value: &Value) -> String {
-    match value {
-        Value::Null => "not set".to_owned(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
-}
-
-fn seconds(text: &str, zero: bool) -> Result<u64, ManagerError> {
-    let parsed = text.parse::<u64>().ok().or_else(|| {
-        humantime::parse_duration(text)
-            .ok()
-            .map(|length| length.as_secs())
-    });
-    match parsed {
-        Some(0) if zero => Ok(0),
-        Some(seconds) if seconds > 0 && seconds <= 365 * 86_400 => Ok(seconds),
-        _ => Err(ManagerError::refused(
-            "Write a duration in seconds or with a unit, such as `1800`, `30m` or `2h`; `0` turns an idle timeout off, `default` takes the server's.",
-        )),
-    }
-}
-
-fn on_or_off(text: &str) -> Result<bool, ManagerError> {
-    match text.to_ascii_lowercase().as_str() {
-        "true" | "on" | "yes" | "1" => Ok(true),
-        "false" | "off" | "no" | "0" => Ok(false),
-        _ => Err(ManagerError::refused("Write `true` or `false`.")),
-    }
-}
-
-fn dollars(text: &str) -> Result<f64, ManagerError> {
-    let parsed = text
-        .trim_start_matches('$')
-        .parse::<f64>()
-        .ok()
-        .filter(|usd| usd.is_finite() && *usd >= 0.0);
-    parsed.ok_or_else(|| {
-        ManagerError::refused("Write US dollars, such as `0.50`, or `none` for no budget.")
-    })
-}
-
-fn roles(text: &str) -> Result<Value, ManagerError> {
-    let ids: Option<Vec<u64>> = text
-        .split([',', ' '])
-        .map(|part| part.trim_matches(|c: char| !c.is_ascii_digit()))
-        .filter(|part| !part.is_empty())
-        .map(|part| part.parse().ok())
-        .collect();
-    ids.map(|ids| json!(ids)).ok_or_else(|| {
-        ManagerError::refused(
-            "Name roles by mention or id, with commas between; `default` takes the server's.",
-        )
-    })
 }

@@ -6,7 +6,9 @@ use crate::agent::session_manager::{SessionError, SessionList};
 use crate::agent::{AfterSave, BeforeClear, Cleared, ContextAction, Letter, Restored, Target};
 use crate::domain::{ChannelId, GuildId, SessionMeta};
 
-use super::{AgentManager, AgentSummary, ManagerError};
+use super::error::ManagerError;
+use super::handle::AgentManager;
+use super::roster::AgentSummary;
 
 /// A page of an agent's saved sessions.
 #[derive(Clone, Debug)]

@@ -6,7 +6,10 @@ use tracing::{info, warn};
 use crate::agent::Letter;
 use crate::domain::{AgentStatus, ChannelId, GuildId, SessionMeta};
 
-use super::{AgentManager, AgentSummary, Channels, ManagerError};
+use super::error::ManagerError;
+use super::handle::AgentManager;
+use super::ports::Channels;
+use super::roster::AgentSummary;
 
 /// What happens to an agent's folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

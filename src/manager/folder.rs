@@ -11,7 +11,7 @@ use crate::workspace::agent_file::{self, AgentFile};
 use crate::workspace::template::Template;
 use crate::workspace::{Workspace, repository};
 
-use super::ManagerError;
+use super::error::ManagerError;
 
 /// A new agent's folder, complete but not in its place yet. Dropped before it is placed, it is removed.
 pub(super) struct Making {

@@ -19,7 +19,7 @@ use crate::exec::{Limits, Network, Policy};
 use crate::permission::Profiles;
 use crate::store::{NewPart, OutFile, PartBody, PartKind};
 use crate::text;
-use crate::tools::ToolContext;
+use crate::tools::Caller;
 use crate::tools::hooks::HookWriter;
 use crate::tools::ports::{
     Configure, Courier, Grants, Models, OutgoingFile, Peer, Peers, PortError, Rules, ShellRules,
@@ -27,7 +27,7 @@ use crate::tools::ports::{
 use crate::tools::tasks::{TaskEvent, TaskEvents};
 use crate::workspace::{Workspace, agent_file};
 
-use super::AgentManager;
+use super::handle::AgentManager;
 
 /// What tools reach the agents through.
 #[derive(Default)]
@@ -55,7 +55,7 @@ fn broken(error: impl std::fmt::Display) -> PortError {
 
 #[async_trait]
 impl Courier for Link {
-    async fn post_file(&self, context: &ToolContext, file: OutgoingFile) -> Result<(), PortError> {
+    async fn post_file(&self, caller: &Caller, file: OutgoingFile) -> Result<(), PortError> {
         let parts = self.manager()?.parts();
         let caption = parts
             .services
@@ -75,23 +75,23 @@ impl Courier for Link {
         };
         parts
             .store
-            .post(context.channel, Some(context.turn), part)
+            .post(caller.channel, Some(caller.turn), part)
             .await
             .map_err(broken)?;
-        parts.emit(Event::Outbox(context.channel));
+        parts.emit(Event::Outbox(caller.channel));
         Ok(())
     }
 }
 
 #[async_trait]
 impl Peers for Link {
-    async fn list(&self, context: &ToolContext) -> Result<Vec<Peer>, PortError> {
+    async fn list(&self, caller: &Caller) -> Result<Vec<Peer>, PortError> {
         let manager = self.manager()?;
         let parts = manager.parts();
         let others = manager
-            .agents(context.guild)
+            .agents(caller.guild)
             .into_iter()
-            .filter(|agent| agent.id != context.agent);
+            .filter(|agent| agent.id != caller.agent);
         Ok(others
             .map(|agent| {
                 let folder = parts.paths.agent(agent.name.as_str());
@@ -109,14 +109,14 @@ impl Peers for Link {
 
     async fn send(
         &self,
-        context: &ToolContext,
+        caller: &Caller,
         to: &AgentName,
         message: String,
     ) -> Result<(), PortError> {
         let manager = self.manager()?;
         let parts = manager.parts();
         let agent = manager
-            .find(context.guild, to.as_str())
+            .find(caller.guild, to.as_str())
             .map_err(|error| PortError::Refused(error.to_string()))?;
         let channel = agent
             .channel
@@ -124,7 +124,7 @@ impl Peers for Link {
         let shown = parts.services.redactor.redact(&message).into_owned();
         let post = format!(
             "**From agent `{}`:** {}",
-            context.name,
+            caller.name,
             text::one_line(&shown, 1_800)
         );
         parts.store.notice(channel, &post).await.map_err(broken)?;
@@ -132,11 +132,11 @@ impl Peers for Link {
         let prompt = Prompt {
             trigger: Trigger {
                 source: Source::Note {
-                    text: format!("Agent `{}` writes to you:\n{shown}", context.name),
+                    text: format!("Agent `{}` writes to you:\n{shown}", caller.name),
                     via: Some(Via {
-                        depth: context.depth.saturating_add(1),
-                        origin: context.turn,
-                        parent: context.turn,
+                        depth: caller.depth.saturating_add(1),
+                        origin: caller.turn,
+                        parent: caller.turn,
                     }),
                 },
                 model: None,
@@ -178,12 +178,12 @@ impl Models for Link {
 
 #[async_trait]
 impl Configure for Link {
-    async fn set(&self, context: &ToolContext, key: &str, value: Value) -> Result<(), PortError> {
+    async fn set(&self, caller: &Caller, key: &str, value: Value) -> Result<(), PortError> {
         let manager = self.manager()?;
         let agent = manager
-            .agents(context.guild)
+            .agents(caller.guild)
             .into_iter()
-            .find(|agent| agent.id == context.agent)
+            .find(|agent| agent.id == caller.agent)
             .ok_or_else(|| PortError::Refused("this agent is being destroyed".to_owned()))?;
         let folder = manager.parts().paths.agent(agent.name.as_str());
         let key = key.to_owned();
@@ -215,7 +215,7 @@ impl Configure for Link {
 }
 
 impl ShellRules for Link {
-    fn of(&self, context: &ToolContext) -> Rules {
+    fn of(&self, caller: &Caller) -> Rules {
         let Some(manager) = self.manager.get() else {
             return Rules {
                 policy: Policy {
@@ -228,8 +228,7 @@ impl ShellRules for Link {
         };
         let parts = manager.parts();
         let config = parts.config.load();
-        let effective =
-            effective::agent(&context.config, &parts.settings_of(context.guild), &config);
+        let effective = effective::agent(&caller.config, &parts.settings_of(caller.guild), &config);
         Rules {
             policy: Policy {
                 mode: effective.sandbox,
@@ -269,7 +268,7 @@ impl TaskEvents for Link {
 impl HookWriter for Link {
     async fn ask(
         &self,
-        context: &ToolContext,
+        caller: &Caller,
         system: &str,
         prompt: String,
         patience: Duration,
@@ -277,10 +276,10 @@ impl HookWriter for Link {
         let manager = self.manager()?;
         let parts = manager.parts();
         let asker = parts.asker(
-            context.agent,
-            context.guild,
-            &context.config,
-            Some(context.turn),
+            caller.agent,
+            caller.guild,
+            &caller.config,
+            Some(caller.turn),
         );
         let aside = Aside {
             system,

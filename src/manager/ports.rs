@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use crate::domain::{ChannelId, GuildId};
 
-use super::Made;
+use super::new_agent::Made;
 
 /// Channels as the lifecycle of agents needs them. Errors are sentences for people.
 #[async_trait]

@@ -5,7 +5,12 @@ use serde_json::Value;
 use crate::agent::event::Event;
 use crate::domain::{AgentStatus, GuildId};
 
-use super::{AgentManager, AgentSummary, Channels, Made, ManagerError, folder};
+use super::error::ManagerError;
+use super::folder;
+use super::handle::AgentManager;
+use super::new_agent::Made;
+use super::ports::Channels;
+use super::roster::AgentSummary;
 
 impl AgentManager {
     /// Mends what is missing and says what that was.

@@ -12,7 +12,9 @@ use crate::agent::{
 use crate::domain::{Attachment, ChannelId, Inbound, MessageId, SessionMeta, TurnId};
 use crate::store::{Accepted, StoreError};
 
-use super::{AgentManager, AgentSummary, ManagerError};
+use super::error::ManagerError;
+use super::handle::AgentManager;
+use super::roster::AgentSummary;
 
 /// What became of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,8 @@ use crate::config::{SettingKey, Settings, effective};
 use crate::domain::{GuildId, Person};
 use crate::store::{AuditRow, StoreError};
 
-use super::{AgentManager, ManagerError};
+use super::error::ManagerError;
+use super::handle::AgentManager;
 
 impl AgentManager {
     /// Reads the settings of all servers with agents.

@@ -9,7 +9,9 @@ use crate::clock;
 use crate::config::effective;
 use crate::domain::{AgentId, AgentStatus, ChannelId, GuildId, SessionMeta};
 
-use super::{AgentListing, AgentManager, AgentSummary, ManagerError};
+use super::error::ManagerError;
+use super::handle::AgentManager;
+use super::roster::{AgentListing, AgentSummary};
 
 /// An agent as `/status` shows it.
 #[derive(Clone, Debug)]

@@ -10,7 +10,9 @@ use crate::agent::{Letter, Mode, Place, Prompt, Source, Stop, Target, Trigger};
 use crate::domain::{ChannelId, TaskId, TurnId, Via};
 use crate::tools::tasks::{TaskEffect, TaskEvent, TaskView, Tasks};
 
-use super::{AgentManager, AgentSummary, ManagerError};
+use super::error::ManagerError;
+use super::handle::AgentManager;
+use super::roster::AgentSummary;
 
 /// Bytes of a log that are looked at for its last lines.
 const LOG_END: u64 = 64 << 10;

@@ -88,6 +88,11 @@ impl Action {
         self.script.as_deref()
     }
 
+    /// Why it must never run, if it is a shell command that ruins the machine.
+    pub fn catastrophe(&self) -> Option<&str> {
+        self.script()?.catastrophe()
+    }
+
     /// The action as it reads without what a reader does not see, and without case: a deny must hold for that too.
     pub(super) fn plain_reading(&self) -> Option<String> {
         if self.script.is_some() {

@@ -21,8 +21,6 @@ mod through;
 mod tree;
 mod word;
 
-pub use catastrophe::catastrophe;
-
 pub(super) use risk::Risk;
 
 use through::Inner;
@@ -180,6 +178,11 @@ impl Script {
 
     fn blind(&mut self, reason: &str) {
         self.blind.get_or_insert_with(|| reason.to_owned());
+    }
+
+    /// Why it must never run, if it ruins the machine.
+    pub(super) fn catastrophe(&self) -> Option<&str> {
+        self.catastrophe.as_deref()
     }
 
     /// Why no narrow pattern may allow it, if so.

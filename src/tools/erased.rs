@@ -7,7 +7,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 
-use super::{Change, Output, Tool, ToolContext, ToolError, arguments, schema};
+use super::change::Change;
+use super::error::ToolError;
+use super::tool::{Output, Tool, ToolContext};
+use super::{arguments, schema};
 use crate::llm::ToolSchema;
 use crate::permission::{Action, Group};
 

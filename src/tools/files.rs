@@ -1,6 +1,7 @@
 //! What the file tools share: the way from a call to the jail, and the words for errors.
 
-use crate::tools::{ToolContext, ToolError};
+use crate::tools::error::ToolError;
+use crate::tools::tool::ToolContext;
 use crate::workspace::{FileError, Jail, Workspace, WorkspacePath};
 
 /// Bytes of a file that is read whole to be shown or edited.

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt;
 use tracing::{Instrument, info, info_span, warn};
 
-use super::{Output, Prepared, ToolContext, ToolError};
+use super::erased::Prepared;
+use super::error::ToolError;
+use super::tool::{Output, ToolContext};
 use crate::domain::ToolResult;
 
 /// Characters of one result that a model is given whole.

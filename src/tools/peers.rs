@@ -1,7 +1,8 @@
 //! What the tools between agents share: finding the other one, and saying in a line what it is for.
 
+use super::error::ToolError;
 use super::ports::Peer;
-use super::{ToolContext, ToolError};
+use super::tool::ToolContext;
 use crate::domain::AgentName;
 use crate::text;
 

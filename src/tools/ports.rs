@@ -7,7 +7,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::Value;
 
-use super::ToolContext;
+use super::caller::Caller;
+use super::error::ToolError;
 use crate::domain::{AgentName, GuildId};
 use crate::exec::{Limits, Policy};
 use crate::permission::{GrantTable, Profiles};
@@ -23,7 +24,7 @@ pub enum PortError {
     Broken(String),
 }
 
-impl From<PortError> for super::ToolError {
+impl From<PortError> for ToolError {
     fn from(error: PortError) -> Self {
         match error {
             PortError::Refused(reason) => Self::Rejected(reason),
@@ -40,7 +41,7 @@ pub trait Courier: Send + Sync {
     /// # Errors
     ///
     /// When the file is too large for the channel, or it cannot be posted.
-    async fn post_file(&self, context: &ToolContext, file: OutgoingFile) -> Result<(), PortError>;
+    async fn post_file(&self, caller: &Caller, file: OutgoingFile) -> Result<(), PortError>;
 }
 
 /// A file for people.
@@ -62,7 +63,7 @@ pub trait Peers: Send + Sync {
     /// # Errors
     ///
     /// When they cannot be read.
-    async fn list(&self, context: &ToolContext) -> Result<Vec<Peer>, PortError>;
+    async fn list(&self, caller: &Caller) -> Result<Vec<Peer>, PortError>;
 
     /// Posts `message` in the channel of `to`, with the sender named, and starts its turn there.
     ///
@@ -71,12 +72,8 @@ pub trait Peers: Send + Sync {
     /// # Errors
     ///
     /// When there is no such agent in the server or it takes no messages now.
-    async fn send(
-        &self,
-        context: &ToolContext,
-        to: &AgentName,
-        message: String,
-    ) -> Result<(), PortError>;
+    async fn send(&self, caller: &Caller, to: &AgentName, message: String)
+    -> Result<(), PortError>;
 }
 
 /// Another agent of the server.
@@ -116,7 +113,7 @@ pub trait Configure: Send + Sync {
     /// # Errors
     ///
     /// When the file cannot be read or written.
-    async fn set(&self, context: &ToolContext, key: &str, value: Value) -> Result<(), PortError>;
+    async fn set(&self, caller: &Caller, key: &str, value: Value) -> Result<(), PortError>;
 
     /// The profiles there are, by name.
     fn profiles(&self) -> Arc<Profiles>;
@@ -141,7 +138,7 @@ pub struct Grants {
 /// What holds for the commands of an agent.
 pub trait ShellRules: Send + Sync {
     /// The rules for the caller, as settings and configuration stand now.
-    fn of(&self, context: &ToolContext) -> Rules;
+    fn of(&self, caller: &Caller) -> Rules;
 }
 
 /// Rules for commands.

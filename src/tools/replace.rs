@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::ToolError;
+use super::error::ToolError;
 use super::lines::{self, Ending};
 use crate::workspace::WorkspacePath;
 

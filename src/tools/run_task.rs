@@ -5,10 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::permission::Action;
 use crate::store::{NewTask, TaskKind};
+use crate::tools::error::ToolError;
 use crate::tools::hooks::{self, Parsed};
 use crate::tools::shell::{Place, command};
 use crate::tools::tasks::NewCommand;
-use crate::tools::{Output, ToolContext, ToolError};
+use crate::tools::tool::{Output, ToolContext};
 
 #[derive(Deserialize, Serialize, JsonSchema)]
 pub(in crate::tools) struct Args {

@@ -4,13 +4,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::caller::Caller;
+use super::error::ToolError;
 use super::git::GitAccess;
+use super::hooks::HookWriter;
 use super::output_store::OutputStore;
-use super::ports::{Configure, Courier, Models, Peers};
+use super::ports::{Configure, Courier, Models, Peers, ShellRules};
 use super::rate_limit::RateLimit;
-use super::shell::Shell;
+use super::tasks::Tasks;
 use super::web::Web;
-use super::{ToolContext, ToolError};
+use crate::exec::Probing;
 use crate::text::redact::Redactor;
 use crate::workspace::docs::DocsCache;
 use crate::workspace::locks::PathLocks;
@@ -47,10 +50,23 @@ pub struct Services {
     pub shell: Result<Shell, String>,
 }
 
+/// What runs commands. One for the daemon's life.
+#[derive(Clone)]
+pub struct Shell {
+    /// What this machine confines commands with.
+    pub sandbox: Probing,
+    /// What holds for the commands of an agent.
+    pub rules: Arc<dyn ShellRules>,
+    /// Commands that go on beside the turn.
+    pub tasks: Tasks,
+    /// Turns plain language into hooks.
+    pub hook_writer: Arc<dyn HookWriter>,
+}
+
 impl Services {
     /// The folder of the calling agent.
-    pub fn folder(&self, context: &ToolContext) -> PathBuf {
-        self.agents.join(context.name.as_str())
+    pub fn folder(&self, caller: &Caller) -> PathBuf {
+        self.agents.join(caller.name.as_str())
     }
 
     /// What runs commands.

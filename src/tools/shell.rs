@@ -1,29 +1,13 @@
 //! What the tools that run commands share: where a command runs, and under which rules.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use super::hooks::HookWriter;
-use super::ports::ShellRules;
-use super::tasks::Tasks;
-use super::{ToolContext, ToolError};
-use crate::exec::{Command, ExecError, Probing};
+use super::error::ToolError;
+use super::tasks::TaskError;
+use super::tool::ToolContext;
+use crate::exec::{Command, ExecError};
 use crate::permission::Action;
-use crate::permission::shell::catastrophe;
 use crate::workspace::{Workspace, WorkspacePath};
-
-/// What runs commands. One for the daemon's life.
-#[derive(Clone)]
-pub struct Shell {
-    /// What this machine confines commands with.
-    pub sandbox: Probing,
-    /// What holds for the commands of an agent.
-    pub rules: Arc<dyn ShellRules>,
-    /// Commands that go on beside the turn.
-    pub tasks: Tasks,
-    /// Turns plain language into hooks.
-    pub hook_writer: Arc<dyn HookWriter>,
-}
 
 /// A folder of the workspace to run a command in.
 pub(super) struct Place {
@@ -85,7 +69,7 @@ pub(super) fn command(
     place: &Place,
     context: &ToolContext,
 ) -> Result<Command, ToolError> {
-    if let Some(why) = catastrophe(action) {
+    if let Some(why) = action.catastrophe() {
         return Err(ToolError::Rejected(format!(
             "this command never runs, whatever the permissions say: {why}"
         )));
@@ -111,9 +95,8 @@ impl From<ExecError> for ToolError {
     }
 }
 
-impl From<super::tasks::TaskError> for ToolError {
-    fn from(error: super::tasks::TaskError) -> Self {
-        use super::tasks::TaskError;
+impl From<TaskError> for ToolError {
+    fn from(error: TaskError) -> Self {
         match error {
             TaskError::Unknown(_) | TaskError::Ended(..) | TaskError::TooMany => {
                 Self::Rejected(error.to_string())

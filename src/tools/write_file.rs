@@ -5,7 +5,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Output, Tool, ToolContext, ToolError, files, lines};
+use super::error::ToolError;
+use super::tool::{Output, Tool, ToolContext};
+use super::{files, lines};
 use crate::permission::{Action, Group};
 use crate::workspace::{Jail, WorkspacePath};
 

@@ -15,7 +15,7 @@ use chorus::store::{AgentRow, Store, TaskRow};
 use chorus::tools::hooks::HookWriter;
 use chorus::tools::ports::{PortError, Rules, ShellRules};
 use chorus::tools::tasks::{TaskEffect, TaskEvent, TaskEvents, Tasks};
-use chorus::tools::{Shell, ToolContext};
+use chorus::tools::{Caller, Shell};
 use tokio::sync::mpsc;
 
 use crate::tools::lab::Lab;
@@ -133,7 +133,7 @@ impl Default for SetRules {
 }
 
 impl ShellRules for SetRules {
-    fn of(&self, _: &ToolContext) -> Rules {
+    fn of(&self, _: &Caller) -> Rules {
         *self.0.lock().unwrap()
     }
 }
@@ -155,7 +155,7 @@ impl Scripted {
 impl HookWriter for Scripted {
     async fn ask(
         &self,
-        _: &ToolContext,
+        _: &Caller,
         _: &str,
         prompt: String,
         _: Duration,

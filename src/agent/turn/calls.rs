@@ -1,16 +1,16 @@
 //! Runs the tool calls of one answer: judged, asked about, started, run, and each closed with exactly one result.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::{Assistant, CallId, Cost, ToolCall, ToolResult, Usage};
+use crate::domain::{Assistant, CallId, ToolCall, ToolResult};
 use crate::permission::{Decision, Profile, Verdict};
-use crate::store::{Alongside, AttemptRow, AuditRow, StoreError};
-use crate::tools::{Prepared, ToolContext, guard};
+use crate::store::{Alongside, AuditRow, StoreError};
+use crate::tools::{Caller, Prepared, ToolContext, guard};
 
 use super::super::stop::cancelled_after;
 use super::super::stuck::Stuck;
@@ -99,26 +99,6 @@ impl Turn {
         }
         self.record_and_start(answer, starting).await?;
         Ok(looked)
-    }
-
-    /// The audit row of a call that runs without a question.
-    async fn audit_allowed(&self, call: &ToolCall, prepared: &Prepared) -> AuditRow {
-        let audit = self.audit_row(&prepared.action.to_string(), "allow", None, Value::Null);
-        self.with_change(call, prepared, audit).await
-    }
-
-    /// Adds what the call would change in the agent's configuration.
-    pub(super) async fn with_change(
-        &self,
-        call: &ToolCall,
-        prepared: &Prepared,
-        mut audit: AuditRow,
-    ) -> AuditRow {
-        let context = self.context(call.id.clone(), Vec::new(), self.stop.now().clone());
-        if let Some(change) = prepared.change(&context).await {
-            audit.detail = self.parts.audit_change(&change);
-        }
-        audit
     }
 
     /// Checks and judges a call. Nothing of it has run.
@@ -262,26 +242,6 @@ impl Turn {
         Ok(result)
     }
 
-    /// A tool run as the books keep it: time, no money.
-    fn tool_row(&self, result: &ToolResult, took: Duration) -> AttemptRow {
-        AttemptRow {
-            at: crate::clock::now() - took,
-            guild: Some(self.agent.guild),
-            agent: self.agent.id,
-            turn: Some(self.turn_id()),
-            parent: None,
-            kind: "tool".to_owned(),
-            provider: String::new(),
-            model: result.name.clone(),
-            outcome: if result.is_error { "error" } else { "ok" }.to_owned(),
-            usage: Usage::default(),
-            cost: Cost::Usd(0.0),
-            duration: took,
-            request_id: None,
-            detail: None,
-        }
-    }
-
     /// Closes a call that does not run, with one audit row.
     pub(super) async fn refuse(
         &self,
@@ -318,13 +278,14 @@ impl Turn {
         join_all(asked).await.into_iter().flatten().collect()
     }
 
-    fn context(
+    /// What a tool is called with.
+    pub(super) fn context(
         &self,
         call: CallId,
         people: Vec<crate::domain::Person>,
         stop: CancellationToken,
     ) -> ToolContext {
-        ToolContext {
+        let caller = Caller {
             agent: self.agent.id,
             name: self.agent.name.clone(),
             guild: self.agent.guild,
@@ -336,36 +297,10 @@ impl Turn {
             people,
             depth: self.depth,
             stop,
+        };
+        ToolContext {
+            caller,
             services: self.parts.services.clone(),
-        }
-    }
-
-    pub(super) fn audit_row(
-        &self,
-        action: &str,
-        decision: &str,
-        by: Option<crate::domain::UserId>,
-        detail: Value,
-    ) -> AuditRow {
-        AuditRow {
-            timestamp: crate::clock::now(),
-            guild: Some(self.agent.guild),
-            agent: Some(self.agent.id),
-            agent_name: self.agent.name.to_string(),
-            turn: Some(self.turn_id()),
-            action: self.parts.services.redactor.redact(action).into_owned(),
-            decision: decision.to_owned(),
-            user: by.or(self.people.first().copied()),
-            detail: match detail {
-                Value::Null => None,
-                detail => Some(
-                    self.parts
-                        .services
-                        .redactor
-                        .redact(&detail.to_string())
-                        .into_owned(),
-                ),
-            },
         }
     }
 

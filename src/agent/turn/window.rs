@@ -207,16 +207,19 @@ impl Turn {
             }
         };
         let text = compact::done(cut, session.id);
-        self.parts
-            .store
+        self.put_in_place(items, &text).await?;
+        info!(agent.id = %self.agent.id, items.cut = cut, "agent {} compacted its context", self.agent.name);
+        Ok(())
+    }
+
+    /// Puts `items` in the place of the conversation, which is saved, and says so in the channel.
+    async fn put_in_place(&mut self, items: Vec<Item>, notice: &str) -> Result<(), StoreError> {
+        let (store, channel) = (&self.parts.store, self.reference.channel);
+        store
             .replace_items(self.conversation, items.clone(), SavedAs::Session)
             .await?;
-        self.parts
-            .store
-            .notice(self.reference.channel, &text)
-            .await?;
-        self.parts.emit(Event::Outbox(self.reference.channel));
-        info!(agent.id = %self.agent.id, items.cut = cut, "agent {} compacted its context", self.agent.name);
+        store.notice(channel, notice).await?;
+        self.parts.emit(Event::Outbox(channel));
         self.saved = Some(items.len());
         self.replace(items);
         Ok(())
@@ -269,17 +272,7 @@ impl Turn {
             count => format!("the oldest {count} messages were left out"),
         };
         let text = format!("The context was full: {what}. {kept}");
-        self.parts
-            .store
-            .replace_items(self.conversation, items.clone(), SavedAs::Session)
-            .await?;
-        self.parts
-            .store
-            .notice(self.reference.channel, &text::one_line(&text, 1_900))
-            .await?;
-        self.parts.emit(Event::Outbox(self.reference.channel));
-        self.saved = Some(items.len());
-        self.replace(items);
-        Ok(())
+        self.put_in_place(items, &text::one_line(&text, 1_900))
+            .await
     }
 }

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use reqwest::{Client, Response, StatusCode};
 use serde::Deserialize;
 
-use super::Check;
+use super::check::Check;
 use crate::clock;
 use crate::config::{Env, Secret};
 

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use super::Check;
+use super::check::Check;
 use crate::config::{Config, Env};
 
 pub(super) fn checks(env: &Env, config: &Config) -> Vec<Check> {

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
-use super::Check;
+use super::check::Check;
 use crate::config::{Config, Paths};
 use crate::domain::SandboxMode;
 use crate::exec::{Bubblewrap, Policy, Sandbox, SandboxSettings};

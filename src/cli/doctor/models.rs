@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Check;
+use super::check::Check;
 use crate::config::{Config, Env};
 use crate::llm::discovery::{Models, Resolved};
 use crate::llm::{Catalog, Providers};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::Message;
+use super::message::Message;
 use crate::domain::SessionMeta;
 use crate::text;
 

@@ -13,7 +13,7 @@ use crate::discord::refusal::Refusal;
 pub(in crate::discord) use config::{
     EDIT_PROMPT, open_form as open_prompt, submit as submit_prompt,
 };
-pub(in crate::discord) use destroy::confirm as confirm_destroy;
+pub(in crate::discord) use destroy::confirmed as confirm_destroy;
 pub(super) use list::page as list_page;
 
 /// Makes, lists, changes and destroys agents

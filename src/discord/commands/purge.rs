@@ -6,8 +6,8 @@ use serenity::all::ComponentInteraction;
 
 use super::call::{Context, answer};
 use super::sight::agent_here;
-use crate::clock;
-use crate::discord::body::{Body, Button, Style};
+use super::{confirm, rights};
+use crate::discord::body::Body;
 use crate::discord::bot::Bot;
 use crate::discord::explain::{self, Deed};
 use crate::discord::inbound::sent_at;
@@ -16,9 +16,6 @@ use crate::discord::refusal::Refusal;
 use crate::discord::rest::{RestError, snowflake};
 use crate::discord::{render, route};
 use crate::domain::{ChannelId, MessageId};
-
-/// How long the question stands, in seconds.
-const STANDS: i64 = 30;
 
 /// Messages deleted at most.
 const MOST: usize = 5_000;
@@ -38,36 +35,26 @@ const YOUNG: Duration = Duration::minutes(14 * 24 * 60 - 10);
 pub(super) async fn purge(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Eyes::One, async {
         let here = agent_here(ctx)?;
-        let until = clock::now().timestamp() + STANDS;
-        Ok(render::ask_purge(here.channel).row(vec![
-            Button::new(format!("purge:{until}"), "Confirm", Style::Danger),
-            Button::new("cancel:", "Cancel", Style::Secondary),
-        ]))
+        let id = format!("purge:{}", confirm::until());
+        Ok(confirm::question(render::ask_purge(here.channel), id))
     })
     .await
 }
 
 /// The press of Confirm. `until` is what follows `purge:` in its id.
-pub(in crate::discord) async fn confirm(
+pub(in crate::discord) async fn confirmed(
     bot: &Bot,
     responder: &Responder,
     press: &ComponentInteraction,
     until: &str,
 ) {
-    let stands = until
-        .parse()
-        .is_ok_and(|until: i64| clock::now().timestamp() <= until);
-    if !stands {
+    if !confirm::still_stands(until) {
         let late =
             Body::text("Nothing was deleted: the question stood for 30 s. Run /purge again.");
         let _ = responder.update(&late).await;
         return;
     }
-    let rights = press
-        .member
-        .as_ref()
-        .and_then(|member| member.permissions)
-        .unwrap_or_default();
+    let rights = rights::of_press(press);
     if !rights.administrator() && !rights.manage_messages() {
         let _ = responder
             .say(

@@ -1,9 +1,17 @@
 //! The permissions that commands need.
 
-use serenity::all::Permissions;
+use serenity::all::{ComponentInteraction, Permissions};
 
 use crate::discord::bot::Bot;
 use crate::discord::refusal::Refusal;
+
+/// What the one who pressed may do; nothing outside a server.
+pub(in crate::discord) fn of_press(press: &ComponentInteraction) -> Permissions {
+    let member = press.member.as_ref();
+    member
+        .and_then(|member| member.permissions)
+        .unwrap_or_default()
+}
 
 /// The permissions a command needs: its own and those of the groups it is in.
 pub(super) fn needed(tree: &[&poise::Command<Bot, Refusal>]) -> Permissions {

@@ -5,11 +5,13 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::FORMAT;
 use super::thinking::{self, Thinking};
 use crate::domain::{Assistant, Image, Item, ToolResult, UserText};
-use crate::llm::parts::{Part, UNSEEN_IMAGE, encoded, in_order, inexpressible, kind};
+use crate::llm::parts::{self, Part, UNSEEN_IMAGE, encoded, in_order, inexpressible, kind};
 use crate::llm::{Encoded, LlmError, Request, ToolSchema};
+
+/// The name of this wire format on opaque blocks.
+pub(super) const FORMAT: &str = "anthropic";
 
 /// Most searches that one answer may make.
 const MAX_SEARCHES: u32 = 5;
@@ -186,19 +188,11 @@ fn trim_last_answer(messages: &mut [Message<'_>]) {
 }
 
 fn user_blocks<'a>(user: &'a UserText, request: &Request) -> Vec<Block<'a>> {
-    let mut blocks: Vec<_> = user
-        .images
-        .iter()
-        .map(|picture| image(picture, request))
-        .collect();
-    let words = user.for_model();
-    if !words.trim().is_empty() {
-        blocks.push(Block::Text {
-            text: Cow::Owned(words),
-            cache_control: None,
-        });
-    }
-    blocks
+    let words = |words| Block::Text {
+        text: Cow::Owned(words),
+        cache_control: None,
+    };
+    parts::said(user, |picture| image(picture, request), words)
 }
 
 fn answer_blocks<'a>(answer: &'a Assistant, request: &Request) -> Vec<Block<'a>> {

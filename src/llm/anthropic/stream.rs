@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::FORMAT;
+use super::event::{Change, Counts, Sent};
+use super::request::FORMAT;
 use crate::domain::{StopReason, Usage};
 use crate::llm::failure::{Fault, Said};
-use crate::llm::lenient::{count, counts};
 use crate::llm::parts::kind;
 use crate::llm::reading::{Draft, Piece, Progress, RawCall, Reading, tagged};
 use crate::llm::sse::Event;
@@ -36,108 +35,6 @@ struct Open {
     text: String,
     signature: String,
     citations: Vec<Value>,
-}
-
-/// An event, by what it says.
-#[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum Sent {
-    MessageStart {
-        message: Start,
-    },
-    ContentBlockStart {
-        index: u64,
-        content_block: Value,
-    },
-    ContentBlockDelta {
-        index: u64,
-        delta: Change,
-    },
-    ContentBlockStop {
-        index: u64,
-    },
-    MessageDelta {
-        delta: End,
-        #[serde(default, deserialize_with = "counts")]
-        usage: Option<Counts>,
-    },
-    MessageStop,
-    Error {
-        #[serde(default)]
-        error: Value,
-    },
-    #[serde(other)]
-    Other,
-}
-
-#[derive(Deserialize)]
-struct Start {
-    #[serde(default, deserialize_with = "counts")]
-    usage: Option<Counts>,
-}
-
-#[derive(Deserialize)]
-struct End {
-    #[serde(default)]
-    stop_reason: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum Change {
-    TextDelta {
-        text: String,
-    },
-    InputJsonDelta {
-        partial_json: String,
-    },
-    ThinkingDelta {
-        thinking: String,
-    },
-    SignatureDelta {
-        signature: String,
-    },
-    CitationsDelta {
-        citation: Value,
-    },
-    #[serde(other)]
-    Other,
-}
-
-/// Counts as they come; a later one that is given replaces an earlier one.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default)]
-struct Counts {
-    #[serde(deserialize_with = "count")]
-    input_tokens: Option<u64>,
-    #[serde(deserialize_with = "count")]
-    output_tokens: Option<u64>,
-    #[serde(deserialize_with = "count")]
-    cache_read_input_tokens: Option<u64>,
-    #[serde(deserialize_with = "count")]
-    cache_creation_input_tokens: Option<u64>,
-}
-
-impl Counts {
-    fn take(&mut self, later: Self) {
-        self.input_tokens = later.input_tokens.or(self.input_tokens);
-        self.output_tokens = later.output_tokens.or(self.output_tokens);
-        self.cache_read_input_tokens = later
-            .cache_read_input_tokens
-            .or(self.cache_read_input_tokens);
-        self.cache_creation_input_tokens = later
-            .cache_creation_input_tokens
-            .or(self.cache_creation_input_tokens);
-    }
-
-    fn usage(self) -> Option<Usage> {
-        Some(Usage {
-            input: self.input_tokens?,
-            output: self.output_tokens.unwrap_or_default(),
-            cache_read: self.cache_read_input_tokens.unwrap_or_default(),
-            cache_write: self.cache_creation_input_tokens.unwrap_or_default(),
-        })
-    }
 }
 
 impl Reading for Messages {

@@ -3,7 +3,7 @@
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-use super::Available;
+use super::available::Available;
 
 /// Longest file that is read; a list of all models of the world is shorter.
 const MAX_FILE: u64 = 8 << 20;

@@ -2,7 +2,7 @@
 
 use super::super::catalog::Catalog;
 use super::super::{Providers, Target};
-use super::Available;
+use super::available::Available;
 
 /// Most near names that are offered.
 const MAX_NEAR: usize = 3;

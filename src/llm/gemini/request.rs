@@ -3,11 +3,13 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::FORMAT;
 use crate::config::Effort;
 use crate::domain::{Assistant, Image, Item, ToolResult, UserText};
-use crate::llm::parts::{Part, UNSEEN_IMAGE, encoded, in_order, inexpressible};
+use crate::llm::parts::{self, Part, UNSEEN_IMAGE, encoded, in_order, inexpressible};
 use crate::llm::{Encoded, LlmError, Request, ToolSchema};
+
+/// The name of this wire format on opaque blocks.
+pub(super) const FORMAT: &str = "gemini";
 
 /// What Gemini 3 and later take for the signature of a call that another model made.
 const FOREIGN_SIGNATURE: &str = "skip_thought_signature_validator";
@@ -124,16 +126,11 @@ fn contents(request: &Request) -> Vec<Content> {
 }
 
 fn said(user: &UserText, request: &Request) -> Vec<Value> {
-    let mut parts: Vec<Value> = user
-        .images
-        .iter()
-        .map(|picture| image(picture, request))
-        .collect();
-    let words = user.for_model();
-    if !words.trim().is_empty() {
-        parts.push(json!({"text": words}));
-    }
-    parts
+    parts::said(
+        user,
+        |picture| image(picture, request),
+        |words| json!({"text": words}),
+    )
 }
 
 /// A signature stands before the call that it signs, and after the text.

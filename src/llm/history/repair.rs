@@ -4,7 +4,11 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::domain::{Assistant, CallId, Item, ToolCall, ToolResult, UserText};
 
-use super::{BEGINNING_MISSING, INTERRUPTED};
+/// What a call without a result is closed with, so that the model knows that nothing is known of its effects.
+pub const INTERRUPTED: &str = "No result: the call was interrupted before it finished. It may have had effects; check before repeating it.";
+
+/// What stands first when the beginning of a conversation is gone.
+pub const BEGINNING_MISSING: &str = "The beginning of this conversation is not available.";
 
 /// Longest call id that all providers take (OpenAI's Chat Completions refuses more).
 const MAX_ID: usize = 40;

@@ -5,12 +5,16 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::FORMAT;
 use crate::config::Effort;
 use crate::domain::{Assistant, Image, Item, ToolCall, ToolResult, UserText};
 use crate::llm::http::Endpoint;
-use crate::llm::parts::{UNSEEN_IMAGE, data_url, encoded, inexpressible, is_openai_reasoning};
+use crate::llm::parts::{
+    self, UNSEEN_IMAGE, data_url, encoded, inexpressible, is_openai_reasoning,
+};
 use crate::llm::{Encoded, LlmError, Request, ToolSchema};
+
+/// The name of this wire format on opaque blocks.
+pub(super) const FORMAT: &str = "openai_chat";
 
 #[derive(Serialize)]
 struct Body<'a> {
@@ -190,20 +194,17 @@ fn show(messages: &mut Vec<Message<'_>>, pictures: &mut Vec<&Image>, request: &R
 }
 
 fn said<'a>(user: &'a UserText, request: &Request) -> Option<Message<'a>> {
-    let words = user.for_model();
     if user.images.is_empty() {
+        let words = user.for_model();
         let is_said = !words.trim().is_empty();
         let content = Content::Text(Cow::Owned(words));
         return is_said.then_some(Message::User { content });
     }
-    let mut parts: Vec<Value> = user
-        .images
-        .iter()
-        .map(|picture| image(picture, request))
-        .collect();
-    if !words.trim().is_empty() {
-        parts.push(json!({"type": "text", "text": words}));
-    }
+    let parts = parts::said(
+        user,
+        |picture| image(picture, request),
+        |words| json!({"type": "text", "text": words}),
+    );
     Some(Message::User {
         content: Content::Parts(parts),
     })

@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::FORMAT;
 use super::reasoning_details::Details;
+use super::request::FORMAT;
 use crate::domain::{StopReason, Usage};
 use crate::llm::failure::{Fault, Said};
 use crate::llm::lenient::{count, counts, or_default};

@@ -3,12 +3,14 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::FORMAT;
 use crate::domain::{Assistant, Image, Item, ToolResult, UserText};
 use crate::llm::parts::{
-    Part, UNSEEN_IMAGE, data_url, encoded, in_order, inexpressible, is_openai_reasoning, kind,
+    self, Part, UNSEEN_IMAGE, data_url, encoded, in_order, inexpressible, is_openai_reasoning, kind,
 };
 use crate::llm::{Encoded, LlmError, Request, ToolSchema};
+
+/// The name of this wire format on opaque blocks.
+pub(in crate::llm) const FORMAT: &str = "openai_responses";
 
 #[derive(Serialize)]
 struct Body<'a> {
@@ -73,15 +75,11 @@ fn input_of(item: &Item, request: &Request) -> Vec<Value> {
 }
 
 fn said(user: &UserText, request: &Request) -> Option<Value> {
-    let mut content: Vec<Value> = user
-        .images
-        .iter()
-        .map(|picture| image(picture, request))
-        .collect();
-    let words = user.for_model();
-    if !words.trim().is_empty() {
-        content.push(json!({"type": "input_text", "text": words}));
-    }
+    let content = parts::said(
+        user,
+        |picture| image(picture, request),
+        |words| json!({"type": "input_text", "text": words}),
+    );
     (!content.is_empty()).then(|| json!({"type": "message", "role": "user", "content": content}))
 }
 

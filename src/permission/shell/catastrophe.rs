@@ -6,12 +6,6 @@
 use super::plain;
 use super::tree::Tree;
 use super::word::Word;
-use crate::permission::Action;
-
-/// Why `action` must never run, if it is a shell command that ruins the machine.
-pub fn catastrophe(action: &Action) -> Option<&str> {
-    action.script()?.catastrophe.as_deref()
-}
 
 /// What writing to a file of this text would ruin.
 pub(super) fn in_tree(tree: &Tree) -> Option<String> {

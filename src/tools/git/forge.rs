@@ -7,7 +7,7 @@ use super::access::{ForgeAccess, GitAccess};
 use super::remote::Remote;
 use crate::config::{ForgeKind, Secret};
 use crate::text;
-use crate::tools::ToolError;
+use crate::tools::error::ToolError;
 
 /// A merge request to open.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! Names of branches, remotes and commits, as a model may write them. Pure.
 
-use crate::tools::ToolError;
+use crate::tools::error::ToolError;
 
 /// Characters of a name.
 const LONGEST: usize = 200;

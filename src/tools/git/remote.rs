@@ -1,7 +1,7 @@
 //! Where a remote's URL leads, and whether the operator lets agents go there. Pure.
 
 use super::access::{GitAccess, HostAccess};
-use crate::tools::ToolError;
+use crate::tools::error::ToolError;
 
 /// How a remote is spoken to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

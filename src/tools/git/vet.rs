@@ -7,7 +7,7 @@ use git2::Oid;
 use rustix::fs::OFlags;
 
 use super::config::{self, RepositoryConfig};
-use crate::tools::ToolError;
+use crate::tools::error::ToolError;
 use crate::workspace::Jail;
 
 /// Bytes of a configuration: an ordinary one has a few hundred.

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chorus::llm::discovery::{
-    Available, Models, Resolved, chat_models, is_chat_model, load, save, without_dated_twins,
-};
+use chorus::llm::discovery::{Available, Models, Resolved, load, save};
+use chorus::llm::listing::{chat_models, is_chat_model, without_dated_twins};
 use chorus::llm::{Catalog, Providers, Target};
 use serde_json::json;
 

@@ -1,7 +1,6 @@
 //! The last net: commands that ruin the machine, told from those that only say so.
 
 use chorus::permission::Action;
-use chorus::permission::shell::catastrophe;
 
 #[test]
 fn commands_that_ruin_the_machine_are_known_however_they_are_spelled() {
@@ -51,7 +50,7 @@ fn commands_that_ruin_the_machine_are_known_however_they_are_spelled() {
         "chown -R x /",
     ] {
         assert!(
-            catastrophe(&Action::shell("bash", command)).is_some(),
+            Action::shell("bash", command).catastrophe().is_some(),
             "{command}"
         );
     }
@@ -81,10 +80,10 @@ fn commands_that_only_look_like_it_run() {
         "cat /dev/sda | head",
     ] {
         assert_eq!(
-            catastrophe(&Action::shell("bash", command)),
+            Action::shell("bash", command).catastrophe(),
             None,
             "{command}"
         );
     }
-    assert_eq!(catastrophe(&Action::new("view", "rm -rf /")), None);
+    assert_eq!(Action::new("view", "rm -rf /").catastrophe(), None);
 }

@@ -16,7 +16,8 @@ use chorus::tools::ports::{
     Configure, Courier, Grants, Models, OutgoingFile, Peer, Peers, PortError,
 };
 use chorus::tools::{
-    GitAccess, Prepared, RateLimit, Registry, Services, ToolContext, Web, guard, http_client,
+    Caller, GitAccess, Prepared, RateLimit, Registry, Services, ToolContext, Web, guard,
+    http_client,
 };
 use chorus::workspace::docs::DocsCache;
 use chorus::workspace::locks::PathLocks;
@@ -73,7 +74,7 @@ impl Lab {
             sends: RateLimit::default(),
             agents,
         };
-        let context = ToolContext {
+        let caller = Caller {
             agent: AgentId::random(),
             name: AgentName::parse("lab").unwrap(),
             guild: GuildId(1),
@@ -85,6 +86,9 @@ impl Lab {
             people: vec![person(7, &[])],
             depth: 0,
             stop: CancellationToken::new(),
+        };
+        let context = ToolContext {
+            caller,
             services: Arc::new(services),
         };
         Self {
@@ -160,7 +164,7 @@ fn config(folder: &std::path::Path) -> AgentConfig {
 
 #[async_trait]
 impl Courier for Seen {
-    async fn post_file(&self, _: &ToolContext, file: OutgoingFile) -> Result<(), PortError> {
+    async fn post_file(&self, _: &Caller, file: OutgoingFile) -> Result<(), PortError> {
         self.files.lock().unwrap().push(file);
         Ok(())
     }
@@ -168,7 +172,7 @@ impl Courier for Seen {
 
 #[async_trait]
 impl Peers for Seen {
-    async fn list(&self, _: &ToolContext) -> Result<Vec<Peer>, PortError> {
+    async fn list(&self, _: &Caller) -> Result<Vec<Peer>, PortError> {
         Ok(vec![Peer {
             name: AgentName::parse("ada").unwrap(),
             model: Some("demo-large".into()),
@@ -176,12 +180,7 @@ impl Peers for Seen {
         }])
     }
 
-    async fn send(
-        &self,
-        _: &ToolContext,
-        to: &AgentName,
-        message: String,
-    ) -> Result<(), PortError> {
+    async fn send(&self, _: &Caller, to: &AgentName, message: String) -> Result<(), PortError> {
         self.sent.lock().unwrap().push((to.clone(), message));
         Ok(())
     }
@@ -203,8 +202,8 @@ impl Models for Seen {
 
 #[async_trait]
 impl Configure for Seen {
-    async fn set(&self, context: &ToolContext, key: &str, value: Value) -> Result<(), PortError> {
-        let workspace = Workspace::open(&self.agents.join(context.name.as_str())).unwrap();
+    async fn set(&self, caller: &Caller, key: &str, value: Value) -> Result<(), PortError> {
+        let workspace = Workspace::open(&self.agents.join(caller.name.as_str())).unwrap();
         agent_file::rewrite(workspace.agent(), |raw| {
             raw.insert(key.into(), value);
         })

@@ -3,10 +3,9 @@
 use serenity::all::ComponentInteraction;
 
 use super::super::call::{Context, answer};
-use super::super::complete;
 use super::super::sight::agent_named;
-use crate::clock;
-use crate::discord::body::{Body, Button, Style};
+use super::super::{complete, confirm, rights};
+use crate::discord::body::Body;
 use crate::discord::bot::Bot;
 use crate::discord::channels::GuildChannels;
 use crate::discord::interaction::Responder;
@@ -15,9 +14,6 @@ use crate::discord::refusal::Refusal;
 use crate::discord::{interaction::Eyes, render};
 use crate::domain::{ChannelId, GuildId, UserId};
 use crate::manager::KeepFiles;
-
-/// How long the question stands, in seconds.
-const STANDS: i64 = 30;
 
 /// Destroys an agent: its channel, and its files unless they are kept
 #[poise::command(slash_command, default_member_permissions = "MANAGE_CHANNELS")]
@@ -31,23 +27,17 @@ pub(super) async fn destroy(
     answer(ctx, Eyes::One, async {
         let agent = agent_named(ctx, &name)?;
         let keep = keep_files.unwrap_or(false);
-        let until = clock::now().timestamp() + STANDS;
+        let until = confirm::until();
         let files = if keep { "keep" } else { "delete" };
         let question = render::ask_destroy(agent.name.as_str(), keep);
-        Ok(question.row(vec![
-            Button::new(
-                format!("destroy:{files}:{until}:{}", agent.name),
-                "Confirm",
-                Style::Danger,
-            ),
-            Button::new("cancel:", "Cancel", Style::Secondary),
-        ]))
+        let id = format!("destroy:{files}:{until}:{}", agent.name);
+        Ok(confirm::question(question, id))
     })
     .await
 }
 
 /// The press of Confirm. `rest` is what follows `destroy:` in its id.
-pub(in crate::discord) async fn confirm(
+pub(in crate::discord) async fn confirmed(
     bot: &Bot,
     responder: &Responder,
     press: &ComponentInteraction,
@@ -60,11 +50,7 @@ pub(in crate::discord) async fn confirm(
         let _ = responder.update(&late).await;
         return;
     };
-    let rights = press
-        .member
-        .as_ref()
-        .and_then(|member| member.permissions)
-        .unwrap_or_default();
+    let rights = rights::of_press(press);
     let Some(guild) = press
         .guild_id
         .filter(|_| rights.administrator() || rights.manage_channels())
@@ -115,7 +101,7 @@ fn still_stands(rest: &str) -> Option<(KeepFiles, &str)> {
         "delete" => KeepFiles::No,
         _ => return None,
     };
-    let until: i64 = parts.next()?.parse().ok()?;
+    let until = parts.next()?;
     let name = parts.next()?;
-    (clock::now().timestamp() <= until).then_some((keep, name))
+    confirm::still_stands(until).then_some((keep, name))
 }

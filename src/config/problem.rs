@@ -1,0 +1,32 @@
+//! One mistake in a file, and where it is.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+/// One mistake in a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
+pub struct Problem {
+    /// The file.
+    pub path: PathBuf,
+    /// Line, counted from 1; 0 when the whole file is meant.
+    pub line: usize,
+    /// Column, counted from 1; 0 when the whole line is meant.
+    pub column: usize,
+    /// What is wrong and what to write instead.
+    pub reason: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path.display())?;
+        if self.line > 0 {
+            write!(f, ":{}", self.line)?;
+        }
+        if self.column > 0 {
+            write!(f, ":{}", self.column)?;
+        }
+        write!(f, ": {}", self.reason)
+    }
+}

@@ -1,0 +1,123 @@
+//! One way of speaking to models: what is asked, and what comes back.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde_json::Value;
+
+use super::error::LlmError;
+use crate::config::Effort;
+use crate::domain::{Assistant, CallId, Item, StopReason, Usage};
+
+/// One way of speaking to models: a wire format at a base URL, with a key.
+#[async_trait::async_trait]
+pub trait Provider: Send + Sync {
+    /// Its name in configuration, errors and accounting: `anthropic`, `openai`, `ollama`, ….
+    fn name(&self) -> &str;
+
+    /// Builds the request body, once for all attempts of a step.
+    ///
+    /// # Errors
+    ///
+    /// [`FailureClass::InvalidRequest`](super::FailureClass::InvalidRequest) when the format cannot express the request.
+    fn encode(&self, request: &Request) -> Result<Encoded, LlmError>;
+
+    /// Sends `body` and streams the answer; `on_delta` sees it grow. Dropping the future cancels the request.
+    ///
+    /// # Errors
+    ///
+    /// Whatever keeps a whole, valid answer from being had, classed.
+    async fn stream(&self, body: &Encoded, on_delta: &mut OnDelta<'_>) -> Result<Reply, LlmError>;
+
+    /// Ids of the models its key may use; the way to check the key.
+    ///
+    /// # Errors
+    ///
+    /// As [`Provider::stream`].
+    async fn list_models(&self) -> Result<Vec<String>, LlmError>;
+}
+
+/// What a model is asked.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Model id as the provider knows it.
+    pub model: String,
+    /// System prompt, docs and facts of the session, in order; the last is the place for a cache breakpoint.
+    pub system: Vec<String>,
+    /// The conversation, valid for every provider (see `history::repair`).
+    pub items: Arc<Vec<Item>>,
+    /// Tools it may call; empty on a last step.
+    pub tools: Arc<Vec<ToolSchema>>,
+    /// Most tokens it may answer with.
+    pub max_output_tokens: u32,
+    /// Let the provider search the web, where it can.
+    pub web_search: bool,
+    /// The model can see pictures; without it they are replaced by a note.
+    pub sees_images: bool,
+    /// How long it thinks; none is as it does by itself.
+    pub thinking: Option<Effort>,
+}
+
+/// A tool as a model is told of it.
+#[derive(Clone, Debug)]
+pub struct ToolSchema {
+    /// Name to call it by.
+    pub name: String,
+    /// What it does, for the model.
+    pub description: String,
+    /// JSON Schema of its arguments, an object.
+    pub parameters: Value,
+}
+
+/// A request ready to send.
+#[derive(Clone, Debug)]
+pub struct Encoded {
+    /// The body.
+    pub body: Bytes,
+    /// The model it asks, for accounting and for URLs that carry it.
+    pub model: String,
+    /// The wire format of the body, for providers that speak several.
+    pub format: &'static str,
+}
+
+/// A piece of an answer as it arrives. Shown, never stored.
+#[derive(Clone, Copy, Debug)]
+pub enum Delta<'a> {
+    /// More text.
+    Text(&'a str),
+    /// The model is thinking.
+    Thinking,
+    /// A tool call has begun; its arguments are not complete.
+    ToolCall(&'a str),
+}
+
+/// What is called with each piece of an answer as it arrives.
+pub type OnDelta<'a> = dyn for<'d> FnMut(Delta<'d>) + Send + 'a;
+
+/// A whole answer.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    /// The answer as the transcript keeps it.
+    pub assistant: Assistant,
+    /// Why it ended.
+    pub stop: StopReason,
+    /// Tokens it took.
+    pub usage: Usage,
+    /// The provider's id of the request, for its support.
+    pub request_id: Option<String>,
+    /// Sources the provider's web search cites, as (title, URL).
+    pub citations: Vec<(String, String)>,
+    /// Calls it made that must not run, because they are cut or make no sense. They are not in `assistant`.
+    pub cut_calls: Vec<CutCall>,
+}
+
+/// A call that must not run. Telling the model [`CutCall::why`] once lets it try again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CutCall {
+    /// Its id, as far as it came.
+    pub id: CallId,
+    /// The tool it names.
+    pub name: String,
+    /// What was wrong, a sentence for the model.
+    pub why: String,
+}

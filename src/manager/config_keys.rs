@@ -1,0 +1,105 @@
+//! The keys of `/agent config`, and their values as people write them.
+
+use serde_json::{Value, json};
+
+use super::error::ManagerError;
+use crate::text;
+
+/// Keys that `/agent config` knows, in the order they are offered.
+pub const CONFIG_KEYS: [&str; 14] = [
+    "system_prompt",
+    "model",
+    "permissions",
+    "name",
+    "idle_timeout",
+    "web_search",
+    "fallback_models",
+    "always_allow",
+    "turn_timeout",
+    "sandbox",
+    "network",
+    "access_roles",
+    "budget_turn",
+    "budget_day",
+];
+
+/// Words that take a value back to the server's.
+pub(super) const UNSET: [&str; 3] = ["default", "none", "null"];
+
+pub(super) fn known_key(key: &str) -> Result<&'static str, ManagerError> {
+    CONFIG_KEYS
+        .into_iter()
+        .find(|known| *known == key)
+        .ok_or_else(|| unknown_key(key))
+}
+
+pub(super) fn unknown_key(key: &str) -> ManagerError {
+    let near = text::near(key, CONFIG_KEYS);
+    ManagerError::refused(match near {
+        Some(near) => format!(
+            "There is no key `{}`. Did you mean `{near}`?",
+            text::one_line(key, 60)
+        ),
+        None => format!(
+            "There is no key `{}`. There are: {}.",
+            text::one_line(key, 60),
+            CONFIG_KEYS.join(", ")
+        ),
+    })
+}
+
+pub(super) fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => "not set".to_owned(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+pub(super) fn seconds(text: &str, zero: bool) -> Result<u64, ManagerError> {
+    let parsed = text.parse::<u64>().ok().or_else(|| {
+        humantime::parse_duration(text)
+            .ok()
+            .map(|length| length.as_secs())
+    });
+    match parsed {
+        Some(0) if zero => Ok(0),
+        Some(seconds) if seconds > 0 && seconds <= 365 * 86_400 => Ok(seconds),
+        _ => Err(ManagerError::refused(
+            "Write a duration in seconds or with a unit, such as `1800`, `30m` or `2h`; `0` turns an idle timeout off, `default` takes the server's.",
+        )),
+    }
+}
+
+pub(super) fn on_or_off(text: &str) -> Result<bool, ManagerError> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "on" | "yes" | "1" => Ok(true),
+        "false" | "off" | "no" | "0" => Ok(false),
+        _ => Err(ManagerError::refused("Write `true` or `false`.")),
+    }
+}
+
+pub(super) fn dollars(text: &str) -> Result<f64, ManagerError> {
+    let parsed = text
+        .trim_start_matches('$')
+        .parse::<f64>()
+        .ok()
+        .filter(|usd| usd.is_finite() && *usd >= 0.0);
+    parsed.ok_or_else(|| {
+        ManagerError::refused("Write US dollars, such as `0.50`, or `none` for no budget.")
+    })
+}
+
+pub(super) fn roles(text: &str) -> Result<Value, ManagerError> {
+    let ids: Option<Vec<u64>> = text
+        .split([',', ' '])
+        .map(|part| part.trim_matches(|c: char| !c.is_ascii_digit()))
+        .filter(|part| !part.is_empty())
+        .map(|part| part.parse().ok())
+        .collect();
+    ids.map(|ids| json!(ids)).ok_or_else(|| {
+        ManagerError::refused(
+            "Name roles by mention or id, with commas between; `default` takes the server's.",
+        )
+    })
+}

@@ -1,0 +1,60 @@
+//! The handle to all agents.
+
+use std::sync::Arc;
+
+use tokio::sync::Mutex;
+
+use super::folder;
+use super::roster::Roster;
+use crate::agent::{Members, Parts};
+use crate::store::StoreError;
+use crate::workspace::template::Template;
+
+/// All agents of the daemon.
+#[derive(Clone)]
+pub struct AgentManager {
+    pub(super) inner: Arc<Inner>,
+}
+
+pub(super) struct Inner {
+    pub(super) parts: Arc<Parts>,
+    pub(super) roster: Roster,
+    pub(super) template: Template,
+    /// One creation, destruction, rename or repair at a time: they are rare, and two of one name must not meet.
+    pub(super) lifecycle: Mutex<()>,
+}
+
+impl AgentManager {
+    /// Knows all registered agents; makes no actor yet.
+    ///
+    /// # Errors
+    ///
+    /// When the index of agents or the servers' settings cannot be read.
+    pub async fn open(parts: Arc<Parts>, template: Template) -> Result<Self, StoreError> {
+        let agents = parts.store.agents().await?;
+        let folder = parts.paths.agents();
+        // Leftovers of crashes; nobody waits for them to be gone.
+        tokio::task::spawn_blocking(move || folder::sweep(&folder));
+        let manager = Self {
+            inner: Arc::new(Inner {
+                parts,
+                roster: Roster::of(agents),
+                template,
+                lifecycle: Mutex::new(()),
+            }),
+        };
+        manager.load_settings().await?;
+        Ok(manager)
+    }
+
+    /// Joins the port through which members' roles are read.
+    pub fn connect(&self, members: Arc<dyn Members>) {
+        // A second connection of the same process brings the same port.
+        let _ = self.inner.parts.members.set(members);
+    }
+
+    /// What agents share; for the composition root.
+    pub fn parts(&self) -> &Arc<Parts> {
+        &self.inner.parts
+    }
+}

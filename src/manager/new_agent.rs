@@ -1,0 +1,63 @@
+//! A new agent: what is asked for, what was decided, what came of it.
+
+use crate::domain::{AgentId, AgentName, ChannelId, GuildId, Person, ProfileRef};
+
+/// What a person asks for.
+#[derive(Clone, Debug)]
+pub struct NewAgent {
+    /// The name as typed.
+    pub name: String,
+    /// The prompt, or the description it is made from.
+    pub system_prompt: Option<String>,
+    /// Whether a small model makes a prompt of the description.
+    pub refine: Refine,
+    /// Model to ask first.
+    pub model: Option<String>,
+    /// Name of a profile, or one as JSON.
+    pub permission_profile: Option<String>,
+    /// Who asks.
+    pub by: Person,
+    /// In which server.
+    pub guild: GuildId,
+}
+
+/// What is done with the text given as a prompt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Refine {
+    /// It is the prompt, to the letter.
+    #[default]
+    Keep,
+    /// A small model makes a prompt of it, where one can be asked.
+    Tailor,
+}
+
+/// A new agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Made {
+    /// Its name.
+    pub name: AgentName,
+    /// Its channel.
+    pub channel: ChannelId,
+    /// Model it asks first; none while the server has no default.
+    pub model: Option<String>,
+    /// Its permission profile, or `custom`.
+    pub profile: String,
+    /// Its instructions.
+    pub system_prompt: String,
+    /// It came back with the files it had.
+    pub kept_files: bool,
+    /// What else the caller should know, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// What was checked and decided before anything is made.
+pub(super) struct Plan {
+    /// Its id, unless the folder has one.
+    pub(super) id: AgentId,
+    pub(super) name: AgentName,
+    pub(super) model: Option<String>,
+    pub(super) profile: Option<ProfileRef>,
+    pub(super) default_profile: ProfileRef,
+    pub(super) default_model: Option<String>,
+    pub(super) prompt: Option<String>,
+}

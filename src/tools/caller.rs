@@ -1,0 +1,37 @@
+//! Who calls a tool, and from where.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::domain::{
+    AgentConfig, AgentId, AgentName, CallId, ChannelId, ConversationId, GuildId, Person, TurnId,
+};
+
+/// Who calls a tool, and from where. One per call.
+#[derive(Clone)]
+pub struct Caller {
+    /// The agent.
+    pub agent: AgentId,
+    /// Its name.
+    pub name: AgentName,
+    /// Its server.
+    pub guild: GuildId,
+    /// Where the turn is seen: the agent's channel or a branch's thread.
+    pub channel: ChannelId,
+    /// The conversation it belongs to.
+    pub conversation: ConversationId,
+    /// The turn it belongs to.
+    pub turn: TurnId,
+    /// The call itself.
+    pub call: CallId,
+    /// The agent's configuration as this step read it.
+    pub config: Arc<AgentConfig>,
+    /// Everyone whose messages entered the turn, with the roles they hold now; empty when no person started it, and for
+    /// a tool that does not go by them ([`BY_PEOPLE`](super::Tool::BY_PEOPLE)).
+    pub people: Vec<Person>,
+    /// How many hops of hooks or other agents led here; a person's turn is 0.
+    pub depth: u8,
+    /// Ends with the turn: `/stop` lets a call finish, `/abort` and shutdown cancel this.
+    pub stop: CancellationToken,
+}
