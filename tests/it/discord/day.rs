@@ -286,7 +286,7 @@ fn tally(world: &World, diary: &Diary, starts: usize) {
     let connections = times(|moment| *moment == Moment::Connected).len();
     let too_soon = identifies
         .windows(2)
-        .filter(|pair| pair[1] - pair[0] < Duration::from_millis(4_900))
+        .filter(|pair| pair[1] - pair[0] < Duration::from_secs(4))
         .count();
     println!(
         "{} messages, {} requests ({ordered} made to fail, {} own 429s), {connections} connections, {resumes} resumed, {} identified",
