@@ -13,8 +13,8 @@ use chorus::domain::{
     Person, ProfileRef, ToolCall, ToolResult, TurnId, Usage, UserId, UserText,
 };
 use chorus::store::{
-    AgentRow, Alongside, Conversation, ConversationKind, FinishedTurn, FirstPart, NewPart, NewTurn,
-    Store,
+    AgentRow, Alongside, Conversation, ConversationKind, FinishedTurn, FirstPart, NewPart,
+    NewQuestion, NewTurn, Store,
 };
 use tempfile::TempDir;
 
@@ -70,6 +70,18 @@ impl Home {
             .await
             .unwrap();
         turn.id
+    }
+}
+
+/// A question about the call `call` of a turn.
+pub(crate) fn new_question(turn: TurnId, call: &str) -> NewQuestion {
+    NewQuestion {
+        turn,
+        call: CallId(call.to_owned()),
+        channel: CHANNEL,
+        action: "tool:bash:ls".to_owned(),
+        binding: "hash".to_owned(),
+        expires_at: "2026-02-12T10:32:00Z".parse().unwrap(),
     }
 }
 

@@ -14,6 +14,7 @@
 mod actor;
 pub mod daemon;
 pub mod model;
+pub mod scenes;
 pub mod strace;
 
 use std::path::PathBuf;
@@ -122,13 +123,7 @@ impl World {
         world.writes_config();
         world.starts().await;
         if world.setup.lab == Lab::Made {
-            world.ann.runs("/agent init name:lab", "#general").await;
-            world
-                .waits("the channel #lab with its welcome", |world| {
-                    let lab = world.discord.channel("#lab")?;
-                    (!world.discord.messages(lab).is_empty()).then_some(())
-                })
-                .await;
+            world.makes_agent("lab").await;
             world.reads_everything();
         }
         world

@@ -2,20 +2,16 @@
 
 use serde_json::json;
 
+use crate::world::scenes::WRITES;
 use crate::world::{Setup, World, run_test, run_test_with};
 
 /// A turn that asks whether it may run a command, and what the model says afterwards.
-async fn asks(world: &mut World, then: &str) {
-    world
-        .model
-        .calls_tool("bash", json!({"command": "echo asked > asked.txt"}));
-    world.model.answers(then);
-    world.ann.says("#lab", "write it").await;
-    let question = world.question("#lab").await;
+async fn asks(world: &World, then: &str) {
+    let question = world.asks_to_write(&world.ann, then).await;
     let shown = question.embeds[0]["description"]
         .as_str()
         .unwrap_or_default();
-    assert!(shown.contains("echo asked > asked.txt"), "{shown}");
+    assert!(shown.contains(WRITES), "{shown}");
 }
 
 /// Waits until the card says how it ended.
@@ -36,10 +32,6 @@ async fn ended(world: &World, word: &str) {
     assert!(!open, "the buttons are still there");
 }
 
-fn was_run(world: &World) -> bool {
-    world.workspace("lab").join("asked.txt").exists()
-}
-
 #[tokio::test]
 async fn allowed_it_runs() {
     run_test(async |world| {
@@ -47,7 +39,7 @@ async fn allowed_it_runs() {
         world.ann.clicks("#lab", "Allow").await;
         ended(world, "Allowed").await;
         world.sees("#lab", "Written.").await;
-        assert!(was_run(world));
+        assert!(world.was_written());
     })
     .await;
 }
@@ -59,7 +51,7 @@ async fn denied_it_does_not() {
         world.ann.clicks("#lab", "Deny").await;
         ended(world, "Denied").await;
         world.sees("#lab", "Then not.").await;
-        assert!(!was_run(world));
+        assert!(!world.was_written());
     })
     .await;
 }
@@ -71,12 +63,8 @@ async fn always_allowed_it_is_not_asked_again() {
         world.ann.clicks("#lab", "Always allow").await;
         world.sees("#lab", "Written.").await;
         let allowed = &world.agent_json("lab")["always_allow"];
-        assert_eq!(*allowed, json!(["tool:bash:echo asked > asked.txt"]));
-        world
-            .model
-            .calls_tool("bash", json!({"command": "echo asked > asked.txt"}));
-        world.model.answers("Again.");
-        world.ann.says("#lab", "once more").await;
+        assert_eq!(*allowed, json!([format!("tool:bash:{WRITES}")]));
+        world.wants_to_write(&world.ann, "Again.").await;
         world.sees("#lab", "Again.").await;
     })
     .await;
@@ -94,7 +82,7 @@ async fn unanswered_it_expires() {
             asks(world, "Nobody was there.").await;
             ended(world, "Expired").await;
             world.sees("#lab", "Nobody was there.").await;
-            assert!(!was_run(world));
+            assert!(!world.was_written());
         },
     )
     .await;
@@ -107,7 +95,7 @@ async fn the_wrong_person_is_told_why_and_decides_nothing() {
         world.bob.clicks("#lab", "Allow").await;
         let reason = world.next_private_reply(&world.bob).await;
         assert!(reason.contains("Manage Server"), "{reason}");
-        assert!(!was_run(world));
+        assert!(!world.was_written());
         world.ann.clicks("#lab", "Allow").await;
         world.sees("#lab", "Written.").await;
     })
@@ -117,12 +105,7 @@ async fn the_wrong_person_is_told_why_and_decides_nothing() {
 #[tokio::test]
 async fn the_requester_may_decide_but_not_for_ever() {
     run_test(async |world| {
-        world
-            .model
-            .calls_tool("bash", json!({"command": "echo asked > asked.txt"}));
-        world.model.answers("Written.");
-        world.bob.says("#lab", "write it").await;
-        world.question("#lab").await;
+        world.asks_to_write(&world.bob, "Written.").await;
         world.bob.clicks("#lab", "Always allow").await;
         let reason = world.next_private_reply(&world.bob).await;
         assert!(reason.contains("`open`"), "{reason}");
@@ -135,11 +118,7 @@ async fn the_requester_may_decide_but_not_for_ever() {
 #[tokio::test]
 async fn after_a_restart_an_open_question_is_expired() {
     run_test(async |world| {
-        world
-            .model
-            .calls_tool("bash", json!({"command": "echo asked > asked.txt"}));
-        world.ann.says("#lab", "write it").await;
-        let question = world.question("#lab").await;
+        let question = world.asks_to_write(&world.ann, "Written.").await;
         // In this very moment nobody knows whether the ledger has heard of the card.
         world.kills().await;
         world.starts().await;
@@ -150,7 +129,7 @@ async fn after_a_restart_an_open_question_is_expired() {
                     .then_some(())
             })
             .await;
-        assert!(!was_run(world));
+        assert!(!world.was_written());
     })
     .await;
 }

@@ -19,14 +19,12 @@ fn fault(method: &'static str, path: &str, times: usize, effect: Effect) -> Faul
 }
 
 /// From here on messages in `#lab` come as events: its past is read.
-async fn is_settled(world: &mut World) {
+async fn is_settled(world: &World) {
     is_answered(world, "I have settled in.").await;
 }
 
-async fn is_answered(world: &mut World, text: &str) {
-    world.model.answers(text);
-    world.ann.says("#lab", "hello").await;
-    world.sees("#lab", text).await;
+async fn is_answered(world: &World, text: &str) {
+    world.exchange("hello", text).await;
 }
 
 /// What the owner was told by direct message.
@@ -125,9 +123,9 @@ async fn a_forwarded_message_is_read_and_no_sign_of_a_missing_intent() {
             message["message_reference"] = json!({"type": 1, "message_id": "7", "channel_id": "8"});
             message["message_snapshots"] = json!([{"message": {"content": words, "type": 0}}]);
         });
-        world.model.answers("I see what was forwarded.");
-        world.ann.says("#lab", "the word is heron").await;
-        world.sees("#lab", "I see what was forwarded.").await;
+        world
+            .exchange("the word is heron", "I see what was forwarded.")
+            .await;
         let asked = world.model.last_request().to_string();
         assert!(asked.contains("> the word is heron"), "{asked}");
         assert_eq!(told(world), Vec::<String>::new());
@@ -211,14 +209,7 @@ async fn an_interaction_of_another_shape_is_answered() {
         });
         let status = world.ann.asks("/status", "#lab").await;
         assert!(status.contains("Agent: lab"), "{status}");
-        world
-            .model
-            .calls_tool("bash", json!({"command": "echo asked > asked.txt"}));
-        world.model.answers("Written.");
-        world.ann.says("#lab", "write it").await;
-        world.question("#lab").await;
-        world.ann.clicks("#lab", "Allow").await;
-        world.sees("#lab", "Written.").await;
+        world.writes_when_allowed(&world.ann).await;
     })
     .await;
 }
@@ -297,12 +288,7 @@ async fn a_command_whose_acknowledgement_got_lost_is_still_answered() {
         world.ann.runs("/ask prompt:hello", "#lab").await;
         world.sees("#lab", "Asked and answered.").await;
 
-        world
-            .model
-            .calls_tool("bash", json!({"command": "echo asked > asked.txt"}));
-        world.model.answers("Written.");
-        world.ann.says("#lab", "write it").await;
-        world.question("#lab").await;
+        world.asks_to_write(&world.ann, "Written.").await;
         world
             .discord
             .order(fault("POST", "/callback", 1, Effect::DropAfter));
@@ -423,15 +409,11 @@ async fn a_question_that_may_not_be_posted_is_denied_and_the_reason_told() {
     run_test(async |world| {
         let lab = world.channel("#lab");
         world.discord.denies_bot(lab, Rights::EMBED_LINKS);
-        world
-            .model
-            .calls_tool("bash", json!({"command": "echo asked > asked.txt"}));
-        world.model.answers("Then not.");
-        world.ann.says("#lab", "write it").await;
+        world.wants_to_write(&world.ann, "Then not.").await;
         world.sees("#lab", "my role lacks Embed Links.").await;
         world.sees("#lab", "Then not.").await;
         owner_is_told(world, "Embed Links").await;
-        assert!(!world.workspace("lab").join("asked.txt").exists());
+        assert!(!world.was_written());
     })
     .await;
 }
@@ -506,14 +488,7 @@ async fn a_member_renamed_to_markdown_stays_harmless_wherever_they_are_named() {
             .bob
             .person
             .is_called("**@everyone** [x](http://evil.example) `||`");
-        world
-            .model
-            .calls_tool("bash", json!({"command": "echo asked > asked.txt"}));
-        world.model.answers("Written.");
-        world.bob.says("#lab", "write it").await;
-        world.question("#lab").await;
-        world.bob.clicks("#lab", "Allow").await;
-        world.sees("#lab", "Written.").await;
+        world.writes_when_allowed(&world.bob).await;
         world.model.answers("Opened.");
         world.bob.runs("/branch new prompt:more", "#lab").await;
         world.sees("#lab", "Opened.").await;
@@ -543,11 +518,7 @@ async fn waiting_for_people_is_no_work() {
         ..Setup::default()
     };
     run_test_with(setup, async |world| {
-        world
-            .model
-            .calls_tool("bash", json!({"command": "echo asked > asked.txt"}));
-        world.model.answers("Nobody was there.");
-        world.ann.says("#lab", "write it").await;
+        world.wants_to_write(&world.ann, "Nobody was there.").await;
         let shown = world.sees("#lab", "Nobody was there.").await;
         assert!(!shown.contains("time limit"), "{shown}");
         assert!(world.model.last_request().get("tools").is_some());

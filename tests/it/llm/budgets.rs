@@ -3,6 +3,7 @@
 use chorus::playground::model::wire::{Block, Reply};
 use serde_json::{Value, json};
 
+use super::turns::{LAST_WORDS, had_one_last_step};
 use crate::world::model::MODEL;
 use crate::world::{Setup, World, run_test_with};
 
@@ -44,6 +45,15 @@ fn says(text: &str, output_tokens: u64) -> Reply {
         output_tokens,
         ..Reply::new(vec![Block::Text(text.to_owned())])
     }
+}
+
+/// Has the model call tools for as long as it has any, then say [`LAST_WORDS`].
+pub async fn goes_on_until_its_last_step(world: &World) {
+    world.model.follows(|request| match request.get("tools") {
+        Some(_) => further(request, 80),
+        None => says(LAST_WORDS, 80),
+    });
+    world.ann.says("#lab", "never stop").await;
 }
 
 /// Asks until the budget is used; every answer costs eight cents.
@@ -98,17 +108,9 @@ async fn a_small_budget_makes_answers_short() {
 #[tokio::test]
 async fn the_end_of_a_budget_is_for_the_last_words() {
     run_test_with(with_long_answers(json!({"turn": 1.5})), async |world| {
-        world.model.follows(|request| match request.get("tools") {
-            Some(_) => further(request, 80),
-            None => says("This is how far I came.", 80),
-        });
-        world.ann.says("#lab", "never stop").await;
-        world.sees("#lab", "This is how far I came.").await;
-        world
-            .sees("#lab", "Ended early: the budget was reached")
-            .await;
+        goes_on_until_its_last_step(world).await;
         // Six times eight cents, then fewer than 1,024 tokens can be paid.
-        assert_eq!(world.model.requests().len(), 7);
+        had_one_last_step(world, 7, "the budget was reached").await;
         assert_eq!(world.model.last_request()["max_tokens"], 1_020);
         let spent = world
             .ledger("SELECT printf('%.2f', total(cost_usd)) FROM attempts")
@@ -183,13 +185,7 @@ async fn a_servers_month_holds_for_all_its_agents() {
     run_test_with(with_budgets(json!({"month": 0.5})), async |world| {
         let asked = asks_until_told(world, "month").await;
         assert_eq!(asked, 6);
-        world.ann.runs("/agent init name:other", "#general").await;
-        world
-            .waits("#other with its welcome", |world| {
-                let other = world.discord.channel("#other")?;
-                (!world.discord.messages(other).is_empty()).then_some(())
-            })
-            .await;
+        world.makes_agent("other").await;
         world.ann.says("#other", "and you?").await;
         world.sees("#other", "the budget of this month is").await;
         assert_eq!(world.model.requests().len(), asked);
@@ -205,17 +201,9 @@ async fn a_turn_out_of_tokens_gets_one_last_step() {
         ..Setup::default()
     };
     run_test_with(setup, async |world| {
-        world.model.follows(|request| match request.get("tools") {
-            Some(_) => further(request, 80),
-            None => says("This is how far I came.", 80),
-        });
-        world.ann.says("#lab", "never stop").await;
-        world.sees("#lab", "This is how far I came.").await;
-        world
-            .sees("#lab", "the budget was reached (500 tokens)")
-            .await;
+        goes_on_until_its_last_step(world).await;
         // A hundred and eighty tokens a request: three, then the last.
-        assert_eq!(world.model.requests().len(), 4);
+        had_one_last_step(world, 4, "the budget was reached (500 tokens)").await;
     })
     .await;
 }

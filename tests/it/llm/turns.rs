@@ -3,7 +3,7 @@
 use chorus::playground::model::wire::{Block, Reply};
 use serde_json::{Value, json};
 
-use super::budgets::further;
+use super::budgets::{further, goes_on_until_its_last_step};
 use super::wire::{Format, Wire, answer};
 use crate::world::{Setup, World, run_test, run_test_with};
 
@@ -14,12 +14,28 @@ fn with(config: Value) -> Setup {
     }
 }
 
+/// Agents that need no leave.
+fn open() -> Setup {
+    with(json!({"default_permissions": "open"}))
+}
+
 /// Calls that go on until a file is there.
 const UNTIL_TOLD: &str = "until [ -e go ]; do sleep 0.05; done";
 
+/// A turn whose command runs until it is stopped.
+async fn runs_on(world: &World) {
+    let call = json!({"command": UNTIL_TOLD, "timeout": 100});
+    world.model.calls_tool("bash", call);
+    world.ann.says("#lab", "wait").await;
+    world.sees("#lab", "Running bash").await;
+}
+
+/// What the model says in its last step.
+pub const LAST_WORDS: &str = "This is how far I came.";
+
 /// The last request had no tools, its answer was shown, and so was why.
-async fn had_one_last_step(world: &World, requests: usize, why: &str) {
-    world.sees("#lab", "This is how far I came.").await;
+pub async fn had_one_last_step(world: &World, requests: usize, why: &str) {
+    world.sees("#lab", LAST_WORDS).await;
     world.sees("#lab", &format!("Ended early: {why}")).await;
     assert_eq!(world.model.requests().len(), requests);
     assert_eq!(world.model.last_request().get("tools"), None);
@@ -46,11 +62,7 @@ async fn after_its_steps_a_turn_has_one_last() {
     run_test_with(
         with(json!({"max_tool_loop_iterations": 3})),
         async |world| {
-            world.model.follows(|request| match request.get("tools") {
-                Some(_) => further(request, 80),
-                None => Reply::new(vec![Block::Text("This is how far I came.".to_owned())]),
-            });
-            world.ann.says("#lab", "never stop").await;
+            goes_on_until_its_last_step(world).await;
             had_one_last_step(world, 4, "the step limit was reached (3 steps)").await;
             assert_eq!(exits(world).await, ["step_limit"]);
         },
@@ -64,7 +76,7 @@ async fn five_errors_in_a_row_are_enough() {
         for name in ["a", "b", "c", "d", "e"] {
             world.model.calls_tool("view", json!({"path": name}));
         }
-        world.model.answers("This is how far I came.");
+        world.model.answers(LAST_WORDS);
         world.ann.says("#lab", "look").await;
         had_one_last_step(world, 6, "five tool calls in a row failed").await;
         assert_eq!(exits(world).await, ["errors"]);
@@ -79,7 +91,7 @@ async fn two_calls_that_alternate_are_a_circle() {
             world.model.calls_tool("glob", json!({"pattern": "*.ping"}));
             world.model.calls_tool("glob", json!({"pattern": "*.pong"}));
         }
-        world.model.answers("This is how far I came.");
+        world.model.answers(LAST_WORDS);
         world.ann.says("#lab", "look").await;
         had_one_last_step(world, 7, "the agent was going in circles").await;
         assert_eq!(exits(world).await, ["loop"]);
@@ -109,49 +121,39 @@ async fn calls_over_the_limit_of_a_step_are_refused_in_their_place() {
 /// Each waits for what the other does: one after the other they would never end.
 #[tokio::test]
 async fn calls_of_one_answer_run_side_by_side() {
-    run_test_with(
-        with(json!({"default_permissions": "open"})),
-        async |world| {
-            let waits = |own: &str, other: &str| {
-                let command = format!(
-                    "touch {own}; until [ -e {other} ]; do sleep 0.05; done; echo {own} saw {other}"
-                );
-                ("bash", json!({"command": command, "timeout": 60}))
-            };
-            world
-                .model
-                .calls(&[waits("left", "right"), waits("right", "left")]);
-            world.model.answers("Both.");
-            world.ann.says("#lab", "do both").await;
-            world.sees("#lab", "Both.").await;
-            let results = results_of(&world.model.last_request());
-            assert!(results[0].0.contains("left saw right"), "{results:?}");
-            assert!(results[1].0.contains("right saw left"), "{results:?}");
-        },
-    )
+    run_test_with(open(), async |world| {
+        let waits = |own: &str, other: &str| {
+            let command = format!(
+                "touch {own}; until [ -e {other} ]; do sleep 0.05; done; echo {own} saw {other}"
+            );
+            ("bash", json!({"command": command, "timeout": 60}))
+        };
+        world
+            .model
+            .calls(&[waits("left", "right"), waits("right", "left")]);
+        world.exchange("do both", "Both.").await;
+        let results = results_of(&world.model.last_request());
+        assert!(results[0].0.contains("left saw right"), "{results:?}");
+        assert!(results[1].0.contains("right saw left"), "{results:?}");
+    })
     .await;
 }
 
 #[tokio::test]
 async fn calls_that_write_one_file_run_in_their_order() {
-    run_test_with(
-        with(json!({"default_permissions": "open"})),
-        async |world| {
-            world.model.calls(&[
-                ("create_file", json!({"path": "a.txt", "content": "one\n"})),
-                ("append_file", json!({"path": "a.txt", "content": "two\n"})),
-                (
-                    "append_file",
-                    json!({"path": "a.txt", "content": "three\n"}),
-                ),
-            ]);
-            world.model.answers("Written.");
-            world.ann.says("#lab", "write").await;
-            world.sees("#lab", "Written.").await;
-            let written = std::fs::read_to_string(world.workspace("lab").join("a.txt")).unwrap();
-            assert_eq!(written, "one\ntwo\nthree\n");
-        },
-    )
+    run_test_with(open(), async |world| {
+        world.model.calls(&[
+            ("create_file", json!({"path": "a.txt", "content": "one\n"})),
+            ("append_file", json!({"path": "a.txt", "content": "two\n"})),
+            (
+                "append_file",
+                json!({"path": "a.txt", "content": "three\n"}),
+            ),
+        ]);
+        world.exchange("write", "Written.").await;
+        let written = std::fs::read_to_string(world.workspace("lab").join("a.txt")).unwrap();
+        assert_eq!(written, "one\ntwo\nthree\n");
+    })
     .await;
 }
 
@@ -182,46 +184,30 @@ async fn what_is_said_during_a_turn_is_heard_in_it() {
 
 #[tokio::test]
 async fn a_stop_ends_what_runs_and_leaves_one_last_step() {
-    run_test_with(
-        with(json!({"default_permissions": "open"})),
-        async |world| {
-            world
-                .model
-                .calls_tool("bash", json!({"command": UNTIL_TOLD, "timeout": 100}));
-            world.model.answers("This is how far I came.");
-            world.ann.says("#lab", "wait").await;
-            world.sees("#lab", "Running bash").await;
-            world.ann.runs("/stop", "#lab").await;
-            had_one_last_step(world, 2, "it was stopped").await;
-            let told = world.model.last_request().to_string();
-            assert!(told.contains("stopped after"), "{told}");
-            assert_eq!(exits(world).await, ["stopped"]);
-        },
-    )
+    run_test_with(open(), async |world| {
+        runs_on(world).await;
+        world.model.answers(LAST_WORDS);
+        world.ann.runs("/stop", "#lab").await;
+        had_one_last_step(world, 2, "it was stopped").await;
+        let told = world.model.last_request().to_string();
+        assert!(told.contains("stopped after"), "{told}");
+        assert_eq!(exits(world).await, ["stopped"]);
+    })
     .await;
 }
 
 #[tokio::test]
 async fn an_abort_ends_all_at_once_and_the_next_message_goes_on() {
-    run_test_with(
-        with(json!({"default_permissions": "open"})),
-        async |world| {
-            world
-                .model
-                .calls_tool("bash", json!({"command": UNTIL_TOLD, "timeout": 100}));
-            world.ann.says("#lab", "wait").await;
-            world.sees("#lab", "Running bash").await;
-            world.ann.runs("/abort", "#lab").await;
-            world
-                .sees("#lab", "Stopped at step 1. Nothing more will run")
-                .await;
-            assert_eq!(world.model.requests().len(), 1);
-            world.model.answers("Here again.");
-            world.ann.says("#lab", "hello?").await;
-            world.sees("#lab", "Here again.").await;
-            assert_eq!(exits(world).await, ["aborted", "answered"]);
-        },
-    )
+    run_test_with(open(), async |world| {
+        runs_on(world).await;
+        world.ann.runs("/abort", "#lab").await;
+        world
+            .sees("#lab", "Stopped at step 1. Nothing more will run")
+            .await;
+        assert_eq!(world.model.requests().len(), 1);
+        world.exchange("hello?", "Here again.").await;
+        assert_eq!(exits(world).await, ["aborted", "answered"]);
+    })
     .await;
 }
 
@@ -230,9 +216,7 @@ async fn an_empty_answer_is_asked_for_once_more() {
     let nothing = || Reply::new(Vec::new());
     run_test(async |world| {
         world.model.replies(nothing());
-        world.model.answers("Now I speak.");
-        world.ann.says("#lab", "speak").await;
-        world.sees("#lab", "Now I speak.").await;
+        world.exchange("speak", "Now I speak.").await;
         let told = world.model.last_request().to_string();
         assert!(told.contains("Your answer was empty."), "{told}");
         world.model.replies(nothing());
@@ -308,9 +292,7 @@ async fn a_conversation_is_compacted_by_hand() {
         world.model.summarises("They asked four times.");
         let done = world.ann.asks("/context compact", "#lab").await;
         assert!(done.contains("older messages are now a summary"), "{done}");
-        world.model.answers("Of what?");
-        world.ann.says("#lab", "and?").await;
-        world.sees("#lab", "Of what?").await;
+        world.exchange("and?", "Of what?").await;
         let asked = world.model.last_request()["messages"].to_string();
         assert!(asked.contains("They asked four times."), "{asked}");
         assert!(!asked.contains("question 1"), "{asked}");

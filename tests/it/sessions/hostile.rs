@@ -17,6 +17,12 @@ fn corpus() -> Vec<(&'static str, Vec<u8>, &'static str)> {
     let head = |keys: &str| {
         format!(r#"{{{keys}"messages":[{{"role":"user","content":"hi"}}]}}"#).into_bytes()
     };
+    let said = |content: &str| with(&format!(r#"[{{"role":"user","content":{content}}}]"#));
+    let calls = |calls: &str| {
+        with(&format!(
+            r#"[{{"role":"assistant","content":"","tool_calls":{calls}}}]"#
+        ))
+    };
     let deep = |open: &str, close: &str| open.repeat(5000) + &close.repeat(5000);
     let mut files = vec![
         ("empty", Vec::new(), "empty"),
@@ -48,7 +54,7 @@ fn corpus() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         ),
         (
             "NaN",
-            with(r#"[{"role":"user","content":NaN}]"#),
+            said(r#"NaN"#),
             "not valid JSON",
         ),
         (
@@ -163,43 +169,37 @@ fn corpus() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         ),
         (
             "content that is a number",
-            with(r#"[{"role":"user","content":5}]"#),
+            said(r#"5"#),
             "content",
         ),
         (
             "content that is an object",
-            with(r#"[{"role":"user","content":{"a":1}}]"#),
+            said(r#"{"a":1}"#),
             "content",
         ),
         (
             "a block without a type",
-            with(r#"[{"role":"user","content":[{"text":"hi"}]}]"#),
+            said(r#"[{"text":"hi"}]"#),
             "type",
         ),
         (
             "calls that are a number",
-            with(r#"[{"role":"assistant","content":"","tool_calls":5}]"#),
+            calls(r#"5"#),
             "tool_calls",
         ),
         (
             "a call without an id",
-            with(
-                r#"[{"role":"assistant","content":"","tool_calls":[{"name":"view","params":{}}]}]"#,
-            ),
+            calls(r#"[{"name":"view","params":{}}]"#),
             "id",
         ),
         (
             "arguments that are a list",
-            with(
-                r#"[{"role":"assistant","content":"","tool_calls":[{"id":"1","name":"view","params":[1]}]}]"#,
-            ),
+            calls(r#"[{"id":"1","name":"view","params":[1]}]"#),
             "no object",
         ),
         (
             "arguments that are broken JSON",
-            with(
-                r#"[{"role":"assistant","content":"","tool_calls":[{"id":"1","name":"view","arguments":"{\"a\""}]}]"#,
-            ),
+            calls(r#"[{"id":"1","name":"view","arguments":"{\"a\""}]"#),
             "no object",
         ),
         (
@@ -260,26 +260,26 @@ fn corpus() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         ("a message that is a list", with(r#"[["user","hi"]]"#), "shape"),
         ("a role that is null", with(r#"[{"role":null,"content":"hi"}]"#), "shape"),
         ("a role in capitals", with(r#"[{"role":"User","content":"hi"}]"#), "User"),
-        ("content that is a truth", with(r#"[{"role":"user","content":true}]"#), "content"),
-        ("a block that is text", with(r#"[{"role":"user","content":["hi"]}]"#), "shape"),
+        ("content that is a truth", said(r#"true"#), "content"),
+        ("a block that is text", said(r#"["hi"]"#), "shape"),
         (
             "calls that are an object",
-            with(r#"[{"role":"assistant","content":"","tool_calls":{"id":"1"}}]"#),
+            calls(r#"{"id":"1"}"#),
             "tool_calls",
         ),
         (
             "a call that is text",
-            with(r#"[{"role":"assistant","content":"","tool_calls":["view"]}]"#),
+            calls(r#"["view"]"#),
             "tool_calls",
         ),
         (
             "a call whose id is a number",
-            with(r#"[{"role":"assistant","content":"","tool_calls":[{"id":1,"name":"view","params":{}}]}]"#),
+            calls(r#"[{"id":1,"name":"view","params":{}}]"#),
             "tool_calls",
         ),
         (
             "arguments that are a number",
-            with(r#"[{"role":"assistant","content":"","tool_calls":[{"id":"1","name":"view","params":5}]}]"#),
+            calls(r#"[{"id":"1","name":"view","params":5}]"#),
             "no object",
         ),
         (

@@ -2,11 +2,11 @@
 
 use chorus::domain::{CallId, Item, MessageId, UserId};
 use chorus::store::{
-    Accepted, Alongside, Begun, Decision, FinishedTurn, FirstPart, NewQuestion, PartState, Queued,
-    Settled, StoreError, TurnEnd,
+    Accepted, Alongside, Begun, Decision, FinishedTurn, FirstPart, PartState, Queued, Settled,
+    StoreError, TurnEnd,
 };
 
-use super::{CHANNEL, Home, answer, finished, message, new_turn, result, user};
+use super::{CHANNEL, Home, answer, finished, message, new_question, new_turn, result, user};
 
 #[tokio::test]
 async fn a_replayed_message_is_one_message() {
@@ -188,14 +188,7 @@ async fn the_first_decision_of_a_question_stands() {
     let turn = home.turn(100).await;
     let id = home
         .store
-        .open_question(NewQuestion {
-            turn,
-            call: CallId("a".to_owned()),
-            channel: CHANNEL,
-            action: "tool:bash:ls".to_owned(),
-            binding: "hash".to_owned(),
-            expires_at: "2026-02-12T10:32:00Z".parse().unwrap(),
-        })
+        .open_question(new_question(turn, "a"))
         .await
         .unwrap();
     let decide = async |decision| {

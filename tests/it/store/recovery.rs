@@ -7,11 +7,11 @@ use chorus::domain::{AgentId, CallId, Item, MessageId, Trigger, TurnId};
 use chorus::llm::history;
 use chorus::manager::recovery::{NOT_STARTED, Recovered, STARTED, recover, save_interrupted};
 use chorus::store::{
-    Alongside, Decision, Doubt, FinishedTurn, FirstPart, NewQuestion, PartState, Settled, TurnEnd,
+    Alongside, Decision, Doubt, FinishedTurn, FirstPart, PartState, Settled, TurnEnd,
 };
 use chrono::TimeDelta;
 
-use super::{CHANNEL, Home, answer, finished, message, result, user};
+use super::{CHANNEL, Home, answer, finished, message, new_question, result, user};
 
 async fn recovered(home: &Home) -> Recovered {
     recover(&home.store, ready(())).await.unwrap()
@@ -52,14 +52,7 @@ impl Home {
     async fn question(&self, turn: TurnId) -> i64 {
         let id = self
             .store
-            .open_question(NewQuestion {
-                turn,
-                call: CallId("asked".to_owned()),
-                channel: CHANNEL,
-                action: "tool:bash:ls".to_owned(),
-                binding: "hash".to_owned(),
-                expires_at: "2026-02-12T10:32:00Z".parse().unwrap(),
-            })
+            .open_question(new_question(turn, "asked"))
             .await
             .unwrap();
         self.store

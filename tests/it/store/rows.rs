@@ -5,15 +5,13 @@ use std::path::Path;
 use chorus::agent::session_manager::SessionManager;
 use chorus::domain::{AgentId, CallId, ChannelId, GuildId, MessageId};
 use chorus::manager::recovery::{recover, save_interrupted};
-use chorus::store::{
-    Accepted, Alongside, AuditFilter, HomeLock, NewPart, NewQuestion, Store, StoreError,
-};
+use chorus::store::{Accepted, Alongside, AuditFilter, HomeLock, NewPart, Store, StoreError};
 use futures_util::{StreamExt as _, future, stream};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
 use tempfile::TempDir;
 
-use super::{CHANNEL, Home, answer, finished, message, result};
+use super::{CHANNEL, Home, answer, finished, message, new_question, result};
 
 /// Rows of tables that no step here fills.
 const MORE: &str = "
@@ -51,14 +49,7 @@ async fn full() -> (TempDir, AgentId) {
         .finish_call(broken, &given, none())
         .await
         .unwrap();
-    let question = NewQuestion {
-        turn: broken,
-        call: CallId("asked".to_owned()),
-        channel: CHANNEL,
-        action: "tool:bash:ls".to_owned(),
-        binding: "hash".to_owned(),
-        expires_at: "2026-02-12T10:32:00Z".parse().unwrap(),
-    };
+    let question = new_question(broken, "asked");
     home.store.open_question(question).await.unwrap();
     home.store.accept(&message(102, "waits")).await.unwrap();
     home.store.close().await;
