@@ -10,6 +10,8 @@
 //! ```
 
 mod allowed;
+mod changes;
+mod desk;
 mod discord;
 mod gateway;
 mod guild;
@@ -23,17 +25,18 @@ mod run;
 mod saved;
 mod server;
 mod snowflake;
+mod socket;
 mod view;
 mod wire;
 mod world;
 
+pub use desk::limits::{Limits, Scope};
+pub use desk::{Effect, Fault, Request};
 pub use discord::Discord;
-pub use gateway::sessions::{Break, Moment};
+pub use gateway::{Break, Moment};
 pub use guild::{Attachment, Button, ChannelKind, Message, Reaction};
 pub use interaction::{Answer, Choice};
 pub use people::{OptionValue, Person, Refusal};
-pub use rest::desk::{Effect, Fault, Request};
-pub use rest::limits::{Limits, Scope};
 pub use rights::Rights;
 pub use run::{Brain, Playground, PlaygroundError};
 pub use server::Options;

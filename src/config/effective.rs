@@ -4,7 +4,8 @@
 
 use std::time::Duration;
 
-use super::{Config, Settings};
+use super::keys::Config;
+use super::settings::Settings;
 use crate::domain::{AgentConfig, RoleId, SandboxMode};
 use crate::permission::GrantTable;
 

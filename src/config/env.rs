@@ -7,7 +7,8 @@
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
-use super::{Paths, Secret};
+use super::paths::Paths;
+use super::secret::Secret;
 use crate::domain::GuildId;
 
 /// What the environment says.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::DaemonError;
+use super::options::DaemonError;
 use crate::config::{Config, Env, Secret};
 use crate::tools::{ForgeAccess, GitAccess, HostAccess};
 

@@ -9,8 +9,9 @@ use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use super::git;
+use super::options::{DaemonError, DaemonOptions};
 use super::pulse::Pulse;
-use super::{DaemonError, DaemonOptions, git};
 use crate::agent::event::Event;
 use crate::agent::session_manager::SessionManager;
 use crate::agent::{Models as AgentModels, Parts};

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, warn};
 
-use super::Phase;
+use super::options::Phase;
 use crate::clock;
 use crate::store::Store;
 

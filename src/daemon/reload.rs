@@ -7,8 +7,8 @@ use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
-use super::Phase;
 use super::house::House;
+use super::options::Phase;
 use super::pulse::tell;
 use crate::config::{Config, Paths};
 use crate::permission::Profiles;

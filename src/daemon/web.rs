@@ -11,8 +11,8 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
 
-use super::DaemonError;
 use super::metrics;
+use super::options::DaemonError;
 use super::pulse::Pulse;
 use crate::store::Store;
 

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{AgentId, ChannelId, RoleId, UserId};
+use super::ids::{AgentId, ChannelId, RoleId, UserId};
 
 /// An agent's configuration: the keys of `agent.json` that Chorus knows.
 ///

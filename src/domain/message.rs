@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::{ChannelId, GuildId, MessageId, RoleId, TurnId, UserId};
+use super::ids::{ChannelId, GuildId, MessageId, RoleId, TurnId, UserId};
 
 /// One message that reached the daemon and is meant for an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::{AgentId, SessionId};
+use super::ids::{AgentId, SessionId};
 
 /// Everything about a saved session but its messages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -4,7 +4,9 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Attachment, Author, CallId, MessageId, Usage};
+use super::ids::{CallId, MessageId};
+use super::message::{Attachment, Author};
+use super::usage::Usage;
 
 /// One entry of a conversation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -8,8 +8,9 @@ mod thinking;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
+use super::error::LlmError;
 use super::http::Endpoint;
-use super::{Encoded, LlmError, OnDelta, Provider, Reply, Request};
+use super::provider::{Encoded, OnDelta, Provider, Reply, Request};
 
 /// The version of the wire format that the code was written for.
 const VERSION: &str = "2023-06-01";

@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
 use serde::Deserialize;
 
-use super::Target;
+use super::target::Target;
 use crate::config::{Effort, ModelOverride};
 use crate::domain::{Cost, Usage};
 

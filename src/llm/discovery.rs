@@ -19,8 +19,11 @@ pub use available::{Available, Listed};
 pub use cache::{load, save};
 pub use resolve::Resolved;
 
+use super::catalog::Catalog;
+use super::error::{FailureClass, LlmError};
 use super::listing::sorted;
-use super::{Catalog, FailureClass, LlmError, Providers, Target};
+use super::providers::Providers;
+use super::target::Target;
 use crate::clock;
 
 /// Longest that discovery waits for a provider.

@@ -10,7 +10,7 @@ use regex::Regex;
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 
-use super::FailureClass;
+use super::error::FailureClass;
 
 /// Longest text of a provider that is passed on.
 const MAX_MESSAGE: usize = 400;

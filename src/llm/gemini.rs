@@ -3,9 +3,11 @@
 mod request;
 mod stream;
 
+use super::error::LlmError;
 use super::http::Endpoint;
+use super::listing;
 use super::parts::inexpressible;
-use super::{Encoded, LlmError, OnDelta, Provider, Reply, Request, listing};
+use super::provider::{Encoded, OnDelta, Provider, Reply, Request};
 
 /// A server that speaks Gemini; its base URL is with `/v1beta`.
 #[derive(Debug)]

@@ -9,10 +9,11 @@ use reqwest::{Response, StatusCode};
 use serde_json::Value;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::error::{FailureClass, LlmError};
 use super::failure::{Fault, Said, one_line};
+use super::provider::{Encoded, OnDelta, Reply};
 use super::reading::{Progress, Reading};
 use super::sse::Decoder;
-use super::{Encoded, FailureClass, LlmError, OnDelta, Reply};
 use crate::clock;
 use crate::config::Secret;
 use crate::domain::Usage;

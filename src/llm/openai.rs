@@ -1,11 +1,13 @@
 //! OpenAI itself: Chat Completions, and Responses for the models that have nothing else.
 
 use super::catalog::Catalog;
+use super::error::LlmError;
 use super::http::Endpoint;
-use super::{
-    Encoded, LlmError, OnDelta, OpenAiChat, OpenAiResponses, Provider, Reply, Request, Target,
-    openai_responses,
-};
+use super::openai_chat::OpenAiChat;
+use super::openai_responses;
+use super::openai_responses::OpenAiResponses;
+use super::provider::{Encoded, OnDelta, Provider, Reply, Request};
+use super::target::Target;
 
 /// OpenAI, each model asked in the format that it has.
 pub struct OpenAi {

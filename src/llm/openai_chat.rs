@@ -4,9 +4,10 @@ mod reasoning_details;
 mod request;
 mod stream;
 
+use super::error::LlmError;
 use super::http::Endpoint;
 use super::listing;
-use super::{Encoded, LlmError, OnDelta, Provider, Reply, Request};
+use super::provider::{Encoded, OnDelta, Provider, Reply, Request};
 
 /// A server that speaks Chat Completions; its base URL is with `/v1`, where it has one.
 #[derive(Debug)]

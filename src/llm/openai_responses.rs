@@ -4,8 +4,10 @@ mod request;
 mod stream;
 
 pub(super) use self::request::FORMAT;
+use super::error::LlmError;
 use super::http::Endpoint;
-use super::{Encoded, LlmError, OnDelta, Provider, Reply, Request, openai_chat};
+use super::openai_chat;
+use super::provider::{Encoded, OnDelta, Provider, Reply, Request};
 
 /// A server that speaks Responses; its base URL is with `/v1`. Nothing is stored there.
 #[derive(Debug)]

@@ -4,7 +4,8 @@ use crate::domain::{Assistant, Image, ToolCall, UserText};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Encoded, FailureClass, LlmError};
+use super::error::{FailureClass, LlmError};
+use super::provider::Encoded;
 
 /// Stands for a picture that the model cannot see.
 pub(super) const UNSEEN_IMAGE: &str = "[a picture that this model cannot see]";

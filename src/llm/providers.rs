@@ -3,8 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::anthropic::Anthropic;
+use super::catalog::Catalog;
+use super::gemini::Gemini;
 use super::http::{Endpoint, client};
-use super::{Anthropic, Catalog, Gemini, OpenAi, OpenAiChat, OpenAiResponses, Provider};
+use super::openai::OpenAi;
+use super::openai_chat::OpenAiChat;
+use super::openai_responses::OpenAiResponses;
+use super::provider::Provider;
 use crate::config::{Config, Env, EnvError, ProviderConfig, ProviderEnv, Secret, WireFormat};
 
 const ANTHROPIC_URL: &str = "https://api.anthropic.com";

@@ -8,8 +8,9 @@ use uuid::Uuid;
 
 use super::failure::Fault;
 use super::history;
+use super::provider::{CutCall, Encoded, OnDelta, Reply};
 use super::sse::Event;
-use super::{CutCall, Encoded, OnDelta, Reply, tokens};
+use super::tokens;
 use crate::domain::{Assistant, CallId, OpaqueBlock, StopReason, ToolCall, Usage};
 
 /// What an event brought.

@@ -26,10 +26,11 @@ pub use observer::{Attempt, Observer, Outcome, Planned};
 pub use schedule::{Pace, TurnHealth};
 
 use super::catalog::{Catalog, ModelFacts};
-use super::{
-    Delta, Encoded, FailureClass, LlmError, Provider, Providers, Reply, Request, Target,
-    ToolSchema, history,
-};
+use super::error::{FailureClass, LlmError};
+use super::history;
+use super::provider::{Delta, Encoded, Provider, Reply, Request, ToolSchema};
+use super::providers::Providers;
+use super::target::Target;
 use crate::domain::{Cost, Item, Usage};
 use schedule::{Next, Schedule};
 

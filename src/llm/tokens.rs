@@ -2,7 +2,7 @@
 
 use crate::domain::Item;
 
-use super::{Request, ToolSchema};
+use super::provider::{Request, ToolSchema};
 
 /// Tokens that a message takes besides its text.
 const PER_MESSAGE: u64 = 4;

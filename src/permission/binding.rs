@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use super::Profile;
+use super::profile::Profile;
 use crate::domain::TurnId;
 
 /// SHA-256 over tool, arguments, profile and turn, lower-case hex.

@@ -4,7 +4,9 @@
 
 use serde_json::{Map, Value};
 
-use super::{Action, Profile, Verdict};
+use super::action::Action;
+use super::decide::Verdict;
+use super::profile::Profile;
 
 /// Makes the action of a tool call, from the tool's name and arguments.
 ///

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::Action;
+use super::action::Action;
 use super::cover;
 use super::pattern::{Pattern, Reach};
 use super::profile::Profile;

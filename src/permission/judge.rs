@@ -3,7 +3,7 @@
 //! Deny bites on the text, on every command in it and on whatever those run in turn. Allow must hold for every
 //! command as written, and a pattern that is not universal never allows what cannot be judged by its text.
 
-use super::Action;
+use super::action::Action;
 use super::cover::{self, Gap};
 use super::decide::{Verdict, asked, unmatched};
 use super::pattern::{Pattern, Reach};

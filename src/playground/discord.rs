@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::gateway::sessions::Break;
+use super::gateway::Break;
 use super::saved;
 use super::world::World;
 

@@ -1,15 +1,11 @@
-//! REST v10: reads a request, lets the desk judge it, finds its route, answers in Discord's shapes.
+//! REST v10: lets the desk judge a request, finds its route, answers in Discord's shapes.
 
 pub(crate) mod answer;
-mod call;
 mod callbacks;
 mod channels;
 mod commands;
 mod contents;
-pub(crate) mod desk;
-mod error;
 mod guilds;
-pub(crate) mod limits;
 mod messages;
 mod reactions;
 mod reply;

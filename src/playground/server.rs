@@ -12,9 +12,9 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::discord::Discord;
-use super::gateway::socket;
 use super::rest::answer;
 use super::saved;
+use super::socket;
 use super::world::World;
 
 /// How to start a local Discord.

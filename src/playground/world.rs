@@ -1,14 +1,6 @@
 //! Everything the local Discord knows.
 //!
-//! One lock holds it all. The files below this one are the changes that can be made to it: each is told to the gateway
-//! and to the page (`told`), and counted, so that whoever waits for something looks again.
-
-mod files;
-mod interactions;
-mod messages;
-mod places;
-mod reactions;
-mod told;
+//! One lock holds it all. Changes are made by `changes`, and counted, so that whoever waits for something looks again.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,10 +8,10 @@ use chrono::Utc;
 use serde_json::Value;
 use tokio::sync::broadcast;
 
-use super::gateway::sessions::Gateway;
+use super::desk::Desk;
+use super::gateway::Gateway;
 use super::guild::{Channel, ChannelKind, File, Guild, Message, User};
 use super::interaction::Interaction;
-use super::rest::desk::Desk;
 use super::rights::Rights;
 use super::{allowed, snowflake};
 use crate::domain::{ChannelId, GuildId, MessageId, UserId};

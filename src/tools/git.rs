@@ -11,7 +11,6 @@
 //! builtin/git_merge_request ─▶ forge
 //! ```
 
-mod access;
 mod config;
 mod forge;
 mod http;
@@ -23,7 +22,6 @@ mod ssh;
 mod vet;
 mod wire;
 
-pub use access::{ForgeAccess, GitAccess, HostAccess};
 pub(super) use forge::{MergeRequest, open_merge_request};
 pub(super) use names::{check_branch, check_remote, check_revision};
 pub(super) use push::push;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::caller::Caller;
 use super::error::ToolError;
-use super::git::GitAccess;
+use super::git_access::GitAccess;
 use super::hooks::HookWriter;
 use super::output_store::OutputStore;
 use super::ports::{Configure, Courier, Models, Peers, ShellRules};

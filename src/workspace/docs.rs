@@ -9,7 +9,8 @@ use cap_std::fs::{Dir, MetadataExt, OpenOptions, OpenOptionsExt};
 use cap_std::time::SystemTime;
 use rustix::fs::OFlags;
 
-use super::{FileError, Workspace};
+use super::Workspace;
+use super::error::FileError;
 use crate::text;
 
 /// Bytes of notes that a request carries.

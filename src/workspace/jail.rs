@@ -11,8 +11,9 @@ use std::path::Path;
 
 use cap_std::fs::{Dir, MetadataExt, OpenOptions, Permissions};
 
+use super::error::FileError;
+use super::path::WorkspacePath;
 use super::place::{Place, kind_of};
-use super::{FileError, WorkspacePath};
 use crate::text;
 
 pub use super::place::Kind;

@@ -5,7 +5,7 @@
 use std::fmt;
 use std::path::Path;
 
-use super::FileError;
+use super::error::FileError;
 use crate::text;
 
 /// Bytes Linux takes in a path.

@@ -9,7 +9,8 @@ use cap_std::fs::{
 use rustix::fs::OFlags;
 use uuid::Uuid;
 
-use super::{FileError, WorkspacePath};
+use super::error::FileError;
+use super::path::WorkspacePath;
 
 /// The bits of a mode that new content keeps: not those by which a program runs as another user.
 const KEPT_MODE: u32 = 0o777;

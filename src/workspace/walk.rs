@@ -12,7 +12,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rustix::fs::OFlags;
 use tokio_util::sync::CancellationToken;
 
-use super::WorkspacePath;
+use super::path::WorkspacePath;
 
 /// Names looked at in one walk.
 const MOST_NAMES: usize = 200_000;

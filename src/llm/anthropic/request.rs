@@ -7,8 +7,9 @@ use serde_json::{Map, Value, json};
 
 use super::thinking::{self, Thinking};
 use crate::domain::{Assistant, Image, Item, ToolResult, UserText};
+use crate::llm::error::LlmError;
 use crate::llm::parts::{self, Part, UNSEEN_IMAGE, encoded, in_order, inexpressible, kind};
-use crate::llm::{Encoded, LlmError, Request, ToolSchema};
+use crate::llm::provider::{Encoded, Request, ToolSchema};
 
 /// The name of this wire format on opaque blocks.
 pub(super) const FORMAT: &str = "anthropic";

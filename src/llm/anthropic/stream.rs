@@ -9,9 +9,9 @@ use super::request::FORMAT;
 use crate::domain::{StopReason, Usage};
 use crate::llm::failure::{Fault, Said};
 use crate::llm::parts::kind;
+use crate::llm::provider::{Delta, Encoded, OnDelta, Reply};
 use crate::llm::reading::{Draft, Piece, Progress, RawCall, Reading, tagged};
 use crate::llm::sse::Event;
-use crate::llm::{Delta, Encoded, OnDelta, Reply};
 
 /// Most blocks that one answer has; more is no answer.
 const MAX_BLOCKS: usize = 4_096;

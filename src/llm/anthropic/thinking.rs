@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::config::Effort;
-use crate::llm::Request;
+use crate::llm::provider::Request;
 
 /// Fewest tokens that may be set aside for thinking.
 const MIN_BUDGET: u32 = 1_024;

@@ -1,7 +1,8 @@
 //! From the name that a person wrote to a target. Pure.
 
 use super::super::catalog::Catalog;
-use super::super::{Providers, Target};
+use super::super::providers::Providers;
+use super::super::target::Target;
 use super::available::Available;
 
 /// Most near names that are offered.

@@ -7,9 +7,9 @@ use super::request::FORMAT;
 use crate::domain::{StopReason, Usage};
 use crate::llm::failure::{Fault, Said};
 use crate::llm::lenient::{count, counts, or_default};
+use crate::llm::provider::{Delta, Encoded, OnDelta, Reply};
 use crate::llm::reading::{Draft, Piece, Progress, RawCall, Reading, nonsense};
 use crate::llm::sse::Event;
-use crate::llm::{Delta, Encoded, OnDelta, Reply};
 
 /// Most parts that one answer has; more is no answer.
 const MAX_PARTS: usize = 65_536;

@@ -7,11 +7,12 @@ use serde_json::{Value, json};
 
 use crate::config::Effort;
 use crate::domain::{Assistant, Image, Item, ToolCall, ToolResult, UserText};
+use crate::llm::error::LlmError;
 use crate::llm::http::Endpoint;
 use crate::llm::parts::{
     self, UNSEEN_IMAGE, data_url, encoded, inexpressible, is_openai_reasoning,
 };
-use crate::llm::{Encoded, LlmError, Request, ToolSchema};
+use crate::llm::provider::{Encoded, Request, ToolSchema};
 
 /// The name of this wire format on opaque blocks.
 pub(super) const FORMAT: &str = "openai_chat";

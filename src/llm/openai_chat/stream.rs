@@ -8,9 +8,9 @@ use super::request::FORMAT;
 use crate::domain::{StopReason, Usage};
 use crate::llm::failure::{Fault, Said};
 use crate::llm::lenient::{count, counts, or_default};
+use crate::llm::provider::{Delta, Encoded, OnDelta, Reply};
 use crate::llm::reading::{Draft, Piece, Progress, RawCall, Reading, nonsense};
 use crate::llm::sse::Event;
-use crate::llm::{Delta, Encoded, OnDelta, Reply};
 
 /// Most calls that one answer makes; more is no answer.
 const MAX_CALLS: usize = 1_024;

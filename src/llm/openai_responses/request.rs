@@ -4,10 +4,11 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::domain::{Assistant, Image, Item, ToolResult, UserText};
+use crate::llm::error::LlmError;
 use crate::llm::parts::{
     self, Part, UNSEEN_IMAGE, data_url, encoded, in_order, inexpressible, is_openai_reasoning, kind,
 };
-use crate::llm::{Encoded, LlmError, Request, ToolSchema};
+use crate::llm::provider::{Encoded, Request, ToolSchema};
 
 /// The name of this wire format on opaque blocks.
 pub(in crate::llm) const FORMAT: &str = "openai_responses";

@@ -10,9 +10,9 @@ use crate::domain::{StopReason, Usage};
 use crate::llm::failure::{Fault, Said};
 use crate::llm::lenient::{count, counts, or_default};
 use crate::llm::parts::kind;
+use crate::llm::provider::{Delta, Encoded, OnDelta, Reply};
 use crate::llm::reading::{Draft, Piece, Progress, RawCall, Reading, tagged};
 use crate::llm::sse::Event;
-use crate::llm::{Delta, Encoded, OnDelta, Reply};
 
 /// Most items that one answer has; more is no answer.
 const MAX_ITEMS: usize = 4_096;

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use crate::domain::{Cost, Usage};
 use crate::llm::catalog::Price;
-use crate::llm::{Delta, FailureClass, LlmError, Target};
+use crate::llm::error::{FailureClass, LlmError};
+use crate::llm::provider::Delta;
+use crate::llm::target::Target;
 
 /// Watches a step. Every method has a default that does nothing, so each observer names only what it needs.
 #[async_trait::async_trait]

@@ -6,7 +6,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use crate::llm::{FailureClass, LlmError, Target};
+use crate::llm::error::{FailureClass, LlmError};
+use crate::llm::target::Target;
 
 /// How long nobody is asked, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

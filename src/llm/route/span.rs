@@ -3,7 +3,7 @@
 use tracing::field::Empty;
 use tracing::{Span, info};
 
-use super::{Attempt, Outcome, Planned};
+use super::observer::{Attempt, Outcome, Planned};
 
 /// Begins the span of an attempt.
 pub(super) fn of(planned: &Planned<'_>, max_output: u32) -> Span {

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::Discord;
 use crate::domain::GuildId;
-use crate::playground::gateway::sessions::Break;
-use crate::playground::rest::desk::Fault;
-use crate::playground::rest::limits::Limits;
+use crate::playground::desk::Fault;
+use crate::playground::desk::limits::Limits;
+use crate::playground::gateway::Break;
 use crate::playground::wire;
 
 impl Discord {

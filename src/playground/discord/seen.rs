@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use super::Discord;
 use crate::domain::{ChannelId, GuildId, MessageId, UserId};
-use crate::playground::gateway::sessions::Moment;
+use crate::playground::desk::Request;
+use crate::playground::gateway::Moment;
 use crate::playground::guild::{Attachment, Message};
 use crate::playground::interaction::Answer;
-use crate::playground::rest::desk::Request;
 use crate::playground::view;
 
 impl Discord {

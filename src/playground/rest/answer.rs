@@ -8,11 +8,11 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use serde_json::json;
 
-use super::call::Call;
-use super::desk::{Effect, Judgement};
-use super::limits::Scope;
 use super::reply::{Outcome, Reply};
 use super::routes::perform;
+use crate::playground::desk::call::Call;
+use crate::playground::desk::limits::Scope;
+use crate::playground::desk::{Effect, Judgement};
 use crate::playground::discord::Discord;
 
 /// Answers one request below `/api/v10`.

@@ -3,12 +3,12 @@
 use axum::http::Method;
 use serde_json::{Value, json};
 
-use super::call::Call;
 use super::contents::{change, draft, show};
-use super::error::ApiError;
 use super::reply::{Outcome, Reply};
 use super::validate;
 use crate::domain::{ChannelId, MessageId};
+use crate::playground::desk::call::Call;
+use crate::playground::desk::error::ApiError;
 use crate::playground::guild::Draft;
 use crate::playground::interaction::{Answer, Choice, Kind};
 use crate::playground::world::World;

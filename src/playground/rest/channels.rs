@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use super::call::Call;
-use super::error::ApiError;
 use super::guilds;
 use super::reply::{Outcome, Reply};
 use super::validate;
 use crate::domain::{ChannelId, RoleId, UserId};
 use crate::playground::allowed;
+use crate::playground::desk::call::Call;
+use crate::playground::desk::error::ApiError;
 use crate::playground::guild::{Channel, ChannelKind, Overwrite, OverwriteOf};
 use crate::playground::rights::Rights;
 use crate::playground::wire;

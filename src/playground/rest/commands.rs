@@ -3,11 +3,11 @@
 use axum::http::Method;
 use serde_json::{Value, json};
 
-use super::call::Call;
-use super::error::ApiError;
 use super::reply::{Outcome, Reply};
 use super::{guilds, validate};
 use crate::domain::GuildId;
+use crate::playground::desk::call::Call;
+use crate::playground::desk::error::ApiError;
 use crate::playground::world::World;
 
 pub(super) fn global(world: &mut World, call: &Call, method: &Method, rest: &[&str]) -> Outcome {

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::call::Call;
-use super::error::ApiError;
 use super::reply::{Outcome, Reply};
 use super::validate;
 use crate::domain::{ChannelId, MessageId};
+use crate::playground::desk::call::Call;
+use crate::playground::desk::error::ApiError;
 use crate::playground::guild::{Attachment, Draft};
 use crate::playground::wire;
 use crate::playground::world::World;

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::call::Call;
-use super::error::ApiError;
 use super::reply::{Outcome, Reply};
 use crate::domain::{GuildId, UserId};
 use crate::playground::allowed;
-use crate::playground::gateway::ready::gateway_url;
+use crate::playground::desk::call::Call;
+use crate::playground::desk::error::ApiError;
+use crate::playground::gateway::gateway_url;
 use crate::playground::guild::Guild;
 use crate::playground::wire;
 use crate::playground::world::World;

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use chrono::{TimeDelta, Utc};
 use serde_json::{Value, json};
 
-use super::call::Call;
 use super::channels::{needs, seen};
 use super::contents::{OWN_FLAGS, change, draft, show};
-use super::error::ApiError;
 use super::reply::{Outcome, Reply};
 use super::validate;
 use crate::domain::{ChannelId, MessageId};
+use crate::playground::desk::call::Call;
+use crate::playground::desk::error::ApiError;
 use crate::playground::guild::{ChannelKind, Message};
 use crate::playground::rights::Rights;
 use crate::playground::snowflake::made_at;

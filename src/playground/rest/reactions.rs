@@ -3,10 +3,10 @@
 use axum::http::Method;
 
 use super::channels::needs;
-use super::error::ApiError;
 use super::messages::find;
 use super::reply::{Outcome, Reply};
 use crate::domain::UserId;
+use crate::playground::desk::error::ApiError;
 use crate::playground::rights::Rights;
 use crate::playground::wire;
 use crate::playground::world::World;

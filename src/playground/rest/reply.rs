@@ -1,8 +1,7 @@
 //! What a route answers with.
 
+use crate::playground::desk::error::ApiError;
 use serde_json::Value;
-
-use super::error::ApiError;
 
 /// What a route answers with.
 pub(super) enum Reply {

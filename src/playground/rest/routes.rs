@@ -2,10 +2,10 @@
 
 use axum::http::Method;
 
-use super::call::Call;
-use super::error::ApiError;
 use super::reply::Outcome;
 use super::{callbacks, channels, commands, guilds, messages, reactions, threads};
+use crate::playground::desk::call::Call;
+use crate::playground::desk::error::ApiError;
 use crate::playground::world::World;
 
 /// Does what a request asks for, by the route it takes.

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::call::Call;
 use super::channels::{needs, seen};
-use super::error::ApiError;
 use super::reply::{Outcome, Reply};
 use super::{guilds, messages, validate};
 use crate::domain::{ChannelId, MessageId, UserId};
+use crate::playground::desk::call::Call;
+use crate::playground::desk::error::ApiError;
 use crate::playground::guild::{Channel, ChannelKind};
 use crate::playground::rights::Rights;
 use crate::playground::wire;

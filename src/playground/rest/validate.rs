@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::call::Call;
-use super::error::ApiError;
+use crate::playground::desk::call::Call;
+use crate::playground::desk::error::ApiError;
 use crate::playground::guild::FILE_LIMIT;
 
 /// Characters in a message.

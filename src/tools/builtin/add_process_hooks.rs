@@ -8,9 +8,11 @@ use crate::domain::TaskId;
 use crate::permission::{Action, Group};
 use crate::store::TaskStatus;
 use crate::text;
+use crate::tools::error::ToolError;
+use crate::tools::hooks;
 use crate::tools::run_task::push_hooks;
 use crate::tools::tasks::TaskError;
-use crate::tools::{Output, Tool, ToolContext, ToolError, hooks};
+use crate::tools::tool::{Output, Tool, ToolContext};
 
 pub(super) struct AddProcessHooks;
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::text;
-use crate::tools::ToolError;
+use crate::tools::error::ToolError;
 use crate::tools::write_file::WriteFile;
 use crate::workspace::jail::Written;
 use crate::workspace::{Jail, WorkspacePath};

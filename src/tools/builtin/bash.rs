@@ -9,9 +9,10 @@ use tracing::warn;
 
 use crate::exec::{Bounds, Ended, Finished};
 use crate::permission::{Action, Group};
+use crate::tools::error::ToolError;
 use crate::tools::output_store::Handle;
 use crate::tools::shell::{self, Place};
-use crate::tools::{Output, Tool, ToolContext, ToolError};
+use crate::tools::tool::{Output, Tool, ToolContext};
 
 /// Time for a command that asks for none.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);

@@ -4,8 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::text;
+use crate::tools::error::ToolError;
+use crate::tools::lines;
 use crate::tools::write_file::WriteFile;
-use crate::tools::{ToolError, lines};
 use crate::workspace::jail::Written;
 use crate::workspace::{Jail, WorkspacePath};
 

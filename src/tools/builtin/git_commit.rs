@@ -10,8 +10,10 @@ use serde::{Deserialize, Serialize};
 use crate::domain::AgentName;
 use crate::permission::{Action, Group};
 use crate::text;
+use crate::tools::error::ToolError;
 use crate::tools::git::Opened;
-use crate::tools::{Output, Tool, ToolContext, ToolError, files, git};
+use crate::tools::tool::{Output, Tool, ToolContext};
+use crate::tools::{files, git};
 use crate::workspace::{FileError, Jail, WorkspacePath, repository};
 
 /// Bytes of a file that is committed: a larger one could not be pushed either.

@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::permission::{Action, Group};
-use crate::tools::{Output, Tool, ToolContext, ToolError, git};
+use crate::tools::error::ToolError;
+use crate::tools::git;
+use crate::tools::tool::{Output, Tool, ToolContext};
 
 /// Bytes of a patch that are made; what is over the output cap is kept on disk.
 const MOST: usize = 8 * 1024 * 1024;

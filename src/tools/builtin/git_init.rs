@@ -5,7 +5,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::permission::{Action, Group};
-use crate::tools::{Output, Tool, ToolContext, ToolError, git};
+use crate::tools::error::ToolError;
+use crate::tools::git;
+use crate::tools::tool::{Output, Tool, ToolContext};
 
 pub(super) struct GitInit;
 

@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::permission::{Action, Group};
 use crate::text;
-use crate::tools::{Output, Tool, ToolContext, ToolError, git};
+use crate::tools::error::ToolError;
+use crate::tools::git;
+use crate::tools::tool::{Output, Tool, ToolContext};
 
 /// Commits when nobody asked for a number.
 const USUAL: usize = 20;

@@ -5,8 +5,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::permission::{Action, Group};
+use crate::tools::error::ToolError;
 use crate::tools::git::{self, MergeRequest, Remote};
-use crate::tools::{Output, Tool, ToolContext, ToolError};
+use crate::tools::tool::{Output, Tool, ToolContext};
 
 /// The remote whose forge is asked.
 const REMOTE: &str = "origin";

@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::permission::{Action, Group};
-use crate::tools::{Output, Tool, ToolContext, ToolError, files};
+use crate::tools::error::ToolError;
+use crate::tools::files;
+use crate::tools::tool::{Output, Tool, ToolContext};
 use crate::workspace::WorkspacePath;
 use crate::workspace::walk::{self, Step, Walked};
 

@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use super::glob::Pattern;
 use crate::permission::{Action, Group};
-use crate::tools::{Output, Tool, ToolContext, ToolError, files};
+use crate::tools::error::ToolError;
+use crate::tools::files;
+use crate::tools::tool::{Output, Tool, ToolContext};
 use crate::workspace::jail::Kind;
 use crate::workspace::walk::{self, Step, Walked};
 use crate::workspace::{Jail, WorkspacePath};

@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::tools::error::ToolError;
+use crate::tools::lines;
 use crate::tools::write_file::{Edited, WriteFile, edit};
-use crate::tools::{ToolError, lines};
 use crate::workspace::{Jail, WorkspacePath};
 
 pub(super) struct InsertAt;

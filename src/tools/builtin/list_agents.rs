@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::permission::{Action, Group};
 use crate::text;
-use crate::tools::{Output, Tool, ToolContext, ToolError, peers};
+use crate::tools::error::ToolError;
+use crate::tools::peers;
+use crate::tools::tool::{Output, Tool, ToolContext};
 use crate::workspace::{Workspace, WorkspacePath};
 
 /// Bytes of a README that are looked at.

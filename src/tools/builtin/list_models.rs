@@ -5,7 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::permission::{Action, Group};
-use crate::tools::{Output, Tool, ToolContext, ToolError};
+use crate::tools::error::ToolError;
+use crate::tools::tool::{Output, Tool, ToolContext};
 
 pub(super) struct ListModels;
 

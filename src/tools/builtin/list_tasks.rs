@@ -8,8 +8,9 @@ use crate::clock;
 use crate::permission::{Action, Group};
 use crate::store::TaskStatus;
 use crate::text;
+use crate::tools::error::ToolError;
 use crate::tools::tasks::TaskView;
-use crate::tools::{Output, Tool, ToolContext, ToolError};
+use crate::tools::tool::{Output, Tool, ToolContext};
 
 /// Characters of a command in the list.
 const COMMAND: usize = 120;

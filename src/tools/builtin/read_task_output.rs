@@ -13,9 +13,10 @@ use serde::{Deserialize, Serialize};
 use crate::domain::TaskId;
 use crate::exec::TaskFiles;
 use crate::permission::{Action, Group};
+use crate::tools::error::ToolError;
 use crate::tools::hooks::pattern;
 use crate::tools::tasks::outcome;
-use crate::tools::{Output, Tool, ToolContext, ToolError};
+use crate::tools::tool::{Output, Tool, ToolContext};
 
 /// Lines for a call that asks for no number: what is kept in memory anyway.
 const DEFAULT_LINES: usize = 100;

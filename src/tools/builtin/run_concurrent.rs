@@ -4,8 +4,9 @@ use async_trait::async_trait;
 
 use crate::permission::{Action, Group};
 use crate::store::TaskKind;
+use crate::tools::error::ToolError;
 use crate::tools::run_task::{self, Args};
-use crate::tools::{Output, Tool, ToolContext, ToolError};
+use crate::tools::tool::{Output, Tool, ToolContext};
 
 pub(super) struct RunConcurrent;
 

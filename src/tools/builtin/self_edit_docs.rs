@@ -6,7 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::permission::{Action, Group};
 use crate::text;
-use crate::tools::{Change, Output, Tool, ToolContext, ToolError, files};
+use crate::tools::change::Change;
+use crate::tools::error::ToolError;
+use crate::tools::files;
+use crate::tools::tool::{Output, Tool, ToolContext};
 use crate::workspace::WorkspacePath;
 use crate::workspace::docs::MOST_BYTES;
 use crate::workspace::jail::Written;

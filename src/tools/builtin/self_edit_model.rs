@@ -5,7 +5,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::permission::{Action, Group};
-use crate::tools::{Change, Output, Tool, ToolContext, ToolError};
+use crate::tools::change::Change;
+use crate::tools::error::ToolError;
+use crate::tools::tool::{Output, Tool, ToolContext};
 
 pub(super) struct SelfEditModel;
 

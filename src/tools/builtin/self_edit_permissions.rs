@@ -7,7 +7,9 @@ use serde_json::Value;
 
 use crate::domain::ProfileRef;
 use crate::permission::{Action, Group, all_may_grant};
-use crate::tools::{Change, Output, Tool, ToolContext, ToolError};
+use crate::tools::change::Change;
+use crate::tools::error::ToolError;
+use crate::tools::tool::{Output, Tool, ToolContext};
 
 /// The one profile that everybody may give: it can only take away.
 const FREE: &str = "locked";

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::permission::{Action, Group};
 use crate::text;
-use crate::tools::{Change, Output, Tool, ToolContext, ToolError};
+use crate::tools::change::Change;
+use crate::tools::error::ToolError;
+use crate::tools::tool::{Output, Tool, ToolContext};
 
 /// Bytes of a prompt; what people can set as a file.
 const LONGEST: usize = 64 * 1024;

@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::tools::error::ToolError;
+use crate::tools::replace;
 use crate::tools::write_file::{Edited, WriteFile, edit};
-use crate::tools::{ToolError, replace};
 use crate::workspace::{Jail, WorkspacePath};
 
 pub(super) struct StrReplaceAll;

@@ -9,8 +9,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::permission::{Action, Group};
+use crate::tools::error::ToolError;
 use crate::tools::output_store::Handle;
-use crate::tools::{Output, Tool, ToolContext, ToolError};
+use crate::tools::tool::{Output, Tool, ToolContext};
 
 /// Lines of a page nobody asked a size for.
 const PAGE: u64 = 400;

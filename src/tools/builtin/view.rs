@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 use crate::domain::Image;
 use crate::permission::{Action, Group};
 use crate::text;
-use crate::tools::{Output, Tool, ToolContext, ToolError, files, lines};
+use crate::tools::error::ToolError;
+use crate::tools::tool::{Output, Tool, ToolContext};
+use crate::tools::{files, lines};
 use crate::workspace::jail::{Kind, MOST_NAMES};
 use crate::workspace::{Jail, WorkspacePath};
 

@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::permission::{Action, Group};
-use crate::tools::{Output, Tool, ToolContext, ToolError};
+use crate::tools::error::ToolError;
+use crate::tools::tool::{Output, Tool, ToolContext};
 
 /// A slow page is not worth a turn's time.
 const DEADLINE: Duration = Duration::from_secs(45);

@@ -3,11 +3,11 @@
 use reqwest::RequestBuilder;
 use serde_json::{Value, json};
 
-use super::access::{ForgeAccess, GitAccess};
 use super::remote::Remote;
 use crate::config::{ForgeKind, Secret};
 use crate::text;
 use crate::tools::error::ToolError;
+use crate::tools::git_access::{ForgeAccess, GitAccess};
 
 /// A merge request to open.
 #[derive(Clone, Debug)]

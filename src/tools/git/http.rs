@@ -3,8 +3,8 @@
 use futures_util::StreamExt;
 use reqwest::{RequestBuilder, Response};
 
-use super::access::HostAccess;
 use super::remote::Remote;
+use crate::tools::git_access::HostAccess;
 
 /// Bytes of an advertisement or a report that are read.
 const LONGEST_ANSWER: usize = 16 * 1024 * 1024;

@@ -5,12 +5,12 @@
 
 use git2::{BranchType, Oid};
 
-use super::access::HostAccess;
 use super::remote::{Remote, Transport};
 use super::repository::{Opened, in_repository};
 use super::wire::Advertisement;
 use super::{http, ssh, wire};
 use crate::tools::error::ToolError;
+use crate::tools::git_access::HostAccess;
 use crate::tools::tool::ToolContext;
 
 /// Bytes of a pack: it is held in memory while it is sent.

@@ -1,7 +1,7 @@
 //! Where a remote's URL leads, and whether the operator lets agents go there. Pure.
 
-use super::access::{GitAccess, HostAccess};
 use crate::tools::error::ToolError;
+use crate::tools::git_access::{GitAccess, HostAccess};
 
 /// How a remote is spoken to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

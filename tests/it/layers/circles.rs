@@ -1,6 +1,7 @@
 //! No file imports one that imports it, straight or by others.
 //!
-//! A name is looked for where it is defined: a file that hands on what lies below it is passed through.
+//! A name is looked for where it is defined: a file that hands on what lies below it is passed through, but not by
+//! files that lie below it themselves.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -39,7 +40,10 @@ fn no_file_imports_one_that_imports_it() {
         .collect();
     let mut below: BTreeMap<&Name, BTreeSet<&Name>> = BTreeMap::new();
     for (module, file) in &files {
-        let found = file.uses.iter().filter_map(|name| home(name, &files));
+        let found = file
+            .uses
+            .iter()
+            .filter_map(|name| home(name, module, &files));
         let others = found.filter(|found| found != module);
         below.insert(module, others.collect());
     }
@@ -188,21 +192,19 @@ fn absolute(
     }
 }
 
-/// The file that defines a name; none for a bare module and for what no file defines.
-fn home<'a>(name: &Name, files: &BTreeMap<&'a Name, File>) -> Option<&'a Name> {
+/// The file that a name is taken from by `user`; none for a bare module and for what no file defines.
+fn home<'a>(name: &Name, user: &Name, files: &BTreeMap<&'a Name, File>) -> Option<&'a Name> {
     let mut name = name.clone();
-    for _ in 0..8 {
-        let at = (0..=name.len()).rev().find(|end| {
-            let module = name[..*end].to_vec();
-            files.contains_key(&module)
-        })?;
-        let module = name[..at].to_vec();
-        let (module, file) = files.get_key_value(&module)?;
+    loop {
+        let at = (0..=name.len())
+            .rev()
+            .find(|end| files.contains_key(&name[..*end].to_vec()))?;
+        let (module, file) = files.get_key_value(&name[..at].to_vec())?;
         let own = name.get(at)?;
+        let is_above = user.len() > at && user.starts_with(module);
         match file.hands_on.get(own) {
-            Some(further) => name = [further.as_slice(), &name[at + 1..]].concat(),
-            None => return (!module.is_empty()).then_some(*module),
+            Some(further) if !is_above => name = [further.as_slice(), &name[at + 1..]].concat(),
+            _ => return (!module.is_empty()).then_some(*module),
         }
     }
-    None
 }

@@ -36,7 +36,7 @@ pub(crate) struct Upload {
 }
 
 impl Call {
-    pub(super) async fn read(request: Request) -> Result<Self, ApiError> {
+    pub(crate) async fn read(request: Request) -> Result<Self, ApiError> {
         let whole_path = request.uri().path().to_owned();
         let path = ["/api/v10", "/api"]
             .iter()
@@ -71,12 +71,12 @@ impl Call {
         })
     }
 
-    pub(super) fn is_from(&self, token: &str) -> bool {
+    pub(crate) fn is_from(&self, token: &str) -> bool {
         self.authorization.strip_prefix("Bot ") == Some(token)
     }
 
     /// A number from the query.
-    pub(super) fn number(&self, name: &str) -> Option<u64> {
+    pub(crate) fn number(&self, name: &str) -> Option<u64> {
         self.query.get(name)?.parse().ok()
     }
 }

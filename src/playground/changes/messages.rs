@@ -3,9 +3,9 @@
 use chrono::{DateTime, Utc};
 use serde_json::json;
 
-use super::World;
 use crate::domain::{ChannelId, MessageId, UserId};
 use crate::playground::guild::{Draft, Message};
+use crate::playground::world::World;
 use crate::playground::{snowflake, wire};
 
 impl World {

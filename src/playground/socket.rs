@@ -1,5 +1,7 @@
 //! One gateway connection: HELLO, then whatever either side says, until one of them ends it.
 
+mod ready;
+
 use std::io::Write;
 use std::time::Duration;
 
@@ -9,12 +11,11 @@ use flate2::write::ZlibEncoder;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::ready;
-use super::sessions::{Connection, Frame, Moment};
+use super::discord::Discord;
+use super::gateway::{Connection, Frame, Moment};
+use super::wire;
+use super::world::World;
 use crate::domain::{GuildId, UserId};
-use crate::playground::discord::Discord;
-use crate::playground::wire;
-use crate::playground::world::World;
 
 /// How long a bot may take to hear that it is closed.
 const GOODBYE: Duration = Duration::from_secs(1);

@@ -23,15 +23,15 @@ impl ApiError {
         }
     }
 
-    pub(super) fn unauthorized() -> Self {
+    pub(crate) fn unauthorized() -> Self {
         Self::new(StatusCode::UNAUTHORIZED, 0, "401: Unauthorized")
     }
 
-    pub(super) fn unknown_route() -> Self {
+    pub(crate) fn unknown_route() -> Self {
         Self::new(StatusCode::NOT_FOUND, 0, "404: Not Found")
     }
 
-    pub(super) fn too_large() -> Self {
+    pub(crate) fn too_large() -> Self {
         Self::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             40005,
@@ -39,7 +39,7 @@ impl ApiError {
         )
     }
 
-    pub(super) fn not_json() -> Self {
+    pub(crate) fn not_json() -> Self {
         Self::new(
             StatusCode::BAD_REQUEST,
             50109,
@@ -47,44 +47,44 @@ impl ApiError {
         )
     }
 
-    pub(super) fn unknown_channel() -> Self {
+    pub(crate) fn unknown_channel() -> Self {
         Self::new(StatusCode::NOT_FOUND, 10003, "Unknown Channel")
     }
 
-    pub(super) fn unknown_guild() -> Self {
+    pub(crate) fn unknown_guild() -> Self {
         Self::new(StatusCode::NOT_FOUND, 10004, "Unknown Guild")
     }
 
-    pub(super) fn unknown_member() -> Self {
+    pub(crate) fn unknown_member() -> Self {
         Self::new(StatusCode::NOT_FOUND, 10007, "Unknown Member")
     }
 
-    pub(super) fn unknown_message() -> Self {
+    pub(crate) fn unknown_message() -> Self {
         Self::new(StatusCode::NOT_FOUND, 10008, "Unknown Message")
     }
 
-    pub(super) fn unknown_user() -> Self {
+    pub(crate) fn unknown_user() -> Self {
         Self::new(StatusCode::NOT_FOUND, 10013, "Unknown User")
     }
 
-    pub(super) fn unknown_webhook() -> Self {
+    pub(crate) fn unknown_webhook() -> Self {
         Self::new(StatusCode::NOT_FOUND, 10015, "Unknown Webhook")
     }
 
-    pub(super) fn unknown_interaction() -> Self {
+    pub(crate) fn unknown_interaction() -> Self {
         Self::new(StatusCode::NOT_FOUND, 10062, "Unknown interaction")
     }
 
-    pub(super) fn unknown_command() -> Self {
+    pub(crate) fn unknown_command() -> Self {
         Self::new(StatusCode::NOT_FOUND, 10063, "Unknown application command")
     }
 
-    pub(super) fn already_answered() -> Self {
+    pub(crate) fn already_answered() -> Self {
         let words = "Interaction has already been acknowledged.";
         Self::new(StatusCode::BAD_REQUEST, 40060, words)
     }
 
-    pub(super) fn full(what: &str, most: usize) -> Self {
+    pub(crate) fn full(what: &str, most: usize) -> Self {
         let code = if what == "guild" { 30013 } else { 50035 };
         Self::new(
             StatusCode::BAD_REQUEST,
@@ -93,25 +93,25 @@ impl ApiError {
         )
     }
 
-    pub(super) fn thread_exists() -> Self {
+    pub(crate) fn thread_exists() -> Self {
         let words = "A thread has already been created for this message";
         Self::new(StatusCode::BAD_REQUEST, 160_004, words)
     }
 
-    pub(super) fn archived() -> Self {
+    pub(crate) fn archived() -> Self {
         Self::new(StatusCode::BAD_REQUEST, 50083, "Thread is archived")
     }
 
-    pub(super) fn no_history() -> Self {
+    pub(crate) fn no_history() -> Self {
         let words = "Cannot reply without permission to read message history";
         Self::new(StatusCode::FORBIDDEN, 160_002, words)
     }
 
-    pub(super) fn missing_access() -> Self {
+    pub(crate) fn missing_access() -> Self {
         Self::new(StatusCode::FORBIDDEN, 50001, "Missing Access")
     }
 
-    pub(super) fn not_the_author() -> Self {
+    pub(crate) fn not_the_author() -> Self {
         Self::new(
             StatusCode::FORBIDDEN,
             50005,
@@ -119,7 +119,7 @@ impl ApiError {
         )
     }
 
-    pub(super) fn empty_message() -> Self {
+    pub(crate) fn empty_message() -> Self {
         Self::new(
             StatusCode::BAD_REQUEST,
             50006,
@@ -127,7 +127,7 @@ impl ApiError {
         )
     }
 
-    pub(super) fn closed_to_direct_messages() -> Self {
+    pub(crate) fn closed_to_direct_messages() -> Self {
         Self::new(
             StatusCode::FORBIDDEN,
             50007,
@@ -135,17 +135,17 @@ impl ApiError {
         )
     }
 
-    pub(super) fn missing_permissions() -> Self {
+    pub(crate) fn missing_permissions() -> Self {
         Self::new(StatusCode::FORBIDDEN, 50013, "Missing Permissions")
     }
 
-    pub(super) fn too_old() -> Self {
+    pub(crate) fn too_old() -> Self {
         let words = "You can only bulk delete messages that are under 14 days old.";
         Self::new(StatusCode::BAD_REQUEST, 50034, words)
     }
 
     /// A field of the body is wrong; `field` is its path, joined by dots.
-    pub(super) fn invalid(field: &str, code: &str, message: &str) -> Self {
+    pub(crate) fn invalid(field: &str, code: &str, message: &str) -> Self {
         let mut errors = json!({"_errors": [{"code": code, "message": message}]});
         for part in field.rsplit('.') {
             errors = json!({part: errors});

@@ -1,12 +1,16 @@
-//! The desk that each request passes: it is written down, counted against its bucket, and made to fail on demand.
+//! The desk that each request passes: it is read, written down, counted against its bucket, and made to fail on demand.
+
+pub(crate) mod call;
+pub(crate) mod error;
+pub(crate) mod limits;
 
 use std::time::{Duration, Instant};
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
-use super::call::Call;
-use super::limits::{Buckets, Refusal, Scope, Standing};
+use self::call::Call;
+use self::limits::{Buckets, Refusal, Scope, Standing};
 
 /// A request as it was seen, for tests.
 #[derive(Clone, Debug)]
@@ -65,10 +69,10 @@ pub struct Fault {
 }
 
 /// What the desk says to a request.
-pub(super) struct Judgement {
-    pub(super) effect: Option<Effect>,
-    pub(super) refusal: Option<Refusal>,
-    pub(super) headers: HeaderMap,
+pub(crate) struct Judgement {
+    pub(crate) effect: Option<Effect>,
+    pub(crate) refusal: Option<Refusal>,
+    pub(crate) headers: HeaderMap,
 }
 
 /// The book of requests, the buckets and the faults ordered.
@@ -83,7 +87,7 @@ pub(crate) struct Desk {
 
 impl Desk {
     /// Writes a request down and decides what becomes of it.
-    pub(super) fn judge(&mut self, call: &Call) -> (usize, Judgement) {
+    pub(crate) fn judge(&mut self, call: &Call) -> (usize, Judgement) {
         let now = Instant::now();
         let index = self.log.len();
         self.log.push(Request {
@@ -117,7 +121,7 @@ impl Desk {
         )
     }
 
-    pub(super) fn settle(&mut self, index: usize, status: Option<u16>) {
+    pub(crate) fn settle(&mut self, index: usize, status: Option<u16>) {
         if let Some(request) = self.log.get_mut(index) {
             request.status = status;
         }

@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use super::World;
 use crate::domain::{ChannelId, MessageId, UserId};
 use crate::playground::guild::Reaction;
 use crate::playground::wire;
+use crate::playground::world::World;
 
 impl World {
     /// Adds this person's reaction, or takes it back.

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::World;
 use crate::domain::{ChannelId, GuildId, MessageId, UserId};
 use crate::playground::guild::FILE_LIMIT;
 use crate::playground::interaction::{Answer, Interaction, Kind};
 use crate::playground::wire;
+use crate::playground::world::World;
 
 impl World {
     /// Begins an interaction and sends it to the bot.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::sessions::Connection;
+use crate::playground::gateway::{Connection, gateway_url};
 use crate::playground::wire;
 use crate::playground::world::World;
 
@@ -32,9 +32,4 @@ pub(super) fn begin(world: &mut World, identify: &Value, connection: Connection)
         .map(|guild| wire::guild_create(world, *guild))
         .collect();
     world.gateway.welcome(&id, &ready, &servers);
-}
-
-/// Where the bot is to connect.
-pub(crate) fn gateway_url(base: &str) -> String {
-    format!("{}/gateway-socket", base.replacen("http", "ws", 1))
 }

@@ -1,7 +1,7 @@
 //! Uploaded files, kept to be fetched.
 
-use super::World;
 use crate::playground::guild::{Attachment, File};
+use crate::playground::world::World;
 
 impl World {
     /// Keeps a file to be fetched; its type is told from the name when it is not given.

@@ -58,7 +58,7 @@ pub(crate) struct Standing {
 }
 
 impl Standing {
-    pub(super) fn refusal(&self) -> Option<Refusal> {
+    pub(crate) fn refusal(&self) -> Option<Refusal> {
         self.over.map(|scope| Refusal {
             scope,
             retry_after: self.reset_after,
@@ -68,7 +68,7 @@ impl Standing {
 
 impl Buckets {
     /// Counts a request, unless it is refused.
-    pub(super) fn take(&mut self, call: &Call, now: Instant) -> Standing {
+    pub(crate) fn take(&mut self, call: &Call, now: Instant) -> Standing {
         let (route, limit, per) = rule(call);
         let segments = &call.segments;
         let major = segments

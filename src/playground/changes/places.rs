@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::World;
 use crate::domain::{ChannelId, GuildId, MessageId, RoleId, UserId};
 use crate::playground::guild::{Channel, ChannelKind, Guild, Member, Role, ThreadState};
 use crate::playground::rights::Rights;
 use crate::playground::wire;
+use crate::playground::world::World;
 
 impl World {
     /// Adds a server with its `#general`; the bot is in it already.

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{News, World};
 use crate::domain::{ChannelId, GuildId, MessageId, UserId};
 use crate::playground::rights::Rights;
 use crate::playground::wire;
+use crate::playground::world::{News, World};
 
 impl World {
     /// Tells the bot and the pages that a message is new or has changed.

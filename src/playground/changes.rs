@@ -1,0 +1,8 @@
+//! The changes that can be made to the world: each is told to the gateway and to the page (`told`).
+
+mod files;
+mod interactions;
+mod messages;
+mod places;
+mod reactions;
+mod told;
