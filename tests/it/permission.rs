@@ -5,6 +5,6 @@ mod catastrophe;
 mod corpus;
 mod custom;
 mod differential;
-mod grants;
+pub mod grants;
 mod limits;
 mod properties;

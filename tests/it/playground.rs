@@ -5,3 +5,9 @@ mod page;
 mod rest;
 mod serenity;
 mod walk;
+
+/// Posts `body` and gives the answer.
+async fn posted(url: String, body: &serde_json::Value) -> reqwest::Response {
+    let post = reqwest::Client::new().post(url).json(body);
+    post.send().await.unwrap()
+}

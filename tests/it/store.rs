@@ -1,6 +1,6 @@
 //! The database through its public face, on temporary homes.
 
-mod damaged;
+pub(crate) mod damaged;
 mod disk;
 mod ledger;
 mod recovery;

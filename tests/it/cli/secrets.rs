@@ -4,20 +4,13 @@ use std::io::Read;
 use std::process::Stdio;
 
 use super::program::chorus;
+use crate::world::daemon::keeps_waiting;
 
 #[test]
 fn a_daemon_started_with_a_token_has_none_in_its_environment() {
     // The daemon blocks on a fifo for its configuration: a moment at which its environment can be looked at.
     let home = tempfile::tempdir().unwrap();
-    let fifo = home.path().join("config.json");
-    rustix::fs::mknodat(
-        rustix::fs::CWD,
-        &fifo,
-        rustix::fs::FileType::Fifo,
-        rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
-        0,
-    )
-    .unwrap();
+    let fifo = keeps_waiting(home.path());
     let mut daemon = chorus(home.path(), &["run"])
         .env("DISCORD_TOKEN", "hunter2")
         .env("CHORUS_ALLOW_ROOT", "1")

@@ -2,17 +2,9 @@
 
 use chorus::agent::event::Choice;
 use chorus::discord::access::{Deciders, may_press, may_talk};
-use chorus::domain::{Person, RoleId, UserId};
+use chorus::domain::{RoleId, UserId};
 
-fn person(id: u64, roles: &[u64]) -> Person {
-    Person {
-        id: UserId(id),
-        name: "Ann".into(),
-        roles: roles.iter().copied().map(RoleId).collect(),
-        is_administrator: false,
-        may_manage_server: false,
-    }
-}
+use crate::permission::grants::person;
 
 fn deciders<'a>(approvers: &'a [RoleId], requesters: &'a [UserId]) -> Deciders<'a> {
     Deciders {

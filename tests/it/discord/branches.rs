@@ -41,9 +41,7 @@ async fn list(world: &World) -> String {
 async fn a_branch_goes_on_where_its_messages_are_replied_to() {
     run_test(async |world| {
         let answer = opens(world, "look into colours", "Red, mostly.").await;
-        world.model.answers("Main here.");
-        world.ann.says("#lab", "what do you do?").await;
-        world.sees("#lab", "Main here.").await;
+        world.exchange("what do you do?", "Main here.").await;
         let main = world.model.last_request().to_string();
         assert!(!main.contains("look into colours"), "{main}");
 
@@ -71,9 +69,7 @@ async fn a_branch_works_beside_the_main_conversation_and_the_list_says_how_far_i
             .runs("/branch new prompt:search for long", "#lab")
             .await;
         world.model.was_asked(1).await;
-        world.model.answers("I am not busy.");
-        world.ann.says("#lab", "are you there?").await;
-        world.sees("#lab", "I am not busy.").await;
+        world.exchange("are you there?", "I am not busy.").await;
         let running = list(world).await;
         assert!(
             running.contains("#1") && running.contains("search for long"),
@@ -224,9 +220,7 @@ async fn a_deleted_thread_takes_its_turn_with_it_and_nothing_else() {
         world.model.was_asked(1).await;
         world.ann.person.deletes_channel(thread);
         world.waits_for_reply("/branch list", "no branches").await;
-        world.model.answers("Main is fine.");
-        world.ann.says("#lab", "are you well?").await;
-        world.sees("#lab", "Main is fine.").await;
+        world.exchange("are you well?", "Main is fine.").await;
     })
     .await;
 }

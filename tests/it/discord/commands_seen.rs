@@ -35,9 +35,7 @@ async fn status_has_the_lines_of_the_design() {
 #[tokio::test]
 async fn commands_work_right_after_a_restart() {
     run_test(async |world| {
-        world.model.answers("Noted.");
-        world.ann.says("#lab", "remember this").await;
-        world.sees("#lab", "Noted.").await;
+        world.exchange("remember this", "Noted.").await;
         world.restarts().await;
         let history = world.ann.asks("/context history", "#lab").await;
         assert!(
@@ -51,16 +49,12 @@ async fn commands_work_right_after_a_restart() {
 #[tokio::test]
 async fn a_context_is_saved_cleared_and_restored() {
     run_test(async |world| {
-        world.model.answers("Blue it is.");
-        world.ann.says("#lab", "my colour is blue").await;
-        world.sees("#lab", "Blue it is.").await;
+        world.exchange("my colour is blue", "Blue it is.").await;
         let empty = world.ann.asks("/context clear", "#lab").await;
         assert!(empty.contains("2 messages"), "{empty}");
         let nothing = world.ann.asks("/context save", "#lab").await;
         assert!(nothing.contains("nothing to save"), "{nothing}");
-        world.model.answers("Red then.");
-        world.ann.says("#lab", "now red").await;
-        world.sees("#lab", "Red then.").await;
+        world.exchange("now red", "Red then.").await;
         let saved = world
             .ann
             .asks("/context save description:colours", "#lab")
@@ -178,9 +172,7 @@ async fn access_roles_shut_others_out() {
         world.bob.says("#lab", "may I?").await;
         let refused = world.bob.asks("/status", "#lab").await;
         assert!(refused.contains("no access"), "{refused}");
-        world.model.answers("Yes, Ann.");
-        world.ann.says("#lab", "may I?").await;
-        world.sees("#lab", "Yes, Ann.").await;
+        world.exchange("may I?", "Yes, Ann.").await;
         assert_eq!(world.model.requests().len(), 1);
     })
     .await;

@@ -139,9 +139,7 @@ async fn abort_ends_the_turn_at_once() {
                 all.iter().all(|one| one.buttons().is_empty()).then_some(())
             })
             .await;
-        world.model.answers("Here again.");
-        world.ann.says("#lab", "still there?").await;
-        world.sees("#lab", "Here again.").await;
+        world.exchange("still there?", "Here again.").await;
     })
     .await;
 }

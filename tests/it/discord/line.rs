@@ -33,9 +33,7 @@ async fn comes(world: &World, wanted: fn(&Moment) -> bool, count: usize) {
 }
 
 async fn is_heard(world: &mut World, answer: &str) {
-    world.model.answers(answer);
-    world.ann.says("#lab", "do you hear me?").await;
-    world.sees("#lab", answer).await;
+    world.exchange("do you hear me?", answer).await;
 }
 
 #[tokio::test]

@@ -94,9 +94,7 @@ async fn messages_without_their_text_are_told_to_the_owner_once() {
     run_test(async |world| {
         world.ann.says("#lab", "").await;
         world.ann.says("#lab", "").await;
-        world.model.answers("Now I see you.");
-        world.ann.says("#lab", "hello").await;
-        world.sees("#lab", "Now I see you.").await;
+        world.exchange("hello", "Now I see you.").await;
         let letters = world.ann.person.direct_messages();
         let told = world
             .waits("a letter to the owner", |world| {
@@ -114,9 +112,9 @@ async fn messages_without_their_text_are_told_to_the_owner_once() {
 #[tokio::test]
 async fn a_purge_asks_first_and_leaves_what_the_agent_has_in_mind() {
     run_test(async |world| {
-        world.model.answers("I keep it in mind.");
-        world.ann.says("#lab", "the word is heron").await;
-        world.sees("#lab", "I keep it in mind.").await;
+        world
+            .exchange("the word is heron", "I keep it in mind.")
+            .await;
         let long_ago = Utc::now() - chrono::Duration::days(30);
         let robot = world.discord.other_bot("robot");
         for line in ["old", "older"] {
@@ -132,9 +130,7 @@ async fn a_purge_asks_first_and_leaves_what_the_agent_has_in_mind() {
             })
             .await;
         world.sees("#lab", "Deleted ").await;
-        world.model.answers("Heron.");
-        world.ann.says("#lab", "what was the word?").await;
-        world.sees("#lab", "Heron.").await;
+        world.exchange("what was the word?", "Heron.").await;
         let asked = world.model.last_request().to_string();
         assert!(asked.contains("the word is heron"), "{asked}");
     })
@@ -147,9 +143,7 @@ async fn a_turn_that_goes_in_circles_is_ended() {
         for _ in 0..4 {
             world.model.calls_tool("glob", json!({"pattern": "*.none"}));
         }
-        world.model.answers("I was going in circles.");
-        world.ann.says("#lab", "find it").await;
-        world.sees("#lab", "I was going in circles.").await;
+        world.exchange("find it", "I was going in circles.").await;
         assert_eq!(world.model.requests().len(), 5);
         assert_eq!(
             world.model.last_request()["tools"]

@@ -32,9 +32,7 @@ async fn is_answered_once(world: &mut World, effect: Effect, hits: usize) {
         .order(fault("POST", "/messages", hits, effect));
     world.ann.says("#lab", "hello").await;
     world.sees("#lab", "Through the storm.").await;
-    world.model.answers("Calm again.");
-    world.ann.says("#lab", "and now?").await;
-    world.sees("#lab", "Calm again.").await;
+    world.exchange("and now?", "Calm again.").await;
     assert_eq!(times(world, "#lab", "Through the storm."), 1);
 }
 
@@ -102,9 +100,7 @@ async fn a_reconnect_does_not_touch_a_running_turn() {
 
 async fn survives(world: &mut World, how: Break) {
     world.discord.break_gateway(how);
-    world.model.answers("Heard you.");
-    world.ann.says("#lab", "do you hear me?").await;
-    world.sees("#lab", "Heard you.").await;
+    world.exchange("do you hear me?", "Heard you.").await;
     assert_eq!(times(world, "#lab", "Heard you."), 1);
 }
 
@@ -126,13 +122,9 @@ async fn a_message_during_an_unclean_close_is_heard() {
 #[tokio::test]
 async fn events_that_come_twice_are_one_message() {
     run_test(async |world| {
-        world.model.answers("Once.");
-        world.ann.says("#lab", "only once").await;
-        world.sees("#lab", "Once.").await;
+        world.exchange("only once", "Once.").await;
         world.discord.repeats_events(5);
-        world.model.answers("Next.");
-        world.ann.says("#lab", "next").await;
-        world.sees("#lab", "Next.").await;
+        world.exchange("next", "Next.").await;
         assert_eq!(world.model.requests().len(), 2);
     })
     .await;

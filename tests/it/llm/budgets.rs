@@ -85,9 +85,7 @@ async fn a_runaway_turn_stops_before_it_can_go_past_its_budget() {
         // Six times eight cents; a seventh could have cost ten.
         assert_eq!(world.model.requests().len(), 6);
         // The next turn has a budget of its own.
-        world.model.answers("Here again.");
-        world.ann.says("#lab", "hello?").await;
-        world.sees("#lab", "Here again.").await;
+        world.exchange("hello?", "Here again.").await;
     })
     .await;
 }

@@ -169,8 +169,9 @@ fn an_empty_answer_goes_and_a_missing_beginning_is_named() {
 }
 
 /// Any item, with ids from a small set so that they collide.
-fn item() -> impl Strategy<Value = Item> {
-    let id = prop::sample::select(vec!["", "a", "b", "c", "a_2", "née", "call"]);
+pub(super) fn item() -> impl Strategy<Value = Item> {
+    let ids = vec!["", "a", "b", "c", "a_2", "née", "call", "weird id!"];
+    let id = prop::sample::select(ids);
     prop_oneof![
         "[a-z ]{0,8}".prop_map(|text| said(&text)),
         "[a-z ]{0,8}".prop_map(|text| answered(&text)),

@@ -206,9 +206,7 @@ async fn begins_a_summary(world: &mut World) -> Thought {
     world.ann.says("#lab", "tell me all").await;
     world.sees("#lab", "That was long.").await;
     let thought = world.model.thinks_about_summaries();
-    world.model.answers("And that was short.");
-    world.ann.says("#lab", "and now?").await;
-    world.sees("#lab", "And that was short.").await;
+    world.exchange("and now?", "And that was short.").await;
     world.model.was_asked(3).await;
     thought
 }
@@ -229,9 +227,7 @@ async fn a_summary_that_outlasts_its_turn_is_taken() {
             .sees("#lab", "Compacted: 2 older messages are now a summary")
             .await;
         assert_eq!(summaries(world).await, ["ok"]);
-        world.model.answers("Of that.");
-        world.ann.says("#lab", "of what?").await;
-        world.sees("#lab", "Of that.").await;
+        world.exchange("of what?", "Of that.").await;
         let asked = world.model.last_request()["messages"].to_string();
         assert!(asked.contains("The people tried things."), "{asked}");
         assert!(!asked.contains("tell me all"), "{asked}");
@@ -244,9 +240,7 @@ async fn a_summary_that_outlasts_its_turn_is_taken() {
 async fn a_summary_that_is_given_up_is_accounted() {
     run_test(async |world| {
         let first = begins_a_summary(world).await;
-        world.model.answers("Here I am.");
-        world.ann.says("#lab", "are you there?").await;
-        world.sees("#lab", "Here I am.").await;
+        world.exchange("are you there?", "Here I am.").await;
         assert_eq!(summaries(world).await[0], "stopped");
         world.stops().await;
         first.ends();
@@ -295,9 +289,7 @@ async fn a_message_longer_than_the_window_is_shortened() {
             .uploads("#lab", "look at this", &[("long.txt", file.as_bytes())])
             .await;
         world.sees("#lab", "That is a long file.").await;
-        world.model.answers("Still here.");
-        world.ann.says("#lab", "and now?").await;
-        world.sees("#lab", "Still here.").await;
+        world.exchange("and now?", "Still here.").await;
         assert_never_failed(world);
     })
     .await;

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::conformance::request;
-use super::history::{answered, called, result, said};
+use super::history::{answered, called, item, result, said};
 use super::wire::{FORMATS, Format};
 use crate::published::Published;
 
@@ -345,17 +345,6 @@ fn the_output_limit_goes_by_the_name_that_the_server_knows() {
         named("http://127.0.0.1:4000/v1", "openai/o4-mini"),
         (None, Some(1_000))
     );
-}
-
-/// Any item, valid or not.
-fn item() -> impl Strategy<Value = Item> {
-    let id = prop::sample::select(vec!["", "a", "b", "weird id!", "c"]);
-    prop_oneof![
-        "[a-z ]{0,8}".prop_map(|text| said(&text)),
-        "[a-z ]{0,8}".prop_map(|text| answered(&text)),
-        prop::collection::vec(id.clone(), 1..4).prop_map(|ids| called(&ids)),
-        (id, "[a-z]{0,8}").prop_map(|(id, text)| result(id, &text)),
-    ]
 }
 
 proptest! {

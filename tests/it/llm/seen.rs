@@ -33,9 +33,7 @@ async fn usage_comes_with_a_chart_for_a_phone() {
         ..Setup::default()
     };
     run_test_with(setup, async |world| {
-        world.model.answers("That cost something.");
-        world.ann.says("#lab", "work").await;
-        world.sees("#lab", "That cost something.").await;
+        world.exchange("work", "That cost something.").await;
         world.ann.runs("/usage", "#lab").await;
         let reply = world
             .waits("the chart", |world| {
@@ -64,9 +62,7 @@ async fn usage_comes_with_a_chart_for_a_phone() {
 #[tokio::test]
 async fn usage_without_a_price_is_in_tokens() {
     run_test(async |world| {
-        world.model.answers("That cost something.");
-        world.ann.says("#lab", "work").await;
-        world.sees("#lab", "That cost something.").await;
+        world.exchange("work", "That cost something.").await;
         let own = world.ann.asks("/usage days:7 agent:lab", "#lab").await;
         assert!(
             own.contains(MODEL) && own.contains("cost not known"),
@@ -128,9 +124,7 @@ async fn thinking_goes_back_with_the_call_it_led_to() {
             Block::Thinking("I should look.".into(), "c2lnbmVk".into()),
             Block::Call("toolu_1".into(), "glob".into(), json!({"pattern": "*"})),
         ]));
-        world.model.answers("I looked.");
-        world.ann.says("#lab", "look").await;
-        world.sees("#lab", "I looked.").await;
+        world.exchange("look", "I looked.").await;
         let request = world.model.last_request();
         assert_eq!(request["thinking"]["type"], "adaptive");
         assert_eq!(request["output_config"]["effort"], "high");
@@ -197,9 +191,9 @@ async fn a_command_without_end_ends_with_the_turns_time() {
         let sleeps = json!({"command": "sleep 3600", "timeout": 3600});
         let looks = json!({"path": "a.txt"});
         world.model.calls(&[("bash", sleeps), ("view", looks)]);
-        world.model.answers("This is how far I came.");
-        world.ann.says("#lab", "wait for it").await;
-        world.sees("#lab", "This is how far I came.").await;
+        world
+            .exchange("wait for it", "This is how far I came.")
+            .await;
         world.sees("#lab", "the time limit was reached").await;
         let last = world.model.last_request();
         assert_eq!(last.get("tools"), None);

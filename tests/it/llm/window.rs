@@ -78,9 +78,7 @@ async fn assert_nothing_lost(world: &World) {
         assert!(!shown.contains(sign), "{shown}");
     }
     world.model.thinks_about_summaries().ends();
-    world.model.answers("Answer 4.");
-    world.ann.says("#lab", "Question 4").await;
-    world.sees("#lab", "Answer 4.").await;
+    world.exchange("Question 4", "Answer 4.").await;
     world.sees("#lab", "Compacted: ").await;
     let saved = saved(world).join("\n");
     for said in [
@@ -155,9 +153,7 @@ async fn a_compaction_by_hand_can_be_stopped() {
                 })
                 .await;
             assert_eq!(summaries(world).await, ["stopped"]);
-            world.model.answers("All of it.");
-            world.ann.says("#lab", "What do you know?").await;
-            world.sees("#lab", "All of it.").await;
+            world.exchange("What do you know?", "All of it.").await;
             let asked = world.model.last_request()["messages"].to_string();
             assert!(
                 asked.contains("Question 1") && asked.contains("Answer 2."),

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use rustix::process::Signal;
 
 use super::{command, program};
-use crate::world::daemon::{hears, signal};
+use crate::world::daemon::{hears, keeps_waiting, signal};
 use crate::world::run_test_with;
 
 #[tokio::test]
@@ -13,15 +13,7 @@ async fn a_daemon_stopped_while_it_reads_its_configuration_ends_in_order() {
     run_test_with(program(Vec::new()), async |world| {
         let home = tempfile::tempdir().unwrap();
         // It waits for a fifo: as early as a test can meet it.
-        let fifo = home.path().join("config.json");
-        rustix::fs::mknodat(
-            rustix::fs::CWD,
-            &fifo,
-            rustix::fs::FileType::Fifo,
-            rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
-            0,
-        )
-        .unwrap();
+        let fifo = keeps_waiting(home.path());
         let mut daemon = command(world, &["run"])
             .env("CHORUS_HOME", home.path())
             .spawn()

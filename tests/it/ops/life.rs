@@ -5,9 +5,7 @@ use crate::world::{Setup, Way, run_test, run_test_with};
 #[tokio::test]
 async fn a_message_is_answered() {
     run_test(async |world| {
-        world.model.answers("Hello, Ann.");
-        world.ann.says("#lab", "hello").await;
-        world.sees("#lab", "Hello, Ann.").await;
+        world.exchange("hello", "Hello, Ann.").await;
     })
     .await;
 }
@@ -19,14 +17,10 @@ async fn the_program_stops_on_sigterm_and_starts_again_clean() {
         ..Setup::default()
     };
     run_test_with(setup, async |world| {
-        world.model.answers("One.");
-        world.ann.says("#lab", "one").await;
-        world.sees("#lab", "One.").await;
+        world.exchange("one", "One.").await;
         world.stops().await;
         world.starts().await;
-        world.model.answers("Two.");
-        world.ann.says("#lab", "two").await;
-        world.sees("#lab", "Two.").await;
+        world.exchange("two", "Two.").await;
     })
     .await;
 }

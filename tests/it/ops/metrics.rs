@@ -27,9 +27,7 @@ async fn what_was_done_can_be_counted() {
         ..program(Vec::new())
     };
     run_test_with(setup, async |world| {
-        world.model.answers("Hello, Ann.");
-        world.ann.says("#lab", "a secret hello").await;
-        world.sees("#lab", "Hello, Ann.").await;
+        world.exchange("a secret hello", "Hello, Ann.").await;
         let (status, health) = get(&address, "/healthz").await;
         assert_eq!((status, health.as_str()), (200, "ok\n"));
         let (status, text) = get(&address, "/metrics").await;

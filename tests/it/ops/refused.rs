@@ -3,11 +3,10 @@
 use std::fs;
 use std::process::Stdio;
 
-use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{ConnectOptions, Connection};
 use tokio::process::Command;
 
 use super::{command, program, seen};
+use crate::store::damaged::{FROM_THE_FUTURE, changes};
 use crate::world::{Setup, run_test, run_test_with};
 
 #[tokio::test]
@@ -54,19 +53,7 @@ async fn a_database_of_a_newer_version() {
     run_test_with(program(Vec::new()), async |world| {
         world.stops().await;
         let path = world.home().join("db/chorus.db");
-        let mut db = SqliteConnectOptions::new()
-            .filename(&path)
-            .connect()
-            .await
-            .unwrap();
-        sqlx::query(
-            "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
-             VALUES (9999, 'from the future', 1, x'00', 0)",
-        )
-        .execute(&mut db)
-        .await
-        .unwrap();
-        db.close().await.unwrap();
+        changes(&path, FROM_THE_FUTURE).await;
         let before = fs::read(&path).unwrap();
         let refused = seen(&mut command(world, &["run"])).await;
         assert_eq!(refused.code, 78, "{}", refused.err);

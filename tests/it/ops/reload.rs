@@ -54,9 +54,7 @@ async fn the_last_good_configuration_stays_in_force() {
         world.signals(Signal::HUP).await;
         systemd.hears("RELOADING=1").await;
         systemd.hears("READY=1").await;
-        world.model.answers("Still here.");
-        world.ann.says("#lab", "hello?").await;
-        world.sees("#lab", "Still here.").await;
+        world.exchange("hello?", "Still here.").await;
         let letters = world.discord.messages(direct).len();
         assert_eq!(letters, 1, "the same cause is told once");
     })

@@ -25,9 +25,7 @@ async fn credentials_and_files_are_as_good_as_variables() {
         ("ANTHROPIC_API_KEY_FILE", text(&key)),
     ];
     run_test_with(program(env), async |world| {
-        world.model.answers("Found both.");
-        world.ann.says("#lab", "hello").await;
-        world.sees("#lab", "Found both.").await;
+        world.exchange("hello", "Found both.").await;
     })
     .await;
 }

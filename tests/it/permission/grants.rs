@@ -8,7 +8,8 @@ use chorus::permission::{
 };
 use serde_json::json;
 
-fn person(id: u64, roles: &[u64]) -> Person {
+/// Somebody with these roles and no power.
+pub fn person(id: u64, roles: &[u64]) -> Person {
     Person {
         id: UserId(id),
         name: "Ann".into(),

@@ -3,6 +3,8 @@
 use chorus::playground::model::DemoModel;
 use serde_json::{Value, json};
 
+use super::posted;
+
 /// Asks with these messages and tools, and gives the content of the answer.
 async fn asked(messages: Value, tools: &[&str]) -> Value {
     let model = DemoModel::start().await.unwrap();
@@ -12,12 +14,7 @@ async fn asked(messages: Value, tools: &[&str]) -> Value {
         .collect();
     let body = json!({"model": "demo", "max_tokens": 100, "messages": messages, "tools": tools});
     let url = format!("{}/v1/messages", model.base_url());
-    let response = reqwest::Client::new()
-        .post(url)
-        .json(&body)
-        .send()
-        .await
-        .unwrap();
+    let response = posted(url, &body).await;
     response.json::<Value>().await.unwrap()["content"].clone()
 }
 

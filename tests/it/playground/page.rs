@@ -4,6 +4,8 @@ use chorus::playground::{Brain, Playground};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use super::posted;
+
 async fn started() -> (Playground, TempDir) {
     let home = TempDir::new().unwrap();
     let playground = Playground::start(home.path(), 0, Brain::Demo)
@@ -14,12 +16,7 @@ async fn started() -> (Playground, TempDir) {
 
 async fn act(playground: &Playground, body: Value) -> (u16, Value) {
     let url = format!("{}/api/act", playground.url());
-    let response = reqwest::Client::new()
-        .post(url)
-        .json(&body)
-        .send()
-        .await
-        .unwrap();
+    let response = posted(url, &body).await;
     (response.status().as_u16(), response.json().await.unwrap())
 }
 

@@ -1,10 +1,7 @@
 //! Rows of the database that do not read back, seen from the channel: what they held is missed, everything else goes on.
 
-use sqlx::ConnectOptions as _;
-use sqlx::Connection as _;
-use sqlx::sqlite::SqliteConnectOptions;
-
 use super::seen::exchange;
+use crate::store::damaged::changes;
 use crate::world::{Setup, Way, World, run_test_with};
 
 /// Damage of all kinds to what `#lab` is remembered by, and to the whole of the agent `mill`.
@@ -21,10 +18,7 @@ const DAMAGE: &str = "
 ";
 
 async fn damages(world: &World, how: &'static str) {
-    let options = SqliteConnectOptions::new().filename(world.home().join("db/chorus.db"));
-    let mut db = options.connect().await.unwrap();
-    sqlx::raw_sql(how).execute(&mut db).await.unwrap();
-    db.close().await.unwrap();
+    changes(&world.home().join("db/chorus.db"), how).await;
 }
 
 /// A turn that nobody can read back is ended all the same, once, and whoever waits for it is told.

@@ -25,6 +25,18 @@ async fn sound() -> (Home, PathBuf) {
     (home, path)
 }
 
+/// Makes a database one of a version that is not there yet.
+pub(crate) const FROM_THE_FUTURE: &str =
+    "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
+     VALUES (9999, 'from the future', 1, x'00', 0)";
+
+/// Changes the database `path`, which nobody has open.
+pub(crate) async fn changes(path: &Path, how: &'static str) {
+    let mut db = by_hand(path).await;
+    sqlx::raw_sql(how).execute(&mut db).await.unwrap();
+    db.close().await.unwrap();
+}
+
 async fn by_hand(path: &Path) -> SqliteConnection {
     let options = SqliteConnectOptions::new()
         .filename(path)
@@ -140,9 +152,7 @@ async fn a_database_whose_tables_are_not_ours_is_refused() {
         ("no table of versions", "DROP TABLE _sqlx_migrations"),
     ] {
         let (_home, path) = sound().await;
-        let mut db = by_hand(&path).await;
-        sqlx::query(sql).execute(&mut db).await.unwrap();
-        db.close().await.unwrap();
+        changes(&path, sql).await;
         let error = refused(&path, what).await;
         assert!(
             matches!(error, StoreError::Damaged { .. }),
@@ -154,15 +164,7 @@ async fn a_database_whose_tables_are_not_ours_is_refused() {
 #[tokio::test]
 async fn a_newer_schema_is_refused_by_number() {
     let (_home, path) = sound().await;
-    let mut db = by_hand(&path).await;
-    sqlx::query(
-        "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
-         VALUES (9999, 'from the future', 1, x'00', 0)",
-    )
-    .execute(&mut db)
-    .await
-    .unwrap();
-    db.close().await.unwrap();
+    changes(&path, FROM_THE_FUTURE).await;
     let error = refused(&path, "newer").await;
     assert!(
         matches!(error, StoreError::Newer { found: 9999, .. }),

@@ -26,6 +26,12 @@ impl Home {
             .then(|| SessionManager::new(agent, "lab", &folder, self.store.clone()))
     }
 
+    /// What is in the agent's conversation.
+    async fn items(&self) -> Vec<Item> {
+        let conversation = self.conversation().await.id;
+        self.store.items(conversation).await.unwrap()
+    }
+
     /// A turn that broke off with one call done, one started, one waiting for a person and one proposed.
     async fn broken_turn(&self) -> TurnId {
         let turn = self.turn(100).await;
@@ -87,11 +93,7 @@ async fn open_calls_are_closed_with_what_is_known_and_the_history_is_valid() {
     let turn = home.broken_turn().await;
     let found = recovered(&home).await;
     assert_eq!(found.interrupted, 1);
-    let items = home
-        .store
-        .items(home.conversation().await.id)
-        .await
-        .unwrap();
+    let items = home.items().await;
     assert!(history::is_valid(&items));
     let results: Vec<(&str, &str)> = items
         .iter()
@@ -181,11 +183,7 @@ async fn recovering_again_changes_nothing_and_saves_one_session() {
     let home = Home::new().await;
     home.broken_turn().await;
     let first = recovered(&home).await;
-    let items = home
-        .store
-        .items(home.conversation().await.id)
-        .await
-        .unwrap();
+    let items = home.items().await;
     let again = recovered(&home).await;
     assert_eq!(
         again,
@@ -194,13 +192,7 @@ async fn recovering_again_changes_nothing_and_saves_one_session() {
             ..first
         }
     );
-    assert_eq!(
-        home.store
-            .items(home.conversation().await.id)
-            .await
-            .unwrap(),
-        items
-    );
+    assert_eq!(home.items().await, items);
 
     for _ in 0..2 {
         let failed = save_interrupted(&home.store, |agent| home.manager(agent))
@@ -314,11 +306,7 @@ async fn a_message_handed_to_the_broken_turn_stays_in_its_conversation() {
         .unwrap();
     let found = recovered(&home).await;
     assert!(found.unclaimed.is_empty());
-    let items = home
-        .store
-        .items(home.conversation().await.id)
-        .await
-        .unwrap();
+    let items = home.items().await;
     assert!(history::is_valid(&items));
     assert!(items.contains(&user(101, "also")));
 }

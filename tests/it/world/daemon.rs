@@ -204,6 +204,15 @@ impl Running {
     }
 }
 
+/// A `config.json` that keeps a daemon waiting until somebody has written it: as early as a test can meet one. Opening it
+/// for writing returns once the daemon reads.
+pub fn keeps_waiting(home: &Path) -> PathBuf {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    let fifo = home.join("config.json");
+    mknodat(CWD, &fifo, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    fifo
+}
+
 /// Waits until the program listens to `signal`, or has ended. Before its first line it cannot, nor does what starts it.
 pub async fn hears(child: &mut Child, signal: Signal) {
     while child.try_wait().unwrap().is_none() {
