@@ -24,7 +24,6 @@ pub mod route;
 mod sse;
 mod target;
 pub mod tokens;
-pub mod usage_chart;
 
 pub use anthropic::Anthropic;
 pub use catalog::Catalog;

@@ -7,6 +7,7 @@ mod server;
 mod sessions;
 mod tasks;
 mod turns;
+pub mod usage_chart;
 
 pub use agents::{agents, ask_destroy, config_value, destroyed, made, welcome};
 pub use records::{ask_purge, audit, purged, usage};

@@ -22,4 +22,5 @@ mod looks;
 mod messages;
 mod places;
 mod rights;
+mod usage_chart;
 mod weather;

@@ -15,6 +15,5 @@ mod route;
 mod seen;
 mod tokens;
 mod turns;
-mod usage_chart;
 mod window;
 mod wire;

@@ -7,8 +7,8 @@ use crate::clock;
 use crate::discord::interaction::Eyes;
 use crate::discord::refusal::Refusal;
 use crate::discord::render;
+use crate::discord::render::usage_chart::{ChartError, DayUsage, usage_chart};
 use crate::domain::Cost;
-use crate::llm::usage_chart::{ChartError, DayUsage, usage_chart};
 use crate::store::{UsageFilter, UsageLine};
 
 /// Shows tokens and cost by agent and model, with a chart
