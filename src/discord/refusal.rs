@@ -11,6 +11,7 @@ use crate::store::StoreError;
 pub(super) struct Refusal(pub(super) String);
 
 impl Refusal {
+    /// Says why.
     pub(super) fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }

@@ -26,6 +26,7 @@ pub const CONFIG_KEYS: [&str; 14] = [
 /// Words that take a value back to the server's.
 pub(super) const UNSET: [&str; 3] = ["default", "none", "null"];
 
+/// The key of this name.
 pub(super) fn known_key(key: &str) -> Result<&'static str, ManagerError> {
     CONFIG_KEYS
         .into_iter()
@@ -33,6 +34,7 @@ pub(super) fn known_key(key: &str) -> Result<&'static str, ManagerError> {
         .ok_or_else(|| unknown_key(key))
 }
 
+/// Says that there is no such key, and which one may be meant.
 pub(super) fn unknown_key(key: &str) -> ManagerError {
     let near = text::near(key, CONFIG_KEYS);
     ManagerError::refused(match near {
@@ -48,6 +50,7 @@ pub(super) fn unknown_key(key: &str) -> ManagerError {
     })
 }
 
+/// A value for people.
 pub(super) fn shown(value: &Value) -> String {
     match value {
         Value::Null => "not set".to_owned(),
@@ -56,6 +59,7 @@ pub(super) fn shown(value: &Value) -> String {
     }
 }
 
+/// Seconds out of a duration; 0 only where `zero` allows it.
 pub(super) fn seconds(text: &str, zero: bool) -> Result<u64, ManagerError> {
     let parsed = text.parse::<u64>().ok().or_else(|| {
         humantime::parse_duration(text)
@@ -71,6 +75,7 @@ pub(super) fn seconds(text: &str, zero: bool) -> Result<u64, ManagerError> {
     }
 }
 
+/// Yes or no.
 pub(super) fn on_or_off(text: &str) -> Result<bool, ManagerError> {
     match text.to_ascii_lowercase().as_str() {
         "true" | "on" | "yes" | "1" => Ok(true),
@@ -79,6 +84,7 @@ pub(super) fn on_or_off(text: &str) -> Result<bool, ManagerError> {
     }
 }
 
+/// US dollars, not negative.
 pub(super) fn dollars(text: &str) -> Result<f64, ManagerError> {
     let parsed = text
         .trim_start_matches('$')
@@ -90,6 +96,7 @@ pub(super) fn dollars(text: &str) -> Result<f64, ManagerError> {
     })
 }
 
+/// Roles by mention or id.
 pub(super) fn roles(text: &str) -> Result<Value, ManagerError> {
     let ids: Option<Vec<u64>> = text
         .split([',', ' '])

@@ -16,6 +16,7 @@ pub struct AgentManager {
     pub(super) inner: Arc<Inner>,
 }
 
+/// What all clones of the handle share.
 pub(super) struct Inner {
     pub(super) parts: Arc<Parts>,
     pub(super) roster: Roster,

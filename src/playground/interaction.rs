@@ -14,6 +14,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
+    /// Discord's number for it.
     pub(crate) const fn number(self) -> u8 {
         match self {
             Self::Command => 2,

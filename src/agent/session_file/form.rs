@@ -12,6 +12,7 @@ use crate::domain::{Attachment, Author, CallId, Image, MessageId, OpaqueBlock, T
 /// Most messages a session may hold: bounds the memory that a hostile file can take.
 const MAX_MESSAGES: usize = 200_000;
 
+/// The file as a whole.
 #[derive(Deserialize)]
 pub(super) struct Form {
     pub(super) id: Option<String>,
@@ -26,6 +27,7 @@ pub(super) struct Form {
 }
 
 /// The messages, counted while they are read.
+/// One message.
 pub(super) struct Messages(pub(super) Vec<Message>);
 
 impl<'de> Deserialize<'de> for Messages {
@@ -112,6 +114,7 @@ pub(super) struct Content {
     pub(super) results: Vec<ToolResult>,
 }
 
+/// A tool call, by whatever names.
 #[derive(Deserialize)]
 pub(super) struct Call {
     pub(super) id: String,
@@ -123,6 +126,7 @@ pub(super) struct Call {
     pub(super) function: Option<Function>,
 }
 
+/// OpenAI's name and arguments of a call.
 #[derive(Deserialize)]
 pub(super) struct Function {
     pub(super) name: String,

@@ -54,6 +54,7 @@ pub(super) struct Gauge {
 }
 
 impl Gauge {
+    /// Begins with what earlier turns learned.
     pub fn new(learned: Learned) -> Self {
         Self {
             estimated: (0, 0),

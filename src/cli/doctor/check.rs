@@ -25,6 +25,7 @@ pub(super) enum Verdict {
 }
 
 impl Check {
+    /// All is well.
     pub(super) fn ok(name: &'static str, seen: impl Into<String>) -> Self {
         Self {
             name,
@@ -34,6 +35,7 @@ impl Check {
         }
     }
 
+    /// It works, and could be better.
     pub(super) fn warning(
         name: &'static str,
         seen: impl Into<String>,
@@ -47,6 +49,7 @@ impl Check {
         }
     }
 
+    /// It does not work.
     pub(super) fn failure(
         name: &'static str,
         seen: impl Into<String>,

@@ -15,6 +15,7 @@ pub(super) struct Message {
     pub(super) author: Option<Author>,
 }
 
+/// A call in an answer.
 #[derive(Debug, Deserialize)]
 pub(super) struct Call {
     pub(super) name: String,
@@ -22,6 +23,7 @@ pub(super) struct Call {
     pub(super) params: Value,
 }
 
+/// Who wrote a message.
 #[derive(Debug, Deserialize)]
 pub(super) struct Author {
     pub(super) name: String,

@@ -28,6 +28,7 @@ pub(super) async fn answer(
     Ok(())
 }
 
+/// The way back to the one who gave a command.
 pub(super) fn responder(ctx: Context<'_>) -> Responder {
     let bot = ctx.framework.user_data;
     Responder::new(
@@ -38,6 +39,7 @@ pub(super) fn responder(ctx: Context<'_>) -> Responder {
     )
 }
 
+/// What the room's parts share.
 pub(super) fn bot<'a>(ctx: Context<'a>) -> &'a Bot {
     ctx.framework.user_data
 }

@@ -25,6 +25,7 @@ pub(super) fn is_allowed(rights: Permissions, needed: Permissions) -> bool {
     rights.administrator() || rights.contains(needed)
 }
 
+/// Whether the one who gave a command may; checked before its own code runs.
 pub(super) fn check(ctx: poise::Context<'_, Bot, Refusal>) -> Result<bool, Refusal> {
     let poise::Context::Application(ctx) = ctx else {
         return Ok(false);

@@ -46,12 +46,14 @@ impl GatewayHealth {
         let _ = is_ready.wait_for(|is_ready| *is_ready == wanted).await;
     }
 
+    /// The gateway said something.
     pub(super) fn saw_event(&self) {
         self.0
             .last_event_ms
             .store(Utc::now().timestamp_millis(), Ordering::Relaxed);
     }
 
+    /// The gateway has accepted us, or does not any more.
     pub(super) fn set_ready(&self, is_ready: bool) {
         self.0.is_ready.send_replace(is_ready);
     }

@@ -21,6 +21,7 @@ pub(in crate::discord) struct Shared {
 }
 
 impl Shared {
+    /// Whether nothing of this channel's past is missing since the latest connection.
     pub(super) fn is_caught_up(&self, channel: ChannelId) -> bool {
         let caught_up = self
             .caught_up
@@ -48,6 +49,7 @@ impl Shared {
         caught_up.remove(&channel);
     }
 
+    /// Asks what keeps bots from answering each other for ever.
     pub(super) fn loops<T>(&self, act: impl FnOnce(&mut BotLoops) -> T) -> T {
         act(&mut self.loops.lock().unwrap_or_else(PoisonError::into_inner))
     }

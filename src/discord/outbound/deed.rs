@@ -73,6 +73,7 @@ impl Deed {
         }
     }
 
+    /// Makes the request.
     pub(super) async fn perform(self, outward: &Outward) -> Done {
         let rest = &outward.bot.rest;
         let channel = self.channel;

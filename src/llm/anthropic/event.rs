@@ -38,18 +38,21 @@ pub(super) enum Sent {
     Other,
 }
 
+/// What comes first.
 #[derive(Deserialize)]
 pub(super) struct Start {
     #[serde(default, deserialize_with = "counts")]
     pub(super) usage: Option<Counts>,
 }
 
+/// What comes last.
 #[derive(Deserialize)]
 pub(super) struct End {
     #[serde(default)]
     pub(super) stop_reason: Option<String>,
 }
 
+/// More of a block.
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Change {

@@ -21,6 +21,7 @@ impl World {
         }
     }
 
+    /// Tells the bot and the pages of a channel.
     pub(crate) fn channel_event(&mut self, name: &'static str, id: ChannelId) {
         let Some(channel) = self.channels.get(&id) else {
             return;
@@ -30,6 +31,7 @@ impl World {
         self.dispatch(name, data);
     }
 
+    /// Tells the bot and the pages that a member has changed.
     pub(crate) fn member_event(&mut self, guild: GuildId, user: UserId) {
         let Some(member) = self
             .guilds

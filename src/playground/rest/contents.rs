@@ -110,6 +110,7 @@ pub(super) fn change(world: &mut World, call: &Call, channel: ChannelId, id: Mes
     show(world, channel, id)
 }
 
+/// A message as an answer.
 pub(super) fn show(world: &World, channel: ChannelId, id: MessageId) -> Outcome {
     let message = world
         .message(channel, id)

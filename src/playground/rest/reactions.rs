@@ -11,6 +11,7 @@ use crate::playground::rights::Rights;
 use crate::playground::wire;
 use crate::playground::world::World;
 
+/// Puts, takes back, clears or lists reactions.
 pub(super) fn serve(
     world: &mut World,
     method: &Method,

@@ -50,6 +50,7 @@ pub struct Tasks {
     pub(super) inner: Arc<Inner>,
 }
 
+/// What all clones of [`Tasks`] share.
 pub(super) struct Inner {
     pub(super) store: Store,
     pub(super) sandbox: Probing,
@@ -61,6 +62,7 @@ pub(super) struct Inner {
     pub(super) closing: CancellationToken,
 }
 
+/// A task among those of all agents.
 pub(super) type Key = (AgentId, TaskId);
 
 /// A running task as its watch shares it.
@@ -193,18 +195,22 @@ impl Tasks {
         }
     }
 
+    /// An agent's folder.
     pub(super) fn folder(&self, agent_name: &AgentName) -> PathBuf {
         self.inner.agents.join(agent_name.as_str())
     }
 
+    /// A task as its watch shares it, while it runs.
     pub(super) fn live(&self, agent: AgentId, id: &TaskId) -> Option<Live> {
         self.lock_live().get(&(agent, id.clone())).cloned()
     }
 
+    /// All running tasks.
     pub(super) fn keys(&self) -> Vec<Key> {
         self.lock_live().keys().cloned().collect()
     }
 
+    /// The running tasks; held for a moment only.
     pub(super) fn lock_live(&self) -> std::sync::MutexGuard<'_, HashMap<Key, Live>> {
         self.inner
             .live

@@ -18,6 +18,7 @@ pub(super) async fn set(ctx: Context<'_>, key: SettingKey, value: String) -> Res
     .await
 }
 
+/// Stores a setting of this server.
 pub(super) async fn store(ctx: Context<'_>, key: SettingKey, value: Value) -> Result<(), Refusal> {
     let manager = &bot(ctx).manager;
     Ok(manager
