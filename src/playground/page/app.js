@@ -13,6 +13,8 @@ const shown = new Map();
 const typing = new Map();
 const unread = new Set();
 let loading = 0;
+// What became of the channel's messages while its list was on its way, which knows nothing of it.
+let late = null;
 
 const actions = { reply: composer.reply, edit: composer.edit };
 
@@ -89,10 +91,13 @@ async function go(id) {
 
 async function drawMessages() {
   const run = ++loading;
+  late = [];
   const all = state.channel ? await fetchMessages(state.channel) : [];
   if (run !== loading) return;
   shown.clear();
   for (const one of all) shown.set(one.id, one);
+  for (const change of late) change();
+  late = null;
   redraw();
   bottom();
 }
@@ -108,6 +113,7 @@ function redraw() {
 function drawOne(message) {
   const near = nearBottom();
   const isNew = !shown.has(message.id);
+  late?.push(() => shown.set(message.id, message));
   shown.set(message.id, message);
   const all = ordered();
   const at = all.findIndex((one) => one.id === message.id);
@@ -146,6 +152,23 @@ list.addEventListener("load", stay, true);
 new ResizeObserver(stay).observe(list);
 
 // --- news --------------------------------------------------------------------------------------
+
+// Nothing is drawn anew under a finger: a press that ends on another element than it began on is no click.
+let held = null;
+addEventListener("pointerdown", () => (held ??= []), true);
+// Not in capture: whatever loses the focus blurs, and only the window itself is meant.
+for (const end of ["pointerup", "pointercancel", "blur"]) addEventListener(end, () => setTimeout(release));
+
+function whenReleased(news) {
+  if (held) held.push(news);
+  else onNews(news);
+}
+
+function release() {
+  const all = held ?? [];
+  held = null;
+  for (const news of all) onNews(news);
+}
 
 async function onNews(news) {
   const data = news.d ?? {};
@@ -203,6 +226,7 @@ async function onChannels() {
 
 function forget(ids) {
   let changed = false;
+  late?.push(() => ids.forEach((id) => shown.delete(id)));
   for (const id of ids) changed = shown.delete(id) || changed;
   if (changed) redraw();
 }
@@ -259,4 +283,4 @@ await load();
 drawFrame();
 await drawMessages();
 composer.focus();
-listen(onNews);
+listen(whenReleased);

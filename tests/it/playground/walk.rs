@@ -191,3 +191,96 @@ async fn an_agent_is_made_talked_to_and_allowed_a_command() {
     browser.sees(at_the_end).await;
     browser.photographs(&picture("playground-phone.png")).await;
 }
+
+/// Makes the channel `#other`; what is in `#general` stays open. From here on the page has `acts`, `me` and `other`.
+async fn has_another_channel(browser: &mut Browser) {
+    browser
+        .evaluates(
+            "window.real = fetch;
+             window.acts = async (deed) => (await real('/api/act', {
+                 method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(deed),
+             })).json();
+             (async () => {
+                 const all = await (await real('/api/state')).json();
+                 window.me = all.users.find((one) => !one.bot).id;
+                 const made = await acts({ as: me, do: 'add_channel', server: all.servers[0].id, name: 'other' });
+                 window.other = made.channel;
+             })()",
+        )
+        .await;
+    browser
+        .sees("[...document.querySelectorAll('.channel')].some((one) => one.innerText.includes('other'))")
+        .await;
+}
+
+/// What is said in a channel that is being opened may reach the page before the list of what was said there, which does
+/// not know of it.
+#[tokio::test]
+async fn a_message_that_overtakes_the_list_stays() {
+    let Some(mut browser) = Browser::start().await else {
+        return;
+    };
+    let program = Program::start().await;
+    browser.screen(Screen::Desktop, Light::Dark).await;
+    browser.opens(&program.url).await;
+    has_another_channel(&mut browser).await;
+    browser
+        .evaluates(
+            "window.fetch = async (...asked) => {
+                 const answer = await real(...asked);
+                 if (!String(asked[0]).includes('/messages')) return answer;
+                 const list = await answer.json();
+                 await new Promise((go) => { window.arrives = go; document.body.dataset.waits = 'yes'; });
+                 return { json: async () => list };
+             }",
+        )
+        .await;
+    browser.clicks(".channel", "other").await;
+    browser.sees("document.body.dataset.waits").await;
+    browser
+        .evaluates("acts({ as: me, do: 'say', channel: other, content: 'I was quicker' })")
+        .await;
+    browser.reads("I was quicker").await;
+    // All that follows the list's arrival is done before the next timer.
+    let kept = browser
+        .evaluates(
+            "(async () => {
+                 arrives();
+                 await new Promise((done) => setTimeout(done));
+                 return document.body.innerText.includes('I was quicker');
+             })()",
+        )
+        .await;
+    assert_eq!(kept, true);
+}
+
+/// News that come while somebody presses a button do not take it away from under the finger.
+#[tokio::test]
+async fn a_press_is_a_click_whatever_happens_meanwhile() {
+    let Some(mut browser) = Browser::start().await else {
+        return;
+    };
+    let program = Program::start().await;
+    browser.screen(Screen::Desktop, Light::Dark).await;
+    browser.opens(&program.url).await;
+    has_another_channel(&mut browser).await;
+    browser
+        .evaluates(
+            "const parse = JSON.parse;
+             JSON.parse = (text, ...more) => {
+                 if (String(text).includes('while you press')) document.body.dataset.heard = 'yes';
+                 return parse(text, ...more);
+             }",
+        )
+        .await;
+    let place = browser.presses_on(".channel", "other").await;
+    browser
+        .evaluates("acts({ as: me, do: 'say', channel: other, content: 'said while you press' })")
+        .await;
+    browser.sees("document.body.dataset.heard").await;
+    browser.releases(place).await;
+    browser
+        .sees("document.querySelector('#title').innerText.includes('other')")
+        .await;
+    browser.reads("said while you press").await;
+}

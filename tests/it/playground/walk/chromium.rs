@@ -168,6 +168,12 @@ impl Browser {
 
     /// Clicks the newest visible element for a CSS selector that holds this text, with a real mouse.
     pub(super) async fn clicks(&mut self, selector: &str, text: &str) {
+        let place = self.presses_on(selector, text).await;
+        self.releases(place).await;
+    }
+
+    /// Holds the mouse down on that element, and gives the place.
+    pub(super) async fn presses_on(&mut self, selector: &str, text: &str) -> Value {
         let find = format!(
             "[...document.querySelectorAll({selector})].reverse().find((one) => !one.disabled \
              && one.offsetParent && (one.innerText || one.ariaLabel || '').includes({text}))",
@@ -182,12 +188,22 @@ impl Browser {
                  return [box.x + box.width / 2, box.y + box.height / 2]; }})()"
             ))
             .await;
-        for kind in ["mouseMoved", "mousePressed", "mouseReleased"] {
-            let event = json!({
-                "type": kind, "x": place[0], "y": place[1], "button": "left", "clickCount": 1,
-            });
-            self.call("Input.dispatchMouseEvent", event).await;
+        for kind in ["mouseMoved", "mousePressed"] {
+            self.mouse(kind, &place).await;
         }
+        place
+    }
+
+    /// Lets the mouse go.
+    pub(super) async fn releases(&mut self, place: Value) {
+        self.mouse("mouseReleased", &place).await;
+    }
+
+    async fn mouse(&mut self, kind: &str, place: &Value) {
+        let event = json!({
+            "type": kind, "x": place[0], "y": place[1], "button": "left", "clickCount": 1,
+        });
+        self.call("Input.dispatchMouseEvent", event).await;
     }
 
     /// Types into whatever has the focus, key by key: what a page does to keys is met as a person meets it.
