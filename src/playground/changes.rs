@@ -3,6 +3,7 @@
 mod files;
 mod interactions;
 mod messages;
+mod pings;
 mod places;
 mod reactions;
 mod told;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::allowed;
 use super::guild::{
-    Attachment, Channel, ChannelKind, Draft, Guild, Member, Message, OverwriteOf, Role, User,
+    Attachment, Channel, ChannelKind, Guild, Member, Message, OverwriteOf, Role, User,
 };
 use super::snowflake::made_at;
 use super::world::World;
@@ -221,7 +221,7 @@ pub(crate) fn message(world: &World, message: &Message) -> Value {
 /// A message, as the gateway gives it: with the server and the author's membership.
 pub(crate) fn message_event(world: &World, one: &Message) -> Value {
     let mut value = message(world, one);
-    let Some(guild) = guild_of(world, one.channel) else {
+    let Some(guild) = world.guild_of(one.channel) else {
         return value;
     };
     value["guild_id"] = json!(guild.id.to_string());
@@ -321,11 +321,6 @@ pub(crate) fn emoji(written: &str) -> Value {
     }
 }
 
-/// The server of a channel.
-pub(crate) fn guild_of(world: &World, channel: ChannelId) -> Option<&Guild> {
-    world.guilds.get(&world.channels.get(&channel)?.guild?)
-}
-
 /// A channel as interactions carry it.
 pub(crate) fn interaction_channel(world: &World, id: ChannelId, by: UserId) -> Value {
     let Some(found) = world.channels.get(&id) else {
@@ -338,7 +333,7 @@ pub(crate) fn interaction_channel(world: &World, id: ChannelId, by: UserId) -> V
 
 /// A member as interactions carry it: with the rights held in that channel.
 pub(crate) fn interaction_member(world: &World, id: ChannelId, by: UserId) -> Option<Value> {
-    let guild = guild_of(world, id)?;
+    let guild = world.guild_of(id)?;
     let mut value = member(world, by, guild.members.get(&by)?);
     value["permissions"] = json!(
         (world.rights(id, by) | allowed::in_guild(guild, by))
@@ -349,45 +344,9 @@ pub(crate) fn interaction_member(world: &World, id: ChannelId, by: UserId) -> Op
 }
 
 /// Users named as `<@id>` or `<@!id>` in a text.
-fn mentioned(content: &str) -> impl Iterator<Item = UserId> {
+pub(crate) fn mentioned(content: &str) -> impl Iterator<Item = UserId> {
     content.split("<@").skip(1).filter_map(|rest| {
         let (inside, _) = rest.split_once('>')?;
         inside.trim_start_matches('!').parse().ok()
     })
-}
-
-/// Who is pinged by a draft, under its `allowed_mentions`.
-pub(crate) fn pings(world: &World, draft: &Draft, replied: Option<UserId>) -> Vec<String> {
-    let allowed = draft.allowed_mentions.as_ref();
-    let parses = |what: &str| {
-        allowed.is_none_or(|allowed| {
-            allowed["parse"]
-                .as_array()
-                .is_some_and(|list| list.iter().any(|one| one == what))
-        })
-    };
-    let listed = |id: UserId| {
-        allowed
-            .and_then(|allowed| allowed["users"].as_array())
-            .is_some_and(|list| {
-                list.iter()
-                    .any(|one| one.as_str() == Some(id.to_string().as_str()))
-            })
-    };
-    let mut pinged = Vec::new();
-    let everyone = draft.content.contains("@everyone") || draft.content.contains("@here");
-    if everyone && parses("everyone") {
-        pinged.push("@everyone".to_owned());
-    }
-    for user in mentioned(&draft.content) {
-        if parses("users") || listed(user) {
-            pinged.push(world.name_of(user));
-        }
-    }
-    let pings_reply = allowed.is_none_or(|allowed| allowed["replied_user"] == true);
-    if let Some(user) = replied.filter(|_| pings_reply) {
-        pinged.push(world.name_of(user));
-    }
-    pinged.dedup();
-    pinged
 }

@@ -118,6 +118,11 @@ impl World {
         self.messages.get_mut(&channel)?.get_mut(&id)
     }
 
+    /// The server of a channel.
+    pub(crate) fn guild_of(&self, channel: ChannelId) -> Option<&Guild> {
+        self.guilds.get(&self.channels.get(&channel)?.guild?)
+    }
+
     pub(crate) fn name_of(&self, user: UserId) -> String {
         self.users
             .get(&user)

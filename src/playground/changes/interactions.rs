@@ -39,7 +39,7 @@ impl World {
         });
         match wire::interaction_member(self, channel, user) {
             Some(member) => {
-                let guild = wire::guild_of(self, channel).map_or(GuildId(0), |guild| guild.id);
+                let guild = self.guild_of(channel).map_or(GuildId(0), |guild| guild.id);
                 event["member"] = member;
                 event["guild_id"] = json!(guild.to_string());
                 event["guild_locale"] = json!("en-US");

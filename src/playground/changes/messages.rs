@@ -3,10 +3,11 @@
 use chrono::{DateTime, Utc};
 use serde_json::json;
 
+use super::pings;
 use crate::domain::{ChannelId, MessageId, UserId};
 use crate::playground::guild::{Draft, Message};
+use crate::playground::snowflake;
 use crate::playground::world::World;
-use crate::playground::{snowflake, wire};
 
 impl World {
     /// Somebody begins to write; clients show it for ten seconds or until their message.
@@ -40,7 +41,7 @@ impl World {
             .reply_to
             .and_then(|id| self.messages.get(&channel)?.get(&id))
             .map(|message| message.author);
-        let pings = wire::pings(self, &draft, replied);
+        let pings = pings::of(self, &draft, replied);
         let (interaction, command) = match draft.interaction {
             Some((id, user, command)) => (Some((id, user)), command),
             None => (None, None),

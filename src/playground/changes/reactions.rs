@@ -77,7 +77,7 @@ impl World {
             "burst": false,
             "type": 0,
         });
-        if let Some(guild) = wire::guild_of(self, channel) {
+        if let Some(guild) = self.guild_of(channel) {
             data["guild_id"] = json!(guild.id.to_string());
         }
         if let Some(message) = self.message(channel, id) {

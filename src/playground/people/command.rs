@@ -139,7 +139,7 @@ pub(super) fn data(
 
 /// The registered command with this name, as seen in that channel.
 fn find(world: &World, channel: ChannelId, name: &str) -> Option<Value> {
-    let guild = wire::guild_of(world, channel).map(|guild| guild.id);
+    let guild = world.guild_of(channel).map(|guild| guild.id);
     let lists = [world.commands.get(&guild), world.commands.get(&None)];
     lists
         .into_iter()
@@ -150,7 +150,9 @@ fn find(world: &World, channel: ChannelId, name: &str) -> Option<Value> {
 }
 
 fn held(world: &World, channel: ChannelId, user: UserId) -> Rights {
-    wire::guild_of(world, channel).map_or(Rights::ALL, |guild| allowed::in_guild(guild, user))
+    world
+        .guild_of(channel)
+        .map_or(Rights::ALL, |guild| allowed::in_guild(guild, user))
 }
 
 fn option_named<'a>(definition: &'a Value, name: &str) -> Option<&'a Value> {
@@ -259,9 +261,7 @@ fn resolve(
             wire::interaction_channel(world, *id, world.bot),
         ),
         OptionValue::Role(id) => {
-            let roles = wire::guild_of(world, channel)
-                .map(wire::roles)
-                .unwrap_or_default();
+            let roles = world.guild_of(channel).map(wire::roles).unwrap_or_default();
             let role = roles.into_iter().find(|role| role["id"] == id.to_string());
             put("roles", id.to_string(), role.unwrap_or(Value::Null))
         }

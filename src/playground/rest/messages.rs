@@ -227,7 +227,7 @@ pub(super) fn bulk_delete(world: &mut World, call: &Call, channel: &str) -> Outc
     }
     let names: Vec<String> = gone.iter().map(ToString::to_string).collect();
     let mut data = json!({"ids": names, "channel_id": id.to_string()});
-    if let Some(guild) = wire::guild_of(world, id) {
+    if let Some(guild) = world.guild_of(id) {
         data["guild_id"] = json!(guild.id.to_string());
     }
     world.tell(None, json!({"t": "MESSAGE_DELETE_BULK", "d": data.clone()}));
