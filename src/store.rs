@@ -11,6 +11,7 @@
 //! ```
 
 mod agents;
+mod alongside;
 mod attempts;
 mod audit;
 mod calls;
@@ -24,6 +25,7 @@ mod open;
 mod original;
 mod outbox;
 mod read_only;
+mod script;
 mod sessions;
 mod settings;
 mod tasks;
@@ -40,9 +42,11 @@ use sqlx::sqlite::{Sqlite, SqliteConnection, SqlitePool};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use writer::{Message, Task, Writer};
+use script::{Outcome, Script};
+use writer::{Job, Message, Reply, Scripted, Stepped, Writer};
 
 pub use agents::{AgentRow, Registered};
+pub use alongside::Alongside;
 pub use attempts::{AttemptRow, UsageFilter, UsageLine};
 pub use audit::{AuditFilter, AuditRow};
 pub use calls::{Decision, NewQuestion, OpenQuestion, Settled};
@@ -52,10 +56,10 @@ pub use inbound::{Accepted, Queued};
 pub use items::SavedAs;
 pub use lock::HomeLock;
 pub use original::{Original, OriginalAgent, OriginalAudit, OriginalMessage, OriginalSession};
-pub use outbox::{Doubt, FirstPart, NewPart, OutFile, Part, PartBody, PartKind, PartState};
+pub use outbox::{Doubt, FirstPart, NewPart, OutFile, Part, PartBody, PartKind, PartState, Rest};
 pub use sessions::{Covered, SessionPage};
 pub use tasks::{Hook, NewHook, NewTask, TaskEnd, TaskKind, TaskRow, TaskStatus};
-pub use turns::{Alongside, Begun, FinishedTurn, NewTurn, TurnEnd, TurnRow};
+pub use turns::{Begun, FinishedTurn, NewTurn, TurnEnd, TurnRow};
 pub use unfinished::{
     CallReach, Closing, OpenCall, Told, Unfinished, UnfinishedTurn, UnreadableTurn,
 };
@@ -141,9 +145,15 @@ impl Store {
         open::vacuum_into(&mut db, target).await
     }
 
-    /// Hands `work` to the writer; it is stored when this returns.
+    /// Hands `script` to the writer; it is stored when this returns.
     ///
-    /// Dropping the future does not take the work back.
+    /// Dropping the future does not take it back.
+    async fn run(&self, script: Script) -> Result<Outcome, StoreError> {
+        self.hand_over_job(|reply| Box::new(Scripted::new(script, reply)))
+            .await
+    }
+
+    /// As [`Self::run`], for work of which a later step depends on what an earlier one found.
     async fn write<T, F>(&self, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -151,13 +161,18 @@ impl Store {
             + Send
             + 'static,
     {
-        let (reply, answer) = oneshot::channel();
-        let job = Message::Job(Box::new(Task::new(work, reply)));
-        self.inner
-            .jobs
-            .send(job)
+        self.hand_over_job(|reply| Box::new(Stepped::new(work, reply)))
             .await
-            .map_err(|_| StoreError::Closed)?;
+    }
+
+    async fn hand_over_job<T>(
+        &self,
+        job: impl FnOnce(Reply<T>) -> Box<dyn Job>,
+    ) -> Result<T, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        let message = Message::Job(job(reply));
+        let sent = self.inner.jobs.send(message).await;
+        sent.map_err(|_| StoreError::Closed)?;
         answer.await.map_err(|_| StoreError::Closed)?
     }
 

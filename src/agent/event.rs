@@ -9,12 +9,15 @@ use chrono::{DateTime, Utc};
 use tokio::sync::{oneshot, watch};
 
 use crate::domain::{AgentId, CallId, ChannelId, Cost, GuildId, MessageId, TurnId, Usage, UserId};
+use crate::store::Part;
 
 /// One thing to show.
 #[derive(Debug)]
 pub enum Event {
     /// The ledger's outbox holds parts for this channel.
     Outbox(ChannelId),
+    /// This part leads its channel's outbox and is marked `sending`: it is to be posted now.
+    Reply(Box<Part>),
     /// A channel is an agent's from now on; what was written there before that is still to be read.
     Bound(GuildId, ChannelId),
     /// A turn began: typing and a live status are due. The feed says more as it goes on.

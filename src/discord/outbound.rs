@@ -51,6 +51,7 @@ impl Outbound {
     pub(super) fn show(&mut self, event: Event) {
         match event {
             Event::Outbox(channel) => self.order(channel, Order::Deliver),
+            Event::Reply(part) => self.order(part.channel, Order::Reply(part)),
             Event::TurnStarted(turn, feed) => self.order(turn.channel, Order::Start(turn, feed)),
             Event::TurnEnded(turn, summary) => self.order(turn.channel, Order::End(turn, summary)),
             Event::Question(question) => self.order(question.turn.channel, Order::Ask(question)),

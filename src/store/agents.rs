@@ -2,9 +2,10 @@
 
 use chrono::{DateTime, Utc};
 use sqlx::Row as _;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::sqlite::SqliteRow;
 
 use super::codec::{json, parsed, readable, stamp, time};
+use super::script::Script;
 use super::{Store, StoreError};
 use crate::domain::{AgentId, AgentStatus, ChannelId, GuildId, ProfileRef, UserId};
 
@@ -51,8 +52,29 @@ impl Store {
     ///
     /// See [`StoreError`].
     pub async fn insert_agent(&self, agent: AgentRow) -> Result<Registered, StoreError> {
-        self.write(move |db| Box::pin(async move { upsert(db, &agent).await }))
-            .await
+        let mut script = Script::default();
+        script
+            .add(
+                "INSERT INTO agents (id, name, guild_id, channel_id, model, permissions, owner_id, created_at, status)
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                 ON CONFLICT (id) DO UPDATE SET name = excluded.name, guild_id = excluded.guild_id,
+                     channel_id = excluded.channel_id, model = excluded.model, permissions = excluded.permissions,
+                     owner_id = excluded.owner_id, created_at = excluded.created_at, status = excluded.status",
+            )
+            .bind(agent.id.to_string())
+            .bind(agent.name)
+            .bind(agent.guild_id.as_i64())
+            .bind(agent.channel_id.map(ChannelId::as_i64))
+            .bind(agent.model)
+            .bind(permissions_text(&agent.permissions)?)
+            .bind(agent.owner_id.map(UserId::as_i64))
+            .bind(stamp(agent.created_at))
+            .bind(agent.status.as_str());
+        match self.run(script).await {
+            Ok(_) => Ok(Registered::Done),
+            Err(StoreError::Query(error)) => taken(&error).ok_or(StoreError::Query(error)),
+            Err(error) => Err(error),
+        }
     }
 
     /// Writes the row anew from what `agent.json` says now.
@@ -70,16 +92,11 @@ impl Store {
     ///
     /// See [`StoreError`].
     pub async fn delete_agent(&self, agent: AgentId) -> Result<(), StoreError> {
-        self.write(move |db| {
-            Box::pin(async move {
-                sqlx::query("DELETE FROM agents WHERE id = ?")
-                    .bind(agent.to_string())
-                    .execute(db)
-                    .await?;
-                Ok(())
-            })
-        })
-        .await
+        let mut script = Script::default();
+        script
+            .add("DELETE FROM agents WHERE id = ?")
+            .bind(agent.to_string());
+        self.run(script).await.map(drop)
     }
 
     /// Moves an agent on in its life.
@@ -88,20 +105,13 @@ impl Store {
     ///
     /// [`StoreError::NotFound`] for an unknown agent.
     pub async fn set_status(&self, agent: AgentId, status: AgentStatus) -> Result<(), StoreError> {
-        self.write(move |db| {
-            Box::pin(async move {
-                let done = sqlx::query("UPDATE agents SET status = ? WHERE id = ?")
-                    .bind(status.as_str())
-                    .bind(agent.to_string())
-                    .execute(db)
-                    .await?;
-                if done.rows_affected() == 0 {
-                    return Err(StoreError::NotFound(format!("agent {agent}")));
-                }
-                Ok(())
-            })
-        })
-        .await
+        let mut script = Script::default();
+        script
+            .add("UPDATE agents SET status = ? WHERE id = ?")
+            .bind(status.as_str())
+            .bind(agent.to_string())
+            .must_change(format!("agent {agent}"));
+        self.run(script).await.map(drop)
     }
 
     /// All agents ever, destroyed ones too, by name and then age. One whose row does not read back is left out.
@@ -170,36 +180,16 @@ fn agents_where(condition: &'static str) -> sqlx::AssertSqlSafe<String> {
     sqlx::AssertSqlSafe(format!("{COLUMNS} {condition}"))
 }
 
-async fn upsert(db: &mut SqliteConnection, agent: &AgentRow) -> Result<Registered, StoreError> {
-    let done = sqlx::query(
-        "INSERT INTO agents (id, name, guild_id, channel_id, model, permissions, owner_id, created_at, status)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-         ON CONFLICT (id) DO UPDATE SET name = excluded.name, guild_id = excluded.guild_id,
-             channel_id = excluded.channel_id, model = excluded.model, permissions = excluded.permissions,
-             owner_id = excluded.owner_id, created_at = excluded.created_at, status = excluded.status",
-    )
-    .bind(agent.id.to_string())
-    .bind(&agent.name)
-    .bind(agent.guild_id.as_i64())
-    .bind(agent.channel_id.map(ChannelId::as_i64))
-    .bind(agent.model.as_deref())
-    .bind(permissions_text(&agent.permissions)?)
-    .bind(agent.owner_id.map(UserId::as_i64))
-    .bind(stamp(agent.created_at))
-    .bind(agent.status.as_str())
-    .execute(db)
-    .await;
-    match done {
-        Ok(_) => Ok(Registered::Done),
-        Err(sqlx::Error::Database(error)) if error.is_unique_violation() => {
-            if error.message().contains("channel_id") {
-                Ok(Registered::ChannelTaken)
-            } else {
-                Ok(Registered::NameTaken)
-            }
-        }
-        Err(error) => Err(error.into()),
+/// What another agent has that this one wanted, if that is the fault.
+fn taken(error: &sqlx::Error) -> Option<Registered> {
+    let database = error.as_database_error()?;
+    if !database.is_unique_violation() {
+        return None;
     }
+    Some(match database.message().contains("channel_id") {
+        true => Registered::ChannelTaken,
+        false => Registered::NameTaken,
+    })
 }
 
 fn permissions_text(profile: &ProfileRef) -> Result<String, StoreError> {

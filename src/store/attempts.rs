@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use sqlx::Row as _;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::sqlite::SqliteRow;
 
-use super::codec::{count, counted, parsed, parsed_option, readable, stamp, time};
-use super::turns::dollars;
+use super::codec::{count, counted, dollars, parsed, parsed_option, readable, stamp, time};
+use super::script::Script;
 use super::{Store, StoreError};
 use crate::domain::{AgentId, Cost, GuildId, TurnId, Usage};
 
@@ -114,8 +114,9 @@ impl Store {
     ///
     /// See [`StoreError`].
     pub async fn record_attempt(&self, attempt: AttemptRow) -> Result<(), StoreError> {
-        self.write(move |db| Box::pin(async move { insert_attempt(db, &attempt).await }))
-            .await
+        let mut script = Script::default();
+        insert_attempt(&mut script, &attempt);
+        self.run(script).await.map(drop)
     }
 
     /// What models were used, by day, agent and model; newest day first.
@@ -189,11 +190,8 @@ fn bind_filter(query: Query<'_>, filter: UsageFilter) -> Query<'_> {
         .fold(query, |query, turn| query.bind(turn.to_string()))
 }
 
-pub(super) async fn insert_attempt(
-    db: &mut SqliteConnection,
-    attempt: &AttemptRow,
-) -> Result<(), StoreError> {
-    sqlx::query(
+pub(super) fn insert_attempt(script: &mut Script, attempt: &AttemptRow) {
+    script.add(
         "INSERT INTO attempts (at, guild_id, agent_id, turn_id, parent_id, kind, provider, model, outcome, input,
              output, cache_read, cache_write, cost_usd, millis, request_id, detail)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -214,10 +212,7 @@ pub(super) async fn insert_attempt(
     .bind(dollars(attempt.cost))
     .bind(i64::try_from(attempt.duration.as_millis()).unwrap_or(i64::MAX))
     .bind(attempt.request_id.as_deref())
-    .bind(attempt.detail.as_deref())
-    .execute(db)
-    .await?;
-    Ok(())
+    .bind(attempt.detail.as_deref());
 }
 
 fn tokens(row: &SqliteRow) -> Result<Usage, StoreError> {

@@ -2,9 +2,10 @@
 
 use chrono::{DateTime, Utc};
 use sqlx::Row as _;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::sqlite::SqliteRow;
 
 use super::codec::{parsed_option, readable, stamp, time};
+use super::script::Script;
 use super::{Store, StoreError};
 use crate::domain::{AgentId, GuildId, TurnId, UserId};
 
@@ -49,8 +50,9 @@ impl Store {
     ///
     /// See [`StoreError`].
     pub async fn audit(&self, row: AuditRow) -> Result<(), StoreError> {
-        self.write(move |db| Box::pin(async move { insert_audit(db, &row).await }))
-            .await
+        let mut script = Script::default();
+        insert_audit(&mut script, &row);
+        self.run(script).await.map(drop)
     }
 
     /// A page of decisions with their ids, newest first. Pages by [`AuditFilter::before`] never hold a row twice,
@@ -81,11 +83,8 @@ impl Store {
     }
 }
 
-pub(super) async fn insert_audit(
-    db: &mut SqliteConnection,
-    row: &AuditRow,
-) -> Result<(), StoreError> {
-    sqlx::query(
+pub(super) fn insert_audit(script: &mut Script, row: &AuditRow) {
+    script.add(
         "INSERT INTO audit_log (timestamp, guild_id, agent_id, agent_name, turn_id, action_string, decision, user_id,
              detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )
@@ -97,10 +96,7 @@ pub(super) async fn insert_audit(
     .bind(&row.action)
     .bind(&row.decision)
     .bind(row.user.map(UserId::as_i64))
-    .bind(row.detail.as_deref())
-    .execute(db)
-    .await?;
-    Ok(())
+    .bind(row.detail.as_deref());
 }
 
 fn audit_row(row: &SqliteRow) -> Result<AuditRow, StoreError> {

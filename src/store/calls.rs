@@ -2,12 +2,13 @@
 
 use chrono::{DateTime, Utc};
 use sqlx::Row as _;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::sqlite::SqliteRow;
 
+use super::alongside::Alongside;
 use super::codec::{now, parsed, parsed_option, stamp, time, words};
-use super::items::insert_item;
-use super::turns::{running, store_alongside};
-use super::{Alongside, Store, StoreError};
+use super::items::insert_item_of;
+use super::script::Script;
+use super::{Store, StoreError};
 use crate::domain::{CallId, ChannelId, Item, MessageId, ToolResult, TurnId, UserId};
 
 /// A question about to be asked.
@@ -72,25 +73,21 @@ impl Store {
     ///
     /// [`StoreError::NotFound`] when the turn does not run.
     pub async fn open_question(&self, question: NewQuestion) -> Result<i64, StoreError> {
-        self.write(move |db| {
-            Box::pin(async move {
-                running(db, question.turn).await?;
-                Ok(sqlx::query_scalar(
-                    "INSERT INTO approvals (turn_id, call_id, channel_id, action, binding, asked_at, expires_at)
-                     VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id",
-                )
-                .bind(question.turn.to_string())
-                .bind(question.call.0)
-                .bind(question.channel.as_i64())
-                .bind(question.action)
-                .bind(question.binding)
-                .bind(now())
-                .bind(stamp(question.expires_at))
-                .fetch_one(db)
-                .await?)
-            })
-        })
-        .await
+        let mut script = Script::default();
+        script
+            .add(
+                "INSERT INTO approvals (turn_id, call_id, channel_id, action, binding, asked_at, expires_at)
+                 SELECT id, ?, ?, ?, ?, ?, ? FROM turns WHERE id = ? AND state = 'running' RETURNING id",
+            )
+            .bind(question.call.0)
+            .bind(question.channel.as_i64())
+            .bind(question.action)
+            .bind(question.binding)
+            .bind(now())
+            .bind(stamp(question.expires_at))
+            .bind(question.turn.to_string())
+            .must_change(format!("running turn {}", question.turn));
+        Ok(self.run(script).await?.row()?.try_get("id")?)
     }
 
     /// Keeps the id of the message a question was posted in, so that it can be shown as expired after a crash.
@@ -99,17 +96,12 @@ impl Store {
     ///
     /// See [`StoreError`].
     pub async fn set_question_post(&self, id: i64, message: MessageId) -> Result<(), StoreError> {
-        self.write(move |db| {
-            Box::pin(async move {
-                sqlx::query("UPDATE approvals SET message_id = ? WHERE id = ?")
-                    .bind(message.as_i64())
-                    .bind(id)
-                    .execute(db)
-                    .await?;
-                Ok(())
-            })
-        })
-        .await
+        let mut script = Script::default();
+        script
+            .add("UPDATE approvals SET message_id = ? WHERE id = ?")
+            .bind(message.as_i64())
+            .bind(id);
+        self.run(script).await.map(drop)
     }
 
     /// D5. Decides a question, once; the first decision stands.
@@ -137,7 +129,9 @@ impl Store {
                 .execute(&mut *db)
                 .await?;
                 if done.rows_affected() == 1 {
-                    store_alongside(db, &alongside).await?;
+                    let mut script = Script::default();
+                    alongside.add_to(&mut script);
+                    script.run(db).await?;
                     return Ok(Settled::Now);
                 }
                 let row = sqlx::query("SELECT decision FROM approvals WHERE id = ?")
@@ -176,14 +170,18 @@ impl Store {
         call: &CallId,
         alongside: Alongside,
     ) -> Result<(), StoreError> {
-        let call = call.clone();
-        self.write(move |db| {
-            Box::pin(async move {
-                start(db, turn, &call).await?;
-                store_alongside(db, &alongside).await
-            })
-        })
-        .await
+        let mut script = Script::default();
+        script
+            .add(
+                "UPDATE calls SET state = 'started', started_at = ?
+                 WHERE turn_id = ? AND call_id = ? AND state = 'proposed'",
+            )
+            .bind(now())
+            .bind(turn.to_string())
+            .bind(&call.0)
+            .must_change(format!("proposed call {call}"));
+        alongside.add_to(&mut script);
+        self.run(script).await.map(drop)
     }
 
     /// D7. Stores what a started call gave.
@@ -197,13 +195,8 @@ impl Store {
         result: &ToolResult,
         alongside: Alongside,
     ) -> Result<(), StoreError> {
-        let result = result.clone();
-        self.write(move |db| {
-            Box::pin(
-                async move { end_call(db, turn, result, "started", "finished", &alongside).await },
-            )
-        })
-        .await
+        self.end_call(turn, result, ["started", "finished"], &alongside)
+            .await
     }
 
     /// Stores the answer to a call that does not run: refused, denied, cancelled before its start.
@@ -217,63 +210,30 @@ impl Store {
         result: &ToolResult,
         alongside: Alongside,
     ) -> Result<(), StoreError> {
-        let result = result.clone();
-        self.write(move |db| {
-            Box::pin(
-                async move { end_call(db, turn, result, "proposed", "refused", &alongside).await },
-            )
-        })
-        .await
+        self.end_call(turn, result, ["proposed", "refused"], &alongside)
+            .await
     }
-}
 
-pub(super) async fn start(
-    db: &mut SqliteConnection,
-    turn: TurnId,
-    call: &CallId,
-) -> Result<(), StoreError> {
-    let done = sqlx::query(
-        "UPDATE calls SET state = 'started', started_at = ?
-         WHERE turn_id = ? AND call_id = ? AND state = 'proposed'",
-    )
-    .bind(now())
-    .bind(turn.to_string())
-    .bind(&call.0)
-    .execute(db)
-    .await?;
-    match done.rows_affected() {
-        0 => Err(StoreError::NotFound(format!("proposed call {call}"))),
-        _ => Ok(()),
+    async fn end_call(
+        &self,
+        turn: TurnId,
+        result: &ToolResult,
+        [from, to]: [&str; 2],
+        alongside: &Alongside,
+    ) -> Result<(), StoreError> {
+        let mut script = Script::default();
+        script
+            .add("UPDATE calls SET state = ?, ended_at = ? WHERE turn_id = ? AND call_id = ? AND state = ?")
+            .bind(to)
+            .bind(now())
+            .bind(turn.to_string())
+            .bind(&result.call_id.0)
+            .bind(from)
+            .must_change(format!("{from} call {}", result.call_id));
+        insert_item_of(&mut script, turn, &Item::ToolResult(result.clone()))?;
+        alongside.add_to(&mut script);
+        self.run(script).await.map(drop)
     }
-}
-
-async fn end_call(
-    db: &mut SqliteConnection,
-    turn: TurnId,
-    result: ToolResult,
-    from: &str,
-    to: &str,
-    alongside: &Alongside,
-) -> Result<(), StoreError> {
-    let conversation = running(db, turn).await?;
-    let done = sqlx::query(
-        "UPDATE calls SET state = ?, ended_at = ? WHERE turn_id = ? AND call_id = ? AND state = ?",
-    )
-    .bind(to)
-    .bind(now())
-    .bind(turn.to_string())
-    .bind(&result.call_id.0)
-    .bind(from)
-    .execute(&mut *db)
-    .await?;
-    if done.rows_affected() == 0 {
-        return Err(StoreError::NotFound(format!(
-            "{from} call {}",
-            result.call_id
-        )));
-    }
-    insert_item(db, conversation, Some(turn), &Item::ToolResult(result)).await?;
-    store_alongside(db, alongside).await
 }
 
 pub(super) fn question(row: &SqliteRow) -> Result<OpenQuestion, StoreError> {

@@ -10,6 +10,7 @@ use sqlx::sqlite::SqliteRow;
 use tracing::error;
 
 use super::StoreError;
+use crate::domain::Cost;
 
 /// The text of a moment, of one width, so that text order is time order.
 pub(super) fn stamp(moment: DateTime<Utc>) -> String {
@@ -119,6 +120,14 @@ pub(super) fn report_unreadable(row: &SqliteRow, table: &str, key: &str, error: 
 /// A count as SQLite holds it; none of ours comes near the limit.
 pub(super) fn count(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+/// Money as SQLite holds it.
+pub(super) const fn dollars(cost: Cost) -> Option<f64> {
+    match cost {
+        Cost::Usd(dollars) => Some(dollars),
+        Cost::Unknown => None,
+    }
 }
 
 /// A count that SQLite held; negative ones can only be damage and read as none.

@@ -5,8 +5,9 @@ use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::codec::{counted, now, parsed, parsed_option, readable, time, time_option};
+use super::script::Script;
 use super::{Store, StoreError};
-use crate::domain::{AgentId, ChannelId, ConversationId, MessageId, SessionId};
+use crate::domain::{AgentId, ChannelId, ConversationId, MessageId, SessionId, TurnId};
 
 /// Which conversation to open.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -174,17 +175,12 @@ impl Store {
     ///
     /// See [`StoreError`].
     pub async fn close_conversation(&self, id: ConversationId) -> Result<(), StoreError> {
-        self.write(move |db| {
-            Box::pin(async move {
-                sqlx::query("UPDATE conversations SET closed_at = ?, crash_session = NULL WHERE id = ? AND closed_at IS NULL")
-                    .bind(now())
-                    .bind(id.0)
-                    .execute(db)
-                    .await?;
-                Ok(())
-            })
-        })
-        .await
+        let mut script = Script::default();
+        script
+            .add("UPDATE conversations SET closed_at = ?, crash_session = NULL WHERE id = ? AND closed_at IS NULL")
+            .bind(now())
+            .bind(id.0);
+        self.run(script).await.map(drop)
     }
 }
 
@@ -233,16 +229,22 @@ async fn open(
 }
 
 /// Notes that something entered a conversation.
-pub(super) async fn touch(
-    db: &mut SqliteConnection,
-    conversation: ConversationId,
-) -> Result<(), StoreError> {
-    sqlx::query("UPDATE conversations SET last_active_at = ? WHERE id = ?")
+pub(super) fn touch(script: &mut Script, conversation: ConversationId) {
+    script
+        .add("UPDATE conversations SET last_active_at = ? WHERE id = ?")
         .bind(now())
-        .bind(conversation.0)
-        .execute(db)
-        .await?;
-    Ok(())
+        .bind(conversation.0);
+}
+
+/// Notes that something entered the conversation of a turn.
+pub(super) fn touch_of(script: &mut Script, turn: TurnId) {
+    script
+        .add(
+            "UPDATE conversations SET last_active_at = ?
+             WHERE id = (SELECT conversation_id FROM turns WHERE id = ?)",
+        )
+        .bind(now())
+        .bind(turn.to_string());
 }
 
 pub(super) fn conversation(row: &SqliteRow) -> Result<Conversation, StoreError> {

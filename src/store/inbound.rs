@@ -1,10 +1,10 @@
 //! D1: messages from people, each stored once, and how far each channel has been read.
 
 use sqlx::Row as _;
-use sqlx::sqlite::SqliteConnection;
 
 use super::codec::{from_json, json, now, readable, report_unreadable};
-use super::outbox::{FirstPart, NewPart, queue};
+use super::outbox::{NewPart, queue};
+use super::script::Script;
 use super::{Store, StoreError};
 use crate::domain::{Attachment, ChannelId, Inbound, MessageId, TurnId};
 
@@ -33,29 +33,22 @@ impl Store {
     ///
     /// See [`StoreError`].
     pub async fn accept(&self, message: &Inbound) -> Result<Accepted, StoreError> {
-        let (id, channel) = (message.id, message.channel_id);
-        let body = json(message)?;
-        self.write(move |db| {
-            Box::pin(async move {
-                let done = sqlx::query(
-                    "INSERT INTO inbound (message_id, channel_id, body, state, received_at)
-                     VALUES (?, ?, ?, 'new', ?) ON CONFLICT (message_id) DO NOTHING",
-                )
-                .bind(id.as_i64())
-                .bind(channel.as_i64())
-                .bind(body)
-                .bind(now())
-                .execute(&mut *db)
-                .await?;
-                move_cursor(db, channel, id).await?;
-                Ok(if done.rows_affected() == 0 {
-                    Accepted::Known
-                } else {
-                    Accepted::New
-                })
-            })
+        let mut script = Script::default();
+        script
+            .add(
+                "INSERT INTO inbound (message_id, channel_id, body, state, received_at)
+                 VALUES (?, ?, ?, 'new', ?) ON CONFLICT (message_id) DO NOTHING",
+            )
+            .bind(message.id.as_i64())
+            .bind(message.channel_id.as_i64())
+            .bind(json(message)?)
+            .bind(now());
+        move_cursor(&mut script, message.channel_id, message.id);
+        let stored = self.run(script).await?;
+        Ok(match stored.changed.first() {
+            Some(0) => Accepted::Known,
+            _ => Accepted::New,
         })
-        .await
     }
 
     /// Sets a message aside that no turn will take, with the reason.
@@ -83,20 +76,17 @@ impl Store {
         state: &'static str,
         why: Option<String>,
     ) -> Result<Queued, StoreError> {
-        self.write(move |db| {
-            Box::pin(async move {
-                let done = sqlx::query(
-                    "UPDATE inbound SET state = ?, reason = ? WHERE message_id = ? AND state = 'new'",
-                )
-                .bind(state)
-                .bind(why)
-                .bind(message.as_i64())
-                .execute(db)
-                .await?;
-                Ok(queued(done.rows_affected()))
-            })
+        let mut script = Script::default();
+        script
+            .add("UPDATE inbound SET state = ?, reason = ? WHERE message_id = ? AND state = 'new'")
+            .bind(state)
+            .bind(why)
+            .bind(message.as_i64());
+        let left = self.run(script).await?;
+        Ok(match left.changed.first() {
+            Some(0) => Queued::NotWaiting,
+            _ => Queued::Changed,
         })
-        .await
     }
 
     /// Gives a message that still waits its edited text, and its files where these are told too.
@@ -173,10 +163,12 @@ impl Store {
             let channel = ChannelId::from_i64(row.try_get("channel_id")?);
             let mut told = NewPart::notice(words);
             told.body.reply_to = Some(message);
-            self.write(move |db| {
-                Box::pin(async move { set_aside(db, channel, message, told).await })
-            })
-            .await?;
+            let mut script = Script::default();
+            script
+                .add("UPDATE inbound SET state = 'dropped', reason = 'unreadable' WHERE message_id = ?")
+                .bind(message.as_i64());
+            queue(&mut script, channel, None, told, None)?;
+            self.run(script).await?;
         }
         Ok(())
     }
@@ -240,62 +232,45 @@ impl Store {
         channel: ChannelId,
         message: MessageId,
     ) -> Result<(), StoreError> {
-        self.write(move |db| Box::pin(async move { move_cursor(db, channel, message).await }))
-            .await
+        let mut script = Script::default();
+        move_cursor(&mut script, channel, message);
+        self.run(script).await.map(drop)
     }
-}
-
-async fn set_aside(
-    db: &mut SqliteConnection,
-    channel: ChannelId,
-    message: MessageId,
-    told: NewPart,
-) -> Result<(), StoreError> {
-    sqlx::query("UPDATE inbound SET state = 'dropped', reason = 'unreadable' WHERE message_id = ?")
-        .bind(message.as_i64())
-        .execute(&mut *db)
-        .await?;
-    queue(db, channel, None, 0, told, None, FirstPart::Waits).await?;
-    Ok(())
 }
 
 /// Cursors only move forward.
-async fn move_cursor(
-    db: &mut SqliteConnection,
-    channel: ChannelId,
-    message: MessageId,
-) -> Result<(), StoreError> {
-    sqlx::query(
-        "INSERT INTO cursors (channel_id, message_id) VALUES (?, ?)
-         ON CONFLICT (channel_id) DO UPDATE SET message_id = max(message_id, excluded.message_id)",
-    )
-    .bind(channel.as_i64())
-    .bind(message.as_i64())
-    .execute(db)
-    .await?;
-    Ok(())
+fn move_cursor(script: &mut Script, channel: ChannelId, message: MessageId) {
+    script
+        .add(
+            "INSERT INTO cursors (channel_id, message_id) VALUES (?, ?)
+             ON CONFLICT (channel_id) DO UPDATE SET message_id = max(message_id, excluded.message_id)",
+        )
+        .bind(channel.as_i64())
+        .bind(message.as_i64());
 }
 
-/// The messages `ids` are in `turn` now.
-pub(super) async fn claim(
-    db: &mut SqliteConnection,
+/// The message `id` is in `turn` now.
+pub(super) fn claim(script: &mut Script, turn: TurnId, id: MessageId) {
+    script
+        .add("UPDATE inbound SET state = 'claimed', turn_id = ? WHERE message_id = ?")
+        .bind(turn.to_string())
+        .bind(id.as_i64());
+}
+
+/// [`claim`] of `message` as it is given; fails when it was edited, dropped or taken.
+pub(super) fn claim_unchanged(
+    script: &mut Script,
     turn: TurnId,
-    ids: impl IntoIterator<Item = MessageId>,
+    message: &Inbound,
 ) -> Result<(), StoreError> {
-    for id in ids {
-        sqlx::query("UPDATE inbound SET state = 'claimed', turn_id = ? WHERE message_id = ?")
-            .bind(turn.to_string())
-            .bind(id.as_i64())
-            .execute(&mut *db)
-            .await?;
-    }
+    script
+        .add(
+            "UPDATE inbound SET state = 'claimed', turn_id = ?
+             WHERE message_id = ? AND state = 'new' AND body = ?",
+        )
+        .bind(turn.to_string())
+        .bind(message.id.as_i64())
+        .bind(json(message)?)
+        .must_change("message as it came");
     Ok(())
-}
-
-const fn queued(rows: u64) -> Queued {
-    if rows == 0 {
-        Queued::NotWaiting
-    } else {
-        Queued::Changed
-    }
 }

@@ -8,6 +8,7 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::codec::{count, from_json, json, report_unreadable};
 use super::conversations::touch;
+use super::script::Script;
 use super::{Store, StoreError};
 use crate::domain::{CallId, ConversationId, Item, TurnId, UserText};
 
@@ -67,13 +68,10 @@ impl Store {
         conversation: ConversationId,
         item: Item,
     ) -> Result<(), StoreError> {
-        self.write(move |db| {
-            Box::pin(async move {
-                insert_item(db, conversation, None, &item).await?;
-                touch(db, conversation).await
-            })
-        })
-        .await
+        let mut script = Script::default();
+        insert_item(&mut script, conversation, &item)?;
+        touch(&mut script, conversation);
+        self.run(script).await.map(drop)
     }
 
     /// Puts other items in the place of all a conversation holds (restore, compaction, repair).
@@ -94,12 +92,13 @@ impl Store {
                     SavedAs::Session => items.len() as u64,
                     SavedAs::Nothing => 0,
                 };
-                sqlx::query("UPDATE conversations SET saved_items = ? WHERE id = ?")
+                let mut script = Script::default();
+                script
+                    .add("UPDATE conversations SET saved_items = ? WHERE id = ?")
                     .bind(count(covered))
-                    .bind(conversation.0)
-                    .execute(&mut *db)
-                    .await?;
-                touch(db, conversation).await
+                    .bind(conversation.0);
+                touch(&mut script, conversation);
+                script.run(db).await.map(drop)
             })
         })
         .await
@@ -107,19 +106,34 @@ impl Store {
 }
 
 /// Adds an item at the end of a conversation.
-pub(super) async fn insert_item(
-    db: &mut SqliteConnection,
+fn insert_item(
+    script: &mut Script,
     conversation: ConversationId,
-    turn: Option<TurnId>,
     item: &Item,
 ) -> Result<(), StoreError> {
-    sqlx::query("INSERT INTO items (conversation_id, turn_id, role, body) VALUES (?, ?, ?, ?)")
+    script
+        .add("INSERT INTO items (conversation_id, role, body) VALUES (?, ?, ?)")
         .bind(conversation.0)
-        .bind(turn.map(|turn| turn.to_string()))
+        .bind(role(item))
+        .bind(json(item)?);
+    Ok(())
+}
+
+/// Adds an item at the end of the conversation of a turn that runs.
+pub(super) fn insert_item_of(
+    script: &mut Script,
+    turn: TurnId,
+    item: &Item,
+) -> Result<(), StoreError> {
+    script
+        .add(
+            "INSERT INTO items (conversation_id, turn_id, role, body)
+             SELECT conversation_id, id, ?, ? FROM turns WHERE id = ? AND state = 'running'",
+        )
         .bind(role(item))
         .bind(json(item)?)
-        .execute(db)
-        .await?;
+        .bind(turn.to_string())
+        .must_change(format!("running turn {turn}"));
     Ok(())
 }
 
@@ -137,7 +151,9 @@ pub(super) async fn replace(
         .execute(&mut *db)
         .await?;
     for item in &items[kept.items..] {
-        insert_item(db, conversation, None, item).await?;
+        let mut script = Script::default();
+        insert_item(&mut script, conversation, item)?;
+        script.run(db).await?;
     }
     Ok(())
 }

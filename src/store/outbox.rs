@@ -12,12 +12,13 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sqlx::Row as _;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::sqlite::SqliteRow;
 use uuid::Uuid;
 
 use super::codec::{
     from_json, json, now, parsed, parsed_option, report_unreadable, time, time_option, words,
 };
+use super::script::Script;
 use super::{Store, StoreError};
 use crate::domain::{ChannelId, MessageId, TurnId};
 
@@ -63,7 +64,7 @@ words! {
 /// Whether the first of several parts is marked `sending` as it is queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FirstPart {
-    /// It goes out at once.
+    /// It goes out at once, unless an older one waits in its channel.
     Sends,
     /// It waits its turn.
     Waits,
@@ -163,6 +164,17 @@ pub struct Part {
     pub first_try: Option<DateTime<Utc>>,
 }
 
+/// What is left in a channel's queue when a part was sent.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Rest {
+    /// This one is next.
+    Next(Box<Part>),
+    /// Nothing waits.
+    Nothing,
+    /// One waits that does not read back; [`Store::next_parts`] settles it.
+    Unreadable,
+}
+
 /// What may be done with a part that may have been posted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doubt {
@@ -209,10 +221,9 @@ impl Store {
         turn: Option<TurnId>,
         part: NewPart,
     ) -> Result<Part, StoreError> {
-        self.write(move |db| {
-            Box::pin(async move { queue(db, channel, turn, 0, part, None, FirstPart::Waits).await })
-        })
-        .await
+        let mut script = Script::default();
+        queue(&mut script, channel, turn, part, None)?;
+        part_row(self.run(script).await?.row()?)
     }
 
     /// The parts that wait in a channel, in order, one being sent included; at most 32 at a time. What does not read back
@@ -264,46 +275,49 @@ impl Store {
     ///
     /// [`StoreError::NotFound`] when the part is settled: it must not be sent.
     pub async fn mark_sending(&self, part: i64) -> Result<Part, StoreError> {
-        self.write(move |db| {
-            Box::pin(async move {
-                let row = sqlx::query(
-                    "UPDATE outbox SET state = 'sending', first_try = coalesce(first_try, ?)
-                     WHERE id = ? AND state IN ('pending', 'sending') RETURNING *",
-                )
-                .bind(now())
-                .bind(part)
-                .fetch_optional(db)
-                .await?;
-                let row = row.ok_or_else(|| StoreError::NotFound(format!("unsent part {part}")))?;
-                part_row(&row)
-            })
-        })
-        .await
+        let mut script = Script::default();
+        script
+            .add(
+                "UPDATE outbox SET state = 'sending', first_try = coalesce(first_try, ?)
+                 WHERE id = ? AND state IN ('pending', 'sending') RETURNING *",
+            )
+            .bind(now())
+            .bind(part);
+        match self.run(script).await?.rows.first() {
+            Some(row) => part_row(row),
+            None => Err(StoreError::NotFound(format!("unsent part {part}"))),
+        }
     }
 
-    /// D9, after the POST. The channel's next part is marked `sending` with it and returned, to be posted now.
+    /// D9, after the POST. The channel's next part is marked `sending` with it and given, to be posted now.
     ///
     /// # Errors
     ///
     /// See [`StoreError`].
-    pub async fn mark_sent(
-        &self,
-        part: i64,
-        message: MessageId,
-    ) -> Result<Option<Part>, StoreError> {
-        self.write(move |db| {
-            Box::pin(async move {
-                sqlx::query(
-                    "UPDATE outbox SET state = 'sent', message_id = ? WHERE id = ? AND state <> 'sent'",
-                )
-                .bind(message.as_i64())
-                .bind(part)
-                .execute(&mut *db)
-                .await?;
-                start_next(db, part).await
-            })
+    pub async fn mark_sent(&self, part: i64, message: MessageId) -> Result<Rest, StoreError> {
+        let mut script = Script::default();
+        script
+            .add(
+                "UPDATE outbox SET state = 'sent', message_id = ? WHERE id = ? AND state <> 'sent'",
+            )
+            .bind(message.as_i64())
+            .bind(part);
+        script
+            .add(
+                "UPDATE outbox SET state = 'sending', first_try = coalesce(first_try, ?)
+                 WHERE id = (SELECT min(w.id) FROM outbox w JOIN outbox s ON s.channel_id = w.channel_id
+                             WHERE s.id = ? AND w.state IN ('pending', 'sending'))
+                 RETURNING *",
+            )
+            .bind(now())
+            .bind(part);
+        let sent = self.run(script).await?;
+        Ok(match sent.rows.first().map(part_row) {
+            None => Rest::Nothing,
+            Some(Ok(next)) => Rest::Next(Box::new(next)),
+            // It must not undo the end of the one before it.
+            Some(Err(_)) => Rest::Unreadable,
         })
-        .await
     }
 
     /// Discord refused the part for good; the reason is kept.
@@ -325,74 +339,76 @@ impl Store {
     }
 
     async fn settle(&self, part: i64, state: PartState, why: &str) -> Result<(), StoreError> {
-        let why = why.to_owned();
-        self.write(move |db| {
-            Box::pin(async move {
-                sqlx::query(
-                    "UPDATE outbox SET state = ?, reason = ? WHERE id = ? AND state IN ('pending', 'sending')",
-                )
-                .bind(state.as_str())
-                .bind(why)
-                .bind(part)
-                .execute(db)
-                .await?;
-                Ok(())
-            })
-        })
-        .await
+        let mut script = Script::default();
+        script
+            .add("UPDATE outbox SET state = ?, reason = ? WHERE id = ? AND state IN ('pending', 'sending')")
+            .bind(state.as_str())
+            .bind(why)
+            .bind(part);
+        self.run(script).await.map(drop)
     }
 }
 
-/// Queues `part` as number `position` of its turn, with its nonce.
-pub(super) async fn queue(
-    db: &mut SqliteConnection,
+/// Queues a part that is no turn's outcome; it takes the place of the message `edits`, if there is one.
+pub(super) fn queue(
+    script: &mut Script,
     channel: ChannelId,
     turn: Option<TurnId>,
-    position: usize,
     part: NewPart,
     edits: Option<MessageId>,
-    start: FirstPart,
-) -> Result<Part, StoreError> {
-    let mut nonce = Uuid::new_v4().simple().to_string();
-    nonce.truncate(NONCE_LENGTH);
-    let queued = now();
-    let (state, first_try) = match start {
-        FirstPart::Sends => (PartState::Sending, Some(queued.clone())),
-        FirstPart::Waits => (PartState::Pending, None),
-    };
-    let row = sqlx::query(
-        "INSERT INTO outbox (channel_id, turn_id, part, kind, body, nonce, edits, state, queued_at, first_try)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING *",
-    )
-    .bind(channel.as_i64())
-    .bind(turn.map(|turn| turn.to_string()))
-    .bind(i64::try_from(position).unwrap_or(i64::MAX))
-    .bind(part.kind.as_str())
-    .bind(json(&part.body)?)
-    .bind(nonce)
-    .bind(edits.map(MessageId::as_i64))
-    .bind(state.as_str())
-    .bind(queued)
-    .bind(first_try)
-    .fetch_one(db)
-    .await?;
-    part_row(&row)
+) -> Result<(), StoreError> {
+    script
+        .add(
+            "INSERT INTO outbox (channel_id, turn_id, part, kind, body, nonce, edits, state, queued_at)
+             VALUES (?, ?, 0, ?, ?, ?, ?, 'pending', ?) RETURNING *",
+        )
+        .bind(channel.as_i64())
+        .bind(turn.map(|turn| turn.to_string()))
+        .bind(part.kind.as_str())
+        .bind(json(&part.body)?)
+        .bind(nonce())
+        .bind(edits.map(MessageId::as_i64))
+        .bind(now());
+    Ok(())
 }
 
-/// Marks the part after `settled` in its channel as `sending`, if one waits.
-async fn start_next(db: &mut SqliteConnection, settled: i64) -> Result<Option<Part>, StoreError> {
-    let row = sqlx::query(
-        "UPDATE outbox SET state = 'sending', first_try = coalesce(first_try, ?)
-         WHERE id = (SELECT min(w.id) FROM outbox w JOIN outbox s ON s.channel_id = w.channel_id
-                     WHERE s.id = ? AND w.state IN ('pending', 'sending'))
-         RETURNING *",
-    )
-    .bind(now())
-    .bind(settled)
-    .fetch_optional(db)
-    .await?;
-    // One that does not read back must not undo the end of the one before it: it is found and failed by `next_parts`.
-    Ok(row.and_then(|row| part_row(&row).ok()))
+/// Queues the parts of `turn`'s outcome. The first takes the place of the turn's preview, and goes out at once if it may
+/// and nothing older waits.
+pub(super) fn queue_outcome(
+    script: &mut Script,
+    turn: TurnId,
+    parts: Vec<NewPart>,
+    first: FirstPart,
+) -> Result<(), StoreError> {
+    let queued = now();
+    for (position, part) in (0_i64..).zip(parts) {
+        let leads = position == 0;
+        script
+            .add(
+                "INSERT INTO outbox (part, kind, body, nonce, queued_at, state, first_try, edits, channel_id, turn_id)
+                 SELECT ?, ?, ?, ?, ?, iif(goes, 'sending', 'pending'), iif(goes, ?, NULL), iif(?, preview_id, NULL),
+                     channel_id, id
+                 FROM (SELECT id, channel_id, preview_id, ? AND NOT EXISTS (SELECT 1 FROM outbox
+                           WHERE outbox.channel_id = turns.channel_id AND state IN ('pending', 'sending')) AS goes
+                       FROM turns WHERE id = ?) RETURNING *",
+            )
+            .bind(position)
+            .bind(part.kind.as_str())
+            .bind(json(&part.body)?)
+            .bind(nonce())
+            .bind(&queued)
+            .bind(&queued)
+            .bind(leads)
+            .bind(leads && first == FirstPart::Sends)
+            .bind(turn.to_string());
+    }
+    Ok(())
+}
+
+fn nonce() -> String {
+    let mut nonce = Uuid::new_v4().simple().to_string();
+    nonce.truncate(NONCE_LENGTH);
+    nonce
 }
 
 pub(super) fn part_row(row: &SqliteRow) -> Result<Part, StoreError> {

@@ -4,6 +4,7 @@ use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
 use super::codec::{count, counted, parsed, readable, stamp, time};
+use super::script::Script;
 use super::{Store, StoreError};
 use crate::domain::{AgentId, ConversationId, SessionId, SessionMeta, Trigger};
 
@@ -37,38 +38,32 @@ impl Store {
         session: SessionMeta,
         covered: Option<Covered>,
     ) -> Result<(), StoreError> {
-        self.write(move |db| {
-            Box::pin(async move {
-                sqlx::query(
-                    "INSERT INTO sessions (id, session_id, agent_id, agent_name, description, summary, saved_at, trigger,
-                         message_count, token_estimate, file_path, file_sha256)
-                     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-                )
-                .bind(session.id.to_string())
-                .bind(session.session_id)
-                .bind(session.agent_id.to_string())
-                .bind(session.agent_name)
-                .bind(session.description)
-                .bind(session.summary)
-                .bind(stamp(session.saved_at))
-                .bind(session.trigger.as_str())
-                .bind(count(session.message_count))
-                .bind(count(session.token_estimate))
-                .bind(session.file_path)
-                .bind(session.file_sha256)
-                .execute(&mut *db)
-                .await?;
-                if let Some(covered) = covered {
-                    sqlx::query("UPDATE conversations SET saved_items = max(saved_items, ?) WHERE id = ?")
-                        .bind(count(covered.items))
-                        .bind(covered.conversation.0)
-                        .execute(db)
-                        .await?;
-                }
-                Ok(())
-            })
-        })
-        .await
+        let mut script = Script::default();
+        script
+            .add(
+                "INSERT INTO sessions (id, session_id, agent_id, agent_name, description, summary, saved_at, trigger,
+                     message_count, token_estimate, file_path, file_sha256)
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            )
+            .bind(session.id.to_string())
+            .bind(session.session_id)
+            .bind(session.agent_id.to_string())
+            .bind(session.agent_name)
+            .bind(session.description)
+            .bind(session.summary)
+            .bind(stamp(session.saved_at))
+            .bind(session.trigger.as_str())
+            .bind(count(session.message_count))
+            .bind(count(session.token_estimate))
+            .bind(session.file_path)
+            .bind(session.file_sha256);
+        if let Some(covered) = covered {
+            script
+                .add("UPDATE conversations SET saved_items = max(saved_items, ?) WHERE id = ?")
+                .bind(count(covered.items))
+                .bind(covered.conversation.0);
+        }
+        self.run(script).await.map(drop)
     }
 
     /// A page of an agent's sessions, newest first.

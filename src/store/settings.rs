@@ -6,6 +6,7 @@ use serde_json::Value;
 use sqlx::Row as _;
 
 use super::codec::{from_json, report_unreadable};
+use super::script::Script;
 use super::{Store, StoreError};
 use crate::domain::GuildId;
 
@@ -43,33 +44,22 @@ impl Store {
         key: &str,
         value: Option<Value>,
     ) -> Result<(), StoreError> {
-        let key = key.to_owned();
-        self.write(move |db| {
-            Box::pin(async move {
-                match value {
-                    Some(value) => {
-                        sqlx::query(
-                            "INSERT INTO settings (guild_id, key, value) VALUES (?, ?, ?)
-                             ON CONFLICT (guild_id, key) DO UPDATE SET value = excluded.value",
-                        )
-                        .bind(guild.as_i64())
-                        .bind(key)
-                        .bind(value.to_string())
-                        .execute(db)
-                        .await?
-                    }
-                    None => {
-                        sqlx::query("DELETE FROM settings WHERE guild_id = ? AND key = ?")
-                            .bind(guild.as_i64())
-                            .bind(key)
-                            .execute(db)
-                            .await?
-                    }
-                };
-                Ok(())
-            })
-        })
-        .await
+        let mut script = Script::default();
+        match value {
+            Some(value) => script
+                .add(
+                    "INSERT INTO settings (guild_id, key, value) VALUES (?, ?, ?)
+                     ON CONFLICT (guild_id, key) DO UPDATE SET value = excluded.value",
+                )
+                .bind(guild.as_i64())
+                .bind(key)
+                .bind(value.to_string()),
+            None => script
+                .add("DELETE FROM settings WHERE guild_id = ? AND key = ?")
+                .bind(guild.as_i64())
+                .bind(key),
+        };
+        self.run(script).await.map(drop)
     }
 
     /// A fact of the daemon (the hash of its registered commands, say).
@@ -91,20 +81,14 @@ impl Store {
     ///
     /// See [`StoreError`].
     pub async fn set_meta(&self, key: &str, value: &str) -> Result<(), StoreError> {
-        let (key, value) = (key.to_owned(), value.to_owned());
-        self.write(move |db| {
-            Box::pin(async move {
-                sqlx::query(
-                    "INSERT INTO meta (key, value) VALUES (?, ?)
-                     ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-                )
-                .bind(key)
-                .bind(value)
-                .execute(db)
-                .await?;
-                Ok(())
-            })
-        })
-        .await
+        let mut script = Script::default();
+        script
+            .add(
+                "INSERT INTO meta (key, value) VALUES (?, ?)
+                 ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+            )
+            .bind(key)
+            .bind(value);
+        self.run(script).await.map(drop)
     }
 }

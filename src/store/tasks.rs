@@ -8,6 +8,7 @@ use sqlx::sqlite::SqliteRow;
 use super::codec::{
     from_json, now, parsed, parsed_option, readable, stamp, time, time_option, words,
 };
+use super::script::Script;
 use super::{Store, StoreError};
 use crate::domain::{AgentId, ChannelId, ConversationId, TaskId, TurnId};
 
@@ -121,29 +122,25 @@ impl Store {
     ///
     /// See [`StoreError`].
     pub async fn insert_task(&self, task: NewTask) -> Result<TaskRow, StoreError> {
-        self.write(move |db| {
-            Box::pin(async move {
-                let row = sqlx::query(
-                    "INSERT INTO tasks (agent_id, number, kind, command, directory, turn_id, conversation_id, channel_id,
-                         depth, status, started_at)
-                     VALUES (?1, (SELECT coalesce(max(number), 0) + 1 FROM tasks WHERE agent_id = ?1),
-                         ?2, ?3, ?4, ?5, ?6, ?7, ?8, 'running', ?9) RETURNING *",
-                )
-                .bind(task.agent.to_string())
-                .bind(task.kind.as_str())
-                .bind(task.command)
-                .bind(task.directory)
-                .bind(task.turn.map(|turn| turn.to_string()))
-                .bind(task.conversation.map(|conversation| conversation.0))
-                .bind(task.channel.as_i64())
-                .bind(task.depth)
-                .bind(now())
-                .fetch_one(db)
-                .await?;
-                task_row(&row)
-            })
-        })
-        .await
+        let mut script = Script::default();
+        script
+            .add(
+                "INSERT INTO tasks (number, agent_id, kind, command, directory, turn_id, conversation_id, channel_id,
+                     depth, status, started_at)
+                 VALUES ((SELECT coalesce(max(number), 0) + 1 FROM tasks WHERE agent_id = ?),
+                     ?, ?, ?, ?, ?, ?, ?, ?, 'running', ?) RETURNING *",
+            )
+            .bind(task.agent.to_string())
+            .bind(task.agent.to_string())
+            .bind(task.kind.as_str())
+            .bind(task.command)
+            .bind(task.directory)
+            .bind(task.turn.map(|turn| turn.to_string()))
+            .bind(task.conversation.map(|conversation| conversation.0))
+            .bind(task.channel.as_i64())
+            .bind(task.depth)
+            .bind(now());
+        task_row(self.run(script).await?.row()?)
     }
 
     /// Keeps a task's process, once there is one.
@@ -159,21 +156,14 @@ impl Store {
         pid_started: u64,
     ) -> Result<(), StoreError> {
         let number = number(task)?;
-        self.write(move |db| {
-            Box::pin(async move {
-                sqlx::query(
-                    "UPDATE tasks SET pid = ?, pid_started = ? WHERE agent_id = ? AND number = ?",
-                )
-                .bind(pid)
-                .bind(i64::try_from(pid_started).unwrap_or(i64::MAX))
-                .bind(agent.to_string())
-                .bind(number)
-                .execute(db)
-                .await?;
-                Ok(())
-            })
-        })
-        .await
+        let mut script = Script::default();
+        script
+            .add("UPDATE tasks SET pid = ?, pid_started = ? WHERE agent_id = ? AND number = ?")
+            .bind(pid)
+            .bind(i64::try_from(pid_started).unwrap_or(i64::MAX))
+            .bind(agent.to_string())
+            .bind(number);
+        self.run(script).await.map(drop)
     }
 
     /// Ends a running task; the first end stands. Gives the task as it is now.
@@ -187,30 +177,27 @@ impl Store {
         task: &TaskId,
         end: TaskEnd,
     ) -> Result<TaskRow, StoreError> {
-        let (id, number) = (task.clone(), number(task)?);
-        self.write(move |db| {
-            Box::pin(async move {
-                sqlx::query(
-                    "UPDATE tasks SET status = ?, exit_code = ?, ended_at = ?
-                     WHERE agent_id = ? AND number = ? AND status = 'running'",
-                )
-                .bind(end.status.as_str())
-                .bind(end.exit_code)
-                .bind(now())
-                .bind(agent.to_string())
-                .bind(number)
-                .execute(&mut *db)
-                .await?;
-                let row = sqlx::query("SELECT * FROM tasks WHERE agent_id = ? AND number = ?")
-                    .bind(agent.to_string())
-                    .bind(number)
-                    .fetch_optional(db)
-                    .await?
-                    .ok_or_else(|| StoreError::NotFound(format!("task {id}")))?;
-                task_row(&row)
-            })
-        })
-        .await
+        let number = number(task)?;
+        let mut script = Script::default();
+        script
+            .add(
+                "UPDATE tasks SET status = ?, exit_code = ?, ended_at = ?
+                 WHERE agent_id = ? AND number = ? AND status = 'running'",
+            )
+            .bind(end.status.as_str())
+            .bind(end.exit_code)
+            .bind(now())
+            .bind(agent.to_string())
+            .bind(number);
+        script
+            .add("SELECT * FROM tasks WHERE agent_id = ? AND number = ?")
+            .bind(agent.to_string())
+            .bind(number);
+        let ended = self.run(script).await?;
+        match ended.rows.first() {
+            Some(row) => task_row(row),
+            None => Err(StoreError::NotFound(format!("task {task}"))),
+        }
     }
 
     /// An agent's tasks: all that run and the latest `ended` that do not, newest first.
@@ -268,21 +255,14 @@ impl Store {
     /// [`StoreError::NotFound`] for what is no task id.
     pub async fn insert_hook(&self, hook: NewHook) -> Result<Hook, StoreError> {
         let number = number(&hook.task)?;
-        self.write(move |db| {
-            Box::pin(async move {
-                let row = sqlx::query(
-                    "INSERT INTO hooks (agent_id, task, spec, max_fires) VALUES (?, ?, ?, ?) RETURNING *",
-                )
-                .bind(hook.agent.to_string())
-                .bind(number)
-                .bind(hook.spec.to_string())
-                .bind(hook.max_fires)
-                .fetch_one(db)
-                .await?;
-                hook_row(&row)
-            })
-        })
-        .await
+        let mut script = Script::default();
+        script
+            .add("INSERT INTO hooks (agent_id, task, spec, max_fires) VALUES (?, ?, ?, ?) RETURNING *")
+            .bind(hook.agent.to_string())
+            .bind(number)
+            .bind(hook.spec.to_string())
+            .bind(hook.max_fires);
+        hook_row(self.run(script).await?.row()?)
     }
 
     /// The hooks of a task, oldest first.
@@ -306,19 +286,16 @@ impl Store {
     ///
     /// See [`StoreError`].
     pub async fn fire_hook(&self, id: i64, at: DateTime<Utc>) -> Result<Option<Hook>, StoreError> {
-        self.write(move |db| {
-            Box::pin(async move {
-                let row = sqlx::query(
-                    "UPDATE hooks SET fires = fires + 1, last_fired = ? WHERE id = ? AND fires < max_fires RETURNING *",
-                )
-                .bind(stamp(at))
-                .bind(id)
-                .fetch_optional(db)
-                .await?;
-                row.as_ref().map(hook_row).transpose()
-            })
-        })
-        .await
+        let mut script = Script::default();
+        script
+            .add(
+                "UPDATE hooks SET fires = fires + 1, last_fired = ?
+                 WHERE id = ? AND fires < max_fires RETURNING *",
+            )
+            .bind(stamp(at))
+            .bind(id);
+        let fired = self.run(script).await?;
+        fired.rows.first().map(hook_row).transpose()
     }
 }
 

@@ -1,20 +1,24 @@
 //! D2, D3 and D8: a turn from the message that starts it to its one outcome.
 
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, Utc};
 use sqlx::Row as _;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::sqlite::SqliteRow;
 
-use super::attempts::insert_attempt;
-use super::audit::insert_audit;
-use super::calls::start;
-use super::codec::{count, counted, json, now, parsed, parsed_option, time, time_option, words};
-use super::conversations::touch;
-use super::inbound::claim;
-use super::items::insert_item;
-use super::outbox::{FirstPart, NewPart, Part, queue};
-use super::{AttemptRow, AuditRow, Store, StoreError};
+use super::alongside::Alongside;
+use super::codec::{
+    count, counted, dollars, json, now, parsed, parsed_option, time, time_option, words,
+};
+use super::conversations::{touch, touch_of};
+use super::inbound::{claim, claim_unchanged};
+use super::items::insert_item_of;
+use super::outbox::{FirstPart, NewPart, Part, part_row, queue_outcome};
+use super::script::Script;
+use super::{Store, StoreError};
 use crate::domain::{
-    AgentId, Assistant, CallId, ChannelId, ConversationId, Cost, Item, MessageId, TurnId, Usage,
+    AgentId, Assistant, CallId, ChannelId, ConversationId, Cost, Inbound, Item, MessageId, TurnId,
+    Usage,
 };
 
 /// A turn about to begin.
@@ -45,17 +49,8 @@ pub struct NewTurn {
 pub enum Begun {
     /// It is running now.
     Running,
-    /// Another root turn has this trigger: a replay, to be ignored.
-    AlreadyTaken,
-}
-
-/// What is stored with a step, in its transaction: decisions for the audit log, and what was spent.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Alongside {
-    /// Rows for the audit log.
-    pub audit: Vec<AuditRow>,
-    /// Requests and tool runs that ended.
-    pub attempts: Vec<AttemptRow>,
+    /// Another root turn has this trigger, or it is not as it was.
+    Not,
 }
 
 /// The end of a turn: its outcome decided, before anything of it is shown.
@@ -123,8 +118,67 @@ impl Store {
     ///
     /// See [`StoreError`].
     pub async fn begin_turn(&self, turn: NewTurn, items: Vec<Item>) -> Result<Begun, StoreError> {
-        self.write(move |db| Box::pin(async move { begin(db, &turn, &items).await }))
-            .await
+        self.begin(turn, items, None).await
+    }
+
+    /// [`Self::begin_turn`] with the message that starts it as it is in memory: begins only if that is still what waits.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn begin_turn_with(
+        &self,
+        turn: NewTurn,
+        item: Item,
+        trigger: &Inbound,
+    ) -> Result<Begun, StoreError> {
+        self.begin(turn, vec![item], Some(trigger)).await
+    }
+
+    async fn begin(
+        &self,
+        turn: NewTurn,
+        items: Vec<Item>,
+        unchanged: Option<&Inbound>,
+    ) -> Result<Begun, StoreError> {
+        let mut script = Script::default();
+        script
+            .add(
+                "INSERT INTO turns (id, agent_id, conversation_id, trigger_id, parent_id, origin_id, depth, channel_id,
+                     reply_to, state, began_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', ?)
+                 ON CONFLICT (trigger_id) WHERE parent_id IS NULL AND trigger_id IS NOT NULL DO NOTHING",
+            )
+            .bind(turn.id.to_string())
+            .bind(turn.agent.to_string())
+            .bind(turn.conversation.0)
+            .bind(turn.trigger.map(MessageId::as_i64))
+            .bind(turn.parent.map(|id| id.to_string()))
+            .bind(turn.origin.to_string())
+            .bind(turn.depth)
+            .bind(turn.channel.as_i64())
+            .bind(turn.reply_to.map(MessageId::as_i64))
+            .bind(now())
+            .must_change("trigger that no turn has");
+        if let Some(message) = unchanged {
+            claim_unchanged(&mut script, turn.id, message)?;
+        }
+        for item in &items {
+            insert_item_of(&mut script, turn.id, item)?;
+        }
+        let messages = items.iter().filter_map(|item| match item {
+            Item::User(text) => text.message_id,
+            Item::Assistant(_) | Item::ToolResult(_) => None,
+        });
+        let claimed: BTreeSet<MessageId> = turn.trigger.into_iter().chain(messages).collect();
+        for message in claimed {
+            claim(&mut script, turn.id, message);
+        }
+        touch(&mut script, turn.conversation);
+        match self.run(script).await {
+            Ok(_) => Ok(Begun::Running),
+            Err(StoreError::NotFound(_)) => Ok(Begun::Not),
+            Err(error) => Err(error),
+        }
     }
 
     /// Hands a waiting message to a running turn, whose outcome it shares.
@@ -138,15 +192,11 @@ impl Store {
         message: MessageId,
         item: Item,
     ) -> Result<(), StoreError> {
-        self.write(move |db| {
-            Box::pin(async move {
-                let conversation = running(db, turn).await?;
-                insert_item(db, conversation, Some(turn), &item).await?;
-                claim(db, turn, [message]).await?;
-                touch(db, conversation).await
-            })
-        })
-        .await
+        let mut script = Script::default();
+        insert_item_of(&mut script, turn, &item)?;
+        claim(&mut script, turn, message);
+        touch_of(&mut script, turn);
+        self.run(script).await.map(drop)
     }
 
     /// Adds an item to a running turn's conversation that no person and no model wrote (a hook's finding, a note).
@@ -155,13 +205,9 @@ impl Store {
     ///
     /// [`StoreError::NotFound`] when the turn does not run.
     pub async fn add_to_turn(&self, turn: TurnId, item: Item) -> Result<(), StoreError> {
-        self.write(move |db| {
-            Box::pin(async move {
-                let conversation = running(db, turn).await?;
-                insert_item(db, conversation, Some(turn), &item).await
-            })
-        })
-        .await
+        let mut script = Script::default();
+        insert_item_of(&mut script, turn, &item)?;
+        self.run(script).await.map(drop)
     }
 
     /// D3. Stores a whole answer of the model; its tool calls are `proposed`.
@@ -191,22 +237,36 @@ impl Store {
         starting: Vec<CallId>,
         alongside: Alongside,
     ) -> Result<(), StoreError> {
-        let answer = answer.clone();
-        self.write(move |db| {
-            Box::pin(async move {
-                let conversation = running(db, turn).await?;
-                store_answer(db, turn, conversation, answer).await?;
-                for call in &starting {
-                    start(db, turn, call).await?;
-                }
-                store_alongside(db, &alongside).await
-            })
-        })
-        .await
+        if let Some(unknown) = starting
+            .iter()
+            .find(|id| answer.tool_calls.iter().all(|call| call.id != **id))
+        {
+            return Err(StoreError::NotFound(format!("proposed call {unknown}")));
+        }
+        let mut script = Script::default();
+        insert_item_of(&mut script, turn, &Item::Assistant(answer.clone()))?;
+        let at = now();
+        for (position, call) in (0_i64..).zip(&answer.tool_calls) {
+            let starts = starting.contains(&call.id);
+            script
+                .add(
+                    "INSERT INTO calls (turn_id, call_id, position, name, arguments, state, started_at)
+                     VALUES (?, ?, ?, ?, ?, ?, ?)",
+                )
+                .bind(turn.to_string())
+                .bind(&call.id.0)
+                .bind(position)
+                .bind(&call.name)
+                .bind(json(&call.arguments)?)
+                .bind(if starts { "started" } else { "proposed" })
+                .bind(starts.then_some(&at));
+        }
+        alongside.add_to(&mut script);
+        self.run(script).await.map(drop)
     }
 
     /// D8. Gives a turn its outcome: final answer, exit reason and the parts people will be shown, together.
-    /// Returns the parts as queued.
+    /// Returns the parts as queued. The first is `sending` where it was to be and nothing older waits in its channel.
     ///
     /// # Errors
     ///
@@ -216,8 +276,30 @@ impl Store {
         turn: TurnId,
         end: FinishedTurn,
     ) -> Result<Vec<Part>, StoreError> {
-        self.write(move |db| Box::pin(async move { finish(db, turn, end).await }))
-            .await
+        let mut script = Script::default();
+        if let Some(answer) = end.answer {
+            insert_item_of(&mut script, turn, &Item::Assistant(answer))?;
+        }
+        script
+            .add(
+                "UPDATE turns SET state = 'finished', exit = ?, steps = ?, input = ?, output = ?, cache_read = ?,
+                     cache_write = ?, cost_usd = ?, ended_at = ?
+                 WHERE id = ? AND state = 'running'",
+            )
+            .bind(end.exit)
+            .bind(end.steps)
+            .bind(count(end.usage.input))
+            .bind(count(end.usage.output))
+            .bind(count(end.usage.cache_read))
+            .bind(count(end.usage.cache_write))
+            .bind(dollars(end.cost))
+            .bind(now())
+            .bind(turn.to_string())
+            .must_change(format!("running turn {turn}"));
+        end.alongside.add_to(&mut script);
+        touch_of(&mut script, turn);
+        queue_outcome(&mut script, turn, end.parts, end.first)?;
+        self.run(script).await?.rows.iter().map(part_row).collect()
     }
 
     /// Keeps the id of the message that shows the answer growing, so that it can become part 1 of the reply, or be
@@ -227,17 +309,12 @@ impl Store {
     ///
     /// See [`StoreError`].
     pub async fn set_preview(&self, turn: TurnId, message: MessageId) -> Result<(), StoreError> {
-        self.write(move |db| {
-            Box::pin(async move {
-                sqlx::query("UPDATE turns SET preview_id = ? WHERE id = ?")
-                    .bind(message.as_i64())
-                    .bind(turn.to_string())
-                    .execute(db)
-                    .await?;
-                Ok(())
-            })
-        })
-        .await
+        let mut script = Script::default();
+        script
+            .add("UPDATE turns SET preview_id = ? WHERE id = ?")
+            .bind(message.as_i64())
+            .bind(turn.to_string());
+        self.run(script).await.map(drop)
     }
 
     /// Keeps the id of a turn's live status message, so that a crash does not leave its buttons behind.
@@ -250,17 +327,12 @@ impl Store {
         turn: TurnId,
         message: MessageId,
     ) -> Result<(), StoreError> {
-        self.write(move |db| {
-            Box::pin(async move {
-                sqlx::query("UPDATE turns SET status_id = ? WHERE id = ?")
-                    .bind(message.as_i64())
-                    .bind(turn.to_string())
-                    .execute(db)
-                    .await?;
-                Ok(())
-            })
-        })
-        .await
+        let mut script = Script::default();
+        script
+            .add("UPDATE turns SET status_id = ? WHERE id = ?")
+            .bind(message.as_i64())
+            .bind(turn.to_string());
+        self.run(script).await.map(drop)
     }
 
     /// One turn.
@@ -296,144 +368,6 @@ impl Store {
         .fetch_all(&mut *db)
         .await?;
         rows.iter().map(turn_row).collect()
-    }
-}
-
-async fn begin(
-    db: &mut SqliteConnection,
-    turn: &NewTurn,
-    items: &[Item],
-) -> Result<Begun, StoreError> {
-    let done = sqlx::query(
-        "INSERT INTO turns (id, agent_id, conversation_id, trigger_id, parent_id, origin_id, depth, channel_id,
-             reply_to, state, began_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', ?)
-         ON CONFLICT (trigger_id) WHERE parent_id IS NULL AND trigger_id IS NOT NULL DO NOTHING",
-    )
-    .bind(turn.id.to_string())
-    .bind(turn.agent.to_string())
-    .bind(turn.conversation.0)
-    .bind(turn.trigger.map(MessageId::as_i64))
-    .bind(turn.parent.map(|id| id.to_string()))
-    .bind(turn.origin.to_string())
-    .bind(turn.depth)
-    .bind(turn.channel.as_i64())
-    .bind(turn.reply_to.map(MessageId::as_i64))
-    .bind(now())
-    .execute(&mut *db)
-    .await?;
-    if done.rows_affected() == 0 {
-        return Ok(Begun::AlreadyTaken);
-    }
-    for item in items {
-        insert_item(db, turn.conversation, Some(turn.id), item).await?;
-    }
-    claim(db, turn.id, turn.trigger).await?;
-    for item in items {
-        if let Item::User(text) = item
-            && text.message_id != turn.trigger
-        {
-            claim(db, turn.id, text.message_id).await?;
-        }
-    }
-    touch(db, turn.conversation).await?;
-    Ok(Begun::Running)
-}
-
-async fn store_answer(
-    db: &mut SqliteConnection,
-    turn: TurnId,
-    conversation: ConversationId,
-    answer: Assistant,
-) -> Result<(), StoreError> {
-    for (position, call) in (0_i64..).zip(&answer.tool_calls) {
-        sqlx::query(
-            "INSERT INTO calls (turn_id, call_id, position, name, arguments, state)
-             VALUES (?, ?, ?, ?, ?, 'proposed')",
-        )
-        .bind(turn.to_string())
-        .bind(&call.id.0)
-        .bind(position)
-        .bind(&call.name)
-        .bind(json(&call.arguments)?)
-        .execute(&mut *db)
-        .await?;
-    }
-    insert_item(db, conversation, Some(turn), &Item::Assistant(answer)).await
-}
-
-async fn finish(
-    db: &mut SqliteConnection,
-    turn: TurnId,
-    end: FinishedTurn,
-) -> Result<Vec<Part>, StoreError> {
-    let row = sqlx::query(
-        "UPDATE turns SET state = 'finished', exit = ?, steps = ?, input = ?, output = ?, cache_read = ?,
-             cache_write = ?, cost_usd = ?, ended_at = ?
-         WHERE id = ? AND state = 'running' RETURNING conversation_id, channel_id, preview_id",
-    )
-    .bind(end.exit)
-    .bind(end.steps)
-    .bind(count(end.usage.input))
-    .bind(count(end.usage.output))
-    .bind(count(end.usage.cache_read))
-    .bind(count(end.usage.cache_write))
-    .bind(dollars(end.cost))
-    .bind(now())
-    .bind(turn.to_string())
-    .fetch_optional(&mut *db)
-    .await?;
-    let row = row.ok_or_else(|| StoreError::NotFound(format!("running turn {turn}")))?;
-    let conversation = ConversationId(row.try_get("conversation_id")?);
-    let channel = ChannelId::from_i64(row.try_get("channel_id")?);
-    let mut preview = row
-        .try_get::<Option<i64>, _>("preview_id")?
-        .map(MessageId::from_i64);
-    if let Some(answer) = end.answer {
-        store_answer(db, turn, conversation, answer).await?;
-    }
-    store_alongside(db, &end.alongside).await?;
-    touch(db, conversation).await?;
-    let mut parts = Vec::with_capacity(end.parts.len());
-    let mut start = end.first;
-    for part in end.parts {
-        let edits = preview.take();
-        parts.push(queue(db, channel, Some(turn), parts.len(), part, edits, start).await?);
-        start = FirstPart::Waits;
-    }
-    Ok(parts)
-}
-
-/// The conversation of a turn that runs.
-pub(super) async fn running(
-    db: &mut SqliteConnection,
-    turn: TurnId,
-) -> Result<ConversationId, StoreError> {
-    let id: Option<i64> =
-        sqlx::query_scalar("SELECT conversation_id FROM turns WHERE id = ? AND state = 'running'")
-            .bind(turn.to_string())
-            .fetch_optional(db)
-            .await?;
-    id.map(ConversationId)
-        .ok_or_else(|| StoreError::NotFound(format!("running turn {turn}")))
-}
-
-pub(super) async fn store_alongside(
-    db: &mut SqliteConnection,
-    alongside: &Alongside,
-) -> Result<(), StoreError> {
-    for row in &alongside.audit {
-        insert_audit(db, row).await?;
-    }
-    for row in &alongside.attempts {
-        insert_attempt(db, row).await?;
-    }
-    Ok(())
-}
-
-pub(super) const fn dollars(cost: Cost) -> Option<f64> {
-    match cost {
-        Cost::Usd(dollars) => Some(dollars),
-        Cost::Unknown => None,
     }
 }
 

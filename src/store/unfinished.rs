@@ -10,7 +10,8 @@ use super::calls::question;
 use super::codec::{count, now, readable, report_unreadable, stamp};
 use super::conversations::{Conversation, conversation};
 use super::items::replace;
-use super::outbox::{FirstPart, NewPart, Part, part_row, queue};
+use super::outbox::{NewPart, Part, part_row, queue};
+use super::script::Script;
 use super::turns::turn_row;
 use super::{OpenQuestion, Store, StoreError, TurnRow};
 use crate::domain::{CallId, ChannelId, ConversationId, Item, MessageId, SessionId};
@@ -179,19 +180,12 @@ impl Store {
         conversation: ConversationId,
         items: u64,
     ) -> Result<(), StoreError> {
-        self.write(move |db| {
-            Box::pin(async move {
-                sqlx::query(
-                    "UPDATE conversations SET crash_session = NULL, saved_items = max(saved_items, ?) WHERE id = ?",
-                )
-                .bind(count(items))
-                .bind(conversation.0)
-                .execute(db)
-                .await?;
-                Ok(())
-            })
-        })
-        .await
+        let mut script = Script::default();
+        script
+            .add("UPDATE conversations SET crash_session = NULL, saved_items = max(saved_items, ?) WHERE id = ?")
+            .bind(count(items))
+            .bind(conversation.0);
+        self.run(script).await.map(drop)
     }
 }
 
@@ -250,6 +244,7 @@ fn unreadable_turn(row: &SqliteRow) -> Result<UnreadableTurn, StoreError> {
 
 async fn close(db: &mut SqliteConnection, closing: Closing) -> Result<(), StoreError> {
     let at = now();
+    let mut script = Script::default();
     for ending in [
         "UPDATE calls SET state = 'interrupted', ended_at = ? WHERE state IN ('proposed', 'started')
              AND turn_id IN (SELECT id FROM turns WHERE state = 'running')",
@@ -257,29 +252,24 @@ async fn close(db: &mut SqliteConnection, closing: Closing) -> Result<(), StoreE
              AND turn_id IN (SELECT id FROM turns WHERE state = 'running')",
         "UPDATE turns SET state = 'interrupted', exit = 'interrupted', ended_at = ? WHERE state = 'running'",
     ] {
-        sqlx::query(ending).bind(&at).execute(&mut *db).await?;
+        script.add(ending).bind(&at);
     }
+    script.run(db).await?;
     for (conversation, items) in &closing.histories {
         replace(db, *conversation, items).await?;
     }
     for (conversation, session) in &closing.sessions {
-        sqlx::query("UPDATE conversations SET crash_session = ? WHERE id = ?")
+        let mut script = Script::default();
+        script
+            .add("UPDATE conversations SET crash_session = ? WHERE id = ?")
             .bind(session.to_string())
-            .bind(conversation.0)
-            .execute(&mut *db)
-            .await?;
+            .bind(conversation.0);
+        script.run(db).await?;
     }
     for told in closing.told {
-        queue(
-            db,
-            told.channel,
-            None,
-            0,
-            told.part,
-            told.edits,
-            FirstPart::Waits,
-        )
-        .await?;
+        let mut script = Script::default();
+        queue(&mut script, told.channel, None, told.part, told.edits)?;
+        script.run(db).await?;
     }
     Ok(())
 }

@@ -4,6 +4,9 @@
 //! callers ──job──▶ inbox ──▶ run: BEGIN · each job in a savepoint · COMMIT ──result──▶ callers
 //! ```
 //!
+//! A job is a [`Script`], or a closure where what is written next depends on what was found. A job that waits alone has
+//! the transaction for itself: a script then is one way to SQLite's thread and back.
+//!
 //! Jobs that wait together share one transaction and so one fsync. A job that fails is undone alone; a disk that
 //! fails undoes them all. Nobody hears of success before the commit. The task ends when it is told to stop or
 //! when no [`Store`](super::Store) is left, after finishing what waits.
@@ -16,6 +19,7 @@ use sqlx::{ConnectOptions as _, Connection as _};
 use tokio::sync::{mpsc, oneshot};
 use tracing::{error, warn};
 
+use super::script::{Frame, Outcome, Script};
 use super::{DiskFault, StoreError};
 
 /// Jobs that share one transaction at most: bounds how long the first waits for the last.
@@ -34,23 +38,81 @@ pub(super) enum Message {
 
 /// A piece of work within a transaction, and whoever waits for it.
 pub(super) trait Job: Send {
-    /// Does the work; an error means that it must be undone.
-    fn run<'c>(&'c mut self, db: &'c mut SqliteConnection)
-    -> BoxFuture<'c, Result<(), StoreError>>;
+    /// Does the work within `frame`. An error ends the transaction around it; one of the work itself is for its caller,
+    /// and the work has been undone.
+    fn run<'c>(
+        &'c mut self,
+        db: &'c mut SqliteConnection,
+        frame: Frame,
+    ) -> BoxFuture<'c, Result<(), StoreError>>;
 
     /// Tells the waiting caller, after the transaction has ended so.
     fn settle(self: Box<Self>, transaction: Result<(), StoreError>);
 }
 
-/// The usual job: a closure and the way back to its caller.
-pub(super) struct Task<T, F> {
-    work: Option<F>,
-    result: Option<Result<T, StoreError>>,
-    reply: oneshot::Sender<Result<T, StoreError>>,
+/// The way back to a job's caller.
+pub(super) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
+
+fn answer<T>(
+    reply: Reply<T>,
+    own: Option<Result<T, StoreError>>,
+    transaction: Result<(), StoreError>,
+) {
+    let result = match (own, transaction) {
+        (Some(Err(own)), _) => Err(own),
+        (_, Err(shared)) => Err(shared),
+        (Some(Ok(value)), Ok(())) => Ok(value),
+        (None, Ok(())) => Err(StoreError::Closed),
+    };
+    // A caller that went away meanwhile has no use for the answer; what it asked for is stored all the same.
+    let _ = reply.send(result);
 }
 
-impl<T, F> Task<T, F> {
-    pub(super) const fn new(work: F, reply: oneshot::Sender<Result<T, StoreError>>) -> Self {
+/// A job of statements that are known beforehand.
+pub(super) struct Scripted {
+    script: Option<Script>,
+    result: Option<Result<Outcome, StoreError>>,
+    reply: Reply<Outcome>,
+}
+
+impl Scripted {
+    pub(super) const fn new(script: Script, reply: Reply<Outcome>) -> Self {
+        Self {
+            script: Some(script),
+            result: None,
+            reply,
+        }
+    }
+}
+
+impl Job for Scripted {
+    fn run<'c>(
+        &'c mut self,
+        db: &'c mut SqliteConnection,
+        frame: Frame,
+    ) -> BoxFuture<'c, Result<(), StoreError>> {
+        Box::pin(async move {
+            if let Some(script) = self.script.take() {
+                self.result = Some(script.run_framed(db, frame).await?);
+            }
+            Ok(())
+        })
+    }
+
+    fn settle(self: Box<Self>, transaction: Result<(), StoreError>) {
+        answer(self.reply, self.result, transaction);
+    }
+}
+
+/// A job of steps, each of which may depend on what the one before it found.
+pub(super) struct Stepped<T, F> {
+    work: Option<F>,
+    result: Option<Result<T, StoreError>>,
+    reply: Reply<T>,
+}
+
+impl<T, F> Stepped<T, F> {
+    pub(super) const fn new(work: F, reply: Reply<T>) -> Self {
         Self {
             work: Some(work),
             result: None,
@@ -59,7 +121,7 @@ impl<T, F> Task<T, F> {
     }
 }
 
-impl<T, F> Job for Task<T, F>
+impl<T, F> Job for Stepped<T, F>
 where
     T: Send + 'static,
     F: for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<T, StoreError>> + Send,
@@ -67,27 +129,27 @@ where
     fn run<'c>(
         &'c mut self,
         db: &'c mut SqliteConnection,
+        frame: Frame,
     ) -> BoxFuture<'c, Result<(), StoreError>> {
         Box::pin(async move {
             let Some(work) = self.work.take() else {
                 return Ok(());
             };
+            sqlx::query(frame.begin).execute(&mut *db).await?;
             let result = work(db).await;
-            let outcome = result.as_ref().map(|_| ()).map_err(Clone::clone);
+            let last = match &result {
+                Ok(_) => frame.end,
+                Err(error) if error.ends_transaction() => return Err(error.clone()),
+                Err(_) => frame.undo,
+            };
             self.result = Some(result);
-            outcome
+            sqlx::query(last).execute(db).await?;
+            Ok(())
         })
     }
 
     fn settle(self: Box<Self>, transaction: Result<(), StoreError>) {
-        let result = match (self.result, transaction) {
-            (Some(Err(own)), _) => Err(own),
-            (_, Err(shared)) => Err(shared),
-            (Some(Ok(value)), Ok(())) => Ok(value),
-            (None, Ok(())) => Err(StoreError::Closed),
-        };
-        // A caller that went away meanwhile has no use for the answer; what it asked for is stored all the same.
-        let _ = self.reply.send(result);
+        answer(self.reply, self.result, transaction);
     }
 }
 
@@ -161,56 +223,38 @@ impl Writer {
     }
 }
 
+/// A job that has the transaction for itself.
+const ALONE: Frame = Frame {
+    begin: "BEGIN IMMEDIATE",
+    end: "COMMIT",
+    undo: "ROLLBACK",
+};
+
+/// A job among others.
+const AMONG: Frame = Frame {
+    begin: "SAVEPOINT job",
+    end: "RELEASE job",
+    undo: "ROLLBACK TO job; RELEASE job",
+};
+
 /// Runs `jobs` in one transaction. An error means that none of them is stored.
 async fn transact(db: &mut SqliteConnection, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
-    sqlx::query("BEGIN IMMEDIATE").execute(&mut *db).await?;
     let end = match jobs {
-        [job] => alone(db, job.as_mut()).await,
-        jobs => each_in_savepoint(db, jobs).await,
+        [job] => job.run(db, ALONE).await,
+        jobs => together(db, jobs).await,
     };
     if end.is_err() {
-        roll_back(db).await;
+        // SQLite may have rolled back by itself after a fault; then this is refused, and that is fine.
+        let _ = sqlx::query(ALONE.undo).execute(db).await;
     }
     end
 }
 
-/// The whole transaction is this job's: no savepoint is needed.
-async fn alone(db: &mut SqliteConnection, job: &mut dyn Job) -> Result<(), StoreError> {
-    match job.run(db).await {
-        Ok(()) => commit(db).await,
-        Err(error) if error.ends_transaction() => Err(error),
-        Err(_) => {
-            // Its caller has the error; for the writer nothing failed.
-            roll_back(db).await;
-            Ok(())
-        }
-    }
-}
-
-async fn each_in_savepoint(
-    db: &mut SqliteConnection,
-    jobs: &mut [Box<dyn Job>],
-) -> Result<(), StoreError> {
+async fn together(db: &mut SqliteConnection, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
+    sqlx::query(ALONE.begin).execute(&mut *db).await?;
     for job in jobs {
-        sqlx::query("SAVEPOINT job").execute(&mut *db).await?;
-        match job.run(db).await {
-            Ok(()) => {}
-            Err(error) if error.ends_transaction() => return Err(error),
-            Err(_) => {
-                sqlx::query("ROLLBACK TO job").execute(&mut *db).await?;
-            }
-        }
-        sqlx::query("RELEASE job").execute(&mut *db).await?;
+        job.run(db, AMONG).await?;
     }
-    commit(db).await
-}
-
-async fn commit(db: &mut SqliteConnection) -> Result<(), StoreError> {
-    sqlx::query("COMMIT").execute(db).await?;
+    sqlx::query(ALONE.end).execute(db).await?;
     Ok(())
-}
-
-/// SQLite may have rolled back by itself after a fault; then this is refused, and that is fine.
-async fn roll_back(db: &mut SqliteConnection) {
-    let _ = sqlx::query("ROLLBACK").execute(db).await;
 }

@@ -6,7 +6,10 @@ use tokio::sync::watch;
 use tracing::info;
 
 use crate::clock;
-use crate::domain::{Author, Cost, Inbound, Item, MessageId, Usage, UserId, UserText, Via};
+use crate::domain::{
+    AgentId, Author, ChannelId, ConversationId, Cost, Inbound, Item, MessageId, TurnId, Usage,
+    UserId, UserText, Via,
+};
 use crate::llm::history;
 use crate::store::{Alongside, Begun as Stored, NewTurn, SavedAs, StoreError};
 
@@ -45,43 +48,23 @@ pub(super) async fn begin(
         .clone()
         .or_else(|| parts.first_model(&agent, &config));
     let facts = facts(&parts, &agent, model.as_deref(), &others).await;
-    let start = match seed.trigger.source {
-        Source::Message(message) => match parts.store.waiting(message.id).await? {
-            Some(latest) => Start::message(&parts, &agent, latest, facts).await,
-            None => {
-                return Ok(Begun::Not(TurnEnd {
-                    items: Some(items),
-                    learned: seed.learned,
-                    ..TurnEnd::default()
-                }));
-            }
-        },
-        Source::Note { text, via } => Start::note(text, via, facts),
-    };
-    let new = NewTurn {
-        id: seed.turn,
+    let place = Place {
+        turn: seed.turn,
         agent: agent.id,
         conversation: seed.conversation,
-        trigger: start.trigger,
-        parent: start.via.as_ref().map(|via| via.parent),
-        origin: start.via.as_ref().map_or(seed.turn, |via| via.origin),
-        depth: start.via.as_ref().map_or(0, |via| via.depth),
         channel: seed.channel,
-        reply_to: start.trigger,
     };
-    let (origin, depth) = (new.origin, new.depth);
-    if parts
-        .store
-        .begin_turn(new, vec![start.item.clone()])
-        .await?
-        == Stored::AlreadyTaken
-    {
+    let begun = match seed.trigger.source {
+        Source::Message(message) => with_message(&parts, &agent, place, *message, facts).await?,
+        Source::Note { text, via } => with_note(&parts, place, text, via.as_ref(), facts).await?,
+    };
+    let Some(start) = begun else {
         return Ok(Begun::Not(TurnEnd {
             items: Some(items),
             learned: seed.learned,
             ..TurnEnd::default()
         }));
-    }
+    };
     Arc::make_mut(&mut items).push(start.item);
     seed.len
         .store(items.len(), std::sync::atomic::Ordering::Relaxed);
@@ -91,7 +74,7 @@ pub(super) async fn begin(
         agent: agent.id,
         agent_name: agent.name.to_string(),
         channel: seed.channel,
-        reply_to: start.trigger,
+        reply_to: start.turn.reply_to,
     };
     let (preview, preview_seen) = watch::channel(String::new());
     let feed = Feed {
@@ -115,8 +98,8 @@ pub(super) async fn begin(
         preview,
         clock: WorkClock::start(),
         people: start.people,
-        depth,
-        origin,
+        depth: start.turn.depth,
+        origin: start.turn.origin,
         model: seed.trigger.model,
         mode: seed.trigger.mode,
         config,
@@ -126,7 +109,7 @@ pub(super) async fn begin(
             cost: Cost::Usd(0.0),
         },
         stuck: Default::default(),
-        request: Default::default(),
+        health: Default::default(),
         gauge: Gauge::new(seed.learned),
         room_before: 0,
         compaction: Default::default(),
@@ -136,10 +119,7 @@ pub(super) async fn begin(
 }
 
 /// Reads a conversation; what a crash or a cut left invalid is mended and stored so.
-async fn read_items(
-    parts: &Parts,
-    conversation: crate::domain::ConversationId,
-) -> Result<Vec<Item>, StoreError> {
+async fn read_items(parts: &Parts, conversation: ConversationId) -> Result<Vec<Item>, StoreError> {
     let stored = parts.store.items(conversation).await?;
     if history::is_valid(&stored) {
         return Ok(stored);
@@ -166,41 +146,96 @@ async fn facts(parts: &Parts, agent: &Identity, model: Option<&str>, others: &[S
     .facts()
 }
 
-/// The first item of a turn and what is known of its making.
-struct Start {
-    item: Item,
-    trigger: Option<MessageId>,
-    people: Vec<UserId>,
-    via: Option<Via>,
+/// Where a turn belongs.
+#[derive(Clone, Copy)]
+struct Place {
+    turn: TurnId,
+    agent: AgentId,
+    conversation: ConversationId,
+    channel: ChannelId,
 }
 
-impl Start {
-    async fn message(parts: &Parts, agent: &Identity, message: Inbound, facts: String) -> Self {
-        let via = message.via.clone();
-        let people = match via {
-            None => vec![message.author.id],
-            Some(_) => Vec::new(),
-        };
-        Self {
-            trigger: Some(message.id),
-            people,
-            via,
-            item: item_of(parts, agent, message, Some(facts)).await,
+impl Place {
+    fn turn(self, trigger: Option<MessageId>, via: Option<&Via>) -> NewTurn {
+        NewTurn {
+            id: self.turn,
+            agent: self.agent,
+            conversation: self.conversation,
+            trigger,
+            parent: via.map(|via| via.parent),
+            origin: via.map_or(self.turn, |via| via.origin),
+            depth: via.map_or(0, |via| via.depth),
+            channel: self.channel,
+            reply_to: trigger,
         }
     }
+}
 
-    fn note(text: String, via: Option<Via>, facts: String) -> Self {
-        Self {
-            item: Item::User(UserText {
-                facts: Some(facts),
-                at: Some(clock::now()),
-                ..UserText::note(text)
-            }),
-            trigger: None,
-            people: Vec::new(),
-            via,
+/// A turn that the ledger has taken.
+struct Start {
+    turn: NewTurn,
+    item: Item,
+    people: Vec<UserId>,
+}
+
+/// Begins with a person's message: as it came, or as it is now, where it was edited meanwhile. None when it was taken
+/// or withdrawn.
+async fn with_message(
+    parts: &Parts,
+    agent: &Identity,
+    place: Place,
+    message: Inbound,
+    facts: String,
+) -> Result<Option<Start>, StoreError> {
+    let turn = place.turn(Some(message.id), message.via.as_ref());
+    let people = match message.via {
+        None => vec![message.author.id],
+        Some(_) => Vec::new(),
+    };
+    // Files are fetched once: what they are at last must be known before.
+    if message.attachments.is_empty() {
+        let item = item_of(parts, agent, message.clone(), Some(facts.clone())).await;
+        let begun = parts
+            .store
+            .begin_turn_with(turn.clone(), item.clone(), &message);
+        if begun.await? == Stored::Running {
+            return Ok(Some(Start { turn, item, people }));
         }
     }
+    let Some(latest) = parts.store.waiting(message.id).await? else {
+        return Ok(None);
+    };
+    let item = item_of(parts, agent, latest, Some(facts)).await;
+    let begun = parts
+        .store
+        .begin_turn(turn.clone(), vec![item.clone()])
+        .await?;
+    Ok((begun == Stored::Running).then_some(Start { turn, item, people }))
+}
+
+/// Begins with words that nobody wrote as a message.
+async fn with_note(
+    parts: &Parts,
+    place: Place,
+    text: String,
+    via: Option<&Via>,
+    facts: String,
+) -> Result<Option<Start>, StoreError> {
+    let turn = place.turn(None, via);
+    let item = Item::User(UserText {
+        facts: Some(facts),
+        at: Some(clock::now()),
+        ..UserText::note(text)
+    });
+    let begun = parts
+        .store
+        .begin_turn(turn.clone(), vec![item.clone()])
+        .await?;
+    Ok((begun == Stored::Running).then(|| Start {
+        turn,
+        item,
+        people: Vec::new(),
+    }))
 }
 
 /// A person's message as the transcript keeps it, with its files taken in.

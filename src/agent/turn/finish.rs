@@ -4,7 +4,8 @@ use tracing::{error, info};
 
 use crate::domain::{Assistant, ChannelId, Cost, Item, TurnId, Usage};
 use crate::store::{
-    Alongside, FinishedTurn, FirstPart, NewPart, OutFile, PartBody, PartKind, StoreError,
+    Alongside, FinishedTurn, FirstPart, NewPart, OutFile, Part, PartBody, PartKind, PartState,
+    StoreError,
 };
 use crate::text::{self, Split};
 
@@ -62,7 +63,7 @@ impl Turn {
             first: FirstPart::Sends,
             alongside: std::mem::take(&mut self.alongside),
         };
-        self.parts.store.finish_turn(self.turn_id(), ended).await?;
+        let queued = self.parts.store.finish_turn(self.turn_id(), ended).await?;
         if let Some(answer) = answer {
             self.push(Item::Assistant(answer));
         }
@@ -84,7 +85,12 @@ impl Turn {
             elapsed: self.clock.elapsed(),
             branch: self.branch,
         };
-        self.parts.emit(Event::Outbox(self.reference.channel));
+        let leads = |part: &Part| part.state == PartState::Sending;
+        self.parts
+            .emit(match queued.into_iter().next().filter(leads) {
+                Some(reply) => Event::Reply(Box::new(reply)),
+                None => Event::Outbox(self.reference.channel),
+            });
         self.parts
             .emit(Event::TurnEnded(self.reference.clone(), summary));
         Ok(())

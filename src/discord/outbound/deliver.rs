@@ -16,7 +16,7 @@ use crate::discord::explain::Deed;
 use crate::discord::rest::{Request, RestError, Urgency, message_id, snowflake};
 use crate::discord::route;
 use crate::domain::{ChannelId, MessageId};
-use crate::store::{Doubt, OutFile, Part, PartState, StoreError};
+use crate::store::{Doubt, OutFile, Part, PartState, Rest, StoreError};
 use crate::text;
 
 /// The pause before a part that did not arrive is tried again.
@@ -24,9 +24,11 @@ const PAUSE: Duration = Duration::from_secs(5);
 
 /// What became of a part.
 pub(super) enum Delivery {
-    /// It is settled, and this one is next, already marked.
+    /// It was sent, and this one is next, already marked.
     Next(Box<Part>),
-    /// It is settled.
+    /// It was sent, and nothing waits behind it.
+    Last,
+    /// It is settled; the outbox tells what is next.
     Settled,
     /// It cannot be settled now; it stays in the outbox.
     Stuck,
@@ -105,8 +107,11 @@ impl Outward {
     }
 
     async fn sent(&self, part: &Part, message: MessageId) -> Result<Delivery, StoreError> {
-        let next = self.bot.store.mark_sent(part.id, message).await?;
-        Ok(next.map_or(Delivery::Settled, |next| Delivery::Next(Box::new(next))))
+        Ok(match self.bot.store.mark_sent(part.id, message).await? {
+            Rest::Next(next) => Delivery::Next(next),
+            Rest::Nothing => Delivery::Last,
+            Rest::Unreadable => Delivery::Settled,
+        })
     }
 
     /// Edits the preview it takes the place of, or posts it. A preview that is gone loses no text.

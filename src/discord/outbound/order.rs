@@ -2,11 +2,14 @@
 
 use crate::agent::event::{Feed, Question, TurnRef, TurnSummary};
 use crate::domain::MessageId;
+use crate::store::Part;
 
 /// One thing for a channel's queue to do.
 #[derive(Debug)]
 pub(super) enum Order {
     Deliver,
+    /// This part is next; it is marked `sending`.
+    Reply(Box<Part>),
     Start(TurnRef, Feed),
     End(TurnRef, TurnSummary),
     Ask(Box<Question>),

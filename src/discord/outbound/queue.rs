@@ -10,11 +10,13 @@ use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
 use super::deed::Done;
+use super::deliver::Delivery;
 use super::live::Live;
 use super::order::Order;
 use super::outward::Outward;
 use crate::agent::event::{TurnRef, TurnSummary};
 use crate::domain::{ChannelId, MessageId, TurnId};
+use crate::store::Part;
 
 /// Between two edits in a channel: community figures say 5 in 5 s, and replies want room too.
 const EDIT_EVERY: Duration = Duration::from_millis(1_500);
@@ -31,6 +33,8 @@ pub(super) struct Queue {
     /// The one edit, post or typing under way.
     under_way: Option<UnderWay>,
     next_edit: Instant,
+    /// The newest part that was taken up; parts go out in the order of their ids.
+    newest: i64,
 }
 
 impl Queue {
@@ -48,6 +52,7 @@ impl Queue {
             turns: Vec::new(),
             under_way: None,
             next_edit: Instant::now(),
+            newest: 0,
         }
     }
 
@@ -73,45 +78,60 @@ impl Queue {
     async fn take(&mut self, order: Order) {
         match order {
             Order::Deliver => self.deliver().await,
+            Order::Reply(part) => self.reply(*part).await,
             Order::Start(turn, feed) => {
                 self.turns
                     .push(Live::new(turn, feed, self.outward.previews))
             }
-            Order::End(turn, summary) => self.turn_ended(&turn, summary).await,
+            Order::End(turn, summary) => self.turn_ended(&turn, summary),
             Order::Say(reply_to, text) => self.outward.say(self.channel, reply_to, &text).await,
             Order::Ask(question) => self.outward.ask(question).await,
         }
     }
 
-    /// Sends what the outbox holds. What replaces a preview waits for the preview's own edit, or that would win.
+    /// Sends what the outbox holds.
     async fn deliver(&mut self) {
-        loop {
-            let parts = match self.outward.bot.store.next_parts(self.channel).await {
-                Ok(parts) => parts,
-                Err(error) => {
-                    tracing::error!(%error, "the outbox cannot be read; it is read again with the next message");
-                    return;
-                }
-            };
-            let Some(mut part) = parts.into_iter().next() else {
-                return;
-            };
-            loop {
-                if let Some(preview) = part.edits {
-                    self.wait_for_edit_of(preview).await;
-                    self.forget_preview(preview);
-                }
-                match self.outward.deliver(part).await {
-                    super::deliver::Delivery::Next(next) => part = *next,
-                    super::deliver::Delivery::Settled => break,
-                    super::deliver::Delivery::Stuck => return,
-                }
+        if let Some(part) = self.first_waiting().await {
+            self.deliver_from(part).await;
+        }
+    }
+
+    /// Sends a part that was next when it was queued, unless it was found in the outbox meanwhile.
+    async fn reply(&mut self, part: Part) {
+        if part.id > self.newest {
+            self.deliver_from(part).await;
+        }
+    }
+
+    async fn first_waiting(&self) -> Option<Part> {
+        match self.outward.bot.store.next_parts(self.channel).await {
+            Ok(parts) => parts.into_iter().next(),
+            Err(error) => {
+                tracing::error!(%error, "the outbox cannot be read; it is read again with the next message");
+                None
             }
         }
     }
 
-    async fn turn_ended(&mut self, turn: &TurnRef, summary: TurnSummary) {
-        self.deliver().await;
+    /// Sends `part` and all that wait behind it. What replaces a preview waits for the preview's own edit, or that
+    /// would win.
+    async fn deliver_from(&mut self, part: Part) {
+        let mut next = Some(part);
+        while let Some(part) = next {
+            self.newest = part.id;
+            if let Some(preview) = part.edits {
+                self.wait_for_edit_of(preview).await;
+                self.forget_preview(preview);
+            }
+            next = match self.outward.deliver(part).await {
+                Delivery::Next(part) => Some(*part),
+                Delivery::Settled => self.first_waiting().await,
+                Delivery::Last | Delivery::Stuck => None,
+            };
+        }
+    }
+
+    fn turn_ended(&mut self, turn: &TurnRef, summary: TurnSummary) {
         let ended = self
             .turns
             .iter_mut()

@@ -1,9 +1,9 @@
 //! The steps D1 to D9, each seen from outside.
 
-use chorus::domain::{CallId, Item, MessageId, UserId};
+use chorus::domain::{CallId, Inbound, Item, MessageId, UserId};
 use chorus::store::{
-    Accepted, Alongside, Begun, Decision, FinishedTurn, FirstPart, PartState, Queued, Settled,
-    StoreError, TurnEnd,
+    Accepted, Alongside, Begun, Decision, FinishedTurn, FirstPart, PartState, Queued, Rest,
+    Settled, StoreError, TurnEnd,
 };
 
 use super::{CHANNEL, Home, answer, finished, message, new_question, new_turn, result, user};
@@ -59,6 +59,28 @@ async fn a_waiting_message_can_be_edited_and_dropped_but_not_one_in_a_turn() {
 }
 
 #[tokio::test]
+async fn a_turn_does_not_begin_with_words_that_were_edited_meanwhile() {
+    let home = Home::new().await;
+    let conversation = home.conversation().await;
+    let [came, edited] = ["helo", "hello"].map(|text| message(100, text));
+    home.store.accept(&came).await.unwrap();
+    let change = home.store.update_queued(came.id, &edited.content, None);
+    assert_eq!(change.await.unwrap(), Queued::Changed);
+
+    let begin = async |message: &Inbound| {
+        let turn = new_turn(home.agent, &conversation, 100);
+        let item = user(100, &message.content);
+        let begun = home.store.begin_turn_with(turn, item, message).await;
+        begun.unwrap()
+    };
+    assert_eq!(begin(&came).await, Begun::Not);
+    assert!(home.store.items(conversation.id).await.unwrap().is_empty());
+    assert_eq!(begin(&edited).await, Begun::Running);
+    assert_eq!(home.store.waiting(came.id).await.unwrap(), None);
+    assert_eq!(begin(&edited).await, Begun::Not);
+}
+
+#[tokio::test]
 async fn one_message_starts_one_root_turn() {
     let home = Home::new().await;
     let conversation = home.conversation().await;
@@ -74,7 +96,7 @@ async fn one_message_starts_one_root_turn() {
             .unwrap()
     };
     assert_eq!(begin(first).await, Begun::Running);
-    assert_eq!(begin(second).await, Begun::AlreadyTaken);
+    assert_eq!(begin(second).await, Begun::Not);
     assert_eq!(begin(child).await, Begun::Running);
     assert_eq!(
         home.store.items(conversation.id).await.unwrap(),
@@ -205,6 +227,25 @@ async fn the_first_decision_of_a_question_stands() {
 }
 
 #[tokio::test]
+async fn a_reply_leads_only_where_nothing_older_waits() {
+    let home = Home::new().await;
+    let at_once = |text| FinishedTurn {
+        first: FirstPart::Sends,
+        ..finished(&[text])
+    };
+    let (first, second) = (home.turn(100).await, home.turn(101).await);
+    let one = home.store.finish_turn(first, at_once("one")).await.unwrap();
+    assert_eq!(one[0].state, PartState::Sending);
+    assert!(one[0].first_try.is_some());
+    let two = home.store.finish_turn(second, at_once("two")).await;
+    let two = two.unwrap();
+    assert_eq!((two[0].state, two[0].first_try), (PartState::Pending, None));
+
+    let sent = home.store.mark_sent(one[0].id, MessageId(900)).await;
+    assert!(matches!(sent.unwrap(), Rest::Next(next) if next.id == two[0].id));
+}
+
+#[tokio::test]
 async fn parts_go_out_one_after_the_other_and_the_preview_becomes_the_first() {
     let home = Home::new().await;
     let turn = home.turn(100).await;
@@ -220,17 +261,13 @@ async fn parts_go_out_one_after_the_other_and_the_preview_becomes_the_first() {
     assert_ne!(parts[0].nonce, parts[1].nonce);
 
     home.store.mark_sending(parts[0].id).await.unwrap();
-    let next = home
-        .store
-        .mark_sent(parts[0].id, MessageId(900))
-        .await
-        .unwrap()
-        .unwrap();
+    let sent = home.store.mark_sent(parts[0].id, MessageId(900)).await;
+    let Rest::Next(next) = sent.unwrap() else {
+        panic!("part 2 waits");
+    };
     assert_eq!((next.id, next.state), (parts[1].id, PartState::Sending));
-    assert_eq!(
-        home.store.mark_sent(next.id, MessageId(901)).await.unwrap(),
-        None
-    );
+    let sent = home.store.mark_sent(next.id, MessageId(901)).await;
+    assert_eq!(sent.unwrap(), Rest::Nothing);
     assert!(home.store.mark_sending(next.id).await.is_err());
     assert!(home.store.waiting_channels().await.unwrap().is_empty());
     let conversation = home

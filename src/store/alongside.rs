@@ -1,0 +1,25 @@
+//! What is stored with a step, in its transaction.
+
+use super::attempts::{AttemptRow, insert_attempt};
+use super::audit::{AuditRow, insert_audit};
+use super::script::Script;
+
+/// What is stored with a step, in its transaction: decisions for the audit log, and what was spent.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Alongside {
+    /// Rows for the audit log.
+    pub audit: Vec<AuditRow>,
+    /// Requests and tool runs that ended.
+    pub attempts: Vec<AttemptRow>,
+}
+
+impl Alongside {
+    pub(super) fn add_to(&self, script: &mut Script) {
+        for row in &self.audit {
+            insert_audit(script, row);
+        }
+        for row in &self.attempts {
+            insert_attempt(script, row);
+        }
+    }
+}
