@@ -33,6 +33,7 @@ mod sessions;
 mod silence;
 mod stop;
 mod stuck;
+mod told_tools;
 mod turn;
 mod work_clock;
 

@@ -155,7 +155,7 @@ pub enum Place {
 }
 
 /// How much a turn brings to bear.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// Looks only: `view`, `grep`, `glob`, no docs.
     Lightweight,

@@ -21,6 +21,7 @@ use super::budget::Reservations;
 use super::event::Event;
 use super::identity::Identity;
 use super::models::Models;
+use super::told_tools::ToldTools;
 
 /// Looks up members as they are now. Discord's room implements it.
 #[async_trait]
@@ -55,6 +56,8 @@ pub struct Parts {
     pub settings: RwLock<HashMap<GuildId, Arc<Settings>>>,
     /// Agents' notes.
     pub docs: DocsCache,
+    /// What models are told of tools.
+    pub told: ToldTools,
     /// Money promised to requests under way.
     pub reservations: Reservations,
     /// Turns that run, for the presence.

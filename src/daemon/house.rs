@@ -121,6 +121,7 @@ impl House {
             members: Default::default(),
             settings: Default::default(),
             docs: DocsCache::default(),
+            told: Default::default(),
             reservations: Default::default(),
             busy: Default::default(),
         };

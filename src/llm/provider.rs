@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::error::LlmError;
 use crate::config::Effort;
@@ -65,8 +65,8 @@ pub struct ToolSchema {
     pub name: String,
     /// What it does, for the model.
     pub description: String,
-    /// JSON Schema of its arguments, an object.
-    pub parameters: Value,
+    /// JSON Schema of its arguments, an object; as text, for every request carries it unchanged.
+    pub parameters: Box<RawValue>,
 }
 
 /// A request ready to send.

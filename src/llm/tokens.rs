@@ -49,7 +49,7 @@ pub fn of_fixed(system: &[String], tools: &[ToolSchema]) -> u64 {
     let tools = tools.iter().map(|tool| {
         estimate(&tool.name)
             + estimate(&tool.description)
-            + serialized(&tool.parameters) / 4
+            + tool.parameters.get().chars().count() as u64 / 4
             + PER_MESSAGE
     });
     system.sum::<u64>() + tools.sum::<u64>()

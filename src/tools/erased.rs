@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use serde_json::value::to_raw_value;
 use serde_json::{Map, Value};
 
 use super::change::Change;
@@ -80,18 +81,22 @@ pub(super) trait AnyTool: Send + Sync {
 
 struct Typed<T> {
     tool: T,
+    parameters: Value,
     schema: ToolSchema,
 }
 
 /// `tool` as the registry holds it.
 pub(super) fn erased<T: Tool>(tool: T) -> Arc<dyn AnyTool> {
+    let parameters = schema::of::<T::Args>();
     Arc::new(Typed {
         tool,
         schema: ToolSchema {
             name: T::NAME.to_owned(),
             description: T::DESCRIPTION.to_owned(),
-            parameters: schema::of::<T::Args>(),
+            // A value is always written.
+            parameters: to_raw_value(&parameters).unwrap_or_default(),
         },
+        parameters,
     })
 }
 
@@ -101,8 +106,8 @@ impl<T: Tool> Typed<T> {
     }
 
     fn typed(&self, given: &Map<String, Value>) -> Result<(T::Args, Map<String, Value>), String> {
-        let taken = arguments::check(&self.schema.parameters, given)
-            .map_err(|problems| problems.join("; "))?;
+        let taken =
+            arguments::check(&self.parameters, given).map_err(|problems| problems.join("; "))?;
         let args = Self::parse(taken)?;
         // Written back from the type: exactly what the tool will read, in the order of its fields.
         match serde_json::to_value(&args) {

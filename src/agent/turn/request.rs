@@ -9,7 +9,6 @@ use crate::clock;
 use crate::domain::TurnId;
 use crate::llm::route::{Attempt, Observer, Planned, StepFailure, StepRequest};
 use crate::llm::{Delta, FailureClass, LlmError, Reply, Target, ToolSchema, tokens};
-use crate::permission::Profile;
 
 use super::super::aside::{known, row_of};
 use super::super::budget::{Caps, LEAST_OUTPUT, LEAST_WORDS, OverBudget, Promise, Spender, Wish};
@@ -18,9 +17,6 @@ use super::super::mailbox::Mode;
 use super::super::prompt;
 use super::super::stop::cancelled_after;
 use super::state::Turn;
-
-/// Tools of [`Mode::Lightweight`].
-const LOOKING: [&str; 3] = ["view", "grep", "glob"];
 
 /// Longest that a last step takes, whatever it brings: even a small machine has said what is done by then.
 const LAST_STEP: Duration = Duration::from_secs(300);
@@ -106,6 +102,13 @@ impl Turn {
         (system, schemas)
     }
 
+    fn tools_now(&self) -> Arc<Vec<ToolSchema>> {
+        match self.parts.profile(&self.config) {
+            Ok(profile) => self.parts.told.of(&self.parts.tools, &profile, self.mode),
+            Err(_) => Arc::default(),
+        }
+    }
+
     /// Working time that the turn has left.
     pub(super) fn time_left(&self) -> Duration {
         let limits = self.parts.limits(&self.agent, &self.config);
@@ -120,7 +123,7 @@ impl Turn {
         caps: Caps,
         tools: Tools,
     ) -> Asked {
-        let mut health = std::mem::take(&mut self.request.health);
+        let mut health = std::mem::take(&mut self.health);
         let parts = self.parts.clone();
         let mut watcher = Watcher {
             turn: self,
@@ -139,7 +142,7 @@ impl Turn {
             .await;
         watcher.give_back();
         let refused = watcher.refused.take();
-        self.request.health = health;
+        self.health = health;
         match answered {
             Ok(answer) => {
                 // Without its tools a request says nothing of the next one, which has them.
@@ -172,33 +175,6 @@ impl Turn {
             },
         }
     }
-
-    /// What the model is told of tools: all that the profile does not deny whatever their arguments.
-    fn tools_now(&mut self) -> Arc<Vec<ToolSchema>> {
-        let Ok(profile) = self.parts.profile(&self.config) else {
-            return Arc::default();
-        };
-        if let Some((hash, tools)) = &self.request.tools
-            && hash == profile.hash()
-        {
-            return tools.clone();
-        }
-        let mode = self.mode;
-        let tools = self
-            .parts
-            .tools
-            .schemas(|tool| is_told(&profile, tool, mode));
-        self.request.tools = Some((profile.hash().to_owned(), tools.clone()));
-        tools
-    }
-}
-
-fn is_told(profile: &Profile, tool: &crate::tools::ToolInfo, mode: Mode) -> bool {
-    let in_mode = match mode {
-        Mode::Lightweight => LOOKING.contains(&tool.name),
-        Mode::Standard | Mode::Full => true,
-    };
-    in_mode && !profile.denies_all(tool.subject)
 }
 
 /// Watches a request: shows how it goes, holds it to the budgets, keeps the books.

@@ -10,7 +10,6 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::domain::{
     AgentConfig, Assistant, ChannelId, ConversationId, Cost, Inbound, Item, TurnId, Usage, UserId,
 };
-use crate::llm::ToolSchema;
 use crate::llm::route::TurnHealth;
 use crate::store::{Alongside, StoreError};
 
@@ -91,7 +90,7 @@ pub(in crate::agent) struct Turn {
     pub(super) config: Arc<AgentConfig>,
     pub(super) tally: Tally,
     pub(super) stuck: Watch,
-    pub(super) request: Asking,
+    pub(super) health: TurnHealth,
     pub(super) gauge: Gauge,
     /// The room that the latest request was made for, in tokens.
     pub(super) room_before: u64,
@@ -119,14 +118,6 @@ impl Tally {
             (Cost::Unknown, _) | (_, Cost::Unknown) => Cost::Unknown,
         };
     }
-}
-
-/// What asking keeps from step to step.
-#[derive(Default)]
-pub(super) struct Asking {
-    pub(super) health: TurnHealth,
-    /// The tools of a profile, by its hash: they change only when the profile does.
-    pub(super) tools: Option<(String, Arc<Vec<ToolSchema>>)>,
 }
 
 /// Summaries of the older part of the conversation.

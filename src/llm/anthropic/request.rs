@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use super::thinking::{self, Thinking};
 use crate::domain::{Assistant, Image, Item, ToolResult, UserText};
 use crate::llm::error::LlmError;
 use crate::llm::parts::{self, Part, UNSEEN_IMAGE, encoded, in_order, inexpressible, kind};
-use crate::llm::provider::{Encoded, Request, ToolSchema};
+use crate::llm::provider::{Encoded, Request};
 
 /// The name of this wire format on opaque blocks.
 pub(super) const FORMAT: &str = "anthropic";
@@ -25,10 +26,28 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     system: Vec<Block<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Value>,
+    tools: Vec<Tool<'a>>,
     #[serde(flatten)]
     thinking: Thinking,
     messages: Vec<Message<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Tool<'a> {
+    Search {
+        #[serde(rename = "type")]
+        kind: &'static str,
+        name: &'static str,
+        max_uses: u32,
+    },
+    Function {
+        name: &'a str,
+        description: &'a str,
+        input_schema: &'a RawValue,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
 }
 
 #[derive(Serialize)]
@@ -137,22 +156,21 @@ fn is_thinking(block: &Value) -> bool {
     matches!(kind(block), "thinking" | "redacted_thinking")
 }
 
-fn tools(request: &Request) -> Vec<Value> {
-    let mut tools: Vec<_> = request.tools.iter().map(tool).collect();
-    if let Some(Value::Object(last)) = tools.last_mut() {
-        last.insert("cache_control".to_owned(), json!({"type": "ephemeral"}));
-    }
-    if request.web_search {
-        tools.insert(
-            0,
-            json!({"type": "web_search_20250305", "name": "web_search", "max_uses": MAX_SEARCHES}),
-        );
-    }
-    tools
-}
-
-fn tool(tool: &ToolSchema) -> Value {
-    json!({"name": tool.name, "description": tool.description, "input_schema": tool.parameters})
+fn tools(request: &Request) -> Vec<Tool<'_>> {
+    let search = request.web_search.then_some(Tool::Search {
+        kind: "web_search_20250305",
+        name: "web_search",
+        max_uses: MAX_SEARCHES,
+    });
+    let last = request.tools.len().saturating_sub(1);
+    let functions = request.tools.iter().enumerate();
+    let functions = functions.map(|(at, tool)| Tool::Function {
+        name: &tool.name,
+        description: &tool.description,
+        input_schema: &tool.parameters,
+        cache_control: (at == last).then_some(CacheControl::Ephemeral),
+    });
+    search.into_iter().chain(functions).collect()
 }
 
 /// Neighbours of one role become one message: results of parallel calls must come together.

@@ -1,6 +1,7 @@
 //! Writes a request to Gemini.
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::config::Effort;
@@ -17,13 +18,28 @@ const FOREIGN_SIGNATURE: &str = "skip_thought_signature_validator";
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Body {
+struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     system_instruction: Option<Content>,
     contents: Vec<Content>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Value>,
+    tools: Vec<Tool<'a>>,
     generation_config: Value,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+enum Tool<'a> {
+    GoogleSearch {},
+    FunctionDeclarations(Vec<Function<'a>>),
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Function<'a> {
+    name: &'a str,
+    description: &'a str,
+    parameters_json_schema: &'a RawValue,
 }
 
 #[derive(Serialize)]
@@ -89,20 +105,24 @@ fn thinking_budget(effort: Effort) -> u32 {
 }
 
 /// Functions, or the search: models before Gemini 3 take only one kind at a time, and an agent needs its functions.
-fn tools(request: &Request) -> Vec<Value> {
-    let functions: Vec<Value> = request.tools.iter().map(function).collect();
+fn tools(request: &Request) -> Vec<Tool<'_>> {
+    let functions: Vec<Function<'_>> = request.tools.iter().map(function).collect();
     let mut tools = Vec::new();
     if request.web_search && (functions.is_empty() || wants_signatures(&request.model)) {
-        tools.push(json!({"googleSearch": {}}));
+        tools.push(Tool::GoogleSearch {});
     }
     if !functions.is_empty() {
-        tools.push(json!({"functionDeclarations": functions}));
+        tools.push(Tool::FunctionDeclarations(functions));
     }
     tools
 }
 
-fn function(tool: &ToolSchema) -> Value {
-    json!({"name": tool.name, "description": tool.description, "parametersJsonSchema": tool.parameters})
+fn function(tool: &ToolSchema) -> Function<'_> {
+    Function {
+        name: &tool.name,
+        description: &tool.description,
+        parameters_json_schema: &tool.parameters,
+    }
 }
 
 /// Neighbours of one role become one content: results of parallel calls must come together.

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::config::Effort;
@@ -30,7 +31,21 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_effort: Option<&'static str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Value>,
+    tools: Vec<Tool<'a>>,
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: Function<'a>,
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    description: &'a str,
+    parameters: &'a RawValue,
 }
 
 #[derive(Serialize)]
@@ -238,11 +253,15 @@ fn call(call: &ToolCall) -> Value {
     json!({"id": call.id.0, "type": "function", "function": {"name": call.name, "arguments": arguments}})
 }
 
-fn tool(tool: &ToolSchema) -> Value {
-    json!({
-        "type": "function",
-        "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
-    })
+fn tool(tool: &ToolSchema) -> Tool<'_> {
+    Tool {
+        kind: "function",
+        function: Function {
+            name: &tool.name,
+            description: &tool.description,
+            parameters: &tool.parameters,
+        },
+    }
 }
 
 fn image(image: &Image, request: &Request) -> Value {

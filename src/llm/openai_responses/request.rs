@@ -1,6 +1,7 @@
 //! Writes a request to OpenAI Responses. The conversation goes along whole, reasoning encrypted: nothing is stored there.
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::domain::{Assistant, Image, Item, ToolResult, UserText};
@@ -20,7 +21,7 @@ struct Body<'a> {
     instructions: String,
     input: Vec<Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Value>,
+    tools: Vec<Tool<'a>>,
     max_output_tokens: u32,
     stream: bool,
     store: bool,
@@ -28,6 +29,18 @@ struct Body<'a> {
     include: Vec<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning: Option<Value>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Tool<'a> {
+    Function {
+        name: &'a str,
+        description: &'a str,
+        parameters: &'a RawValue,
+        strict: bool,
+    },
+    WebSearch,
 }
 
 /// Fewest output tokens that the format takes.
@@ -43,9 +56,9 @@ pub(super) fn encode(provider: &str, request: &Request) -> Result<Encoded, LlmEr
     if input.is_empty() {
         return Err(inexpressible(provider, "there is nothing to send"));
     }
-    let mut tools: Vec<Value> = request.tools.iter().map(tool).collect();
+    let mut tools: Vec<Tool<'_>> = request.tools.iter().map(tool).collect();
     if request.web_search {
-        tools.push(json!({"type": "web_search"}));
+        tools.push(Tool::WebSearch);
     }
     let include = match is_openai_reasoning(&request.model) {
         true => vec!["reasoning.encrypted_content"],
@@ -114,14 +127,13 @@ fn output(result: &ToolResult, request: &Request) -> Value {
 }
 
 /// Not strict: strict schemas allow no optional argument.
-fn tool(tool: &ToolSchema) -> Value {
-    json!({
-        "type": "function",
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": tool.parameters,
-        "strict": false,
-    })
+fn tool(tool: &ToolSchema) -> Tool<'_> {
+    Tool::Function {
+        name: &tool.name,
+        description: &tool.description,
+        parameters: &tool.parameters,
+        strict: false,
+    }
 }
 
 fn image(image: &Image, request: &Request) -> Value {

@@ -8,6 +8,7 @@ use chorus::llm::{Delta, FailureClass, LlmError, Reply, Request, ToolSchema};
 use futures_util::StreamExt;
 use futures_util::stream;
 use proptest::prelude::*;
+use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
 use super::history::{answered, result, said};
@@ -19,7 +20,10 @@ pub fn view_tool() -> ToolSchema {
     ToolSchema {
         name: "view".into(),
         description: "Shows a file.".into(),
-        parameters: json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}),
+        parameters: to_raw_value(&json!({
+            "type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"],
+        }))
+        .unwrap(),
     }
 }
 

@@ -1,0 +1,47 @@
+//! What models are told of tools: worked out once for each profile and mode, and then shared by all turns.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::llm::ToolSchema;
+use crate::permission::Profile;
+use crate::tools::{Registry, ToolInfo};
+
+use super::mailbox::Mode;
+
+/// Tools of [`Mode::Lightweight`].
+const LOOKING: [&str; 3] = ["view", "grep", "glob"];
+
+/// Profiles that are remembered; beyond that they are worked out anew.
+const MOST: usize = 64;
+
+/// The schemas of each profile and mode, by the profile's hash.
+#[derive(Debug, Default)]
+pub struct ToldTools(Mutex<HashMap<(String, Mode), Arc<Vec<ToolSchema>>>>);
+
+impl ToldTools {
+    /// All tools that `profile` does not deny whatever their arguments, and that belong to `mode`.
+    pub(super) fn of(
+        &self,
+        tools: &Registry,
+        profile: &Profile,
+        mode: Mode,
+    ) -> Arc<Vec<ToolSchema>> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MOST {
+            known.clear();
+        }
+        let told = known
+            .entry((profile.hash().to_owned(), mode))
+            .or_insert_with(|| tools.schemas(|tool| is_told(profile, tool, mode)));
+        Arc::clone(told)
+    }
+}
+
+fn is_told(profile: &Profile, tool: &ToolInfo, mode: Mode) -> bool {
+    let in_mode = match mode {
+        Mode::Lightweight => LOOKING.contains(&tool.name),
+        Mode::Standard | Mode::Full => true,
+    };
+    in_mode && !profile.denies_all(tool.subject)
+}
