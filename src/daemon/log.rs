@@ -35,7 +35,11 @@ pub fn start(env: &Env, redactor: &Redactor) -> Result<Log, String> {
     let lines = fmt::layer().with_writer(Masked(redactor.clone()));
     let lines = match is_for_people() {
         true => lines.compact().with_ansi(true).boxed(),
-        false => lines.json().flatten_event(true).boxed(),
+        false => lines
+            .json()
+            .flatten_event(true)
+            .with_current_span(false)
+            .boxed(),
     };
     let (spans, log) = spans(env)?;
     // Somebody else's log (a test's) stays.
