@@ -155,7 +155,8 @@ new ResizeObserver(stay).observe(list);
 
 // Nothing is drawn anew under a finger: a press that ends on another element than it began on is no click.
 let held = null;
-addEventListener("pointerdown", () => (held ??= []), true);
+// A choice by key is made by an event of ours, which nothing ends.
+addEventListener("pointerdown", (event) => event.isTrusted && (held ??= []), true);
 // Not in capture: whatever loses the focus blurs, and only the window itself is meant.
 for (const end of ["pointerup", "pointercancel", "blur"]) addEventListener(end, () => setTimeout(release));
 

@@ -284,3 +284,29 @@ async fn a_press_is_a_click_whatever_happens_meanwhile() {
         .await;
     browser.reads("said while you press").await;
 }
+
+/// A choice by key is no press that holds news back.
+#[tokio::test]
+async fn a_choice_by_key_lets_news_through() {
+    let Some(mut browser) = Browser::start().await else {
+        return;
+    };
+    let program = Program::start().await;
+    browser.screen(Screen::Desktop, Light::Dark).await;
+    browser.opens(&program.url).await;
+    has_another_channel(&mut browser).await;
+    browser.clicks(".channel", "other").await;
+    browser.clicks("#composer-text", "").await;
+    browser.types("/settings model").await;
+    browser.clicks("[role=option]", "/settings model").await;
+    browser.types("demo").await;
+    browser
+        .sees("[...document.querySelectorAll('[role=option]')].some((one) => one.offsetParent && one.innerText === 'demo')")
+        .await;
+    browser.presses_down().await;
+    browser.presses_enter().await;
+    browser
+        .evaluates("acts({ as: me, do: 'say', channel: other, content: 'and what is new' })")
+        .await;
+    browser.reads("and what is new").await;
+}
