@@ -5,8 +5,9 @@ use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
 use super::codec::{json, parsed, readable, stamp, time};
+use super::error::StoreError;
+use super::handle::Store;
 use super::script::Script;
-use super::{Store, StoreError};
 use crate::domain::{AgentId, AgentStatus, ChannelId, GuildId, ProfileRef, UserId};
 
 /// An agent as the index holds it; its `agent.json` is the truth.

@@ -7,8 +7,9 @@ use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
 use super::codec::{count, counted, dollars, parsed, parsed_option, readable, stamp, time};
+use super::error::StoreError;
+use super::handle::Store;
 use super::script::Script;
-use super::{Store, StoreError};
 use crate::domain::{AgentId, Cost, GuildId, TurnId, Usage};
 
 /// One request to a model or one tool run, ended.

@@ -5,8 +5,9 @@ use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
 use super::codec::{parsed_option, readable, stamp, time};
+use super::error::StoreError;
+use super::handle::Store;
 use super::script::Script;
-use super::{Store, StoreError};
 use crate::domain::{AgentId, GuildId, TurnId, UserId};
 
 /// One decision.

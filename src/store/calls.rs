@@ -6,9 +6,10 @@ use sqlx::sqlite::SqliteRow;
 
 use super::alongside::Alongside;
 use super::codec::{now, parsed, parsed_option, stamp, time, words};
+use super::error::StoreError;
+use super::handle::Store;
 use super::items::insert_item_of;
 use super::script::Script;
-use super::{Store, StoreError};
 use crate::domain::{CallId, ChannelId, Item, MessageId, ToolResult, TurnId, UserId};
 
 /// A question about to be asked.

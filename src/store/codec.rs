@@ -9,7 +9,7 @@ use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 use tracing::error;
 
-use super::StoreError;
+use super::error::StoreError;
 use crate::domain::Cost;
 
 /// The text of a moment, of one width, so that text order is time order.

@@ -5,8 +5,9 @@ use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::codec::{counted, now, parsed, parsed_option, readable, time, time_option};
+use super::error::StoreError;
+use super::handle::Store;
 use super::script::Script;
-use super::{Store, StoreError};
 use crate::domain::{AgentId, ChannelId, ConversationId, MessageId, SessionId, TurnId};
 
 /// Which conversation to open.

@@ -5,6 +5,9 @@ use std::sync::Arc;
 
 use sqlx::error::DatabaseError;
 
+/// Where the database lies within the home, for messages that do not know the home.
+const DATABASE_FILE: &str = "db/chorus.db";
+
 /// Why the database could not do what was asked.
 ///
 /// Cloned, because all jobs that shared a transaction share its end.
@@ -199,7 +202,7 @@ fn from_sqlite(error: &dyn DatabaseError) -> Option<StoreError> {
         SQLITE_READONLY => Some(disk(DiskFault::ReadOnly)),
         SQLITE_IOERR | SQLITE_CANTOPEN => Some(disk(DiskFault::Io)),
         SQLITE_CORRUPT | SQLITE_NOTADB => Some(StoreError::Damaged {
-            path: PathBuf::from(super::DATABASE_FILE),
+            path: PathBuf::from(DATABASE_FILE),
             reason: detail,
         }),
         _ => None,

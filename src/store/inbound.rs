@@ -3,9 +3,11 @@
 use sqlx::Row as _;
 
 use super::codec::{from_json, json, now, readable, report_unreadable};
-use super::outbox::{NewPart, queue};
+use super::error::StoreError;
+use super::handle::Store;
+use super::outbox::queue;
+use super::part::NewPart;
 use super::script::Script;
-use super::{Store, StoreError};
 use crate::domain::{Attachment, ChannelId, Inbound, MessageId, TurnId};
 
 /// What came of a message that arrived.

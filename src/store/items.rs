@@ -8,8 +8,9 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::codec::{count, from_json, json, report_unreadable};
 use super::conversations::touch;
+use super::error::StoreError;
+use super::handle::Store;
 use super::script::Script;
-use super::{Store, StoreError};
 use crate::domain::{CallId, ConversationId, Item, TurnId, UserText};
 
 /// What stands in the place of an item that does not read back.

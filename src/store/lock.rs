@@ -5,7 +5,7 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
-use super::StoreError;
+use super::error::StoreError;
 
 /// Name of the lock file within the home.
 const LOCK_FILE: &str = ".lock";

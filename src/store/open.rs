@@ -5,23 +5,15 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use sqlx::migrate::{Migration, MigrationType, Migrator};
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
     SqliteSynchronous,
 };
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Row as _, SqlSafeStr as _};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
 use tracing::{info, warn};
 
-use super::StoreError;
-
-/// All files of `migrations/`, in their order: version, description, text. Named here rather than found by sqlx's macro,
-/// which would have SQLite compiled a second time, for the compiler's own use.
-const MIGRATIONS: [(i64, &str, &str); 1] = [(
-    1,
-    "ledger",
-    include_str!("../../migrations/0001_ledger.sql"),
-)];
+use super::error::StoreError;
+use super::migrations::{expected_schema, migrate, newest, schema, version};
 
 /// Marks a SQLite file as ours: `Chor` in ASCII.
 const APPLICATION_ID: i64 = 0x4368_6f72;
@@ -258,61 +250,6 @@ fn is_of_a_value(finding: &str) -> bool {
     finding.starts_with("CHECK constraint failed in") || finding.contains(" value in ")
 }
 
-async fn schema(db: &mut SqliteConnection) -> Result<Vec<(String, String, String)>, StoreError> {
-    let rows = sqlx::query(
-        "SELECT type, name, coalesce(sql, '') AS sql FROM sqlite_schema ORDER BY type, name",
-    )
-    .fetch_all(db)
-    .await?;
-    rows.iter()
-        .map(|row| {
-            Ok((
-                row.try_get("type")?,
-                row.try_get("name")?,
-                row.try_get("sql")?,
-            ))
-        })
-        .collect()
-}
-
-async fn expected_schema() -> Result<Vec<(String, String, String)>, StoreError> {
-    let mut model = SqliteConnectOptions::new()
-        .in_memory(true)
-        .disable_statement_logging()
-        .connect()
-        .await?;
-    migrate(&mut model).await?;
-    schema(&mut model).await
-}
-
-/// The newest migration applied. None applied, or one that broke off, can only be damage: ours are made whole.
-async fn version(db: &mut SqliteConnection, path: &Path) -> Result<i64, StoreError> {
-    let newest: Result<Option<i64>, sqlx::Error> =
-        sqlx::query_scalar("SELECT max(version) FROM _sqlx_migrations WHERE success")
-            .fetch_one(db)
-            .await;
-    let damaged = |reason: String| StoreError::Damaged {
-        path: path.to_owned(),
-        reason,
-    };
-    match newest {
-        Ok(Some(version)) => Ok(version),
-        Ok(None) => Err(damaged("it names no schema version".to_owned())),
-        Err(error) => match StoreError::from(error) {
-            StoreError::Query(error) => Err(damaged(error.to_string())),
-            other => Err(other),
-        },
-    }
-}
-
-fn newest() -> i64 {
-    MIGRATIONS
-        .iter()
-        .map(|(version, ..)| *version)
-        .max()
-        .unwrap_or(0)
-}
-
 /// Brings an older database up to date, after a copy of it.
 async fn upgrade(db: &mut SqliteConnection, path: &Path) -> Result<(), StoreError> {
     let found = version(db, path).await?;
@@ -334,20 +271,6 @@ async fn upgrade(db: &mut SqliteConnection, path: &Path) -> Result<(), StoreErro
         copy.display()
     );
     migrate(db).await
-}
-
-async fn migrate(db: &mut SqliteConnection) -> Result<(), StoreError> {
-    let steps = MIGRATIONS.map(|(version, description, sql)| {
-        let kind = MigrationType::Simple;
-        Migration::new(version, description.into(), kind, sql.into_sql_str(), false)
-    });
-    let migrator = Migrator::with_migrations(steps.into());
-    // Not `run`: the compiler cannot see of its future that it can be sent.
-    let migrated = migrator.run_direct(None, db, false).await;
-    migrated.map_err(|error| match error {
-        sqlx::migrate::MigrateError::Execute(error) => error.into(),
-        other => StoreError::Query(std::sync::Arc::new(other.into())),
-    })
 }
 
 /// Copies a database as it stands at one moment into a new file.

@@ -6,7 +6,7 @@ use serde_json::Value;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteRow};
 use sqlx::{ConnectOptions as _, Connection as _, Row as _};
 
-use super::StoreError;
+use super::error::StoreError;
 
 /// What the original's database holds that Chorus has a place for. Everything else stays in the copy of the file.
 #[derive(Debug, Default)]

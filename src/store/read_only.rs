@@ -7,7 +7,9 @@ use sqlx::Connection as _;
 use sqlx::sqlite::SqlitePoolOptions;
 use tokio::sync::mpsc;
 
-use super::{Inner, Store, StoreError, open};
+use super::error::StoreError;
+use super::handle::{Inner, Store};
+use super::open;
 use crate::text;
 
 impl Store {

@@ -8,7 +8,7 @@ use futures_util::TryStreamExt as _;
 use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection, SqliteRow};
 use sqlx::{Arguments as _, AssertSqlSafe, Either, Encode, Executor as _, Type};
 
-use super::StoreError;
+use super::error::StoreError;
 
 /// Fails when the statement before it changed no row. SQLite has no assertion outside of a trigger; a function that
 /// refuses its argument ends a script as well.

@@ -4,8 +4,9 @@ use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
 use super::codec::{count, counted, parsed, readable, stamp, time};
+use super::error::StoreError;
+use super::handle::Store;
 use super::script::Script;
-use super::{Store, StoreError};
 use crate::domain::{AgentId, ConversationId, SessionId, SessionMeta, Trigger};
 
 /// A page of sessions, newest first.

@@ -6,8 +6,9 @@ use serde_json::Value;
 use sqlx::Row as _;
 
 use super::codec::{from_json, report_unreadable};
+use super::error::StoreError;
+use super::handle::Store;
 use super::script::Script;
-use super::{Store, StoreError};
 use crate::domain::GuildId;
 
 impl Store {

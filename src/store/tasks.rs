@@ -8,8 +8,9 @@ use sqlx::sqlite::SqliteRow;
 use super::codec::{
     from_json, now, parsed, parsed_option, readable, stamp, time, time_option, words,
 };
+use super::error::StoreError;
+use super::handle::Store;
 use super::script::Script;
-use super::{Store, StoreError};
 use crate::domain::{AgentId, ChannelId, ConversationId, TaskId, TurnId};
 
 words! {

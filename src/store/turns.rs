@@ -11,11 +11,13 @@ use super::codec::{
     count, counted, dollars, json, now, parsed, parsed_option, time, time_option, words,
 };
 use super::conversations::{touch, touch_of};
+use super::error::StoreError;
+use super::handle::Store;
 use super::inbound::{claim, claim_unchanged};
 use super::items::insert_item_of;
-use super::outbox::{FirstPart, NewPart, Part, part_row, queue_outcome};
+use super::outbox::{FirstPart, queue_outcome};
+use super::part::{NewPart, Part, part_row};
 use super::script::Script;
-use super::{Store, StoreError};
 use crate::domain::{
     AgentId, Assistant, CallId, ChannelId, ConversationId, Cost, Inbound, Item, MessageId, TurnId,
     Usage,

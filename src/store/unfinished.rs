@@ -6,14 +6,16 @@ use chrono::{DateTime, Utc};
 use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
-use super::calls::question;
+use super::calls::{OpenQuestion, question};
 use super::codec::{count, now, readable, report_unreadable, stamp};
 use super::conversations::{Conversation, conversation};
+use super::error::StoreError;
+use super::handle::Store;
 use super::items::replace;
-use super::outbox::{NewPart, Part, part_row, queue};
+use super::outbox::queue;
+use super::part::{NewPart, Part, part_row};
 use super::script::Script;
-use super::turns::turn_row;
-use super::{OpenQuestion, Store, StoreError, TurnRow};
+use super::turns::{TurnRow, turn_row};
 use crate::domain::{CallId, ChannelId, ConversationId, Item, MessageId, SessionId};
 
 /// A call without a result.

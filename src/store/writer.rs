@@ -19,8 +19,8 @@ use sqlx::{ConnectOptions as _, Connection as _};
 use tokio::sync::{mpsc, oneshot};
 use tracing::{error, warn};
 
+use super::error::{DiskFault, StoreError};
 use super::script::{Frame, Outcome, Script};
-use super::{DiskFault, StoreError};
 
 /// Jobs that share one transaction at most: bounds how long the first waits for the last.
 const MAX_BATCH: usize = 256;

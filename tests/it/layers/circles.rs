@@ -11,9 +11,6 @@ use regex::Regex;
 
 use super::{code_of, root, sources};
 
-/// Rooms that are not looked into. Empty is right.
-const PASSED_OVER: [&str; 1] = ["store"];
-
 /// A path of modules and a name, such as `agent`, `turn`, `Seed`.
 type Name = Vec<String>;
 
@@ -47,10 +44,6 @@ fn no_file_imports_one_that_imports_it() {
         let others = found.filter(|found| found != module);
         below.insert(module, others.collect());
     }
-    below.retain(|module, _| {
-        let room = module.first().map_or("", String::as_str);
-        !PASSED_OVER.contains(&room)
-    });
     // Whoever imports nothing that is left stands above nothing in a circle.
     loop {
         let left: BTreeSet<&Name> = below.keys().copied().collect();

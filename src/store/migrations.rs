@@ -1,0 +1,88 @@
+//! The schema: the files that make it, which of them a database has, and what its tables must be.
+
+use std::path::Path;
+
+use sqlx::migrate::{Migration, MigrationType, Migrator};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
+use sqlx::{ConnectOptions as _, Row as _, SqlSafeStr as _};
+
+use super::error::StoreError;
+
+/// All files of `migrations/`, in their order: version, description, text. Named here rather than found by sqlx's macro,
+/// which would have SQLite compiled a second time, for the compiler's own use.
+const MIGRATIONS: [(i64, &str, &str); 1] = [(
+    1,
+    "ledger",
+    include_str!("../../migrations/0001_ledger.sql"),
+)];
+
+pub(super) async fn migrate(db: &mut SqliteConnection) -> Result<(), StoreError> {
+    let steps = MIGRATIONS.map(|(version, description, sql)| {
+        let kind = MigrationType::Simple;
+        Migration::new(version, description.into(), kind, sql.into_sql_str(), false)
+    });
+    let migrator = Migrator::with_migrations(steps.into());
+    // Not `run`: the compiler cannot see of its future that it can be sent.
+    let migrated = migrator.run_direct(None, db, false).await;
+    migrated.map_err(|error| match error {
+        sqlx::migrate::MigrateError::Execute(error) => error.into(),
+        other => StoreError::Query(std::sync::Arc::new(other.into())),
+    })
+}
+
+pub(super) async fn schema(
+    db: &mut SqliteConnection,
+) -> Result<Vec<(String, String, String)>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT type, name, coalesce(sql, '') AS sql FROM sqlite_schema ORDER BY type, name",
+    )
+    .fetch_all(db)
+    .await?;
+    rows.iter()
+        .map(|row| {
+            Ok((
+                row.try_get("type")?,
+                row.try_get("name")?,
+                row.try_get("sql")?,
+            ))
+        })
+        .collect()
+}
+
+pub(super) async fn expected_schema() -> Result<Vec<(String, String, String)>, StoreError> {
+    let mut model = SqliteConnectOptions::new()
+        .in_memory(true)
+        .disable_statement_logging()
+        .connect()
+        .await?;
+    migrate(&mut model).await?;
+    schema(&mut model).await
+}
+
+/// The newest migration applied. None applied, or one that broke off, can only be damage: ours are made whole.
+pub(super) async fn version(db: &mut SqliteConnection, path: &Path) -> Result<i64, StoreError> {
+    let newest: Result<Option<i64>, sqlx::Error> =
+        sqlx::query_scalar("SELECT max(version) FROM _sqlx_migrations WHERE success")
+            .fetch_one(db)
+            .await;
+    let damaged = |reason: String| StoreError::Damaged {
+        path: path.to_owned(),
+        reason,
+    };
+    match newest {
+        Ok(Some(version)) => Ok(version),
+        Ok(None) => Err(damaged("it names no schema version".to_owned())),
+        Err(error) => match StoreError::from(error) {
+            StoreError::Query(error) => Err(damaged(error.to_string())),
+            other => Err(other),
+        },
+    }
+}
+
+pub(super) fn newest() -> i64 {
+    MIGRATIONS
+        .iter()
+        .map(|(version, ..)| *version)
+        .max()
+        .unwrap_or(0)
+}

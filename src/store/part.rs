@@ -1,0 +1,187 @@
+//! A part of what people are shown: a message as it waits, is posted, and what may be done when nobody knows whether it was.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sqlx::Row as _;
+use sqlx::sqlite::SqliteRow;
+
+use super::codec::{from_json, parsed, parsed_option, time, time_option, words};
+use super::error::StoreError;
+use crate::domain::{ChannelId, MessageId, TurnId};
+
+/// How long Discord can be trusted to know a nonce; it promises "a few minutes".
+const NONCE_LIFE: Duration = Duration::from_secs(60);
+
+words! {
+    /// What a part is, for its looks and for statistics.
+    PartKind {
+        /// Part of an answer.
+        Reply = "reply",
+        /// A failure report.
+        Failure = "failure",
+        /// A line about what happened.
+        Notice = "notice",
+        /// A file with its caption.
+        File = "file",
+    }
+}
+
+words! {
+    /// Where a part stands.
+    PartState {
+        /// Not tried yet.
+        Pending = "pending",
+        /// It may have been posted.
+        Sending = "sending",
+        /// Posted.
+        Sent = "sent",
+        /// Nobody can say whether it was posted; people were told.
+        Unknown = "unknown",
+        /// Discord refused it for good.
+        Failed = "failed",
+    }
+}
+
+/// One message to post.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PartBody {
+    /// The text, at most 2,000 characters.
+    pub content: String,
+    /// The message it refers to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_to: Option<MessageId>,
+    /// Files posted with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<OutFile>,
+    /// An embed in Discord's own shape.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub embed: Option<Value>,
+}
+
+/// A file to post.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutFile {
+    /// A text, kept whole in the row.
+    Text {
+        /// Name people see.
+        name: String,
+        /// The text.
+        text: String,
+    },
+    /// Bytes in standard Base64, kept whole in the row.
+    Bytes {
+        /// Name people see.
+        name: String,
+        /// The bytes.
+        base64: String,
+    },
+    /// A file on disk, read when it is sent.
+    Path {
+        /// Name people see.
+        name: String,
+        /// Absolute path.
+        path: String,
+    },
+}
+
+/// A part to queue.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewPart {
+    /// What it is.
+    pub kind: PartKind,
+    /// What is posted.
+    pub body: PartBody,
+}
+
+impl NewPart {
+    /// A line about what happened.
+    pub fn notice(text: impl Into<String>) -> Self {
+        Self {
+            kind: PartKind::Notice,
+            body: PartBody {
+                content: text.into(),
+                ..PartBody::default()
+            },
+        }
+    }
+}
+
+/// A queued part.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// Its row; parts of a channel go out in this order.
+    pub id: i64,
+    /// Where it goes.
+    pub channel: ChannelId,
+    /// The turn whose outcome it is part of.
+    pub turn: Option<TurnId>,
+    /// Position within its turn, counted from 0.
+    pub part: u32,
+    /// What it is.
+    pub kind: PartKind,
+    /// What is posted.
+    pub body: PartBody,
+    /// Sent along with `enforce_nonce`, the same for every try.
+    pub nonce: String,
+    /// The message it takes the place of by an edit; a repeated edit does no harm.
+    pub edits: Option<MessageId>,
+    /// Where it stands.
+    pub state: PartState,
+    /// The message it became.
+    pub message: Option<MessageId>,
+    /// When it was queued.
+    pub queued_at: DateTime<Utc>,
+    /// When it was first tried (or cleared to be).
+    pub first_try: Option<DateTime<Utc>>,
+}
+
+/// What may be done with a part that may have been posted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// Send it again: the edit does no harm twice, or Discord still knows the nonce.
+    Resend,
+    /// Look into the channel first; send it only when it is not there for sure.
+    LookFirst,
+}
+
+impl Part {
+    /// What to do with this part at `now`, when its state is `sending` and no answer came.
+    pub fn doubt(&self, now: DateTime<Utc>) -> Doubt {
+        if self.edits.is_some() {
+            return Doubt::Resend;
+        }
+        // A first try in the future says that the clock was set back: its age is not known.
+        let age = self.first_try.map(|tried| (now - tried).to_std());
+        match age {
+            None => Doubt::Resend,
+            Some(Ok(age)) if age < NONCE_LIFE => Doubt::Resend,
+            Some(_) => Doubt::LookFirst,
+        }
+    }
+}
+
+pub(super) fn part_row(row: &SqliteRow) -> Result<Part, StoreError> {
+    let message = |name: &str| -> Result<Option<MessageId>, StoreError> {
+        Ok(row
+            .try_get::<Option<i64>, _>(name)?
+            .map(MessageId::from_i64))
+    };
+    Ok(Part {
+        id: row.try_get("id")?,
+        channel: ChannelId::from_i64(row.try_get("channel_id")?),
+        turn: parsed_option(row, "turn_id")?,
+        part: row.try_get("part")?,
+        kind: parsed(row, "kind")?,
+        body: from_json(row, "body")?,
+        nonce: row.try_get("nonce")?,
+        edits: message("edits")?,
+        state: parsed(row, "state")?,
+        message: message("message_id")?,
+        queued_at: time(row, "queued_at")?,
+        first_try: time_option(row, "first_try")?,
+    })
+}
