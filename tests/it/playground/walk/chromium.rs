@@ -220,11 +220,6 @@ impl Browser {
         self.presses(enter).await;
     }
 
-    pub(super) async fn presses_down(&mut self) {
-        let down = json!({"key": "ArrowDown", "code": "ArrowDown", "windowsVirtualKeyCode": 40});
-        self.presses(down).await;
-    }
-
     async fn presses(&mut self, key: Value) {
         for kind in ["keyDown", "keyUp"] {
             let mut event = key.clone();
