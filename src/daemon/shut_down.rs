@@ -52,10 +52,7 @@ pub(super) async fn in_order(
 async fn within<T>(limit: Duration, what: &str, step: impl Future<Output = T>) -> Option<T> {
     let done = timeout(limit, step).await.ok();
     if done.is_none() {
-        warn!(
-            "{what} did not end within {} s and are left behind",
-            limit.as_secs()
-        );
+        warn!("after {} s no longer waited for: {what}", limit.as_secs());
     }
     done
 }

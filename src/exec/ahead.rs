@@ -1,7 +1,7 @@
 //! The next command's supervisor, started before there is a command for it.
 //!
 //! Starting a process and moving it into a control group takes as long as many a command: for the move the kernel waits until
-//! every processor has been elsewhere. So while one command runs, a supervisor for the next does both, and then waits for its job.
+//! every processor has been elsewhere. So after one command, a supervisor for the next does both, and then waits for its job.
 
 use std::fmt;
 use std::io;

@@ -16,6 +16,10 @@ use super::sandbox::Sandbox;
 /// Bytes taken from the pipe at once: its usual capacity.
 const CHUNK: usize = 64 * 1024;
 
+/// How long a command runs before the next one's supervisor is started. While that joins its control group, the kernel lets
+/// no process start or end anywhere, so it keeps clear of the many commands that are shorter.
+const SETTLED: Duration = Duration::from_millis(100);
+
 /// How long the supervisor may take beyond the grace it gives, before it is taken for stuck.
 const SUPERVISOR_PATIENCE: Duration = Duration::from_secs(2);
 
@@ -40,21 +44,26 @@ impl Sandbox {
             ..
         } = self.supervisor(&command.limits)?;
         running.send(&job).await?;
-        self.start_ahead(&command.limits);
 
         let mut capture = Capture::new(bounds.spool);
         let mut ended = Ended::Exited;
         let mut chunk = vec![0; CHUNK];
         let mut open = true;
+        let mut next = Next::due(self, &command.limits);
         let time_up = tokio::time::sleep(bounds.timeout);
+        let settled = tokio::time::sleep(SETTLED);
         let patience = tokio::time::sleep(Duration::MAX);
-        tokio::pin!(time_up, patience);
+        tokio::pin!(time_up, settled, patience);
         loop {
             let cause = tokio::select! {
                 biased;
                 _ = running.child.wait() => break,
                 () = stop.cancelled(), if ended == Ended::Exited => Ended::Stopped,
                 () = &mut time_up, if ended == Ended::Exited => Ended::TimedOut,
+                () = &mut settled, if next.is_due() => {
+                    next.start();
+                    continue;
+                }
                 () = &mut patience, if ended != Ended::Exited => {
                     running.kill().await;
                     break;
@@ -73,6 +82,7 @@ impl Sandbox {
                 .as_mut()
                 .reset(tokio::time::Instant::now() + GRACE + SUPERVISOR_PATIENCE);
         }
+        next.start();
         // What is left in the pipe. Its end is not waited for: somebody may hold it open.
         while let Ok(count @ 1..) = output.try_read(&mut chunk) {
             capture.push(&chunk[..count]).await;
@@ -124,5 +134,33 @@ impl Sandbox {
 
     fn start_supervisor(&self, limits: &Limits) -> io::Result<Waiting> {
         Waiting::start(self.helper(), self.group(limits)?, limits)
+    }
+}
+
+/// The next command's supervisor, to be started once: when this command has ended, or runs for a while.
+struct Next<'a> {
+    sandbox: &'a Sandbox,
+    /// None when it was started.
+    limits: Option<Limits>,
+}
+
+impl<'a> Next<'a> {
+    fn due(sandbox: &'a Sandbox, limits: &Limits) -> Self {
+        Self {
+            sandbox,
+            limits: Some(*limits),
+        }
+    }
+
+    fn is_due(&self) -> bool {
+        self.limits.is_some()
+    }
+
+    /// Starts it on a thread of its own: the kernel takes its time.
+    fn start(&mut self) {
+        if let Some(limits) = self.limits.take() {
+            let sandbox = self.sandbox.clone();
+            tokio::task::spawn_blocking(move || sandbox.start_ahead(&limits));
+        }
     }
 }
