@@ -15,9 +15,12 @@ const LOOKING: [&str; 3] = ["view", "grep", "glob"];
 /// Profiles that are remembered; beyond that they are worked out anew.
 const MOST: usize = 64;
 
-/// The schemas of each profile and mode, by the profile's hash.
+/// A profile's hash, and the mode.
+type Key = (String, Mode);
+
+/// The schemas of each profile and mode.
 #[derive(Debug, Default)]
-pub struct ToldTools(Mutex<HashMap<(String, Mode), Arc<Vec<ToolSchema>>>>);
+pub struct ToldTools(Mutex<HashMap<Key, Arc<Vec<ToolSchema>>>>);
 
 impl ToldTools {
     /// All tools that `profile` does not deny whatever their arguments, and that belong to `mode`.
