@@ -84,6 +84,15 @@ async fn makes_agent(browser: &mut Browser) {
     browser.sees("document.querySelector('#title').innerText.includes('helper') && document.querySelector('.message')").await;
 }
 
+/// A browser on a playground of its own; none where there is no browser.
+async fn at_the_desk() -> Option<(Browser, Program)> {
+    let mut browser = Browser::start().await?;
+    let program = Program::start().await;
+    browser.screen(Screen::Desktop, Light::Dark).await;
+    browser.opens(&program.url).await;
+    Some((browser, program))
+}
+
 /// Has a command asked about, and ends the question with a button, or by waiting.
 async fn asks_and_ends(browser: &mut Browser, button: Option<&str>, ending: &str, file: &str) {
     browser.clicks("#composer-text", "").await;
@@ -103,12 +112,9 @@ async fn asks_and_ends(browser: &mut Browser, button: Option<&str>, ending: &str
 
 #[tokio::test]
 async fn an_approval_shows_each_of_its_four_endings() {
-    let Some(mut browser) = Browser::start().await else {
+    let Some((mut browser, program)) = at_the_desk().await else {
         return;
     };
-    let program = Program::start().await;
-    browser.screen(Screen::Desktop, Light::Dark).await;
-    browser.opens(&program.url).await;
     makes_agent(&mut browser).await;
     let endings = [
         ("Allow", "Allowed"),
@@ -153,12 +159,9 @@ async fn shows_its_work(browser: &mut Browser) {
 
 #[tokio::test]
 async fn an_agent_is_made_talked_to_and_allowed_a_command() {
-    let Some(mut browser) = Browser::start().await else {
+    let Some((mut browser, program)) = at_the_desk().await else {
         return;
     };
-    let program = Program::start().await;
-    browser.screen(Screen::Desktop, Light::Dark).await;
-    browser.opens(&program.url).await;
     browser.reads("Chorus is here").await;
 
     makes_agent(&mut browser).await;
@@ -217,12 +220,9 @@ async fn has_another_channel(browser: &mut Browser) {
 /// not know of it.
 #[tokio::test]
 async fn a_message_that_overtakes_the_list_stays() {
-    let Some(mut browser) = Browser::start().await else {
+    let Some((mut browser, _program)) = at_the_desk().await else {
         return;
     };
-    let program = Program::start().await;
-    browser.screen(Screen::Desktop, Light::Dark).await;
-    browser.opens(&program.url).await;
     has_another_channel(&mut browser).await;
     browser
         .evaluates(
@@ -257,12 +257,9 @@ async fn a_message_that_overtakes_the_list_stays() {
 /// News that come while somebody presses a button do not take it away from under the finger.
 #[tokio::test]
 async fn a_press_is_a_click_whatever_happens_meanwhile() {
-    let Some(mut browser) = Browser::start().await else {
+    let Some((mut browser, _program)) = at_the_desk().await else {
         return;
     };
-    let program = Program::start().await;
-    browser.screen(Screen::Desktop, Light::Dark).await;
-    browser.opens(&program.url).await;
     has_another_channel(&mut browser).await;
     browser
         .evaluates(
@@ -288,12 +285,9 @@ async fn a_press_is_a_click_whatever_happens_meanwhile() {
 /// A choice by key is no press that holds news back.
 #[tokio::test]
 async fn a_choice_by_key_lets_news_through() {
-    let Some(mut browser) = Browser::start().await else {
+    let Some((mut browser, _program)) = at_the_desk().await else {
         return;
     };
-    let program = Program::start().await;
-    browser.screen(Screen::Desktop, Light::Dark).await;
-    browser.opens(&program.url).await;
     has_another_channel(&mut browser).await;
     browser.clicks(".channel", "other").await;
     // As the page itself does when a choice of an option is taken with Enter.
