@@ -78,7 +78,7 @@ impl Live {
             doing: String::new(),
             reacted: Vec::new(),
             summary: None,
-            is_news: true,
+            is_news: false,
             is_stale: true,
         }
     }
@@ -87,6 +87,11 @@ impl Live {
     pub(super) async fn changes(&mut self) {
         if self.summary.is_some() {
             return std::future::pending().await;
+        }
+        // A short turn shows nothing, so nobody need be woken by it.
+        let shows_from = self.began + TYPING_AFTER;
+        if Instant::now() < shows_from {
+            tokio::time::sleep_until(shows_from).await;
         }
         let Feed { progress, preview } = &mut self.feed;
         tokio::select! {
