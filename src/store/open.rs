@@ -27,8 +27,9 @@ const READERS: u32 = 3;
 /// How long a connection waits for another's lock. Only a backup by other hands ever holds one.
 const BUSY: Duration = Duration::from_secs(10);
 
-/// Statements kept prepared per connection: more than there are in this room.
-const PREPARED: usize = 256;
+/// Scripts and statements kept prepared per connection: those of every day. A script differs by what goes along with
+/// it, and each of its shapes takes room.
+const PREPARED: usize = 96;
 
 /// An open database.
 pub(super) struct Opened {
