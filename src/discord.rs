@@ -10,6 +10,7 @@
 
 pub mod access;
 mod access_roles;
+pub mod always_card;
 pub mod approval_card;
 mod approvals;
 pub mod body;

@@ -8,6 +8,7 @@
 //!
 //! The manager is a handle; clone it freely.
 
+mod always_allow;
 mod branches;
 mod config_keys;
 mod configure;
@@ -17,6 +18,7 @@ mod create_folder;
 mod destroy;
 mod error;
 mod folder;
+
 mod grant;
 mod handle;
 mod link;

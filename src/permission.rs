@@ -21,7 +21,9 @@ mod judge;
 mod pattern;
 mod profile;
 mod profiles;
+mod scope;
 pub mod shell;
+mod surroundings;
 
 pub use action::{Action, ActionError};
 pub use binding::binding_hash;
@@ -31,3 +33,5 @@ pub use group::Group;
 pub use pattern::PatternError;
 pub use profile::{Profile, ProfileError};
 pub use profiles::Profiles;
+pub use scope::{Scope, scope};
+pub use surroundings::Surroundings;

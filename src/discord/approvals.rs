@@ -102,6 +102,17 @@ impl Approvals {
         })
     }
 
+    /// The name of the agent that asks, and the action that it asks about; none when the question is closed.
+    pub(super) fn subject(&self, id: i64) -> Option<(String, String)> {
+        self.with(|book| {
+            let question = &book.open.get(&id)?.question;
+            Some((
+                question.turn.agent_name.to_string(),
+                question.action.clone(),
+            ))
+        })
+    }
+
     /// Decides a question once: whoever may have pressed second is too late.
     pub(super) async fn decide(&self, id: i64, choice: Choice, by: &Person) -> Press {
         let Some(Open { question, message }) = self.with(|book| book.open.remove(&id)) else {

@@ -15,9 +15,9 @@ use super::commands::{self, EDIT_PROMPT, pages, rights};
 use super::interaction::{Eyes, Responder};
 use super::refusal::Refusal;
 use super::rest::{Request, Urgency};
-use super::{access, approval_card, people, render, route};
+use super::{access, always_card, approval_card, people, render, route};
 use crate::agent::event::Choice;
-use crate::domain::{ChannelId, GuildId, MessageId, Person, TurnId};
+use crate::domain::{ChannelId, GuildId, MessageId, Person, TurnId, UserId};
 use crate::permission::may_always_allow;
 
 /// Does what a press asks for.
@@ -30,6 +30,8 @@ pub(super) async fn pressed(bot: &Bot, press: &ComponentInteraction) {
         .unwrap_or((&press.data.custom_id, ""));
     match kind {
         "approval" => decide(bot, &responder, press).await,
+        "always" => allow_always(bot, &responder, press, rest).await,
+        "ungrant" => commands::take_back(bot, &responder, press, rest).await,
         "stop" | "abort" => end_turn(bot, &responder, press, kind, rest).await,
         "page" => turn_page(bot, &responder, press, rest).await,
         "destroy" => commands::confirm_destroy(bot, &responder, press, rest).await,
@@ -67,21 +69,19 @@ async fn decide(bot: &Bot, responder: &Responder, press: &ComponentInteraction) 
     let Some((guild, person)) = who(press) else {
         return;
     };
-    let Some(requesters) = bot.approvals.requesters(id) else {
-        return too_late(bot, responder, press, id).await;
-    };
-    let server = bot.manager.server(guild);
-    let open_refused = match choice {
-        Choice::AlwaysAllow => may_always_allow(&server.permission_grants, &person).err(),
-        Choice::Allow | Choice::Deny => None,
-    };
-    let deciders = access::Deciders {
-        approver_roles: &server.approver_roles,
-        requesters: &requesters,
-        open_refused: open_refused.as_deref(),
-    };
-    if let Err(reason) = access::may_press(&person, choice, &deciders) {
-        let _ = responder.follow_up(&Body::text(reason), Eyes::One).await;
+    match may_decide(bot, guild, &person, id, choice) {
+        None => return too_late(bot, responder, press, id).await,
+        Some(Err(reason)) => {
+            let _ = responder.follow_up(&Body::text(reason), Eyes::One).await;
+            return;
+        }
+        Some(Ok(())) => {}
+    }
+    if choice == Choice::AlwaysAllow
+        && let Some((agent, action)) = bot.approvals.subject(id)
+    {
+        let asked_again = always_card::ask(id, &agent, &action);
+        let _ = responder.follow_up(&asked_again, Eyes::One).await;
         return;
     }
     match bot.approvals.decide(id, choice, &person).await {
@@ -90,22 +90,69 @@ async fn decide(bot: &Bot, responder: &Responder, press: &ComponentInteraction) 
     }
 }
 
+/// Whether `person` may decide the question so, or the reason why not; none when the question is closed.
+fn may_decide(
+    bot: &Bot,
+    guild: GuildId,
+    person: &Person,
+    id: i64,
+    choice: Choice,
+) -> Option<Result<(), String>> {
+    let requesters = bot.approvals.requesters(id)?;
+    let server = bot.manager.server(guild);
+    let open_refused = match choice {
+        Choice::AlwaysAllow => may_always_allow(&server.permission_grants, person).err(),
+        Choice::Allow | Choice::Deny => None,
+    };
+    let deciders = access::Deciders {
+        approver_roles: &server.approver_roles,
+        requesters: &requesters,
+        open_refused: open_refused.as_deref(),
+    };
+    Some(access::may_press(person, choice, &deciders))
+}
+
+/// Confirm, on the private message that says what *Always allow* will cover.
+async fn allow_always(bot: &Bot, responder: &Responder, press: &ComponentInteraction, id: &str) {
+    if responder.acknowledge().await.is_err() {
+        return;
+    }
+    let (Ok(id), Some((guild, person))) = (id.parse::<i64>(), who(press)) else {
+        return;
+    };
+    let answer = match may_decide(bot, guild, &person, id, Choice::AlwaysAllow) {
+        None => why_too_late(bot, id).await,
+        Some(Err(reason)) => reason,
+        Some(Ok(())) => match bot.approvals.decide(id, Choice::AlwaysAllow, &person).await {
+            Press::Decided => always_card::GRANTED.to_owned(),
+            Press::TooLate => why_too_late(bot, id).await,
+        },
+    };
+    let _ = responder.keep_promise(&Body::text(answer)).await;
+}
+
+/// How a question that is closed has ended.
+async fn why_too_late(bot: &Bot, id: i64) -> String {
+    match decider(bot, id).await {
+        Some(by) => format!("This is decided already, by <@{by}>."),
+        None => "This question has expired. Nothing was run.".to_owned(),
+    }
+}
+
+async fn decider(bot: &Bot, id: i64) -> Option<UserId> {
+    let question = bot.store.question(id).await.ok()??;
+    question.decided_by
+}
+
 /// A press on a question that is closed: decided by another, or expired.
 async fn too_late(bot: &Bot, responder: &Responder, press: &ComponentInteraction, id: i64) {
-    let decided = match bot.store.question(id).await {
-        Ok(question) => question.and_then(|question| question.decided_by),
-        Err(_) => None,
-    };
-    let reason = match decided {
-        Some(by) => {
-            take_buttons_off(bot, press).await;
-            format!("This is decided already, by <@{by}>.")
-        }
+    match decider(bot, id).await {
+        Some(_) => take_buttons_off(bot, press).await,
         None => {
             let _ = responder.keep_promise(&approval_card::expired()).await;
-            "This question has expired. Nothing was run.".to_owned()
         }
-    };
+    }
+    let reason = why_too_late(bot, id).await;
     let _ = responder.follow_up(&Body::text(reason), Eyes::One).await;
 }
 

@@ -62,6 +62,11 @@ impl AgentManager {
         if key == "name" {
             return self.rename(&agent, value, by, channels).await;
         }
+        if key == "always_allow"
+            && let Some(named) = value.trim().strip_prefix("remove ")
+        {
+            return self.take_named_back(&agent, by, named.trim()).await;
+        }
         let checked = self.checked(guild, key, value, by).await?;
         let path = self.inner.parts.paths.agent(agent.name.as_str());
         let mut old = Value::Null;

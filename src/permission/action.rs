@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::shell::Script;
+use super::surroundings::{self, Surroundings};
 
 /// Tools whose detail is a shell command.
 const SHELL_TOOLS: [&str; 3] = ["bash", "run_concurrent", "run_background"];
@@ -22,27 +23,29 @@ const PATH_TOOLS: [&str; 10] = [
     "send_file",
 ];
 
-/// What a tool call would do: `tool:<tool>:<detail>`.
+/// What a tool call would do: `tool:<tool>:<detail>`, and for a shell command where it runs and with which hooks.
 ///
 /// A shell command is parsed when the action is made and never again: what is judged, shown and run is this value.
 #[derive(Clone, Debug)]
 pub struct Action {
     /// The tool, as profiles call it.
     pub tool: String,
-    /// The rest of the action string.
+    /// What it acts on; of a shell command the command alone.
     pub detail: String,
     script: Option<Arc<Script>>,
+    surroundings: Surroundings,
 }
 
 impl Action {
     /// The action of any tool.
     ///
     /// White space around the detail is dropped and paths are normalised, so that ` push` is `push` and
-    /// `src/../x` is `x`; a tool that runs shell commands has its command parsed.
+    /// `src/../x` is `x`; a tool that runs shell commands has its command parsed, and the folder and hooks behind it.
     pub fn new(tool: impl Into<String>, detail: impl Into<String>) -> Self {
         let (tool, detail) = (tool.into(), detail.into());
         if SHELL_TOOLS.contains(&tool.as_str()) {
-            return Self::shell(tool, detail);
+            let (command, surroundings) = surroundings::split(&detail);
+            return Self::shell(tool, command).within(surroundings);
         }
         let detail = if PATH_TOOLS.contains(&tool.as_str()) {
             normal_path(&detail)
@@ -55,10 +58,11 @@ impl Action {
             tool,
             detail,
             script: None,
+            surroundings: Surroundings::default(),
         }
     }
 
-    /// The action of a tool that runs `command` in a shell.
+    /// The action of a tool that runs `command` in a shell, in the workspace itself.
     pub fn shell(tool: impl Into<String>, command: impl Into<String>) -> Self {
         let command = command.into();
         let script = Script::parse(&command);
@@ -66,7 +70,15 @@ impl Action {
             tool: tool.into(),
             detail: command,
             script: Some(Arc::new(script)),
+            surroundings: Surroundings::default(),
         }
+    }
+
+    /// The same command somewhere else, or with hooks.
+    #[must_use]
+    pub fn within(mut self, surroundings: Surroundings) -> Self {
+        self.surroundings = surroundings;
+        self
     }
 
     /// Reads an action string.
@@ -86,6 +98,19 @@ impl Action {
     /// The parsed command, when the tool runs one.
     pub fn script(&self) -> Option<&Script> {
         self.script.as_deref()
+    }
+
+    /// Where a shell command runs, and with which hooks.
+    pub(super) fn surroundings(&self) -> &Surroundings {
+        &self.surroundings
+    }
+
+    /// The end of the action string of `command`, a shell command that is all of this one or a part of it.
+    pub(super) fn suffix(&self, command: &str) -> String {
+        match self.script {
+            Some(_) => self.surroundings.suffix(command),
+            None => String::new(),
+        }
     }
 
     /// Why it must never run, if it is a shell command that ruins the machine.
@@ -112,15 +137,15 @@ impl Action {
 
     /// Why no narrow pattern may allow this action, if so. Shell commands answer for themselves.
     pub(super) fn doubt(&self) -> Option<String> {
-        if let Some(script) = &self.script {
-            return script.doubt();
-        }
         let hidden = |c: char| crate::text::is_hidden(c) || c == '\n' || c == '\t';
+        let holds = |c: char| format!("it holds the hidden character U+{:04X}", u32::from(c));
+        if let Some(script) = &self.script {
+            let beside = self.surroundings.texts().flat_map(str::chars);
+            let beside = beside.into_iter().find(|c| crate::text::is_hidden(*c));
+            return script.doubt().or(beside.map(holds));
+        }
         if let Some(c) = self.detail.chars().find(|c| hidden(*c)) {
-            return Some(format!(
-                "it holds the hidden character U+{:04X}",
-                u32::from(c)
-            ));
+            return Some(holds(c));
         }
         if self.tool == "web_fetch" && self.detail.contains(' ') {
             return Some("a URL holds no blank".to_owned());
@@ -134,7 +159,8 @@ impl Action {
 
 impl fmt::Display for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "tool:{}:{}", self.tool, self.detail)
+        let suffix = self.suffix(&self.detail);
+        write!(f, "tool:{}:{}{suffix}", self.tool, self.detail)
     }
 }
 

@@ -7,6 +7,7 @@
 use std::fmt;
 use std::ops::Range;
 
+use super::action::Action;
 use super::pattern::{Pattern, Reach};
 use super::shell::{Risk, Simple};
 
@@ -47,14 +48,24 @@ impl fmt::Display for Gap {
     }
 }
 
-/// Why `pattern`, which matches `command` of `tool`, does not cover it.
-pub(super) fn gap(pattern: &Pattern, tool: &str, command: &Simple) -> Option<Gap> {
+/// Why `pattern`, which matches `command` of `action`, does not cover it.
+pub(super) fn gap(pattern: &Pattern, action: &Action, command: &Simple) -> Option<Gap> {
+    let tool = &action.tool;
+    let suffix = action.suffix(&command.text);
     // An engine that gives up counts as a wildcard.
     let matches = |text: &str| {
         pattern
-            .matches(&format!("tool:{tool}:{text}"))
+            .matches(&format!("tool:{tool}:{text}{suffix}"))
             .unwrap_or(true)
     };
+    let elsewhere = |suffix: &str| {
+        pattern
+            .matches(&format!("tool:{tool}:{}{suffix}", command.text))
+            .unwrap_or(true)
+    };
+    if let Some(gap) = surroundings(action, &suffix, &elsewhere) {
+        return Some(gap);
+    }
     if pattern.reach(tool) == Reach::AllBut {
         let differs = command.forms().into_iter().find(|form| !matches(form));
         if let Some(form) = differs {
@@ -87,6 +98,18 @@ fn replaced(text: &str, place: &Range<usize>, other: &str) -> String {
         before.unwrap_or_default(),
         after.unwrap_or_default()
     )
+}
+
+/// The words `in` and `with hooks` must be spelled, or `make( .*)?` would be `make` in any folder.
+fn surroundings(action: &Action, suffix: &str, matches: &Matches<'_>) -> Option<Gap> {
+    let mut places = action.surroundings().connectives(suffix).into_iter();
+    let swallowed = places.find(|place| {
+        let word = suffix.get(place.clone()).unwrap_or_default();
+        let mut others = neighbours(word).into_iter();
+        others.any(|other| matches(&replaced(suffix, place, &other)))
+    })?;
+    let rest = suffix.get(swallowed.start..).unwrap_or_default();
+    Some(Gap::Swallowed(rest.to_owned()))
 }
 
 fn swallowed(command: &Simple, matches: &Matches<'_>) -> Option<Gap> {

@@ -19,11 +19,12 @@ impl Profile {
         if self.deny.is_empty() {
             return None;
         }
-        script
-            .forms()
+        let whole = std::iter::once(action.detail.as_str());
+        whole
+            .chain(script.forms())
             .take(MAX_CHECKS / self.deny.len())
             .find_map(|form| {
-                let pattern = self.denies(&format!("tool:{}:{form}", action.tool))?;
+                let pattern = self.denies_command(action, form)?;
                 let seen = if form == action.detail {
                     String::new()
                 } else {
@@ -36,6 +37,23 @@ impl Profile {
             })
     }
 
+    /// The first pattern of `deny` that matches `command` of `action`, wherever it runs or where it does.
+    fn denies_command(&self, action: &Action, command: &str) -> Option<&Pattern> {
+        let text = format!("tool:{}:{command}", action.tool);
+        let suffix = action.suffix(command);
+        self.denies(&text).or_else(|| match suffix.as_str() {
+            "" => None,
+            suffix => self.denies(&format!("{text}{suffix}")),
+        })
+    }
+
+    /// The first pattern of `ask` that matches `command` of `action`, wherever it runs or where it does.
+    fn asks_about(&self, action: &Action, command: &str) -> Option<&Pattern> {
+        let text = format!("tool:{}:{command}", action.tool);
+        self.asks(&format!("{text}{}", action.suffix(command)))
+            .or_else(|| self.asks(&text))
+    }
+
     /// Decides on `script` once nothing denies it and nobody allowed it to the letter.
     pub(super) fn decide_script(&self, action: &Action, text: &str, script: &Script) -> Verdict {
         let universal = self.allow.iter().find(|pattern| {
@@ -45,14 +63,14 @@ impl Profile {
         if let Some(pattern) = universal {
             return match self.hidden(action, script) {
                 None => Verdict::allow(format!("allowed by `{}`", pattern.source())),
-                Some(doubt) => self.doubtful(action, text, script, &doubt),
+                Some(doubt) => self.doubtful(action, script, &doubt),
             };
         }
-        if let Some(doubt) = script.doubt() {
-            return self.doubtful(action, text, script, &doubt);
+        if let Some(doubt) = action.doubt() {
+            return self.doubtful(action, script, &doubt);
         }
         if script.commands().is_empty() {
-            return self.doubtful(action, text, script, "it holds no command");
+            return self.doubtful(action, script, "it holds no command");
         }
         let mut verdict = self.whole(action, text, script);
         for command in script.commands() {
@@ -90,19 +108,20 @@ impl Profile {
         }
         guesses
             .iter()
-            .find(|guess| {
-                self.denies(&format!("tool:{}:{guess}", action.tool))
-                    .is_some()
-            })
+            .find(|guess| self.denies_command(action, guess).is_some())
             .map(|guess| format!("it may become `{}`", crate::text::one_line(guess, 100)))
     }
 
     /// What becomes of a command that may not be allowed by itself.
     ///
     /// A pattern that asks about everything asks. Any other speaks of one command and is heard where there is but one.
-    fn doubtful(&self, action: &Action, text: &str, script: &Script, doubt: &str) -> Verdict {
+    fn doubtful(&self, action: &Action, script: &Script, doubt: &str) -> Verdict {
+        let bare = format!("tool:{}:{}", action.tool, action.detail);
+        let text = action.to_string();
         let speaks = |pattern: &&Pattern| {
-            matches!(pattern.matches(text), Ok(true))
+            [&text, &bare]
+                .into_iter()
+                .any(|text| matches!(pattern.matches(text), Ok(true)))
                 && (pattern.reach(&action.tool) == Reach::Everything || script.is_single())
         };
         match self.ask.iter().find(speaks) {
@@ -122,7 +141,7 @@ impl Profile {
         {
             return allowed;
         }
-        match self.asks(text) {
+        match self.asks_about(action, &action.detail) {
             Some(pattern) if pattern.reach(&action.tool) == Reach::Narrow => {
                 Verdict::ask(asked(pattern, None))
             }
@@ -131,19 +150,20 @@ impl Profile {
     }
 
     fn part(&self, action: &Action, command: &Simple) -> Verdict {
-        let text = format!("tool:{}:{}", action.tool, command.text);
+        let suffix = action.suffix(&command.text);
+        let text = format!("tool:{}:{}{suffix}", action.tool, command.text);
         let mut gap: Option<Gap> = None;
         for pattern in &self.allow {
             if !matches!(pattern.matches(&text), Ok(true)) {
                 continue;
             }
-            match cover::gap(pattern, &action.tool, command) {
+            match cover::gap(pattern, action, command) {
                 None => return Verdict::allow(format!("allowed by `{}`", pattern.source())),
                 Some(found) => gap = Some(found),
             }
         }
         let doubt = gap.map(|gap| gap.to_string());
-        match self.asks(&text) {
+        match self.asks_about(action, &command.text) {
             Some(pattern) => Verdict::ask(asked(pattern, doubt.as_deref())),
             None => Verdict::deny(format!(
                 "`{}`: {}",

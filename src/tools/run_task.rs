@@ -3,13 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::permission::Action;
+use crate::permission::{Action, Surroundings};
 use crate::store::{NewTask, TaskKind};
 use crate::tools::error::ToolError;
 use crate::tools::hooks::{self, Parsed};
 use crate::tools::shell::{Place, command};
 use crate::tools::tasks::NewCommand;
 use crate::tools::tool::{Output, ToolContext};
+use crate::workspace::WorkspacePath;
 
 #[derive(Deserialize, Serialize, JsonSchema)]
 pub(in crate::tools) struct Args {
@@ -21,6 +22,23 @@ pub(in crate::tools) struct Args {
     /// Folder of the workspace to run in.
     #[serde(skip_serializing_if = "Option::is_none")]
     working_directory: Option<String>,
+}
+
+impl Args {
+    /// What starting it with `tool` would do: the command, the folder and the hooks, for each changes what runs.
+    pub(in crate::tools) fn action(&self, tool: &str) -> Action {
+        let folder = self.working_directory.as_deref().unwrap_or_default();
+        let folder = match WorkspacePath::parse(folder) {
+            Ok(path) if path.is_root() => None,
+            Ok(path) => Some(path.to_string()),
+            Err(_) => Some(folder.to_owned()),
+        };
+        let hooks = self.instructions.clone();
+        Action::shell(tool, &*self.command).within(Surroundings {
+            folder: folder.filter(|folder| !folder.is_empty()),
+            hooks: hooks.filter(|hooks| !hooks.trim().is_empty()),
+        })
+    }
 }
 
 /// Starts the task and says what it is and what waits for it.

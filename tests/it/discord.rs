@@ -2,6 +2,7 @@
 
 mod access;
 mod acknowledged;
+mod always_allow;
 mod approval_card;
 mod approvals;
 mod body;

@@ -8,3 +8,4 @@ mod differential;
 pub mod grants;
 mod limits;
 mod properties;
+mod surroundings;

@@ -11,7 +11,7 @@ use super::call::Context;
 use crate::discord::refusal::Refusal;
 
 pub(in crate::discord) use config::{
-    EDIT_PROMPT, open_form as open_prompt, submit as submit_prompt,
+    EDIT_PROMPT, open_form as open_prompt, submit as submit_prompt, take_back,
 };
 pub(in crate::discord) use destroy::confirmed as confirm_destroy;
 pub(super) use list::page as list_page;

@@ -34,7 +34,10 @@ impl Tool for GitBranch {
 
     fn action(args: &Args) -> Action {
         let name = args.name.as_deref().unwrap_or_default();
-        Action::new("git", format!("branch {name}"))
+        match args.delete {
+            Some(true) => Action::new("git", format!("branch --delete {name}")),
+            Some(false) | None => Action::new("git", format!("branch {name}")),
+        }
     }
 
     fn writes(_: &Args) -> Option<String> {

@@ -20,7 +20,7 @@ impl Tool for RunConcurrent {
     const GROUP: Group = Group::Tasks;
 
     fn action(args: &Args) -> Action {
-        Action::shell(Self::NAME, &*args.command)
+        args.action(Self::NAME)
     }
 
     async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {

@@ -61,6 +61,7 @@ async fn always_allowed_it_is_not_asked_again() {
     run_test(async |world| {
         asks(world, "Written.").await;
         world.ann.clicks("#lab", "Always allow").await;
+        world.ann.clicks("#lab", "Confirm").await;
         world.sees("#lab", "Written.").await;
         let allowed = &world.agent_json("lab")["always_allow"];
         assert_eq!(*allowed, json!([format!("tool:bash:{WRITES}")]));

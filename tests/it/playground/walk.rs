@@ -100,6 +100,9 @@ async fn asks_and_ends(browser: &mut Browser, button: Option<&str>, ending: &str
     browser.presses_enter().await;
     if let Some(button) = button {
         browser.clicks(".press", button).await;
+        if button == "Always allow" {
+            browser.clicks(".press", "Confirm").await;
+        }
     }
     browser.reads(ending).await;
     browser

@@ -1,18 +1,18 @@
 //! `/agent config`: one value of an agent, shown or changed.
 
 use serde_json::{Value, json};
-use serenity::all::{Attachment, ModalInteraction};
+use serenity::all::{Attachment, ComponentInteraction, ModalInteraction};
 
 use super::super::call::{Context, answer, bot, guild, person};
-use super::super::complete;
 use super::super::sight::agent_named;
+use super::super::{complete, rights};
 use super::text_option::text_or_file;
 use crate::discord::body::{Body, clip};
 use crate::discord::bot::Bot;
 use crate::discord::channels::GuildChannels;
 use crate::discord::interaction::{Eyes, Responder};
 use crate::discord::refusal::Refusal;
-use crate::discord::{people, render};
+use crate::discord::{always_card, people, render};
 use crate::domain::GuildId;
 
 /// Begins the ids of the Edit button and its form; the agent's name follows.
@@ -42,6 +42,10 @@ pub(super) async fn config(
         let (bot, guild) = (bot(ctx), guild(ctx)?);
         let name = agent.name.as_str();
         match text_or_file(value, file, "value").await? {
+            None if key == "always_allow" => {
+                let entries = bot.manager.always_allowed(guild, name).await?;
+                Ok(always_card::list(name, &entries))
+            }
             None => {
                 let value = bot.manager.config_value(guild, name, &key).await?;
                 Ok(render::config_value(name, &key, &value))
@@ -63,6 +67,32 @@ pub(super) async fn config(
         }
     })
     .await
+}
+
+/// The press of Take back under the list of `always_allow`. `rest` is what follows `ungrant:` in its id.
+pub(in crate::discord) async fn take_back(
+    bot: &Bot,
+    responder: &Responder,
+    press: &ComponentInteraction,
+    rest: &str,
+) {
+    let work = async {
+        let rights = rights::of_press(press);
+        let member = press.guild_id.zip(press.member.as_ref());
+        let Some((guild, member)) =
+            member.filter(|_| rights.administrator() || rights.manage_channels())
+        else {
+            return Err("Changing an agent needs the permission Manage Channels.".to_owned());
+        };
+        let (digest, name) = rest.split_once(':').unwrap_or_default();
+        let guild = GuildId(guild.get());
+        let by = people::person_with(member, rights);
+        let is_it = |entry: &str| always_card::digest(entry) == digest;
+        let left = bot.manager.take_back(guild, name, &by, is_it).await;
+        let left = left.map_err(|error| Refusal::from(error).0)?;
+        Ok(always_card::list(name, &left))
+    };
+    let _ = responder.replace(work).await;
 }
 
 /// The form that edits a prompt, when its Edit button is pressed.

@@ -1,0 +1,91 @@
+//! What people allowed an agent for good: listed, and taken back entry by entry.
+
+use serde_json::{Value, json};
+
+use crate::domain::{GuildId, Person};
+
+use super::error::ManagerError;
+use super::folder;
+use super::handle::AgentManager;
+use super::roster::AgentSummary;
+
+impl AgentManager {
+    /// The entries of the agent's `always_allow`.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such agent, or its file cannot be read.
+    pub async fn always_allowed(
+        &self,
+        guild: GuildId,
+        name: &str,
+    ) -> Result<Vec<String>, ManagerError> {
+        let agent = self.find(guild, name)?;
+        let file = folder::read(&self.inner.parts.paths.agent(agent.name.as_str()))?;
+        Ok(file.config.always_allow)
+    }
+
+    /// Takes back the first entry for which `is_it` holds, and gives what is left.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such agent or entry, or the file cannot be written.
+    pub async fn take_back(
+        &self,
+        guild: GuildId,
+        name: &str,
+        by: &Person,
+        is_it: impl Fn(&str) -> bool + Send + Sync,
+    ) -> Result<Vec<String>, ManagerError> {
+        let _alone = self.inner.lifecycle.lock().await;
+        let agent = self.find(guild, name)?;
+        self.take_entry_back(&agent, by, |_, entry| is_it(entry))
+            .await
+    }
+
+    /// Takes back what `/agent config` names: a number of the list, or an entry to the letter.
+    pub(super) async fn take_named_back(
+        &self,
+        agent: &AgentSummary,
+        by: &Person,
+        named: &str,
+    ) -> Result<String, ManagerError> {
+        let number = named.parse::<usize>().ok();
+        let left = self
+            .take_entry_back(agent, by, |at, entry| match number {
+                Some(number) => at + 1 == number,
+                None => entry == named,
+            })
+            .await?;
+        let left = crate::text::count(left.len(), "entry is", "entries are");
+        Ok(format!(
+            "It is taken back: `{}` asks about it again, from the next call on. {left} left.",
+            agent.name
+        ))
+    }
+
+    async fn take_entry_back(
+        &self,
+        agent: &AgentSummary,
+        by: &Person,
+        is_it: impl Fn(usize, &str) -> bool + Send + Sync,
+    ) -> Result<Vec<String>, ManagerError> {
+        let path = self.inner.parts.paths.agent(agent.name.as_str());
+        let old = folder::read(&path)?.config.always_allow;
+        let entry = old.iter().enumerate().find(|(at, entry)| is_it(*at, entry));
+        let Some((_, entry)) = entry else {
+            return Err(ManagerError::refused(
+                "There is no such entry in `always_allow` any more. `/agent config` with the key alone shows the list.",
+            ));
+        };
+        let file = folder::rewrite(&path, |keys| {
+            if let Some(Value::Array(list)) = keys.get_mut("always_allow") {
+                list.retain(|one| one != entry);
+            }
+        })?;
+        let left = file.config.always_allow;
+        self.audit_edit(agent, "always_allow", &json!(old), &json!(left), by)
+            .await?;
+        Ok(left)
+    }
+}

@@ -1,0 +1,113 @@
+//! Where a command runs and what is to follow it, as the end of its action.
+//!
+//! `tool:run_concurrent:make in web with hooks "when it ends, say so"` is `make` in the folder `web`. A command may end
+//! in such words itself. It is told apart by naming the workspace, `.`: `tool:bash:echo all in all` would be `echo all`
+//! in the folder `all`, so the command `echo all in all` is `tool:bash:echo all in all in .`.
+
+use std::ops::Range;
+
+/// What a call of a shell tool holds beside its command.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Surroundings {
+    /// The folder it runs in, relative to the workspace; none for the workspace itself.
+    pub folder: Option<String>,
+    /// The instructions of which hooks on it are made.
+    pub hooks: Option<String>,
+}
+
+/// The words before a folder.
+const IN: &str = " in ";
+
+/// The words before the instructions for hooks.
+const WITH_HOOKS: &str = " with hooks ";
+
+impl Surroundings {
+    /// The end of the action of `command`.
+    pub(super) fn suffix(&self, command: &str) -> String {
+        let hooks = match &self.hooks {
+            Some(hooks) => format!("{WITH_HOOKS}{}", quoted(hooks)),
+            None => String::new(),
+        };
+        if let Some(folder) = &self.folder {
+            return format!("{IN}{}{hooks}", spelled(folder));
+        }
+        let detail = format!("{command}{hooks}");
+        let (read, others) = split(&detail);
+        match read == command && others == *self {
+            true => hooks,
+            false => format!("{IN}.{hooks}"),
+        }
+    }
+
+    /// The places in a suffix whose words a pattern must spell; the workspace need not be spelled.
+    pub(super) fn connectives(&self, suffix: &str) -> Vec<Range<usize>> {
+        let inner = |at: usize, words: &str| at + 1..at + words.len() - 1;
+        let folder = self.folder.as_ref().map(|_| inner(0, IN));
+        let hooks = self.hooks.as_ref().and_then(|hooks| {
+            let length = WITH_HOOKS.len() + quoted(hooks).len();
+            Some(inner(suffix.len().checked_sub(length)?, WITH_HOOKS))
+        });
+        folder.into_iter().chain(hooks).collect()
+    }
+
+    /// Everything in it, for a look at its letters.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
+        [&self.folder, &self.hooks]
+            .into_iter()
+            .flatten()
+            .map(String::as_str)
+    }
+}
+
+/// The command and the surroundings that the detail of an action spells.
+pub(super) fn split(detail: &str) -> (&str, Surroundings) {
+    let (rest, hooks) = match quoted_end(detail, WITH_HOOKS) {
+        Some((rest, hooks)) => (rest, Some(hooks)),
+        None => (detail, None),
+    };
+    let (command, folder) = match quoted_end(rest, IN).or_else(|| plain_end(rest)) {
+        Some((command, folder)) => (command, Some(folder)),
+        None => (rest, None),
+    };
+    let folder = folder.filter(|folder| folder != ".");
+    (command, Surroundings { folder, hooks })
+}
+
+/// `text` as a JSON string.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// A folder as it stands in an action: in quotes where it holds more than the usual characters.
+fn spelled(folder: &str) -> String {
+    match is_plain(folder) {
+        true => folder.to_owned(),
+        false => quoted(folder),
+    }
+}
+
+fn is_plain(folder: &str) -> bool {
+    !folder.is_empty()
+        && folder
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"._/@+-".contains(&byte))
+}
+
+/// What stands before `lead` and a JSON string that ends `text`, and the string.
+fn quoted_end<'a>(text: &'a str, lead: &str) -> Option<(&'a str, String)> {
+    if !text.ends_with('"') {
+        return None;
+    }
+    let start = format!("{lead}\"");
+    text.rmatch_indices(&start).find_map(|(at, _)| {
+        let string = text.get(at + lead.len()..)?;
+        let value: String = serde_json::from_str(string).ok()?;
+        // Only as it would be written here, so that no two texts mean the same.
+        (quoted(&value) == string).then(|| (&text[..at], value))
+    })
+}
+
+fn plain_end(text: &str) -> Option<(&str, String)> {
+    let (command, folder) = text.rsplit_once(IN)?;
+    is_plain(folder).then(|| (command, folder.to_owned()))
+}
