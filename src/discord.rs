@@ -9,7 +9,6 @@
 //! Pure parts decide (`inbound`, `access`, `limits`, `catch_up`, `body`, `render`), thin parts act.
 
 pub mod access;
-mod access_roles;
 pub mod always_card;
 pub mod approval_card;
 mod approvals;

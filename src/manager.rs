@@ -8,6 +8,7 @@
 //!
 //! The manager is a handle; clone it freely.
 
+mod access;
 mod always_allow;
 mod branches;
 mod config_keys;
@@ -21,6 +22,7 @@ mod folder;
 
 mod grant;
 mod handle;
+mod known_access;
 mod link;
 mod new_agent;
 mod ports;
@@ -34,6 +36,7 @@ mod status;
 mod tasks;
 
 pub use crate::agent::Stopped;
+pub use access::Access;
 pub use branches::{BranchHistory, BranchTarget, BranchView, StepView};
 pub use config_keys::CONFIG_KEYS;
 pub use contexts::History;

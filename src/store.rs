@@ -14,6 +14,7 @@ mod agents;
 mod alongside;
 mod attempts;
 mod audit;
+mod behind;
 mod calls;
 mod codec;
 mod conversations;

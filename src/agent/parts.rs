@@ -11,7 +11,9 @@ use tokio::sync::mpsc;
 use tracing::error;
 
 use crate::config::{Config, Effective, Paths, Settings, effective};
-use crate::domain::{AgentConfig, AgentId, ChannelId, GuildId, MessageId, Person, UserId};
+use crate::domain::{
+    AgentConfig, AgentId, ChannelId, GuildId, MessageId, Participant, Person, UserId,
+};
 use crate::permission::{Profile, Profiles};
 use crate::store::{Store, StoreError};
 use crate::tools::{Registry, Services};
@@ -28,6 +30,9 @@ use super::told_tools::ToldTools;
 pub trait Members: Send + Sync {
     /// The member with the roles held at this moment; none when they have left.
     async fn person(&self, guild: GuildId, user: UserId) -> Option<Person>;
+
+    /// Whether the member, with the roles given, sees a text channel; unknown channels nobody does.
+    fn sees(&self, guild: GuildId, person: &Person, channel: ChannelId) -> bool;
 }
 
 /// What all agents share.
@@ -150,9 +155,19 @@ impl Parts {
         }
     }
 
-    /// A member as they are now.
-    pub async fn person(&self, guild: GuildId, user: UserId) -> Option<Person> {
-        self.members.get()?.person(guild, user).await
+    /// Somebody as they are now in a server.
+    pub async fn participant(&self, guild: GuildId, user: UserId) -> Participant {
+        let person = match self.members.get() {
+            Some(members) => members.person(guild, user).await,
+            None => None,
+        };
+        person.map_or(Participant::Unknown(user), Participant::Member)
+    }
+
+    /// Whether the member sees a text channel.
+    pub fn sees(&self, guild: GuildId, person: &Person, channel: ChannelId) -> bool {
+        let members = self.members.get();
+        members.is_some_and(|members| members.sees(guild, person, channel))
     }
 
     /// The folder of an agent.

@@ -233,6 +233,25 @@ impl SessionManager {
         })
     }
 
+    /// A page of the saved sessions of an agent whose folder is gone, newest first: the index keeps them.
+    ///
+    /// # Errors
+    ///
+    /// See [`SessionError`].
+    pub async fn list_without_files(
+        &self,
+        offset: u32,
+        limit: u32,
+    ) -> Result<SessionList, SessionError> {
+        let page = self.store.sessions(self.agent, offset, limit).await?;
+        let sessions = page.sessions.into_iter();
+        Ok(SessionList {
+            total: page.total,
+            sessions: sessions.map(|meta| (meta, FileState::Deleted)).collect(),
+            unreadable: Vec::new(),
+        })
+    }
+
     /// Asks for a summary of `items`, once, for at most `patience`. That there is none is said in the log.
     pub async fn get_summary(
         &self,

@@ -1,15 +1,8 @@
-//! Who may talk to an agent and who may press an approval's buttons. Pure.
+//! Who may press an approval's buttons. Pure.
 
 use crate::agent::event::Choice;
 use crate::domain::{Person, RoleId, UserId};
 use crate::permission::may_answer;
-
-/// Whether `person` may talk to an agent that these roles may talk to; none named means everyone.
-///
-/// Administrators always may: they could give themselves the role.
-pub fn may_talk(person: &Person, access_roles: &[RoleId]) -> bool {
-    access_roles.is_empty() || person.is_administrator || holds_any(person, access_roles)
-}
 
 /// Who decides one question.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,8 +45,4 @@ fn who_may(approver_roles: &[RoleId]) -> String {
         "Only a member with Manage Server or with one of these roles may decide this: {}.",
         roles.join(", ")
     )
-}
-
-fn holds_any(person: &Person, roles: &[RoleId]) -> bool {
-    person.roles.iter().any(|role| roles.contains(role))
 }

@@ -6,16 +6,15 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use serenity::all::{Cache, ShardManager};
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::access_roles::AccessRoles;
 use super::approvals::Approvals;
 use super::operator::Notice;
 use super::refusal::Refusal;
 use super::rest::Rest;
 use crate::config::Config;
-use crate::domain::{ChannelId, GuildId, RoleId, UserId};
+use crate::domain::{ChannelId, GuildId, UserId};
 use crate::exec::Probing;
 use crate::llm::discovery::Models;
-use crate::manager::{AgentManager, AgentSummary};
+use crate::manager::AgentManager;
 use crate::permission::Profiles;
 use crate::store::Store;
 
@@ -46,7 +45,6 @@ pub(super) struct Parts {
     pub(super) operator: UnboundedSender<Notice>,
     /// Channels whose outbox holds something new.
     pub(super) outbox: UnboundedSender<ChannelId>,
-    pub(super) access: AccessRoles,
     pub(super) commands: Commands,
 }
 
@@ -67,11 +65,6 @@ impl Bot {
     pub(super) fn deliver(&self, channel: ChannelId) {
         // Without the room's loop it stays in the ledger for the next start.
         let _ = self.0.outbox.send(channel);
-    }
-
-    /// Roles whose members may talk to an agent; none means everyone.
-    pub(super) fn access_roles(&self, agent: &AgentSummary) -> Vec<RoleId> {
-        self.0.access.of(&self.0.manager, agent)
     }
 
     /// Tells the operator, once per cause.

@@ -186,7 +186,7 @@ async fn end_turn(
             .manager
             .agent_for(channel, parent)
             .ok_or("No agent lives here any more.")?;
-        if !access::may_talk(&person, &bot.access_roles(&agent)) {
+        if !bot.manager.access(&agent).admits(&person) {
             return Err("You have no access to this agent.".to_owned());
         }
         let stopped = match how {
@@ -222,9 +222,9 @@ async fn turn_page(bot: &Bot, responder: &Responder, press: &ComponentInteractio
 
 async fn edit_prompt(bot: &Bot, responder: &Responder, press: &ComponentInteraction, name: &str) {
     let rights = rights::of_press(press);
-    let opened = match press.guild_id {
-        Some(guild) if rights.administrator() || rights.manage_channels() => {
-            commands::open_prompt(bot, responder, GuildId(guild.get()), name).await
+    let opened = match who(press) {
+        Some((guild, by)) if rights.administrator() || rights.manage_channels() => {
+            commands::open_prompt(bot, responder, guild, &by, name).await
         }
         _ => Err(Refusal::new(
             "Changing an agent needs the permission Manage Channels.",

@@ -44,6 +44,12 @@ impl Members for Bot {
         .unwrap_or_default();
         Some(people::person(&picture, user.0, name, &roles))
     }
+
+    fn sees(&self, guild: GuildId, person: &Person, channel: ChannelId) -> bool {
+        self.in_text_channel(guild, channel, |picture, channel| {
+            people::person_sees(picture, channel, person)
+        })
+    }
 }
 
 fn is_no_member(error: &RestError) -> bool {
@@ -125,6 +131,18 @@ impl Bot {
         channel: ChannelId,
         member: &serenity::all::Member,
     ) -> bool {
+        self.in_text_channel(guild, channel, |picture, channel| {
+            people::sees(picture, channel, member)
+        })
+    }
+
+    /// Whether `holds` for a text channel that we know of.
+    fn in_text_channel(
+        &self,
+        guild: GuildId,
+        channel: ChannelId,
+        holds: impl FnOnce(&Guild, &GuildChannel) -> bool,
+    ) -> bool {
         let Some(cache) = self.cache() else {
             return false;
         };
@@ -134,7 +152,7 @@ impl Bot {
         let found = picture
             .channels
             .get(&serenity::all::ChannelId::new(channel.0));
-        found.is_some_and(|channel| is_text(channel) && people::sees(&picture, channel, member))
+        found.is_some_and(|channel| is_text(channel) && holds(&picture, channel))
     }
 }
 

@@ -42,6 +42,18 @@ pub fn sees(guild: &Guild, channel: &GuildChannel, member: &Member) -> bool {
     guild.user_permissions_in(channel, member).view_channel()
 }
 
+/// [`sees`] by the roles that a person holds.
+pub fn person_sees(guild: &Guild, channel: &GuildChannel, person: &Person) -> bool {
+    let roles: Vec<String> = person.roles.iter().map(RoleId::to_string).collect();
+    // serenity's type cannot be made in another way.
+    let member = serde_json::from_value(serde_json::json!({ "roles": roles }));
+    let id = serenity::all::UserId::new(person.id.0.max(1));
+    member.is_ok_and(|member| {
+        let rights = guild.partial_member_permissions_in(channel, id, &member);
+        rights.view_channel()
+    })
+}
+
 /// Whether the member may make and change channels.
 pub fn may_manage_channels(guild: &Guild, member: &Member) -> bool {
     let rights = rights(guild, member.user.id.get(), &member.roles);

@@ -137,6 +137,9 @@ impl Room {
         if let Err(error) = self.bot.manager.reload_settings(id).await {
             warn!(%error, "a server's settings could not be read");
         }
+        let manager = self.bot.manager.clone();
+        self.serving
+            .spawn(async move { manager.tell_unreadable(id).await });
         let places = guild.channels.values().chain(&guild.threads);
         for channel in places {
             let here = ChannelId(channel.id.get());

@@ -7,7 +7,6 @@ use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
-use super::access_roles::AccessRoles;
 use super::approvals::Approvals;
 use super::bot::{Bot, Parts};
 use super::commands;
@@ -100,7 +99,6 @@ pub async fn run(
         dev_guild: config.dev_guild,
         operator,
         outbox,
-        access: AccessRoles::default(),
         commands: commands::options(),
     });
     manager.connect(Arc::new(bot.clone()));

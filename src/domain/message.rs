@@ -57,6 +57,15 @@ pub struct Person {
     pub may_manage_server: bool,
 }
 
+/// Somebody behind a turn, at the moment of a decision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Participant {
+    /// A member, with the roles held now.
+    Member(Person),
+    /// No member any more, or Discord could not say: they hold no right at all.
+    Unknown(UserId),
+}
+
 /// Who wrote a text, as the transcript keeps it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Author {

@@ -26,6 +26,26 @@ pub const CONFIG_KEYS: [&str; 14] = [
 /// Words that take a value back to the server's.
 pub(super) const UNSET: [&str; 3] = ["default", "none", "null"];
 
+/// What somebody needs to set a key, besides the command itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Need {
+    /// Nothing, or what the value itself asks for.
+    Nothing,
+    /// The right to grant `open`: the key lifts a wall or a limit, as that profile would.
+    Open,
+    /// The right to grant the agent's own profile: the key decides who uses it.
+    OwnProfile,
+}
+
+/// What it takes to set `key` (`docs/decisions/0106-keys-that-widen.md`).
+pub(super) fn need(key: &str) -> Need {
+    match key {
+        "sandbox" | "network" | "budget_turn" | "budget_day" => Need::Open,
+        "access_roles" => Need::OwnProfile,
+        _ => Need::Nothing,
+    }
+}
+
 /// The key of this name.
 pub(super) fn known_key(key: &str) -> Result<&'static str, ManagerError> {
     CONFIG_KEYS

@@ -59,6 +59,7 @@ impl AgentManager {
         let _alone = self.inner.lifecycle.lock().await;
         let agent = self.find(guild, name)?;
         let key = known_key(key)?;
+        self.may_set(&agent, key, by)?;
         if key == "name" {
             return self.rename(&agent, value, by, channels).await;
         }

@@ -1,18 +1,24 @@
 //! The context commands, and the sessions that they make and use.
 
+use std::cmp::Reverse;
+
 use tokio::sync::oneshot;
 
 use crate::agent::session_manager::{SessionError, SessionList};
 use crate::agent::{AfterSave, BeforeClear, Cleared, ContextAction, Letter, Restored, Target};
-use crate::domain::{ChannelId, GuildId, SessionMeta};
+use crate::domain::{AgentId, AgentName, AgentStatus, ChannelId, GuildId, SessionMeta};
+use crate::store::AgentRow;
 
 use super::error::ManagerError;
+use super::folder;
 use super::handle::AgentManager;
 use super::roster::AgentSummary;
 
 /// A page of an agent's saved sessions.
 #[derive(Clone, Debug)]
 pub struct History {
+    /// Key of the agent.
+    pub id: AgentId,
     /// The agent.
     pub agent: String,
     /// The page.
@@ -112,34 +118,74 @@ impl AgentManager {
         Ok(answer?)
     }
 
-    /// `/context history`: of the channel's agent, or of a named one of the same server, destroyed ones included.
+    /// `/context history`: of an agent that lives, or of one that is destroyed ([`Self::destroyed`]).
     ///
     /// # Errors
     ///
-    /// When there is no such agent or the index cannot be read.
+    /// When the index cannot be read.
     pub async fn context_history(
         &self,
-        guild: GuildId,
-        channel: ChannelId,
-        parent: Option<ChannelId>,
-        agent_name: Option<&str>,
+        agent: &AgentSummary,
         offset: u32,
         limit: u32,
     ) -> Result<History, ManagerError> {
-        let agent = match agent_name {
-            Some(name) => self.find(guild, name)?,
-            None => self
-                .agent_for(channel, parent)
-                .ok_or(ManagerError::NoAgentHere)?,
+        let sessions = self.sessions_of(agent);
+        let list = match self.has_folder(agent) {
+            true => sessions.list_sessions(offset, limit).await?,
+            false => sessions.list_without_files(offset, limit).await?,
         };
-        let list = self
-            .sessions_of(&agent)
-            .list_sessions(offset, limit)
-            .await?;
         Ok(History {
+            id: agent.id,
             agent: agent.name.to_string(),
             list,
         })
+    }
+
+    /// Whether the folder of an agent's name is its own: that of a destroyed one may be gone, or another agent's by now.
+    fn has_folder(&self, agent: &AgentSummary) -> bool {
+        if agent.status != AgentStatus::Destroyed {
+            return true;
+        }
+        let folder = self.inner.parts.paths.agent(agent.name.as_str());
+        let file = folder::read(&folder).ok();
+        file.is_some_and(|file| file.config.id == Some(agent.id))
+    }
+
+    /// The agents of a server that are destroyed, the latest first; their rows are kept for good.
+    ///
+    /// # Errors
+    ///
+    /// When the index of agents cannot be read.
+    pub async fn all_destroyed(&self, guild: GuildId) -> Result<Vec<AgentRow>, ManagerError> {
+        let mut rows = self.inner.parts.store.agents().await?;
+        rows.retain(|row| row.guild_id == guild && row.status == AgentStatus::Destroyed);
+        rows.sort_by_key(|row| Reverse(row.created_at));
+        Ok(rows)
+    }
+
+    /// The destroyed agent of a server that `word` names: by its id, or the latest one of that name.
+    ///
+    /// # Errors
+    ///
+    /// When the index of agents cannot be read.
+    pub async fn destroyed(
+        &self,
+        guild: GuildId,
+        word: &str,
+    ) -> Result<Option<AgentSummary>, ManagerError> {
+        let rows = self.all_destroyed(guild).await?;
+        let found = rows
+            .into_iter()
+            .find(|row| row.name == word || row.id.to_string() == word);
+        Ok(found.and_then(|row| {
+            Some(AgentSummary {
+                id: row.id,
+                name: AgentName::parse(&row.name).ok()?,
+                guild,
+                channel: None,
+                status: row.status,
+            })
+        }))
     }
 
     pub(super) fn sessions_of(

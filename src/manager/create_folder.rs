@@ -68,6 +68,8 @@ impl AgentManager {
     async fn take_over(&self, plan: &Plan, new: &NewAgent) -> Result<AgentConfig, ManagerError> {
         let folder = self.inner.parts.paths.agent(plan.name.as_str());
         let kept = folder::read(&folder)?.config;
+        self.is_of_this_server(new, &kept).await?;
+        self.may_revive(new.guild, &kept, &new.by)?;
         let permissions = match &plan.profile {
             Some(profile) => profile.clone(),
             None => self.regrant(new, &kept.permissions, &plan.default_profile)?,
@@ -112,6 +114,23 @@ impl AgentManager {
         changed
             .await
             .unwrap_or_else(|error| Err(ManagerError::Failed(error.to_string())))
+    }
+
+    /// Kept files stay in the server of the agent that left them: its notes and sessions are nobody else's.
+    async fn is_of_this_server(
+        &self,
+        new: &NewAgent,
+        kept: &AgentConfig,
+    ) -> Result<(), ManagerError> {
+        let Some(id) = kept.id else {
+            return Ok(());
+        };
+        match self.inner.parts.store.agent(id).await? {
+            Some(row) if row.guild_id != new.guild => Err(ManagerError::refused(
+                "The kept files of this name belong to an agent of another server. Choose another name.",
+            )),
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// Kept rights pass the grants check again; who may not grant them gets the server's default.

@@ -1,13 +1,69 @@
-//! Who may give which profile to an agent.
+//! Who may give an agent which profile, and set what is as wide as one.
 
 use crate::config::effective;
-use crate::domain::{GuildId, Person, ProfileRef};
-use crate::permission::{GrantTable, may_grant};
+use crate::domain::{AgentConfig, GuildId, Person, ProfileRef, SandboxMode};
+use crate::permission::{GrantTable, may_always_allow, may_grant};
 
+use super::config_keys::{Need, need};
 use super::error::ManagerError;
+use super::folder;
 use super::handle::AgentManager;
+use super::roster::AgentSummary;
 
 impl AgentManager {
+    /// Refuses who may not set a key of an agent, whatever the value.
+    pub(super) fn may_set(
+        &self,
+        agent: &AgentSummary,
+        key: &str,
+        by: &Person,
+    ) -> Result<(), ManagerError> {
+        let table = self.grant_table(agent.guild);
+        let profile = match need(key) {
+            Need::Nothing => return Ok(()),
+            Need::Open => ProfileRef::Named("open".to_owned()),
+            Need::OwnProfile => {
+                let path = self.inner.parts.paths.agent(agent.name.as_str());
+                folder::read(&path)?.config.permissions
+            }
+        };
+        if need(key) == Need::OwnProfile && self.needs_no_grant(agent.guild, &profile) {
+            return Ok(());
+        }
+        may_grant(&table, by, &profile).map_err(|reason| {
+            ManagerError::Refused(format!(
+                "`{key}` may be set by members who may grant the profile `{}`: {reason}.",
+                profile.label()
+            ))
+        })
+    }
+
+    /// Refuses who may not give an agent what its kept files give it besides its profile.
+    pub(super) fn may_revive(
+        &self,
+        guild: GuildId,
+        kept: &AgentConfig,
+        by: &Person,
+    ) -> Result<(), ManagerError> {
+        let widened: Vec<&str> = [
+            ("always_allow", !kept.always_allow.is_empty()),
+            ("sandbox", kept.sandbox == Some(SandboxMode::Off)),
+            ("network", kept.network == Some(true)),
+        ]
+        .into_iter()
+        .filter_map(|(key, is_wider)| is_wider.then_some(key))
+        .collect();
+        if widened.is_empty() {
+            return Ok(());
+        }
+        may_always_allow(&self.grant_table(guild), by).map_err(|reason| {
+            ManagerError::Refused(format!(
+                "The kept files set `{}` for this agent, which only members who may grant the profile `open` may do: {reason}. Ask one of them to bring it back, or choose another name.",
+                widened.join("`, `")
+            ))
+        })
+    }
+
     /// A profile that `by` may give an agent.
     pub(super) fn grantable(
         &self,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::Mutex;
 
 use super::folder;
+use super::known_access::KnownAccess;
 use super::roster::Roster;
 use crate::agent::{Members, Parts};
 use crate::store::StoreError;
@@ -21,6 +22,7 @@ pub(super) struct Inner {
     pub(super) parts: Arc<Parts>,
     pub(super) roster: Roster,
     pub(super) template: Template,
+    pub(super) access: KnownAccess,
     /// One creation, destruction, rename or repair at a time: they are rare, and two of one name must not meet.
     pub(super) lifecycle: Mutex<()>,
 }
@@ -41,6 +43,7 @@ impl AgentManager {
                 parts,
                 roster: Roster::of(agents),
                 template,
+                access: KnownAccess::default(),
                 lifecycle: Mutex::new(()),
             }),
         };

@@ -91,7 +91,8 @@ impl Peers for Link {
         let others = manager
             .agents(caller.guild)
             .into_iter()
-            .filter(|agent| agent.id != caller.agent);
+            .filter(|agent| agent.id != caller.agent)
+            .filter(|agent| manager.all_may_reach(&caller.people, agent));
         Ok(others
             .map(|agent| {
                 let folder = parts.paths.agent(agent.name.as_str());
@@ -121,6 +122,11 @@ impl Peers for Link {
         let channel = agent
             .channel
             .ok_or_else(|| PortError::Refused(format!("agent `{to}` has no channel now")))?;
+        if !manager.all_may_reach(&caller.people, &agent) {
+            return Err(PortError::Refused(format!(
+                "somebody behind this turn may not talk to agent `{to}`"
+            )));
+        }
         let shown = parts.services.redactor.redact(&message).into_owned();
         let post = format!(
             "**From agent `{}`:** {}",

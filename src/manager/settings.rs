@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::clock;
 use crate::config::{SettingKey, Settings, effective};
 use crate::domain::{GuildId, Person};
+use crate::permission::may_always_allow;
 use crate::store::{AuditRow, StoreError};
 
 use super::error::ManagerError;
@@ -49,7 +50,7 @@ impl AgentManager {
     ///
     /// # Errors
     ///
-    /// When the ledger fails.
+    /// When the ledger fails, or the key lifts a wall and they may not grant `open`.
     pub async fn set_setting(
         &self,
         guild: GuildId,
@@ -57,6 +58,13 @@ impl AgentManager {
         value: Option<Value>,
         by: &Person,
     ) -> Result<(), ManagerError> {
+        let widens = matches!(
+            key,
+            SettingKey::Sandbox | SettingKey::Network | SettingKey::PermissionGrants
+        );
+        if widens {
+            may_always_allow(&self.grant_table(guild), by).map_err(ManagerError::Refused)?;
+        }
         let parts = &self.inner.parts;
         let old = parts.store.settings(guild).await?.remove(key.as_str());
         parts

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{Person, ProfileRef, RoleId, UserId};
+use crate::domain::{Participant, Person, ProfileRef, RoleId, UserId};
 
 /// Which role may grant which profiles: `{"<role id>": ["standard", …]}`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -41,18 +41,44 @@ pub fn may_grant(table: &GrantTable, person: &Person, profile: &ProfileRef) -> R
 ///
 /// # Errors
 ///
-/// The first reason found; nobody is a reason too.
+/// The first reason found; nobody is a reason too, and so is somebody who cannot be looked up.
 pub fn all_may_grant(
     table: &GrantTable,
-    people: &[Person],
+    people: &[Participant],
     profile: &ProfileRef,
 ) -> Result<(), String> {
+    all_known(people)?
+        .into_iter()
+        .try_for_each(|person| may_grant(table, person, profile))
+}
+
+/// Everyone in `people`, where each of them is known to be a member now.
+///
+/// # Errors
+///
+/// There is nobody, or somebody cannot be looked up: then nobody's rights are known to suffice.
+pub fn all_known(people: &[Participant]) -> Result<Vec<&Person>, String> {
     if people.is_empty() {
         return Err("no person started this turn, so nobody's roles allow it".to_owned());
     }
     people
         .iter()
-        .try_for_each(|person| may_grant(table, person, profile))
+        .map(|participant| match participant {
+            Participant::Member(person) => Ok(person),
+            Participant::Unknown(_) => Err(
+                "somebody whose message is in this turn cannot be looked up in this server now, so it is not known that they may"
+                    .to_owned(),
+            ),
+        })
+        .collect()
+}
+
+/// Whether `person` may talk to an agent that these roles may talk to; none named means everyone.
+///
+/// Administrators always may: they could give themselves the role.
+pub fn may_talk(person: &Person, access_roles: &[RoleId]) -> bool {
+    let holds_one = || person.roles.iter().any(|role| access_roles.contains(role));
+    access_roles.is_empty() || person.is_administrator || holds_one()
 }
 
 /// Whether `person` may press Always allow: it is as wide as granting a profile of one's own.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::{
-    AgentConfig, AgentId, AgentName, CallId, ChannelId, ConversationId, GuildId, Person, TurnId,
+    AgentConfig, AgentId, AgentName, CallId, ChannelId, ConversationId, GuildId, Participant,
+    TurnId,
 };
 
 /// Who calls a tool, and from where. One per call.
@@ -27,9 +28,12 @@ pub struct Caller {
     pub call: CallId,
     /// The agent's configuration as this step read it.
     pub config: Arc<AgentConfig>,
-    /// Everyone whose messages entered the turn, with the roles they hold now; empty when no person started it, and for
-    /// a tool that does not go by them ([`BY_PEOPLE`](super::Tool::BY_PEOPLE)).
-    pub people: Vec<Person>,
+    /// Everyone behind the turn, as they are now: those whose messages entered it or a turn that led to it, else the
+    /// owners of the agents on the way. Empty for a tool that does not go by them
+    /// ([`BY_PEOPLE`](super::Tool::BY_PEOPLE)).
+    pub people: Vec<Participant>,
+    /// Whether a person's message is in this very turn.
+    pub has_message: bool,
     /// How many hops of hooks or other agents led here; a person's turn is 0.
     pub depth: u8,
     /// Ends with the turn: `/stop` lets a call finish, `/abort` and shutdown cancel this.

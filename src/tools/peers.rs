@@ -9,7 +9,7 @@ use crate::text;
 /// Characters of a description.
 const LONGEST: usize = 200;
 
-/// The agent called `name` in the caller's server.
+/// The agent called `name` in the caller's server, where everyone behind the turn may talk to it.
 pub(super) async fn find(name: &str, context: &ToolContext) -> Result<Peer, ToolError> {
     let wanted = AgentName::parse(name).map_err(|error| {
         let shown = text::one_line(&text::visible(name).0, 60);
@@ -23,12 +23,16 @@ pub(super) async fn find(name: &str, context: &ToolContext) -> Result<Peer, Tool
         text::near(wanted.as_str(), peers.iter().map(|peer| peer.name.as_str())).map(str::to_owned);
     let hint = match near {
         Some(near) => format!("; did you mean `{near}`?"),
-        None => "; list_agents names those there are".to_owned(),
+        None => "; list_agents names those you can reach".to_owned(),
     };
     peers
         .into_iter()
         .find(|peer| peer.name == wanted)
-        .ok_or_else(|| ToolError::Rejected(format!("there is no agent `{wanted}` here{hint}")))
+        .ok_or_else(|| {
+            ToolError::Rejected(format!(
+                "there is no agent `{wanted}` here that the people behind this turn may talk to{hint}"
+            ))
+        })
 }
 
 /// The first line of prose in a README; headings, quotes, rules and bold titles are passed over.

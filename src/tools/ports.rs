@@ -58,7 +58,7 @@ pub struct OutgoingFile {
 /// The other agents of a server.
 #[async_trait]
 pub trait Peers: Send + Sync {
-    /// The agents of the caller's server, the caller left out, by name.
+    /// The agents of the caller's server that everyone behind the turn may talk to, the caller left out, by name.
     ///
     /// # Errors
     ///
@@ -71,7 +71,8 @@ pub trait Peers: Send + Sync {
     ///
     /// # Errors
     ///
-    /// When there is no such agent in the server or it takes no messages now.
+    /// When there is no such agent in the server, somebody behind the turn may not talk to it, or it takes no messages
+    /// now.
     async fn send(&self, caller: &Caller, to: &AgentName, message: String)
     -> Result<(), PortError>;
 }

@@ -22,6 +22,7 @@ mod line;
 mod looks;
 mod messages;
 mod places;
+mod reach;
 mod rights;
 mod usage_chart;
 mod weather;

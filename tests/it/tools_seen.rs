@@ -1,6 +1,7 @@
 //! What tools do for people in Discord: the whole bot, a scripted model, real files, commands and repositories.
 
 mod agents;
+mod behind;
 mod building;
 mod files;
 mod greed;
@@ -12,7 +13,7 @@ mod walls;
 use chorus::domain::MessageId;
 use serde_json::{Value, json};
 
-use crate::world::World;
+use crate::world::{Actor, World};
 
 /// What a tool gave back to the model.
 #[derive(Debug)]
@@ -27,10 +28,20 @@ async fn uses(world: &mut World, tool: &str, arguments: Value) -> Given {
     is_used(world, tool).await
 }
 
+/// The same for somebody else; Ann answers what is asked about it.
+async fn uses_for(world: &mut World, who: &Actor, tool: &str, arguments: Value) -> Given {
+    world.model.calls_tool(tool, arguments);
+    is_used_for(world, who, tool).await
+}
+
 /// Waits for the end of a turn in which the model uses `tool`, as it was told.
 async fn is_used(world: &mut World, tool: &str) -> Given {
+    is_used_for(world, &world.ann.clone(), tool).await
+}
+
+async fn is_used_for(world: &mut World, who: &Actor, tool: &str) -> Given {
     world.model.answers("That was it.");
-    let asked = world.ann.says("#lab", &format!("please use {tool}")).await;
+    let asked = who.says("#lab", &format!("please use {tool}")).await;
     let mut allowed: Vec<MessageId> = Vec::new();
     let ann = world.ann.person.clone();
     let channel = world.channel("#lab");

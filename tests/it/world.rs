@@ -251,6 +251,31 @@ impl World {
         serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
     }
 
+    /// Changes keys of an agent's `agent.json`, as somebody does who edits it by hand.
+    pub fn edits_agent_json(&self, agent: &str, keys: Value) {
+        let path = self.home().join("agents").join(agent).join("agent.json");
+        let mut file = self.agent_json(agent);
+        let keys = keys.as_object().cloned().unwrap_or_default();
+        file.as_object_mut().unwrap().extend(keys);
+        std::fs::write(path, serde_json::to_string_pretty(&file).unwrap()).unwrap();
+    }
+
+    /// Waits until the ledger gives `expected` for a statement.
+    pub async fn ledger_says(&self, sql: &'static str, expected: &[&str]) {
+        let waiting = tokio::time::timeout(PATIENCE, async {
+            while self.ledger(sql).await != expected {
+                tokio::task::yield_now().await;
+            }
+        });
+        let waited = waiting.await;
+        if waited.is_err() {
+            panic!(
+                "{sql} never gave {expected:?}, but {:?}",
+                self.ledger(sql).await
+            );
+        }
+    }
+
     /// The first column of what the ledger answers, each row as text.
     pub async fn ledger(&self, sql: &'static str) -> Vec<String> {
         use sqlx::ConnectOptions as _;

@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::{Assistant, CallId, ToolCall, ToolResult};
+use crate::domain::{Assistant, CallId, Participant, ToolCall, ToolResult};
 use crate::permission::{Decision, Profile, Verdict};
 use crate::store::{Alongside, AuditRow, StoreError};
 use crate::tools::{Caller, Prepared, ToolContext, guard};
@@ -222,7 +222,7 @@ impl Turn {
         prepared: Prepared,
     ) -> Result<ToolResult, StoreError> {
         let people = match prepared.info.by_people {
-            true => self.people_now().await,
+            true => self.people_now().await?,
             false => Vec::new(),
         };
         // A tool does not work on when the turn's time is over.
@@ -269,20 +269,20 @@ impl Turn {
         Ok(result)
     }
 
-    /// Everyone whose messages are in the turn, with the roles they hold now.
-    async fn people_now(&self) -> Vec<crate::domain::Person> {
-        let asked = self
-            .people
-            .iter()
-            .map(|user| self.parts.person(self.agent.guild, *user));
-        join_all(asked).await.into_iter().flatten().collect()
+    /// Everyone behind the turn as they are now. Who cannot be looked up is among them, without any right.
+    async fn people_now(&self) -> Result<Vec<Participant>, StoreError> {
+        let behind = self.parts.store.people_behind(self.turn_id()).await?;
+        let asked = behind
+            .into_iter()
+            .map(|user| self.parts.participant(self.agent.guild, user));
+        Ok(join_all(asked).await)
     }
 
     /// What a tool is called with.
     pub(super) fn context(
         &self,
         call: CallId,
-        people: Vec<crate::domain::Person>,
+        people: Vec<Participant>,
         stop: CancellationToken,
     ) -> ToolContext {
         let caller = Caller {
@@ -295,6 +295,7 @@ impl Turn {
             call,
             config: self.config.clone(),
             people,
+            has_message: !self.people.is_empty(),
             depth: self.depth,
             stop,
         };

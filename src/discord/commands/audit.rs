@@ -2,10 +2,11 @@
 
 use super::call::{Context, answer, bot, guild};
 use super::complete;
-use super::sight::agent_named;
+use super::sight::{agent_named, named_on_record};
 use crate::discord::interaction::Eyes;
 use crate::discord::refusal::Refusal;
 use crate::discord::render;
+use crate::manager::AgentSummary;
 use crate::store::AuditFilter;
 
 /// Shows the latest decisions: what was allowed, asked and denied, and by whom
@@ -13,7 +14,7 @@ use crate::store::AuditFilter;
 pub(super) async fn audit(
     ctx: Context<'_>,
     #[description = "Only this agent's"]
-    #[autocomplete = "complete::agent_name"]
+    #[autocomplete = "complete::agent_on_record"]
     agent: Option<String>,
     #[description = "How many; 20 if left out"]
     #[min = 1]
@@ -22,7 +23,7 @@ pub(super) async fn audit(
 ) -> Result<(), Refusal> {
     answer(ctx, Eyes::One, async {
         let agent = match agent {
-            Some(name) => Some(agent_named(ctx, &name)?.id),
+            Some(name) => Some(audited(ctx, &name).await?.id),
             None => None,
         };
         let filter = AuditFilter {
@@ -34,4 +35,12 @@ pub(super) async fn audit(
         Ok(render::audit(rows.iter().map(|(_, row)| row)))
     })
     .await
+}
+
+/// An agent whose decisions are kept: one that they see, whoever may talk to it, or a destroyed one.
+async fn audited(ctx: Context<'_>, name: &str) -> Result<AgentSummary, Refusal> {
+    match agent_named(ctx, name) {
+        Ok(agent) => Ok(agent),
+        Err(_) => named_on_record(ctx, name).await,
+    }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serenity::all::{AutocompleteChoice, CreateAutocompleteResponse};
 
 use super::call::{Context, bot, guild};
-use super::sight::{agent_here, visible_agents};
+use super::sight::{agent_here, reachable_agents, sight, visible_agents};
 use crate::discord::body::clip;
 use crate::manager::CONFIG_KEYS;
 
@@ -59,6 +59,29 @@ pub(super) async fn agent_name(ctx: Context<'_>, typed: &str) -> CreateAutocompl
     )
 }
 
+/// Agents whose records the person may see: those they may talk to, and destroyed ones, which are told apart by id.
+pub(super) async fn agent_on_record(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
+    let names: Vec<String> = reachable_agents(ctx)
+        .unwrap_or_default()
+        .into_iter()
+        .map(|agent| agent.name.to_string())
+        .collect();
+    let destroyed = match (sight(ctx), guild(ctx)) {
+        (Ok(Some(sight)), Ok(guild)) if sight.covers_destroyed() => {
+            let reading = bot(ctx).manager.all_destroyed(guild);
+            in_time(reading).await.and_then(Result::ok)
+        }
+        _ => None,
+    };
+    let gone = destroyed.unwrap_or_default().into_iter().map(|row| {
+        let made = row.created_at.format("%Y-%m-%d");
+        let label = format!("{} (destroyed, made {made})", row.name);
+        (label, row.id.to_string())
+    });
+    let there = names.into_iter().map(|name| (name.clone(), name));
+    labelled(there.chain(gone), typed)
+}
+
 /// Models that can be used.
 pub(super) async fn model(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
     among(model_names(ctx), typed)
@@ -98,11 +121,11 @@ pub(super) async fn config_value(ctx: Context<'_>, typed: &str) -> CreateAutocom
 
 /// Saved sessions of the agent here, newest first, by their descriptions.
 pub(super) async fn session(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
-    let (Ok(guild), Ok(here)) = (guild(ctx), agent_here(ctx)) else {
+    let Ok(here) = agent_here(ctx) else {
         return CreateAutocompleteResponse::new();
     };
     let manager = &bot(ctx).manager;
-    let reading = manager.context_history(guild, here.channel, here.parent, None, 0, LOOKED_AT);
+    let reading = manager.context_history(&here.agent, 0, LOOKED_AT);
     let sessions = match in_time(reading).await {
         Some(Ok(history)) => history.list.sessions,
         Some(Err(_)) | None => Vec::new(),

@@ -17,8 +17,10 @@ pub(in crate::discord) async fn turn(
     let page: u32 = page.parse().map_err(|_| gone())?;
     match what.split_once(':').unwrap_or((what, "")) {
         ("agents", _) => agent::list_page(bot, sight, page as usize).await,
-        ("sessions", agent) if !sight.covers_named(agent) => Err(gone()),
-        ("sessions", agent) => context::history_page(bot, sight.guild, agent, page).await,
+        ("sessions", agent) => {
+            let agent = sight.on_record(agent).await?;
+            context::history_page(bot, &agent, page).await
+        }
         _ => Err(gone()),
     }
 }

@@ -3,11 +3,11 @@
 use serenity::all::Member;
 
 use super::call::{Context, bot, channel, guild, parent, person};
-use crate::discord::access;
 use crate::discord::bot::Bot;
+use crate::discord::people;
 use crate::discord::refusal::Refusal;
-use crate::domain::{ChannelId, GuildId};
-use crate::manager::{AgentSummary, ManagerError};
+use crate::domain::{ChannelId, GuildId, Person};
+use crate::manager::{Access, AgentSummary, ManagerError};
 use crate::text;
 
 /// Where a command was given and whose channel that is.
@@ -27,13 +27,49 @@ pub(super) fn agent_here(ctx: Context<'_>) -> Result<Here, Refusal> {
         .manager
         .agent_for(channel, parent)
         .ok_or(ManagerError::NoAgentHere)?;
-    if !access::may_talk(&person(ctx), &bot.access_roles(&agent)) {
-        return Err(Refusal::new("You have no access to this agent."));
-    }
+    may_talk(ctx, &agent)?;
     Ok(Here {
         channel,
         parent,
         agent,
+    })
+}
+
+/// Refuses who may not talk to an agent.
+pub(super) fn may_talk(ctx: Context<'_>, agent: &AgentSummary) -> Result<(), Refusal> {
+    admits(bot(ctx), &person(ctx), agent)
+}
+
+/// [`may_talk`] for whoever is known otherwise than by a command.
+pub(super) fn admits(bot: &Bot, person: &Person, agent: &AgentSummary) -> Result<(), Refusal> {
+    match bot.manager.access(agent) {
+        access if access.admits(person) => Ok(()),
+        Access::Roles(_) => Err(Refusal::new("You have no access to this agent.")),
+        Access::Unreadable(_) => Err(Refusal::new(
+            "You have no access to this agent: its configuration cannot be read, so only administrators of this server can talk to it.",
+        )),
+    }
+}
+
+/// An agent of this server whose records the person may see ([`Sight::on_record`]).
+pub(super) async fn named_on_record(ctx: Context<'_>, name: &str) -> Result<AgentSummary, Refusal> {
+    match sight(ctx)? {
+        Some(sight) => sight.on_record(name).await,
+        None => Err(unknown(name, None)),
+    }
+}
+
+/// The agents of this server that the person sees and may talk to.
+pub(super) fn reachable_agents(ctx: Context<'_>) -> Result<Vec<AgentSummary>, Refusal> {
+    let mut agents = visible_agents(ctx)?;
+    agents.retain(|agent| may_talk(ctx, agent).is_ok());
+    Ok(agents)
+}
+
+fn unknown(name: &str, near: Option<&str>) -> Refusal {
+    Refusal::from(ManagerError::NoSuchAgent {
+        name: text::one_line(name, 60),
+        near: near.map(str::to_owned),
     })
 }
 
@@ -44,10 +80,7 @@ pub(super) fn agent_named(ctx: Context<'_>, name: &str) -> Result<AgentSummary, 
         return Ok(agent.clone());
     }
     let near = text::near(name, agents.iter().map(|agent| agent.name.as_str()));
-    Err(Refusal::from(ManagerError::NoSuchAgent {
-        name: name.to_owned(),
-        near: near.map(str::to_owned),
-    }))
+    Err(unknown(name, near))
 }
 
 /// The agents of this server whose channels the person sees; those who manage channels see all.
@@ -92,10 +125,33 @@ impl<'a> Sight<'a> {
         self.covers_all() || channel.is_some_and(is_seen)
     }
 
-    /// Whether they see the agent of this name.
-    pub(super) fn covers_named(&self, name: &str) -> bool {
-        let agents = self.bot.manager.agents(self.guild);
-        let found = agents.iter().find(|agent| agent.name.as_str() == name);
-        found.is_some_and(|agent| self.covers(agent.channel))
+    /// Whether they see what is kept of destroyed agents, whose own access roles are gone: like the audit log, it is for
+    /// those who manage the server.
+    pub(super) fn covers_destroyed(&self) -> bool {
+        self.person().may_manage_server
+    }
+
+    /// The agent whose records `word` names: one that they see and may talk to, or a destroyed one.
+    pub(super) async fn on_record(&self, word: &str) -> Result<AgentSummary, Refusal> {
+        let manager = &self.bot.manager;
+        let mut agents = manager.agents(self.guild);
+        agents.retain(|agent| self.covers(agent.channel));
+        let named =
+            |agent: &&AgentSummary| agent.name.as_str() == word || agent.id.to_string() == word;
+        if let Some(agent) = agents.iter().find(named) {
+            admits(self.bot, &self.person(), agent)?;
+            return Ok(agent.clone());
+        }
+        if self.covers_destroyed()
+            && let Some(agent) = manager.destroyed(self.guild, word).await?
+        {
+            return Ok(agent);
+        }
+        let near = text::near(word, agents.iter().map(|agent| agent.name.as_str()));
+        Err(unknown(word, near))
+    }
+
+    fn person(&self) -> Person {
+        people::person_with(self.member, self.member.permissions.unwrap_or_default())
     }
 }

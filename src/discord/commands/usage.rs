@@ -2,7 +2,7 @@
 
 use super::call::{Context, answer, bot, guild};
 use super::complete;
-use super::sight::{agent_named, sight, visible_agents};
+use super::sight::{named_on_record, reachable_agents, sight};
 use crate::clock;
 use crate::discord::interaction::Eyes;
 use crate::discord::refusal::Refusal;
@@ -20,14 +20,14 @@ pub(super) async fn usage(
     #[max = 365]
     days: Option<u32>,
     #[description = "Only this agent's"]
-    #[autocomplete = "complete::agent_name"]
+    #[autocomplete = "complete::agent_on_record"]
     agent: Option<String>,
 ) -> Result<(), Refusal> {
     answer(ctx, Eyes::One, async {
         let (bot, guild) = (bot(ctx), guild(ctx)?);
         let days = days.unwrap_or(30);
         let agent = match agent {
-            Some(name) => Some(agent_named(ctx, &name)?.id),
+            Some(name) => Some(named_on_record(ctx, &name).await?.id),
             None => None,
         };
         let since = clock::now() - chrono::Duration::days(i64::from(days));
@@ -40,13 +40,11 @@ pub(super) async fn usage(
                 turn: None,
             })
             .await?;
-        let names = visible_agents(ctx)?;
-        let sees_all = sight(ctx)?.is_some_and(|sight| sight.covers_all());
-        lines.retain(|line| {
-            sees_all
-                || names
-                    .iter()
-                    .any(|agent| Some(agent.id) == line.agent.into())
+        let names = reachable_agents(ctx)?;
+        let sees_destroyed = sight(ctx)?.is_some_and(|sight| sight.covers_destroyed());
+        lines.retain(|line| match bot.manager.agent(line.agent) {
+            Some(_) => names.iter().any(|agent| agent.id == line.agent),
+            None => sees_destroyed,
         });
         let name_of = |id| {
             names

@@ -18,7 +18,7 @@ use crate::discord::body::Body;
 use crate::discord::bot::Bot;
 use crate::discord::inbound::{self, Bots, Ignored};
 use crate::discord::rest::snowflake;
-use crate::discord::{access, people, route};
+use crate::discord::{people, route};
 use crate::domain::{ChannelId, GuildId, MessageId, Person, UserId};
 use crate::manager::{AgentSummary, Received};
 use crate::store::StoreError;
@@ -197,7 +197,9 @@ impl Queue {
         let Some(agent) = self.agent(guild) else {
             return;
         };
-        if !access::may_talk(&author, &self.bot.access_roles(&agent)) {
+        let access = self.bot.manager.access(&agent);
+        self.bot.manager.tell_if_unreadable(&agent, &access).await;
+        if !access.admits(&author) {
             debug!(message.id = %id, "a message was ignored: its author has no access");
             return;
         }

@@ -110,7 +110,7 @@ pub fn history(history: &History, page: u32) -> Body {
         card = card.field("Files that are no sessions", lines_within(reasons, 1_000));
     }
     Body::card(card).row(pager(
-        &format!("sessions:{}", history.agent),
+        &format!("sessions:{}", history.id),
         page as usize,
         pages,
     ))

@@ -1,8 +1,11 @@
 //! What a person is in the servers: their roles, their name there, and whether the bot may write to them.
 
+use serde_json::json;
+
 use super::person::Person;
 use crate::domain::{ChannelId, RoleId};
 use crate::playground::rights::Rights;
+use crate::playground::wire;
 
 impl Person {
     /// Gives this person a role by name in every server they are in; it is made when it is missing.
@@ -59,6 +62,24 @@ impl Person {
                     member.nick = Some(nick.to_owned());
                 }
                 world.member_event(id, self.id);
+            }
+        });
+    }
+
+    /// Leaves every server.
+    pub fn leaves(&self) {
+        self.discord.change(|world| {
+            let guilds: Vec<_> = world.guilds.keys().copied().collect();
+            for id in guilds {
+                let member = world
+                    .guilds
+                    .get_mut(&id)
+                    .and_then(|guild| guild.members.remove(&self.id));
+                if member.is_some() {
+                    let user = wire::user_by_id(world, self.id);
+                    let data = json!({"guild_id": id.to_string(), "user": user});
+                    world.dispatch("GUILD_MEMBER_REMOVE", data);
+                }
             }
         });
     }

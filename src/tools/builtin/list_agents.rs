@@ -29,6 +29,7 @@ impl Tool for ListAgents {
     const DESCRIPTION: &'static str = "List the other agents of this server.";
     const GROUP: Group = Group::AgentComm;
     const SUBJECT: &'static str = "agent_comm:list";
+    const BY_PEOPLE: bool = true;
 
     fn action(_: &Args) -> Action {
         Action::new("agent_comm", "list")
@@ -37,7 +38,11 @@ impl Tool for ListAgents {
     async fn run(&self, _: Args, context: &ToolContext) -> Result<Output, ToolError> {
         let peers = context.services.peers.list(context).await?;
         if peers.is_empty() {
-            return Ok("There is no other agent here.".to_owned().into());
+            return Ok(
+                "There is no other agent here that the people behind this turn may talk to."
+                    .to_owned()
+                    .into(),
+            );
         }
         let lines = tokio::task::spawn_blocking(move || {
             let lines = peers.iter().map(|peer| {

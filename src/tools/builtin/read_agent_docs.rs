@@ -25,6 +25,7 @@ impl Tool for ReadAgentDocs {
     const DESCRIPTION: &'static str = "Read the notes of another agent.";
     const GROUP: Group = Group::AgentComm;
     const SUBJECT: &'static str = "agent_comm:read_docs";
+    const BY_PEOPLE: bool = true;
 
     fn action(args: &Args) -> Action {
         Action::new("agent_comm", format!("read_docs {}", args.agent))

@@ -5,8 +5,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::domain::ProfileRef;
-use crate::permission::{Action, Group, all_may_grant};
+use crate::domain::{Participant, ProfileRef};
+use crate::permission::{Action, Group, all_known, all_may_grant};
 use crate::tools::change::Change;
 use crate::tools::error::ToolError;
 use crate::tools::tool::{Output, Tool, ToolContext};
@@ -69,15 +69,21 @@ impl Tool for SelfEditPermissions {
     }
 }
 
-/// Everyone whose messages entered the turn must hold the right, by the roles they hold now.
+/// Everyone behind the turn must hold the right, by the roles they hold now.
 async fn may_grant(profile: &ProfileRef, context: &ToolContext) -> Result<(), ToolError> {
+    // Without a message of a person there is nobody who asked for it, whoever is behind the turn.
+    let people: &[Participant] = match context.has_message {
+        true => &context.people,
+        false => &[],
+    };
     let grants = context.services.configure.grants(context.guild).await?;
     let is_free = match profile {
         ProfileRef::Named(name) => name == FREE || *name == grants.default_profile,
         ProfileRef::Custom(_) => false,
     };
-    if is_free && !context.people.is_empty() {
-        return Ok(());
+    match is_free {
+        true => all_known(people).map(drop),
+        false => all_may_grant(&grants.table, people, profile),
     }
-    all_may_grant(&grants.table, &context.people, profile).map_err(ToolError::Rejected)
+    .map_err(ToolError::Rejected)
 }

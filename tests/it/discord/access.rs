@@ -1,8 +1,9 @@
 //! Who may talk, who may press.
 
 use chorus::agent::event::Choice;
-use chorus::discord::access::{Deciders, may_press, may_talk};
+use chorus::discord::access::{Deciders, may_press};
 use chorus::domain::{RoleId, UserId};
+use chorus::permission::may_talk;
 
 use crate::permission::grants::person;
 

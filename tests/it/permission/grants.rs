@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use chorus::domain::{Person, ProfileRef, RoleId, TurnId, UserId};
+use chorus::domain::{Participant, Person, ProfileRef, RoleId, TurnId, UserId};
 use chorus::permission::{
     GrantTable, Profile, all_may_grant, binding_hash, may_always_allow, may_answer, may_grant,
 };
@@ -69,8 +69,11 @@ fn roles_grant_what_they_name_and_open_grants_everything() {
 
 #[test]
 fn everyone_in_the_turn_must_hold_the_right_and_nobody_holds_none() {
-    let (with, without) = (person(1, &[1]), person(2, &[]));
+    let with = Participant::Member(person(1, &[1]));
+    let without = Participant::Member(person(2, &[]));
     assert!(all_may_grant(&table(), std::slice::from_ref(&with), &named("guarded")).is_ok());
+    let gone = Participant::Unknown(UserId(2));
+    assert!(all_may_grant(&table(), &[with.clone(), gone], &named("guarded")).is_err());
     assert!(all_may_grant(&table(), &[with, without], &named("guarded")).is_err());
     assert!(all_may_grant(&table(), &[], &named("guarded")).is_err());
 }

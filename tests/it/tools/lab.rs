@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use chorus::domain::{
-    AgentConfig, AgentId, AgentName, CallId, ChannelId, ConversationId, GuildId, Person, RoleId,
-    ToolResult, TurnId, UserId,
+    AgentConfig, AgentId, AgentName, CallId, ChannelId, ConversationId, GuildId, Participant,
+    Person, RoleId, ToolResult, TurnId, UserId,
 };
 use chorus::permission::Profiles;
 use chorus::text::redact::Redactor;
@@ -84,6 +84,7 @@ impl Lab {
             call: CallId("call_1".into()),
             config: Arc::new(config(&home.path().join("agents/lab"))),
             people: vec![person(7, &[])],
+            has_message: true,
             depth: 0,
             stop: CancellationToken::new(),
         };
@@ -147,14 +148,14 @@ impl Lab {
     }
 }
 
-pub(crate) fn person(id: u64, roles: &[u64]) -> Person {
-    Person {
+pub(crate) fn person(id: u64, roles: &[u64]) -> Participant {
+    Participant::Member(Person {
         id: UserId(id),
         name: format!("person {id}"),
         roles: roles.iter().copied().map(RoleId).collect(),
         is_administrator: false,
         may_manage_server: false,
-    }
+    })
 }
 
 fn config(folder: &std::path::Path) -> AgentConfig {

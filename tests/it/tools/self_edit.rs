@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chorus::domain::{ProfileRef, RoleId};
+use chorus::domain::{Participant, ProfileRef, RoleId, UserId};
 use insta::{assert_json_snapshot, assert_snapshot};
 use serde_json::json;
 
@@ -65,7 +65,15 @@ async fn permissions_need_the_right_of_every_person_in_the_turn() {
     lab.does("self_edit_permissions", to("standard")).await;
     lab.does("self_edit_permissions", to("locked")).await;
 
-    lab.context.people.clear();
+    lab.context.people = vec![person(1, &[6]), Participant::Unknown(UserId(2))];
+    for profile in ["locked", "standard", "open"] {
+        let told = lab.refuses("self_edit_permissions", to(profile)).await;
+        assert!(told.contains("cannot be looked up"), "{told}");
+    }
+
+    // Somebody is behind the turn, and nobody wrote in it.
+    lab.context.people = vec![person(1, &[6])];
+    lab.context.has_message = false;
     for profile in ["locked", "standard", "guarded"] {
         let told = lab.refuses("self_edit_permissions", to(profile)).await;
         assert_eq!(

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use serenity::all::{Attachment, ComponentInteraction, ModalInteraction};
 
 use super::super::call::{Context, answer, bot, guild, person};
-use super::super::sight::agent_named;
+use super::super::sight::{admits, agent_named, may_talk};
 use super::super::{complete, rights};
 use super::text_option::text_or_file;
 use crate::discord::body::{Body, clip};
@@ -13,7 +13,7 @@ use crate::discord::channels::GuildChannels;
 use crate::discord::interaction::{Eyes, Responder};
 use crate::discord::refusal::Refusal;
 use crate::discord::{always_card, people, render};
-use crate::domain::GuildId;
+use crate::domain::{GuildId, Person};
 
 /// Begins the ids of the Edit button and its form; the agent's name follows.
 pub(in crate::discord) const EDIT_PROMPT: &str = "prompt:";
@@ -39,6 +39,7 @@ pub(super) async fn config(
 ) -> Result<(), Refusal> {
     answer(ctx, Eyes::One, async {
         let agent = agent_named(ctx, &name)?;
+        may_talk(ctx, &agent)?;
         let (bot, guild) = (bot(ctx), guild(ctx)?);
         let name = agent.name.as_str();
         match text_or_file(value, file, "value").await? {
@@ -87,6 +88,7 @@ pub(in crate::discord) async fn take_back(
         let (digest, name) = rest.split_once(':').unwrap_or_default();
         let guild = GuildId(guild.get());
         let by = people::person_with(member, rights);
+        may_edit(bot, guild, &by, name).map_err(|refusal| refusal.0)?;
         let is_it = |entry: &str| always_card::digest(entry) == digest;
         let left = bot.manager.take_back(guild, name, &by, is_it).await;
         let left = left.map_err(|error| Refusal::from(error).0)?;
@@ -100,8 +102,10 @@ pub(in crate::discord) async fn open_form(
     bot: &Bot,
     responder: &Responder,
     guild: GuildId,
+    by: &Person,
     name: &str,
 ) -> Result<(), Refusal> {
+    may_edit(bot, guild, by, name)?;
     let prompt = bot
         .manager
         .config_value(guild, name, "system_prompt")
@@ -113,6 +117,13 @@ pub(in crate::discord) async fn open_form(
     }
     let _ = responder.form(form(name, &prompt)).await;
     Ok(())
+}
+
+/// Refuses who may not talk to the agent of this name; what is to be done with one that is not there is said elsewhere.
+fn may_edit(bot: &Bot, guild: GuildId, by: &Person, name: &str) -> Result<(), Refusal> {
+    let agents = bot.manager.agents(guild);
+    let found = agents.iter().find(|agent| agent.name.as_str() == name);
+    found.map_or(Ok(()), |agent| admits(bot, by, agent))
 }
 
 fn form(name: &str, prompt: &str) -> Value {
@@ -152,6 +163,7 @@ pub(in crate::discord) async fn submit(
         let prompt = written(modal).unwrap_or_default();
         let by = people::person_with(member, rights);
         let guild = GuildId(guild.get());
+        may_edit(bot, guild, &by, name).map_err(|refusal| refusal.0)?;
         bot.manager
             .configure(
                 guild,

@@ -1,0 +1,133 @@
+//! Who may talk to an agent: by the roles that its file names now, and to one through another, by what they see.
+
+use std::sync::PoisonError;
+
+use tracing::warn;
+
+use crate::agent::event::Event;
+use crate::domain::{AgentId, GuildId, Participant, Person, RoleId};
+use crate::permission::{all_known, may_talk};
+use crate::workspace::{Workspace, agent_file};
+
+use super::handle::AgentManager;
+use super::roster::AgentSummary;
+
+/// Who may talk to an agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Members of these roles; none named means everyone who sees its channel.
+    Roles(Vec<RoleId>),
+    /// Administrators alone: its `agent.json` cannot be read and was not read since the start, so nobody knows whom it
+    /// names. Holds file, place and reason.
+    Unreadable(String),
+}
+
+impl Access {
+    /// Whether `person` may talk to the agent.
+    pub fn admits(&self, person: &Person) -> bool {
+        match self {
+            Self::Roles(roles) => may_talk(person, roles),
+            Self::Unreadable(_) => person.is_administrator,
+        }
+    }
+}
+
+impl AgentManager {
+    /// Who may talk to an agent: the roles of its own file, else the server's.
+    pub fn access(&self, agent: &AgentSummary) -> Access {
+        match self.own_roles(agent) {
+            Ok(Some(roles)) => Access::Roles(roles),
+            Ok(None) => Access::Roles(self.server(agent.guild).access_roles),
+            Err(fault) => Access::Unreadable(fault),
+        }
+    }
+
+    /// Whether everyone behind a turn may talk to `agent` in its channel.
+    pub(super) fn all_may_reach(&self, people: &[Participant], agent: &AgentSummary) -> bool {
+        let (Ok(people), Some(channel)) = (all_known(people), agent.channel) else {
+            return false;
+        };
+        let access = self.access(agent);
+        let sees = |person: &Person| self.inner.parts.sees(agent.guild, person, channel);
+        people
+            .into_iter()
+            .all(|person| access.admits(person) && sees(person))
+    }
+
+    /// The roles that the agent's file names; the last ones known while it is broken.
+    fn own_roles(&self, agent: &AgentSummary) -> Result<Option<Vec<RoleId>>, String> {
+        let folder = self.inner.parts.paths.agent(agent.name.as_str());
+        let stamp = match std::fs::metadata(folder.join(agent_file::NAME)) {
+            Ok(file) => (file.modified().ok(), file.len()),
+            Err(_) => (None, 0),
+        };
+        let known = &self.inner.access.roles;
+        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((then, roles)) = known.get(&agent.id)
+            && *then == stamp
+        {
+            return Ok(roles.clone());
+        }
+        let read = Workspace::open(&folder)
+            .map_err(|error| format!("{}: {error}", folder.display()))
+            .and_then(|workspace| {
+                agent_file::read(workspace.agent()).map_err(|error| error.to_string())
+            });
+        match (read, known.get(&agent.id)) {
+            (Ok(file), _) => {
+                let roles = file.config.access_roles;
+                known.insert(agent.id, (stamp, roles.clone()));
+                Ok(roles)
+            }
+            (Err(_), Some((_, roles))) => Ok(roles.clone()),
+            (Err(fault), None) => Err(fault),
+        }
+    }
+
+    /// Tells of the agents of a server whose files cannot be read, after a start: until somebody corrects them they are
+    /// open to administrators alone.
+    pub async fn tell_unreadable(&self, guild: GuildId) {
+        let this = self.clone();
+        let looked = tokio::task::spawn_blocking(move || {
+            let agents = this.agents(guild).into_iter();
+            agents
+                .map(|agent| (this.access(&agent), agent))
+                .collect::<Vec<_>>()
+        });
+        for (access, agent) in looked.await.unwrap_or_default() {
+            self.tell_if_unreadable(&agent, &access).await;
+        }
+    }
+
+    /// Tells channel and operator, once per cause, that nobody but administrators may talk to an agent.
+    pub async fn tell_if_unreadable(&self, agent: &AgentSummary, access: &Access) {
+        let Access::Unreadable(fault) = access else {
+            return;
+        };
+        if self.was_told(agent.id, fault) {
+            return;
+        }
+        warn!(agent.id = %agent.id, "failed to read the access roles of {}: {fault}", agent.name);
+        let text = format!(
+            "The configuration of agent `{}` cannot be read, so only administrators of this server can talk to it until the file is corrected: {fault}",
+            agent.name
+        );
+        let parts = &self.inner.parts;
+        if let Some(channel) = agent.channel
+            && parts.store.notice(channel, &text).await.is_ok()
+        {
+            parts.emit(Event::Outbox(channel));
+        }
+        parts.emit(Event::Operator {
+            cause: format!("unreadable:{}:{fault}", agent.id),
+            text,
+        });
+    }
+
+    fn was_told(&self, agent: AgentId, fault: &str) -> bool {
+        let told = &self.inner.access.told;
+        let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = told.insert(agent, fault.to_owned());
+        before.as_deref() == Some(fault)
+    }
+}

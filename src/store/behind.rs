@@ -1,0 +1,49 @@
+//! Who is behind a turn: the people whose messages led to it, however many hooks and agents lie between.
+
+use super::error::StoreError;
+use super::handle::Store;
+use crate::domain::{TurnId, UserId};
+
+/// A turn and those that led to it, the first of the chain last.
+const CHAIN: &str = "WITH RECURSIVE chain (id, agent_id, parent_id) AS (
+         SELECT id, agent_id, parent_id FROM turns WHERE id = ?
+         UNION SELECT turns.id, turns.agent_id, turns.parent_id FROM turns JOIN chain ON turns.id = chain.parent_id
+     )";
+
+impl Store {
+    /// The authors of all messages in `turn` and in the turns that led to it, the earliest first. Where no person wrote
+    /// in any of them: the owners of their agents, who answer for what agents do by themselves.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn people_behind(&self, turn: TurnId) -> Result<Vec<UserId>, StoreError> {
+        // The author of a row that does not read back is nobody that anybody knows: user 0.
+        let authors = "SELECT coalesce(CASE WHEN json_valid(inbound.body)
+                 THEN json_extract(inbound.body, '$.author.id') END, 0)
+             FROM inbound JOIN chain ON inbound.turn_id = chain.id ORDER BY inbound.message_id";
+        let people = self.ids(&format!("{CHAIN} {authors}"), turn).await?;
+        if !people.is_empty() {
+            return Ok(people);
+        }
+        let owners = "SELECT owner_id FROM agents WHERE owner_id IS NOT NULL
+             AND id IN (SELECT agent_id FROM chain)";
+        self.ids(&format!("{CHAIN} {owners}"), turn).await
+    }
+
+    /// The users that a statement of this file gives for a turn, each once.
+    async fn ids(&self, sql: &str, turn: TurnId) -> Result<Vec<UserId>, StoreError> {
+        let mut db = self.reader().await?;
+        let found: Vec<i64> = sqlx::query_scalar(sqlx::AssertSqlSafe(sql.to_owned()))
+            .bind(turn.to_string())
+            .fetch_all(&mut *db)
+            .await?;
+        let mut people: Vec<UserId> = Vec::new();
+        for user in found.into_iter().map(UserId::from_i64) {
+            if !people.contains(&user) {
+                people.push(user);
+            }
+        }
+        Ok(people)
+    }
+}
