@@ -13,6 +13,7 @@ mod looking;
 mod migrate_home;
 mod permissions;
 mod playground;
+mod public_bot;
 mod restore;
 mod run;
 mod schema;

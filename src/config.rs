@@ -21,7 +21,7 @@ pub use keys::{
     Budgets, CatchUp, Config, Effort, Forge, ForgeKind, GitConfig, GitHost, Limits, ModelOverride,
     ProviderConfig, WireFormat,
 };
-pub use load::{ConfigError, schema};
+pub use load::{ConfigError, reason, schema};
 pub use paths::Paths;
 pub use problem::Problem;
 pub use secret::Secret;

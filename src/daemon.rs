@@ -25,8 +25,9 @@ use sd_notify::NotifyState;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tracing::{debug, error, info};
+use tracing::{debug, error, info, warn};
 
+use crate::config::Env;
 use crate::discord::{self, DiscordConfig, Ends, GatewayHealth};
 
 use house::House;
@@ -49,6 +50,7 @@ pub async fn run(options: DaemonOptions, stop: CancellationToken) -> Result<(), 
                 .to_owned(),
         )
     })?;
+    warn_of_environment(&options.env);
     raise_open_files();
     let web = match options.config.metrics_listen {
         Some(address) => Some(Web::bind(address).await?),
@@ -139,6 +141,19 @@ pub async fn run(options: DaemonOptions, stop: CancellationToken) -> Result<(), 
     shut_down::in_order(&house, &ends, discord, helpers).await;
     info!("stopped");
     outcome
+}
+
+/// Says what of the environment needs a look, once at each start.
+fn warn_of_environment(env: &Env) {
+    for file in env.files_open_to_others() {
+        warn!(
+            "{0} can be read by others of this machine, with the secrets in it: chmod 600 {0}",
+            file.display()
+        );
+    }
+    for (name, instead) in env.ignored() {
+        warn!("{name} is set and not used: {instead}");
+    }
 }
 
 /// Lets this process open as many files as it may at all: each turn, command and connection takes some, and the usual 1,024

@@ -41,6 +41,7 @@ pub mod rest;
 mod room;
 pub mod route;
 mod run;
+mod servers;
 pub mod status_text;
 
 pub use error::DiscordError;

@@ -5,6 +5,7 @@
 mod agent;
 mod ids;
 mod message;
+pub mod read_ids;
 mod session;
 mod transcript;
 mod usage;

@@ -2,6 +2,7 @@
 //!
 //! Everything here takes text and returns text. Nothing is sent, nothing is stored.
 
+pub mod json;
 mod outline;
 pub mod redact;
 mod shapes;

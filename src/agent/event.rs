@@ -37,6 +37,8 @@ pub enum Event {
         /// What people are told.
         text: String,
     },
+    /// Which servers are served may have changed.
+    ServersChanged,
     /// How busy the daemon is, for its presence.
     Presence {
         /// Turns running.

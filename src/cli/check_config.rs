@@ -22,6 +22,14 @@ impl CheckConfig {
         let env = Env::of_process()?;
         let path = self.path.unwrap_or_else(|| env.paths.config());
         let config = Config::load(&path)?;
+        // A file elsewhere is meant for this home all the same.
+        if let Some((folder, reason)) = config.unreadable_folder(Some(&env.paths.home)) {
+            return Err(Failure::Configuration(format!(
+                "{}: `sandbox_read`: {}: {reason}",
+                path.display(),
+                folder.display()
+            )));
+        }
         if let Err(error) = Providers::from_config(&config, &env) {
             return Err(Failure::Configuration(format!(
                 "{}: {error}",

@@ -55,6 +55,7 @@ impl Doctor {
 
 async fn examine(env: &Env) -> Vec<Check> {
     let mut checks = vec![machine::user(), machine::home(&env.paths)];
+    checks.extend(machine::environment(env));
     let config = match Config::load(&env.paths.config()) {
         Ok(config) => {
             checks.push(Check::ok(

@@ -10,7 +10,8 @@ use anyhow::{Context, bail};
 use serde_json::{Map, Value, json};
 
 use super::failure::Failure;
-use crate::config::{Config, Env, Paths};
+use super::public_bot::warn_of_public;
+use crate::config::{Config, Env, Paths, Secret};
 
 /// Make a home: config.json, and .env for the token and keys. What is there already stays.
 #[derive(Debug, clap::Args)]
@@ -34,11 +35,15 @@ impl Init {
         let env = Env::of_process()?;
         if self.non_interactive {
             make_home(&env.paths)?;
-            return Ok(write_config(
+            write_config(
                 &env.paths,
                 self.default_model.as_deref(),
                 &self.default_permissions,
-            )?);
+            )?;
+            if let Some(token) = &env.discord_token {
+                warn_of_public(&env, token)?;
+            }
+            return Ok(());
         }
         if !io::stdin().is_terminal() {
             return Err(Failure::Failed(anyhow::anyhow!(
@@ -76,6 +81,12 @@ impl Init {
         make_home(&env.paths)?;
         write_config(&env.paths, model.as_deref(), &self.default_permissions)?;
         write_secrets(&env.paths.home.join(".env"), &secrets)?;
+        let given = secrets.iter().find(|(name, _)| *name == "DISCORD_TOKEN");
+        let given = given.map(|(_, token)| Secret::new(token.clone()));
+        if let Some(token) = env.discord_token.clone().or(given) {
+            println!();
+            warn_of_public(env, &token)?;
+        }
         println!("\nNext: chorus doctor, then chorus run (or chorus service install).");
         Ok(())
     }

@@ -105,7 +105,8 @@ fn load(profile: &str) -> Result<Arc<Profile>, Failure> {
     }
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::Failed(anyhow!("{} cannot be read: {error}", path.display())))?;
-    let value = serde_json::from_str(&text)
+    let value = text::json::refuse_double_keys(&text)
+        .and_then(|()| serde_json::from_str(&text))
         .map_err(|error| Failure::Configuration(format!("{}: {error}", path.display())))?;
     match Profile::parse(&value) {
         Ok(profile) => Ok(Arc::new(profile)),

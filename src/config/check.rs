@@ -1,6 +1,6 @@
 //! What the types of the keys cannot say: names that must be known, patterns that must compile.
 
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use super::keys::Config;
 use super::problem::Problem;
@@ -47,8 +47,68 @@ impl Config {
     }
 }
 
-/// The first mistake, if there is one.
-pub(super) fn mistake(config: &Config) -> Option<Mistake> {
+/// Folders that hold what is everybody's and nobody's: secrets of the system, homes, other services' data.
+const TOO_WIDE: [&str; 14] = [
+    "/", "/home", "/root", "/etc", "/proc", "/sys", "/dev", "/run", "/var", "/var/lib", "/var/log",
+    "/boot", "/tmp", "/var/tmp",
+];
+
+impl Config {
+    /// The first folder of `sandbox_read` that agents' commands must not read, and why; `home` is Chorus's own.
+    pub fn unreadable_folder(&self, home: Option<&Path>) -> Option<(&Path, String)> {
+        self.sandbox_read
+            .iter()
+            .find_map(|folder| Some((folder.as_path(), why_unreadable(folder, home)?)))
+    }
+}
+
+/// Judged as it is written and as it is found: a link to `/` is `/`.
+fn why_unreadable(folder: &Path, home: Option<&Path>) -> Option<String> {
+    if !folder.is_absolute() {
+        return Some("write the whole path, from / on".to_owned());
+    }
+    let found = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| plain(path));
+    let home = home.filter(|home| home.is_absolute());
+    let homes: Vec<PathBuf> = home
+        .into_iter()
+        .flat_map(|home| [plain(home), found(home)])
+        .collect();
+    for path in [plain(folder), found(folder)] {
+        let is_persons_home = path.parent() == Some(Path::new("/home"));
+        if is_persons_home || TOO_WIDE.iter().any(|wide| path == Path::new(wide)) {
+            return Some(
+                "agents' commands could read what is none of theirs, such as keys: name the folders below it that they need"
+                    .to_owned(),
+            );
+        }
+        let is_at_home = |home: &PathBuf| home.starts_with(&path) || path.starts_with(home);
+        if let Some(home) = homes.iter().find(|home| is_at_home(home)) {
+            return Some(format!(
+                "Chorus's own home {} is in there, or around it, with the database and all agents: name folders outside of it",
+                home.display()
+            ));
+        }
+    }
+    None
+}
+
+/// `path` with `.` and `..` resolved by the text alone.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::CurDir => {}
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => plain.push(part),
+        }
+    }
+    plain
+}
+
+/// The first mistake, if there is one. `home` is the folder that the file is in.
+pub(super) fn mistake(config: &Config, home: Option<&Path>) -> Option<Mistake> {
     let found = |keys: &[&str], reason: String| {
         Some(Mistake {
             keys: keys.iter().map(|key| (*key).to_owned()).collect(),
@@ -82,6 +142,13 @@ pub(super) fn mistake(config: &Config) -> Option<Mistake> {
                 );
             }
         }
+    }
+    if let Some((folder, reason)) = config.unreadable_folder(home) {
+        let folder = folder.display().to_string();
+        return found(
+            &["sandbox_read", &folder],
+            format!("`sandbox_read`: {folder}: {reason}"),
+        );
     }
     for (name, provider) in &config.providers {
         if let Some(url) = &provider.base_url

@@ -5,6 +5,7 @@
 //! directory, `.env` in the home directory. Blank is unset. Nothing is put into the process's own environment.
 
 use std::collections::HashMap;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 
 use super::paths::Paths;
@@ -20,6 +21,8 @@ pub struct Env {
     pub discord_token: Option<Secret>,
     /// Server to register commands in at once, instead of globally (`DEV_GUILD_ID`).
     pub dev_guild_id: Option<GuildId>,
+    /// Servers that are served besides those of `config.json` (`SERVERS`, ids with commas between).
+    pub servers: Vec<GuildId>,
     /// Base of another Discord, such as `http://127.0.0.1:4000` (`CHORUS_DISCORD_API_URL`); no slash at its end.
     pub discord_api_url: Option<String>,
     /// Template for new agents (`CHORUS_TEMPLATE_DIR`).
@@ -32,8 +35,34 @@ pub struct Env {
     pub openai: ProviderEnv,
     /// `GEMINI_API_KEY`, `GEMINI_BASE_URL`.
     pub gemini: ProviderEnv,
+    /// The `.env` files that were read.
+    dotenv_files: Vec<PathBuf>,
     variables: Variables,
 }
+
+/// Variables of the Python original that are not used, and what does their work.
+const IGNORED: [(&str, &str); 5] = [
+    (
+        "CHORUS_SCOPE_PATH",
+        "agents do not work on the machine's own files; list folders that their commands may read in `sandbox_read` of config.json",
+    ),
+    (
+        "CHORUS_HOST_EXEC",
+        "commands never run with the daemon's own environment, which holds its secrets; `sandbox` and `network` of config.json say how they are confined",
+    ),
+    (
+        "HOST_SCOPE_PATH",
+        "commands never leave the container that the daemon runs in",
+    ),
+    (
+        "LIVE_TEST_ENABLED",
+        "there is no /test; `chorus doctor` looks at a running set-up, `chorus playground` tries one out",
+    ),
+    (
+        "LIVE_TEST_CHANNEL",
+        "there is no /test; `chorus doctor` looks at a running set-up, `chorus playground` tries one out",
+    ),
+];
 
 /// Key and address of one of the three providers that need no configuration.
 #[derive(Clone, Debug, Default)]
@@ -71,23 +100,39 @@ impl Env {
             process: variables.into_iter().collect(),
             dotenv: HashMap::new(),
         };
+        let mut dotenv_files = Vec::new();
         if let Some(directory) = directory {
-            variables.read_dotenv(&directory.join(".env"))?;
+            dotenv_files.extend(variables.read_dotenv(&directory.join(".env"))?);
         }
         let home = variables.home()?;
-        variables.read_dotenv(&home.join(".env"))?;
+        dotenv_files.extend(variables.read_dotenv(&home.join(".env"))?);
+        dotenv_files.dedup();
         Ok(Self {
             paths: Paths::new(home),
             discord_token: variables.secret("DISCORD_TOKEN")?,
             dev_guild_id: variables.guild()?,
+            servers: variables.servers()?,
             discord_api_url: variables.url("CHORUS_DISCORD_API_URL")?,
             template_dir: variables.plain("CHORUS_TEMPLATE_DIR").map(PathBuf::from),
             allow_root: variables.switch("CHORUS_ALLOW_ROOT"),
             anthropic: variables.provider("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL")?,
             openai: variables.provider("OPENAI_API_KEY", "OPENAI_BASE_URL")?,
             gemini: variables.provider("GEMINI_API_KEY", "GEMINI_BASE_URL")?,
+            dotenv_files,
             variables,
         })
+    }
+
+    /// The `.env` files that others of this machine may read.
+    pub fn files_open_to_others(&self) -> Vec<&Path> {
+        let files = self.dotenv_files.iter().map(PathBuf::as_path);
+        files.filter(|file| is_open_to_others(file)).collect()
+    }
+
+    /// Variables of the Python original that are set and not used, each with what does its work.
+    pub fn ignored(&self) -> Vec<(&'static str, &'static str)> {
+        let is_set = |(name, _): &(&str, &str)| self.text(name).is_some();
+        IGNORED.into_iter().filter(is_set).collect()
     }
 
     /// A secret that the configuration names by its variable.
@@ -169,13 +214,13 @@ impl std::fmt::Debug for Variables {
 }
 
 impl Variables {
-    /// Adds what `path` assigns; what is known already stays.
-    fn read_dotenv(&mut self, path: &Path) -> Result<(), EnvError> {
+    /// Adds what `path` assigns; what is known already stays. Gives the file, where there is one.
+    fn read_dotenv(&mut self, path: &Path) -> Result<Option<PathBuf>, EnvError> {
         let lines = match dotenvy::from_path_iter(path) {
             Ok(lines) => lines,
-            Err(error) if error.not_found() => return Ok(()),
+            Err(error) if error.not_found() => return Ok(None),
             // A folder that this user may not look into, such as the one a `sudo -u chorus` was typed in.
-            Err(dotenvy::Error::Io(_)) if is_out_of_sight(path) => return Ok(()),
+            Err(dotenvy::Error::Io(_)) if is_out_of_sight(path) => return Ok(None),
             Err(dotenvy::Error::Io(source)) => {
                 return Err(EnvError::Unreadable {
                     name: ".env".to_owned(),
@@ -196,7 +241,7 @@ impl Variables {
             })?;
             self.dotenv.entry(name).or_insert(value);
         }
-        Ok(())
+        Ok(Some(path.to_owned()))
     }
 
     fn plain(&self, name: &str) -> Option<&str> {
@@ -291,6 +336,19 @@ impl Variables {
         Ok(None)
     }
 
+    fn servers(&self) -> Result<Vec<GuildId>, EnvError> {
+        let listed = self.plain("SERVERS").unwrap_or_default().split(',');
+        let ids = listed.map(str::trim).filter(|id| !id.is_empty());
+        ids.map(|id| {
+            id.parse().map_err(|_| EnvError::Invalid {
+                name: "SERVERS".to_owned(),
+                value: id.to_owned(),
+                expected: "write the ids of servers with commas between them (Developer Mode, right-click, Copy Server ID)",
+            })
+        })
+        .collect()
+    }
+
     fn url(&self, name: &str) -> Result<Option<String>, EnvError> {
         let Some(text) = self.plain(name) else {
             return Ok(None);
@@ -319,6 +377,17 @@ impl Variables {
         let value = self.plain(name).unwrap_or_default().to_ascii_lowercase();
         matches!(value.as_str(), "1" | "true" | "yes")
     }
+}
+
+/// Whether others may read a file: everybody, or a group where its owner is this very user, who needs none. A file that
+/// root keeps for the daemon's group is as it should be.
+fn is_open_to_others(file: &Path) -> bool {
+    let Ok(metadata) = std::fs::metadata(file) else {
+        return false;
+    };
+    let is_own = metadata.uid() == rustix::process::geteuid().as_raw();
+    let others = if is_own { 0o077 } else { 0o007 };
+    metadata.permissions().mode() & others != 0
 }
 
 /// Whether `path` lies in a folder that hides what is in it.

@@ -11,8 +11,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::units::{Bytes, Count, Seconds, Usd};
-use super::values::{loopback, one_id, role_ids};
-use crate::domain::{ChannelId, RoleId, SandboxMode};
+use super::values::loopback;
+use crate::domain::read_ids::{ids, optional_id};
+use crate::domain::{ChannelId, GuildId, RoleId, SandboxMode};
 use crate::permission::GrantTable;
 
 const YEAR: u64 = 365 * 86_400;
@@ -66,11 +67,11 @@ pub struct Config {
     #[schemars(with = "BTreeMap<String, Vec<String>>")]
     pub permission_grants: GrantTable,
     /// Roles whose members may answer questions, by id, besides those with Manage Server.
-    #[serde(deserialize_with = "role_ids")]
+    #[serde(deserialize_with = "ids")]
     #[schemars(with = "Vec<String>")]
     pub approver_roles: Vec<RoleId>,
     /// Roles whose members may talk to agents, by id. Empty: everyone who sees the channel.
-    #[serde(deserialize_with = "role_ids")]
+    #[serde(deserialize_with = "ids")]
     #[schemars(with = "Vec<String>")]
     pub access_roles: Vec<RoleId>,
     /// Time a question waits for an answer; then it is denied.
@@ -87,12 +88,17 @@ pub struct Config {
     /// Hosts of your own network that `web_fetch` may read, as `host:port`. Public ones need no entry.
     pub web_fetch_private: Vec<String>,
 
+    /// Servers that are served, by id, besides those accepted with `/servers`. Empty: the operator's own.
+    #[serde(deserialize_with = "ids")]
+    #[schemars(with = "Vec<String>")]
+    pub servers: Vec<GuildId>,
+
     /// Show the answer while the model speaks.
     pub stream_replies: bool,
     /// Answer messages of other bots and of webhooks.
     pub allow_bots: bool,
     /// Channel for what the operator must know, by id. None: a direct message to the application's owner.
-    #[serde(deserialize_with = "one_id")]
+    #[serde(deserialize_with = "optional_id")]
     #[schemars(with = "Option<String>")]
     pub operator_channel: Option<ChannelId>,
     /// How far back messages are fetched that came while the daemon was away.
@@ -138,6 +144,7 @@ impl Default for Config {
             sandbox_read: Vec::new(),
             limits: Limits::default(),
             web_fetch_private: Vec::new(),
+            servers: Vec::new(),
             stream_replies: true,
             allow_bots: false,
             operator_channel: None,

@@ -9,6 +9,7 @@ use schemars::Schema;
 use super::check;
 use super::keys::Config;
 use super::problem::Problem;
+use crate::text::json::{double_key, refuse_double_keys};
 use crate::text::near;
 
 impl Config {
@@ -34,9 +35,10 @@ impl Config {
     ///
     /// The first mistake in it.
     pub fn parse(text: &str, path: &Path) -> Result<Self, ConfigError> {
-        let config: Self = serde_json::from_str(text)
-            .map_err(|error| ConfigError::Invalid(explain(&error, text, path)))?;
-        match check::mistake(&config) {
+        let invalid = |error| ConfigError::Invalid(explain(&error, text, path));
+        let config: Self = serde_json::from_str(text).map_err(invalid)?;
+        refuse_double_keys(text).map_err(invalid)?;
+        match check::mistake(&config, path.parent()) {
             None => Ok(config),
             Some(mistake) => Err(ConfigError::Invalid(mistake.at(text, path))),
         }
@@ -66,21 +68,25 @@ pub fn schema() -> Schema {
 
 /// Turns serde's error into a [`Problem`]: names the key, and the nearest known one for one it does not know.
 fn explain(error: &serde_json::Error, text: &str, path: &Path) -> Problem {
-    let full = error.to_string();
-    let position = format!(" at line {} column {}", error.line(), error.column());
-    let message = full.strip_suffix(&position).unwrap_or(&full);
-    let reason = match unknown_name(message) {
-        Some(reason) => reason,
-        None => match key_before(text, error) {
-            Some(key) if !message.contains(&format!("`{key}`")) => format!("`{key}`: {message}"),
-            _ => message.to_owned(),
-        },
-    };
     Problem {
         path: path.to_owned(),
         line: error.line(),
         column: error.column(),
-        reason,
+        reason: reason(error, text),
+    }
+}
+
+/// What serde found wrong in `text`, without its place: in the same words for every file that people write.
+pub fn reason(error: &serde_json::Error, text: &str) -> String {
+    let full = error.to_string();
+    let position = format!(" at line {} column {}", error.line(), error.column());
+    let message = full.strip_suffix(&position).unwrap_or(&full);
+    if let Some(reason) = unknown_name(message).or_else(|| double_key(message)) {
+        return reason;
+    }
+    match key_before(text, error) {
+        Some(key) if !message.contains(&format!("`{key}`")) => format!("`{key}`: {message}"),
+        _ => message.to_owned(),
     }
 }
 

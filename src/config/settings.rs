@@ -11,8 +11,9 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::domain::{RoleId, SandboxMode};
+use crate::domain::{RoleId, SandboxMode, read_ids};
 use crate::permission::GrantTable;
+use crate::text::json::refuse_double_keys;
 
 /// A role that nobody has.
 const NO_ROLE: RoleId = RoleId(0);
@@ -99,7 +100,10 @@ impl SettingKey {
                 Err(_) => text.parse::<u64>().map_or(Value::Null, Value::from),
             },
             Self::PermissionGrants | Self::ApproverRoles | Self::AccessRoles | Self::Network => {
-                serde_json::from_str(text).unwrap_or_default()
+                match refuse_double_keys(text) {
+                    Ok(()) => serde_json::from_str(text).unwrap_or_default(),
+                    Err(_) => Value::Null,
+                }
             }
         }
     }
@@ -207,5 +211,5 @@ fn typed<T: DeserializeOwned>(value: &Value) -> Option<T> {
 }
 
 fn roles(value: &Value) -> Option<Vec<RoleId>> {
-    super::values::role_ids(value).ok()
+    read_ids::ids(value).ok()
 }

@@ -17,7 +17,7 @@ use crate::agent::session_manager::SessionManager;
 use crate::agent::{Models as AgentModels, Parts};
 use crate::config::{Config, Paths};
 use crate::discord::GatewayHealth;
-use crate::domain::Inbound;
+use crate::domain::{GuildId, Inbound};
 use crate::exec::{Bubblewrap, Policy, Probing, SandboxSettings};
 use crate::llm::discovery::Models;
 use crate::llm::route::Router;
@@ -46,6 +46,8 @@ pub(super) struct House {
     /// How commands are confined.
     pub(super) sandbox: Probing,
     pub(super) tasks: Tasks,
+    /// Servers that the environment names; a reload does not change them.
+    pub(super) servers: Arc<[GuildId]>,
     /// Where the world is shown something.
     events: UnboundedSender<Event>,
     _lock: Arc<HomeLock>,
@@ -138,6 +140,7 @@ impl House {
             redactor,
             sandbox,
             tasks,
+            servers: env.servers.clone().into(),
             events,
             _lock: Arc::new(lock),
         };
@@ -251,6 +254,12 @@ impl House {
     pub(super) fn tell_operator(&self, cause: String, text: String) {
         // Nobody shows anything any more only at the end; the log has it.
         let _ = self.events.send(Event::Operator { cause, text });
+    }
+
+    /// Has Discord's side look again which servers are served.
+    pub(super) fn servers_may_differ(&self) {
+        // Nobody serves any more only at the end.
+        let _ = self.events.send(Event::ServersChanged);
     }
 
     /// The signs of life of this house.

@@ -34,7 +34,8 @@ impl DaemonOptions {
     ///
     /// When the configuration, or a file that should hold a secret, cannot be read or is wrong.
     pub fn load(env: Env) -> Result<Self, DaemonError> {
-        let config = Config::load(&env.paths.config())?;
+        let mut config = Config::load(&env.paths.config())?;
+        config.servers.extend(&env.servers);
         let secrets = secrets(&env, &config)?;
         let values = secrets.iter().map(|secret| secret.expose().to_owned());
         Ok(Self {

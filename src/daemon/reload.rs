@@ -59,12 +59,14 @@ fn begin() {
 /// Puts the file into force if it is right, and says in a line what came of it.
 fn reload(house: &House) -> String {
     match read(&house.paths) {
-        Ok((new, named)) => {
+        Ok((mut new, named)) => {
+            new.servers.extend(house.servers.iter());
             for key in waiting(&house.config.load(), &new) {
                 warn!("config.json: `{key}` changed, which takes effect at the next start");
             }
             house.profiles.store(Arc::new(named));
             house.config.store(Arc::new(new));
+            house.servers_may_differ();
             info!("config.json was read anew");
             "config.json was read anew".to_owned()
         }

@@ -70,10 +70,7 @@ impl Bot {
     /// Tells the operator, once per cause.
     pub(super) fn tell_operator(&self, cause: impl Into<String>, text: impl Into<String>) {
         // The operator's loop ends last; what comes after it is in the log.
-        let _ = self.0.operator.send(Notice {
-            cause: cause.into(),
-            text: text.into(),
-        });
+        let _ = self.0.operator.send(Notice::text(cause, text));
     }
 }
 

@@ -15,7 +15,7 @@ use super::commands::{self, EDIT_PROMPT, pages, rights};
 use super::interaction::{Eyes, Responder};
 use super::refusal::Refusal;
 use super::rest::{Request, Urgency};
-use super::{access, always_card, approval_card, people, render, route};
+use super::{access, always_card, approval_card, people, render, route, servers};
 use crate::agent::event::Choice;
 use crate::domain::{ChannelId, GuildId, MessageId, Person, TurnId, UserId};
 use crate::permission::may_always_allow;
@@ -36,6 +36,7 @@ pub(super) async fn pressed(bot: &Bot, press: &ComponentInteraction) {
         "page" => turn_page(bot, &responder, press, rest).await,
         "destroy" => commands::confirm_destroy(bot, &responder, press, rest).await,
         "purge" => commands::confirm_purge(bot, &responder, press, rest).await,
+        "server" => servers::pressed(bot, &responder, press, rest).await,
         "prompt" => edit_prompt(bot, &responder, press, rest).await,
         "cancel" => {
             let _ = responder

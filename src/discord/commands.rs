@@ -20,6 +20,7 @@ mod ping;
 mod process;
 mod purge;
 pub(super) mod rights;
+mod servers;
 mod settings;
 mod shortcut;
 pub(super) mod sight;
@@ -46,6 +47,7 @@ pub(super) fn options() -> Commands {
     let mut commands = vec![
         agent::agent(),
         settings::settings(),
+        servers::servers(),
         context::context(),
         branch::branch(),
         process::process(),

@@ -21,7 +21,10 @@ const START_TRIES: u32 = 12;
 pub(super) struct Identity {
     pub(super) user: UserId,
     pub(super) application: u64,
+    /// Who operates us; empty where Discord did not say.
     pub(super) owners: Vec<UserId>,
+    /// Anybody may invite us.
+    pub(super) is_public: bool,
 }
 
 /// Asks Discord who we are; none when the end comes first.
@@ -36,7 +39,7 @@ pub(super) async fn identify(
     };
     let user = snowflake(&user["id"])
         .ok_or_else(|| DiscordError::Start("it did not say who we are".into()))?;
-    // Without it only the operator's direct messages are missing, and most applications bear their bot's id.
+    // Without it the operator kept from the last start holds, and most applications bear their bot's id.
     let application = match application {
         Ok(application) => application,
         Err(_) => rest
@@ -48,6 +51,7 @@ pub(super) async fn identify(
         user: UserId(user),
         application: snowflake(&application["id"]).unwrap_or(user),
         owners: operator::owners(&application),
+        is_public: application["bot_public"].as_bool() == Some(true),
     }))
 }
 

@@ -70,6 +70,12 @@ impl Ingress {
         self.arrive(place.channel, Arrival::Place(guild));
     }
 
+    /// Messages of a channel were passed over: it is read from where it was left.
+    pub(super) fn read_again(&mut self, guild: GuildId, channel: ChannelId) {
+        self.shared.mark_behind(channel);
+        self.arrive(channel, Arrival::Place(guild));
+    }
+
     /// Something happened to a message of a channel; where none was taken since the start, there is nothing to do.
     pub(super) fn arrive_if_known(&mut self, channel: ChannelId, arrival: Arrival) {
         if self.queues.contains_key(&channel) {

@@ -47,6 +47,9 @@ pub(super) async fn tidy(bot: Bot) {
 }
 
 async fn tidy_channel(bot: &Bot, channel: ChannelId, started: DateTime<Utc>) {
+    if !bot.may_post(channel).await {
+        return;
+    }
     let query = format!("limit={LOOKED_AT}");
     let messages = match bot.rest.get(route::messages(channel, &query)).await {
         Ok(messages) => messages,

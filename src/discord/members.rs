@@ -101,6 +101,34 @@ impl Bot {
         (!missing.is_empty()).then_some(missing)
     }
 
+    /// The server of an agent's channel or of a thread under one, where it is known.
+    pub(super) fn guild_of(&self, channel: ChannelId) -> Option<GuildId> {
+        if let Some(agent) = self.manager.agent_for(channel, None) {
+            return Some(agent.guild);
+        }
+        let cache = self.cache()?;
+        let agents = self.manager.guilds().into_iter();
+        agents.into_iter().find(|guild| {
+            let picture = cache.guild(guild.0);
+            picture.is_some_and(|picture| place_of(&picture, channel).is_some())
+        })
+    }
+
+    /// Whether anything may be posted in a channel: not where its server is not served. Of threads that no server's
+    /// description names the database knows whose they are.
+    pub(super) async fn may_post(&self, channel: ChannelId) -> bool {
+        let guild = match self.guild_of(channel) {
+            Some(guild) => Some(guild),
+            None => self.guild_of_branch(channel).await,
+        };
+        guild.is_none_or(|guild| self.serves(guild))
+    }
+
+    async fn guild_of_branch(&self, thread: ChannelId) -> Option<GuildId> {
+        let branch = self.store.conversation_by_thread(thread).await.ok()??;
+        Some(self.manager.agent(branch.agent)?.guild)
+    }
+
     /// The channel above, when `channel` is a thread.
     pub(super) fn parent_of(&self, guild: GuildId, channel: ChannelId) -> Option<ChannelId> {
         let cache = self.cache()?;

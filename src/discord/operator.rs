@@ -9,7 +9,8 @@ use tracing::{error, warn};
 use super::body::Body;
 use super::rest::{Rest, snowflake};
 use super::route;
-use crate::domain::{ChannelId, UserId};
+use crate::domain::{ChannelId, GuildId, UserId};
+use crate::manager::AgentManager;
 
 /// Something the operator must know.
 #[derive(Clone, Debug)]
@@ -17,14 +18,31 @@ pub(super) struct Notice {
     /// Same cause, told once.
     pub(super) cause: String,
     /// What happened and the way out.
-    pub(super) text: String,
+    pub(super) body: Body,
+    /// The same for the log.
+    pub(super) in_log: String,
+    /// The server it asks about: that it was told of is kept.
+    pub(super) server: Option<GuildId>,
+}
+
+impl Notice {
+    /// One that needs no answer.
+    pub(super) fn text(cause: impl Into<String>, text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self {
+            cause: cause.into(),
+            body: Body::text(format!("⚠️ {text}")),
+            in_log: text,
+            server: None,
+        }
+    }
 }
 
 /// Who the operator is and where they are told.
 pub(super) struct Operator {
     pub(super) rest: Rest,
-    /// The application's owner, or its team's members.
-    pub(super) owners: Vec<UserId>,
+    /// Knows who the application's owner is, or its team's members.
+    pub(super) manager: AgentManager,
     /// `operator_channel`, where it is set.
     pub(super) channel: Option<ChannelId>,
     pub(super) notices: UnboundedReceiver<Notice>,
@@ -38,26 +56,47 @@ impl Operator {
             if !told.insert(notice.cause) {
                 continue;
             }
-            error!("{}", notice.text);
-            self.tell(&notice.text).await;
+            match notice.server {
+                None => error!("{}", notice.in_log),
+                Some(_) => warn!("{}", notice.in_log),
+            }
+            let is_told = self.tell(&notice.body).await;
+            if let Some(server) = notice.server {
+                self.asked_about(server, is_told).await;
+            }
         }
     }
 
-    async fn tell(&self, text: &str) {
-        let body = Body::text(format!("⚠️ {text}"));
+    /// Kept, so that the next start does not ask again.
+    async fn asked_about(&self, server: GuildId, is_told: bool) {
+        if !is_told {
+            return warn!(guild.id = %server, "nobody could be told of the server {server}; set `operator_channel`, or let the bot write to you");
+        }
+        if let Err(error) = self.manager.told_of_server(server).await {
+            warn!(%error, guild.id = %server, "failed to store that the operator was told of the server {server}");
+        }
+    }
+
+    /// Tells in the operator's channel, or each operator; whether that reached anybody.
+    async fn tell(&self, body: &Body) -> bool {
         if let Some(channel) = self.channel {
-            match self.rest.post(channel, &body).await {
-                Ok(_) => return,
+            match self.rest.post(channel, body).await {
+                Ok(_) => return true,
                 Err(error) => {
                     warn!(%error, "the operator's channel could not be written to; telling the owner instead")
                 }
             }
         }
-        for owner in &self.owners {
-            if let Err(error) = self.tell_by_message(*owner, &body).await {
-                warn!(%error, "the operator could not be told by direct message");
+        let mut is_told = false;
+        for owner in self.manager.operators() {
+            match self.tell_by_message(owner, body).await {
+                Ok(()) => is_told = true,
+                Err(error) => {
+                    warn!(%error, "the operator could not be told by direct message");
+                }
             }
         }
+        is_told
     }
 
     async fn tell_by_message(

@@ -63,7 +63,10 @@ impl Outbound {
                 reply_to,
                 text,
             } => self.order(channel, Order::Say(reply_to, text)),
-            Event::Bound(..) | Event::Presence { .. } | Event::Operator { .. } => {}
+            Event::Bound(..)
+            | Event::ServersChanged
+            | Event::Presence { .. }
+            | Event::Operator { .. } => {}
         }
     }
 

@@ -4,6 +4,7 @@ mod agents;
 mod lists;
 mod records;
 mod server;
+mod servers;
 mod sessions;
 mod tasks;
 mod turns;
@@ -12,6 +13,9 @@ pub mod usage_chart;
 pub use agents::{agents, ask_destroy, config_value, destroyed, made, welcome};
 pub use records::{ask_purge, audit, purged, usage};
 pub use server::{grants, help, keys, models, profiles, roles, setting_changed, settings};
+pub use servers::{
+    Listed as ListedServer, server_accepted, server_removed, server_request, servers,
+};
 pub use sessions::{SESSIONS_PER_PAGE, cleared, history, restored, saved};
 pub use tasks::{log, processes, status, tasks};
 pub use turns::{

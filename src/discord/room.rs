@@ -1,10 +1,11 @@
 //! The room's life: what was left is tidied, then gateway, agents and people are served until the end, which comes in
 //! two steps: first nothing more is taken in, then what is still to be said is said.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serenity::all::{Context, Event as GatewayEvent, FullEvent, Guild, Interaction};
+use serenity::all::{Context, Event as GatewayEvent, FullEvent, Guild, Interaction, PartialGuild};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -19,9 +20,10 @@ use super::gateway::Signal;
 use super::ingress::{Arrival, Ingress};
 use super::outbound::Outbound;
 use super::presence::Busy;
-use super::{buttons, commands, leftovers, registration};
+use super::{buttons, commands, leftovers, registration, servers};
 use crate::agent::event::Event;
-use crate::domain::{ChannelId, GuildId, MessageId};
+use crate::domain::{ChannelId, GuildId, MessageId, UserId};
+use crate::manager::{SeenServer, Standing};
 
 /// How long everything waits, at the start, for what a crash left in the channels to be put right. It is a request to each
 /// channel; a Discord that is slower than this must not hold up the answers.
@@ -49,6 +51,8 @@ pub(super) struct Room {
     pub(super) ends: Ends,
     /// Commands and presses being served.
     pub(super) serving: TaskTracker,
+    /// Servers that we take messages of and have our commands in.
+    pub(super) served: HashSet<GuildId>,
 }
 
 impl Room {
@@ -58,8 +62,10 @@ impl Room {
         mut gateway: JoinHandle<Result<(), DiscordError>>,
     ) -> Result<(), DiscordError> {
         let ends = self.ends.clone();
-        let registering = registration::register_all(self.bot.clone(), ends.intake.clone());
-        self.serving.spawn(registering);
+        let stop = ends.intake.clone();
+        self.serving
+            .spawn(registration::clear_global(self.bot.clone(), stop.clone()));
+        self.serving.spawn(servers::watch(self.bot.clone(), stop));
         let tidied = self.serving.spawn(leftovers::tidy(self.bot.clone()));
         tokio::select! {
             () = ends.all.cancelled() => {}
@@ -70,7 +76,7 @@ impl Room {
                 biased;
                 () = ends.all.cancelled() => break Ok(()),
                 ended = &mut gateway => break ended.unwrap_or_else(|error| Err(DiscordError::Start(error.to_string()))),
-                Some(event) = self.events.recv() => self.show(event),
+                Some(event) = self.events.recv() => self.show(event).await,
                 Some(channel) = self.outbox.recv() => self.outbound.deliver(channel),
                 Some(signal) = self.signals.recv() => self.take(signal).await,
             }
@@ -78,7 +84,7 @@ impl Room {
         ends.intake.cancel();
         ends.all.cancel();
         while let Ok(event) = self.events.try_recv() {
-            self.show(event);
+            self.show(event).await;
         }
         // Reading the past may take long; it is read again at the next start.
         let _ = tokio::time::timeout(Duration::from_secs(3), self.ingress.finish()).await;
@@ -92,11 +98,12 @@ impl Room {
         outcome
     }
 
-    fn show(&mut self, event: Event) {
+    async fn show(&mut self, event: Event) {
         match event {
             Event::Presence { tasks, agents } => {
                 self.busy.send_replace(Busy { tasks, agents });
             }
+            Event::ServersChanged => self.look_at_servers().await,
             Event::Operator { cause, text } => self.bot.tell_operator(cause, text),
             Event::Bound(guild, channel) => self.ingress.arrive(channel, Arrival::Place(guild)),
             other => self.outbound.show(other),
@@ -113,6 +120,11 @@ impl Room {
             Signal::Ready(context) => self.ready(&context).await,
             Signal::Resumed => self.ingress.resumed(),
             Signal::Guild(guild) => self.guild(&guild).await,
+            Signal::GuildChanged(guild) => self.guild_changed(&guild).await,
+            Signal::GuildGone(guild) if !guild.unavailable => {
+                self.guild_gone(GuildId(guild.id.get())).await;
+            }
+            Signal::GuildGone(_) => {}
             Signal::Ordered(event) => self.ordered(*event),
             Signal::Message(message) => self.message(message),
             Signal::Interaction(context, interaction) => self.interaction(context, *interaction),
@@ -130,10 +142,134 @@ impl Room {
         }
     }
 
-    /// A server with its channels: what was missed in those of agents is read.
+    /// A server as Discord describes it: served, or the operator is asked about it.
     async fn guild(&mut self, guild: &Guild) {
-        let id = GuildId(guild.id.get());
         self.ingress.server_described();
+        if self.is_served(seen(guild)).await {
+            self.serve(guild).await;
+        }
+    }
+
+    /// A server has another name or owner, which may change whether it is served.
+    async fn guild_changed(&mut self, guild: &PartialGuild) {
+        let id = GuildId(guild.id.get());
+        let seen = SeenServer {
+            guild: id,
+            name: guild.name.clone(),
+            owner: UserId(guild.owner_id.get()),
+            members: None,
+        };
+        if self.is_served(seen).await && !self.served.contains(&id) {
+            self.serve_known(id).await;
+        }
+    }
+
+    /// We are not in a server any more. Discord takes our commands out of it.
+    async fn guild_gone(&mut self, guild: GuildId) {
+        self.served.remove(&guild);
+        if self.bot.knows(guild) {
+            // We were invited again meanwhile.
+            if self.bot.serves(guild) {
+                self.serve_known(guild).await;
+            }
+            return;
+        }
+        if let Err(error) = self.bot.manager.left_server(guild).await {
+            warn!(%error, guild.id = %guild, "failed to store that the bot is not in {guild} any more");
+        }
+    }
+
+    /// Something was decided about servers: those that are served now are, and no others.
+    async fn look_at_servers(&mut self) {
+        let Some(cache) = self.bot.cache() else {
+            return;
+        };
+        let all: Vec<SeenServer> = cache
+            .guilds()
+            .into_iter()
+            .filter_map(|id| cache.guild(id).map(|guild| seen(&guild)))
+            .collect();
+        for one in all {
+            let id = one.guild;
+            if self.is_served(one).await && !self.served.contains(&id) {
+                self.serve_known(id).await;
+            }
+        }
+    }
+
+    /// Whether a server is served; one that is not is asked about or left, and what goes on in it ends.
+    async fn is_served(&mut self, seen: SeenServer) -> bool {
+        let id = seen.guild;
+        let standing = match self.bot.manager.saw_server(seen).await {
+            Ok(standing) => standing,
+            Err(error) => {
+                warn!(%error, guild.id = %id, "failed to store what is known of the server {id}");
+                return self.bot.serves(id);
+            }
+        };
+        if standing == Standing::Served {
+            return true;
+        }
+        if standing == Standing::Unknown {
+            return false;
+        }
+        self.end_service(id);
+        let bot = self.bot.clone();
+        match standing {
+            Standing::Ask(row) => bot.ask_about_server(&row),
+            Standing::Leave => {
+                self.serving.spawn(async move {
+                    if let Err(error) = bot.leave_server(id).await {
+                        warn!(%error, guild.id = %id, "failed to leave {id}, which is not accepted; trying again later");
+                    }
+                });
+            }
+            Standing::Served | Standing::Unknown | Standing::Waits => {}
+        }
+        false
+    }
+
+    /// Ends what goes on in a server that is not served any more, and takes our commands out of it.
+    fn end_service(&mut self, guild: GuildId) {
+        let was_served = self.served.remove(&guild);
+        let bot = self.bot.clone();
+        let stop = self.ends.intake.clone();
+        self.serving.spawn(async move {
+            if was_served {
+                bot.manager.end_work_in(guild).await;
+            }
+            registration::unregister(bot, guild, stop).await;
+        });
+    }
+
+    /// Begins to serve a server that was described before. What was said there meanwhile was passed over, so it is read.
+    async fn serve_known(&mut self, guild: GuildId) {
+        let picture = self.bot.cache().and_then(|cache| {
+            let picture = cache.guild(guild.0)?;
+            Some(picture.clone())
+        });
+        let Some(picture) = picture else {
+            return;
+        };
+        self.serve(&picture).await;
+        for place in picture.channels.values().chain(&picture.threads) {
+            let parent = place.parent_id.map(|parent| ChannelId(parent.get()));
+            let here = ChannelId(place.id.get());
+            if self.bot.manager.agent_for(here, parent).is_some() {
+                self.ingress.read_again(guild, here);
+            }
+        }
+    }
+
+    /// A server with its channels: it gets our commands, and what was missed in the channels of agents is read.
+    async fn serve(&mut self, guild: &Guild) {
+        let id = GuildId(guild.id.get());
+        if self.served.insert(id) {
+            let registering =
+                registration::register(self.bot.clone(), id, self.ends.intake.clone());
+            self.serving.spawn(registering);
+            self.deliver_in(id).await;
+        }
         if let Err(error) = self.bot.manager.reload_settings(id).await {
             warn!(%error, "a server's settings could not be read");
         }
@@ -158,6 +294,19 @@ impl Room {
         }
     }
 
+    /// Sends what waited while the server was not served.
+    async fn deliver_in(&mut self, guild: GuildId) {
+        let channels = match self.bot.store.waiting_channels().await {
+            Ok(channels) => channels,
+            Err(error) => return warn!(%error, "what was left to send is not known"),
+        };
+        for channel in channels {
+            if self.bot.guild_of(channel) == Some(guild) {
+                self.outbound.deliver(channel);
+            }
+        }
+    }
+
     /// Only what is written under an agent makes a queue; our own words come back to us and are passed over.
     fn message(&mut self, message: Box<serenity::all::Message>) {
         if message.author.id.get() == self.bot.own.0 {
@@ -166,6 +315,9 @@ impl Room {
         let Some(guild) = message.guild_id.map(|guild| GuildId(guild.get())) else {
             return;
         };
+        if !self.bot.serves(guild) {
+            return;
+        }
         let channel = ChannelId(message.channel_id.get());
         let parent = self.bot.parent_of(guild, channel);
         let arrival = Arrival::Message(message);
@@ -189,23 +341,25 @@ impl Room {
                 if let Some(content) = event.content.filter(|_| !is_own) {
                     let arrival =
                         Arrival::Edited(MessageId(event.id.get()), content, event.attachments);
-                    self.changed(ChannelId(event.channel_id.get()), arrival);
+                    self.changed(event.guild_id, ChannelId(event.channel_id.get()), arrival);
                 }
             }
             GatewayEvent::MessageDelete(event) => {
                 let arrival = Arrival::Deleted(MessageId(event.message_id.get()));
-                self.changed(ChannelId(event.channel_id.get()), arrival);
+                self.changed(event.guild_id, ChannelId(event.channel_id.get()), arrival);
             }
             GatewayEvent::MessageDeleteBulk(event) => {
                 for id in event.ids {
                     let arrival = Arrival::Deleted(MessageId(id.get()));
-                    self.changed(ChannelId(event.channel_id.get()), arrival);
+                    self.changed(event.guild_id, ChannelId(event.channel_id.get()), arrival);
                 }
             }
             GatewayEvent::ChannelDelete(event) => {
                 self.channel_deleted(ChannelId(event.channel.id.get()))
             }
-            GatewayEvent::ThreadDelete(event) => {
+            GatewayEvent::ThreadDelete(event)
+                if self.bot.serves(GuildId(event.thread.guild_id.get())) =>
+            {
                 self.thread_deleted(ChannelId(event.thread.id.get()))
             }
             _ => {}
@@ -213,7 +367,15 @@ impl Room {
     }
 
     /// A message was changed or deleted; of interest where messages are taken.
-    fn changed(&mut self, channel: ChannelId, arrival: Arrival) {
+    fn changed(
+        &mut self,
+        guild: Option<serenity::all::GuildId>,
+        channel: ChannelId,
+        arrival: Arrival,
+    ) {
+        if guild.is_some_and(|guild| !self.bot.serves(GuildId(guild.get()))) {
+            return;
+        }
         match self.bot.manager.agent_for(channel, None) {
             Some(_) => self.ingress.arrive(channel, arrival),
             None => self.ingress.arrive_if_known(channel, arrival),
@@ -221,7 +383,8 @@ impl Room {
     }
 
     fn channel_deleted(&self, channel: ChannelId) {
-        if let Some(agent) = self.bot.manager.agent_for(channel, None) {
+        let agent = self.bot.manager.agent_for(channel, None);
+        if let Some(agent) = agent.filter(|agent| self.bot.serves(agent.guild)) {
             self.bot.tell_operator(
                 format!("channel-deleted:{channel}"),
                 format!("The channel of agent `{0}` was deleted. `/agent repair {0}` makes a new one; `/agent destroy {0}` ends the agent.", agent.name),
@@ -243,6 +406,9 @@ impl Room {
         let span = tracing::info_span!("interaction", interaction.id = %interaction.id());
         self.serving.spawn(
             async move {
+                if !is_for_us(&bot, &interaction) {
+                    return servers::turn_away(&bot, &interaction).await;
+                }
                 match interaction {
                     Interaction::Command(_) | Interaction::Autocomplete(_) => {
                         commands::dispatch(
@@ -259,5 +425,27 @@ impl Room {
             }
             .instrument(span),
         );
+    }
+}
+
+/// Whether an interaction is served: one of a served server, or of direct messages; and the operator's decision about a
+/// server wherever it is pressed.
+fn is_for_us(bot: &Bot, interaction: &Interaction) -> bool {
+    let guild = match interaction {
+        Interaction::Command(command) | Interaction::Autocomplete(command) => command.guild_id,
+        Interaction::Component(press) if press.data.custom_id.starts_with("server:") => None,
+        Interaction::Component(press) => press.guild_id,
+        Interaction::Modal(form) => form.guild_id,
+        _ => None,
+    };
+    guild.is_none_or(|guild| bot.serves(GuildId(guild.get())))
+}
+
+fn seen(guild: &Guild) -> SeenServer {
+    SeenServer {
+        guild: GuildId(guild.id.get()),
+        name: guild.name.clone(),
+        owner: UserId(guild.owner_id.get()),
+        members: Some(guild.member_count),
     }
 }

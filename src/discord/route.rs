@@ -140,6 +140,17 @@ pub fn create_channel(guild: GuildId) -> Route {
     bot(Method::POST, "POST /guilds/:id/channels", guild.0, path)
 }
 
+/// Leaves a server.
+pub fn leave_guild(guild: GuildId) -> Route {
+    let path = format!("/users/@me/guilds/{guild}");
+    bot(
+        Method::DELETE,
+        "DELETE /users/@me/guilds/:id",
+        guild.0,
+        path,
+    )
+}
+
 /// Reads a member of a server.
 pub fn member(guild: GuildId, user: UserId) -> Route {
     let path = format!("/guilds/{guild}/members/{user}");

@@ -1,11 +1,13 @@
 //! Puts the room's parts together, and serves Discord with them.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
+use tracing::warn;
 
 use super::approvals::Approvals;
 use super::bot::{Bot, Parts};
@@ -28,6 +30,9 @@ use crate::manager::AgentManager;
 use crate::permission::Profiles;
 use crate::store::Store;
 use crate::text::redact::Redactor;
+
+/// What the log says of a bot that anybody may invite.
+const PUBLIC: &str = "anybody can invite this bot: to prevent that, open https://discord.com/developers/applications, choose the application, set Installation → Install Link to None, and turn off Bot → Public Bot. It does nothing in servers that you do not accept";
 
 /// What this room is given.
 pub struct DiscordConfig {
@@ -70,11 +75,20 @@ pub async fn run(
     let Some(identity) = identify(&rest, &config.ends.all).await? else {
         return Ok(());
     };
+    if let Err(error) = manager
+        .learn_operators(identity.user, identity.owners)
+        .await
+    {
+        warn!(%error, "failed to store who the bot's operator is");
+    }
+    if identity.is_public {
+        warn!("{PUBLIC}");
+    }
     let (operator, notices) = mpsc::unbounded_channel();
     let operator_task = tokio::spawn(
         Operator {
             rest: rest.clone(),
-            owners: identity.owners,
+            manager: manager.clone(),
             channel: config.config.load().operator_channel,
             notices,
         }
@@ -139,6 +153,7 @@ pub async fn run(
         shard,
         ends: config.ends,
         serving: TaskTracker::new(),
+        served: HashSet::new(),
     };
     let outcome = room.run(gateway).await;
     approvals.finish().await;

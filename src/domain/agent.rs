@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::ids::{AgentId, ChannelId, RoleId, UserId};
+use super::read_ids::{optional_id, optional_ids};
 
 /// An agent's configuration: the keys of `agent.json` that Chorus knows.
 ///
@@ -19,7 +20,7 @@ pub struct AgentConfig {
     /// Unique among agents that are not destroyed; empty only in the template.
     pub name: String,
     /// The channel it lives in; none while it is being made.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "optional_id")]
     pub channel_id: Option<ChannelId>,
     /// Model to ask first; none means the server's default.
     #[serde(default)]
@@ -50,7 +51,7 @@ pub struct AgentConfig {
     #[serde(default)]
     pub network: Option<bool>,
     /// Roles whose members may talk to it; none means the server's value, empty everyone who sees the channel.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "optional_ids")]
     pub access_roles: Option<Vec<RoleId>>,
     /// Most money one turn may cost, in US dollars.
     #[serde(default)]
@@ -59,7 +60,7 @@ pub struct AgentConfig {
     #[serde(default)]
     pub budget_day: Option<f64>,
     /// Who made it; asked when no person started a turn.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "optional_id")]
     pub owner_id: Option<UserId>,
     /// When it was made.
     #[serde(default)]

@@ -116,17 +116,33 @@ pub(super) fn dollars(text: &str) -> Result<f64, ManagerError> {
     })
 }
 
+/// What stands for the id in a mention such as `<@&123>`, or in a JSON text.
+fn role(part: &str) -> &str {
+    let mention = part
+        .strip_prefix("<@&")
+        .and_then(|rest| rest.strip_suffix('>'));
+    mention.unwrap_or_else(|| part.trim_matches('"'))
+}
+
 /// Roles by mention or id.
 pub(super) fn roles(text: &str) -> Result<Value, ManagerError> {
+    let text = text.trim();
+    if text == "everyone" {
+        return Ok(json!([]));
+    }
+    // An empty list means everyone: what is not understood must never become one.
     let ids: Option<Vec<u64>> = text
+        .trim_start_matches('[')
+        .trim_end_matches(']')
         .split([',', ' '])
-        .map(|part| part.trim_matches(|c: char| !c.is_ascii_digit()))
         .filter(|part| !part.is_empty())
-        .map(|part| part.parse().ok())
+        .map(|part| role(part).parse().ok())
         .collect();
-    ids.map(|ids| json!(ids)).ok_or_else(|| {
-        ManagerError::refused(
-            "Name roles by mention or id, with commas between; `default` takes the server's.",
-        )
-    })
+    ids.filter(|ids| !ids.is_empty())
+        .map(|ids| json!(ids))
+        .ok_or_else(|| {
+            ManagerError::refused(
+                "Name roles by mention or id, with commas between; `everyone` lets everyone in who sees the channel, `default` takes the server's.",
+            )
+        })
 }

@@ -3,6 +3,9 @@
 use crate::agent::session_manager::SessionError;
 use crate::store::StoreError;
 
+/// What whoever uses the bot in a server that is not served is told.
+pub const PRIVATE: &str = "This bot is private. Its operator has to accept this server first.";
+
 /// Why the manager did not do what it was asked. The text is for the person who asked and names the way out.
 #[derive(Debug, thiserror::Error)]
 pub enum ManagerError {
@@ -11,6 +14,9 @@ pub enum ManagerError {
         "This channel is not bound to an agent. Use `/agent init` to make one, or go to an agent's channel."
     )]
     NoAgentHere,
+    /// The server is not served.
+    #[error("{PRIVATE}")]
+    NotServed,
     /// No agent of the server has that name.
     #[error("There is no agent `{name}` in this server.{}", near.as_ref().map(|near| format!(" Did you mean `{near}`?")).unwrap_or_default())]
     NoSuchAgent {

@@ -3,6 +3,7 @@
 use crate::config::effective;
 use crate::domain::{AgentConfig, GuildId, Person, ProfileRef, SandboxMode};
 use crate::permission::{GrantTable, may_always_allow, may_grant};
+use crate::text::json::refuse_double_keys;
 
 use super::config_keys::{Need, need};
 use super::error::ManagerError;
@@ -72,7 +73,8 @@ impl AgentManager {
         by: &Person,
     ) -> Result<ProfileRef, ManagerError> {
         let profile: ProfileRef = match text.trim_start().starts_with('{') {
-            true => serde_json::from_str(text)
+            true => refuse_double_keys(text)
+                .and_then(|()| serde_json::from_str(text))
                 .map(ProfileRef::Custom)
                 .map_err(|error| {
                     ManagerError::refused(format!("The profile is not valid JSON: {error}."))

@@ -7,6 +7,7 @@ use tokio::sync::Mutex;
 use super::folder;
 use super::known_access::KnownAccess;
 use super::roster::Roster;
+use super::servers::Servers;
 use crate::agent::{Members, Parts};
 use crate::store::StoreError;
 use crate::workspace::template::Template;
@@ -21,6 +22,8 @@ pub struct AgentManager {
 pub(super) struct Inner {
     pub(super) parts: Arc<Parts>,
     pub(super) roster: Roster,
+    /// Which servers are served.
+    pub(super) servers: Servers,
     pub(super) template: Template,
     pub(super) access: KnownAccess,
     /// One creation, destruction, rename or repair at a time: they are rare, and two of one name must not meet.
@@ -35,6 +38,7 @@ impl AgentManager {
     /// When the index of agents or the servers' settings cannot be read.
     pub async fn open(parts: Arc<Parts>, template: Template) -> Result<Self, StoreError> {
         let agents = parts.store.agents().await?;
+        let servers = Servers::open(parts.store.clone(), Arc::clone(&parts.config)).await?;
         let folder = parts.paths.agents();
         // Leftovers of crashes; nobody waits for them to be gone.
         tokio::task::spawn_blocking(move || folder::sweep(&folder));
@@ -42,6 +46,7 @@ impl AgentManager {
             inner: Arc::new(Inner {
                 parts,
                 roster: Roster::of(agents),
+                servers,
                 template,
                 access: KnownAccess::default(),
                 lifecycle: Mutex::new(()),

@@ -37,6 +37,9 @@ impl AgentManager {
         let Some(agent) = self.agent_for(message.channel_id, message.parent_id) else {
             return Ok(Received::NoAgent);
         };
+        if !self.serves(agent.guild) {
+            return Err(ManagerError::NotServed);
+        }
         if self.inner.parts.store.accept(&message).await? == Accepted::Known {
             return Ok(Received::Duplicate);
         }
@@ -84,6 +87,9 @@ impl AgentManager {
         let agent = self
             .agent_for(message.channel_id, message.parent_id)
             .ok_or(ManagerError::NoAgentHere)?;
+        if !self.serves(agent.guild) {
+            return Err(ManagerError::NotServed);
+        }
         if self.inner.parts.store.accept(&message).await? == Accepted::Known {
             return Ok(Received::Duplicate);
         }
@@ -221,6 +227,9 @@ impl AgentManager {
         agent: &AgentSummary,
         letter: Letter,
     ) -> Result<(), ManagerError> {
+        if !self.serves(agent.guild) {
+            return Err(ManagerError::NotServed);
+        }
         let mut letter = letter;
         for _ in 0..2 {
             match self.actor(agent)?.send(letter).await {
@@ -262,6 +271,7 @@ impl AgentManager {
         for id in agents {
             if let Some(agent) = self.inner.roster.get(*id)
                 && agent.channel.is_some()
+                && self.serves(agent.guild)
             {
                 self.actor(&agent)?;
             }

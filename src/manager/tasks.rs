@@ -141,6 +141,9 @@ impl AgentManager {
             .roster
             .get(event.task.task.agent)
             .ok_or(ManagerError::NoAgentHere)?;
+        if !self.serves(agent.guild) {
+            return Err(ManagerError::NotServed);
+        }
         let parts = Arc::clone(&self.inner.parts);
         let via = Via {
             depth: event.depth,

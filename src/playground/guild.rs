@@ -33,6 +33,13 @@ pub(crate) struct Guild {
     pub(crate) members: BTreeMap<UserId, Member>,
 }
 
+impl Guild {
+    /// Whether somebody is a member.
+    pub(crate) fn holds(&self, user: UserId) -> bool {
+        self.members.contains_key(&user)
+    }
+}
+
 /// A role of a server.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Role {

@@ -33,6 +33,10 @@ pub(crate) struct World {
     pub(crate) token: String,
     pub(crate) bot: UserId,
     pub(crate) application_owner: UserId,
+    /// The team that owns the application, if one does; its last member has not accepted yet.
+    pub(crate) team: Vec<UserId>,
+    /// Anybody may invite the bot.
+    pub(crate) is_public: bool,
     pub(crate) users: BTreeMap<UserId, User>,
     pub(crate) guilds: BTreeMap<GuildId, Guild>,
     pub(crate) channels: BTreeMap<ChannelId, Channel>,
@@ -56,6 +60,8 @@ impl World {
             token,
             bot: UserId(0),
             application_owner: UserId(0),
+            team: Vec::new(),
+            is_public: false,
             users: BTreeMap::new(),
             guilds: BTreeMap::new(),
             channels: BTreeMap::new(),

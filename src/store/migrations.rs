@@ -10,11 +10,18 @@ use super::error::StoreError;
 
 /// All files of `migrations/`, in their order: version, description, text. Named here rather than found by sqlx's macro,
 /// which would have SQLite compiled a second time, for the compiler's own use.
-const MIGRATIONS: [(i64, &str, &str); 1] = [(
-    1,
-    "ledger",
-    include_str!("../../migrations/0001_ledger.sql"),
-)];
+const MIGRATIONS: [(i64, &str, &str); 2] = [
+    (
+        1,
+        "ledger",
+        include_str!("../../migrations/0001_ledger.sql"),
+    ),
+    (
+        2,
+        "servers",
+        include_str!("../../migrations/0002_servers.sql"),
+    ),
+];
 
 pub(super) async fn migrate(db: &mut SqliteConnection) -> Result<(), StoreError> {
     let steps = MIGRATIONS.map(|(version, description, sql)| {

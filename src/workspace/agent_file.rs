@@ -11,7 +11,9 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use crate::config::reason;
 use crate::domain::AgentConfig;
+use crate::text::json::refuse_double_keys;
 
 /// Its name in the agent's folder.
 pub const NAME: &str = "agent.json";
@@ -104,21 +106,14 @@ pub fn parse(text: &str) -> Result<AgentFile, AgentFileError> {
     let broken = |error: serde_json::Error| AgentFileError::Broken {
         line: error.line(),
         column: error.column(),
-        reason: reason(&error),
+        reason: reason(&error, text),
     };
-    Ok(AgentFile {
+    let file = AgentFile {
         config: serde_json::from_str(text).map_err(broken)?,
         raw: serde_json::from_str(text).map_err(broken)?,
-    })
-}
-
-/// The error's own words without the place, which stands before them already.
-fn reason(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    match text.rfind(" at line ") {
-        Some(end) => text[..end].to_owned(),
-        None => text,
-    }
+    };
+    refuse_double_keys(text).map_err(broken)?;
+    Ok(file)
 }
 
 /// Changes keys of the file in `folder`; `change` is given all of them as they are on disk.

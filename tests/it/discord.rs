@@ -24,5 +24,6 @@ mod messages;
 mod places;
 mod reach;
 mod rights;
+mod servers;
 mod usage_chart;
 mod weather;

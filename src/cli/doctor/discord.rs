@@ -7,6 +7,7 @@ use reqwest::{Client, Response, StatusCode};
 use serde::Deserialize;
 
 use super::check::Check;
+use crate::cli::public_bot::{Application, HOW_TO_CLOSE};
 use crate::clock;
 use crate::config::{Env, Secret};
 
@@ -34,12 +35,6 @@ const CLOCK_TOLERANCE: Duration = Duration::from_secs(30);
 #[derive(Deserialize)]
 struct User {
     username: String,
-}
-
-#[derive(Deserialize)]
-struct Application {
-    #[serde(default)]
-    flags: u64,
 }
 
 #[derive(Deserialize)]
@@ -94,7 +89,7 @@ pub(super) async fn checks(env: &Env) -> Vec<Check> {
                 "token",
                 format!("Discord knows the bot as {name}"),
             ));
-            checks.push(api.intents().await);
+            checks.extend(api.application().await);
             checks.extend(api.servers().await);
         }
         StatusCode::UNAUTHORIZED => checks.push(Check::failure(
@@ -126,25 +121,18 @@ impl Api<'_> {
             .await
     }
 
-    async fn intents(&self) -> Check {
+    async fn application(&self) -> Vec<Check> {
         let application = match self.get("applications/@me").await {
             Ok(response) => response.json::<Application>().await,
             Err(error) => Err(error),
         };
         match application {
-            Ok(application) if application.flags & MESSAGE_CONTENT != 0 => {
-                Check::ok("intents", "the bot may read messages")
-            }
-            Ok(_) => Check::failure(
-                "intents",
-                "the bot may not read messages",
-                "turn on Message Content Intent: developer portal, your application, Bot",
-            ),
-            Err(error) => Check::warning(
+            Ok(application) => vec![intents(&application), public(&application)],
+            Err(error) => vec![Check::warning(
                 "intents",
                 format!("Discord did not say: {}", error.without_url()),
                 "see that Message Content Intent is on: developer portal, your application, Bot",
-            ),
+            )],
         }
     }
 
@@ -166,6 +154,28 @@ impl Api<'_> {
                 "try again later",
             )],
         }
+    }
+}
+
+fn intents(application: &Application) -> Check {
+    match application.flags & MESSAGE_CONTENT {
+        0 => Check::failure(
+            "intents",
+            "the bot may not read messages",
+            "turn on Message Content Intent: developer portal, your application, Bot",
+        ),
+        _ => Check::ok("intents", "the bot may read messages"),
+    }
+}
+
+fn public(application: &Application) -> Check {
+    match application.bot_public {
+        true => Check::warning(
+            "public",
+            "anybody can invite the bot; it does nothing in servers that you do not accept",
+            HOW_TO_CLOSE,
+        ),
+        false => Check::ok("public", "only you can invite the bot"),
     }
 }
 

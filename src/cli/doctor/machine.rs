@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 use super::check::Check;
-use crate::config::{Config, Paths};
+use crate::config::{Config, Env, Paths};
 use crate::domain::SandboxMode;
 use crate::exec::{Bubblewrap, Policy, Sandbox, SandboxSettings};
 use crate::store::Store;
@@ -76,6 +76,28 @@ pub(super) fn home(paths: &Paths) -> Check {
         );
     }
     disk(home)
+}
+
+/// What of the environment needs a look; nothing where all is well.
+pub(super) fn environment(env: &Env) -> Vec<Check> {
+    let open = env.files_open_to_others().into_iter().map(|file| {
+        Check::warning(
+            "environment",
+            format!(
+                "{} can be read by others of this machine, with the secrets in it",
+                file.display()
+            ),
+            format!("chmod 600 {}", file.display()),
+        )
+    });
+    let ignored = env.ignored().into_iter().map(|(name, instead)| {
+        Check::warning(
+            "environment",
+            format!("{name} is set and not used"),
+            instead,
+        )
+    });
+    open.chain(ignored).collect()
 }
 
 fn disk(home: &Path) -> Check {

@@ -11,7 +11,10 @@ use super::session::{self, time};
 use crate::clock;
 use crate::config::Paths;
 use crate::domain::{AgentId, AgentName, AgentStatus, ChannelId, GuildId, ProfileRef, UserId};
-use crate::store::{AgentRow, AuditFilter, AuditRow, Original, OriginalAgent, Registered, Store};
+use crate::store::{
+    AgentRow, AuditFilter, AuditRow, Original, OriginalAgent, Registered, ServerRow, ServerState,
+    Store,
+};
 use crate::text;
 
 /// Takes `old` over as `name`; says what that came to.
@@ -56,6 +59,9 @@ pub(super) async fn take(
             }
         },
     }
+    if old.status != "destroyed" {
+        accept_server(store, GuildId::from_i64(old.guild_id)).await?;
+    }
     let sessions = session::take_all(store, &folder, from, original, old, name, id).await?;
     let audited = take_audit(store, original, old, name, id).await?;
     store.set_meta(&mark, &clock::rfc3339(clock::now())).await?;
@@ -64,6 +70,20 @@ pub(super) async fn take(
         text::count(sessions, "session", "sessions"),
         text::count(audited, "audited action", "audited actions")
     ))
+}
+
+/// The original served every server; those that its agents live in go on.
+async fn accept_server(store: &Store, guild: GuildId) -> anyhow::Result<()> {
+    let known = store.servers().await?;
+    if known.iter().any(|row| row.guild == guild) {
+        return Ok(());
+    }
+    let row = ServerRow {
+        state: ServerState::Accepted,
+        decided_at: Some(clock::now()),
+        ..ServerRow::new(guild)
+    };
+    Ok(store.put_server(&row).await?)
 }
 
 /// The same agent gets the same id however often this is run.

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use serenity::all::{AutocompleteChoice, CreateAutocompleteResponse};
 
-use super::call::{Context, bot, guild};
+use super::call::{Context, bot, guild, person};
 use super::sight::{agent_here, reachable_agents, sight, visible_agents};
 use crate::discord::body::clip;
 use crate::manager::CONFIG_KEYS;
+use crate::store::{ServerRow, ServerState};
 
 /// Suggestions Discord takes.
 const MOST: usize = 25;
@@ -80,6 +81,35 @@ pub(super) async fn agent_on_record(ctx: Context<'_>, typed: &str) -> CreateAuto
     });
     let there = names.into_iter().map(|name| (name.clone(), name));
     labelled(there.chain(gone), typed)
+}
+
+/// Servers that can be accepted, for the operator.
+pub(super) async fn server_to_accept(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
+    servers(ctx, typed, |row| row.state != ServerState::Accepted)
+}
+
+/// Servers that were accepted, for the operator.
+pub(super) async fn server_accepted(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
+    servers(ctx, typed, |row| row.state == ServerState::Accepted)
+}
+
+fn servers(
+    ctx: Context<'_>,
+    typed: &str,
+    is_meant: fn(&ServerRow) -> bool,
+) -> CreateAutocompleteResponse {
+    if !bot(ctx).is_operator(person(ctx).id) {
+        return CreateAutocompleteResponse::new();
+    }
+    let rows = bot(ctx).manager.servers().into_iter();
+    let meant = rows.filter(|row| row.state != ServerState::Seen && is_meant(row));
+    let pairs = meant.map(|row| {
+        (
+            format!("{} ({})", clip(&row.name, 70), row.guild),
+            row.guild.to_string(),
+        )
+    });
+    labelled(pairs, typed)
 }
 
 /// Models that can be used.

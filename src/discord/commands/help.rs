@@ -2,8 +2,8 @@
 
 use serenity::all::Permissions;
 
-use super::call::{Context, answer};
-use super::rights::is_allowed;
+use super::call::{Context, answer, bot, person};
+use super::rights::{is_allowed, is_operators};
 use crate::discord::bot::Bot;
 use crate::discord::interaction::Eyes;
 use crate::discord::refusal::Refusal;
@@ -18,7 +18,11 @@ pub(super) async fn help(ctx: Context<'_>) -> Result<(), Refusal> {
             .and_then(|member| member.permissions)
             .unwrap_or_default();
         let mut lines = Vec::new();
+        let is_operator = bot(ctx).is_operator(person(ctx).id);
         for command in &ctx.framework.options.commands {
+            if is_operators(command) && !is_operator {
+                continue;
+            }
             collect(command, rights, Permissions::empty(), &mut lines);
         }
         Ok(render::help(&lines))

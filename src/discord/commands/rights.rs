@@ -4,6 +4,11 @@ use serenity::all::{ComponentInteraction, Permissions};
 
 use crate::discord::bot::Bot;
 use crate::discord::refusal::Refusal;
+use crate::discord::servers::OPERATOR_ONLY;
+use crate::domain::UserId;
+
+/// The category of commands that the operator alone may use, whatever they may do in the server.
+pub(super) const OPERATOR: &str = "operator";
 
 /// What the one who pressed may do; nothing outside a server.
 pub(in crate::discord) fn of_press(press: &ComponentInteraction) -> Permissions {
@@ -25,6 +30,11 @@ pub(super) fn is_allowed(rights: Permissions, needed: Permissions) -> bool {
     rights.administrator() || rights.contains(needed)
 }
 
+/// Whether a command is for the operator alone.
+pub(super) fn is_operators(command: &poise::Command<Bot, Refusal>) -> bool {
+    command.category.as_deref() == Some(OPERATOR)
+}
+
 /// Whether the one who gave a command may; checked before its own code runs.
 pub(super) fn check(ctx: poise::Context<'_, Bot, Refusal>) -> Result<bool, Refusal> {
     let poise::Context::Application(ctx) = ctx else {
@@ -37,6 +47,13 @@ pub(super) fn check(ctx: poise::Context<'_, Bot, Refusal>) -> Result<bool, Refus
     };
     let mut tree: Vec<_> = ctx.parent_commands().to_vec();
     tree.push(ctx.command());
+    if tree.iter().any(|command| is_operators(command)) {
+        let user = UserId(ctx.interaction.user.id.get());
+        return match ctx.framework.user_data.is_operator(user) {
+            true => Ok(true),
+            false => Err(Refusal::new(OPERATOR_ONLY)),
+        };
+    }
     let needed = needed(&tree);
     if is_allowed(member.permissions.unwrap_or_default(), needed) {
         return Ok(true);

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serenity::all::{
     Client, ClientBuilder, Context, Event, EventHandler, GatewayIntents, Guild, HttpBuilder,
-    Interaction, Message, Ready,
+    Interaction, Message, PartialGuild, Ready, UnavailableGuild,
 };
 use serenity::cache::Settings as CacheSettings;
 use serenity::gateway::CollectorCallback;
@@ -98,6 +98,14 @@ impl EventHandler for Handler {
 
     async fn guild_create(&self, _: Context, guild: Guild, _: Option<bool>) {
         self.say(Signal::Guild(Box::new(guild)));
+    }
+
+    async fn guild_update(&self, _: Context, _: Option<Guild>, changed: PartialGuild) {
+        self.say(Signal::GuildChanged(Box::new(changed)));
+    }
+
+    async fn guild_delete(&self, _: Context, gone: UnavailableGuild, _: Option<Guild>) {
+        self.say(Signal::GuildGone(gone));
     }
 
     async fn message(&self, _: Context, message: Message) {

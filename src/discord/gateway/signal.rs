@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use serenity::all::{Context, Event, Guild, Interaction, Message, ShardManager};
+use serenity::all::{
+    Context, Event, Guild, Interaction, Message, PartialGuild, ShardManager, UnavailableGuild,
+};
 
 /// What the gateway says to the room.
 #[derive(Debug)]
@@ -17,6 +19,10 @@ pub(in crate::discord) enum Signal {
     Resumed,
     /// A server we are in, with its channels and threads.
     Guild(Box<Guild>),
+    /// A server has another name or owner.
+    GuildChanged(Box<PartialGuild>),
+    /// A server is out of sight, or we are not in it any more.
+    GuildGone(UnavailableGuild),
     /// An event whose order matters.
     Ordered(Box<Event>),
     /// A message by serenity's own way, which keeps no order: for those that came before ours was laid.

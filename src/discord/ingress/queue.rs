@@ -155,6 +155,10 @@ impl Queue {
     }
 
     async fn ingest(&mut self, guild: GuildId, message: Message) -> Taken {
+        if !self.bot.serves(guild) {
+            // It came while the server was served; once it is again, it is read.
+            return Taken::NotYet;
+        }
         let id = MessageId(message.id.get());
         if self.recent.contains(&id) {
             return Taken::Settled;

@@ -76,6 +76,11 @@ impl Queue {
     }
 
     async fn take(&mut self, order: Order) {
+        let is_over = matches!(order, Order::End(..));
+        if !is_over && !self.outward.bot.may_post(self.channel).await {
+            // What is in the ledger is sent once the server is served again.
+            return;
+        }
         match order {
             Order::Deliver => self.deliver().await,
             Order::Reply(part) => self.reply(*part).await,

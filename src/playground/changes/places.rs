@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::domain::{ChannelId, GuildId, MessageId, RoleId, UserId};
 use crate::playground::guild::{Channel, ChannelKind, Guild, Member, Role, ThreadState};
@@ -48,6 +48,38 @@ impl World {
         self.dispatch("GUILD_CREATE", data);
         self.tell(None, json!({"t": "reload"}));
         id
+    }
+
+    /// Has people see these commands, in one server or everywhere.
+    pub(crate) fn show_commands(&mut self, guild: Option<GuildId>, mut commands: Vec<Value>) {
+        for command in &mut commands {
+            command["id"] = json!(self.next_id().to_string());
+        }
+        self.commands.insert(guild, commands);
+    }
+
+    /// Puts the bot into a server that it is not in, as an invitation does.
+    pub(crate) fn put_bot_in(&mut self, id: GuildId) {
+        let bot = self.bot;
+        if let Some(guild) = self.guilds.get_mut(&id) {
+            let roles = guild.roles.iter().filter(|role| role.name == "Chorus");
+            let roles = roles.map(|role| role.id).collect();
+            guild.members.insert(bot, Member { roles, nick: None });
+        }
+        let data = wire::guild_create(self, id);
+        self.dispatch("GUILD_CREATE", data);
+        self.tell(None, json!({"t": "reload"}));
+    }
+
+    /// Takes the bot out of a server, with its commands: it left, or was removed.
+    pub(crate) fn take_bot_out(&mut self, id: GuildId) {
+        let bot = self.bot;
+        if let Some(guild) = self.guilds.get_mut(&id) {
+            guild.members.remove(&bot);
+        }
+        self.commands.remove(&Some(id));
+        self.dispatch("GUILD_DELETE", json!({"id": id.to_string()}));
+        self.tell(None, json!({"t": "reload"}));
     }
 
     pub(crate) fn add_channel(

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::domain::{ChannelId, GuildId, MessageId, UserId};
+use crate::playground::guild::Guild;
 use crate::playground::rights::Rights;
 use crate::playground::wire;
 use crate::playground::world::{News, World};
@@ -79,6 +80,10 @@ fn is_visible(world: &World, data: &Value) -> bool {
     let Some(channel) = channel.map(ChannelId) else {
         return true;
     };
+    let is_outside = |guild: &Guild| !guild.holds(world.bot);
+    if world.guild_of(channel).is_some_and(is_outside) {
+        return false;
+    }
     if !world.channels.contains_key(&channel) || data.get("token").is_some() {
         return true;
     }

@@ -19,6 +19,62 @@ impl Discord {
         self.look(|world| world.guilds.keys().next().copied().unwrap_or(GuildId(0)))
     }
 
+    /// Removes the bot from a server.
+    pub fn kicks_bot(&self, guild: GuildId) {
+        self.change(|world| world.take_bot_out(guild));
+    }
+
+    /// Invites the bot to a server again.
+    pub fn invites_bot(&self, guild: GuildId) {
+        self.change(|world| world.put_bot_in(guild));
+    }
+
+    /// Whether the bot is in a server.
+    pub fn holds_bot(&self, guild: GuildId) -> bool {
+        self.look(|world| {
+            let found = world.guilds.get(&guild);
+            found.is_some_and(|guild| guild.holds(world.bot))
+        })
+    }
+
+    /// Gives a server to somebody else, who is a member from then on.
+    pub fn gives_guild(&self, guild: GuildId, owner: UserId) {
+        self.change(|world| {
+            let Some(found) = world.guilds.get_mut(&guild) else {
+                return;
+            };
+            found.owner = owner;
+            found.members.entry(owner).or_default();
+            let data = wire::guild(found);
+            world.dispatch("GUILD_UPDATE", data);
+        });
+    }
+
+    /// Gives the application to a team of these members and of one who was invited and has not accepted.
+    pub fn gives_application_to_team(&self, members: &[UserId], invited: UserId) {
+        self.change(|world| world.team = [members, &[invited]].concat());
+    }
+
+    /// Gives the application to somebody else.
+    pub fn gives_application(&self, owner: UserId) {
+        self.change(|world| world.application_owner = owner);
+    }
+
+    /// Anybody may invite the bot from now on.
+    pub fn opens_bot_to_the_public(&self) {
+        self.change(|world| world.is_public = true);
+    }
+
+    /// Has people of a server see commands that nobody registered there, as a client does that has not learned better.
+    pub fn shows_commands(&self, guild: GuildId, commands: Vec<Value>) {
+        self.change(|world| world.show_commands(Some(guild), commands));
+    }
+
+    /// The same in every server.
+    pub fn shows_commands_everywhere(&self, commands: Vec<Value>) {
+        self.change(|world| world.show_commands(None, commands));
+    }
+
     /// Adds a text channel to a server.
     pub fn add_channel(&self, guild: GuildId, name: &str) -> ChannelId {
         self.change(|world| world.add_channel(guild, name, ChannelKind::Text, None))

@@ -44,10 +44,10 @@ pub(super) fn application(world: &World) -> Outcome {
         "name": world.name_of(world.bot),
         "icon": null,
         "description": "",
-        "bot_public": false,
+        "bot_public": world.is_public,
         "bot_require_code_grant": false,
         "owner": wire::user_by_id(world, world.application_owner),
-        "team": null,
+        "team": team(world),
         "verify_key": "0".repeat(64),
         "flags": bit(8, 13) | bit(1, 15) | bit(15, 19),
         "redirect_uris": [],
@@ -55,6 +55,30 @@ pub(super) fn application(world: &World) -> Outcome {
         "integration_types_config": {},
         "bot": wire::user_by_id(world, world.bot),
     })))
+}
+
+/// The team that owns the application, where one does. Its last member is invited and has not accepted.
+fn team(world: &World) -> Value {
+    let Some((invited, members)) = world.team.split_last() else {
+        return Value::Null;
+    };
+    let member = |user: &UserId, state: u8| {
+        json!({
+            "membership_state": state,
+            "team_id": world.bot.to_string(),
+            "user": wire::user_by_id(world, *user),
+            "role": "developer",
+        })
+    };
+    let accepted = members.iter().map(|user| member(user, 2));
+    let all: Vec<Value> = accepted.chain([member(invited, 1)]).collect();
+    json!({
+        "id": world.bot.to_string(),
+        "name": "Team",
+        "icon": null,
+        "owner_user_id": world.application_owner.to_string(),
+        "members": all,
+    })
 }
 
 pub(super) fn me(world: &World) -> Outcome {
@@ -75,7 +99,14 @@ pub(super) fn my_guilds(world: &World) -> Outcome {
             "features": [],
         })
     };
-    Ok(Reply::Json(world.guilds.values().map(one).collect()))
+    let own = world.guilds.values().filter(|guild| guild.holds(world.bot));
+    Ok(Reply::Json(own.map(one).collect()))
+}
+
+pub(super) fn leave(world: &mut World, guild: &str) -> Outcome {
+    let guild = find(world, guild)?.id;
+    world.take_bot_out(guild);
+    Ok(Reply::Nothing)
 }
 
 pub(super) fn open_direct(world: &mut World, call: &Call) -> Outcome {
@@ -151,5 +182,6 @@ pub(super) fn find<'a>(world: &'a World, guild: &str) -> Result<&'a Guild, ApiEr
         .parse()
         .map(GuildId)
         .map_err(|_| ApiError::unknown_guild())?;
-    world.guilds.get(&id).ok_or_else(ApiError::unknown_guild)
+    let found = world.guilds.get(&id).filter(|guild| guild.holds(world.bot));
+    found.ok_or_else(ApiError::unknown_guild)
 }

@@ -26,6 +26,7 @@ pub(super) fn perform(world: &mut World, call: &Call) -> Outcome {
         }
         (&Method::GET, ["users", "@me"]) => guilds::me(world),
         (&Method::GET, ["users", "@me", "guilds"]) => guilds::my_guilds(world),
+        (&Method::DELETE, ["users", "@me", "guilds", guild]) => guilds::leave(world, guild),
         (&Method::POST, ["users", "@me", "channels"]) => guilds::open_direct(world, call),
         (&Method::GET, ["users", user]) => guilds::user(world, user),
 

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::domain::GuildId;
 use crate::playground::gateway::{Connection, gateway_url};
 use crate::playground::wire;
 use crate::playground::world::World;
@@ -9,9 +10,14 @@ use crate::playground::world::World;
 /// Begins a session: READY, then every server in full.
 pub(super) fn begin(world: &mut World, identify: &Value, connection: Connection) {
     let id = world.gateway.begin(identify, connection);
-    let guilds: Vec<Value> = world
+    let own: Vec<GuildId> = world
         .guilds
-        .keys()
+        .values()
+        .filter(|guild| guild.holds(world.bot))
+        .map(|guild| guild.id)
+        .collect();
+    let guilds: Vec<Value> = own
+        .iter()
         .map(|guild| json!({"id": guild.to_string(), "unavailable": true}))
         .collect();
     let ready = json!({
@@ -26,9 +32,8 @@ pub(super) fn begin(world: &mut World, identify: &Value, connection: Connection)
         "private_channels": [], "relationships": [], "presences": [], "user_settings": {},
         "geo_ordered_rtc_regions": [], "auth": {}, "_trace": [],
     });
-    let servers: Vec<Value> = world
-        .guilds
-        .keys()
+    let servers: Vec<Value> = own
+        .iter()
         .map(|guild| wire::guild_create(world, *guild))
         .collect();
     world.gateway.welcome(&id, &ready, &servers);

@@ -110,6 +110,14 @@ fn a_file_is_a_profile_too_and_its_mistakes_are_named() {
     let (code, _, err) = judge(&["--profile", path.to_str().unwrap()], "");
     assert_eq!(code, 78);
     assert!(err.contains("mine.json") && err.contains("alow"), "{err}");
+    let twice = "{ \"allow\": [\"tool:.*\"], \"ask\": [],\n  \"deny\": [\"tool:bash:.*\"],\n  \"deny\": [] }";
+    std::fs::write(&path, twice).unwrap();
+    let (code, _, err) = judge(&["--profile", path.to_str().unwrap()], "tool:bash:ls\n");
+    assert_eq!(code, 78);
+    assert!(
+        err.contains("the key `deny` stands twice") && err.contains("line 3"),
+        "{err}"
+    );
 }
 
 #[test]

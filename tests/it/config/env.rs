@@ -171,3 +171,34 @@ fn secrets_do_not_show_in_debug() {
         "hunter3"
     );
 }
+
+#[test]
+fn servers_are_ids_with_commas_between() {
+    let env = read(&[("HOME", "/nowhere"), ("SERVERS", "1, 2 ,,3")], None);
+    assert_eq!(env.servers, [GuildId(1), GuildId(2), GuildId(3)]);
+    let said = try_read(&[("HOME", "/nowhere"), ("SERVERS", "1,mine")], None).unwrap_err();
+    assert!(
+        said.contains("SERVERS is \"mine\": write the ids"),
+        "{said}"
+    );
+}
+
+#[test]
+fn variables_of_the_original_that_are_not_used_are_named_with_what_does_their_work() {
+    let set = [
+        ("HOME", "/nowhere"),
+        ("CHORUS_SCOPE_PATH", "/mnt/host"),
+        ("CHORUS_HOST_EXEC", "true"),
+        ("LIVE_TEST_ENABLED", "1"),
+        ("LIVE_TEST_CHANNEL", " "),
+    ];
+    let named: Vec<&str> = read(&set, None)
+        .ignored()
+        .iter()
+        .map(|(name, _)| *name)
+        .collect();
+    assert_eq!(
+        named,
+        ["CHORUS_SCOPE_PATH", "CHORUS_HOST_EXEC", "LIVE_TEST_ENABLED"]
+    );
+}

@@ -138,7 +138,51 @@ fn ten_broken_configurations_are_each_named_at_their_line() {
         (
             "{\n  \"network\": true,\n  \"network\": false\n}",
             "config.json:3:",
-            "duplicate field `network`",
+            "the key `network` stands twice",
+        ),
+        // A key twice where any key may stand, at any depth: the last one would have won.
+        (
+            "{\n  \"profiles\": { \"mine\": {\n    \"allow\": [], \"ask\": [], \"deny\": [\"tool:bash:.*\"],\n    \"deny\": []\n  } }\n}",
+            "config.json:4:",
+            "the key `deny` stands twice: keep one of them",
+        ),
+        (
+            "{ \"permission_grants\": {\n  \"14\": [\"locked\"],\n  \"14\": [\"open\"] } }",
+            "config.json:3:",
+            "the key `14` stands twice",
+        ),
+        (
+            "{ \"profiles\": {\n  \"a\": { \"allow\": [], \"ask\": [] },\n  \"a\": { \"allow\": [], \"ask\": [] } } }",
+            "config.json:3:",
+            "the key `a` stands twice",
+        ),
+        // Nothing in a list of those who may do something: it would leave the list empty, which lets everybody in.
+        (
+            "{\n  \"access_roles\": [null]\n}",
+            "config.json:2:",
+            "`access_roles`: invalid type: null, expected a Discord id",
+        ),
+        // A server by its name.
+        (
+            "{\n  \"servers\": [\"My server\"]\n}",
+            "config.json:2:",
+            "\"My server\" is no Discord id",
+        ),
+        // What commands must not read.
+        (
+            "{\n  \"sandbox_read\": [\n    \"/usr\",\n    \"/\"\n  ]\n}",
+            "config.json:4:",
+            "`sandbox_read`: /: agents' commands could read what is none of theirs",
+        ),
+        (
+            "{ \"sandbox_read\": [\"/home/ann/..\"] }",
+            "config.json:1:",
+            "`sandbox_read`: /home/ann/..: ",
+        ),
+        (
+            "{ \"sandbox_read\": [\"tools\"] }",
+            "config.json:1:",
+            "write the whole path",
         ),
         // A key that is near nothing.
         (
@@ -241,4 +285,30 @@ fn every_key_has_a_description_in_the_schema() {
             );
         }
     }
+}
+
+#[test]
+fn commands_do_not_read_choruss_own_home_nor_what_is_around_or_in_it() {
+    let outside = tempfile::tempdir().unwrap();
+    let home = outside.path().join("user/chorus");
+    std::fs::create_dir_all(home.join("db")).unwrap();
+    std::fs::create_dir_all(outside.path().join("tools")).unwrap();
+    std::os::unix::fs::symlink(&home, outside.path().join("link")).unwrap();
+    let path = home.join("config.json");
+    let judged = |folder: &Path| {
+        let text = json!({ "sandbox_read": [folder] }).to_string();
+        Config::parse(&text, &path).map_err(|error| error.to_string())
+    };
+    for refused in [
+        "user",
+        "user/chorus",
+        "user/chorus/db",
+        "link",
+        "user/../user/chorus/.",
+    ] {
+        let said = judged(&outside.path().join(refused)).unwrap_err();
+        assert!(said.contains("Chorus's own home"), "{refused}: {said}");
+    }
+    judged(&outside.path().join("tools")).unwrap();
+    judged(Path::new("/usr/share")).unwrap();
 }

@@ -19,7 +19,7 @@ struct Command {
 /// All that is registered, subcommands each for itself.
 fn all(world: &World) -> Vec<Command> {
     let mut found = Vec::new();
-    for command in world.discord.commands(None) {
+    for command in world.discord.commands(Some(world.discord.guild())) {
         collect(world, &command, "/", &mut found);
     }
     found

@@ -205,3 +205,58 @@ async fn commands_are_registered_once() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn roles_of_an_agent_that_make_no_sense_never_let_everybody_in() {
+    run_test(async |world| {
+        let role = world
+            .ann
+            .person
+            .gets_role("crew", chorus::playground::Rights(0));
+        for nonsense in ["admins", "[null]", "[]", "\"\"", "-1", "<@&>"] {
+            let command = format!("/agent config name:lab key:access_roles value:{nonsense}");
+            let told = world.ann.asks(&command, "#lab").await;
+            assert!(
+                told.contains("Name roles by mention or id"),
+                "{nonsense}: {told}"
+            );
+        }
+        for named in [
+            format!("<@&{role}>"),
+            format!("[\"{role}\"]"),
+            role.to_string(),
+        ] {
+            let command = format!("/agent config name:lab key:access_roles value:{named}");
+            world.ann.asks(&command, "#lab").await;
+            assert_eq!(
+                world.agent_json("lab")["access_roles"],
+                serde_json::json!([role.0])
+            );
+        }
+        let refused = world.bob.asks("/status", "#lab").await;
+        assert!(refused.contains("no access"), "{refused}");
+        // By hand, as text, it means the same.
+        let path = world.home().join("agents/lab/agent.json");
+        let mut agent = world.agent_json("lab");
+        agent["access_roles"] = serde_json::json!([role.to_string()]);
+        std::fs::write(&path, agent.to_string()).unwrap();
+        let refused = world.bob.asks("/status", "#lab").await;
+        assert!(refused.contains("no access"), "{refused}");
+        world
+            .ann
+            .asks(
+                "/agent config name:lab key:access_roles value:everyone",
+                "#lab",
+            )
+            .await;
+        let shown = world.bob.asks("/status", "#lab").await;
+        assert!(shown.contains("Agent: lab"), "{shown}");
+
+        let twice = r#"{"allow": [], "ask": [], "deny": ["tool:bash:.*"], "deny": []}"#;
+        let command = format!("/agent config name:lab key:permissions value:{twice}");
+        let told = world.ann.asks(&command, "#lab").await;
+        assert!(told.contains("the key `deny` stands twice"), "{told}");
+        assert_eq!(world.agent_json("lab")["permissions"], "standard");
+    })
+    .await;
+}

@@ -113,6 +113,11 @@ async fn servers_know_nothing_of_each_other() {
     run_test(async |world| {
         let other = world.discord.add_guild("Elsewhere", &world.ann.person);
         world.discord.add_channel(other, "elsewhere");
+        world
+            .waits("the commands in the other server", |world| {
+                (!world.discord.commands(Some(other)).is_empty()).then_some(())
+            })
+            .await;
         world.ann.asks("/agent init name:far", "#elsewhere").await;
         let here = world.ann.asks("/agent list", "#lab").await;
         let there = world.ann.asks("/agent list", "#elsewhere").await;

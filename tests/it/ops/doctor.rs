@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -47,7 +48,7 @@ async fn it_finds_nothing_wrong_where_nothing_is_and_changes_nothing() {
             named,
             [
                 "user", "home", "config", "database", "git", "sandbox", "clock", "token",
-                "intents", "servers", "models"
+                "intents", "public", "servers", "models"
             ]
         );
         for check in &checks {
@@ -97,6 +98,36 @@ async fn each_fault_has_its_line_and_its_way_out() {
         assert_eq!(names, ["git", "token", "models"], "{}", looked.out);
         assert!(failed[0].1.contains("MISSING_TOKEN_FILE"), "{failed:?}");
         assert!(failed[1].1.contains("Reset Token"), "{failed:?}");
+
+        let dotenv = world.home().join(".env");
+        fs::write(&dotenv, "OPENAI_API_KEY='hunter4'\n").unwrap();
+        fs::set_permissions(&dotenv, fs::Permissions::from_mode(0o644)).unwrap();
+        world.discord.opens_bot_to_the_public();
+        let mut doctor = command(world, &["doctor", "--json"]);
+        let looked = seen(doctor.env("CHORUS_HOST_EXEC", "1")).await;
+        assert!(!looked.out.contains("hunter"), "{}", looked.out);
+        let warned: Vec<(String, String)> = checks(&looked.out)
+            .iter()
+            .filter(|check| check["name"] == "environment" || check["name"] == "public")
+            .map(|check| (check["seen"].to_string(), check["do"].to_string()))
+            .collect();
+        let said = |index: usize, seen: &str, remedy: &str| {
+            let (has, does) = &warned[index];
+            assert!(has.contains(seen) && does.contains(remedy), "{warned:?}");
+        };
+        said(0, ".env can be read by others", "chmod 600");
+        said(1, "CHORUS_HOST_EXEC is set and not used", "`sandbox`");
+        said(2, "anybody can invite the bot", "turn off Public Bot");
+        fs::set_permissions(&dotenv, fs::Permissions::from_mode(0o600)).unwrap();
+        let looked = seen(&mut command(world, &["doctor", "--json"])).await;
+        assert!(!looked.out.contains(".env can be read"), "{}", looked.out);
+        fs::remove_file(dotenv).unwrap();
+        let made = seen(&mut command(world, &["init", "--non-interactive"])).await;
+        assert!(
+            made.out.contains("Anybody can invite this bot") && made.out.contains("Public Bot"),
+            "{}",
+            made.out
+        );
 
         fs::write(world.home().join("config.json"), "{\n  \"network\": 1\n}").unwrap();
         let looked = seen(&mut command(world, &["doctor"])).await;

@@ -80,7 +80,7 @@ impl Walk {
         let mut run = self.by_chorus(home, "chorus run");
         let daemon = run.spawn().unwrap();
         self.sees("the bot's commands", |discord| {
-            discord.is_connected() && !discord.commands(None).is_empty()
+            discord.is_connected() && !discord.commands(Some(discord.guild())).is_empty()
         })
         .await;
         daemon

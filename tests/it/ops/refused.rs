@@ -1,6 +1,7 @@
 //! Starts that are refused: each names its cause and the way out, and touches nothing.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
 use tokio::process::Command;
@@ -29,6 +30,11 @@ async fn a_token_that_discord_does_not_know() {
         let home = tempfile::tempdir().unwrap();
         let mut run = command(world, &["run"]);
         run.env("CHORUS_HOME", home.path());
+        // What of the environment needs a look is said before anything else.
+        let dotenv = home.path().join(".env");
+        fs::write(&dotenv, "OPENAI_API_KEY='hunter4'\n").unwrap();
+        fs::set_permissions(&dotenv, fs::Permissions::from_mode(0o604)).unwrap();
+        run.env("CHORUS_SCOPE_PATH", "/mnt");
         let refused = seen(run.env("DISCORD_TOKEN", "hunter2")).await;
         assert_eq!(refused.code, 78, "{}", refused.err);
         assert!(
@@ -36,7 +42,14 @@ async fn a_token_that_discord_does_not_know() {
             "{}",
             refused.err
         );
-        assert!(!refused.err.contains("hunter2"), "{}", refused.err);
+        let once = |said: &str| refused.err.matches(said).count() == 1;
+        assert!(once(".env can be read by others"), "{}", refused.err);
+        assert!(
+            once("CHORUS_SCOPE_PATH is set and not used"),
+            "{}",
+            refused.err
+        );
+        assert!(!refused.err.contains("hunter"), "{}", refused.err);
         let refused = seen(run.env("DISCORD_TOKEN", "")).await;
         assert_eq!(refused.code, 78);
         assert!(

@@ -1,7 +1,10 @@
 //! `agent.json`: what is kept, what is refused.
 
 use std::fs;
+use std::path::Path;
 
+use chorus::config::Config;
+use chorus::domain::RoleId;
 use chorus::workspace::agent_file;
 use insta::assert_snapshot;
 use serde_json::json;
@@ -45,7 +48,7 @@ fn a_broken_file_is_named_by_line_and_never_overwritten() {
     let broken = "{\n    \"name\": \"lab\",\n    \"system_prompt\": 7,\n    \"permissions\": \"standard\"\n}\n";
     fs::write(&path, broken).unwrap();
     let told = agent_file::read(workspace.agent()).unwrap_err().to_string();
-    assert_snapshot!(told, @"agent.json, line 3, column 22: invalid type: integer `7`, expected a string");
+    assert_snapshot!(told, @"agent.json, line 3, column 22: `system_prompt`: invalid type: integer `7`, expected a string");
     agent_file::rewrite(workspace.agent(), |raw| raw.clear()).unwrap_err();
     assert_eq!(fs::read_to_string(&path).unwrap(), broken);
 }
@@ -110,4 +113,46 @@ fn links_pipes_and_giants_are_refused_at_once() {
     fs::remove_file(&path).unwrap();
     std::os::unix::fs::symlink("docs/README.md", &path).unwrap();
     agent_file::read(workspace.agent()).unwrap_err();
+}
+
+#[test]
+fn ids_are_read_as_in_the_configuration_and_refused_in_the_same_words() {
+    let file = |roles: &str| {
+        let text = format!(
+            "{{\n\"name\": \"lab\", \"system_prompt\": \"\", \"permissions\": \"locked\", \"channel_id\": \"7\",\n\"access_roles\": {roles}\n}}"
+        );
+        let agent = agent_file::parse(&text).map(|file| file.config.access_roles);
+        let whole = Config::parse(
+            &format!("{{\n\n\"access_roles\": {roles}\n}}"),
+            Path::new("config.json"),
+        );
+        (agent, whole.map(|config| config.access_roles))
+    };
+    let (agent, whole) = file(r#"["11", 12]"#);
+    let roles = vec![RoleId(11), RoleId(12)];
+    assert_eq!(agent.unwrap(), Some(roles.clone()));
+    assert_eq!(whole.unwrap(), roles);
+    assert_eq!(file("null").0.unwrap(), None, "the server's");
+    for nonsense in [r#"["Admins"]"#, "[null]", "[-1]", "[1.5]", r#""11""#, "{}"] {
+        let (agent, whole) = file(nonsense);
+        let agent = agent.unwrap_err().to_string();
+        let whole = whole.unwrap_err().to_string();
+        let reason = |said: &str| {
+            said.split_once("access_roles")
+                .map(|(_, reason)| reason.to_owned())
+        };
+        assert_eq!(
+            reason(&agent),
+            reason(&whole),
+            "{nonsense}: {agent} and {whole}"
+        );
+        assert!(agent.starts_with("agent.json, line 3"), "{agent}");
+    }
+}
+
+#[test]
+fn a_key_that_stands_twice_is_named_with_its_line() {
+    let twice = "{\n\"name\": \"lab\", \"system_prompt\": \"\",\n\"permissions\": {\"allow\": [], \"ask\": [], \"deny\": [\"tool:bash:.*\"],\n\"deny\": []}\n}";
+    let told = agent_file::parse(twice).unwrap_err().to_string();
+    assert_snapshot!(told, @"agent.json, line 4, column 6: the key `deny` stands twice: keep one of them");
 }

@@ -1,0 +1,25 @@
+//! The server that an option names.
+
+use super::super::call::{Context, bot};
+use crate::discord::refusal::Refusal;
+use crate::domain::GuildId;
+
+/// The server with this id, or the only one with this name.
+pub(super) fn server_named(ctx: Context<'_>, text: &str) -> Result<GuildId, Refusal> {
+    let text = text.trim();
+    let rows = bot(ctx).manager.servers();
+    let id = text.parse::<GuildId>().ok();
+    if let Some(row) = rows.iter().find(|row| Some(row.guild) == id) {
+        return Ok(row.guild);
+    }
+    let mut named = rows.iter().filter(|row| row.name == text);
+    match (named.next(), named.next()) {
+        (Some(row), None) => Ok(row.guild),
+        (Some(_), Some(_)) => Err(Refusal::new(
+            "Several servers have this name. Write the server's id; `/servers list` shows it.",
+        )),
+        (None, _) => Err(Refusal::new(
+            "I know no such server. Write its id or choose one that is suggested; `/servers list` shows them all.",
+        )),
+    }
+}

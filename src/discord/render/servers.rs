@@ -1,0 +1,124 @@
+//! Servers, for the operator.
+
+use super::super::body::{Body, Card, MAX_FIELD_VALUE};
+use super::super::escape;
+use super::lists::lines_within;
+use crate::manager::{Reason, leaves_at};
+use crate::store::{ServerRow, ServerState};
+use crate::text::count;
+
+/// A server as `/servers list` shows it.
+pub struct Listed {
+    /// What is known of it.
+    pub row: ServerRow,
+    /// Why it is served; none when it is not.
+    pub why: Option<Reason>,
+    /// Its agents.
+    pub agents: usize,
+    /// Whether the bot is in it now.
+    pub is_in: bool,
+}
+
+/// The operator is asked about a server.
+pub fn server_request(row: &ServerRow) -> Body {
+    let members = row.members.map_or("members unknown".to_owned(), |members| {
+        count(members as usize, "member", "members")
+    });
+    let owner = row.owner.map_or("owner unknown".to_owned(), |owner| {
+        format!("owner <@{owner}> (`{owner}`)")
+    });
+    Body::text(format!(
+        "⚠️ I was added to a server that you have not accepted. I do nothing there.\n{} · {members} · {owner}\nUnless you accept it, I leave it{}.",
+        named(row),
+        leaving(row)
+    ))
+}
+
+/// A server was accepted.
+pub fn server_accepted(row: &ServerRow) -> Body {
+    Body::text(format!(
+        "{} is accepted. Its members can use me now; if I am not in it any more, invite me again. `/servers remove` takes this back.",
+        named(row)
+    ))
+}
+
+/// An acceptance was taken back.
+pub fn server_removed(row: &ServerRow) -> Body {
+    Body::text(format!(
+        "{} is not accepted any more. Its agents have stopped, and I do nothing there. Unless you accept it again, I leave it{}.",
+        named(row),
+        leaving(row)
+    ))
+}
+
+/// All servers: those that are served, those that wait, and those that were left.
+pub fn servers(all: &[Listed]) -> Body {
+    let lines = |is_meant: fn(&Listed) -> bool| {
+        let lines: Vec<String> = all.iter().filter(|one| is_meant(one)).map(line).collect();
+        match lines.is_empty() {
+            true => "none".to_owned(),
+            false => lines_within(lines, MAX_FIELD_VALUE),
+        }
+    };
+    let card = Card::new(
+        "Servers",
+        "I serve your own servers, or those that `servers` in config.json lists, and those that you accepted.",
+    )
+    .field("Served", lines(|one| one.why.is_some() && (one.is_in || one.why == Some(Reason::Accepted))))
+    .field(
+        "Waiting for you (`/servers accept`)",
+        lines(|one| one.why.is_none() && one.row.state == ServerState::Waiting),
+    )
+    .field(
+        "Left",
+        lines(|one| {
+            one.why.is_none() && matches!(one.row.state, ServerState::Left | ServerState::Gone)
+        }),
+    );
+    Body::card(card)
+}
+
+fn line(one: &Listed) -> String {
+    let row = &one.row;
+    let decided = || {
+        let by = row
+            .decided_by
+            .map_or_else(String::new, |by| format!(" by <@{by}>"));
+        let at = row
+            .decided_at
+            .map_or_else(String::new, |at| format!(" <t:{}:d>", at.timestamp()));
+        format!("{by}{at}")
+    };
+    let state = match one.why {
+        Some(Reason::Owned) => "yours".to_owned(),
+        Some(Reason::Listed) => "listed in the configuration".to_owned(),
+        Some(Reason::Accepted) if row.decided_by.is_none() => {
+            "accepted: it had agents when servers began to be accepted".to_owned()
+        }
+        Some(Reason::Accepted) => format!("accepted{}", decided()),
+        None if row.state == ServerState::Waiting => format!("I leave it{}", leaving(row)),
+        None if row.state == ServerState::Left => format!("left{}", decided()),
+        None => "I am not in it any more".to_owned(),
+    };
+    let agents = match one.agents {
+        0 => String::new(),
+        agents => format!(" · {}", count(agents, "agent", "agents")),
+    };
+    let absent = match one.why.is_some() && !one.is_in {
+        true => " · I am not in it now",
+        false => "",
+    };
+    format!("{} · {state}{agents}{absent}", named(row))
+}
+
+fn named(row: &ServerRow) -> String {
+    match row.name.is_empty() {
+        true => format!("`{}`", row.guild),
+        false => format!("**{}** (`{}`)", escape::name(&row.name), row.guild),
+    }
+}
+
+/// When the bot leaves a server that waits, with a space before it.
+fn leaving(row: &ServerRow) -> String {
+    leaves_at(row).map_or_else(String::new, |at| format!(" <t:{}:R>", at.timestamp()))
+}

@@ -1,0 +1,294 @@
+//! Which servers are served: those the operator owns or listed, and those the operator accepted. No other.
+//!
+//! What is known of servers and of the operator is kept in the database, so that a start serves the right ones before
+//! Discord has described any, and while Discord does not say who the operator is. What is not known is not served.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use arc_swap::ArcSwap;
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::{Deserialize, Serialize};
+use tokio::sync::Mutex;
+
+use crate::clock;
+use crate::config::Config;
+use crate::domain::{GuildId, UserId};
+use crate::store::{ServerRow, ServerState, Store, StoreError};
+
+/// How long a server waits for the operator before the bot leaves it.
+const ANSWER_WITHIN: TimeDelta = TimeDelta::days(7);
+
+/// Where the operator is kept among the daemon's facts.
+const OPERATORS: &str = "operators";
+
+/// A server as Discord describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeenServer {
+    /// Its id.
+    pub guild: GuildId,
+    /// Its name.
+    pub name: String,
+    /// Its owner.
+    pub owner: UserId,
+    /// How many members it has, where Discord said so.
+    pub members: Option<u64>,
+}
+
+/// What is to be done with a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It is served.
+    Served,
+    /// The operator is to be asked about it.
+    Ask(ServerRow),
+    /// The operator was asked.
+    Waits,
+    /// Nobody knows yet who the operator is.
+    Unknown,
+    /// The bot leaves it: the operator said so, or did not answer in time.
+    Leave,
+}
+
+/// Why a server is served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The operator accepted it.
+    Accepted,
+    /// `servers` in `config.json` or `SERVERS` names it.
+    Listed,
+    /// The operator owns it.
+    Owned,
+}
+
+/// What is known of servers and of the operator.
+pub(super) struct Servers {
+    store: Store,
+    config: Arc<ArcSwap<Config>>,
+    known: RwLock<Known>,
+    /// One change at a time: what is decided rests on what was read.
+    changing: Mutex<()>,
+}
+
+#[derive(Default)]
+struct Known {
+    rows: HashMap<GuildId, ServerRow>,
+    operators: Vec<UserId>,
+    /// Whose operators these are.
+    bot: Option<UserId>,
+}
+
+/// The operator as the database holds it: of another bot it is no answer.
+#[derive(Serialize, Deserialize)]
+struct KeptOperators {
+    bot: UserId,
+    operators: Vec<UserId>,
+}
+
+impl Servers {
+    /// Reads what is known.
+    pub async fn open(store: Store, config: Arc<ArcSwap<Config>>) -> Result<Self, StoreError> {
+        let rows = store.servers().await?;
+        let kept = store.meta(OPERATORS).await?;
+        let kept = kept.and_then(|text| serde_json::from_str::<KeptOperators>(&text).ok());
+        let mut known = Known {
+            rows: rows.into_iter().map(|row| (row.guild, row)).collect(),
+            ..Known::default()
+        };
+        if let Some(kept) = kept {
+            known.operators = kept.operators;
+            known.bot = Some(kept.bot);
+        }
+        Ok(Self {
+            store,
+            config,
+            known: RwLock::new(known),
+            changing: Mutex::new(()),
+        })
+    }
+
+    /// Why a server is served; none when it is not.
+    pub fn reason(&self, guild: GuildId) -> Option<Reason> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let row = known.rows.get(&guild);
+        if row.is_some_and(|row| row.state == ServerState::Accepted) {
+            return Some(Reason::Accepted);
+        }
+        let config = self.config.load();
+        if !config.servers.is_empty() {
+            return config.servers.contains(&guild).then_some(Reason::Listed);
+        }
+        let owner = row?.owner?;
+        known.operators.contains(&owner).then_some(Reason::Owned)
+    }
+
+    /// The owner of the application or the members of its team; empty while Discord has not said.
+    pub fn operators(&self) -> Vec<UserId> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        known.operators.clone()
+    }
+
+    /// What is known of all servers, by name.
+    pub fn all(&self) -> Vec<ServerRow> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let mut rows: Vec<ServerRow> = known.rows.values().cloned().collect();
+        rows.sort_by(|one, other| (&one.name, one.guild).cmp(&(&other.name, other.guild)));
+        rows
+    }
+
+    /// One server.
+    pub fn row(&self, guild: GuildId) -> Option<ServerRow> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        known.rows.get(&guild).cloned()
+    }
+
+    /// Keeps who the operator is, as Discord says it of this bot. With none, what was kept of this very bot holds.
+    /// True when that differs from what was known.
+    pub async fn set_operators(
+        &self,
+        bot: UserId,
+        operators: Vec<UserId>,
+    ) -> Result<bool, StoreError> {
+        let _alone = self.changing.lock().await;
+        let (before, of) = {
+            let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+            (known.operators.clone(), known.bot)
+        };
+        let is_said = !operators.is_empty();
+        if of == Some(bot) && (!is_said || before == operators) {
+            return Ok(false);
+        }
+        if is_said {
+            let kept = KeptOperators {
+                bot,
+                operators: operators.clone(),
+            };
+            let text = serde_json::to_string(&kept).unwrap_or_default();
+            self.store.set_meta(OPERATORS, &text).await?;
+        }
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        known.operators = operators;
+        known.bot = Some(bot);
+        Ok(true)
+    }
+
+    /// Takes note of a server as Discord describes it, and says what is to be done with it. Of a server that is not
+    /// served nothing is kept but what the operator is asked.
+    pub async fn saw(&self, seen: SeenServer) -> Result<Standing, StoreError> {
+        let _alone = self.changing.lock().await;
+        let before = self.row(seen.guild);
+        let mut row = before.clone().unwrap_or_else(|| ServerRow::new(seen.guild));
+        let is_described_anew = row.name != seen.name || row.owner != Some(seen.owner);
+        row.name = seen.name;
+        row.owner = Some(seen.owner);
+        row.members = seen.members.or(row.members);
+        // In memory first: whether it is served follows from its owner.
+        self.remember(row.clone());
+        let decided = match self.reason(row.guild) {
+            Some(_) => {
+                self.saw_served(row, before.as_ref(), is_described_anew)
+                    .await
+            }
+            None => self.saw_other(row, before.as_ref()).await,
+        };
+        if decided.is_err() {
+            match before {
+                Some(before) => self.remember(before),
+                None => self.forget(seen.guild),
+            }
+        }
+        decided
+    }
+
+    async fn saw_served(
+        &self,
+        mut row: ServerRow,
+        before: Option<&ServerRow>,
+        is_described_anew: bool,
+    ) -> Result<Standing, StoreError> {
+        if row.state != ServerState::Accepted {
+            row.state = ServerState::Seen;
+        }
+        let is_new = before.is_none_or(|before| before.state != row.state);
+        if is_new || is_described_anew {
+            self.keep(row).await?;
+        }
+        Ok(Standing::Served)
+    }
+
+    async fn saw_other(
+        &self,
+        mut row: ServerRow,
+        before: Option<&ServerRow>,
+    ) -> Result<Standing, StoreError> {
+        if self.operators().is_empty() {
+            // Whose it is cannot be said, nor could anybody be asked.
+            if before.is_none() {
+                self.forget(row.guild);
+            }
+            return Ok(Standing::Unknown);
+        }
+        let now = clock::now();
+        match row.state {
+            ServerState::Left => return Ok(Standing::Leave),
+            ServerState::Waiting if is_due(&row, now) => return Ok(Standing::Leave),
+            ServerState::Waiting => {}
+            ServerState::Seen | ServerState::Gone | ServerState::Accepted => {
+                row.state = ServerState::Waiting;
+                row.asked_at = Some(now);
+                // Whoever takes the bot out and invites it again does not have the operator told each time.
+                row.told_at = row.told_at.filter(|told| now - *told < ANSWER_WITHIN);
+                self.keep(row.clone()).await?;
+            }
+        }
+        Ok(match row.told_at {
+            None => Standing::Ask(row),
+            Some(_) => Standing::Waits,
+        })
+    }
+
+    /// Changes what is kept of a server; what `change` refuses stays as it is.
+    pub async fn change<E: From<StoreError>>(
+        &self,
+        guild: GuildId,
+        change: impl FnOnce(&mut ServerRow) -> Result<(), E>,
+    ) -> Result<ServerRow, E> {
+        let _alone = self.changing.lock().await;
+        let mut row = self.row(guild).unwrap_or_else(|| ServerRow::new(guild));
+        change(&mut row)?;
+        self.keep(row.clone()).await?;
+        Ok(row)
+    }
+
+    /// Servers whose time to be accepted is over.
+    pub fn overdue(&self, now: DateTime<Utc>) -> Vec<GuildId> {
+        let is_over = |row: &ServerRow| row.state == ServerState::Waiting && is_due(row, now);
+        let due = self.all().into_iter().filter(is_over).map(|row| row.guild);
+        due.filter(|guild| self.reason(*guild).is_none()).collect()
+    }
+
+    async fn keep(&self, row: ServerRow) -> Result<(), StoreError> {
+        self.store.put_server(&row).await?;
+        self.remember(row);
+        Ok(())
+    }
+
+    fn remember(&self, row: ServerRow) {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        known.rows.insert(row.guild, row);
+    }
+
+    fn forget(&self, guild: GuildId) {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        known.rows.remove(&guild);
+    }
+}
+
+/// When the bot leaves a server that waits.
+pub fn leaves_at(row: &ServerRow) -> Option<DateTime<Utc>> {
+    Some(row.asked_at? + ANSWER_WITHIN)
+}
+
+fn is_due(row: &ServerRow, now: DateTime<Utc>) -> bool {
+    leaves_at(row).is_some_and(|at| at <= now)
+}

@@ -1,0 +1,239 @@
+//! What the operator decides about servers, and what follows for the agents in them.
+
+use tokio::sync::oneshot;
+
+use crate::agent::Letter;
+use crate::agent::event::Event;
+use crate::clock;
+use crate::domain::{GuildId, UserId};
+use crate::store::{AuditRow, ServerRow, ServerState, StoreError};
+
+use super::error::ManagerError;
+use super::handle::AgentManager;
+use super::servers::{Reason, SeenServer, Standing};
+
+impl AgentManager {
+    /// Whether the bot does anything in this server.
+    pub fn serves(&self, guild: GuildId) -> bool {
+        self.why_served(guild).is_some()
+    }
+
+    /// Why a server is served; none when it is not.
+    pub fn why_served(&self, guild: GuildId) -> Option<Reason> {
+        self.inner.servers.reason(guild)
+    }
+
+    /// The owner of the application or the members of its team; empty while Discord has not said.
+    pub fn operators(&self) -> Vec<UserId> {
+        self.inner.servers.operators()
+    }
+
+    /// What is known of all servers, by name.
+    pub fn servers(&self) -> Vec<ServerRow> {
+        self.inner.servers.all()
+    }
+
+    /// What is known of one server.
+    pub fn server_row(&self, guild: GuildId) -> Option<ServerRow> {
+        self.inner.servers.row(guild)
+    }
+
+    /// Keeps who the operator of this bot is, as Discord says; with none, what was kept of this very bot holds.
+    ///
+    /// # Errors
+    ///
+    /// When the ledger fails.
+    pub async fn learn_operators(
+        &self,
+        bot: UserId,
+        operators: Vec<UserId>,
+    ) -> Result<(), StoreError> {
+        if self.inner.servers.set_operators(bot, operators).await? {
+            self.inner.parts.emit(Event::ServersChanged);
+        }
+        Ok(())
+    }
+
+    /// Takes note of a server as Discord describes it, and says what is to be done with it.
+    ///
+    /// # Errors
+    ///
+    /// When the ledger fails; then it is as before.
+    pub async fn saw_server(&self, seen: SeenServer) -> Result<Standing, StoreError> {
+        self.inner.servers.saw(seen).await
+    }
+
+    /// The operator was told of a server.
+    ///
+    /// # Errors
+    ///
+    /// When the ledger fails: they may be told once more.
+    pub async fn told_of_server(&self, guild: GuildId) -> Result<(), StoreError> {
+        let told = self.inner.servers.change(guild, |row| {
+            row.told_at = Some(clock::now());
+            Ok::<_, StoreError>(())
+        });
+        told.await.map(drop)
+    }
+
+    /// Accepts a server. In force at once.
+    ///
+    /// # Errors
+    ///
+    /// When it is accepted already, or the ledger fails.
+    pub async fn accept_server(
+        &self,
+        guild: GuildId,
+        by: UserId,
+    ) -> Result<ServerRow, ManagerError> {
+        let accepted = self.inner.servers.change(guild, |row| {
+            if row.state == ServerState::Accepted {
+                return Err(accepted_already(row));
+            }
+            row.state = ServerState::Accepted;
+            row.decided_by = Some(by);
+            row.decided_at = Some(clock::now());
+            Ok(())
+        });
+        let row = accepted.await?;
+        self.decided(guild, "accept", by).await?;
+        Ok(row)
+    }
+
+    /// Has the bot leave a server that was not accepted: kept first, so that a stop in between does not forget it.
+    ///
+    /// # Errors
+    ///
+    /// When it is accepted, or served for another reason, or the ledger fails.
+    pub async fn refuse_server(
+        &self,
+        guild: GuildId,
+        by: UserId,
+    ) -> Result<ServerRow, ManagerError> {
+        let why = self.why_served(guild);
+        let refused = self.inner.servers.change(guild, |row| match why {
+            Some(Reason::Accepted) => Err(accepted_already(row)),
+            Some(reason) => Err(served_anyway(reason)),
+            None => {
+                row.state = ServerState::Left;
+                row.decided_by = Some(by);
+                row.decided_at = Some(clock::now());
+                Ok(())
+            }
+        });
+        let row = refused.await?;
+        self.decided(guild, "leave", by).await?;
+        Ok(row)
+    }
+
+    /// Takes an acceptance back: the server waits for the operator again.
+    ///
+    /// # Errors
+    ///
+    /// When it is not accepted, or the ledger fails.
+    pub async fn remove_server(
+        &self,
+        guild: GuildId,
+        by: UserId,
+    ) -> Result<ServerRow, ManagerError> {
+        let why = self.why_served(guild);
+        let removed = self.inner.servers.change(guild, |row| {
+            if row.state != ServerState::Accepted {
+                return Err(why.map_or_else(
+                    || {
+                        ManagerError::refused(
+                            "That server is not accepted. `/servers list` shows those that are.",
+                        )
+                    },
+                    served_anyway,
+                ));
+            }
+            let now = Some(clock::now());
+            row.state = ServerState::Waiting;
+            row.asked_at = now;
+            row.told_at = now;
+            row.decided_by = Some(by);
+            row.decided_at = now;
+            Ok(())
+        });
+        let row = removed.await?;
+        self.decided(guild, "remove", by).await?;
+        Ok(row)
+    }
+
+    /// The bot is not in a server any more. One that was accepted stays so.
+    ///
+    /// # Errors
+    ///
+    /// When the ledger fails.
+    pub async fn left_server(&self, guild: GuildId) -> Result<(), StoreError> {
+        if self.server_row(guild).is_none() {
+            return Ok(());
+        }
+        let left = self.inner.servers.change(guild, |row| {
+            match row.state {
+                ServerState::Seen | ServerState::Waiting => row.state = ServerState::Gone,
+                ServerState::Accepted | ServerState::Left | ServerState::Gone => {}
+            }
+            Ok::<_, StoreError>(())
+        });
+        left.await.map(drop)
+    }
+
+    /// Servers whose time to be accepted is over.
+    pub fn overdue_servers(&self) -> Vec<GuildId> {
+        self.inner.servers.overdue(clock::now())
+    }
+
+    /// Ends the work of all agents of a server: turns end, contexts are saved, tasks are stopped.
+    pub async fn end_work_in(&self, guild: GuildId) {
+        for agent in self.agents(guild) {
+            if let Some(actor) = self.inner.roster.drop_actor(agent.id) {
+                let (reply, saved) = oneshot::channel();
+                if actor.send(Letter::Shutdown(reply)).await.is_ok() {
+                    // Dropped without an answer means that it has ended as well.
+                    let _ = saved.await;
+                }
+            }
+            self.end_tasks(&agent).await;
+        }
+    }
+
+    async fn decided(&self, guild: GuildId, what: &str, by: UserId) -> Result<(), ManagerError> {
+        let parts = &self.inner.parts;
+        parts.emit(Event::ServersChanged);
+        let row = AuditRow {
+            timestamp: clock::now(),
+            guild: Some(guild),
+            agent: None,
+            agent_name: String::new(),
+            turn: None,
+            action: format!("command:servers:{what}"),
+            decision: "allow".to_owned(),
+            user: Some(by),
+            detail: None,
+        };
+        Ok(parts.store.audit(row).await?)
+    }
+}
+
+fn accepted_already(row: &ServerRow) -> ManagerError {
+    let by = row
+        .decided_by
+        .map_or_else(String::new, |by| format!(" by <@{by}>"));
+    ManagerError::refused(format!(
+        "This server is already accepted{by}. `/servers remove` takes that back."
+    ))
+}
+
+fn served_anyway(reason: Reason) -> ManagerError {
+    ManagerError::refused(match reason {
+        Reason::Owned => {
+            "The operator owns this server, so it needs no decision. To serve only some of your servers, list them in `servers` of config.json."
+        }
+        Reason::Listed => {
+            "`servers` of config.json or the variable SERVERS lists this server. Take it out there."
+        }
+        Reason::Accepted => "This server is accepted. `/servers remove` takes that back.",
+    })
+}

@@ -1,0 +1,126 @@
+//! Servers the bot was seen in, and what its operator decided about each.
+
+use chrono::{DateTime, Utc};
+use sqlx::Row as _;
+use sqlx::sqlite::SqliteRow;
+
+use super::codec::{count, parsed, readable, stamp, time_option, words};
+use super::error::StoreError;
+use super::handle::Store;
+use super::script::Script;
+use crate::domain::{GuildId, UserId};
+
+words! {
+    /// Where a server stands with the operator.
+    ServerState {
+        /// It needs no decision.
+        Seen = "seen",
+        /// The operator was asked, or is about to be.
+        Waiting = "waiting",
+        /// The operator accepted it.
+        Accepted = "accepted",
+        /// The operator had the bot leave it.
+        Left = "left",
+        /// The bot is not in it any more: nobody answered in time, or somebody removed the bot.
+        Gone = "gone",
+    }
+}
+
+/// A server the bot was seen in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerRow {
+    /// Its id.
+    pub guild: GuildId,
+    /// Its name when it was last described; empty until then.
+    pub name: String,
+    /// Its owner when it was last described.
+    pub owner: Option<UserId>,
+    /// How many members it had then.
+    pub members: Option<u64>,
+    /// Where it stands with the operator.
+    pub state: ServerState,
+    /// Since when it waits for the operator.
+    pub asked_at: Option<DateTime<Utc>>,
+    /// When the operator was last told of it.
+    pub told_at: Option<DateTime<Utc>>,
+    /// Who accepted it or had the bot leave; none for a server accepted by an upgrade.
+    pub decided_by: Option<UserId>,
+    /// When that was decided.
+    pub decided_at: Option<DateTime<Utc>>,
+}
+
+impl ServerRow {
+    /// A server of which nothing is known yet.
+    pub const fn new(guild: GuildId) -> Self {
+        Self {
+            guild,
+            name: String::new(),
+            owner: None,
+            members: None,
+            state: ServerState::Seen,
+            asked_at: None,
+            told_at: None,
+            decided_by: None,
+            decided_at: None,
+        }
+    }
+}
+
+impl Store {
+    /// All servers that are known.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn servers(&self) -> Result<Vec<ServerRow>, StoreError> {
+        let mut db = self.reader().await?;
+        let rows = sqlx::query("SELECT * FROM servers ORDER BY guild_id")
+            .fetch_all(&mut *db)
+            .await?;
+        Ok(readable(&rows, "servers", "guild_id", read))
+    }
+
+    /// Keeps a server as it is now.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn put_server(&self, row: &ServerRow) -> Result<(), StoreError> {
+        let mut script = Script::default();
+        script
+            .add(
+                "INSERT OR REPLACE INTO servers
+                 (guild_id, name, owner_id, members, state, asked_at, told_at, decided_by, decided_at)
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            )
+            .bind(row.guild.as_i64())
+            .bind(row.name.as_str())
+            .bind(row.owner.map(UserId::as_i64))
+            .bind(row.members.map(count))
+            .bind(row.state.as_str())
+            .bind(row.asked_at.map(stamp))
+            .bind(row.told_at.map(stamp))
+            .bind(row.decided_by.map(UserId::as_i64))
+            .bind(row.decided_at.map(stamp));
+        self.run(script).await.map(drop)
+    }
+}
+
+fn read(row: &SqliteRow) -> Result<ServerRow, StoreError> {
+    let user = |name| -> Result<Option<UserId>, StoreError> {
+        let id: Option<i64> = row.try_get(name)?;
+        Ok(id.map(UserId::from_i64))
+    };
+    let members: Option<i64> = row.try_get("members")?;
+    Ok(ServerRow {
+        guild: GuildId::from_i64(row.try_get("guild_id")?),
+        name: row.try_get("name")?,
+        owner: user("owner_id")?,
+        members: members.and_then(|members| u64::try_from(members).ok()),
+        state: parsed(row, "state")?,
+        asked_at: time_option(row, "asked_at")?,
+        told_at: time_option(row, "told_at")?,
+        decided_by: user("decided_by")?,
+        decided_at: time_option(row, "decided_at")?,
+    })
+}
