@@ -1,7 +1,5 @@
 //! The house stands: no room names a room above it or beside it, and every file keeps the house rules.
 
-mod circles;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
