@@ -91,6 +91,7 @@ pub fn spawn(
         conversations: BTreeMap::new(),
         main: None,
         put_off: VecDeque::new(),
+        is_destroyed: false,
     };
     tokio::spawn(actor.run().instrument(span));
     handle

@@ -15,7 +15,7 @@ pub use ids::{
     AgentId, CallId, ChannelId, ConversationId, GuildId, MessageId, RoleId, SessionId, TaskId,
     TurnId, UserId,
 };
-pub use message::{Attachment, Author, Inbound, Participant, Person, Via};
+pub use message::{Attachment, Author, Inbound, Participant, Person, Quote, Via};
 pub use session::{SessionMeta, Trigger};
 pub use transcript::{
     Assistant, Image, Item, OpaqueBlock, StopReason, ToolCall, ToolResult, UserText,

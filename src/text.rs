@@ -10,6 +10,6 @@ mod short;
 mod split;
 mod visible;
 
-pub use short::{bytes, count, near, one_line, slug};
+pub use short::{bytes, count, near, one_line, sentence, slug};
 pub use split::{MAX_PARTS, PART_CHARS, Split, split};
 pub use visible::{fenced, is_hidden, visible};

@@ -27,9 +27,12 @@ use super::identity::Identity;
 use super::idle_timer::{IdleFired, IdleTimer};
 use super::mailbox::{ConversationState, Letter, Mailbox, Place, Prompt, Target, Trigger};
 use super::parts::Parts;
-use super::session_manager::Summary;
+use super::sessions::IdleSave;
 use super::stop::Stop;
 use super::turn::TurnEnd;
+
+/// Why a message is answered by nobody that was written to an agent as it was destroyed.
+const DESTROYED: &str = "its agent was destroyed";
 
 /// An agent's run loop and all it holds.
 pub(super) struct Actor {
@@ -43,14 +46,16 @@ pub(super) struct Actor {
     pub(super) main: Option<ConversationId>,
     /// Letters that came while a summary was made, in their order.
     pub(super) put_off: VecDeque<Letter>,
+    /// Its contexts were saved because the agent goes; nothing begins any more.
+    pub(super) is_destroyed: bool,
 }
 
 /// What the actor's own tasks come back with.
 pub(super) enum Done {
     /// A turn ended.
     Turn(ConversationId, TurnEnd),
-    /// The summaries for an idle save are there, or failed.
-    Farewell(IdleFired, Vec<(ConversationId, Summary)>),
+    /// What an idle save needs is there: summaries, had or failed, and sessions that hold it all already.
+    Farewell(IdleFired, Vec<(ConversationId, IdleSave)>),
 }
 
 /// Whether the run loop goes on.
@@ -67,7 +72,10 @@ impl Actor {
         loop {
             let flow = tokio::select! {
                 biased;
-                Some(done) = self.work.join_next(), if !self.work.is_empty() => self.done(done).await,
+                Some(done) = self.work.join_next(), if !self.work.is_empty() => {
+                    self.work_done(done).await;
+                    Flow::GoOn
+                }
                 letter = next_letter(&mut self.put_off, &mut self.mailbox) => match letter {
                     Some(letter) => self.letter(letter).await,
                     None => Flow::End,
@@ -133,7 +141,7 @@ impl Actor {
         match letter {
             Letter::Message(message) => self.message(*message).await,
             Letter::Prompt(prompt) => self.prompt(*prompt).await,
-            Letter::Activity => self.timer.reset(),
+            Letter::Activity(channel) => self.activity_in(channel),
             Letter::Stop(target, stop, reply) => {
                 let _ = reply.send(self.stop_for(target, stop));
             }
@@ -151,6 +159,7 @@ impl Actor {
             Letter::Close(reply) => {
                 self.end_turns(Target::All, Stop::Abort).await;
                 self.work_off().await;
+                self.take_the_rest().await;
                 let _ = reply.send(());
                 return Flow::End;
             }
@@ -158,7 +167,10 @@ impl Actor {
                 self.end_turns(Target::All, Stop::Abort).await;
                 let saved = self.save_for_destroy().await;
                 match saved {
-                    Ok(_) => self.set_aside_all("its agent was destroyed").await,
+                    Ok(_) => {
+                        self.is_destroyed = true;
+                        self.set_aside_all(DESTROYED).await;
+                    }
                     Err(_) => self.go_on_everywhere().await,
                 }
                 let _ = reply.send(saved);
@@ -170,6 +182,35 @@ impl Actor {
             }
         }
         Flow::GoOn
+    }
+
+    /// Takes messages that came while this ended: whoever sent them was told that they are with the agent.
+    async fn take_the_rest(&mut self) {
+        self.mailbox.close();
+        while let Some(letter) = next_letter(&mut self.put_off, &mut self.mailbox).await {
+            match letter {
+                Letter::Message(message) if self.is_destroyed => {
+                    self.set_message_aside(message.id, DESTROYED).await;
+                }
+                Letter::Message(message) => self.message(*message).await,
+                Letter::Prompt(prompt) if self.is_destroyed => {
+                    if let Some(message) = prompt.trigger.id() {
+                        self.set_message_aside(message, DESTROYED).await;
+                    }
+                }
+                Letter::Prompt(prompt) => self.prompt(*prompt).await,
+                // Whoever waits for an answer learns that there is none.
+                Letter::Activity(_)
+                | Letter::Stop(..)
+                | Letter::Context(..)
+                | Letter::CloseBranches(..)
+                | Letter::Status(_)
+                | Letter::Close(_)
+                | Letter::Shutdown(_)
+                | Letter::SaveForDestroy(_) => {}
+            }
+        }
+        self.work_off().await;
     }
 
     /// How all conversations stand.
@@ -272,15 +313,6 @@ impl Actor {
             Ok(id) => self.give(id, prompt.trigger).await,
             Err(error) => self.trouble(Some(self.agent.channel), &error),
         }
-    }
-
-    async fn done(&mut self, done: Result<Done, tokio::task::JoinError>) -> Flow {
-        match done {
-            Ok(Done::Turn(id, end)) => self.turn_ended(id, end).await,
-            Ok(Done::Farewell(fired, summaries)) => self.farewell(fired, summaries).await,
-            Err(panic) => self.turn_broke_off(&panic).await,
-        }
-        Flow::GoOn
     }
 
     /// Tells people that the ledger itself failed: without it nothing else can be promised.

@@ -9,13 +9,13 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use crate::clock;
-use crate::domain::{AgentConfig, ConversationId, Item, SessionMeta, Trigger};
+use crate::domain::{AgentConfig, ConversationId, Item, SessionId, SessionMeta, Trigger};
 use crate::llm::history;
 use crate::store::{SavedAs, StoreError};
 
 use super::actor::Actor;
 use super::compact::{self, During, Summarised};
-use super::conversation::Items;
+use super::conversation::{Conversation, Items};
 use super::hearing::Stoppable;
 use super::mailbox::{
     AfterSave, BeforeClear, Cleared, ContextAction, Restored, Target, Trigger as Waiting,
@@ -26,6 +26,9 @@ use super::stop::Stop;
 
 /// How long all summaries together may take while the daemon stops.
 const SHUTDOWN_SUMMARIES: Duration = Duration::from_secs(5);
+
+/// A conversation with what it holds.
+pub(super) type Context = (ConversationId, Arc<Vec<Item>>);
 
 impl Actor {
     pub(super) async fn context_action(&mut self, target: Target, action: ContextAction) {
@@ -143,9 +146,13 @@ impl Actor {
         };
         let items = loaded.items;
         let messages = items.len();
+        let saved = match loaded.repaired.is_empty() {
+            true => SavedAs::This(loaded.meta.id),
+            false => SavedAs::Others,
+        };
         self.parts
             .store
-            .replace_items(id, items.clone(), SavedAs::Session)
+            .replace_items(id, items.clone(), saved)
             .await?;
         if let Some(conversation) = self.conversations.get_mut(&id) {
             conversation.put(Arc::new(items));
@@ -194,6 +201,7 @@ impl Actor {
             .save_session(
                 &self.agent,
                 ToSave {
+                    id: SessionId::random(),
                     conversation: Some(id),
                     items,
                     description: None,
@@ -204,7 +212,7 @@ impl Actor {
             .await?;
         self.parts
             .store
-            .replace_items(id, shorter.clone(), SavedAs::Session)
+            .replace_items(id, shorter.clone(), SavedAs::Others)
             .await?;
         if let Some(conversation) = self.conversations.get_mut(&id) {
             conversation.saved = shorter.len();
@@ -292,6 +300,7 @@ impl Actor {
         let summary = self.hears_during(summary, None).await;
         let len = items.len();
         let save = ToSave {
+            id: SessionId::random(),
             conversation: Some(id),
             items,
             description,
@@ -318,7 +327,7 @@ impl Actor {
         }
         self.parts
             .store
-            .replace_items(id, Vec::new(), SavedAs::Session)
+            .replace_items(id, Vec::new(), SavedAs::Others)
             .await?;
         if let Some(conversation) = self.conversations.get_mut(&id) {
             conversation.clear();
@@ -335,53 +344,112 @@ impl Actor {
         Ok(())
     }
 
-    /// Saves every context while the daemon stops; one that fails stays in the ledger and is told in the log.
+    /// Saves every context while the daemon stops, but for what is saved already, and keeps it open: the next start goes
+    /// on with it. One that cannot be saved stays in the ledger and is told in the log.
     pub(super) async fn save_for_shutdown(&mut self) -> Vec<SessionMeta> {
-        let mut saved = Vec::new();
-        match self.save_all(Trigger::Shutdown, SHUTDOWN_SUMMARIES).await {
-            Ok(sessions) => saved = sessions,
+        self.keep_silence().await;
+        let unsaved = self
+            .contexts(|conversation| conversation.is_unsaved())
+            .await;
+        let unsaved = match unsaved {
+            Ok(unsaved) => unsaved,
             Err(error) => {
-                warn!(agent.id = %self.agent.id, "a context was not saved at the stop; the ledger keeps it: {error}")
+                warn!(agent.id = %self.agent.id, "failed to read the contexts of {}, the ledger keeps them: {error}", self.agent.name);
+                return Vec::new();
+            }
+        };
+        let summaries = self.summaries(&unsaved, SHUTDOWN_SUMMARIES).await;
+        let mut saved = Vec::new();
+        for ((conversation, items), summary) in unsaved.into_iter().zip(summaries) {
+            match self.save_at_the_stop(conversation, items, summary).await {
+                Ok(meta) => saved.push(meta),
+                Err(error) => {
+                    warn!(agent.id = %self.agent.id, "failed to save a context of {}, the ledger keeps it: {error}", self.agent.name);
+                }
             }
         }
         saved
     }
 
-    /// Saves every context before the agent goes; a failure stops the destruction.
-    pub(super) async fn save_for_destroy(&mut self) -> Result<Vec<SessionMeta>, SessionError> {
-        self.save_all(Trigger::Destroy, SUMMARY_PATIENCE).await
+    /// The id is in the ledger before the file is: killed between the two, the next start knows the file for what it is.
+    async fn save_at_the_stop(
+        &mut self,
+        conversation: ConversationId,
+        items: Arc<Vec<Item>>,
+        summary: Summary,
+    ) -> Result<SessionMeta, SessionError> {
+        let id = SessionId::random();
+        self.parts.store.promise_session(conversation, id).await?;
+        let save = ToSave {
+            id,
+            conversation: Some(conversation),
+            items,
+            description: None,
+            summary,
+            trigger: Trigger::Shutdown,
+        };
+        self.parts.save_session(&self.agent, save).await
     }
 
-    async fn save_all(
-        &mut self,
-        trigger: Trigger,
-        time: Duration,
-    ) -> Result<Vec<SessionMeta>, SessionError> {
-        let config = self.parts.agent_config(&self.agent).await;
-        let mut full = Vec::new();
-        let ids: Vec<ConversationId> = self.conversations.keys().copied().collect();
-        for id in ids {
-            let items = self.finished_items(id).await?;
-            if !items.is_empty() {
-                full.push((id, items));
-            }
+    /// Keeps how long it has been silent, so that the next start gives the timer what remains.
+    async fn keep_silence(&self) {
+        let latest = clock::now() - self.timer.silence();
+        if let Err(error) = self.parts.store.keep_activity(self.agent.id, latest).await {
+            warn!(agent.id = %self.agent.id, "failed to keep when {} was last active: {error}", self.agent.name);
         }
-        let summaries = full
-            .iter()
-            .map(|(_, items)| compact::summary(&self.parts, &self.agent, &config, items, time));
-        let summaries = join_all(summaries).await;
+    }
+
+    /// Saves every context before the agent goes; a failure stops the destruction.
+    pub(super) async fn save_for_destroy(&mut self) -> Result<Vec<SessionMeta>, SessionError> {
+        let full = self.contexts(|conversation| conversation.len() > 0).await?;
+        let summaries = self.summaries(&full, SUMMARY_PATIENCE).await;
         let mut saved = Vec::new();
         for ((id, items), summary) in full.into_iter().zip(summaries) {
             let save = ToSave {
+                id: SessionId::random(),
                 conversation: Some(id),
                 items,
                 description: None,
                 summary,
-                trigger,
+                trigger: Trigger::Destroy,
             };
             saved.push(self.parts.save_session(&self.agent, save).await?);
             self.empty(id).await?;
         }
         Ok(saved)
+    }
+
+    /// The conversations that `are_meant` and hold something, with what that is.
+    pub(super) async fn contexts(
+        &self,
+        are_meant: impl Fn(&Conversation) -> bool,
+    ) -> Result<Vec<Context>, StoreError> {
+        let meant = self.conversations.values().filter(|one| are_meant(one));
+        let ids: Vec<ConversationId> = meant.map(|conversation| conversation.id).collect();
+        let mut contexts = Vec::new();
+        for id in ids {
+            let items = self.finished_items(id).await?;
+            if !items.is_empty() {
+                contexts.push((id, items));
+            }
+        }
+        Ok(contexts)
+    }
+
+    /// A summary of each, asked for at once.
+    pub(super) fn summaries(
+        &self,
+        contexts: &[Context],
+        patience: Duration,
+    ) -> impl Future<Output = Vec<Summary>> + use<> {
+        let (parts, agent) = (Arc::clone(&self.parts), Arc::clone(&self.agent));
+        let all: Vec<Arc<Vec<Item>>> = contexts.iter().map(|(_, items)| items.clone()).collect();
+        async move {
+            let config = parts.agent_config(&agent).await;
+            let summaries = all
+                .iter()
+                .map(|items| compact::summary(&parts, &agent, &config, items, patience));
+            join_all(summaries).await
+        }
     }
 }

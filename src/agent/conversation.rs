@@ -54,6 +54,8 @@ pub(super) enum Items {
 pub(super) struct Running {
     pub id: TurnId,
     pub steer: mpsc::UnboundedSender<Inbound>,
+    /// Everything that was sent there, for a turn that ends without a word of it.
+    pub handed: Vec<Inbound>,
     pub stop: StopSignal,
     /// Cancelled when something waits for its end.
     pub wanted: CancellationToken,
@@ -78,6 +80,16 @@ impl Conversation {
         self.learned = Learned::default();
         self.len.store(items.len(), Ordering::Relaxed);
         self.items = Items::Here(items);
+    }
+
+    /// Puts messages that no turn took back among what waits, in the order in which they were written.
+    pub fn wait_again(&mut self, messages: Vec<Inbound>) {
+        for message in messages {
+            let is_later = |trigger: &Trigger| trigger.id() > Some(message.id);
+            let at = self.waiting.iter().position(is_later);
+            let at = at.unwrap_or(self.waiting.len());
+            self.waiting.insert(at, Trigger::message(message));
+        }
     }
 
     /// Empties it.

@@ -118,6 +118,8 @@ impl Progress {
 pub struct TurnSummary {
     /// One of the exit reasons of `docs/models.md`.
     pub exit: String,
+    /// What people were given.
+    pub said: Said,
     /// Steps done.
     pub steps: u32,
     /// Tokens in all.
@@ -128,6 +130,15 @@ pub struct TurnSummary {
     pub elapsed: Duration,
     /// Number of the branch, when it ran in one.
     pub branch: Option<u32>,
+}
+
+/// What people are given at the end of a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// What the model answered, whatever brought it to that.
+    Answer,
+    /// A report on why there is no answer.
+    Report,
 }
 
 /// A tool call that a person must decide.

@@ -133,7 +133,7 @@ impl FailureReport<'_> {
             }
             Exit::Interrupted => {
                 return format!(
-                    "Interrupted at step {}: the daemon is stopping. What was done so far is saved; send a message to go on.",
+                    "Interrupted at step {}: Chorus is being stopped. The conversation is kept, and this turn does not go on by itself. Once Chorus runs again, send a message to go on.",
                     self.steps.max(1)
                 );
             }

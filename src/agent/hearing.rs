@@ -54,7 +54,7 @@ impl Actor {
             }
             Letter::Message(_)
             | Letter::Prompt(_)
-            | Letter::Activity
+            | Letter::Activity(_)
             | Letter::Context(..)
             | Letter::CloseBranches(..) => self.put_off.push_back(letter),
         }

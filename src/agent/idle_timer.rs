@@ -14,8 +14,8 @@ use chrono::{DateTime, Utc};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// What a context that a crash interrupted is given at least, whatever was left of its time.
-const AFTER_CRASH: Duration = Duration::from_secs(60);
+/// What a context kept over a stop or a crash is given at least, whatever was left of its time.
+const AFTER_START: Duration = Duration::from_secs(60);
 
 /// The timer ran out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,14 +106,23 @@ impl IdleTimer {
         self.set(|state| state.restart());
     }
 
-    /// Runs for what a context kept over a crash has left.
+    /// Runs for what a context kept over a stop or a crash has left.
     pub fn resume(&self, last_active: DateTime<Utc>, now: DateTime<Utc>) {
         self.set(|state| {
             state.restart();
             if let Some(timeout) = state.timeout {
                 state.deadline = Some(Instant::now() + remaining(timeout, last_active, now));
             }
+            let passed = (now - last_active).to_std().unwrap_or_default();
+            if let Some(since) = state.last_reset.checked_sub(passed) {
+                state.last_reset = since;
+            }
         });
+    }
+
+    /// How long nothing has happened.
+    pub fn silence(&self) -> Duration {
+        self.shared.lock().last_reset.elapsed()
     }
 
     /// There is no context any more: nothing to wait for.
@@ -166,7 +175,7 @@ impl IdleTimer {
 /// What is left of `timeout` for a context that was last active at `last_active`.
 pub fn remaining(timeout: Duration, last_active: DateTime<Utc>, now: DateTime<Utc>) -> Duration {
     let passed = (now - last_active).to_std().unwrap_or_default();
-    timeout.saturating_sub(passed).max(AFTER_CRASH)
+    timeout.saturating_sub(passed).max(AFTER_START)
 }
 
 impl Shared {

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::domain::{ChannelId, ConversationId, Inbound, SessionMeta, TurnId, Via};
+use crate::domain::{ChannelId, ConversationId, Inbound, MessageId, SessionMeta, TurnId, Via};
 use crate::store::StoreError;
 
 use super::session_manager::SessionError;
@@ -53,8 +53,8 @@ pub enum Letter {
     Message(Box<Inbound>),
     /// A turn asked for by other means than a message in the channel.
     Prompt(Box<Prompt>),
-    /// Somebody wrote in the channel or a tool ran: the silence is over.
-    Activity,
+    /// Somebody wrote in this channel or thread, and not to the agent: the silence is over.
+    Activity(ChannelId),
     /// End turns: of one conversation, or all.
     Stop(Target, Stop, oneshot::Sender<Stopped>),
     /// Act on a conversation's context.
@@ -82,6 +82,8 @@ pub enum Target {
     Conversation(ConversationId),
     /// The branch with this number.
     Branch(u32),
+    /// All branches that live in threads below this channel.
+    Threads(ChannelId),
     /// All branches, not the main conversation.
     Branches,
     /// All.
@@ -124,6 +126,16 @@ pub enum Source {
     },
 }
 
+impl Source {
+    /// The message that they came in; none for a note.
+    pub fn message(&self) -> Option<MessageId> {
+        match self {
+            Self::Message(message) => Some(message.id),
+            Self::Note { .. } => None,
+        }
+    }
+}
+
 impl Trigger {
     /// The words themselves.
     pub fn text(&self) -> &str {
@@ -131,6 +143,11 @@ impl Trigger {
             Source::Message(message) => &message.content,
             Source::Note { text, .. } => text,
         }
+    }
+
+    /// The message they came in; none for a note.
+    pub fn id(&self) -> Option<MessageId> {
+        self.source.message()
     }
 
     /// An ordinary turn for `message`.
@@ -218,12 +235,16 @@ pub enum BeforeClear {
 }
 
 /// What closing branches came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClosedBranches {
     /// How many were closed.
     pub branches: usize,
     /// How many of their turns ran.
     pub turns: usize,
+    /// The sessions they were saved as.
+    pub saved: Vec<SessionMeta>,
+    /// The numbers of those that stay open because they could not be saved, with the reason.
+    pub unsaved: Vec<(u32, String)>,
 }
 
 /// What a clear came to.

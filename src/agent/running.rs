@@ -5,7 +5,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, error, info_span, warn};
 
 use crate::clock;
-use crate::domain::{ConversationId, TurnId};
+use crate::domain::{ConversationId, Inbound, TurnId};
 
 use super::actor::{Actor, Done};
 use super::conversation::{Conversation, Items, Running};
@@ -21,7 +21,7 @@ impl Actor {
             return;
         };
         conversation.last_activity = clock::now();
-        let Some(running) = &conversation.turn else {
+        let Some(running) = &mut conversation.turn else {
             self.start(id, trigger);
             return;
         };
@@ -30,11 +30,11 @@ impl Actor {
                 source: Source::Message(message),
                 model: None,
                 mode,
-            } => match running.steer.send(*message) {
-                Ok(()) => return,
-                Err(back) => Trigger {
+            } => match running.hand(*message) {
+                None => return,
+                Some(back) => Trigger {
                     mode,
-                    ..Trigger::message(back.0)
+                    ..Trigger::message(back)
                 },
             },
             other => other,
@@ -51,7 +51,7 @@ impl Actor {
             Items::Here(items) => Some(items),
             Items::Stored => None,
             Items::Lent => {
-                warn!(agent.id = %self.agent.id, "a conversation was lent and no turn runs; reading it anew");
+                warn!(agent.id = %self.agent.id, "a conversation was lent and no turn runs; reading it again");
                 None
             }
         };
@@ -77,6 +77,7 @@ impl Actor {
         conversation.turn = Some(Running {
             id: turn,
             steer,
+            handed: Vec::new(),
             stop,
             wanted,
             progress: progress_seen,
@@ -114,10 +115,20 @@ impl Actor {
         .collect()
     }
 
-    /// A turn ended: what waits for its end begins.
-    pub(super) async fn turn_ended(&mut self, id: ConversationId, end: TurnEnd) {
-        self.take_back(id, end);
-        self.go_on(id).await;
+    /// One of the actor's tasks ended; what waits for the end of a turn begins.
+    pub(super) async fn work_done(&mut self, done: Result<Done, tokio::task::JoinError>) {
+        match done {
+            Ok(Done::Turn(id, end)) => {
+                self.take_back(id, end);
+                self.go_on(id).await;
+            }
+            Ok(Done::Farewell(fired, saves)) => self.farewell(fired, saves).await,
+            Err(panic) => {
+                for id in self.turn_broke_off(&panic).await {
+                    self.go_on(id).await;
+                }
+            }
+        }
     }
 
     /// Takes back what a turn had; what came too late for it waits.
@@ -136,9 +147,7 @@ impl Actor {
         if let Some(saved) = end.saved {
             conversation.saved = saved;
         }
-        conversation
-            .waiting
-            .extend(end.leftover.into_iter().map(Trigger::message));
+        conversation.wait_again(end.leftover);
     }
 
     /// Starts a turn with what waits in a conversation; where nothing does, the silence begins.
@@ -177,7 +186,7 @@ impl Actor {
         let Some(conversation) = self.conversations.get_mut(&id) else {
             return;
         };
-        let Some(running) = &conversation.turn else {
+        let Some(running) = &mut conversation.turn else {
             return;
         };
         while let Some(next) = conversation.waiting.pop_front() {
@@ -190,16 +199,20 @@ impl Actor {
                 conversation.waiting.push_front(next);
                 return;
             };
-            if let Err(back) = running.steer.send(*message) {
-                conversation.waiting.push_front(Trigger::message(back.0));
+            if let Some(back) = running.hand(*message) {
+                conversation.waiting.push_front(Trigger::message(back));
                 return;
             }
         }
     }
 
-    /// A turn's task broke off: a bug of ours. The ledger knows how far it came; close it as interrupted.
-    pub(super) async fn turn_broke_off(&mut self, panic: &tokio::task::JoinError) {
-        error!(agent.id = %self.agent.id, "a turn broke off: {panic}");
+    /// A turn's task panicked. The ledger knows how far it came; it is closed as failed, and what had been handed to it
+    /// waits for the next turn. Gives the conversations that are free again.
+    pub(super) async fn turn_broke_off(
+        &mut self,
+        panic: &tokio::task::JoinError,
+    ) -> Vec<ConversationId> {
+        error!(agent.id = %self.agent.id, "a turn of {} panicked: {panic}", self.agent.name);
         self.parts.count_turn(self.agent.id, -1);
         let broken: Vec<ConversationId> = self
             .conversations
@@ -212,14 +225,16 @@ impl Actor {
             })
             .map(|conversation| conversation.id)
             .collect();
-        for id in broken {
-            let Some(conversation) = self.conversations.get_mut(&id) else {
+        for id in &broken {
+            let Some(conversation) = self.conversations.get_mut(id) else {
                 continue;
             };
             let Some(turn) = conversation.turn.take() else {
                 continue;
             };
             conversation.items = Items::Stored;
+            // What the turn had taken in is claimed in the ledger, and does not begin another one.
+            conversation.wait_again(turn.handed);
             turn::close_broken(
                 &self.parts,
                 &self.agent,
@@ -229,7 +244,7 @@ impl Actor {
             )
             .await;
         }
-        self.rearm().await;
+        broken
     }
 
     /// Asks turns to stop, for a person.
@@ -267,33 +282,46 @@ impl Actor {
             .collect();
         let ended = self.ask_to_stop(target, stop);
         if stop == Stop::Shutdown {
-            for conversation in self.conversations.values_mut() {
-                conversation.waiting.clear();
-            }
+            self.forget_waiting();
         }
         while self.any_runs(&ending) {
             let Some(done) = self.work.join_next().await else {
                 break;
             };
             match done {
-                Ok(Done::Turn(id, mut end)) => {
-                    if stop == Stop::Shutdown {
-                        // They stay unclaimed in the ledger; the next start takes them up.
-                        end.leftover.clear();
-                    }
-                    match ending.contains(&id) {
-                        true => self.take_back(id, end),
-                        false => self.turn_ended(id, end).await,
-                    }
+                Ok(Done::Turn(id, end)) => {
+                    self.take_back(id, end);
+                    self.go_on_unless(&ending, id).await;
                 }
                 Ok(Done::Farewell(..)) => {}
-                Err(panic) => self.turn_broke_off(&panic).await,
+                Err(panic) => {
+                    for id in self.turn_broke_off(&panic).await {
+                        self.go_on_unless(&ending, id).await;
+                    }
+                }
+            }
+            if stop == Stop::Shutdown {
+                // It stays unclaimed in the ledger; the next start takes it up.
+                self.forget_waiting();
             }
         }
         if ended > 0 && stop != Stop::Shutdown {
             self.rearm().await;
         }
         ended
+    }
+
+    fn forget_waiting(&mut self) {
+        for conversation in self.conversations.values_mut() {
+            conversation.waiting.clear();
+        }
+    }
+
+    /// Starts what waits in a conversation that is not being ended.
+    async fn go_on_unless(&mut self, ending: &[ConversationId], id: ConversationId) {
+        if !ending.contains(&id) {
+            self.go_on(id).await;
+        }
     }
 
     fn any_runs(&self, conversations: &[ConversationId]) -> bool {
@@ -310,15 +338,23 @@ impl Actor {
         self.go_on_everywhere().await;
         let all: Vec<ConversationId> = self.conversations.keys().copied().collect();
         while self.any_runs(&all) {
-            let Some(done) = self.work.join_next().await else {
-                break;
-            };
-            match done {
-                Ok(Done::Turn(id, end)) => self.turn_ended(id, end).await,
-                Ok(Done::Farewell(..)) => {}
-                Err(panic) => self.turn_broke_off(&panic).await,
+            match self.work.join_next().await {
+                None => break,
+                Some(Ok(Done::Farewell(..))) => {}
+                Some(done) => self.work_done(done).await,
             }
         }
+    }
+}
+
+impl Running {
+    /// Hands it a message, which comes back where the turn takes no more.
+    fn hand(&mut self, message: Inbound) -> Option<Inbound> {
+        if let Err(back) = self.steer.send(message.clone()) {
+            return Some(back.0);
+        }
+        self.handed.push(message);
+        None
     }
 }
 
@@ -333,6 +369,9 @@ impl Target {
                 .is_some_and(|running| running.id == turn),
             Self::Conversation(id) => conversation.id == id,
             Self::Branch(number) => conversation.branch == Some(number),
+            Self::Threads(channel) => {
+                conversation.branch.is_some() && conversation.channel != channel
+            }
             Self::Branches => conversation.branch.is_some(),
             Self::All => true,
         }

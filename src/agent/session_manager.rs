@@ -3,6 +3,7 @@
 //! The file is written first, whole, then the row; a file without a row (a crash between, a folder copied from
 //! elsewhere) is indexed when sessions are next listed or restored. File work runs off the async threads.
 
+mod import;
 mod index;
 mod summary;
 
@@ -90,8 +91,19 @@ pub struct SessionList {
     pub total: u64,
     /// The page, newest first.
     pub sessions: Vec<(SessionMeta, FileState)>,
-    /// Files in the folder that are no sessions, with the reason for each.
+    /// Files in the folder that are no sessions of this agent, with the reason for each.
     pub unreadable: Vec<String>,
+    /// Those among them that are another agent's, by their stems.
+    pub foreign: Vec<String>,
+}
+
+/// Another agent's session that became one of this agent's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Imported {
+    /// The session.
+    pub meta: SessionMeta,
+    /// Whose it was.
+    pub from: String,
 }
 
 /// Why a session was not saved, found or restored.
@@ -121,6 +133,28 @@ pub enum SessionError {
         word: String,
         /// Some of those it could be.
         found: Vec<String>,
+    },
+    /// The file is another agent's.
+    #[error(
+        "the session file `{stem}.json` belongs to agent `{owner}`. `/context import session_id:{stem}` makes it a session of `{agent}`"
+    )]
+    Foreign {
+        /// The agent that has it in its folder.
+        agent: String,
+        /// The agent that it was saved for.
+        owner: String,
+        /// Its stem.
+        stem: String,
+    },
+    /// There is no need to import it.
+    #[error(
+        "`{stem}.json` is a session of `{agent}` already; `/context restore session_id:{stem}` brings it back"
+    )]
+    Own {
+        /// The agent.
+        agent: String,
+        /// Its stem.
+        stem: String,
     },
     /// The file cannot be read or written.
     #[error(transparent)]
@@ -181,6 +215,9 @@ impl SessionManager {
         let meta = self.find(word).await?;
         let path = self.path_of(&meta);
         let (file, sha256) = blocking(move || session_file::load(&path)).await??;
+        if let Some(foreign) = self.foreign(&file, &meta.session_id).await? {
+            return Err(foreign);
+        }
         let (items, repaired) = blocking(move || {
             let repaired = history::repair(&file.items);
             (repaired.items, repaired.changed)
@@ -218,7 +255,7 @@ impl SessionManager {
         offset: u32,
         limit: u32,
     ) -> Result<SessionList, SessionError> {
-        let unreadable = self.index_unknown().await?;
+        let unknown = self.index_unknown().await?;
         let page = self.store.sessions(self.agent, offset, limit).await?;
         let paths: Vec<_> = page
             .sessions
@@ -229,7 +266,8 @@ impl SessionManager {
         Ok(SessionList {
             total: page.total,
             sessions: page.sessions.into_iter().zip(states.await?).collect(),
-            unreadable,
+            unreadable: unknown.reasons,
+            foreign: unknown.foreign,
         })
     }
 
@@ -249,7 +287,15 @@ impl SessionManager {
             total: page.total,
             sessions: sessions.map(|meta| (meta, FileState::Deleted)).collect(),
             unreadable: Vec::new(),
+            foreign: Vec::new(),
         })
+    }
+
+    /// Whether the file of a session is there.
+    pub async fn is_kept(&self, meta: &SessionMeta) -> bool {
+        let path = self.path_of(meta);
+        let state = blocking(move || state_of(&path)).await;
+        state.is_ok_and(|state| state != FileState::Deleted)
     }
 
     /// Asks for a summary of `items`, once, for at most `patience`. That there is none is said in the log.
@@ -316,7 +362,8 @@ impl SessionManager {
         let path = self.sessions_folder().join(format!("{word}.json"));
         match blocking(move || session_file::load(&path)).await? {
             Err(error @ FileError::Unusable { .. }) => Ok(error.into()),
-            Err(FileError::Missing { .. } | FileError::NotWritten { .. }) | Ok(_) => Ok(unknown),
+            Err(FileError::Missing { .. } | FileError::NotWritten { .. }) => Ok(unknown),
+            Ok((file, _)) => Ok(self.foreign(&file, word).await?.unwrap_or(unknown)),
         }
     }
 
@@ -348,6 +395,7 @@ fn write(
     let file = SessionFile {
         id: Some(save.id),
         session_id: stem.clone(),
+        agent_id: Some(agent),
         agent_name: name.clone(),
         description: session_label::description(given, said, &save.items),
         summary: save.summary.as_str().to_owned(),

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::domain::{ConversationId, Item, SessionId, SessionMeta, Trigger};
+use crate::store::StoreError;
 use crate::text::redact::Redactor;
 
 use super::identity::Identity;
@@ -12,6 +13,8 @@ use super::session_manager::{Save, SessionError, SessionManager, Summary};
 
 /// A conversation to save.
 pub(super) struct ToSave {
+    /// The id that its session gets.
+    pub id: SessionId,
     /// The conversation, where the save shall be noted in it.
     pub conversation: Option<ConversationId>,
     /// What is in it.
@@ -22,6 +25,14 @@ pub(super) struct ToSave {
     pub summary: Summary,
     /// What causes the save.
     pub trigger: Trigger,
+}
+
+/// What an idle conversation is put away as.
+pub(super) enum IdleSave {
+    /// A new session with this summary.
+    New(Summary),
+    /// The session that holds just what is in it, saved when the daemon stopped.
+    Kept(Box<SessionMeta>),
 }
 
 impl Parts {
@@ -47,7 +58,7 @@ impl Parts {
         };
         self.sessions(agent)
             .save(Save {
-                id: SessionId::random(),
+                id: save.id,
                 conversation: save.conversation,
                 items: without_secrets(&self.services.redactor, save.items),
                 description: save.description,
@@ -55,6 +66,24 @@ impl Parts {
                 summary,
             })
             .await
+    }
+
+    /// The session that a stop in order saved a conversation as, where nothing has entered it since.
+    pub(super) async fn kept_at_the_stop(
+        &self,
+        agent: &Identity,
+        conversation: ConversationId,
+    ) -> Result<Option<SessionMeta>, StoreError> {
+        let row = self.store.conversation(conversation).await?;
+        let Some(session) = row.and_then(|row| row.held_by()) else {
+            return Ok(None);
+        };
+        let found = self.store.session(session).await?;
+        let Some(meta) = found.filter(|meta| meta.trigger == Trigger::Shutdown) else {
+            return Ok(None);
+        };
+        let is_kept = self.sessions(agent).is_kept(&meta).await;
+        Ok(is_kept.then_some(meta))
     }
 }
 

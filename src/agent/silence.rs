@@ -2,20 +2,32 @@
 
 use std::time::Duration;
 
-use futures_util::future::join_all;
 use tracing::{error, info};
 
-use crate::domain::{ConversationId, Trigger};
-use crate::store::{TaskKind, TaskStatus};
+use crate::clock;
+use crate::domain::{ChannelId, ConversationId, SessionId, SessionMeta, Trigger};
+use crate::store::{StoreError, TaskKind, TaskStatus};
+use crate::text;
 
 use super::actor::{Actor, Done};
-use super::compact;
+use super::contexts::Context;
 use super::event::Event;
 use super::idle_timer::IdleFired;
 use super::session_manager::{SUMMARY_PATIENCE, SessionError, Summary};
-use super::sessions::ToSave;
+use super::sessions::{IdleSave, ToSave};
 
 impl Actor {
+    /// Somebody wrote in a channel or thread of this agent, and not to the agent.
+    pub(super) fn activity_in(&mut self, channel: ChannelId) {
+        for conversation in self.conversations.values_mut() {
+            if conversation.channel == channel {
+                conversation.last_activity = clock::now();
+            }
+        }
+        self.timer.reset();
+        self.rest_if_empty();
+    }
+
     /// With nothing in any context the agent is idle and no timer runs.
     pub(super) fn rest_if_empty(&mut self) {
         if self
@@ -70,49 +82,46 @@ impl Actor {
             self.timer.reset();
             return;
         }
-        let mut asked = Vec::new();
-        let full: Vec<ConversationId> = self
-            .conversations
-            .values()
-            .filter(|conversation| conversation.len() > 0)
-            .map(|conversation| conversation.id)
-            .collect();
-        for id in full {
-            match self.finished_items(id).await {
-                Ok(items) => asked.push((id, items)),
-                Err(error) => return self.trouble(None, &error),
-            }
-        }
-        if asked.is_empty() {
+        let (kept, new) = match self.idle_contexts().await {
+            Ok(idle) => idle,
+            Err(error) => return self.trouble(None, &error),
+        };
+        if kept.is_empty() && new.is_empty() {
             return;
         }
-        let (parts, agent) = (self.parts.clone(), self.agent.clone());
+        let summaries = self.summaries(&new, SUMMARY_PATIENCE);
         self.work.spawn(async move {
-            let config = parts.agent_config(&agent).await;
-            let summaries = asked.iter().map(|(id, items)| {
-                let (parts, agent, config) = (&parts, &agent, &config);
-                async move {
-                    (
-                        *id,
-                        compact::summary(parts, agent, config, items, SUMMARY_PATIENCE).await,
-                    )
-                }
-            });
-            Done::Farewell(fired, join_all(summaries).await)
+            let new = new.into_iter().map(|(id, _)| id);
+            let summed = new.zip(summaries.await.into_iter().map(IdleSave::New));
+            Done::Farewell(fired, kept.into_iter().chain(summed).collect())
         });
+    }
+
+    /// The conversations that hold something: those that a session of the last stop holds as they are, and all others.
+    async fn idle_contexts(
+        &self,
+    ) -> Result<(Vec<(ConversationId, IdleSave)>, Vec<Context>), StoreError> {
+        let (mut kept, mut new) = (Vec::new(), Vec::new());
+        for context in self.contexts(|conversation| conversation.len() > 0).await? {
+            match self.parts.kept_at_the_stop(&self.agent, context.0).await? {
+                Some(meta) => kept.push((context.0, IdleSave::Kept(Box::new(meta)))),
+                None => new.push(context),
+            }
+        }
+        Ok((kept, new))
     }
 
     /// Saves and clears, unless somebody wrote while the summaries were made.
     pub(super) async fn farewell(
         &mut self,
         fired: IdleFired,
-        summaries: Vec<(ConversationId, Summary)>,
+        saves: Vec<(ConversationId, IdleSave)>,
     ) {
         if !self.timer.is_current(fired) {
             return;
         }
-        for (id, summary) in summaries {
-            if let Err(error) = self.put_away(id, summary).await {
+        for (id, save) in saves {
+            if let Err(error) = self.put_away(id, save).await {
                 error!(agent.id = %self.agent.id, "an idle context could not be saved: {error}");
                 self.parts.emit(Event::Say {
                     channel: self.agent.channel,
@@ -128,31 +137,46 @@ impl Actor {
         self.timer.stop();
     }
 
-    async fn put_away(&mut self, id: ConversationId, summary: Summary) -> Result<(), SessionError> {
+    async fn put_away(&mut self, id: ConversationId, save: IdleSave) -> Result<(), SessionError> {
         let Some(conversation) = self.conversations.get(&id) else {
             return Ok(());
         };
         let channel = conversation.channel;
-        let items = self.finished_items(id).await?;
-        let save = ToSave {
-            conversation: Some(id),
-            items,
-            description: None,
-            summary,
-            trigger: Trigger::IdleTimeout,
+        let whose = match conversation.branch {
+            Some(number) => format!("Branch #{number}: "),
+            None => String::new(),
         };
-        let meta = self.parts.save_session(&self.agent, save).await?;
+        let meta = match save {
+            IdleSave::Kept(meta) => *meta,
+            IdleSave::New(summary) => self.save_idle(id, summary).await?,
+        };
         self.empty(id).await?;
         let silence = self.timer.timeout().map(in_words).unwrap_or_default();
         let text = format!(
-            "Session saved: {} Context cleared after {silence} of inactivity. Use /context restore {} to resume.",
-            sentence(&meta.summary),
+            "{whose}Session saved: {} Context cleared after {silence} of inactivity. Use /context restore {} to resume.",
+            text::sentence(&meta.summary),
             meta.id.short()
         );
         self.parts.store.notice(channel, &text).await?;
         self.parts.emit(Event::Outbox(channel));
         info!(agent.id = %self.agent.id, session.id = %meta.id, "agent {} fell idle and was saved", self.agent.name);
         Ok(())
+    }
+
+    async fn save_idle(
+        &self,
+        id: ConversationId,
+        summary: Summary,
+    ) -> Result<SessionMeta, SessionError> {
+        let save = ToSave {
+            id: SessionId::random(),
+            conversation: Some(id),
+            items: self.finished_items(id).await?,
+            description: None,
+            summary,
+            trigger: Trigger::IdleTimeout,
+        };
+        self.parts.save_session(&self.agent, save).await
     }
 }
 
@@ -165,14 +189,5 @@ fn in_words(length: Duration) -> String {
     match count {
         1 => format!("1 {unit}"),
         _ => format!("{count} {unit}s"),
-    }
-}
-
-/// `text` with a full stop at its end.
-fn sentence(text: &str) -> String {
-    let text = text.trim();
-    match text.ends_with(['.', '!', '?']) {
-        true => text.to_owned(),
-        false => format!("{text}."),
     }
 }

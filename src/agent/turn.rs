@@ -36,10 +36,8 @@ pub(super) async fn run(
     others: Vec<String>,
     seed: Seed,
 ) -> TurnEnd {
-    let channel = seed.channel;
-    let emit = parts.clone();
     match begin::begin(parts, agent, others, seed).await {
-        Ok(begin::Begun::Turn(mut turn)) => {
+        begin::Begun::Turn(mut turn) => {
             let ended = match turn.work().await {
                 Ok(outcome) => turn.finish(outcome).await,
                 Err(error) => Err(error),
@@ -50,10 +48,6 @@ pub(super) async fn run(
             };
             turn.into_end(settled)
         }
-        Ok(begin::Begun::Not(end)) => end,
-        Err(error) => {
-            emit.ledger_failed(channel, None, &error);
-            TurnEnd::default()
-        }
+        begin::Begun::Not(end) => end,
     }
 }

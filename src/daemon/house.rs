@@ -17,7 +17,7 @@ use crate::agent::session_manager::SessionManager;
 use crate::agent::{Models as AgentModels, Parts};
 use crate::config::{Config, Paths};
 use crate::discord::GatewayHealth;
-use crate::domain::{GuildId, Inbound};
+use crate::domain::{ChannelId, GuildId, Inbound};
 use crate::exec::{Bubblewrap, Policy, Probing, SandboxSettings};
 use crate::llm::discovery::Models;
 use crate::llm::route::Router;
@@ -248,6 +248,17 @@ impl House {
             }
         };
         stop.run_until_cancelled(work).await;
+    }
+
+    /// Puts lines into channels' outboxes; what is not said before the end is said after the next start.
+    pub(super) async fn tell_channels(&self, lines: Vec<(ChannelId, String)>) {
+        for (channel, line) in lines {
+            match self.store.notice(channel, &line).await {
+                // Nobody shows anything any more only at the very end; then the outbox has it.
+                Ok(_) => drop(self.events.send(Event::Outbox(channel))),
+                Err(error) => warn!("failed to tell channel {channel} what ended: {error}"),
+            }
+        }
     }
 
     /// Tells the operator, once per `cause`, as soon as Discord can be spoken to.

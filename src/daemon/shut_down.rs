@@ -39,7 +39,9 @@ pub(super) async fn in_order(
     if let Some(saved) = within(TURNS, "turns", house.manager.shut_down()).await {
         info!("{} contexts were saved", saved.len());
     }
-    within(TASKS, "tasks", house.tasks.shutdown()).await;
+    if let Some(ended) = within(TASKS, "tasks", house.tasks.shutdown()).await {
+        house.tell_channels(ended).await;
+    }
     ends.all.cancel();
     // It may have ended before us, which is why we stop.
     if !discord.is_finished() {

@@ -6,13 +6,17 @@ use std::time::{Duration, Instant};
 use chrono::{DateTime, Utc};
 use serenity::all::{Message, MessageReferenceKind, MessageType};
 
-use crate::domain::{Attachment, ChannelId, GuildId, Inbound, MessageId, Person};
+use super::body::clip;
+use crate::domain::{Attachment, ChannelId, GuildId, Inbound, MessageId, Person, Quote, UserId};
 
 /// Messages of bots in a row, with no person between, that an agent answers where bots are allowed at all.
 const BOT_ROUNDS: u32 = 8;
 
 /// How long bots may go on among themselves before a person must speak again.
 const BOT_TIME: Duration = Duration::from_secs(600);
+
+/// Characters of the message that somebody replies to, as far as a model that has not got it in mind is shown it.
+const QUOTED: usize = 1_000;
 
 /// Why a message is not for an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,12 +76,13 @@ pub fn is_bot(message: &Message) -> bool {
     message.author.bot || message.webhook_id.is_some()
 }
 
-/// The message as the ledger keeps it. `parent` is the channel above when it was written in a thread.
+/// The message as the ledger keeps it. `parent` is the channel above when it was written in a thread, `own` the bot's user.
 pub fn to_inbound(
     message: &Message,
     guild: GuildId,
     parent: Option<ChannelId>,
     author: Person,
+    own: UserId,
 ) -> Inbound {
     Inbound {
         id: MessageId(message.id.get()),
@@ -88,6 +93,7 @@ pub fn to_inbound(
         content: words(message),
         attachments: files(message).map(to_attachment).collect(),
         reply_to: replied_to(message),
+        quote: quote(message, own),
         sent_at: sent_at(MessageId(message.id.get())),
         via: None,
     }
@@ -124,6 +130,34 @@ fn replied_to(message: &Message) -> Option<MessageId> {
     let is_reply = reference.kind == MessageReferenceKind::Default;
     let id = reference.message_id.filter(|_| is_reply)?;
     Some(MessageId(id.get()))
+}
+
+/// What the message it replies to says.
+fn quote(message: &Message, own: UserId) -> Option<Quote> {
+    let replied = replied_to(message)?;
+    let original = message.referenced_message.as_deref();
+    let author = original.map(|original| &original.author);
+    let author = author.filter(|author| author.id.get() != own.0);
+    Some(Quote {
+        author: author.map(|author| author.global_name.as_ref().unwrap_or(&author.name).clone()),
+        at: sent_at(replied),
+        text: original.map(|original| clip(&shown(original), QUOTED)),
+    })
+}
+
+/// All that a message shows, in words.
+fn shown(message: &Message) -> String {
+    let mut lines = vec![words(message)];
+    for embed in &message.embeds {
+        lines.extend(embed.title.clone());
+        lines.extend(embed.description.clone());
+    }
+    lines.extend(files(message).map(|file| format!("[file {}]", file.filename)));
+    lines.retain(|line| !line.trim().is_empty());
+    match lines.is_empty() {
+        true => "[a message without text]".to_owned(),
+        false => lines.join("\n"),
+    }
 }
 
 /// A file as the ledger keeps it.

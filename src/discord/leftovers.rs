@@ -12,7 +12,7 @@ use super::rest::{Request, Urgency, message_id, snowflake};
 use super::{approval_card, route, status_text};
 use crate::clock;
 use crate::discord::body::Body;
-use crate::domain::{ChannelId, TurnId};
+use crate::domain::{ChannelId, MessageId, TurnId};
 use crate::store::TurnEnd;
 
 /// How far back interrupted turns are gone through: who is away for longer has no live buttons to worry about.
@@ -64,12 +64,16 @@ async fn tidy_channel(bot: &Bot, channel: ChannelId, started: DateTime<Utc>) {
         let Ok(id) = message_id(message) else {
             continue;
         };
+        // What the outbox edits is put right by that, and only by that.
+        if bot.store.is_edited_by_a_part(id).await.unwrap_or(true) {
+            continue;
+        }
         // A younger preview is one of this life, and grows.
         let content = message["content"].as_str().unwrap_or_default();
-        let is_left = status_text::is_preview(content) && sent_at(id) < started;
-        let mend = match is_left {
-            true => Some(Mend::Gone),
-            false => mend(bot, &buttons(message)).await,
+        let said = status_text::said_so_far(content).filter(|_| sent_at(id) < started);
+        let mend = match said {
+            Some(said) => mend_preview(bot, channel, message, said).await,
+            None => mend(bot, &buttons(message)).await,
         };
         let Some(mend) = mend else {
             continue;
@@ -91,6 +95,21 @@ async fn tidy_channel(bot: &Bot, channel: ChannelId, started: DateTime<Utc>) {
             }
         }
     }
+}
+
+/// What becomes of a preview that says this. Beside an answer it goes; without one, it tells what became of it.
+async fn mend_preview(bot: &Bot, channel: ChannelId, message: &Value, said: &str) -> Option<Mend> {
+    let id = message_id(message).ok()?;
+    let reply_to = snowflake(&message["message_reference"]["message_id"]).map(MessageId);
+    let turn = bot.store.turn_shown_by(id, channel, reply_to).await.ok()?;
+    let exit = match turn {
+        Some(turn) if turn.state == TurnEnd::Running => return None,
+        Some(turn) if turn.state == TurnEnd::Finished => return Some(Mend::Gone),
+        Some(turn) => turn.exit,
+        None => None,
+    };
+    let why = status_text::unfinished(exit.as_deref().unwrap_or("interrupted"));
+    Some(Mend::Instead(status_text::preview_ended(said, &why)))
 }
 
 /// The ids of a message's buttons.

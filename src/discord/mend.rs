@@ -5,6 +5,7 @@
 //! what is missing gets the value that means nothing.
 
 use serde_json::{Map, Value, json};
+use serenity::all::Message;
 
 /// An object of JSON.
 type Object = Map<String, Value>;
@@ -23,6 +24,7 @@ const OF_MESSAGE: &[&str] = &[
     "attachments",
     "message_reference",
     "message_snapshots",
+    "referenced_message",
 ];
 
 /// What a message may show besides its text and files. Whether it does is all that counts here.
@@ -60,6 +62,7 @@ pub fn message(message: &mut Object) {
         }
         None => drop(message.remove("member")),
     }
+    replied_to(message);
     let here = message.get("channel_id").cloned().unwrap_or_default();
     match object(message, "message_reference") {
         Some(reference) => {
@@ -82,6 +85,37 @@ pub fn message(message: &mut Object) {
     for flag in ["tts", "mention_everyone", "pinned"] {
         message.insert(flag.into(), false.into());
     }
+}
+
+/// The message that another one replies to, with what its embeds say. One that serenity cannot read is left out.
+fn replied_to(message: &mut Object) {
+    let Some(mut original) = message.remove("referenced_message") else {
+        return;
+    };
+    if let Some(original) = original.as_object_mut() {
+        original.remove("referenced_message");
+        let mut embeds = original.remove("embeds").unwrap_or_default();
+        for embed in embeds.as_array_mut().into_iter().flatten() {
+            if let Some(embed) = embed.as_object_mut() {
+                embed.retain(|key, value| EMBED_SAYS.contains(&key.as_str()) && value.is_string());
+            }
+        }
+        self::message(original);
+        if holds_objects(&embeds) {
+            original.insert("embeds".into(), embeds);
+        }
+    }
+    if serde_json::from_value::<Message>(original.clone()).is_ok() {
+        message.insert("referenced_message".into(), original);
+    }
+}
+
+/// What of an embed is words.
+const EMBED_SAYS: [&str; 2] = ["title", "description"];
+
+fn holds_objects(list: &Value) -> bool {
+    list.as_array()
+        .is_some_and(|all| !all.is_empty() && all.iter().all(Value::is_object))
 }
 
 /// A message that was changed: only what is there was.

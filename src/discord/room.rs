@@ -383,6 +383,12 @@ impl Room {
     }
 
     fn channel_deleted(&self, channel: ChannelId) {
+        let manager = self.bot.manager.clone();
+        self.serving.spawn(async move {
+            if let Err(error) = manager.channel_deleted(channel).await {
+                warn!(%error, channel.id = %channel, "failed to close the branches of a deleted channel");
+            }
+        });
         let agent = self.bot.manager.agent_for(channel, None);
         if let Some(agent) = agent.filter(|agent| self.bot.serves(agent.guild)) {
             self.bot.tell_operator(

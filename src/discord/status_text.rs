@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::body::{Body, Button, MAX_CONTENT, Style};
 use super::escape;
 use crate::agent::event::{Progress, TurnSummary};
@@ -18,9 +20,18 @@ const MAX_PREVIEW: usize = 1_900;
 /// Ends a preview: the model is still speaking.
 const UNFINISHED: &str = " ▌";
 
-/// Whether these are the words of a preview.
-pub fn is_preview(content: &str) -> bool {
-    content.ends_with(UNFINISHED.trim_start())
+/// Closes a code block that the model has not closed yet.
+const FENCE_END: &str = "\n```";
+
+/// The words of a preview without its mark; none when these are no preview's.
+pub fn said_so_far(content: &str) -> Option<&str> {
+    let content = content.strip_suffix(FENCE_END).unwrap_or(content);
+    content.strip_suffix(UNFINISHED.trim_start())
+}
+
+/// Why a preview is no answer.
+pub fn unfinished(exit: &str) -> String {
+    format!("unfinished: {}", exit.replace('_', " "))
 }
 
 /// The status message of a running turn, with its buttons.
@@ -40,6 +51,15 @@ pub fn live(progress: &Progress, elapsed: Duration, turn: TurnId) -> Body {
         Button::new(format!("stop:{turn}"), "Stop", Style::Secondary),
         Button::new(format!("abort:{turn}"), "Abort", Style::Danger),
     ])
+}
+
+/// Whether a message, as Discord gives it, is the live status of `turn`: its buttons say so.
+pub fn is_live(message: &Value, turn: TurnId) -> bool {
+    let stop = format!("stop:{turn}");
+    let rows = message["components"].as_array().into_iter().flatten();
+    rows.filter_map(|row| row["components"].as_array())
+        .flatten()
+        .any(|button| button["custom_id"] == stop.as_str())
 }
 
 /// What the status message becomes when the turn has ended.
@@ -76,7 +96,7 @@ pub fn preview(said: &str) -> Body {
     let has_open_fence = shown.matches("```").count() % 2 == 1;
     shown.push_str(UNFINISHED);
     if has_open_fence {
-        shown.push_str("\n```");
+        shown.push_str(FENCE_END);
     }
     Body::text(text_within(shown))
 }

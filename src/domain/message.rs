@@ -24,12 +24,68 @@ pub struct Inbound {
     pub attachments: Vec<Attachment>,
     /// The message it replies to.
     pub reply_to: Option<MessageId>,
+    /// What that message says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quote: Option<Quote>,
     /// When Discord took it.
     pub sent_at: DateTime<Utc>,
     /// How it came to be, when no person wrote it in the channel by hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<Via>,
 }
+
+/// A message that somebody replied to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Quote {
+    /// Name of who wrote it; none where that is the agent itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub author: Option<String>,
+    /// When it was written.
+    pub at: DateTime<Utc>,
+    /// Its beginning; none where it was deleted or Discord does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+impl Quote {
+    /// The quote as a model reads it, each of its lines behind a `>`: nothing in it can pass for the words of whoever
+    /// replies, or for a note.
+    pub fn for_model(&self) -> String {
+        let at = self.at.format("%Y-%m-%d %H:%M UTC");
+        let Some(text) = &self.text else {
+            return format!("[in reply to a message of {at} that was deleted or cannot be read]\n");
+        };
+        let who = match &self.author {
+            Some(name) => format!("\"{}\"", in_brackets(name)),
+            None => "you".to_owned(),
+        };
+        let mut quote = format!("[in reply to what {who} wrote on {at}]\n");
+        for line in text.replace("\r\n", "\n").split(LINE_ENDS) {
+            quote.push_str("> ");
+            quote.push_str(line);
+            quote.push('\n');
+        }
+        quote
+    }
+}
+
+/// Whatever ends a line, by Unicode.
+const LINE_ENDS: [char; 7] = [
+    '\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}',
+];
+
+/// A name that stays within its quotation marks and brackets.
+fn in_brackets(name: &str) -> String {
+    let harmless = |letter: char| match letter {
+        '[' | ']' | '"' => '\'',
+        letter if letter.is_control() || LINE_ENDS.contains(&letter) => ' ',
+        letter => letter,
+    };
+    name.chars().map(harmless).take(NAME).collect()
+}
+
+/// Longest name in a quote, in characters; Discord's longest is 32.
+const NAME: usize = 80;
 
 /// How a message came to be that another turn caused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

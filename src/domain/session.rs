@@ -46,21 +46,24 @@ pub enum Trigger {
     Shutdown,
     /// `/context clear save_first:true`, or `restore` saving what it replaces.
     ContextClear,
+    /// A branch was killed, or the thread that it lived in was deleted.
+    BranchClosed,
     /// The agent was destroyed.
     Destroy,
     /// The conversation was about to be compacted.
     Compaction,
-    /// The daemon had stopped without saving.
+    /// The daemon had ended without saving.
     CrashRecovery,
 }
 
 impl Trigger {
     /// Every trigger there is.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::ManualSave,
         Self::IdleTimeout,
         Self::Shutdown,
         Self::ContextClear,
+        Self::BranchClosed,
         Self::Destroy,
         Self::Compaction,
         Self::CrashRecovery,
@@ -73,6 +76,7 @@ impl Trigger {
             Self::IdleTimeout => "idle_timeout",
             Self::Shutdown => "shutdown",
             Self::ContextClear => "context_clear",
+            Self::BranchClosed => "branch_closed",
             Self::Destroy => "destroy",
             Self::Compaction => "compaction",
             Self::CrashRecovery => "crash_recovery",

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::ids::{CallId, MessageId};
-use super::message::{Attachment, Author};
+use super::message::{Attachment, Author, Quote};
 use super::usage::Usage;
 
 /// One entry of a conversation.
@@ -42,6 +42,9 @@ pub struct UserText {
     /// The Discord message it came in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<MessageId>,
+    /// The message it replies to, where that was not in the conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quote: Option<Quote>,
     /// Files that came with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,
@@ -70,15 +73,19 @@ impl UserText {
         }
     }
 
-    /// The text as a model is sent it: who wrote it, what came with it, what was true then.
+    /// The text as a model is sent it: what it replies to, who wrote it, what came with it, what was true then.
     ///
     /// The same item always gives the same bytes, so a provider can cache what stands before it.
     pub fn for_model(&self) -> String {
-        let mut text = match &self.author {
+        let mut text = self
+            .quote
+            .as_ref()
+            .map_or_else(String::new, Quote::for_model);
+        text.push_str(&match &self.author {
             Some(author) if !self.note => format!("{}: {}", author.name, self.text),
             _ if self.note => format!("[note] {}", self.text),
             _ => self.text.clone(),
-        };
+        });
         for attachment in &self.attachments {
             if let Some(path) = &attachment.saved_as {
                 text.push_str(&format!(

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use tokio::sync::oneshot;
+use tracing::warn;
 
 use crate::agent::{ClosedBranches, Letter, Mode, Place, Target};
 use crate::domain::{ChannelId, Inbound};
@@ -106,7 +107,7 @@ impl AgentManager {
         Ok(open.map(|row| view(row, &states)).collect())
     }
 
-    /// `/branch kill`: ends branches and the turns that run in them. Their history stays.
+    /// `/branch kill`: ends branches and the turns that run in them. They are saved first, and their history stays.
     ///
     /// # Errors
     ///
@@ -135,7 +136,7 @@ impl AgentManager {
         self.close_branches(&agent, target).await
     }
 
-    /// A thread was deleted: the branch that lived in it is closed, and its turn ends.
+    /// A thread was deleted: the branch that lived in it is saved and closed, and its turn ends.
     ///
     /// # Errors
     ///
@@ -149,7 +150,29 @@ impl AgentManager {
             return Ok(());
         };
         let target = Target::Conversation(branch.id);
-        self.close_branches(&agent, target).await.map(drop)
+        self.close_branches(&agent, target)
+            .await
+            .map(|closed| warn_of_unsaved(&agent, &closed))
+    }
+
+    /// An agent's channel was deleted, and all threads below it with it: the branches in these are saved and closed. What
+    /// the agent itself has in mind stays, for a channel that it is given instead.
+    ///
+    /// # Errors
+    ///
+    /// When the ledger fails.
+    pub async fn channel_deleted(&self, channel: ChannelId) -> Result<(), ManagerError> {
+        let Some(agent) = self.agent_for(channel, None) else {
+            return Ok(());
+        };
+        let open = self.inner.parts.store.conversations(agent.id).await?;
+        let lost = |row: &Conversation| row.thread.is_some() && row.items > 0;
+        if !open.iter().any(lost) {
+            return Ok(());
+        }
+        self.close_branches(&agent, Target::Threads(channel))
+            .await
+            .map(|closed| warn_of_unsaved(&agent, &closed))
     }
 
     async fn close_branches(
@@ -226,6 +249,13 @@ impl AgentManager {
                     agent.name
                 ))
             })
+    }
+}
+
+/// Nobody asked for it, so nobody can be told but the operator. The ledger keeps what could not be saved.
+fn warn_of_unsaved(agent: &AgentSummary, closed: &ClosedBranches) {
+    for (number, reason) in &closed.unsaved {
+        warn!(agent.id = %agent.id, "failed to save branch #{number} of {}, it stays open: {reason}", agent.name);
     }
 }
 

@@ -2,12 +2,14 @@
 
 use std::cmp::Reverse;
 
+use serde_json::json;
 use tokio::sync::oneshot;
 
-use crate::agent::session_manager::{SessionError, SessionList};
+use crate::agent::session_manager::{Imported, SessionError, SessionList};
 use crate::agent::{AfterSave, BeforeClear, Cleared, ContextAction, Letter, Restored, Target};
-use crate::domain::{AgentId, AgentName, AgentStatus, ChannelId, GuildId, SessionMeta};
-use crate::store::AgentRow;
+use crate::clock;
+use crate::domain::{AgentId, AgentName, AgentStatus, ChannelId, GuildId, Person, SessionMeta};
+use crate::store::{AgentRow, AuditRow};
 
 use super::error::ManagerError;
 use super::folder;
@@ -95,6 +97,34 @@ impl AgentManager {
     ) -> Result<String, ManagerError> {
         self.context(channel, parent, |reply| ContextAction::Compact { reply })
             .await
+    }
+
+    /// `/context import`: a session file of another agent in this agent's folder becomes a session of this one.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such file, it cannot be used, or it needs no import.
+    pub async fn context_import(
+        &self,
+        agent: &AgentSummary,
+        word: &str,
+        by: &Person,
+    ) -> Result<Imported, ManagerError> {
+        let imported = self.sessions_of(agent).import(word).await?;
+        let detail = json!({"file": imported.meta.file_path, "from": imported.from});
+        let row = AuditRow {
+            timestamp: clock::now(),
+            guild: Some(agent.guild),
+            agent: Some(agent.id),
+            agent_name: agent.name.to_string(),
+            turn: None,
+            action: "command:context:import".to_owned(),
+            decision: "allow".to_owned(),
+            user: Some(by.id),
+            detail: Some(detail.to_string()),
+        };
+        self.inner.parts.store.audit(row).await?;
+        Ok(imported)
     }
 
     async fn context<T>(

@@ -35,7 +35,7 @@ const BROKEN_OFF: &str =
 /// What becomes of a question nobody answered.
 const EXPIRED: &str = "Expired: I was restarted before anybody answered. Nothing was run.";
 
-/// What becomes of a preview or a live status.
+/// What becomes of a live status, and of what else a turn showed whose row does not read back.
 const INTERRUPTED: &str = "Interrupted: I was restarted.";
 
 /// What the author of a message is told that does not read back.
@@ -206,7 +206,8 @@ fn closed(call: &OpenCall) -> ToolResult {
     }
 }
 
-/// What people are told: one line to a channel, and every message of ours that still promises something put right.
+/// What people are told: one line to a channel, and every message of ours that still promises something put right, but for
+/// previews: what they say is in the channel alone, and they are put right there.
 fn told(turns: &[UnfinishedTurn]) -> Vec<Told> {
     let mut told = Vec::new();
     let mut by_channel: BTreeMap<ChannelId, Vec<&UnfinishedTurn>> = BTreeMap::new();
@@ -225,7 +226,6 @@ fn told(turns: &[UnfinishedTurn]) -> Vec<Told> {
                 .iter()
                 .filter_map(|question| edit(question.asked.channel, question.message, EXPIRED)),
         );
-        told.extend(edit(channel, open.turn.preview, INTERRUPTED));
         told.extend(edit(channel, open.turn.status_post, INTERRUPTED));
     }
     for (channel, turns) in by_channel {

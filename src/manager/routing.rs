@@ -9,7 +9,7 @@ use tracing::error;
 use crate::agent::{
     self, AgentHandle, Letter, Mode, Place, Prompt, Source, Stop, Stopped, Target, Trigger,
 };
-use crate::domain::{Attachment, ChannelId, Inbound, MessageId, SessionMeta, TurnId};
+use crate::domain::{AgentId, Attachment, ChannelId, Inbound, MessageId, SessionMeta, TurnId};
 use crate::store::{Accepted, StoreError};
 
 use super::error::ManagerError;
@@ -46,6 +46,15 @@ impl AgentManager {
         self.deliver(&agent, Letter::Message(Box::new(message)))
             .await?;
         Ok(Received::Accepted)
+    }
+
+    /// Somebody wrote in the channel of an agent or a thread below it, for whom that may be. An agent without an actor has
+    /// nothing in mind that silence would end.
+    pub async fn activity(&self, agent: AgentId, channel: ChannelId) {
+        if let Some(actor) = self.inner.roster.running(agent) {
+            // One that ends in this moment needs no telling.
+            let _ = actor.send(Letter::Activity(channel)).await;
+        }
     }
 
     /// Hands a message that is in the ledger already to its agent again, after a start.

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
-use super::codec::{counted, now, parsed, parsed_option, readable, time, time_option};
+use super::codec::{counted, now, parsed, parsed_option, readable, stamp, time, time_option};
 use super::error::StoreError;
 use super::handle::Store;
 use super::script::Script;
@@ -47,7 +47,9 @@ pub struct Conversation {
     pub items: u64,
     /// How many of them, from the first, a saved session covers.
     pub saved_items: u64,
-    /// The id its `crash_recovery` session has or will get, while one is due.
+    /// The session that holds its first [`Self::saved_items`] items and nothing else, where one does.
+    pub saved_as: Option<SessionId>,
+    /// The id of the session that is being saved of it, or is due after a crash.
     pub crash_session: Option<SessionId>,
 }
 
@@ -55,6 +57,12 @@ impl Conversation {
     /// Whether it holds something that no session covers.
     pub const fn is_unsaved(&self) -> bool {
         self.items > self.saved_items
+    }
+
+    /// The session that holds just what is in it, where one does.
+    pub fn held_by(&self) -> Option<SessionId> {
+        let is_as_saved = self.closed_at.is_none() && self.items == self.saved_items;
+        self.saved_as.filter(|_| is_as_saved)
     }
 }
 
@@ -183,6 +191,46 @@ impl Store {
             .bind(id.0);
         self.run(script).await.map(drop)
     }
+
+    /// Notes the id of the session that a conversation is about to be saved as: a crash between its file and its row is
+    /// put right with it at the next start.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn promise_session(
+        &self,
+        conversation: ConversationId,
+        session: SessionId,
+    ) -> Result<(), StoreError> {
+        let mut script = Script::default();
+        script
+            .add("UPDATE conversations SET crash_session = ? WHERE id = ? AND closed_at IS NULL")
+            .bind(session.to_string())
+            .bind(conversation.0);
+        self.run(script).await.map(drop)
+    }
+
+    /// Keeps when somebody last wrote to an agent, or near it, for the time that its conversations have left.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn keep_activity(
+        &self,
+        agent: AgentId,
+        latest: DateTime<Utc>,
+    ) -> Result<(), StoreError> {
+        let mut script = Script::default();
+        script
+            .add(
+                "UPDATE conversations SET last_active_at = max(last_active_at, ?)
+                 WHERE agent_id = ? AND closed_at IS NULL",
+            )
+            .bind(stamp(latest))
+            .bind(agent.to_string());
+        self.run(script).await.map(drop)
+    }
 }
 
 async fn open(
@@ -262,6 +310,7 @@ pub(super) fn conversation(row: &SqliteRow) -> Result<Conversation, StoreError> 
         closed_at: time_option(row, "closed_at")?,
         items: counted(row, "items")?,
         saved_items: counted(row, "saved_items")?,
+        saved_as: parsed_option(row, "saved_as")?,
         crash_session: parsed_option(row, "crash_session")?,
     })
 }

@@ -11,7 +11,7 @@ use super::conversations::touch;
 use super::error::StoreError;
 use super::handle::Store;
 use super::script::Script;
-use crate::domain::{CallId, ConversationId, Item, TurnId, UserText};
+use crate::domain::{CallId, ConversationId, Item, SessionId, TurnId, UserText};
 
 /// What stands in the place of an item that does not read back.
 const UNREADABLE: &str = "Something stood here that does not read back from the database any more.";
@@ -19,8 +19,10 @@ const UNREADABLE: &str = "Something stood here that does not read back from the 
 /// Whether items that replace a conversation are in a saved session already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SavedAs {
-    /// They were read from one.
-    Session,
+    /// This one holds just them.
+    This(SessionId),
+    /// One does, or several do, and more besides.
+    Others,
     /// They are not saved.
     Nothing,
 }
@@ -90,13 +92,18 @@ impl Store {
             Box::pin(async move {
                 replace(db, conversation, &items).await?;
                 let covered = match saved {
-                    SavedAs::Session => items.len() as u64,
+                    SavedAs::This(_) | SavedAs::Others => items.len() as u64,
                     SavedAs::Nothing => 0,
+                };
+                let session = match saved {
+                    SavedAs::This(session) => Some(session.to_string()),
+                    SavedAs::Others | SavedAs::Nothing => None,
                 };
                 let mut script = Script::default();
                 script
-                    .add("UPDATE conversations SET saved_items = ? WHERE id = ?")
+                    .add("UPDATE conversations SET saved_items = ?, saved_as = ? WHERE id = ?")
                     .bind(count(covered))
+                    .bind(session)
                     .bind(conversation.0);
                 touch(&mut script, conversation);
                 script.run(db).await.map(drop)

@@ -10,7 +10,7 @@ use super::error::StoreError;
 
 /// All files of `migrations/`, in their order: version, description, text. Named here rather than found by sqlx's macro,
 /// which would have SQLite compiled a second time, for the compiler's own use.
-const MIGRATIONS: [(i64, &str, &str); 2] = [
+const MIGRATIONS: [(i64, &str, &str); 3] = [
     (
         1,
         "ledger",
@@ -20,6 +20,11 @@ const MIGRATIONS: [(i64, &str, &str); 2] = [
         2,
         "servers",
         include_str!("../../migrations/0002_servers.sql"),
+    ),
+    (
+        3,
+        "saved_as",
+        include_str!("../../migrations/0003_saved_as.sql"),
     ),
 ];
 

@@ -96,6 +96,21 @@ impl Store {
         Ok(parts)
     }
 
+    /// Whether a part takes, or took, the place of this message.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn is_edited_by_a_part(&self, message: MessageId) -> Result<bool, StoreError> {
+        let mut db = self.reader().await?;
+        let found: Option<i64> =
+            sqlx::query_scalar("SELECT id FROM outbox WHERE edits = ? LIMIT 1")
+                .bind(message.as_i64())
+                .fetch_optional(&mut *db)
+                .await?;
+        Ok(found.is_some())
+    }
+
     /// The channels that have something waiting.
     ///
     /// # Errors

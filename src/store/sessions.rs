@@ -27,6 +27,11 @@ pub struct Covered {
     pub items: u64,
 }
 
+/// An agent's sessions, but for one that a stop saved and that the open conversation still is.
+const OF_AGENT: &str = "WHERE agent_id = ?1 AND NOT (trigger = 'shutdown' AND id IN (SELECT c.saved_as FROM conversations c
+    WHERE c.agent_id = ?1 AND c.closed_at IS NULL AND c.saved_as IS NOT NULL
+        AND c.saved_items = (SELECT count(*) FROM items i WHERE i.conversation_id = c.id)))";
+
 impl Store {
     /// Indexes a session whose file is on disk, and notes what of which conversation it covers. The same session
     /// indexed again changes nothing.
@@ -40,6 +45,7 @@ impl Store {
         covered: Option<Covered>,
     ) -> Result<(), StoreError> {
         let mut script = Script::default();
+        let id = session.id.to_string();
         script
             .add(
                 "INSERT INTO sessions (id, session_id, agent_id, agent_name, description, summary, saved_at, trigger,
@@ -60,14 +66,22 @@ impl Store {
             .bind(session.file_sha256);
         if let Some(covered) = covered {
             script
-                .add("UPDATE conversations SET saved_items = max(saved_items, ?) WHERE id = ?")
+                .add(
+                    "UPDATE conversations SET saved_as = CASE WHEN ? >= saved_items THEN ? ELSE saved_as END,
+                         saved_items = max(saved_items, ?), crash_session = nullif(crash_session, ?)
+                     WHERE id = ?",
+                )
                 .bind(count(covered.items))
+                .bind(id.clone())
+                .bind(count(covered.items))
+                .bind(id)
                 .bind(covered.conversation.0);
         }
         self.run(script).await.map(drop)
     }
 
-    /// A page of an agent's sessions, newest first.
+    /// A page of an agent's sessions, newest first. What a stop in order saved is left out while the conversation is open
+    /// and still as it was.
     ///
     /// # Errors
     ///
@@ -79,13 +93,15 @@ impl Store {
         limit: u32,
     ) -> Result<SessionPage, StoreError> {
         let mut db = self.reader().await?;
-        let total: i64 = sqlx::query_scalar("SELECT count(*) FROM sessions WHERE agent_id = ?")
-            .bind(agent.to_string())
-            .fetch_one(&mut *db)
-            .await?;
-        let rows = sqlx::query(
-            "SELECT * FROM sessions WHERE agent_id = ? ORDER BY saved_at DESC, rowid DESC LIMIT ? OFFSET ?",
-        )
+        let total: i64 = sqlx::query_scalar(sqlx::AssertSqlSafe(format!(
+            "SELECT count(*) FROM sessions {OF_AGENT}"
+        )))
+        .bind(agent.to_string())
+        .fetch_one(&mut *db)
+        .await?;
+        let rows = sqlx::query(sqlx::AssertSqlSafe(format!(
+            "SELECT * FROM sessions {OF_AGENT} ORDER BY saved_at DESC, rowid DESC LIMIT ?2 OFFSET ?3"
+        )))
         .bind(agent.to_string())
         .bind(limit)
         .bind(offset)

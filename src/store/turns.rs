@@ -351,6 +351,49 @@ impl Store {
         row.as_ref().map(turn_row).transpose()
     }
 
+    /// The messages that the answer answers which `message` is, or is a part of; none for any other message. A refusal is no
+    /// answer, for no conversation keeps it.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn answered_by(&self, message: MessageId) -> Result<Vec<MessageId>, StoreError> {
+        let mut db = self.reader().await?;
+        let ids: Vec<i64> = sqlx::query_scalar(
+            "SELECT n.message_id FROM outbox o JOIN turns t ON t.id = o.turn_id JOIN inbound n ON n.turn_id = t.id
+             WHERE o.message_id = ? AND o.kind = 'reply' AND t.exit <> 'refused'",
+        )
+        .bind(message.as_i64())
+        .fetch_all(&mut *db)
+        .await?;
+        Ok(ids.into_iter().map(MessageId::from_i64).collect())
+    }
+
+    /// The turn that the message `shown` belongs to as a preview: by its id, else by the message it refers to. Where it
+    /// refers to none, the latest turn of its channel that answers none.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn turn_shown_by(
+        &self,
+        shown: MessageId,
+        channel: ChannelId,
+        reply_to: Option<MessageId>,
+    ) -> Result<Option<TurnRow>, StoreError> {
+        let mut db = self.reader().await?;
+        let row = sqlx::query(
+            "SELECT * FROM turns WHERE preview_id = ?1 OR (channel_id = ?2 AND reply_to IS ?3)
+             ORDER BY preview_id IS ?1 DESC, rowid DESC LIMIT 1",
+        )
+        .bind(shown.as_i64())
+        .bind(channel.as_i64())
+        .bind(reply_to.map(MessageId::as_i64))
+        .fetch_optional(&mut *db)
+        .await?;
+        row.as_ref().map(turn_row).transpose()
+    }
+
     /// The latest turns of a conversation, newest first.
     ///
     /// # Errors

@@ -172,7 +172,7 @@ impl Store {
             .await
     }
 
-    /// Notes that a conversation's `crash_recovery` session is saved, with its first `items` items.
+    /// Notes that the session due of a conversation is saved, with its first `items` items.
     ///
     /// # Errors
     ///
@@ -184,7 +184,10 @@ impl Store {
     ) -> Result<(), StoreError> {
         let mut script = Script::default();
         script
-            .add("UPDATE conversations SET crash_session = NULL, saved_items = max(saved_items, ?) WHERE id = ?")
+            .add(
+                "UPDATE conversations SET saved_as = coalesce(crash_session, saved_as), crash_session = NULL,
+                     saved_items = max(saved_items, ?) WHERE id = ?",
+            )
             .bind(count(items))
             .bind(conversation.0);
         self.run(script).await.map(drop)

@@ -32,6 +32,16 @@ pub fn one_line(text: &str, max: usize) -> String {
     line
 }
 
+/// `text` with a full stop at its end, unless it ends a sentence already, be it inside quotation marks.
+pub fn sentence(text: &str) -> String {
+    let text = text.trim();
+    let words = text.trim_end_matches(['"', '”', '’', '\'', ')', '*', '_', '`']);
+    match words.ends_with(['.', '!', '?', '…']) {
+        true => text.to_owned(),
+        false => format!("{text}."),
+    }
+}
+
 /// `count` things, in the singular where it is one: `1 model`, `2 models`.
 pub fn count(count: usize, one: &str, many: &str) -> String {
     match count {

@@ -1,7 +1,10 @@
 //! Sessions as files, the manager that keeps them, and the timer that saves them.
 
+mod clean_stop;
+mod closed_branches;
 mod damaged_rows;
 mod disk;
+mod foreign;
 mod format;
 mod hostile;
 mod idle_timer;

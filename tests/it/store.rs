@@ -6,6 +6,7 @@ mod ledger;
 mod recovery;
 mod rows;
 mod scale;
+mod upgrade;
 mod writer;
 
 use chorus::domain::{
@@ -130,6 +131,7 @@ pub(crate) fn message(id: u64, content: &str) -> Inbound {
         content: content.to_owned(),
         attachments: Vec::new(),
         reply_to: None,
+        quote: None,
         sent_at: "2026-02-12T10:30:00Z".parse().unwrap(),
         via: None,
     }

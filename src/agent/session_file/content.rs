@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::domain::{Item, SessionId, Trigger};
+use crate::domain::{AgentId, Item, SessionId, Trigger};
 
 /// Everything a session file holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,7 +11,9 @@ pub struct SessionFile {
     pub id: Option<SessionId>,
     /// Its file stem when it was written.
     pub session_id: String,
-    /// The agent it was saved for, by name.
+    /// The agent it was saved for; none in files that other programs, or older versions of this one, wrote.
+    pub agent_id: Option<AgentId>,
+    /// That agent's name.
     pub agent_name: String,
     /// Label.
     pub description: String,

@@ -7,7 +7,9 @@ use serde::Deserialize;
 use serde::de::{self, DeserializeOwned, Deserializer, SeqAccess, Visitor};
 use serde_json::Value;
 
-use crate::domain::{Attachment, Author, CallId, Image, MessageId, OpaqueBlock, ToolResult, Usage};
+use crate::domain::{
+    Attachment, Author, CallId, Image, MessageId, OpaqueBlock, Quote, ToolResult, Usage,
+};
 
 /// Most messages a session may hold: bounds the memory that a hostile file can take.
 const MAX_MESSAGES: usize = 200_000;
@@ -17,6 +19,7 @@ const MAX_MESSAGES: usize = 200_000;
 pub(super) struct Form {
     pub(super) id: Option<String>,
     pub(super) session_id: Option<String>,
+    pub(super) agent_id: Option<String>,
     pub(super) agent_name: Option<String>,
     pub(super) description: Option<String>,
     pub(super) summary: Option<String>,
@@ -74,6 +77,8 @@ pub(super) struct Message {
     pub(super) author: Extra<Author>,
     #[serde(default)]
     pub(super) message_id: Extra<MessageId>,
+    #[serde(default)]
+    pub(super) quote: Extra<Quote>,
     #[serde(default)]
     pub(super) attachments: Extra<Vec<Attachment>>,
     #[serde(default)]

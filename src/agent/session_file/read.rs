@@ -82,6 +82,7 @@ fn session(form: Form) -> Result<SessionFile, String> {
             .as_deref()
             .and_then(|id| id.parse::<SessionId>().ok()),
         session_id: form.session_id.or(form.id).unwrap_or_default(),
+        agent_id: form.agent_id.as_deref().and_then(|id| id.parse().ok()),
         agent_name: form.agent_name.unwrap_or_default(),
         description: form.description.unwrap_or_default(),
         summary: form.summary.unwrap_or_default(),
@@ -136,6 +137,7 @@ fn user(
         text,
         author: message.author.0,
         message_id: message.message_id.0,
+        quote: message.quote.0,
         attachments: message.attachments.0.unwrap_or_default(),
         images: message.images.0.unwrap_or_default(),
         note: message.note,

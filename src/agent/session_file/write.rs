@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 use super::content::SessionFile;
 use crate::clock;
 use crate::domain::{
-    Attachment, Author, Image, Item, MessageId, OpaqueBlock, SessionId, ToolCall, Usage,
+    AgentId, Attachment, Author, Image, Item, MessageId, OpaqueBlock, Quote, SessionId, ToolCall,
+    Usage,
 };
 
 impl SessionFile {
@@ -21,6 +22,7 @@ fn bytes(file: &SessionFile) -> Vec<u8> {
     let form = Form {
         id: file.id,
         session_id: &file.session_id,
+        agent_id: file.agent_id,
         agent_name: &file.agent_name,
         description: &file.description,
         summary: &file.summary,
@@ -42,6 +44,8 @@ struct Form<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<SessionId>,
     session_id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent_id: Option<AgentId>,
     agent_name: &'a str,
     description: &'a str,
     summary: &'a str,
@@ -67,6 +71,8 @@ struct Message<'a> {
     author: Option<&'a Author>,
     #[serde(skip_serializing_if = "Option::is_none")]
     message_id: Option<MessageId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quote: Option<&'a Quote>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     attachments: &'a [Attachment],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -111,6 +117,7 @@ fn message(item: &Item) -> Message<'_> {
             content: &user.text,
             author: user.author.as_ref(),
             message_id: user.message_id,
+            quote: user.quote.as_ref(),
             attachments: &user.attachments,
             images: &user.images,
             note: user.note,

@@ -8,24 +8,43 @@ use sha2::{Digest as _, Sha256};
 use uuid::Builder;
 
 use super::{SESSIONS, SessionError, SessionManager, blocking};
-use crate::agent::session_file;
+use crate::agent::session_file::{self, SessionFile};
 use crate::domain::{AgentId, SessionId, SessionMeta};
 
+/// Files in an agent's folder that are no sessions of it.
+#[derive(Default)]
+pub(super) struct Unknown {
+    /// What is wrong with each.
+    pub(super) reasons: Vec<String>,
+    /// Stems of those that are another agent's.
+    pub(super) foreign: Vec<String>,
+}
+
 impl SessionManager {
-    /// Gives every session file of this agent its row. Returns what is wrong with those that are none.
-    pub(super) async fn index_unknown(&self) -> Result<Vec<String>, SessionError> {
+    /// Gives every session file of this agent its row. Returns those that are none.
+    pub(super) async fn index_unknown(&self) -> Result<Unknown, SessionError> {
         let known = self.store.session_files(self.agent).await?;
         let (folder, agent, name) = (self.sessions_folder(), self.agent, self.name.clone());
-        let (found, unreadable) =
+        let (found, reasons) =
             blocking(move || read_unknown(&folder, agent, &name, &known)).await?;
-        for mut meta in found {
+        let mut unknown = Unknown {
+            reasons,
+            ..Unknown::default()
+        };
+        for (mut meta, file) in found {
+            if let Some(foreign) = self.foreign(&file, &meta.session_id).await? {
+                unknown.reasons.push(foreign.to_string());
+                unknown.foreign.push(meta.session_id);
+                continue;
+            }
             // The same session may lie in two agents' folders; ids are known all over.
             if self.store.session(meta.id).await?.is_some() {
                 meta.id = derived_id(self.agent, &meta.file_path);
             }
             self.store.insert_session(meta, None).await?;
         }
-        Ok(unreadable)
+        unknown.reasons.sort();
+        Ok(unknown)
     }
 }
 
@@ -35,7 +54,7 @@ fn read_unknown(
     agent: AgentId,
     name: &str,
     known: &[String],
-) -> (Vec<SessionMeta>, Vec<String>) {
+) -> (Vec<(SessionMeta, SessionFile)>, Vec<String>) {
     let known: HashSet<&str> = known.iter().map(String::as_str).collect();
     let mut found = Vec::new();
     let mut unreadable = Vec::new();
@@ -53,27 +72,31 @@ fn read_unknown(
             continue;
         }
         match session_file::load(&entry.path()) {
-            Ok((file, sha256)) => found.push(SessionMeta {
-                id: file.id.unwrap_or_else(|| derived_id(agent, &file_path)),
-                session_id: stem.to_owned(),
-                agent_id: agent,
-                agent_name: match file.agent_name.as_str() {
-                    "" => name.to_owned(),
-                    given => given.to_owned(),
-                },
-                message_count: file.items.len() as u64,
-                token_estimate: file.token_estimate(),
-                description: file.description,
-                summary: file.summary,
-                saved_at: file.saved_at,
-                trigger: file.trigger,
-                file_path,
-                file_sha256: sha256,
-            }),
+            Ok((mut file, sha256)) => {
+                let meta = SessionMeta {
+                    id: file.id.unwrap_or_else(|| derived_id(agent, &file_path)),
+                    session_id: stem.to_owned(),
+                    agent_id: agent,
+                    agent_name: match file.agent_name.as_str() {
+                        "" => name.to_owned(),
+                        given => given.to_owned(),
+                    },
+                    message_count: file.items.len() as u64,
+                    token_estimate: file.token_estimate(),
+                    description: file.description.clone(),
+                    summary: file.summary.clone(),
+                    saved_at: file.saved_at,
+                    trigger: file.trigger,
+                    file_path,
+                    file_sha256: sha256,
+                };
+                // Only its head is needed from here on; thousands of files may be read.
+                file.items = Vec::new();
+                found.push((meta, file));
+            }
             Err(error) => unreadable.push(error.to_string()),
         }
     }
-    unreadable.sort();
     (found, unreadable)
 }
 

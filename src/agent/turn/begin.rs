@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
 use tracing::info;
 
 use crate::clock;
 use crate::domain::{
-    AgentId, Author, ChannelId, ConversationId, Cost, Inbound, Item, MessageId, TurnId, Usage,
+    Author, ChannelId, ConversationId, Cost, Inbound, Item, MessageId, Quote, TurnId, Usage,
     UserId, UserText, Via,
 };
 use crate::llm::history;
@@ -15,7 +16,7 @@ use crate::store::{Alongside, Begun as Stored, NewTurn, SavedAs, StoreError};
 
 use super::super::event::{Event, Feed, TurnRef};
 use super::super::identity::Identity;
-use super::super::mailbox::Source;
+use super::super::mailbox::{Source, Trigger};
 use super::super::parts::Parts;
 use super::super::prompt::Moment;
 use super::super::work_clock::WorkClock;
@@ -27,7 +28,7 @@ use super::state::{Seed, Tally, Turn, TurnEnd};
 pub(super) enum Begun {
     /// It runs.
     Turn(Box<Turn>),
-    /// Its message had been taken or withdrawn meanwhile: nothing to do.
+    /// It does not: its message was taken or withdrawn meanwhile, or the ledger failed. What was handed to it is given back.
     Not(TurnEnd),
 }
 
@@ -36,34 +37,39 @@ pub(super) async fn begin(
     agent: Arc<Identity>,
     others: Vec<String>,
     seed: Seed,
-) -> Result<Begun, StoreError> {
+) -> Begun {
     let config = parts.agent_config(&agent).await;
-    let mut items = match seed.items {
-        Some(items) => items,
-        None => Arc::new(read_items(&parts, seed.conversation).await?),
-    };
-    let model = seed
-        .trigger
-        .model
-        .clone()
-        .or_else(|| parts.first_model(&agent, &config));
-    let facts = facts(&parts, &agent, model.as_deref(), &others).await;
-    let place = Place {
+    let Trigger {
+        source,
+        model,
+        mode,
+    } = seed.trigger;
+    let first_model = model.clone().or_else(|| parts.first_model(&agent, &config));
+    let opening = Opening {
         turn: seed.turn,
-        agent: agent.id,
         conversation: seed.conversation,
         channel: seed.channel,
+        facts: facts(&parts, &agent, first_model.as_deref(), &others).await,
     };
-    let begun = match seed.trigger.source {
-        Source::Message(message) => with_message(&parts, &agent, place, *message, facts).await?,
-        Source::Note { text, via } => with_note(&parts, place, text, via.as_ref(), facts).await?,
-    };
-    let Some(start) = begun else {
-        return Ok(Begun::Not(TurnEnd {
-            items: Some(items),
-            learned: seed.learned,
-            ..TurnEnd::default()
-        }));
+    let reply_to = source.message();
+    let opened = opening.open(&parts, &agent, seed.items, source).await;
+    let (start, mut items) = match opened {
+        Ok((Some(start), items)) => (start, items),
+        Ok((None, items)) => {
+            return Begun::Not(TurnEnd {
+                items: Some(items),
+                learned: seed.learned,
+                leftover: left(seed.steered),
+                ..TurnEnd::default()
+            });
+        }
+        Err(error) => {
+            parts.ledger_failed(seed.channel, reply_to, &error);
+            return Begun::Not(TurnEnd {
+                leftover: left(seed.steered),
+                ..TurnEnd::default()
+            });
+        }
     };
     Arc::make_mut(&mut items).push(start.item);
     seed.len
@@ -83,7 +89,7 @@ pub(super) async fn begin(
     };
     info!(agent.id = %agent.id, turn.id = %seed.turn, "agent {} began a turn", agent.name);
     parts.emit(Event::TurnStarted(reference.clone(), feed));
-    Ok(Begun::Turn(Box::new(Turn {
+    Begun::Turn(Box::new(Turn {
         parts,
         agent,
         reference,
@@ -92,6 +98,7 @@ pub(super) async fn begin(
         items,
         len: seed.len,
         steered: seed.steered,
+        joining: None,
         stop: seed.stop,
         wanted: seed.wanted,
         progress: seed.progress,
@@ -100,8 +107,8 @@ pub(super) async fn begin(
         people: start.people,
         depth: start.turn.depth,
         origin: start.turn.origin,
-        model: seed.trigger.model,
-        mode: seed.trigger.mode,
+        model,
+        mode,
         config,
         tally: Tally {
             steps: 0,
@@ -115,7 +122,13 @@ pub(super) async fn begin(
         compaction: Default::default(),
         alongside: Alongside::default(),
         saved: None,
-    })))
+    }))
+}
+
+/// What was handed to a turn that did not begin.
+fn left(mut steered: UnboundedReceiver<Inbound>) -> Vec<Inbound> {
+    steered.close();
+    std::iter::from_fn(|| steered.try_recv().ok()).collect()
 }
 
 /// Reads a conversation; what a crash or a cut left invalid is mended and stored so.
@@ -146,29 +159,12 @@ async fn facts(parts: &Parts, agent: &Identity, model: Option<&str>, others: &[S
     .facts()
 }
 
-/// Where a turn belongs.
-#[derive(Clone, Copy)]
-struct Place {
+/// Where a turn belongs, and what is true as it begins.
+struct Opening {
     turn: TurnId,
-    agent: AgentId,
     conversation: ConversationId,
     channel: ChannelId,
-}
-
-impl Place {
-    fn turn(self, trigger: Option<MessageId>, via: Option<&Via>) -> NewTurn {
-        NewTurn {
-            id: self.turn,
-            agent: self.agent,
-            conversation: self.conversation,
-            trigger,
-            parent: via.map(|via| via.parent),
-            origin: via.map_or(self.turn, |via| via.origin),
-            depth: via.map_or(0, |via| via.depth),
-            channel: self.channel,
-            reply_to: trigger,
-        }
-    }
+    facts: String,
 }
 
 /// A turn that the ledger has taken.
@@ -178,64 +174,123 @@ struct Start {
     people: Vec<UserId>,
 }
 
-/// Begins with a person's message: as it came, or as it is now, where it was edited meanwhile. None when it was taken
-/// or withdrawn.
-async fn with_message(
-    parts: &Parts,
-    agent: &Identity,
-    place: Place,
-    message: Inbound,
-    facts: String,
-) -> Result<Option<Start>, StoreError> {
-    let turn = place.turn(Some(message.id), message.via.as_ref());
-    let people = match message.via {
-        None => vec![message.author.id],
-        Some(_) => Vec::new(),
-    };
-    // Files are fetched once: what they are at last must be known before.
-    if message.attachments.is_empty() {
-        let item = item_of(parts, agent, message.clone(), Some(facts.clone())).await;
-        let begun = parts
-            .store
-            .begin_turn_with(turn.clone(), item.clone(), &message);
-        if begun.await? == Stored::Running {
-            return Ok(Some(Start { turn, item, people }));
+impl Opening {
+    /// Begins the turn in the ledger; gives the conversation it continues, too.
+    async fn open(
+        self,
+        parts: &Parts,
+        agent: &Identity,
+        items: Option<Arc<Vec<Item>>>,
+        source: Source,
+    ) -> Result<(Option<Start>, Arc<Vec<Item>>), StoreError> {
+        let items = match items {
+            Some(items) => items,
+            None => Arc::new(read_items(parts, self.conversation).await?),
+        };
+        let begun = match source {
+            Source::Message(message) => self.with_message(parts, agent, &items, *message).await?,
+            Source::Note { text, via } => self.with_note(parts, agent, text, via.as_ref()).await?,
+        };
+        Ok((begun, items))
+    }
+
+    fn turn(&self, agent: &Identity, trigger: Option<MessageId>, via: Option<&Via>) -> NewTurn {
+        NewTurn {
+            id: self.turn,
+            agent: agent.id,
+            conversation: self.conversation,
+            trigger,
+            parent: via.map(|via| via.parent),
+            origin: via.map_or(self.turn, |via| via.origin),
+            depth: via.map_or(0, |via| via.depth),
+            channel: self.channel,
+            reply_to: trigger,
         }
     }
-    let Some(latest) = parts.store.waiting(message.id).await? else {
-        return Ok(None);
-    };
-    let item = item_of(parts, agent, latest, Some(facts)).await;
-    let begun = parts
-        .store
-        .begin_turn(turn.clone(), vec![item.clone()])
-        .await?;
-    Ok((begun == Stored::Running).then_some(Start { turn, item, people }))
+
+    /// Begins with a person's message: as it came, or as it is now, where it was edited meanwhile. None when it was taken
+    /// or withdrawn.
+    async fn with_message(
+        self,
+        parts: &Parts,
+        agent: &Identity,
+        items: &[Item],
+        message: Inbound,
+    ) -> Result<Option<Start>, StoreError> {
+        let turn = self.turn(agent, Some(message.id), message.via.as_ref());
+        let people = match message.via {
+            None => vec![message.author.id],
+            Some(_) => Vec::new(),
+        };
+        let quote = quote_for(parts, items, &message).await?;
+        let facts = Some(self.facts);
+        // Files are fetched once: what they are at last must be known before.
+        if message.attachments.is_empty() {
+            let item = item_of(parts, agent, message.clone(), quote.clone(), facts.clone()).await;
+            let begun = parts
+                .store
+                .begin_turn_with(turn.clone(), item.clone(), &message);
+            if begun.await? == Stored::Running {
+                return Ok(Some(Start { turn, item, people }));
+            }
+        }
+        let Some(latest) = parts.store.waiting(message.id).await? else {
+            return Ok(None);
+        };
+        let item = item_of(parts, agent, latest, quote, facts).await;
+        let begun = parts
+            .store
+            .begin_turn(turn.clone(), vec![item.clone()])
+            .await?;
+        Ok((begun == Stored::Running).then_some(Start { turn, item, people }))
+    }
+
+    /// Begins with words that nobody wrote as a message.
+    async fn with_note(
+        self,
+        parts: &Parts,
+        agent: &Identity,
+        text: String,
+        via: Option<&Via>,
+    ) -> Result<Option<Start>, StoreError> {
+        let turn = self.turn(agent, None, via);
+        let item = Item::User(UserText {
+            facts: Some(self.facts),
+            at: Some(clock::now()),
+            ..UserText::note(text)
+        });
+        let begun = parts
+            .store
+            .begin_turn(turn.clone(), vec![item.clone()])
+            .await?;
+        Ok((begun == Stored::Running).then(|| Start {
+            turn,
+            item,
+            people: Vec::new(),
+        }))
+    }
 }
 
-/// Begins with words that nobody wrote as a message.
-async fn with_note(
+/// What `message` replies to, unless it is in the conversation: then the model has it in mind already.
+async fn quote_for(
     parts: &Parts,
-    place: Place,
-    text: String,
-    via: Option<&Via>,
-    facts: String,
-) -> Result<Option<Start>, StoreError> {
-    let turn = place.turn(None, via);
-    let item = Item::User(UserText {
-        facts: Some(facts),
-        at: Some(clock::now()),
-        ..UserText::note(text)
-    });
-    let begun = parts
-        .store
-        .begin_turn(turn.clone(), vec![item.clone()])
-        .await?;
-    Ok((begun == Stored::Running).then(|| Start {
-        turn,
-        item,
-        people: Vec::new(),
-    }))
+    items: &[Item],
+    message: &Inbound,
+) -> Result<Option<Quote>, StoreError> {
+    let (Some(replied), Some(quote)) = (message.reply_to, &message.quote) else {
+        return Ok(None);
+    };
+    let holds = |id: &MessageId| {
+        items
+            .iter()
+            .any(|item| matches!(item, Item::User(user) if user.message_id == Some(*id)))
+    };
+    if holds(&replied) {
+        return Ok(None);
+    }
+    // An answer is in the conversation where the words are that it answers.
+    let answered = parts.store.answered_by(replied).await?;
+    Ok((!answered.iter().any(holds)).then(|| quote.clone()))
 }
 
 /// A person's message as the transcript keeps it, with its files taken in.
@@ -243,6 +298,7 @@ pub(super) async fn item_of(
     parts: &Parts,
     agent: &Identity,
     message: Inbound,
+    quote: Option<Quote>,
     facts: Option<String>,
 ) -> Item {
     let taken = attachments::take_in(parts, agent, &message).await;
@@ -253,6 +309,7 @@ pub(super) async fn item_of(
             name: message.author.name,
         }),
         message_id: Some(message.id),
+        quote,
         attachments: taken.files,
         images: taken.images,
         note: false,
@@ -264,24 +321,36 @@ pub(super) async fn item_of(
 impl Turn {
     /// Takes in what people wrote meanwhile: each is an item of its own, and its writer is in the turn from now on.
     pub(super) async fn take_steered(&mut self) -> Result<(), StoreError> {
-        while let Ok(message) = self.steered.try_recv() {
-            let Some(message) = self.parts.store.waiting(message.id).await? else {
-                continue;
-            };
-            let (id, author) = (message.id, message.author.id);
-            let via = message.via.is_some();
-            let item = item_of(&self.parts, &self.agent, message, None).await;
-            self.parts
-                .store
-                .hand_over(self.turn_id(), id, item.clone())
-                .await?;
-            self.push(item);
-            if !via && !self.people.contains(&author) {
-                self.people.push(author);
+        loop {
+            // It stays here until it is stored: where that fails, it waits for the next turn.
+            if self.joining.is_none() {
+                self.joining = self.steered.try_recv().ok();
             }
-            self.progress
-                .send_modify(|progress| progress.steered.push(id));
+            let Some(joining) = &self.joining else {
+                return Ok(());
+            };
+            if let Some(message) = self.parts.store.waiting(joining.id).await? {
+                self.join(message).await?;
+            }
+            self.joining = None;
         }
+    }
+
+    async fn join(&mut self, message: Inbound) -> Result<(), StoreError> {
+        let (id, author) = (message.id, message.author.id);
+        let via = message.via.is_some();
+        let quote = quote_for(&self.parts, &self.items, &message).await?;
+        let item = item_of(&self.parts, &self.agent, message, quote, None).await;
+        self.parts
+            .store
+            .hand_over(self.turn_id(), id, item.clone())
+            .await?;
+        self.push(item);
+        if !via && !self.people.contains(&author) {
+            self.people.push(author);
+        }
+        self.progress
+            .send_modify(|progress| progress.steered.push(id));
         Ok(())
     }
 }

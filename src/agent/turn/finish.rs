@@ -9,7 +9,7 @@ use crate::store::{
 };
 use crate::text::{self, Split};
 
-use super::super::event::{Event, TurnRef, TurnSummary};
+use super::super::event::{Event, Said, TurnRef, TurnSummary};
 use super::super::exit::{Exit, FailureReport};
 use super::super::identity::Identity;
 use super::super::parts::Parts;
@@ -17,6 +17,10 @@ use super::state::{Outcome, Turn};
 
 /// Name of the file that an answer too long for messages is sent as.
 const LONG_ANSWER: &str = "answer.md";
+
+/// What the model is told where the daemon stopped in the middle of a turn: the next one goes on from here.
+const CUT_BY_STOP: &str =
+    "The daemon was stopped here and started again; the turn above was interrupted.";
 
 /// Longest answer that is sent, in bytes: Discord takes no larger file from a bot than 10 MiB.
 const LONGEST: usize = 8 << 20;
@@ -28,6 +32,10 @@ impl Turn {
     /// Ends the turn with its outcome.
     pub(super) async fn finish(&mut self, outcome: Outcome) -> Result<(), StoreError> {
         let exit = outcome.exit();
+        if exit == Exit::Interrupted {
+            self.add_note(CUT_BY_STOP).await?;
+        }
+        let said = outcome.said();
         let (answer, kind, reply) = match outcome {
             Outcome::Answer {
                 answer,
@@ -79,6 +87,7 @@ impl Turn {
         );
         let summary = TurnSummary {
             exit: exit.as_str().to_owned(),
+            said,
             steps: self.tally.steps,
             usage: self.tally.usage,
             cost: self.tally.cost,
@@ -101,6 +110,13 @@ impl Outcome {
     fn exit(&self) -> Exit {
         match self {
             Self::Answer { exit, .. } | Self::None { exit, .. } => *exit,
+        }
+    }
+
+    const fn said(&self) -> Said {
+        match self {
+            Self::Answer { .. } => Said::Answer,
+            Self::None { .. } => Said::Report,
         }
     }
 }
@@ -208,7 +224,13 @@ pub(in super::super) async fn close_broken(
         alongside: Alongside::default(),
     };
     if let Err(error) = parts.store.finish_turn(turn, ended).await {
-        error!(turn.id = %turn, "a turn that broke off could not be closed: {error}");
+        error!(turn.id = %turn, "failed to close a turn that panicked: {error}");
+        // It had not begun, or the ledger fails: this line is all that people get.
+        parts.emit(Event::Say {
+            channel,
+            reply_to,
+            text: report.to_owned(),
+        });
     }
     let reference = TurnRef {
         turn,
@@ -219,6 +241,7 @@ pub(in super::super) async fn close_broken(
     };
     let summary = TurnSummary {
         exit: Exit::Failed.as_str().to_owned(),
+        said: Said::Report,
         steps: 0,
         usage: Usage::default(),
         cost: Cost::Unknown,

@@ -75,6 +75,8 @@ pub(in crate::agent) struct Turn {
     pub(super) items: Arc<Vec<Item>>,
     pub(super) len: Arc<AtomicUsize>,
     pub(super) steered: mpsc::UnboundedReceiver<Inbound>,
+    /// The message that is being taken in.
+    pub(super) joining: Option<Inbound>,
     pub(super) stop: StopSignal,
     pub(super) wanted: CancellationToken,
     pub(super) progress: watch::Sender<Progress>,
@@ -189,7 +191,8 @@ impl Turn {
     /// Closes the books: what the actor gets back, and people told where the ledger failed.
     pub(super) fn into_end(mut self, ended: Result<Option<Inbound>, StoreError>) -> TurnEnd {
         self.steered.close();
-        let mut leftover: Vec<Inbound> = ended.iter().flatten().cloned().collect();
+        let mut leftover: Vec<Inbound> = self.joining.take().into_iter().collect();
+        leftover.extend(ended.iter().flatten().cloned());
         while let Ok(message) = self.steered.try_recv() {
             leftover.push(message);
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::{info, warn};
 
-use crate::domain::{Inbound, Item, SessionMeta, Trigger};
+use crate::domain::{Inbound, Item, SessionId, SessionMeta, Trigger};
 use crate::llm::history;
 use crate::store::{SavedAs, StoreError};
 use crate::text;
@@ -216,7 +216,7 @@ impl Turn {
     async fn put_in_place(&mut self, items: Vec<Item>, notice: &str) -> Result<(), StoreError> {
         let (store, channel) = (&self.parts.store, self.reference.channel);
         store
-            .replace_items(self.conversation, items.clone(), SavedAs::Session)
+            .replace_items(self.conversation, items.clone(), SavedAs::Others)
             .await?;
         store.notice(channel, notice).await?;
         self.parts.emit(Event::Outbox(channel));
@@ -232,6 +232,7 @@ impl Turn {
         summary: Summary,
     ) -> Result<SessionMeta, SessionError> {
         let save = ToSave {
+            id: SessionId::random(),
             conversation: None,
             items,
             description: None,

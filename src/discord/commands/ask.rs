@@ -99,6 +99,7 @@ pub(super) fn as_message(
         content: prompt,
         attachments: Vec::new(),
         reply_to: None,
+        quote: None,
         sent_at: sent_at(shown),
         via: None,
     }

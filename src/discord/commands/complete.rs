@@ -172,6 +172,19 @@ pub(super) async fn session(ctx: Context<'_>, typed: &str) -> CreateAutocomplete
     labelled(pairs, typed)
 }
 
+/// Files of other agents among the sessions of the agent here, by their names.
+pub(super) async fn foreign_session(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
+    let Ok(here) = agent_here(ctx) else {
+        return CreateAutocompleteResponse::new();
+    };
+    let reading = bot(ctx).manager.context_history(&here.agent, 0, 1);
+    let files = match in_time(reading).await {
+        Some(Ok(history)) => history.list.foreign,
+        Some(Err(_)) | None => Vec::new(),
+    };
+    among(files, typed)
+}
+
 /// Numbers of the agent's branches, and `all`.
 pub(super) async fn branch(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
     labelled(

@@ -1,8 +1,9 @@
-//! `/context`: what the agent has in mind, saved, cleared, listed, restored, compacted.
+//! `/context`: what the agent has in mind, saved, cleared, listed, restored, imported, compacted.
 
 mod clear;
 mod compact;
 mod history;
+mod import;
 mod restore;
 mod save;
 
@@ -21,6 +22,7 @@ pub(super) use history::page as history_page;
         "clear::clear",
         "history::history",
         "restore::restore",
+        "import::import",
         "compact::compact"
     )
 )]

@@ -125,9 +125,11 @@ impl Queue {
             return self.shared.mark_behind(self.channel);
         }
         self.find_place(guild).await;
-        if self.agent(guild).is_none() {
+        let Some(agent) = self.agent(guild) else {
             return;
-        }
+        };
+        // Whoever writes breaks the silence, be it for the agent or not.
+        self.bot.manager.activity(agent.id, self.channel).await;
         if !self.shared.is_caught_up(self.channel) {
             self.catch_up(guild).await;
         }
@@ -208,7 +210,7 @@ impl Queue {
             return;
         }
         let parent = self.parent(guild);
-        let inbound = inbound::to_inbound(&message, guild, parent, author);
+        let inbound = inbound::to_inbound(&message, guild, parent, author, self.bot.own);
         let span = tracing::info_span!("message", message.id = %id, agent.id = %agent.id);
         let received = self.bot.manager.receive(inbound).instrument(span).await;
         match received {

@@ -1,11 +1,16 @@
 //! One request for a running turn's looks: what it asks for, and what came of it.
 
+use serde_json::Value;
+
 use super::deliver;
 use super::outward::Outward;
 use crate::discord::body::Body;
-use crate::discord::rest::{Request, RestError, Urgency};
-use crate::discord::route;
+use crate::discord::rest::{Request, RestError, Urgency, message_id, snowflake};
+use crate::discord::{route, status_text};
 use crate::domain::{ChannelId, MessageId, TurnId};
+
+/// Messages looked at for one whose post was not answered, the newest: it was posted seconds ago.
+const LOOKED_AT: usize = 50;
 
 /// The sign on a message that was taken into the running turn.
 const TAKEN: &str = "👀";
@@ -26,6 +31,10 @@ pub(super) enum Act {
     EditStatus(MessageId, Body),
     PostPreview(Body),
     EditPreview(MessageId, Body),
+    /// Whether a preview is there whose post was not answered.
+    LookForPreview,
+    /// The same for a status.
+    LookForStatus,
     DeletePreview(MessageId),
     FinishPreview(MessageId, Body),
     Finish(MessageId, Body),
@@ -37,8 +46,10 @@ pub(super) enum ActKind {
     Sign,
     PostStatus,
     EditStatus,
+    LookForStatus,
     PostPreview,
     EditPreview,
+    LookForPreview,
     FinishPreview,
     FinishStatus,
 }
@@ -69,7 +80,12 @@ impl Deed {
             | Act::DeletePreview(id)
             | Act::FinishPreview(id, _)
             | Act::Finish(id, _) => Some(id),
-            Act::Type | Act::React(_) | Act::PostStatus(_) | Act::PostPreview(_) => None,
+            Act::Type
+            | Act::React(_)
+            | Act::PostStatus(_)
+            | Act::PostPreview(_)
+            | Act::LookForPreview
+            | Act::LookForStatus => None,
         }
     }
 
@@ -110,6 +126,18 @@ impl Deed {
                 ActKind::EditPreview,
                 rest.edit(channel, id, &body, passing).await.map(|()| None),
             ),
+            Act::LookForPreview => {
+                let reply_to = self.reply_to;
+                let is_it = |message: &Value| is_preview_of(message, reply_to);
+                let found = look(outward, channel, is_it).await;
+                (ActKind::LookForPreview, found)
+            }
+            Act::LookForStatus => {
+                let turn = self.turn;
+                let is_it = |message: &Value| status_text::is_live(message, turn);
+                let found = look(outward, channel, is_it).await;
+                (ActKind::LookForStatus, found)
+            }
             Act::DeletePreview(id) => {
                 let request = Request::new(route::delete_message(channel, id), Urgency::Durable);
                 (
@@ -136,6 +164,33 @@ impl Deed {
             outcome,
         }
     }
+}
+
+/// Looks for a message of ours among the newest of the channel.
+async fn look(
+    outward: &Outward,
+    channel: ChannelId,
+    is_it: impl Fn(&Value) -> bool,
+) -> Result<Option<MessageId>, RestError> {
+    let query = format!("limit={LOOKED_AT}");
+    let messages = outward
+        .bot
+        .rest
+        .get(route::messages(channel, &query))
+        .await?;
+    let own = |message: &&Value| {
+        snowflake(&message["author"]["id"]) == Some(outward.bot.own.0) && is_it(message)
+    };
+    let found = messages.as_array().into_iter().flatten().find(own);
+    found.map(message_id).transpose()
+}
+
+/// Whether this is a preview of a turn that answers `reply_to`.
+fn is_preview_of(message: &Value, reply_to: Option<MessageId>) -> bool {
+    let content = message["content"].as_str().unwrap_or_default();
+    let reference = snowflake(&message["message_reference"]["message_id"]);
+    let is_unreferred = reference.is_none() || reference == reply_to.map(|id| id.0);
+    status_text::said_so_far(content).is_some() && is_unreferred
 }
 
 /// Posts a message that may be left out, silently, as a reply to what the turn answers.

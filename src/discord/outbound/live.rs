@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::deed::{Act, ActKind, Deed, Done};
 use super::outward::Previews;
-use crate::agent::event::{Feed, TurnRef, TurnSummary};
+use crate::agent::event::{Feed, Said, TurnRef, TurnSummary};
 use crate::discord::rest::RestError;
 use crate::discord::status_text;
 use crate::domain::MessageId;
@@ -56,6 +56,8 @@ struct Shown {
     edited: Instant,
     /// It cannot be shown, or is not ours to edit any more.
     given_up: bool,
+    /// It was posted, and the answer to that never came: it may be there.
+    is_doubtful: bool,
 }
 
 impl Live {
@@ -65,6 +67,7 @@ impl Live {
             message: None,
             edited: began,
             given_up: false,
+            is_doubtful: false,
         };
         Self {
             turn,
@@ -122,7 +125,8 @@ impl Live {
 
     /// Ended, with nothing left to tidy up.
     pub(super) fn is_over(&self) -> bool {
-        self.summary.is_some() && self.status.message.is_none() && self.preview.message.is_none()
+        let is_gone = |shown: &Shown| shown.message.is_none() && !shown.is_doubtful;
+        self.summary.is_some() && is_gone(&self.status) && is_gone(&self.preview)
     }
 
     /// When it should be looked at again, if nothing changes before.
@@ -178,22 +182,35 @@ impl Live {
     pub(super) async fn note(&mut self, done: Done, store: &Store) {
         let turn = self.turn.turn;
         match (done.act, done.outcome) {
-            (ActKind::PostStatus, Ok(Some(message))) => {
-                self.status.message = Some(message);
+            (ActKind::PostStatus | ActKind::LookForStatus, Ok(Some(message))) => {
+                self.status.found(message);
                 keep(store.set_status_post(turn, message).await);
             }
-            (ActKind::PostPreview, Ok(Some(message))) => {
-                self.preview.message = Some(message);
+            (ActKind::PostPreview | ActKind::LookForPreview, Ok(Some(message))) => {
+                self.preview.found(message);
                 keep(store.set_preview(turn, message).await);
             }
-            (ActKind::PostStatus | ActKind::EditStatus, Err(error)) => {
+            (ActKind::PostStatus, Err(error)) => {
+                self.doing.clear();
+                self.status.lose_post(&error);
+            }
+            (ActKind::PostPreview, Err(error)) => {
+                self.said.clear();
+                self.preview.lose_post(&error);
+            }
+            (ActKind::EditStatus, Err(error)) => {
                 self.doing.clear();
                 self.status.lose(&error);
             }
-            (ActKind::PostPreview | ActKind::EditPreview, Err(error)) => {
+            (ActKind::EditPreview, Err(error)) => {
                 self.said.clear();
                 self.preview.lose(&error);
             }
+            (ActKind::LookForStatus, Ok(None)) => self.status.is_doubtful = false,
+            (ActKind::LookForPreview, Ok(None)) => self.preview.is_doubtful = false,
+            // While the turn runs it is looked for again; at its end, the next start does so.
+            (ActKind::LookForStatus, Err(_)) => self.status.is_doubtful = self.summary.is_none(),
+            (ActKind::LookForPreview, Err(_)) => self.preview.is_doubtful = self.summary.is_none(),
             (ActKind::FinishStatus, _) => self.status.message = None,
             (ActKind::FinishPreview, _) => self.preview.message = None,
             (ActKind::Sign, _)
@@ -234,6 +251,9 @@ impl Live {
         {
             return None;
         }
+        if self.preview.is_doubtful {
+            return Some(Act::LookForPreview);
+        }
         let said = self.feed.preview.borrow().clone();
         if said.trim().is_empty() || said == self.said {
             return None;
@@ -250,6 +270,9 @@ impl Live {
     fn show_status(&mut self, now: Instant) -> Option<Act> {
         if self.status.given_up || now < self.began + STATUS_AFTER {
             return None;
+        }
+        if self.status.is_doubtful {
+            return Some(Act::LookForStatus);
         }
         let progress = self.feed.progress.borrow().clone();
         let doing = format!(
@@ -269,16 +292,22 @@ impl Live {
         })
     }
 
-    /// A preview that is no part of the answer goes, or says what became of it; then the status becomes a footer.
+    /// A preview beside the answer goes, and one without an answer says what became of it; then the status becomes a footer.
     fn tidy(&mut self, summary: &TurnSummary) -> Option<Act> {
+        if self.preview.is_doubtful {
+            return Some(Act::LookForPreview);
+        }
         if let Some(preview) = self.preview.message {
-            return Some(match summary.exit.as_str() {
-                "answered" => Act::DeletePreview(preview),
-                exit => {
-                    let why = format!("unfinished: {}", exit.replace('_', " "));
+            return Some(match summary.said {
+                Said::Answer => Act::DeletePreview(preview),
+                Said::Report => {
+                    let why = status_text::unfinished(&summary.exit);
                     Act::FinishPreview(preview, status_text::preview_ended(&self.said, &why))
                 }
             });
+        }
+        if self.status.is_doubtful {
+            return Some(Act::LookForStatus);
         }
         let status = self.status.message?;
         Some(Act::Finish(status, status_text::footer(summary)))
@@ -295,6 +324,17 @@ impl Live {
 }
 
 impl Shown {
+    fn found(&mut self, message: MessageId) {
+        self.message = Some(message);
+        self.is_doubtful = false;
+    }
+
+    /// A post that was not answered may have been made all the same.
+    fn lose_post(&mut self, error: &RestError) {
+        self.is_doubtful = matches!(error, RestError::Unreachable(_));
+        self.lose(error);
+    }
+
     /// What cannot be shown is not tried again; what there was no room for is.
     fn lose(&mut self, error: &RestError) {
         match error {

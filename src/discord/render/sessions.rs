@@ -1,9 +1,9 @@
 //! Contexts and saved sessions, in the words of the design.
 
-use super::super::body::{Body, Card, MAX_DESCRIPTION, clip};
+use super::super::body::{Body, Card, MAX_CONTENT, MAX_DESCRIPTION, clip};
 use super::super::escape;
 use super::lists::{lines_within, pager};
-use crate::agent::session_manager::FileState;
+use crate::agent::session_manager::{FileState, Imported};
 use crate::agent::{AfterSave, Cleared, Restored};
 use crate::domain::SessionMeta;
 use crate::manager::History;
@@ -38,8 +38,8 @@ pub fn cleared(cleared: &Cleared) -> Body {
     );
     if let Some(saved) = &cleared.saved {
         text = format!(
-            "Session saved: {}. Context cleared: {} went. Use `/context restore {}` to resume.",
-            foreign(&saved.description, 200),
+            "Session saved: {} Context cleared: {} went. Use `/context restore {}` to resume.",
+            text::sentence(&foreign(&saved.description, 200)),
             count(cleared.messages, "message", "messages"),
             saved.id.short()
         );
@@ -76,7 +76,20 @@ pub fn restored(restored: &Restored) -> Body {
     for repair in &restored.repaired {
         text.push_str(&format!("\n-# repaired: {}", foreign(repair, 200)));
     }
-    Body::text(clip(&text, super::super::body::MAX_CONTENT))
+    Body::text(clip(&text, MAX_CONTENT))
+}
+
+/// Another agent's session was taken over.
+pub fn imported(imported: &Imported) -> Body {
+    let meta = &imported.meta;
+    Body::text(format!(
+        "Imported from agent `{}`: {} ({}, {}). Use `/context restore {}` to go on with it.",
+        foreign(&imported.from, 60),
+        foreign(&meta.description, 200),
+        escape::code(&meta.session_id),
+        messages(meta),
+        meta.id.short()
+    ))
 }
 
 /// One page of an agent's sessions, counted from 0.
@@ -87,7 +100,9 @@ pub fn history(history: &History, page: u32) -> Body {
             "There are no saved sessions for {}. Save one with `/context save`.",
             history.agent
         );
-        return Body::text(none);
+        let reasons = list.unreadable.iter().map(|reason| foreign(reason, 200));
+        let lines = std::iter::once(none).chain(reasons);
+        return Body::text(lines_within(lines, MAX_CONTENT));
     }
     let pages = usize::try_from(list.total)
         .unwrap_or(usize::MAX)

@@ -98,13 +98,24 @@ pub fn branches(agent: &str, branches: &[BranchView]) -> Body {
 }
 
 /// Branches were ended.
-pub fn branches_killed(killed: ClosedBranches) -> Body {
+pub fn branches_killed(killed: &ClosedBranches) -> Body {
     let branches = count(killed.branches, "branch", "branches");
-    Body::text(match (killed.branches, killed.turns) {
-        (0, _) => "There is no branch to kill.".to_owned(),
+    let mut lines = vec![match (killed.branches, killed.turns) {
+        (0, _) if killed.unsaved.is_empty() => "There is no branch to kill.".to_owned(),
         (_, 0) => format!("Killed {branches}; nothing was running there."),
         (_, turns) => format!("Killed {branches} and {}.", count(turns, "turn", "turns")),
-    })
+    }];
+    lines.extend(killed.saved.iter().map(|session| {
+        format!(
+            "Saved: {} Use `/context restore {}` to return to it.",
+            text::sentence(&escape::text(&text::one_line(&session.description, 200))),
+            session.id.short()
+        )
+    }));
+    lines.extend(killed.unsaved.iter().map(|(number, reason)| {
+        format!("Branch #{number} could not be saved, so it stays open: {reason}")
+    }));
+    Body::text(clip(&lines.join("\n"), MAX_CONTENT))
 }
 
 /// The steps of one branch.

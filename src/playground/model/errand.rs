@@ -251,6 +251,7 @@ impl Story {
     }
 
     fn hear(&mut self, text: &str) {
+        let text = without_quote(text);
         if text.starts_with('[') {
             return;
         }
@@ -258,6 +259,16 @@ impl Story {
         self.said.push(self.asked.clone());
         self.results.clear();
     }
+}
+
+/// The words behind what they reply to.
+fn without_quote(text: &str) -> &str {
+    if !text.starts_with("[in reply to ") {
+        return text;
+    }
+    let is_quote = |line: &&str| line.starts_with("[in reply to ") || line.starts_with('>');
+    let quoted = text.split_inclusive('\n').take_while(is_quote);
+    &text[quoted.map(str::len).sum::<usize>()..]
 }
 
 /// What a person said, without their name in front and the facts that Chorus adds at the end.
@@ -355,25 +366,28 @@ fn greeting(asked: &str) -> String {
     )
 }
 
-/// Whether the latest message asks for a summary.
+/// Whether it asks for a summary: in its system prompt, with the conversation as a record, or in its latest message.
 fn is_about_summary(request: &Value) -> bool {
     let latest = request["messages"].as_array().and_then(|all| all.last());
-    let words = latest
-        .map(|message| message["content"].to_string().to_lowercase())
-        .unwrap_or_default();
-    words.contains("summar") || words.contains("sum up")
+    let latest = latest.map(|message| message["content"].to_string());
+    let words = latest.unwrap_or_default().to_lowercase();
+    words.contains(RECORD) || words.contains("summar") || words.contains("sum up")
 }
 
+/// Begins the record of a conversation that is to be summed up.
+const RECORD: &str = "<conversation>";
+
 fn summary(story: &Story) -> String {
-    let asked = story
-        .said
-        .iter()
-        .find(|said| !said.to_lowercase().contains("summar"));
-    let first = asked
-        .and_then(|said| said.lines().next())
-        .unwrap_or("a short conversation");
+    let said = story.said.iter();
+    let lines = said.flat_map(|said| said.lines().skip_while(|line| line.starts_with(RECORD)));
+    let asked = lines.map(words_of).find(|line| {
+        let is_said = !line.is_empty() && !line.starts_with(['[', '<', '>']);
+        is_said && !line.to_lowercase().contains("summar")
+    });
+    let first = asked.unwrap_or_else(|| "a short conversation".to_owned());
     let first: String = first.chars().take(100).collect();
-    format!("People tried the demo model, beginning with: {first}. Nothing is left unfinished.")
+    let first = first.trim_end_matches(['.', '!', '?']);
+    format!("People tried the demo model, beginning with “{first}”. Nothing is left unfinished.")
 }
 
 /// A file's content ends with a line break.

@@ -1,6 +1,6 @@
 //! All tasks of all agents.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -10,9 +10,10 @@ use tokio_util::task::TaskTracker;
 
 use super::event::TaskEvents;
 use super::follow::Tail;
-use crate::domain::{AgentId, AgentName, TaskId};
+use super::text;
+use crate::domain::{AgentId, AgentName, ChannelId, TaskId};
 use crate::exec::{ExecError, Probing, TaskFiles};
-use crate::store::{Hook, Store, StoreError, TaskRow};
+use crate::store::{Hook, Store, StoreError, TaskRow, TaskStatus};
 use crate::tools::hooks::HookSpec;
 
 /// Tasks of one agent that may run at once; more is a runaway.
@@ -137,11 +138,26 @@ impl Tasks {
         futures_util::future::join_all(stops).await;
     }
 
-    /// Ends all tasks of all agents, in order: rows say `killed`, hooks stay silent.
-    pub async fn shutdown(&self) {
+    /// Ends all tasks of all agents, in order: rows say `killed`, hooks stay silent. Gives each channel's line on what ended.
+    pub async fn shutdown(&self) -> Vec<(ChannelId, String)> {
+        let running = self.keys();
         self.inner.closing.cancel();
         self.inner.watches.close();
         self.inner.watches.wait().await;
+        let mut ended: BTreeMap<ChannelId, Vec<TaskRow>> = BTreeMap::new();
+        for (agent, id) in running {
+            let row = self.row(agent, &id).await;
+            // One that ended by itself in the same moment says so itself.
+            if let Ok(row) = row
+                && row.status == TaskStatus::Killed
+            {
+                ended.entry(row.task.channel).or_default().push(row);
+            }
+        }
+        let line = |(channel, rows): (ChannelId, Vec<TaskRow>)| {
+            (channel, text::ended_with_the_stop(&rows))
+        };
+        ended.into_iter().map(line).collect()
     }
 
     /// Whether a task of the agent runs.

@@ -11,6 +11,9 @@ use crate::tools::hooks::HookSpec;
 /// Characters of a command in a notice.
 const COMMAND: usize = 200;
 
+/// Characters of a command where several are named in one line; a message holds those of all tasks that may run.
+const ENDED_COMMAND: usize = 80;
+
 /// Characters of a matching line in a notice.
 const LINE: usize = 300;
 
@@ -64,6 +67,21 @@ pub(super) fn too_deep(row: &TaskRow, cause: &Cause, most: u8) -> String {
         row.id,
         happened(row, cause),
         text::count(usize::from(row.task.depth), "time", "times"),
+    )
+}
+
+/// The line on tasks of one channel that a stop in order ended.
+pub(super) fn ended_with_the_stop(rows: &[TaskRow]) -> String {
+    let mut rows: Vec<&TaskRow> = rows.iter().collect();
+    rows.sort_by(|one, other| one.id.0.cmp(&other.id.0));
+    let name = |row: &&TaskRow| {
+        let command = text::one_line(&row.task.command, ENDED_COMMAND).replace('`', "'");
+        format!("{} `{command}`", row.id)
+    };
+    format!(
+        "-# {} ended with the stop: {}",
+        text::count(rows.len(), "task", "tasks"),
+        rows.iter().map(name).collect::<Vec<_>>().join(", ")
     )
 }
 

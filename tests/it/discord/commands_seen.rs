@@ -37,6 +37,9 @@ async fn commands_work_right_after_a_restart() {
     run_test(async |world| {
         world.exchange("remember this", "Noted.").await;
         world.restarts().await;
+        let status = world.ann.asks("/status", "#lab").await;
+        assert!(status.contains("2 messages"), "{status}");
+        world.ann.asks("/context clear", "#lab").await;
         let history = world.ann.asks("/context history", "#lab").await;
         assert!(
             history.contains("Sessions for lab:") && history.contains("shutdown"),

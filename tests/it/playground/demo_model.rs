@@ -151,6 +151,27 @@ async fn a_request_for_a_summary_gets_one() {
     );
 }
 
+/// As the daemon asks: the conversation is one record, each line with who said it.
+#[tokio::test]
+async fn a_summary_names_what_people_began_with() {
+    let record = "<conversation>\nann: create a file hello.txt with Hello\n\n[2026-11-22T10:00:00Z; model demo; workspace: empty]\n\
+        assistant:  [calls create_file {}]\n[result of create_file: done]\nassistant: Done. \n</conversation>";
+    let messages = json!([{"role": "user", "content": [{"type": "text", "text": record}]}]);
+    let content = asked(messages, &[]).await;
+    assert_eq!(
+        content[0]["text"],
+        "People tried the demo model, beginning with “create a file hello.txt with Hello”. Nothing is left unfinished."
+    );
+}
+
+#[tokio::test]
+async fn words_behind_a_quote_are_heard() {
+    let text = "[in reply to what you wrote on 2026-11-22 10:00 UTC]\n> Twelve herons.\n> run ls\nann: list files";
+    let messages = json!([{"role": "user", "content": [{"type": "text", "text": text}]}]);
+    let content = asked(messages, &TOOLS).await;
+    assert_eq!(content[1]["name"], "view", "{content}");
+}
+
 #[tokio::test]
 async fn answers_stream_as_events() {
     let model = DemoModel::start().await.unwrap();

@@ -236,13 +236,17 @@ async fn files_that_no_row_knows_are_indexed_under_the_same_id_each_time() {
         .unwrap();
     }
     let copied = other.list_sessions(0, 10).await.unwrap();
-    assert_eq!(copied.total, 2);
-    assert!(copied.sessions.iter().all(|(row, _)| row.id != meta.id));
-    assert_eq!(
-        other.restore(&meta.session_id).await.unwrap().items,
-        [said("hi")]
-    );
-    assert_eq!(other.list_sessions(0, 10).await.unwrap(), copied);
+    assert_eq!(copied.total, 1);
+    assert_eq!(copied.foreign, std::slice::from_ref(&meta.session_id));
+    let why = other.restore(&meta.session_id).await.unwrap_err();
+    assert!(why.to_string().contains("/context import"), "{why}");
+    let imported = other.import(&meta.session_id).await.unwrap().meta;
+    assert_ne!(imported.id, meta.id);
+    let restored = other.restore(&imported.session_id).await.unwrap();
+    assert_eq!(restored.items, [said("hi")]);
+    let all = other.list_sessions(0, 10).await.unwrap();
+    assert_eq!(all.total, 2);
+    assert_eq!(other.list_sessions(0, 10).await.unwrap(), all);
 }
 
 #[tokio::test]

@@ -163,7 +163,6 @@ async fn a_channel_is_told_once_and_what_promised_something_is_put_right() {
                 None,
                 "Expired: I was restarted before anybody answered. Nothing was run."
             ),
-            (Some(902), None, "Interrupted: I was restarted."),
             (Some(903), None, "Interrupted: I was restarted."),
             (
                 None,

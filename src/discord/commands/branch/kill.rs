@@ -23,7 +23,7 @@ pub(super) async fn kill(
             .manager
             .branch_kill(here.channel, here.parent, which)
             .await?;
-        Ok(render::branches_killed(killed))
+        Ok(render::branches_killed(&killed))
     })
     .await
 }

@@ -110,3 +110,57 @@ async fn with_an_empty_context_silence_does_nothing() {
     })
     .await;
 }
+
+/// Whoever writes keeps the conversation awake: a bot that nobody answers, and people without access.
+#[tokio::test]
+async fn whoever_writes_starts_the_silence_anew() {
+    run_with_short_silence(async |world| {
+        let robot = world.discord.other_bot("robot");
+        // On a machine that stalls for longer than the silence it was rightly noticed: then it is tried again.
+        let stays_awake = async |world: &mut World| {
+            exchange(world, "my colour is blue", "Noted, blue.").await;
+            let saved = files(world).len();
+            let begun = Instant::now();
+            let mut longest = Duration::ZERO;
+            while begun.elapsed() < Duration::from_secs(2 * SILENCE) {
+                let said = Instant::now();
+                robot.says(world.channel("#lab"), "tick");
+                asks(world, "/tasks").await;
+                longest = longest.max(said.elapsed());
+            }
+            let is_awake = files(world).len() == saved;
+            (is_awake || longest < Duration::from_secs(SILENCE) / 2).then_some(is_awake)
+        };
+        loop {
+            if let Some(is_awake) = stays_awake(world).await {
+                assert!(is_awake, "it fell silent while a bot wrote");
+                return;
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_branch_is_named_where_its_silence_is_told() {
+    run_with_short_silence(async |world| {
+        world.model.summarises("They looked into herons…");
+        world.model.answers("Twelve of them.");
+        world
+            .ann
+            .runs("/branch new prompt:look into herons", "#lab")
+            .await;
+        let shown = world.sees("#lab", "Context cleared after").await;
+        let notice = shown
+            .lines()
+            .find(|line| line.contains("Context cleared after"))
+            .unwrap();
+        assert!(
+            notice.contains(
+                "Branch #1: Session saved: They looked into herons… Context cleared after 2 seconds"
+            ),
+            "{notice}"
+        );
+    })
+    .await;
+}

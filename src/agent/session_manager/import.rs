@@ -1,0 +1,98 @@
+//! Session files that say they are another agent's: refused by name, and taken over where somebody wants that.
+//!
+//! A file goes by the id of its agent, not by the name, which may have changed since. One without an id is taken as it
+//! is: older versions and other programs write none.
+
+use super::{FileError, Imported, SESSIONS, SessionError, SessionManager, blocking};
+use crate::agent::session_file::{self, SessionFile};
+use crate::domain::{SessionId, SessionMeta};
+use crate::store::StoreError;
+use crate::text::one_line;
+
+impl SessionManager {
+    /// Makes a session of this agent of the file `word`, which lies in its folder and is another agent's.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such file, it cannot be used, or it is this agent's already.
+    pub async fn import(&self, word: &str) -> Result<Imported, SessionError> {
+        let stem = word.trim().trim_end_matches(".json");
+        if stem.is_empty() || stem.starts_with('.') || stem.contains(['/', '\0']) {
+            return Err(SessionError::Unknown {
+                agent: self.name.clone(),
+                word: word.to_owned(),
+            });
+        }
+        let path = self.sessions_folder().join(format!("{stem}.json"));
+        let original = path.clone();
+        let (file, _) = blocking(move || session_file::load(&path)).await??;
+        let Some(SessionError::Foreign { owner, .. }) = self.foreign(&file, stem).await? else {
+            return Err(SessionError::Own {
+                agent: self.name.clone(),
+                stem: stem.to_owned(),
+            });
+        };
+        let meta = self.take_over(file, stem).await?;
+        self.store.insert_session(meta.clone(), None).await?;
+        // Should it stay, it is refused as before, and the session is there all the same.
+        let _ = blocking(move || std::fs::remove_file(original)).await;
+        Ok(Imported { meta, from: owner })
+    }
+
+    /// Why `file` is none of this agent's, where it is another's.
+    pub(super) async fn foreign(
+        &self,
+        file: &SessionFile,
+        stem: &str,
+    ) -> Result<Option<SessionError>, StoreError> {
+        let Some(owner) = file.agent_id.filter(|owner| *owner != self.agent) else {
+            return Ok(None);
+        };
+        // It may be called otherwise today.
+        let known = self.store.agent(owner).await?.map(|row| row.name);
+        let named = one_line(&file.agent_name.replace('`', "'"), 60);
+        let named = Some(named).filter(|name| !name.is_empty());
+        Ok(Some(SessionError::Foreign {
+            agent: self.name.clone(),
+            owner: known.or(named).unwrap_or_else(|| owner.to_string()),
+            stem: stem.to_owned(),
+        }))
+    }
+
+    /// Writes `file` as one of this agent's.
+    async fn take_over(
+        &self,
+        mut file: SessionFile,
+        stem: &str,
+    ) -> Result<SessionMeta, SessionError> {
+        let id = match file.id {
+            // The one that it was made from may be indexed here.
+            Some(id) if self.store.session(id).await?.is_none() => id,
+            Some(_) | None => SessionId::random(),
+        };
+        file.id = Some(id);
+        file.agent_id = Some(self.agent);
+        let mut meta = SessionMeta {
+            id,
+            session_id: String::new(),
+            agent_id: self.agent,
+            agent_name: file.agent_name.clone(),
+            description: file.description.clone(),
+            summary: file.summary.clone(),
+            saved_at: file.saved_at,
+            trigger: file.trigger,
+            message_count: file.items.len() as u64,
+            token_estimate: file.token_estimate(),
+            file_path: String::new(),
+            file_sha256: String::new(),
+        };
+        let (folder, stem) = (self.sessions_folder(), stem.to_owned());
+        let written: Result<_, FileError> =
+            blocking(move || session_file::create(&folder, &stem, file)).await?;
+        let written = written?;
+        meta.file_path = format!("{SESSIONS}/{}.json", written.stem);
+        meta.session_id = written.stem;
+        meta.file_sha256 = written.sha256;
+        Ok(meta)
+    }
+}
