@@ -4,6 +4,8 @@
 //! strongest of them and waits for it, [`Sandbox::spawn`] starts one that outlives its turn. Whatever a command
 //! starts ends with it: at its own end, at a timeout, when it is stopped and when the future is dropped.
 //!
+//! [`Workers`] do work on foreign text in processes of their own, so that it can be bounded and ended.
+//!
 //! `docs/sandbox.md` says what each wall keeps in and what none of them does.
 
 mod access;
@@ -28,6 +30,8 @@ mod spawn;
 mod supervise;
 mod syscalls;
 mod view;
+mod worker;
+mod workers;
 
 pub use command::{
     Bounds, Command, Ended, ExecError, Finished, Limits, MAX_SCRIPT, Network, Output, Policy,
@@ -39,3 +43,5 @@ pub use probing::Probing;
 pub use process::Process;
 pub use sandbox::Sandbox;
 pub use spawn::{Spawned, TaskFiles, end_tree};
+pub use worker::{WorkFailure, WorkLimits, serve};
+pub use workers::{WorkError, Workers};

@@ -7,5 +7,9 @@ fn main() -> ExitCode {
     if let Some(code) = chorus::exec::helper::main(std::env::args_os()) {
         return code;
     }
+    // Likewise as a worker, which does one piece of work and ends.
+    if let Some(code) = chorus::tools::worker::main(std::env::args_os()) {
+        return code;
+    }
     chorus::cli::main()
 }

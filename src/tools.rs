@@ -29,6 +29,8 @@ mod shell;
 pub mod tasks;
 mod tool;
 mod web;
+mod work;
+pub mod worker;
 mod write_file;
 
 pub use caller::Caller;

@@ -18,7 +18,7 @@ use crate::agent::{Models as AgentModels, Parts};
 use crate::config::{Config, Paths};
 use crate::discord::GatewayHealth;
 use crate::domain::{ChannelId, GuildId, Inbound};
-use crate::exec::{Bubblewrap, Policy, Probing, SandboxSettings};
+use crate::exec::{Bubblewrap, Policy, Probing, SandboxSettings, Workers};
 use crate::llm::discovery::Models;
 use crate::llm::route::Router;
 use crate::llm::{Catalog, Providers, client};
@@ -78,6 +78,7 @@ impl House {
         let providers = Providers::from_config(&config, &env)
             .map_err(|error| configuration(error.to_string()))?;
         let store = Store::open(&paths.database()).await?;
+        let workers = workers(program.clone());
         let sandbox = sandbox(program, &config);
 
         let link = Arc::new(Link::default());
@@ -100,6 +101,7 @@ impl House {
             sends: RateLimit::default(),
             git: git::access(&config, &env)?,
             http: http_client().context("making the HTTP client")?,
+            workers,
             web: Web::new(config.web_fetch_private.clone()).context("making the HTTP client")?,
             courier: link.clone(),
             peers: link.clone(),
@@ -283,6 +285,12 @@ impl House {
             })
         })
     }
+}
+
+/// What does work in processes of its own: this program.
+fn workers(program: Option<PathBuf>) -> Workers {
+    let own = || std::env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into());
+    Workers::new(program.unwrap_or_else(own))
 }
 
 /// The sandbox of this machine, which nobody has looked at yet.

@@ -1,6 +1,6 @@
 //! The tools themselves, one a file, and the list of them in the order a model is told of them.
 //!
-//! To add a tool: its file, its `mod` line, its line in `all`.
+//! To add a tool: its file, its `mod` line, its line in `all`; one whose work a worker does has a line in `WORK` too.
 
 mod add_process_hooks;
 mod append_file;
@@ -43,6 +43,20 @@ mod web_fetch;
 use std::sync::Arc;
 
 use super::erased::{AnyTool, erased};
+use super::web::Layout;
+use super::work::{self, Line};
+
+/// What workers do.
+pub(super) const WORK: [Line; 8] = [
+    work::line::<git_diff::Patch>(),
+    work::line::<git_log::History>(),
+    work::line::<git_status::Look>(),
+    work::line::<glob::Listing>(),
+    work::line::<grep::Search>(),
+    work::line::<tool_output::Page>(),
+    work::line::<read_task_output::Logs>(),
+    work::line::<Layout>(),
+];
 
 /// Every tool, once.
 pub(super) fn all() -> Vec<Arc<dyn AnyTool>> {

@@ -26,4 +26,4 @@ pub(super) use forge::{MergeRequest, open_merge_request};
 pub(super) use names::{check_branch, check_remote, check_revision};
 pub(super) use push::push;
 pub(super) use remote::Remote;
-pub(super) use repository::{Opened, check_sizes, create, diff_options, in_repository};
+pub(super) use repository::{Opened, check_sizes, create, diff_options, in_repository, read};

@@ -86,13 +86,9 @@ impl OutputStore {
         make_room(&self.folder(agent))
     }
 
-    /// Opens a kept output.
-    ///
-    /// # Errors
-    ///
-    /// When it is gone or was never there.
-    pub fn open(&self, agent: &AgentName, handle: &Handle) -> io::Result<File> {
-        File::open(self.folder(agent).join(handle.file_name()))
+    /// The file of a kept output, which may be gone or never have been there.
+    pub fn file(&self, agent: &AgentName, handle: &Handle) -> PathBuf {
+        self.folder(agent).join(handle.file_name())
     }
 
     fn folder(&self, agent: &AgentName) -> PathBuf {

@@ -13,7 +13,7 @@ use super::ports::{Configure, Courier, Models, Peers, ShellRules};
 use super::rate_limit::RateLimit;
 use super::tasks::Tasks;
 use super::web::Web;
-use crate::exec::Probing;
+use crate::exec::{Probing, Workers};
 use crate::text::redact::Redactor;
 use crate::workspace::docs::DocsCache;
 use crate::workspace::locks::PathLocks;
@@ -36,6 +36,8 @@ pub struct Services {
     pub git: GitAccess,
     /// For calls to hosts of the operator's: follows no redirect; see [`http_client`].
     pub http: reqwest::Client,
+    /// Do work on text that nobody vouches for.
+    pub workers: Workers,
     /// Reads the public web.
     pub web: Web,
     /// Posts things for people to see.

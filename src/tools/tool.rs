@@ -13,7 +13,9 @@ use super::caller::Caller;
 use super::change::Change;
 use super::error::ToolError;
 use super::services::Services;
+use super::work::Work;
 use crate::domain::Image;
+use crate::exec::WorkError;
 use crate::permission::{Action, Group};
 
 /// One tool. Its arguments are a type, and the JSON Schema that the model sees is derived from it.
@@ -88,6 +90,22 @@ pub struct ToolContext {
     pub caller: Caller,
     /// The parts of the daemon that tools use.
     pub services: Arc<Services>,
+}
+
+impl ToolContext {
+    /// Has `work` done on `bytes` by a worker process. Dropping the future ends it.
+    pub(super) async fn by_worker<W: Work>(
+        &self,
+        work: &W,
+        bytes: &[u8],
+    ) -> Result<String, WorkError> {
+        let job = serde_json::to_string(work);
+        let job = job.map_err(|error| WorkError::Failed(error.to_string()))?;
+        let workers = &self.services.workers;
+        workers
+            .run(self.agent, W::LIMITS, (W::NAME, job), bytes)
+            .await
+    }
 }
 
 impl Deref for ToolContext {

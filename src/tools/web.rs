@@ -18,6 +18,7 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, Response, Url};
 
 pub use addresses::is_public;
+pub(super) use page::Layout;
 
 /// Ports that web servers for people listen on.
 const PORTS: [u16; 4] = [80, 443, 8080, 8443];
@@ -27,6 +28,19 @@ const MOST_HOPS: usize = 5;
 
 /// Bytes of a page, unpacked; what is beyond is left away.
 const LARGEST_PAGE: usize = 2 * 1024 * 1024;
+
+/// A page as it was sent.
+#[derive(Debug)]
+pub(super) struct Page {
+    /// Where it was found.
+    pub(super) url: Url,
+    /// Its beginning, of [`LARGEST_PAGE`] bytes at most.
+    pub(super) bytes: Vec<u8>,
+    /// Whether it goes on after them.
+    pub(super) is_cut: bool,
+    /// What makes text of it.
+    pub(super) layout: Layout,
+}
 
 /// What reads the web. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -50,12 +64,12 @@ impl Web {
         })
     }
 
-    /// The page at `url` as text, under the address it was found at.
+    /// The page at `url`.
     ///
     /// # Errors
     ///
     /// Why it is not read, for the model.
-    pub(super) async fn fetch(&self, url: &str) -> Result<String, String> {
+    pub(super) async fn fetch(&self, url: &str) -> Result<Page, String> {
         let mut url = Url::parse(url).map_err(|error| format!("`url` is no address: {error}"))?;
         for _ in 0..=MOST_HOPS {
             let answer = self.get(&url).await?;
@@ -148,7 +162,7 @@ fn redirect(url: &Url, answer: &Response) -> Result<Option<Url>, String> {
         .ok_or_else(|| format!("{url} redirects to no address"))
 }
 
-async fn read(url: Url, answer: Response) -> Result<String, String> {
+async fn read(url: Url, answer: Response) -> Result<Page, String> {
     let status = answer.status();
     if !status.is_success() {
         return Err(format!("{url} answers {}", status.as_u16()));
@@ -159,7 +173,7 @@ async fn read(url: Url, answer: Response) -> Result<String, String> {
         .and_then(|value| value.to_str().ok())
         .unwrap_or("text/plain")
         .to_owned();
-    let kind = page::Kind::of(&kind)
+    let layout = Layout::of(&kind)
         .ok_or_else(|| format!("{url} is no text but {kind}; download it in the shell"))?;
     let mut bytes = Vec::new();
     let mut stream = answer.bytes_stream();
@@ -172,15 +186,12 @@ async fn read(url: Url, answer: Response) -> Result<String, String> {
         }
     }
     let is_cut = bytes.len() == LARGEST_PAGE;
-    let text = tokio::task::spawn_blocking(move || page::readable(&bytes, kind))
-        .await
-        .map_err(|_| format!("{url} is too tangled to be read"))?;
-    let note = if is_cut {
-        "\n[the page goes on after 2 MiB]"
-    } else {
-        ""
-    };
-    Ok(format!("{url}\n\n{}{note}", text.trim_end()))
+    Ok(Page {
+        url,
+        bytes,
+        is_cut,
+        layout,
+    })
 }
 
 /// The innermost cause: what failed, without the address, which is named already.

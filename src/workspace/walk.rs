@@ -2,7 +2,7 @@
 //! own folder.
 //!
 //! Folders are opened one by one beneath their parent's descriptor, never by path, so that a folder swapped for a link
-//! leads nowhere.
+//! leads nowhere. A walk takes as long as it takes: run it where it can be ended, in a worker process.
 
 use std::io::{self, Read};
 
@@ -10,7 +10,6 @@ use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rustix::fs::OFlags;
-use tokio_util::sync::CancellationToken;
 
 use super::path::WorkspacePath;
 
@@ -37,12 +36,11 @@ pub enum Step {
 pub enum Walked {
     /// Every file was seen.
     Whole,
-    /// It was ended: enough found, too many names, or stopped.
+    /// It was ended: enough found, or too many names.
     Partly,
 }
 
 struct Walk<'a> {
-    stop: &'a CancellationToken,
     names_left: usize,
     visit: &'a mut dyn FnMut(&WorkspacePath) -> Step,
 }
@@ -53,11 +51,9 @@ struct Walk<'a> {
 pub fn files(
     folder: &Dir,
     path: &WorkspacePath,
-    stop: &CancellationToken,
     visit: &mut dyn FnMut(&WorkspacePath) -> Step,
 ) -> Walked {
     let mut walk = Walk {
-        stop,
         names_left: MOST_NAMES,
         visit,
     };
@@ -95,8 +91,9 @@ impl Walk<'_> {
         path: &WorkspacePath,
         rules: &mut Vec<(usize, Gitignore)>,
     ) -> Step {
-        for (name, is_folder) in sorted_names(folder).unwrap_or_default() {
-            if self.names_left == 0 || self.stop.is_cancelled() {
+        let names = sorted_names(folder, self.names_left + 1).unwrap_or_default();
+        for (name, is_folder) in names {
+            if self.names_left == 0 {
                 return Step::Enough;
             }
             self.names_left -= 1;
@@ -122,10 +119,10 @@ impl Walk<'_> {
     }
 }
 
-/// The regular files and folders of a folder; links and special files are not walked.
-fn sorted_names(folder: &Dir) -> io::Result<Vec<(String, bool)>> {
+/// The regular files and folders of a folder, of its first `most` names; links and special files are not walked.
+fn sorted_names(folder: &Dir, most: usize) -> io::Result<Vec<(String, bool)>> {
     let mut names = Vec::new();
-    for entry in folder.entries()? {
+    for entry in folder.entries()?.take(most) {
         let entry = entry?;
         let file_type = entry.file_type()?;
         let Ok(name) = entry.file_name().into_string() else {

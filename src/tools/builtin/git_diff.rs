@@ -1,14 +1,18 @@
 //! `git_diff`: what changed, as a patch.
 
+use std::path::PathBuf;
+
 use async_trait::async_trait;
 use git2::{Diff, DiffFormat, Repository, Tree};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::exec::WorkLimits;
 use crate::permission::{Action, Group};
 use crate::tools::error::ToolError;
 use crate::tools::git;
 use crate::tools::tool::{Output, Tool, ToolContext};
+use crate::tools::work::{self, Work};
 
 /// Bytes of a patch that are made; what is over the output cap is kept on disk.
 const MOST: usize = 8 * 1024 * 1024;
@@ -44,10 +48,31 @@ impl Tool for GitDiff {
         for name in [&args.ref1, &args.ref2].into_iter().flatten() {
             git::check_revision(name)?;
         }
-        git::in_repository(context, move |opened| {
-            patch(&opened.git, args.ref1.as_deref(), args.ref2.as_deref()).map(Output::from)
+        let work = Patch {
+            folder: context.services.folder(context),
+            args,
+        };
+        Ok(context.by_worker(&work, &[]).await?.into())
+    }
+}
+
+/// A patch between two states.
+#[derive(Deserialize, Serialize)]
+pub(in crate::tools) struct Patch {
+    /// The agent's folder.
+    folder: PathBuf,
+    args: Args,
+}
+
+impl Work for Patch {
+    const NAME: &'static str = "git_diff";
+    const LIMITS: WorkLimits = work::GIT;
+
+    fn run(self, _: &[u8]) -> Result<String, ToolError> {
+        let Args { ref1, ref2 } = self.args;
+        git::read(&self.folder, |opened| {
+            patch(&opened.git, ref1.as_deref(), ref2.as_deref())
         })
-        .await
     }
 }
 

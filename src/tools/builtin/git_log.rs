@@ -1,16 +1,20 @@
 //! `git_log`: the latest commits.
 
+use std::path::PathBuf;
+
 use async_trait::async_trait;
 use chrono::DateTime;
 use git2::{Commit, Repository};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::exec::WorkLimits;
 use crate::permission::{Action, Group};
 use crate::text;
 use crate::tools::error::ToolError;
 use crate::tools::git;
 use crate::tools::tool::{Output, Tool, ToolContext};
+use crate::tools::work::{self, Work};
 
 /// Commits when nobody asked for a number.
 const USUAL: usize = 20;
@@ -44,15 +48,33 @@ impl Tool for GitLog {
     }
 
     async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {
-        let count = args.count.unwrap_or(USUAL).min(MOST);
-        let format = match args.oneline.unwrap_or(false) {
+        let work = History {
+            folder: context.services.folder(context),
+            args,
+        };
+        Ok(context.by_worker(&work, &[]).await?.into())
+    }
+}
+
+/// The latest commits.
+#[derive(Deserialize, Serialize)]
+pub(in crate::tools) struct History {
+    /// The agent's folder.
+    folder: PathBuf,
+    args: Args,
+}
+
+impl Work for History {
+    const NAME: &'static str = "git_log";
+    const LIMITS: WorkLimits = work::GIT;
+
+    fn run(self, _: &[u8]) -> Result<String, ToolError> {
+        let count = self.args.count.unwrap_or(USUAL).min(MOST);
+        let format = match self.args.oneline.unwrap_or(false) {
             true => one_line,
             false => in_full,
         };
-        git::in_repository(context, move |opened| {
-            log(&opened.git, count, format).map(Output::from)
-        })
-        .await
+        git::read(&self.folder, |opened| log(&opened.git, count, format))
     }
 }
 

@@ -1,15 +1,19 @@
 //! `git_status`: what changed since the last commit.
 
+use std::path::PathBuf;
+
 use async_trait::async_trait;
 use git2::{Status, StatusOptions};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::exec::WorkLimits;
 use crate::permission::{Action, Group};
 use crate::text;
 use crate::tools::error::ToolError;
 use crate::tools::git;
 use crate::tools::tool::{Output, Tool, ToolContext};
+use crate::tools::work::{self, Work};
 
 /// Paths that are listed.
 const MOST: usize = 300;
@@ -33,7 +37,26 @@ impl Tool for GitStatus {
     }
 
     async fn run(&self, _: Args, context: &ToolContext) -> Result<Output, ToolError> {
-        git::in_repository(context, |opened| status(&opened.git).map(Output::from)).await
+        let work = Look {
+            folder: context.services.folder(context),
+        };
+        Ok(context.by_worker(&work, &[]).await?.into())
+    }
+}
+
+/// A look at what changed.
+#[derive(Deserialize, Serialize)]
+pub(in crate::tools) struct Look {
+    /// The agent's folder.
+    folder: PathBuf,
+}
+
+impl Work for Look {
+    const NAME: &'static str = "git_status";
+    const LIMITS: WorkLimits = work::GIT;
+
+    fn run(self, _: &[u8]) -> Result<String, ToolError> {
+        git::read(&self.folder, |opened| status(&opened.git))
     }
 }
 

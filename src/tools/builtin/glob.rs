@@ -1,16 +1,20 @@
 //! `glob`: finds files by name.
 
+use std::path::PathBuf;
+
 use async_trait::async_trait;
 use globset::{GlobBuilder, GlobMatcher};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::exec::WorkLimits;
 use crate::permission::{Action, Group};
 use crate::tools::error::ToolError;
 use crate::tools::files;
 use crate::tools::tool::{Output, Tool, ToolContext};
-use crate::workspace::WorkspacePath;
+use crate::tools::work::{self, Work};
 use crate::workspace::walk::{self, Step, Walked};
+use crate::workspace::{Workspace, WorkspacePath};
 
 /// Paths that are listed.
 const MOST: usize = 1_000;
@@ -42,32 +46,49 @@ impl Tool for Glob {
     }
 
     async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {
-        let matcher = Pattern::new("pattern", &args.pattern)?;
-        let stop = context.stop.clone();
-        let path = args.path.unwrap_or_else(|| ".".into());
-        let found = files::at(context, &path, move |jail, path| {
-            let mut found = Vec::new();
-            let walked = walk::files(&jail.folder(path)?, path, &stop, &mut |file| {
-                if found.len() == MOST {
-                    return Step::Enough;
-                }
-                if matcher.matches(path, file) {
-                    found.push(file.to_string());
-                }
-                Step::On
-            });
-            if found.is_empty() {
-                return Ok(format!(
-                    "No file below `{path}` matches `{}`.",
-                    args.pattern
-                ));
+        let listing = Listing {
+            folder: context.services.folder(context),
+            args,
+        };
+        let found = context.by_worker(&listing, &[]).await?;
+        Ok(found.into())
+    }
+}
+
+/// A list of files in an agent's workspace.
+#[derive(Deserialize, Serialize)]
+pub(in crate::tools) struct Listing {
+    /// The agent's folder.
+    folder: PathBuf,
+    args: Args,
+}
+
+impl Work for Listing {
+    const NAME: &'static str = "glob";
+    const LIMITS: WorkLimits = work::TEXT;
+
+    fn run(self, _: &[u8]) -> Result<String, ToolError> {
+        let Args { pattern, path } = self.args;
+        let matcher = Pattern::new("pattern", &pattern)?;
+        let path = WorkspacePath::parse(path.as_deref().unwrap_or("."))?;
+        let workspace = Workspace::open(&self.folder).map_err(ToolError::failed)?;
+        let mut found = Vec::new();
+        let walked = walk::files(&workspace.files()?.folder(&path)?, &path, &mut |file| {
+            if found.len() == MOST {
+                return Step::Enough;
             }
-            if walked == Walked::Partly {
-                found.push("[there may be more; narrow the pattern or the folder]".into());
+            if matcher.matches(&path, file) {
+                found.push(file.to_string());
             }
-            Ok(found.join("\n"))
+            Step::On
         });
-        found.await.map(Output::from)
+        if found.is_empty() {
+            return Ok(format!("No file below `{path}` matches `{pattern}`."));
+        }
+        if walked == Walked::Partly {
+            found.push("[there may be more; narrow the pattern or the folder]".into());
+        }
+        Ok(found.join("\n"))
     }
 }
 

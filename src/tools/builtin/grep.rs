@@ -1,6 +1,7 @@
 //! `grep`: finds lines by a regular expression.
 
 use std::io;
+use std::path::PathBuf;
 
 use async_trait::async_trait;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -9,13 +10,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::glob::Pattern;
+use crate::exec::WorkLimits;
 use crate::permission::{Action, Group};
 use crate::tools::error::ToolError;
 use crate::tools::files;
 use crate::tools::tool::{Output, Tool, ToolContext};
+use crate::tools::work::{self, Work};
 use crate::workspace::jail::Kind;
 use crate::workspace::walk::{self, Step, Walked};
-use crate::workspace::{Jail, WorkspacePath};
+use crate::workspace::{Jail, Workspace, WorkspacePath};
 
 /// Lines that are shown, context included.
 const MOST_LINES: usize = 400;
@@ -25,6 +28,12 @@ const LONGEST_LINE: usize = 300;
 
 /// Bytes of a file that is searched.
 const LARGEST_FILE: u64 = 64 * 1024 * 1024;
+
+/// Bytes of a line that is searched; it is held whole.
+const LONGEST_SEARCHED: usize = 16 * 1024 * 1024;
+
+/// Bytes that a pattern may take once compiled, and bytes of the states that are kept while it is searched for.
+const PATTERN_SIZE: usize = 10 * 1024 * 1024;
 
 pub(super) struct Grep;
 
@@ -60,55 +69,76 @@ impl Tool for Grep {
     }
 
     async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {
-        let mut search = Search::new(&args)?;
-        let only = match &args.glob {
-            Some(glob) => Some(Pattern::new("glob", glob)?),
-            None => None,
+        let search = Search {
+            folder: context.services.folder(context),
+            args,
         };
-        let stop = context.stop.clone();
-        let path = args.path.unwrap_or_else(|| ".".into());
-        let found = files::at(context, &path, move |jail, path| {
-            if jail.kind(path)? == Kind::File {
-                search.file(jail, path);
-                return Ok(search.report(path, Walked::Whole));
-            }
-            let walked = walk::files(&jail.folder(path)?, path, &stop, &mut |file| {
-                if only.as_ref().is_none_or(|only| only.matches(path, file)) {
-                    search.file(jail, file);
-                }
-                match search.is_full() {
-                    true => Step::Enough,
-                    false => Step::On,
-                }
-            });
-            Ok(search.report(path, walked))
-        });
-        found.await.map(Output::from)
+        let found = context.by_worker(&search, &[]).await?;
+        Ok(found.into())
     }
 }
 
-/// A search and the lines it found.
-struct Search {
+/// A search in an agent's workspace.
+#[derive(Deserialize, Serialize)]
+pub(in crate::tools) struct Search {
+    /// The agent's folder.
+    folder: PathBuf,
+    args: Args,
+}
+
+impl Work for Search {
+    const NAME: &'static str = "grep";
+    const LIMITS: WorkLimits = work::TEXT;
+
+    fn run(self, _: &[u8]) -> Result<String, ToolError> {
+        let mut found = Found::new(&self.args)?;
+        let only = match &self.args.glob {
+            Some(glob) => Some(Pattern::new("glob", glob)?),
+            None => None,
+        };
+        let path = WorkspacePath::parse(self.args.path.as_deref().unwrap_or("."))?;
+        let workspace = Workspace::open(&self.folder).map_err(ToolError::failed)?;
+        let jail = workspace.files()?;
+        if jail.kind(&path)? == Kind::File {
+            found.file(&jail, &path);
+            return Ok(found.report(&path, Walked::Whole));
+        }
+        let walked = walk::files(&jail.folder(&path)?, &path, &mut |file| {
+            if only.as_ref().is_none_or(|only| only.matches(&path, file)) {
+                found.file(&jail, file);
+            }
+            match found.is_full() {
+                true => Step::Enough,
+                false => Step::On,
+            }
+        });
+        Ok(found.report(&path, walked))
+    }
+}
+
+/// What is searched for, and the lines that were found.
+struct Found {
     pattern: String,
     matcher: RegexMatcher,
     searcher: Searcher,
     lines: Vec<String>,
 }
 
-impl Search {
+impl Found {
     fn new(args: &Args) -> Result<Self, ToolError> {
         let matcher = RegexMatcherBuilder::new()
             .line_terminator(Some(b'\n'))
+            .size_limit(PATTERN_SIZE)
+            .dfa_size_limit(PATTERN_SIZE)
             .build(&args.pattern)
-            .map_err(|error| {
-                ToolError::Rejected(format!("`pattern` is no regular expression: {error}"))
-            })?;
+            .map_err(|error| ToolError::Rejected(format!("`pattern` cannot be used: {error}")))?;
         let around = args.context.unwrap_or(0);
         let searcher = SearcherBuilder::new()
             .binary_detection(BinaryDetection::quit(0))
             .before_context(around)
             .after_context(around)
             .line_number(true)
+            .heap_limit(Some(LONGEST_SEARCHED))
             .build();
         Ok(Self {
             pattern: args.pattern.clone(),
@@ -159,8 +189,13 @@ struct Lines<'a> {
 
 impl Lines<'_> {
     fn push(&mut self, mark: char, number: Option<u64>, bytes: &[u8]) -> bool {
-        let text = String::from_utf8_lossy(bytes);
-        let text = text.trim_end_matches(['\n', '\r']);
+        let end = bytes
+            .iter()
+            .rposition(|byte| !matches!(byte, b'\n' | b'\r'));
+        let bytes = &bytes[..end.map_or(0, |last| last + 1)];
+        // A character has four bytes at most, and one that is cut is not shown.
+        let head = &bytes[..bytes.len().min(4 * (LONGEST_LINE + 1))];
+        let text = String::from_utf8_lossy(head);
         let mut shown: String = text.chars().take(LONGEST_LINE).collect();
         if shown.len() < text.len() {
             shown.push('…');

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use regex::Regex;
@@ -11,12 +11,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::TaskId;
-use crate::exec::TaskFiles;
+use crate::exec::WorkLimits;
 use crate::permission::{Action, Group};
 use crate::tools::error::ToolError;
 use crate::tools::hooks::pattern;
 use crate::tools::tasks::outcome;
 use crate::tools::tool::{Output, Tool, ToolContext};
+use crate::tools::work::{self, Work};
 
 /// Lines for a call that asks for no number: what is kept in memory anyway.
 const DEFAULT_LINES: usize = 100;
@@ -26,6 +27,9 @@ const MOST_LINES: usize = 5_000;
 
 /// Bytes of a line that are shown and searched.
 const LINE: u64 = 4_000;
+
+/// Bytes of lines that are given of one log; of more, the last.
+const MOST_BYTES: usize = 400_000;
 
 pub(super) struct ReadTaskOutput;
 
@@ -60,24 +64,20 @@ impl Tool for ReadTaskOutput {
         let lines = usize::try_from(args.tail.unwrap_or(DEFAULT_LINES as u64))
             .unwrap_or(MOST_LINES)
             .clamp(1, MOST_LINES);
-        let wanted = match &args.grep {
-            Some(text) => {
-                Some(pattern(text).map_err(|why| ToolError::Rejected(format!("grep: {why}")))?)
-            }
-            None => None,
-        };
         let live = shell.tasks.tail(context.agent, &id);
         let printed = match live {
-            Some(tail) if wanted.is_none() && lines <= DEFAULT_LINES => {
+            Some(tail) if args.grep.is_none() && lines <= DEFAULT_LINES => {
                 tail[tail.len().saturating_sub(lines)..].join("\n")
             }
             Some(_) | None => {
                 let files = shell.tasks.files(&context.name, &id);
-                let read =
-                    tokio::task::spawn_blocking(move || both(&files, lines, wanted.as_ref()));
-                read.await
-                    .map_err(ToolError::failed)?
-                    .map_err(ToolError::failed)?
+                let logs = Logs {
+                    stdout: files.stdout,
+                    stderr: files.stderr,
+                    lines,
+                    grep: args.grep,
+                };
+                context.by_worker(&logs, &[]).await?
             }
         };
         let printed = if printed.is_empty() {
@@ -89,17 +89,37 @@ impl Tool for ReadTaskOutput {
     }
 }
 
-/// The last lines of both logs, one after the other.
-fn both(files: &TaskFiles, lines: usize, wanted: Option<&Regex>) -> io::Result<String> {
-    let out = last_lines(&files.stdout, lines, wanted)?;
-    let err = last_lines(&files.stderr, lines, wanted)?;
-    if err.is_empty() {
-        return Ok(out);
+/// The last lines of a task's logs.
+#[derive(Deserialize, Serialize)]
+pub(in crate::tools) struct Logs {
+    stdout: PathBuf,
+    stderr: PathBuf,
+    lines: usize,
+    grep: Option<String>,
+}
+
+impl Work for Logs {
+    const NAME: &'static str = "read_task_output";
+    const LIMITS: WorkLimits = work::TEXT;
+
+    /// The last lines of both logs, one after the other.
+    fn run(self, _: &[u8]) -> Result<String, ToolError> {
+        let wanted = match &self.grep {
+            Some(text) => {
+                Some(pattern(text).map_err(|why| ToolError::Rejected(format!("grep: {why}")))?)
+            }
+            None => None,
+        };
+        let last = |log| last_lines(log, self.lines, wanted.as_ref()).map_err(ToolError::failed);
+        let (out, err) = (last(&self.stdout)?, last(&self.stderr)?);
+        if err.is_empty() {
+            return Ok(out);
+        }
+        if out.is_empty() {
+            return Ok(format!("standard error:\n{err}"));
+        }
+        Ok(format!("standard output:\n{out}\nstandard error:\n{err}"))
     }
-    if out.is_empty() {
-        return Ok(format!("standard error:\n{err}"));
-    }
-    Ok(format!("standard output:\n{out}\nstandard error:\n{err}"))
 }
 
 fn last_lines(path: &Path, count: usize, wanted: Option<&Regex>) -> io::Result<String> {
@@ -109,14 +129,16 @@ fn last_lines(path: &Path, count: usize, wanted: Option<&Regex>) -> io::Result<S
         Err(error) => return Err(error),
     };
     let mut last: VecDeque<String> = VecDeque::new();
+    let mut bytes = 0;
     while let Some(line) = next_line(&mut reader)? {
         if wanted.is_some_and(|pattern| !pattern.is_match(&line)) {
             continue;
         }
-        if last.len() == count {
-            last.pop_front();
-        }
+        bytes += line.len();
         last.push_back(line);
+        while last.len() > count || bytes > MOST_BYTES {
+            bytes -= last.pop_front().map_or(0, |first| first.len());
+        }
     }
     Ok(Vec::from(last).join("\n"))
 }

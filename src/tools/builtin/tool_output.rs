@@ -2,16 +2,19 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
+use std::path::PathBuf;
 
 use async_trait::async_trait;
-use grep_regex::RegexMatcher;
+use regex::bytes::Regex;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::exec::WorkLimits;
 use crate::permission::{Action, Group};
 use crate::tools::error::ToolError;
 use crate::tools::output_store::Handle;
 use crate::tools::tool::{Output, Tool, ToolContext};
+use crate::tools::work::{self, Work};
 
 /// Lines of a page nobody asked a size for.
 const PAGE: u64 = 400;
@@ -53,32 +56,45 @@ impl Tool for ToolOutput {
 
     async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {
         let handle: Handle = args.handle.parse().map_err(ToolError::Rejected)?;
-        let matcher = match &args.grep {
-            Some(pattern) => Some(matcher(pattern)?),
-            None => None,
+        let page = Page {
+            file: context.services.outputs.file(&context.name, &handle),
+            args,
         };
-        let outputs = context.services.outputs.clone();
-        let agent = context.name.clone();
-        let page = tokio::task::spawn_blocking(move || {
-            let file = outputs.open(&agent, &handle)?;
-            page(file, &args, matcher.as_ref())
-        });
-        match page.await.map_err(ToolError::failed)? {
-            Ok(text) => Ok(text.into()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(ToolError::rejected(
-                "that output is no longer kept; run the call again",
-            )),
-            Err(error) => Err(ToolError::failed(error)),
-        }
+        let page = context.by_worker(&page, &[]).await?;
+        Ok(page.into())
     }
 }
 
-fn matcher(pattern: &str) -> Result<RegexMatcher, ToolError> {
-    RegexMatcher::new(pattern)
-        .map_err(|error| ToolError::Rejected(format!("`grep` is no regular expression: {error}")))
+/// A page of a kept output.
+#[derive(Deserialize, Serialize)]
+pub(in crate::tools) struct Page {
+    file: PathBuf,
+    args: Args,
 }
 
-fn page(file: File, args: &Args, matcher: Option<&RegexMatcher>) -> io::Result<String> {
+impl Work for Page {
+    const NAME: &'static str = "tool_output";
+    const LIMITS: WorkLimits = work::TEXT;
+
+    fn run(self, _: &[u8]) -> Result<String, ToolError> {
+        let pattern =
+            match &self.args.grep {
+                Some(pattern) => Some(Regex::new(pattern).map_err(|error| {
+                    ToolError::Rejected(format!("`grep` cannot be used: {error}"))
+                })?),
+                None => None,
+            };
+        let page = File::open(&self.file).and_then(|file| page(file, &self.args, pattern.as_ref()));
+        page.map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => {
+                ToolError::rejected("that output is no longer kept; run the call again")
+            }
+            _ => ToolError::failed(error),
+        })
+    }
+}
+
+fn page(file: File, args: &Args, pattern: Option<&Regex>) -> io::Result<String> {
     let first = args.offset.unwrap_or(1).max(1);
     let limit = args.limit.unwrap_or(PAGE);
     let mut reader = BufReader::new(file);
@@ -87,7 +103,7 @@ fn page(file: File, args: &Args, matcher: Option<&RegexMatcher>) -> io::Result<S
     let mut shown = 0;
     while let Some(line) = next_line(&mut reader)? {
         number += 1;
-        if number < first || !matches(matcher, &line) {
+        if number < first || pattern.is_some_and(|pattern| !pattern.is_match(&line)) {
             continue;
         }
         if shown == limit || text.len() > LONGEST_PAGE {
@@ -98,17 +114,12 @@ fn page(file: File, args: &Args, matcher: Option<&RegexMatcher>) -> io::Result<S
         text.push_str(&format!("{number}\t{}\n", String::from_utf8_lossy(&line)));
     }
     if shown == 0 {
-        text = match matcher {
+        text = match pattern {
             Some(_) => format!("no line from {first} on matches; there are {number} lines"),
             None => format!("there are only {number} lines"),
         };
     }
     Ok(text)
-}
-
-fn matches(matcher: Option<&RegexMatcher>, line: &[u8]) -> bool {
-    use grep_matcher::Matcher;
-    matcher.is_none_or(|matcher| matcher.is_match(line).unwrap_or(false))
 }
 
 /// The next line without its end, or [`LONGEST_LINE`] bytes of it.

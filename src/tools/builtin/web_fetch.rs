@@ -7,6 +7,7 @@ use reqwest::Url;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::exec::WorkError;
 use crate::permission::{Action, Group};
 use crate::tools::error::ToolError;
 use crate::tools::tool::{Output, Tool, ToolContext};
@@ -43,6 +44,21 @@ impl Tool for WebFetch {
 
     async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {
         let page = context.services.web.fetch(&args.url).await;
-        page.map(Output::from).map_err(ToolError::Rejected)
+        let page = page.map_err(ToolError::Rejected)?;
+        let url = page.url;
+        let text = match context.by_worker(&page.layout, &page.bytes).await {
+            // It took too much, or broke the library that lays it out.
+            Err(WorkError::TooMuch(_) | WorkError::Failed(_)) => {
+                let words = page.layout.words_only();
+                context.by_worker(&words, &page.bytes).await?
+            }
+            laid_out => laid_out?,
+        };
+        let note = if page.is_cut {
+            "\n[the page goes on after 2 MiB]"
+        } else {
+            ""
+        };
+        Ok(format!("{url}\n\n{}{note}", text.trim_end()).into())
     }
 }

@@ -73,13 +73,27 @@ pub(in crate::tools) async fn in_repository<T: Send + 'static>(
     let folder = context.services.folder(context);
     let given_up = CancellationToken::new();
     let _waiting = given_up.clone().drop_guard();
-    on_own_thread(move || {
-        let workspace = Workspace::open(&folder).map_err(ToolError::failed)?;
-        let opened = open(&workspace, given_up)?;
-        confine(&workspace, &opened)?;
-        work(&opened)
-    })
-    .await
+    on_own_thread(move || within(&folder, given_up, work)).await
+}
+
+/// Runs `work`, which only reads, on the repository of the agent in `folder`. For a worker process, which is confined with it
+/// and killed when nobody waits any more: a history that was made for it takes all the time and memory there is.
+pub(in crate::tools) fn read<T>(
+    folder: &Path,
+    work: impl FnOnce(&Opened) -> Result<T, ToolError>,
+) -> Result<T, ToolError> {
+    within(folder, CancellationToken::new(), work)
+}
+
+fn within<T>(
+    folder: &Path,
+    given_up: CancellationToken,
+    work: impl FnOnce(&Opened) -> Result<T, ToolError>,
+) -> Result<T, ToolError> {
+    let workspace = Workspace::open(folder).map_err(ToolError::failed)?;
+    let opened = open(&workspace, given_up)?;
+    confine(&workspace, &opened)?;
+    work(&opened)
 }
 
 /// Makes an empty repository of the calling agent's workspace.

@@ -1,4 +1,15 @@
-//! A page's bytes as text to read. Pure.
+//! A page's bytes as text to read.
+//!
+//! Who wrote a page may have written it to be laid out for ever: a cell that spans a million rows, a row of as many cells. What
+//! is known of that is refused or cut here; what is not ends with the worker that does it.
+
+use html2text::config;
+use html2text::{Element, Handle};
+use serde::{Deserialize, Serialize};
+
+use crate::exec::WorkLimits;
+use crate::tools::error::ToolError;
+use crate::tools::work::{self, Work};
 
 /// Columns of a page's text; wide enough for tables, narrow enough to quote.
 const WIDTH: usize = 100;
@@ -6,21 +17,41 @@ const WIDTH: usize = 100;
 /// Elements inside each other that are laid out; laying out deeper ones takes time that grows with the square.
 const DEEPEST: usize = 500;
 
+/// Cells of a row that are laid out. There is no room for more in [`WIDTH`] columns.
+const WIDEST: usize = 200;
+
+/// Rows or columns that one cell may span.
+const LONGEST_SPAN: usize = 100;
+
+/// Rows that all cells of a page may span beyond their own: each is a cell more to lay out.
+const MOST_SPANNED: usize = 10_000;
+
 /// Elements that hold nothing, or that the next one of their kind ends.
-const SHALLOW: [&str; 20] = [
+const SHALLOW: [&str; 21] = [
     "area", "base", "br", "col", "dd", "dt", "embed", "hr", "img", "input", "li", "link", "meta",
-    "option", "p", "source", "td", "tr", "track", "wbr",
+    "option", "p", "source", "td", "th", "tr", "track", "wbr",
 ];
 
-/// How bytes are to be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Kind {
-    is_html: bool,
+/// How bytes are made text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub(in crate::tools) struct Layout {
+    markup: Markup,
     is_latin1: bool,
 }
 
-impl Kind {
-    /// The kind that a `Content-Type` names; none for what is no text.
+/// What stands between the words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+enum Markup {
+    /// Nothing: all of it is shown.
+    None,
+    /// HTML, which is laid out.
+    Laid,
+    /// HTML, which is left away.
+    LeftAway,
+}
+
+impl Layout {
+    /// As a `Content-Type` says; none for what is no text.
     pub(super) fn of(content_type: &str) -> Option<Self> {
         let content_type = content_type.to_ascii_lowercase();
         let (media, parameters) = content_type.split_once(';').unwrap_or((&content_type, ""));
@@ -39,31 +70,85 @@ impl Kind {
                     | "application/toml"
             );
         (is_html || is_text).then(|| Self {
-            is_html,
+            markup: match is_html {
+                true => Markup::Laid,
+                false => Markup::None,
+            },
             is_latin1: parameters.contains("iso-8859-1") || parameters.contains("windows-1252"),
         })
     }
 }
 
-/// The text of a page.
-pub(super) fn readable(bytes: &[u8], kind: Kind) -> String {
-    let text = match kind.is_latin1 {
-        true => bytes.iter().map(|byte| char::from(*byte)).collect(),
-        false => String::from_utf8_lossy(bytes).into_owned(),
-    };
-    if !kind.is_html || is_tangled(&text) {
-        return text;
-    }
-    match html2text::from_read(text.as_bytes(), WIDTH) {
-        Ok(readable) => readable,
-        // A page that cannot be laid out is still worth its source.
-        Err(_) => text,
+impl Layout {
+    /// The same page without its layout.
+    pub(in crate::tools) fn words_only(self) -> Self {
+        Self {
+            markup: Markup::LeftAway,
+            ..self
+        }
     }
 }
 
-/// Whether elements lie deeper than [`DEEPEST`]. Scripts may look deeper than they are; they are rarely worth reading.
+impl Work for Layout {
+    const NAME: &'static str = "layout";
+    const LIMITS: WorkLimits = work::TEXT;
+
+    fn run(self, bytes: &[u8]) -> Result<String, ToolError> {
+        let text = match self.is_latin1 {
+            true => bytes.iter().map(|byte| char::from(*byte)).collect(),
+            false => String::from_utf8_lossy(bytes).into_owned(),
+        };
+        Ok(match self.markup {
+            Markup::None => text,
+            Markup::Laid if !is_tangled(&text) => match laid_out(&text) {
+                Ok(readable) => readable,
+                Err(_) => words(&text),
+            },
+            Markup::Laid | Markup::LeftAway => words(&text),
+        })
+    }
+}
+
+fn laid_out(html: &str) -> Result<String, html2text::Error> {
+    let config = config::plain();
+    let page = config.parse_html(html.as_bytes())?;
+    cut_spans(&page.document);
+    let tree = config.dom_to_render_tree(&page)?;
+    drop(page);
+    config.render_to_string(tree, WIDTH)
+}
+
+/// Lets no cell span more than it may, nor all of them together.
+fn cut_spans(page: &Handle) {
+    let mut rows_left = MOST_SPANNED;
+    let mut ahead = vec![page.clone()];
+    while let Some(node) = ahead.pop() {
+        if let Element { attrs, .. } = &node.data {
+            for attribute in attrs.borrow_mut().iter_mut() {
+                let is_rows = match &*attribute.name.local {
+                    "rowspan" => true,
+                    "colspan" => false,
+                    _ => continue,
+                };
+                let asked: usize = attribute.value.trim().parse().unwrap_or(LONGEST_SPAN);
+                let mut span = asked.min(LONGEST_SPAN);
+                if is_rows {
+                    span = span.min(rows_left + 1);
+                    rows_left -= span.saturating_sub(1);
+                }
+                attribute.value = span.to_string().as_str().into();
+            }
+        }
+        // In their order, so that only the last cells of a page lose their spans.
+        ahead.extend(node.children.borrow().iter().rev().cloned());
+    }
+}
+
+/// Whether elements lie deeper than [`DEEPEST`] or a row is wider than [`WIDEST`]. Scripts may look deeper than they are;
+/// they are rarely worth reading.
 fn is_tangled(html: &str) -> bool {
     let mut open: Vec<String> = Vec::new();
+    let mut cells = 0;
     for tag in html.split('<').skip(1) {
         let is_end = tag.starts_with('/');
         let name: String = tag
@@ -72,6 +157,14 @@ fn is_tangled(html: &str) -> bool {
             .take_while(char::is_ascii_alphanumeric)
             .collect::<String>()
             .to_ascii_lowercase();
+        match (is_end, name.as_str()) {
+            (false, "td" | "th") => cells += 1,
+            (_, "tr" | "table") => cells = 0,
+            (_, _) => {}
+        }
+        if cells > WIDEST {
+            return true;
+        }
         if name.is_empty() || SHALLOW.contains(&name.as_str()) {
             continue;
         }
@@ -85,4 +178,77 @@ fn is_tangled(html: &str) -> bool {
         }
     }
     false
+}
+
+/// The words of a page that cannot be laid out, in time and memory that grow with its length alone.
+fn words(html: &str) -> String {
+    let mut words = String::from(NO_LAYOUT);
+    let mut rest = html;
+    while let Some((text, tag)) = rest.split_once('<') {
+        add_words(&mut words, text);
+        let name = tag.trim_start_matches('/');
+        let name_end = name.find(|c: char| !c.is_ascii_alphanumeric());
+        let name = name[..name_end.unwrap_or(name.len())].to_ascii_lowercase();
+        let is_tag = !name.is_empty() || tag.starts_with(['!', '?']);
+        if !is_tag {
+            words.push('<');
+            rest = tag;
+            continue;
+        }
+        if !INLINE.contains(&name.as_str()) && !words.ends_with('\n') {
+            words.push('\n');
+        }
+        let body = match HIDDEN.contains(&name.as_str()) && !tag.starts_with('/') {
+            true => after_hidden(tag, &name),
+            false => tag,
+        };
+        rest = body.split_once('>').map_or("", |(_, rest)| rest);
+    }
+    add_words(&mut words, rest);
+    words
+}
+
+/// Says why a page looks as it does.
+const NO_LAYOUT: &str = "[this page is too tangled to be laid out; these are its words]\n";
+
+/// Elements that hold no words for people.
+const HIDDEN: [&str; 4] = ["script", "style", "svg", "template"];
+
+/// Elements that stand in a line.
+const INLINE: [&str; 12] = [
+    "a", "abbr", "b", "code", "em", "font", "i", "small", "span", "strong", "sub", "u",
+];
+
+/// What follows the content of the hidden element `name`, from its end tag on.
+fn after_hidden<'a>(tag: &'a str, name: &str) -> &'a str {
+    let ends = tag.match_indices("</").map(|(at, _)| &tag[at + 2..]);
+    let is_its = |end: &&str| {
+        end.get(..name.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(name))
+    };
+    ends.into_iter().find(is_its).unwrap_or("")
+}
+
+fn add_words(words: &mut String, text: &str) {
+    const CHARACTERS: [(&str, &str); 6] = [
+        ("&nbsp;", " "),
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&quot;", "\""),
+        ("&#39;", "'"),
+        ("&amp;", "&"),
+    ];
+    for word in text.split_whitespace() {
+        if !words.ends_with(['\n', ' ']) {
+            words.push(' ');
+        }
+        match word.contains('&') {
+            true => words.push_str(
+                &CHARACTERS
+                    .iter()
+                    .fold(word.to_owned(), |word, (from, to)| word.replace(from, to)),
+            ),
+            false => words.push_str(word),
+        }
+    }
 }

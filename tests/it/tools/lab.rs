@@ -9,6 +9,7 @@ use chorus::domain::{
     AgentConfig, AgentId, AgentName, CallId, ChannelId, ConversationId, GuildId, Participant,
     Person, RoleId, ToolResult, TurnId, UserId,
 };
+use chorus::exec::Workers;
 use chorus::permission::Profiles;
 use chorus::text::redact::Redactor;
 use chorus::tools::output_store::OutputStore;
@@ -69,6 +70,7 @@ impl Lab {
             shell: Err("these tests run no commands".into()),
             git: GitAccess::default(),
             http: http_client().unwrap(),
+            workers: Workers::new(env!("CARGO_BIN_EXE_chorus").into()),
             web: Web::new(Vec::new()).unwrap(),
             docs: DocsCache::default(),
             sends: RateLimit::default(),

@@ -140,7 +140,7 @@ async fn bad_patterns_are_named() {
     let lab = Lab::new();
     assert_snapshot!(lab.refuses("glob", json!({"pattern": "a[b"})).await, @"`pattern` is no glob: error parsing glob 'a[b': unclosed character class; missing ']'");
     assert_snapshot!(lab.refuses("grep", json!({"pattern": "a("})).await, @"
-    `pattern` is no regular expression: regex parse error:
+    `pattern` cannot be used: regex parse error:
         (?:a()
         ^
     error: unclosed group

@@ -1,0 +1,139 @@
+//! The `chorus` binary re-executed to do one piece of work on text that nobody vouches for.
+//!
+//! It limits itself, reads an [`Order`] and the bytes to work on from standard input, and writes its answer to standard
+//! output. It is single-threaded, holds no secret and no descriptor but those two, and may be killed at any moment.
+
+use std::ffi::OsString;
+use std::io::{BufRead, Read, Write};
+use std::process::ExitCode;
+
+use rustix::process::{Resource, Rlimit, setrlimit};
+use serde::{Deserialize, Serialize};
+
+use super::command::Limits;
+use super::limits;
+
+/// First argument that turns the `chorus` binary into a worker.
+pub(super) const WORK_COMMAND: &str = "__work";
+
+/// Bytes of an answer; a longer one is cut. A model reads 50,000 characters of it and the rest in pages.
+pub(super) const MOST_ANSWER: usize = 8 << 20;
+
+/// Stands in the place of what was cut.
+const CUT: &str = "\n[the rest is left out: the result has more than 8 MiB]";
+
+/// Exit code of a worker whose work is at fault; its output says why.
+pub(super) const REFUSED: u8 = 3;
+
+/// Exit code of a worker that could not do its work; its output says why.
+pub(super) const FAILED: u8 = 4;
+
+/// Bytes of a file that a worker may write: a temporary one of a few lines.
+const FILE_SIZE: u64 = 1 << 20;
+
+/// Files a worker may have open: a walk holds one for each folder on its way.
+const OPEN_FILES: u64 = 512;
+
+/// Threads and processes of the daemon's user, which a worker adds none to.
+const PROCESSES: u64 = 4096;
+
+/// What one piece of work may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkLimits {
+    /// Bytes of writable memory.
+    pub memory: u64,
+    /// Seconds of processor time.
+    pub seconds: u64,
+}
+
+/// What a worker is told, as one line of JSON before the bytes to work on.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Order {
+    /// Which work.
+    pub(super) name: String,
+    /// What it is done with, as JSON.
+    pub(super) job: String,
+    /// What it may take.
+    pub(super) limits: WorkLimits,
+}
+
+/// Why a worker has no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WorkFailure {
+    /// The work itself is at fault.
+    Refused(String),
+    /// It could not be done.
+    Failed(String),
+}
+
+/// Does one piece of work with `work` when the arguments say so; none means this is an ordinary start.
+///
+/// `work` is given its name, what it is done with as JSON, and the bytes to work on.
+pub fn serve(
+    mut arguments: impl Iterator<Item = OsString>,
+    work: impl FnOnce(&str, &str, &[u8]) -> Result<String, WorkFailure>,
+) -> Option<ExitCode> {
+    if arguments.nth(1)? != WORK_COMMAND {
+        return None;
+    }
+    let (code, answer) = match attempt(work) {
+        Ok(answer) => (0, cut(answer)),
+        Err(WorkFailure::Refused(why)) => (REFUSED, cut(why)),
+        Err(WorkFailure::Failed(why)) => (FAILED, cut(why)),
+    };
+    // Nobody reads any more when the call was ended; the exit code does not matter then.
+    let _ = std::io::stdout().write_all(answer.as_bytes());
+    Some(ExitCode::from(code))
+}
+
+fn attempt(
+    work: impl FnOnce(&str, &str, &[u8]) -> Result<String, WorkFailure>,
+) -> Result<String, WorkFailure> {
+    let failed = |doing: &'static str| {
+        move |error: std::io::Error| WorkFailure::Failed(format!("{doing}: {error}"))
+    };
+    let mut input = std::io::stdin().lock();
+    let mut line = String::new();
+    input
+        .read_line(&mut line)
+        .map_err(failed("reading the order"))?;
+    let order: Order = serde_json::from_str(&line).map_err(|_| {
+        WorkFailure::Failed(format!(
+            "`{WORK_COMMAND}` is for Chorus itself: it reads pages and searches files"
+        ))
+    })?;
+    restrict(order.limits).map_err(WorkFailure::Failed)?;
+    let mut bytes = Vec::new();
+    input
+        .read_to_end(&mut bytes)
+        .map_err(failed("reading what to work on"))?;
+    work(&order.name, &order.job, &bytes)
+}
+
+/// Limits this process for good.
+fn restrict(wanted: WorkLimits) -> Result<(), String> {
+    limits::apply(&Limits {
+        memory: wanted.memory,
+        processes: PROCESSES,
+        file_size: FILE_SIZE,
+        open_files: OPEN_FILES,
+    })?;
+    // The signal at the lower bound says why it ended; the upper one is for a process that would not heed it.
+    let time = Rlimit {
+        current: Some(wanted.seconds),
+        maximum: Some(wanted.seconds + 1),
+    };
+    setrlimit(Resource::Cpu, time).map_err(|error| format!("limiting processor time: {error}"))?;
+    rustix::thread::set_no_new_privs(true)
+        .map_err(|error| format!("giving up new privileges: {error}"))
+}
+
+/// `answer`, cut to [`MOST_ANSWER`] with a note where it is longer.
+fn cut(mut answer: String) -> String {
+    if answer.len() <= MOST_ANSWER {
+        return answer;
+    }
+    answer.truncate(answer.floor_char_boundary(MOST_ANSWER - CUT.len()));
+    answer.push_str(CUT);
+    answer
+}

@@ -1,0 +1,154 @@
+//! Work on text that nobody vouches for, each piece in a process of its own that the kernel limits.
+//!
+//! Laying out a page or searching for a pattern is done by libraries that cannot be stopped: on a thread of the daemon they would
+//! go on after their deadline, with all the memory they like. So the program starts itself once more as a
+//! [`worker`](super::worker). Dropping the future kills it; a bound of memory or time ends it from inside.
+
+use std::collections::HashMap;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use rustix::process::Signal;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::process::Command;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::worker::{FAILED, MOST_ANSWER, Order, REFUSED, WORK_COMMAND, WorkLimits};
+use crate::domain::AgentId;
+
+/// Workers at once. Each agent has one, so that ten hostile calls of a step take what one takes.
+const MOST_WORKERS: usize = 8;
+
+/// Starts workers. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Workers {
+    program: Arc<Path>,
+    all: Arc<Semaphore>,
+    of_agents: Arc<Mutex<HashMap<AgentId, Weak<Semaphore>>>>,
+}
+
+/// Why a piece of work has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkError {
+    /// The work itself is at fault.
+    #[error("{0}")]
+    Refused(String),
+    /// It would not end within its limits.
+    #[error("it takes {0}, so it was ended")]
+    TooMuch(String),
+    /// The worker could not be started, or did not do its part.
+    #[error("the worker process failed: {0}")]
+    Failed(String),
+}
+
+impl Workers {
+    /// Workers that run `program`, the `chorus` binary.
+    pub fn new(program: PathBuf) -> Self {
+        Self {
+            program: program.into(),
+            all: Arc::new(Semaphore::new(MOST_WORKERS)),
+            of_agents: Arc::default(),
+        }
+    }
+
+    /// Has the work `name` done with `job` and `bytes`, once `agent` has no other under way. Dropping the future ends it.
+    ///
+    /// # Errors
+    ///
+    /// When the work is refused, takes more than `limits`, or could not be done.
+    pub async fn run(
+        &self,
+        agent: AgentId,
+        limits: WorkLimits,
+        (name, job): (&str, String),
+        bytes: &[u8],
+    ) -> Result<String, WorkError> {
+        let order = Order {
+            name: name.to_owned(),
+            job,
+            limits,
+        };
+        let order = serde_json::to_string(&order).map_err(failed)? + "\n";
+        let _place = self.place(agent).await?;
+        let mut child = Command::new(&*self.program)
+            .arg(WORK_COMMAND)
+            .env_clear()
+            .current_dir("/")
+            // Signals of the terminal are for the daemon.
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(failed)?;
+        let (Some(mut input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(WorkError::Failed("it has no standard streams".to_owned()));
+        };
+        let send = async move {
+            // A worker that ended early has closed its end; how it ended says more than the write error.
+            let _ = input.write_all(order.as_bytes()).await;
+            let _ = input.write_all(bytes).await;
+        };
+        let mut answer = Vec::new();
+        let mut output = output.take(MOST_ANSWER as u64);
+        let ((), read) = tokio::join!(send, output.read_to_end(&mut answer));
+        read.map_err(failed)?;
+        let ended = child.wait().await.map_err(failed)?;
+        judged(ended, limits, answer)
+    }
+
+    /// The right to one worker.
+    async fn place(
+        &self,
+        agent: AgentId,
+    ) -> Result<(OwnedSemaphorePermit, OwnedSemaphorePermit), WorkError> {
+        let own = self.of_agent(agent).acquire_owned().await;
+        let any = Arc::clone(&self.all).acquire_owned().await;
+        Ok((own.map_err(failed)?, any.map_err(failed)?))
+    }
+
+    fn of_agent(&self, agent: AgentId) -> Arc<Semaphore> {
+        let mut known = self
+            .of_agents
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = known.get(&agent).and_then(Weak::upgrade) {
+            return place;
+        }
+        known.retain(|_, place| place.strong_count() > 0);
+        let place = Arc::new(Semaphore::new(1));
+        known.insert(agent, Arc::downgrade(&place));
+        place
+    }
+}
+
+/// What a worker's end and output mean.
+fn judged(ended: ExitStatus, limits: WorkLimits, answer: Vec<u8>) -> Result<String, WorkError> {
+    let answer = String::from_utf8_lossy(&answer).into_owned();
+    let is_signal = |signal: Signal| ended.signal() == Some(signal.as_raw());
+    match ended.code() {
+        Some(0) => Ok(answer),
+        Some(code) if code == i32::from(REFUSED) => Err(WorkError::Refused(answer)),
+        Some(code) if code == i32::from(FAILED) => Err(WorkError::Failed(answer)),
+        None if is_signal(Signal::XCPU) => Err(WorkError::TooMuch(format!(
+            "more than {} s of processor time",
+            limits.seconds
+        ))),
+        // Rust aborts when an allocation fails, a stack that is too deep is a fault, and the kernel kills whoever takes the
+        // last memory of the machine.
+        None if is_signal(Signal::ABORT) || is_signal(Signal::SEGV) || is_signal(Signal::KILL) => {
+            Err(WorkError::TooMuch(format!(
+                "more than {} of memory",
+                crate::text::bytes(limits.memory)
+            )))
+        }
+        Some(_) | None => Err(WorkError::Failed(format!("it ended with {ended}"))),
+    }
+}
+
+fn failed(error: impl std::fmt::Display) -> WorkError {
+    WorkError::Failed(error.to_string())
+}

@@ -1,0 +1,20 @@
+//! The worker process: the program when the daemon starts it to do one piece of work.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use super::builtin;
+use crate::exec::{WorkFailure, serve};
+
+/// Works as a worker when the arguments say so; none means this is an ordinary start.
+///
+/// To be called in `main` before anything of the daemon is set up.
+pub fn main(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
+    serve(arguments, |name, job, bytes| {
+        let known = builtin::WORK.iter().find(|(known, _)| *known == name);
+        match known {
+            Some((_, run)) => run(job, bytes),
+            None => Err(WorkFailure::Failed(format!("there is no work `{name}`"))),
+        }
+    })
+}
