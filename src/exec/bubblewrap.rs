@@ -7,7 +7,7 @@ use super::guard::Guard;
 use super::job::HELPER_INSIDE;
 use super::view::{CONFIGURATION, Kept, View};
 
-/// Bytes that a command's private `/tmp` may hold; it lives in memory.
+/// Bytes that a command's private `/tmp` may hold, and its `/dev/shm` too; both live in memory.
 const TMP_SIZE: u64 = 1 << 30;
 
 /// Everything of the tree that depends on the command.
@@ -39,8 +39,12 @@ pub(super) fn line(bubblewrap: &Path, tree: &Tree<'_>) -> Result<Vec<String>, St
     line.words(&["--hostname", "agent"]);
 
     line.words(&["--proc", "/proc", "--dev", "/dev"]);
-    line.words(&["--perms", "1777", "--size", &TMP_SIZE.to_string()]);
-    line.words(&["--tmpfs", "/tmp"]);
+    for folder in ["/tmp", "/dev/shm"] {
+        line.words(&["--perms", "1777", "--size", &TMP_SIZE.to_string()]);
+        line.words(&["--tmpfs", folder]);
+    }
+    // A tmpfs too, and bubblewrap gives it no size. Its devices are mounts of their own and stay as they are.
+    line.words(&["--remount-ro", "/dev"]);
     for folder in &tree.view.system {
         line.over_itself("--ro-bind", folder)?;
     }

@@ -43,6 +43,10 @@ fn both_units_start_this_program_and_know_its_exit_codes() {
             "KillMode=process",
             // Or a command that takes all memory ends the whole service.
             "OOMPolicy=continue",
+            // Or all commands together take the machine with them.
+            "MemoryHigh=75%",
+            "MemoryMax=90%",
+            "TasksMax=4096",
             "Restart=on-failure",
             "RestartPreventExitStatus=78",
             &format!("ExecStart={program} run"),

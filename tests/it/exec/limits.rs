@@ -101,3 +101,30 @@ async fn a_crate_builds_offline() {
         assert!(printed(&finished).ends_with("built inside\n"));
     }
 }
+
+#[tokio::test]
+async fn everything_in_memory_that_a_command_may_write_has_a_size() {
+    let shell = Shell::strongest().await;
+    if !shell
+        .sandbox
+        .describe(shell.policy)
+        .contains("bubblewrap +")
+    {
+        eprintln!("not run: bubblewrap does not work here");
+        return;
+    }
+    let script = "for folder in /tmp /dev/shm; do echo $(($(stat -f -c '%b * %S' $folder))); touch $folder/x || echo no; done; touch /dev/x; echo y > /dev/null && echo fine";
+    let printed = printed(&shell.run(script).await);
+    let lines: Vec<&str> = printed.lines().collect();
+    let gibibyte = (1 << 30).to_string();
+    assert_eq!(
+        lines[..2],
+        [gibibyte.as_str(), gibibyte.as_str()],
+        "{printed}"
+    );
+    assert!(
+        lines[2].contains("/dev/x") && lines[2].contains("Read-only"),
+        "{printed}"
+    );
+    assert_eq!(lines[3], "fine");
+}
