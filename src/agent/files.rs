@@ -1,5 +1,7 @@
 //! What agents read from their folders: `agent.json`, notes, the look of the workspace.
 
+use std::fs::File;
+use std::io::Seek;
 use std::sync::{Arc, PoisonError};
 
 use serde_json::Value;
@@ -116,7 +118,7 @@ impl Parts {
             .collect()
     }
 
-    /// Saves a person's file under `uploads/` of the workspace; gives its path there.
+    /// Saves what `content` holds under `uploads/` of the workspace, as a person named it; gives its path there.
     ///
     /// # Errors
     ///
@@ -125,10 +127,10 @@ impl Parts {
         &self,
         agent: &Identity,
         name: &str,
-        bytes: &[u8],
+        mut content: File,
     ) -> Result<String, String> {
         let folder = self.folder(agent);
-        let (name, bytes) = (upload_name(name), bytes.to_vec());
+        let name = upload_name(name);
         let saved = tokio::task::spawn_blocking(move || -> Result<String, String> {
             let workspace = Workspace::open(&folder).map_err(|error| error.to_string())?;
             let files = workspace.files().map_err(|error| error.to_string())?;
@@ -138,8 +140,9 @@ impl Parts {
                 if files.read(&parsed, 0).is_ok() || files.open_file(&parsed).is_ok() {
                     continue;
                 }
+                content.rewind().map_err(|error| error.to_string())?;
                 files
-                    .write(&parsed, &bytes)
+                    .write_from(&parsed, &mut content)
                     .map_err(|error| error.to_string())?;
                 return Ok(path);
             }

@@ -1,6 +1,7 @@
 //! Starts commands that outlive the turn, and the daemon if it crashes.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
+use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,9 @@ use super::sandbox::Sandbox;
 
 /// How often the end of an ended tree's supervisor is looked for.
 const LOOK: Duration = Duration::from_millis(10);
+
+/// Bytes of the file with a task's end that are read: a number, or a reason. Without a sandbox the command can write there.
+const LONGEST_END: u64 = 4096;
 
 /// How long a supervisor may take to see that its command is gone.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -44,7 +48,9 @@ impl TaskFiles {
 
     /// The exit code that the supervisor left, or its reason why the command never ran; none while there is neither.
     pub fn read_end(&self) -> Option<Result<i32, String>> {
-        let text = std::fs::read_to_string(&self.exit_code).ok()?;
+        let mut text = String::new();
+        let file = File::open(&self.exit_code).ok()?;
+        file.take(LONGEST_END).read_to_string(&mut text).ok()?;
         let text = text.trim();
         Some(text.parse().map_err(|_| text.to_owned()))
     }

@@ -1,11 +1,40 @@
-//! What the file tools share: the way from a call to the jail, and the words for errors.
+//! What the file tools share: the way from a call to the jail, how much of a file is held, and the words for errors.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::tools::error::ToolError;
 use crate::tools::tool::ToolContext;
+use crate::workspace::jail::Contents;
 use crate::workspace::{FileError, Jail, Workspace, WorkspacePath};
 
-/// Bytes of a file that is read whole to be shown or edited.
-pub(super) const MOST_TEXT: u64 = 32 * 1024 * 1024;
+/// Bytes of a file that is read whole to be shown.
+pub(super) const MOST_SHOWN: usize = 32 * 1024 * 1024;
+
+/// Bytes of a file that is edited, before and after: both are held.
+pub(super) const MOST_EDITED: usize = 16 * 1024 * 1024;
+
+/// Bytes of a file from which on one at a time is held, however many calls ask for one.
+const LARGE: u64 = 1024 * 1024;
+
+/// The right to hold a large file.
+static LARGE_FILE: Mutex<()> = Mutex::new(());
+
+/// A file that is held whole.
+pub(super) struct Whole {
+    pub(super) contents: Contents,
+    _turn: Option<MutexGuard<'static, ()>>,
+}
+
+/// Reads a file of at most `limit` bytes. Waits while another large one is held. Blocks.
+pub(super) fn whole(jail: &Jail, path: &WorkspacePath, limit: usize) -> Result<Whole, FileError> {
+    let (_, size) = jail.open_file(path)?;
+    let turn = || LARGE_FILE.lock().unwrap_or_else(PoisonError::into_inner);
+    let turn = (size > LARGE).then(turn);
+    Ok(Whole {
+        contents: jail.read(path, limit as u64)?,
+        _turn: turn,
+    })
+}
 
 /// Runs `work` on the calling agent's workspace, off the async threads.
 pub(super) async fn blocking<T: Send + 'static>(

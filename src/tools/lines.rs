@@ -46,9 +46,11 @@ impl Ending {
     }
 }
 
-/// The lines of `text` without their ends; a last line without an end counts.
-pub(super) fn of(text: &str) -> Vec<&str> {
-    text.lines().collect()
+/// How many lines `text` has; a last line without an end counts.
+///
+/// They are counted and never collected: 32 MiB of line ends would be half a gigabyte of slices.
+pub(super) fn count(text: &str) -> usize {
+    text.lines().count()
 }
 
 /// `1 line`, `2 lines`.
@@ -76,17 +78,17 @@ pub(super) fn number_at(text: &str, at: usize) -> usize {
 
 /// The lines `first` to `last` of `text`, from 1, and three on each side, numbered.
 pub(super) fn around(text: &str, first: usize, last: usize) -> String {
-    let lines = of(text);
     let from = first.saturating_sub(AROUND + 1);
-    let to = (last + AROUND).min(lines.len());
-    let shown = lines.get(from..to).unwrap_or_default();
-    let mut out: Vec<String> = shown
-        .iter()
-        .take(MOST_SHOWN)
+    let to = (last + AROUND).min(count(text));
+    let shown = to.saturating_sub(from);
+    let mut out: Vec<String> = text
+        .lines()
         .enumerate()
-        .map(|(index, line)| numbered(from + index + 1, line))
+        .skip(from)
+        .take(shown.min(MOST_SHOWN))
+        .map(|(index, line)| numbered(index + 1, line))
         .collect();
-    if shown.len() > MOST_SHOWN {
+    if shown > MOST_SHOWN {
         out.push(format!("[… to line {to}]"));
     }
     out.join("\n")

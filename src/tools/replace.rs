@@ -3,11 +3,18 @@
 use std::ops::Range;
 
 use super::error::ToolError;
+use super::files::MOST_EDITED;
 use super::lines::{self, Ending};
 use crate::workspace::WorkspacePath;
 
 /// Lines that are compared with what was looked for.
 const COMPARED: usize = 20_000;
+
+/// Bytes of a line that is looked for; each of the lines above is compared with all of it.
+const LONGEST_WANTED: usize = 500;
+
+/// Places of a piece that are held.
+const MOST_PLACES: usize = 1_000_000;
 
 /// Below this, two lines have little in common.
 const LIKENESS: f64 = 0.6;
@@ -42,10 +49,22 @@ pub(super) fn find(
     if places.is_empty() {
         return Err(ToolError::Rejected(absent(path, text, old)));
     }
+    if places.len() > MOST_PLACES {
+        return Err(ToolError::Rejected(format!(
+            "`old_str` occurs more than a million times in `{path}`; use the shell"
+        )));
+    }
     let new = match ending {
         Ending::Windows => ending.apply(new),
         Ending::Unix => new.to_owned(),
     };
+    let added = new.len().saturating_mul(places.len());
+    let removed: usize = places.iter().map(Range::len).sum();
+    if added.saturating_add(text.len() - removed) > MOST_EDITED {
+        return Err(ToolError::Rejected(format!(
+            "`{path}` would have more than 16 MiB; use the shell"
+        )));
+    }
     Ok(Found { places, new })
 }
 
@@ -86,6 +105,7 @@ impl Found {
 
 fn places(text: &str, piece: &str) -> Vec<Range<usize>> {
     text.match_indices(piece)
+        .take(MOST_PLACES + 1)
         .map(|(at, found)| at..at + found.len())
         .collect()
 }
@@ -93,6 +113,7 @@ fn places(text: &str, piece: &str) -> Vec<Range<usize>> {
 /// Says that `old` is not there, and which lines come nearest to its first one.
 fn absent(path: &WorkspacePath, text: &str, old: &str) -> String {
     let wanted = old.lines().map(str::trim).find(|line| !line.is_empty());
+    let wanted = wanted.filter(|wanted| wanted.len() <= LONGEST_WANTED);
     let nearest = wanted.map_or_else(Vec::new, |wanted| nearest(text, wanted));
     if nearest.is_empty() {
         return format!(

@@ -79,9 +79,9 @@ pub(super) fn edit(
     path: &WorkspacePath,
     change: impl FnOnce(&str) -> Result<Edited, ToolError>,
 ) -> Result<String, ToolError> {
-    let mut contents = jail.read(path, files::MOST_TEXT)?;
-    let text = files::text_of(path, std::mem::take(&mut contents.bytes))?;
+    let mut whole = files::whole(jail, path, files::MOST_EDITED)?;
+    let text = files::text_of(path, std::mem::take(&mut whole.contents.bytes))?;
     let Edited { text, told } = change(&text)?;
-    jail.replace(&contents, text.as_bytes())?;
+    jail.replace(&whole.contents, text.as_bytes())?;
     Ok(told)
 }

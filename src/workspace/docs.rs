@@ -19,6 +19,9 @@ pub const MOST_BYTES: usize = 64 * 1024;
 /// Files looked at; more are not even named.
 const MOST_FILES: usize = 1_000;
 
+/// Names looked at on the way to them.
+const MOST_NAMES: usize = 10_000;
+
 /// Folders below each other that are looked into.
 const DEEPEST: usize = 8;
 
@@ -57,7 +60,8 @@ impl DocsCache {
         };
         let failed = |error| FileError::from_io("docs", error);
         let mut stamps = Vec::new();
-        collect(docs.dir(), "", 0, &mut stamps).map_err(failed)?;
+        let mut names_left = MOST_NAMES;
+        collect(docs.dir(), ("", 0), &mut names_left, &mut stamps).map_err(failed)?;
         stamps.sort();
         let key = workspace.folder().to_owned();
         if let Some((known, text)) = self.known().get(&key)
@@ -81,9 +85,18 @@ impl DocsCache {
 }
 
 /// The regular files below `folder`; links are not followed.
-fn collect(folder: &Dir, path: &str, depth: usize, stamps: &mut Vec<Stamp>) -> io::Result<()> {
+fn collect(
+    folder: &Dir,
+    (path, depth): (&str, usize),
+    names_left: &mut usize,
+    stamps: &mut Vec<Stamp>,
+) -> io::Result<()> {
     for entry in folder.entries()? {
         let entry = entry?;
+        if *names_left == 0 {
+            break;
+        }
+        *names_left -= 1;
         let Ok(name) = entry.file_name().into_string() else {
             continue;
         };
@@ -97,7 +110,7 @@ fn collect(folder: &Dir, path: &str, depth: usize, stamps: &mut Vec<Stamp>) -> i
             Err(error) => return Err(error),
         };
         if meta.is_dir() && depth < DEEPEST {
-            collect(&entry.open_dir()?, &path, depth + 1, stamps)?;
+            collect(&entry.open_dir()?, (&path, depth + 1), names_left, stamps)?;
         } else if meta.is_file() && stamps.len() < MOST_FILES {
             stamps.push(Stamp {
                 path,

@@ -22,7 +22,7 @@ pub use super::place::Kind;
 pub const MOST_NAMES: usize = 10_000;
 
 /// Bytes of a file with several names that is copied before something is added to it.
-const LARGEST_COPY: u64 = 256 * 1024 * 1024;
+const LARGEST_COPY: u64 = 16 * 1024 * 1024;
 
 /// An open folder that paths cannot leave.
 #[derive(Debug)]
@@ -116,10 +116,10 @@ impl Jail {
     /// # Errors
     ///
     /// When it cannot be written.
-    pub fn replace(&self, contents: &Contents, bytes: &[u8]) -> Result<(), FileError> {
+    pub fn replace(&self, contents: &Contents, mut bytes: &[u8]) -> Result<(), FileError> {
         contents
             .place
-            .put(bytes, Some(contents.permissions.clone()))
+            .put(&mut bytes, Some(contents.permissions.clone()))
     }
 
     /// Writes a file, new or in the place of an old one, whose mode it keeps. Makes folders on the way.
@@ -127,14 +127,27 @@ impl Jail {
     /// # Errors
     ///
     /// When the place is a folder, a special file, protected or not writable.
-    pub fn write(&self, path: &WorkspacePath, bytes: &[u8]) -> Result<Written, FileError> {
+    pub fn write(&self, path: &WorkspacePath, mut bytes: &[u8]) -> Result<Written, FileError> {
+        self.write_from(path, &mut bytes)
+    }
+
+    /// As [`Jail::write`], with what `content` gives, which need not fit into memory.
+    ///
+    /// # Errors
+    ///
+    /// As [`Jail::write`], or when `content` cannot be read.
+    pub fn write_from(
+        &self,
+        path: &WorkspacePath,
+        content: &mut dyn Read,
+    ) -> Result<Written, FileError> {
         let place = self.for_writing(path)?;
         match place.meta()? {
-            None => place.put(bytes, None).map(|()| Written::Created),
+            None => place.put(content, None).map(|()| Written::Created),
             Some(meta) => {
                 place.check_regular(&meta)?;
                 place
-                    .put(bytes, Some(meta.permissions()))
+                    .put(content, Some(meta.permissions()))
                     .map(|()| Written::Replaced)
             }
         }

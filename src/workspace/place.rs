@@ -1,6 +1,6 @@
 //! One name in an open folder: reading it, and putting something in its place.
 
-use std::io::{self, Write};
+use std::io::{self, Read};
 
 use cap_std::fs::{
     Dir, File, FileType, FileTypeExt, Metadata, OpenOptions, OpenOptionsExt, Permissions,
@@ -80,15 +80,15 @@ impl Place {
         Ok((file, meta))
     }
 
-    /// Puts a new file with `bytes` under the name.
+    /// Puts a new file with what `content` gives under the name.
     pub(super) fn put(
         &self,
-        bytes: &[u8],
+        content: &mut dyn Read,
         permissions: Option<Permissions>,
     ) -> Result<(), FileError> {
         let name = format!(".chorus-{}.tmp", Uuid::new_v4().simple());
         let written = self
-            .write_new(&name, bytes, permissions)
+            .write_new(&name, content, permissions)
             .and_then(|()| self.parent.rename(&name, &self.parent, &self.name));
         written.map_err(|error| {
             // The rest of a failed write; that it may not be there is no second fault.
@@ -100,7 +100,7 @@ impl Place {
     fn write_new(
         &self,
         name: &str,
-        bytes: &[u8],
+        content: &mut dyn Read,
         permissions: Option<Permissions>,
     ) -> io::Result<()> {
         let mut options = OpenOptions::new();
@@ -111,7 +111,7 @@ impl Place {
             options.mode(0o600);
         }
         let mut file = self.parent.open_with(name, &options)?;
-        file.write_all(bytes)?;
+        io::copy(content, &mut file)?;
         match mode {
             Some(mode) => file.set_permissions(Permissions::from_mode(mode)),
             None => Ok(()),

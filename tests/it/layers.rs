@@ -1,5 +1,7 @@
 //! The house stands: no room names a room above it or beside it, and every file keeps the house rules.
 
+mod bounded_work;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

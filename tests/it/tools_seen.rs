@@ -2,6 +2,7 @@
 
 mod agents;
 mod behind;
+mod bounded;
 mod building;
 mod files;
 mod greed;

@@ -1,7 +1,10 @@
 //! Files that came with a message: texts and pictures for the model, everything kept in the workspace.
 
+use std::fs::File;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use tokio::io::AsyncWriteExt as _;
 use tracing::warn;
 
 use crate::domain::{Attachment, Image, Inbound};
@@ -47,8 +50,8 @@ impl Taken {
 pub(super) async fn take_in(parts: &Parts, agent: &Identity, message: &Inbound) -> Taken {
     let mut taken = Taken::default();
     for attachment in &message.attachments {
-        match fetch(parts, attachment).await {
-            Ok(bytes) => taken.file(parts, agent, attachment, bytes).await,
+        match fetch(parts, agent, attachment).await {
+            Ok(fetched) => taken.file(parts, agent, attachment, fetched).await,
             Err(reason) => {
                 warn!(agent.id = %agent.id, "an attachment could not be fetched: {reason}");
                 let name = text::one_line(&attachment.name, 200);
@@ -67,12 +70,17 @@ impl Taken {
         parts: &Parts,
         agent: &Identity,
         attachment: &Attachment,
-        bytes: Vec<u8>,
+        fetched: Fetched,
     ) {
+        let Fetched {
+            content,
+            size,
+            head,
+        } = fetched;
         let mut file = attachment.clone();
         file.url.clear();
-        file.size = bytes.len() as u64;
-        match parts.save_upload(agent, &attachment.name, &bytes).await {
+        file.size = size;
+        match parts.save_upload(agent, &attachment.name, content).await {
             Ok(path) => file.saved_as = Some(path),
             Err(reason) => {
                 warn!(agent.id = %agent.id, "an attachment could not be saved: {reason}");
@@ -81,20 +89,20 @@ impl Taken {
                     .push((name, format!("(this file could not be saved: {reason})")));
             }
         }
-        let kind = infer::get(&bytes).map(|kind| kind.mime_type());
+        let kind = infer::get(&head).map(|kind| kind.mime_type());
         let seen = matches!(
             kind,
             Some("image/png" | "image/jpeg" | "image/gif" | "image/webp")
         );
         match kind {
-            Some(media_type) if seen && bytes.len() <= IMAGE_MAX && self.images.len() < IMAGES => {
+            Some(media_type) if seen && head.len() <= IMAGE_MAX && self.images.len() < IMAGES => {
                 self.images.push(Image {
                     media_type: media_type.to_owned(),
-                    data: STANDARD.encode(&bytes),
+                    data: STANDARD.encode(&head),
                 });
             }
             Some(_) => {}
-            None => self.text(&attachment.name, bytes),
+            None => self.text(&attachment.name, head),
         }
         self.files.push(file);
     }
@@ -109,9 +117,24 @@ impl Taken {
     }
 }
 
-async fn fetch(parts: &Parts, attachment: &Attachment) -> Result<Vec<u8>, String> {
+/// A file that was fetched.
+struct Fetched {
+    /// All of it, in a file without a name.
+    content: File,
+    size: u64,
+    /// Its first bytes: all of it where a model may be shown it, and one byte more than [`IMAGE_MAX`] of a larger one.
+    head: Vec<u8>,
+}
+
+/// Fetches a file to the disk: ten of them together are a gigabyte.
+async fn fetch(
+    parts: &Parts,
+    agent: &Identity,
+    attachment: &Attachment,
+) -> Result<Fetched, String> {
+    let too_large = || Err(format!("it is larger than {}", text::bytes(FILE_MAX)));
     if attachment.size > FILE_MAX {
-        return Err(format!("it is larger than {}", text::bytes(FILE_MAX)));
+        return too_large();
     }
     let said = |error: reqwest::Error| error.without_url().to_string();
     let mut response = parts
@@ -121,12 +144,24 @@ async fn fetch(parts: &Parts, attachment: &Attachment) -> Result<Vec<u8>, String
         .await
         .and_then(reqwest::Response::error_for_status)
         .map_err(said)?;
-    let mut bytes = Vec::new();
+    // Beside the workspace, where there is room for files.
+    let content = tempfile::tempfile_in(parts.folder(agent)).or_else(|_| tempfile::tempfile());
+    let mut content = tokio::fs::File::from_std(content.map_err(|error| error.to_string())?);
+    let (mut size, mut head) = (0, Vec::new());
     while let Some(chunk) = response.chunk().await.map_err(said)? {
-        bytes.extend_from_slice(&chunk);
-        if bytes.len() as u64 > FILE_MAX {
-            return Err(format!("it is larger than {}", text::bytes(FILE_MAX)));
+        size += chunk.len() as u64;
+        if size > FILE_MAX {
+            return too_large();
         }
+        let shown = chunk.len().min(IMAGE_MAX + 1 - head.len());
+        head.extend_from_slice(&chunk[..shown]);
+        let written = content.write_all(&chunk).await;
+        written.map_err(|error| error.to_string())?;
     }
-    Ok(bytes)
+    content.flush().await.map_err(|error| error.to_string())?;
+    Ok(Fetched {
+        content: content.into_std().await,
+        size,
+        head,
+    })
 }

@@ -30,7 +30,7 @@ impl WriteFile for InsertAt {
 
     fn write(args: &Args, jail: &Jail, path: &WorkspacePath) -> Result<String, ToolError> {
         edit(jail, path, |text| {
-            let (line, most) = (args.line, lines::of(text).len() + 1);
+            let (line, most) = (args.line, lines::count(text) + 1);
             if !(1..=most).contains(&line) {
                 return Err(ToolError::Rejected(format!(
                     "`line` can be 1 to {most} in `{path}`, got {line}"

@@ -33,7 +33,7 @@ impl WriteFile for ReplaceLines {
 
     fn write(args: &Args, jail: &Jail, path: &WorkspacePath) -> Result<String, ToolError> {
         edit(jail, path, |text| {
-            let (start, end, most) = (args.start, args.end, lines::of(text).len());
+            let (start, end, most) = (args.start, args.end, lines::count(text));
             if start < 1 || end < start || end > most {
                 return Err(ToolError::Rejected(format!(
                     "`{path}` has lines 1 to {most}; `start` {start} and `end` {end} are no range of them"

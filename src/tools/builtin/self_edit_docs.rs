@@ -14,6 +14,9 @@ use crate::workspace::WorkspacePath;
 use crate::workspace::docs::MOST_BYTES;
 use crate::workspace::jail::Written;
 
+/// Bytes of a note that its audit row can speak of; people may have put larger ones there.
+const LONGEST_NOTE: u64 = 1024 * 1024;
+
 pub(super) struct SelfEditDocs;
 
 #[derive(Deserialize, Serialize, JsonSchema)]
@@ -55,7 +58,7 @@ impl Tool for SelfEditDocs {
     async fn change(&self, args: &Args, context: &ToolContext) -> Option<Change> {
         let path = WorkspacePath::parse(args.below_docs()).ok()?;
         let read = files::blocking(context, move |workspace| {
-            let contents = workspace.docs()?.read(&path, files::MOST_TEXT)?;
+            let contents = workspace.docs()?.read(&path, LONGEST_NOTE)?;
             Ok(String::from_utf8_lossy(&contents.bytes).into_owned())
         });
         Some(Change {

@@ -62,7 +62,8 @@ impl Tool for View {
         let shown = files::at(context, &path, move |jail, path| match jail.kind(path)? {
             Kind::Folder => folder(jail, path).map(Output::from),
             Kind::File | Kind::Special(_) => {
-                let bytes = jail.read(path, files::MOST_TEXT)?.bytes;
+                let mut whole = files::whole(jail, path, files::MOST_SHOWN)?;
+                let bytes = std::mem::take(&mut whole.contents.bytes);
                 if let Some(image) = image(&bytes) {
                     return picture(path, image, &bytes);
                 }
@@ -129,28 +130,30 @@ fn picture(path: &WorkspacePath, media_type: &str, bytes: &[u8]) -> Result<Outpu
 }
 
 fn page(path: &WorkspacePath, text: &str, first: usize, limit: usize) -> Result<String, ToolError> {
-    let all = lines::of(text);
-    if all.is_empty() {
+    let all = lines::count(text);
+    if all == 0 {
         return Ok(format!("`{path}` is empty."));
     }
-    if first > all.len() {
+    if first > all {
         return Err(ToolError::Rejected(format!(
             "`{path}` has only {}",
-            lines::counted(all.len())
+            lines::counted(all)
         )));
     }
     let mut page = String::new();
     let mut next = first;
-    while next <= all.len() && next - first < limit && page.len() < LONGEST_PAGE {
-        page.push_str(&lines::numbered(next, all[next - 1]));
+    for line in text.lines().skip(first - 1).take(limit) {
+        if page.len() >= LONGEST_PAGE {
+            break;
+        }
+        page.push_str(&lines::numbered(next, line));
         page.push('\n');
         next += 1;
     }
-    if next <= all.len() {
+    if next <= all {
         page.push_str(&format!(
-            "[lines {first} to {} of {}; more: offset {next}]",
+            "[lines {first} to {} of {all}; more: offset {next}]",
             next - 1,
-            all.len()
         ));
     }
     Ok(page.trim_end().to_owned())

@@ -3,6 +3,7 @@
 use reqwest::RequestBuilder;
 use serde_json::{Value, json};
 
+use super::http;
 use super::remote::Remote;
 use crate::config::{ForgeKind, Secret};
 use crate::text;
@@ -58,7 +59,8 @@ pub(in crate::tools) async fn open_merge_request(
         .await
         .map_err(|error| refused(error.without_url().to_string()))?;
     let status = answer.status();
-    let body: Value = answer.json().await.unwrap_or_default();
+    let body = http::body(answer).await.unwrap_or_default();
+    let body: Value = serde_json::from_slice(&body).unwrap_or_default();
     if !status.is_success() {
         let reason = text::one_line(&text::visible(&reason(&body)).0, 300);
         return Err(refused(format!("{} {reason}", status.as_u16())));

@@ -14,8 +14,8 @@ const LONGEST_TEXT: usize = 2_000;
 /// Longest time in seconds that a hook may name: 30 days.
 const LONGEST: f64 = 30.0 * 24.0 * 3600.0;
 
-/// Bytes that a compiled pattern may take.
-const PATTERN_SIZE: usize = 1 << 20;
+/// Bytes that a compiled pattern may take. A line of a log then takes it a fraction of a second at worst.
+const PATTERN_SIZE: usize = 256 << 10;
 
 /// What came of a text.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,7 +1,10 @@
 //! A hook of one running task: what it waits for, and when it is due.
 
+use std::time::Duration;
+
 use chrono::{DateTime, Utc};
 use regex::Regex;
+use rustix::time::{ClockId, clock_gettime};
 use tokio::time::Instant;
 use tracing::warn;
 
@@ -10,6 +13,25 @@ use crate::tools::hooks::{self, HookSpec, Trigger};
 
 /// Matches of one hook that wait for their time at once; a task that prints faster loses the rest.
 const MOST_WAITING: usize = 100;
+
+/// Processor time that one pattern may take for the lines of one look, which are 8 MiB at most. An ordinary pattern takes a
+/// few milliseconds.
+const MOST_TIME: Duration = Duration::from_millis(500);
+
+/// Whether a hook looked at all lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Noted {
+    /// It did.
+    All,
+    /// It took too long, and looks at no more.
+    TooSlow,
+}
+
+/// Processor time that this thread has taken.
+fn processor_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::try_from(time).unwrap_or_default()
+}
 
 /// A hook that may fire.
 pub(super) struct Armed {
@@ -58,15 +80,27 @@ impl Armed {
         })
     }
 
-    /// Notes when to fire, if it waits for a line like this one.
-    pub(super) fn note(&mut self, line: &str, now: Instant) {
-        let found = self
-            .pattern
-            .as_ref()
-            .is_some_and(|pattern| pattern.is_match(line));
-        if found && self.due.len() < MOST_WAITING {
-            self.due.push((now + self.spec.delay(), line.to_owned()));
+    /// Whether it looks at what the task prints.
+    pub(super) fn reads(&self) -> bool {
+        self.pattern.is_some()
+    }
+
+    /// Notes when to fire for the lines that it waits for. A pattern that takes too long on them looks at no more.
+    pub(super) fn note(&mut self, lines: &[String], now: Instant) -> Noted {
+        let Some(pattern) = &self.pattern else {
+            return Noted::All;
+        };
+        let begun = processor_time();
+        for line in lines {
+            if pattern.is_match(line) && self.due.len() < MOST_WAITING {
+                self.due.push((now + self.spec.delay(), line.clone()));
+            }
+            if processor_time().saturating_sub(begun) > MOST_TIME {
+                self.pattern = None;
+                return Noted::TooSlow;
+            }
         }
+        Noted::All
     }
 
     /// Whether it fired too short a time ago.

@@ -3,7 +3,7 @@
 use tokio::time::Instant;
 use tracing::warn;
 
-use super::armed::Cause;
+use super::armed::{Armed, Cause, Noted};
 use super::event::TaskEffect;
 use super::text;
 use super::watch::Watch;
@@ -20,12 +20,32 @@ const AT_END: usize = 30;
 const IN_NOTICE: usize = 5;
 
 impl Watch {
-    /// Notes which hooks wait for a line like this one.
-    pub(super) fn note_matches(&mut self, line: &str) {
-        let now = Instant::now();
-        for hook in &mut self.hooks {
-            hook.note(line, now);
+    /// Notes which hooks wait for one of these lines, and gives them back. A small model wrote the patterns and the task the
+    /// lines, so they meet off the async threads, and a pattern that takes too long is given up.
+    pub(super) async fn note_matches(&mut self, lines: Vec<String>) -> Vec<String> {
+        if lines.is_empty() || !self.hooks.iter().any(Armed::reads) {
+            return lines;
         }
+        let now = Instant::now();
+        let mut hooks = std::mem::take(&mut self.hooks);
+        let noted = tokio::task::spawn_blocking(move || {
+            let noted = hooks.iter_mut().map(|hook| hook.note(&lines, now));
+            let given_up = noted.filter(|noted| *noted == Noted::TooSlow).count();
+            (hooks, lines, given_up)
+        });
+        let (hooks, lines, given_up) = match noted.await {
+            Ok(noted) => noted,
+            Err(error) => {
+                warn!(%error, "failed to match the output of {} with its hooks", self.row.id);
+                return Vec::new();
+            }
+        };
+        self.hooks = hooks;
+        for _ in 0..given_up {
+            let notice = text::too_slow(&self.row);
+            self.emit(TaskEffect::Notify(notice)).await;
+        }
+        lines
     }
 
     /// Fires the matches whose time has come.

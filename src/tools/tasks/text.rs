@@ -85,6 +85,14 @@ pub(super) fn ended_with_the_stop(rows: &[TaskRow]) -> String {
     )
 }
 
+/// A notice when a pattern was given up.
+pub(super) fn too_slow(row: &TaskRow) -> String {
+    format!(
+        "⚠️ A hook of **{}** no longer watches what it prints: its pattern takes too long on these lines.",
+        row.id
+    )
+}
+
 /// What the agent is told when a hook wakes it.
 pub(super) fn for_agent(row: &TaskRow, cause: &Cause, message: &str, last: &[String]) -> String {
     let mut told = format!("[{} {}]\n", row.id, happened(row, cause));

@@ -156,7 +156,7 @@ impl Watch {
             match found {
                 Ok((lines, rest)) => {
                     more |= rest;
-                    self.take(lines, prefix);
+                    self.take(lines, prefix).await;
                 }
                 Err(error) => warn!(%error, "a task's log could not be read"),
             }
@@ -167,14 +167,14 @@ impl Watch {
     async fn read_rests(&mut self) {
         let out = self.stdout.rest();
         let err = self.stderr.rest();
-        self.take(out.into_iter().collect(), "");
-        self.take(err.into_iter().collect(), "err: ");
+        self.take(out.into_iter().collect(), "").await;
+        self.take(err.into_iter().collect(), "err: ").await;
     }
 
-    fn take(&mut self, lines: Vec<String>, prefix: &str) {
+    async fn take(&mut self, lines: Vec<String>, prefix: &str) {
+        let lines = self.note_matches(lines).await;
+        let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
         for line in lines {
-            self.note_matches(&line);
-            let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
             tail.push(format!("{prefix}{line}"));
         }
     }
@@ -188,7 +188,7 @@ impl Watch {
             (Killed::No, End::Code(0)) => (TaskStatus::Completed, Some(0)),
             (Killed::No, End::Code(code)) => (TaskStatus::Failed, Some(*code)),
             (Killed::No, End::Failed(why)) => {
-                self.take(vec![why.clone()], "err: ");
+                self.take(vec![why.clone()], "err: ").await;
                 (TaskStatus::Failed, None)
             }
             (Killed::No, End::Lost) => (TaskStatus::Lost, None),

@@ -95,7 +95,7 @@ async fn measure(world: &mut World, greed: &Greed) -> Figures {
 }
 
 /// Waits for a state of the machine, and has the daemon answer a command meanwhile.
-async fn until(what: &str, world: &World, reached: impl Fn() -> bool) {
+pub(super) async fn until(what: &str, world: &World, reached: impl Fn() -> bool) {
     let waiting = async {
         while !reached() {
             world.ann.asks("/ping", "#other").await;
@@ -110,7 +110,7 @@ async fn until(what: &str, world: &World, reached: impl Fn() -> bool) {
 }
 
 /// A line of the daemon's `/proc/<pid>/status`, in bytes.
-fn memory(world: &World, field: &str) -> u64 {
+pub(super) fn memory(world: &World, field: &str) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", world.pid())).unwrap();
     let line = status.lines().find(|line| line.starts_with(field)).unwrap();
     let number = line.split_ascii_whitespace().nth(1).unwrap();
@@ -118,7 +118,7 @@ fn memory(world: &World, field: &str) -> u64 {
 }
 
 /// Processes that the daemon started, and theirs: what they are is not asked, for a process that forks does not answer.
-fn processes_below(daemon: u32) -> usize {
+pub(super) fn processes_below(daemon: u32) -> usize {
     let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
     for (pid, parent) in processes() {
         children.entry(parent).or_default().push(pid);
