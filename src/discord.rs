@@ -19,7 +19,6 @@ pub mod catch_up;
 mod channels;
 mod commands;
 mod error;
-pub mod escape;
 pub mod explain;
 pub mod gateway;
 mod identity;

@@ -16,6 +16,7 @@ mod discord;
 mod gateway;
 mod guild;
 mod interaction;
+mod loopback;
 pub mod model;
 mod page;
 mod people;

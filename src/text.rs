@@ -2,7 +2,11 @@
 //!
 //! Everything here takes text and returns text. Nothing is sent, nothing is stored.
 
+mod code;
+mod dialect;
+pub mod escape;
 pub mod json;
+mod look_alike;
 mod outline;
 pub mod redact;
 mod shapes;
@@ -10,6 +14,9 @@ mod short;
 mod split;
 mod visible;
 
+pub use code::{clip_markdown, fenced, fenced_head, fenced_tail, holds_fence, tail_markdown};
+pub use dialect::for_discord;
+pub use look_alike::look_alikes;
 pub use short::{bytes, count, near, one_line, sentence, slug};
 pub use split::{MAX_PARTS, PART_CHARS, Split, split};
-pub use visible::{fenced, is_hidden, visible};
+pub use visible::{is_hidden, prose, visible};

@@ -20,6 +20,7 @@ use tracing::error;
 use crate::clock;
 use crate::domain::{ConversationId, Inbound};
 use crate::store::{Conversation as Row, ConversationKind, StoreError};
+use crate::text::escape;
 
 use super::conversation::{Conversation, Items};
 use super::event::Event;
@@ -322,9 +323,9 @@ impl Actor {
         self.parts.emit(Event::Say {
             channel,
             reply_to: None,
-            text: format!(
+            text: escape::sentence(&format!(
                 "I could not store that: {error}. Nothing was done; please send it again later."
-            ),
+            )),
         });
     }
 }

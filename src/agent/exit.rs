@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::clock;
 use crate::domain::{Cost, Usage};
-use crate::text;
+use crate::text::{self, escape};
 
 /// A line for people, under an answer that its length limit ended.
 pub const CUT_ANSWER: &str =
@@ -150,7 +150,8 @@ impl FailureReport<'_> {
         let error = if self.error.is_empty() {
             String::new()
         } else {
-            format!("\nLast error: {}", text::one_line(self.error, 500))
+            let error = text::one_line(self.error, 500);
+            format!("\nLast error: {}", escape::sentence(&error))
         };
         let way_out = match self.exit {
             Exit::Budget => {

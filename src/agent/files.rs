@@ -10,7 +10,7 @@ use tracing::warn;
 use crate::clock;
 use crate::domain::AgentConfig;
 use crate::store::TaskStatus;
-use crate::text;
+use crate::text::{self, escape};
 use crate::tools::Change;
 use crate::workspace::agent_file;
 use crate::workspace::{Workspace, WorkspacePath};
@@ -38,9 +38,9 @@ impl Parts {
         };
         if tell {
             warn!(agent.id = %agent.id, "agent.json of {} cannot be used: {fault}", agent.name);
-            let text = format!(
+            let text = escape::sentence(&format!(
                 "`agent.json` cannot be used, so the last good configuration stays in force: {fault}"
-            );
+            ));
             if self.store.notice(agent.channel, &text).await.is_ok() {
                 self.emit(Event::Outbox(agent.channel));
             }
@@ -170,8 +170,9 @@ impl Parts {
             });
         if let Err(error) = written {
             warn!(agent.id = %agent.id, "always_allow could not be written: {error}");
-            let text =
-                format!("It is allowed this once; “Always allow” could not be written: {error}");
+            let text = escape::sentence(&format!(
+                "It is allowed this once; “Always allow” could not be written: {error}"
+            ));
             if self.store.notice(agent.channel, &text).await.is_ok() {
                 self.emit(Event::Outbox(agent.channel));
             }

@@ -16,6 +16,7 @@ use crate::domain::{
 };
 use crate::permission::{Profile, Profiles};
 use crate::store::{Store, StoreError};
+use crate::text::escape;
 use crate::tools::{Registry, Services};
 use crate::workspace::docs::DocsCache;
 
@@ -186,9 +187,9 @@ impl Parts {
         self.emit(Event::Say {
             channel,
             reply_to,
-            text: format!(
+            text: escape::sentence(&format!(
                 "I could not store that: {error}. What was not stored was not done; send it again when the cause is gone."
-            ),
+            )),
         });
     }
 

@@ -7,7 +7,7 @@ use tracing::{error, info};
 use crate::clock;
 use crate::domain::{ChannelId, ConversationId, SessionId, SessionMeta, Trigger};
 use crate::store::{StoreError, TaskKind, TaskStatus};
-use crate::text;
+use crate::text::{self, escape};
 
 use super::actor::{Actor, Done};
 use super::contexts::Context;
@@ -126,9 +126,9 @@ impl Actor {
                 self.parts.emit(Event::Say {
                     channel: self.agent.channel,
                     reply_to: None,
-                    text: format!(
+                    text: escape::sentence(&format!(
                         "The session could not be saved, so the context is kept: {error}"
-                    ),
+                    )),
                 });
                 self.rearm().await;
                 return;
@@ -154,7 +154,7 @@ impl Actor {
         let silence = self.timer.timeout().map(in_words).unwrap_or_default();
         let text = format!(
             "{whose}Session saved: {} Context cleared after {silence} of inactivity. Use /context restore {} to resume.",
-            text::sentence(&meta.summary),
+            escape::text(&text::sentence(&meta.summary)),
             meta.id.short()
         );
         self.parts.store.notice(channel, &text).await?;

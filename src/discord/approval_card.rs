@@ -3,17 +3,21 @@
 //! A preview that leaves something out never stands beside an Allow button without saying so: what does not fit is
 //! attached whole, and its beginning, end and size are shown as such.
 
+use serde_json::Value;
+
 use crate::agent::event::{Choice, Question};
-use crate::text;
+use crate::text::{self, escape};
 
 use super::body::{Body, Button, Card, MAX_DESCRIPTION, Style, Tone};
-use super::escape;
 
 /// Characters of the action and the arguments that the card holds; what is longer goes into a file.
 const MAX_SHOWN: usize = 3_000;
 
 /// Characters shown of each end of what went into a file.
 const END: usize = 300;
+
+/// Characters of such an end as it is shown: what hides takes more room than one.
+const MAX_END: usize = 800;
 
 /// What a question has come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,58 +76,114 @@ fn buttons(approval: i64) -> Vec<Button> {
 }
 
 fn card(question: &Question) -> Card {
-    let (action, action_flagged) = text::visible(&question.action);
-    let (arguments, arguments_flagged) = text::visible(&question.arguments);
+    let (action, arguments) = (&question.action, &question.arguments);
     let title = format!(
         "{} wants to use {}",
         question.turn.agent_name,
         escape::name(&text::one_line(&question.tool, 80))
     );
-    let mut description = String::new();
-    if action_flagged || arguments_flagged {
-        description.push_str(
-            "⚠️ **Hidden characters.** This holds characters that do not show; they are written as `\\u{…}`.\n\n",
-        );
-    }
-    let whole = format!(
-        "Action\n{}\nArguments\n{}",
-        text::fenced(&action, ""),
-        text::fenced(&arguments, "json")
-    );
-    if whole.chars().count() <= MAX_SHOWN {
-        description.push_str(&whole);
-    } else {
-        description.push_str(&ends(&action, &arguments));
+    let mut description = warnings(question);
+    match whole(question) {
+        Some(whole) => description.push_str(&whole),
+        None => description.push_str(&ends(action, arguments)),
     }
     debug_assert!(description.chars().count() <= MAX_DESCRIPTION);
     Card::new(title, description)
 }
 
+/// What of the action and the arguments a reader could take for something else.
+fn warnings(question: &Question) -> String {
+    let mut warnings = String::new();
+    let texts = [&question.action, &question.arguments];
+    if texts.iter().any(|text| text.contains(text::is_hidden)) {
+        warnings.push_str(
+            "⚠️ **Hidden characters.** This holds characters that do not show; they are written as `\\u{…}`.\n\n",
+        );
+    }
+    if texts.iter().any(|text| text::holds_fence(text)) {
+        warnings.push_str(
+            "⚠️ **Three backticks.** They would end the block that shows this; each is written as `\\u{60}`.\n\n",
+        );
+    }
+    let arguments = words_of(&question.arguments);
+    let words =
+        std::iter::once(question.action.as_str()).chain(arguments.iter().map(String::as_str));
+    let alike: Vec<String> = text::look_alikes(words)
+        .iter()
+        .map(|(word, plain)| {
+            let (word, plain) = (
+                escape::code_within(word, 40),
+                escape::code_within(plain, 40),
+            );
+            format!("{word} is not {plain}")
+        })
+        .collect();
+    if !alike.is_empty() {
+        warnings.push_str(&format!(
+            "⚠️ **Look-alike letters.** Some letters or signs are not the ones they look like: {}.\n\n",
+            alike.join(", ")
+        ));
+    }
+    warnings
+}
+
+/// The strings in a call's arguments, without JSON's own escapes.
+fn words_of(arguments: &str) -> Vec<String> {
+    fn collect(value: Value, words: &mut Vec<String>) {
+        match value {
+            Value::String(text) => words.push(text),
+            Value::Array(values) => values.into_iter().for_each(|value| collect(value, words)),
+            Value::Object(map) => {
+                for (key, value) in map {
+                    words.push(key);
+                    collect(value, words);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+    let mut words = Vec::new();
+    match serde_json::from_str(arguments) {
+        Ok(value) => collect(value, &mut words),
+        Err(_) => words.push(arguments.to_owned()),
+    }
+    words
+}
+
+/// The action and the arguments in full, where the card holds them.
+fn whole(question: &Question) -> Option<String> {
+    // What is far too long need not be written out to know that.
+    if question.action.len() + question.arguments.len() > MAX_SHOWN * 4 {
+        return None;
+    }
+    let whole = format!(
+        "Action\n{}\nArguments\n{}",
+        text::fenced(&question.action, ""),
+        text::fenced(&question.arguments, "json")
+    );
+    (whole.chars().count() <= MAX_SHOWN).then_some(whole)
+}
+
 /// Head, tail and size of what is attached.
 fn ends(action: &str, arguments: &str) -> String {
     let size = text::bytes(arguments.len() as u64);
-    let head: String = arguments.chars().take(END).collect();
     let count = arguments.chars().count();
     let tail: String = arguments.chars().skip(count.saturating_sub(END)).collect();
     format!(
         "Too long for this card: **read the attached file before you decide.** It holds the action and the arguments in full ({size}, {count} characters).\n\
          Action begins\n{}\nArguments begin\n{}\nArguments end\n{}",
-        text::fenced(&super::body::clip(action, END), ""),
-        text::fenced(&head, ""),
-        text::fenced(&tail, "")
+        text::fenced_head(&super::body::clip(action, END), "", MAX_END),
+        text::fenced_head(&super::body::clip(arguments, END), "", MAX_END),
+        text::fenced_tail(&tail, "", MAX_END)
     )
 }
 
 fn with_full_text(body: Body, question: &Question) -> Body {
-    let (action, _) = text::visible(&question.action);
-    let (arguments, _) = text::visible(&question.arguments);
-    let fits = text::fenced(&action, "").chars().count()
-        + text::fenced(&arguments, "json").chars().count()
-        + "Action\n\nArguments\n".len()
-        <= MAX_SHOWN;
-    if fits {
+    if whole(question).is_some() {
         return body;
     }
+    let (action, _) = text::visible(&question.action);
+    let (arguments, _) = text::visible(&question.arguments);
     let text = format!("Action\n{action}\n\nArguments\n{arguments}\n");
     body.file("arguments.txt", text)
 }

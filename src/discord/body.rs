@@ -1,10 +1,12 @@
 //! What is posted: one message as Discord's JSON, within Discord's limits. Pure.
 //!
 //! Whatever is put in, what comes out is accepted: texts that are too long are cut with an ellipsis, fields over the
-//! limit are left out, and nobody is ever pinged.
+//! limit are left out, nobody is ever pinged, and nothing that hides stays hidden.
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
+
+use crate::text::{clip_markdown, escape, is_hidden, prose};
 
 /// Characters of a message.
 pub const MAX_CONTENT: usize = 2_000;
@@ -52,6 +54,11 @@ impl Body {
         }
     }
 
+    /// A message of one sentence of ours with foreign words in it, which are plain words or spans of code.
+    pub fn sentence(text: impl AsRef<str>) -> Self {
+        Self::text(escape::sentence(text.as_ref()))
+    }
+
     /// A message of one embed.
     pub fn card(card: Card) -> Self {
         Self {
@@ -85,10 +92,11 @@ impl Body {
             .files
             .iter()
             .enumerate()
-            .map(|(id, file)| json!({"id": id, "filename": file.name}))
+            .map(|(id, file)| json!({"id": id, "filename": file.shown_name()}))
             .collect();
         let mut body = Map::new();
-        body.insert("content".into(), clip(&self.content, MAX_CONTENT).into());
+        let content = clip_markdown(&prose(&self.content), MAX_CONTENT);
+        body.insert("content".into(), content.into());
         body.insert("embeds".into(), cards_to_json(&self.cards));
         body.insert("components".into(), rows_to_json(&self.rows));
         body.insert("attachments".into(), attachments.into());
@@ -118,6 +126,13 @@ pub struct File {
     pub name: String,
     /// What is in it.
     pub bytes: Bytes,
+}
+
+impl File {
+    /// Its name with a line in the place of each character that does not show: a number would not be taken for a name.
+    pub fn shown_name(&self) -> String {
+        self.name.replace(is_hidden, "_")
+    }
 }
 
 /// An embed.
@@ -263,7 +278,7 @@ impl Button {
         json!({
             "type": 2,
             "style": style,
-            "label": clip(&self.label, MAX_LABEL),
+            "label": clip(&prose(&self.label), MAX_LABEL),
             "custom_id": self.id,
             "disabled": self.disabled,
         })
@@ -303,22 +318,22 @@ fn cards_to_json(cards: &[Card]) -> Value {
 fn card_to_json(card: &Card, budget: &mut Budget) -> Value {
     let mut embed = Map::new();
     embed.insert("color".into(), card.tone.colour().into());
-    let title = budget.take(&card.title, MAX_TITLE);
+    let title = budget.take(&prose(&card.title), MAX_TITLE);
     if !title.trim().is_empty() {
         embed.insert("title".into(), title.into());
     }
-    let footer = budget.take(&card.footer, MAX_FOOTER);
+    let footer = budget.take(&prose(&card.footer), MAX_FOOTER);
     if !footer.trim().is_empty() {
         embed.insert("footer".into(), json!({"text": footer}));
     }
-    let description = budget.take(&card.description, MAX_DESCRIPTION);
+    let description = budget.take(&prose(&card.description), MAX_DESCRIPTION);
     if !description.trim().is_empty() {
         embed.insert("description".into(), description.into());
     }
     let mut fields = Vec::new();
     for field in card.fields.iter().take(MAX_FIELDS) {
-        let name = budget.take(&field.name, MAX_TITLE);
-        let value = budget.take(&field.value, MAX_FIELD_VALUE);
+        let name = budget.take(&prose(&field.name), MAX_TITLE);
+        let value = budget.take(&prose(&field.value), MAX_FIELD_VALUE);
         if name.trim().is_empty() || value.trim().is_empty() {
             continue;
         }
@@ -342,7 +357,7 @@ impl Budget {
     fn take(&mut self, text: &str, max: usize) -> String {
         let taken = match max.min(self.0) {
             0 => String::new(),
-            max => clip(text, max),
+            max => clip_markdown(text, max),
         };
         self.0 -= taken.chars().count();
         taken

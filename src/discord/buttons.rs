@@ -232,7 +232,7 @@ async fn edit_prompt(bot: &Bot, responder: &Responder, press: &ComponentInteract
         )),
     };
     if let Err(refusal) = opened {
-        let _ = responder.say(&Body::text(refusal.0), Eyes::One).await;
+        let _ = responder.say(&Body::sentence(refusal.0), Eyes::One).await;
     }
 }
 

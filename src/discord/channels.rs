@@ -10,6 +10,7 @@ use super::rest::{Request, RestError, Urgency, snowflake};
 use super::route;
 use crate::domain::{ChannelId, GuildId};
 use crate::manager::{Channels, Made};
+use crate::text::prose;
 
 /// The category of agents' channels; when it is full, the same with a number.
 const CATEGORY: &str = "Chorus Agents";
@@ -93,7 +94,7 @@ impl Channels for GuildChannels {
             return Err(SERVER_IS_FULL.to_owned());
         }
         let category = self.category(guild, &channels).await?;
-        let topic: String = topic.chars().take(MAX_TOPIC).collect();
+        let topic: String = prose(topic).chars().take(MAX_TOPIC).collect();
         let channel = json!({
             "name": name,
             "type": TEXT,

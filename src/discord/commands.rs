@@ -115,5 +115,5 @@ async fn on_error(failure: FrameworkError<'_, Bot, Refusal>) {
             "Something went wrong in here; it is in the log.".to_owned()
         }
     };
-    let _ = responder(ctx).say(&Body::text(text), Eyes::One).await;
+    let _ = responder(ctx).say(&Body::sentence(text), Eyes::One).await;
 }

@@ -55,15 +55,15 @@ impl Responder {
         let soon = tokio::time::timeout(PROMISE_AFTER, &mut work).await;
         match soon {
             Ok(Ok(body)) => return self.say(&body, eyes).await,
-            Ok(Err(error)) => return self.say(&Body::text(error), Eyes::One).await,
+            Ok(Err(error)) => return self.say(&Body::sentence(error), Eyes::One).await,
             Err(_) => self.promise(eyes).await?,
         }
         match (work.await, eyes) {
             (Ok(body), _) => self.keep_promise(&body).await,
-            (Err(error), Eyes::One) => self.keep_promise(&Body::text(error)).await,
+            (Err(error), Eyes::One) => self.keep_promise(&Body::sentence(error)).await,
             (Err(error), Eyes::All) => {
                 self.take_promise_back().await?;
-                self.follow_up(&Body::text(error), Eyes::One)
+                self.follow_up(&Body::sentence(error), Eyes::One)
                     .await
                     .map(drop)
             }
@@ -79,13 +79,13 @@ impl Responder {
         let soon = tokio::time::timeout(PROMISE_AFTER, &mut work).await;
         match soon {
             Ok(Ok(body)) => return self.update(&body).await,
-            Ok(Err(error)) => return self.say(&Body::text(error), Eyes::One).await,
+            Ok(Err(error)) => return self.say(&Body::sentence(error), Eyes::One).await,
             Err(_) => self.acknowledge().await?,
         }
         match work.await {
             Ok(body) => self.keep_promise(&body).await,
             Err(error) => {
-                let told = self.follow_up(&Body::text(error), Eyes::One).await;
+                let told = self.follow_up(&Body::sentence(error), Eyes::One).await;
                 told.map(drop)
             }
         }

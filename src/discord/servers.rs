@@ -12,10 +12,11 @@ use super::interaction::{Eyes, Responder};
 use super::operator::{self, Notice};
 use super::refusal::Refusal;
 use super::rest::RestError;
-use super::{escape, render, route};
+use super::{render, route};
 use crate::domain::{GuildId, UserId};
 use crate::manager::PRIVATE;
 use crate::store::ServerRow;
+use crate::text::escape;
 
 /// Between two looks at who the operator is and whose time is over.
 const CHECK_EVERY: Duration = Duration::from_secs(60 * 60);

@@ -6,13 +6,12 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::body::{Body, Button, MAX_CONTENT, Style};
-use super::escape;
 use crate::agent::event::{Progress, TurnSummary};
 use crate::domain::{Cost, TurnId, Usage};
-use crate::text;
+use crate::text::{self, escape};
 
-/// Characters of one recent command.
-const MAX_COMMAND: usize = 80;
+/// Characters of one recent command with its marks.
+const MAX_COMMAND: usize = 120;
 
 /// Characters of the preview: what is left of a message leaves room for the mark that it is unfinished.
 const MAX_PREVIEW: usize = 1_900;
@@ -44,8 +43,7 @@ pub fn live(progress: &Progress, elapsed: Duration, turn: TurnId) -> Body {
     );
     push_use(&mut line, progress.usage, progress.cost);
     for command in &progress.recent {
-        let shown = escape::code(&text::one_line(command, MAX_COMMAND));
-        let _ = write!(line, "\n{shown}");
+        let _ = write!(line, "\n{}", escape::code_within(command, MAX_COMMAND));
     }
     Body::text(line).row(vec![
         Button::new(format!("stop:{turn}"), "Stop", Style::Secondary),
@@ -87,47 +85,18 @@ pub fn interrupted() -> Body {
 
 /// What the model has said so far. The newest text shows when it is longer than a message.
 pub fn preview(said: &str) -> Body {
-    let said = said.trim_end();
-    let count = said.chars().count();
-    let mut shown = match count <= MAX_PREVIEW {
-        true => said.to_owned(),
-        false => tail(said, count),
-    };
-    let has_open_fence = shown.matches("```").count() % 2 == 1;
+    let said = text::for_discord(said.trim_end());
+    let mut shown = text::tail_markdown(&said, MAX_PREVIEW);
     shown.push_str(UNFINISHED);
-    if has_open_fence {
-        shown.push_str(FENCE_END);
-    }
-    Body::text(text_within(shown))
+    Body::text(shown)
 }
 
 /// What a preview becomes when its turn ended and it is no part of the answer.
 pub fn preview_ended(said: &str, why: &str) -> Body {
-    let said = said.trim_end();
+    let said = text::for_discord(said.trim_end());
     let note = format!("\n-# {why}");
-    let room = MAX_CONTENT - note.chars().count() - 4;
-    let mut shown: String = said.chars().take(room).collect();
-    if shown.matches("```").count() % 2 == 1 {
-        shown.push_str("\n```");
-    }
-    shown.push_str(&note);
-    Body::text(shown)
-}
-
-fn tail(said: &str, count: usize) -> String {
-    let skipped = count - MAX_PREVIEW;
-    let start = said.char_indices().nth(skipped).map_or(0, |(at, _)| at);
-    let (before, rest) = said.split_at(start);
-    let rest = rest.split_once('\n').map_or(rest, |(_, lines)| lines);
-    let was_in_fence = before.matches("```").count() % 2 == 1;
-    match was_in_fence {
-        true => format!("…\n```\n{rest}"),
-        false => format!("…\n{rest}"),
-    }
-}
-
-fn text_within(text: String) -> String {
-    super::body::clip(&text, MAX_CONTENT)
+    let room = MAX_CONTENT - note.chars().count();
+    Body::text(format!("{}{note}", text::clip_markdown(&said, room)))
 }
 
 fn push_use(line: &mut String, usage: Usage, cost: Cost) {

@@ -18,7 +18,7 @@ use crate::domain::{AgentName, GuildId, SandboxMode, Via};
 use crate::exec::{Limits, Network, Policy};
 use crate::permission::Profiles;
 use crate::store::{NewPart, OutFile, PartBody, PartKind};
-use crate::text;
+use crate::text::{self, escape};
 use crate::tools::Caller;
 use crate::tools::hooks::HookWriter;
 use crate::tools::ports::{
@@ -65,7 +65,7 @@ impl Courier for Link {
         let part = NewPart {
             kind: PartKind::File,
             body: PartBody {
-                content: text::one_line(&caption, 1_900),
+                content: text::for_discord(&text::one_line(&caption, 1_900)),
                 files: vec![OutFile::Bytes {
                     name: file.name,
                     base64: STANDARD.encode(file.content),
@@ -131,7 +131,7 @@ impl Peers for Link {
         let post = format!(
             "**From agent `{}`:** {}",
             caller.name,
-            text::one_line(&shown, 1_800)
+            escape::text(&text::one_line(&shown, 1_800))
         );
         parts.store.notice(channel, &post).await.map_err(broken)?;
         parts.emit(Event::Outbox(channel));

@@ -19,7 +19,7 @@ use crate::store::{
     CallReach, Closing, Conversation, NewPart, OpenCall, Part, Store, StoreError, Told,
     UnfinishedTurn, UnreadableTurn,
 };
-use crate::text;
+use crate::text::{self, escape};
 
 /// What the model is told of a call whose effect nobody knows.
 pub const STARTED: &str =
@@ -270,7 +270,7 @@ fn line(turns: &[&UnfinishedTurn]) -> String {
     let effects = if started.is_empty() {
         String::new()
     } else {
-        let names: Vec<String> = started.iter().map(|name| format!("`{name}`")).collect();
+        let names: Vec<String> = started.iter().map(|name| escape::code(name)).collect();
         format!(
             " {} had started and may have partly run: check before repeating.",
             names.join(", ")

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::http::{StatusCode, header};
+use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
@@ -19,6 +20,8 @@ use futures_util::StreamExt;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
+
+use super::loopback::programs_only;
 
 /// The name the demo model goes by.
 pub const NAME: &str = "demo";
@@ -40,14 +43,16 @@ impl DemoModel {
     /// When no port can be had.
     pub async fn start() -> io::Result<Self> {
         let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await?;
-        let base = format!("http://{}", listener.local_addr()?);
+        let address = listener.local_addr()?;
+        let base = format!("http://{address}");
         let stop = CancellationToken::new();
         let ending = stop.clone();
         let routes = Router::new()
             .route("/v1/messages", post(messages))
             .route("/v1/messages/count_tokens", post(count_tokens))
             .route("/v1/models", get(models))
-            .fallback(unknown);
+            .fallback(unknown)
+            .layer(middleware::from_fn_with_state(address, programs_only));
         tokio::spawn(async move {
             let ended = axum::serve(listener, routes)
                 .with_graceful_shutdown(async move { ending.cancelled().await })

@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 
 use axum::extract::ws::{Message as Socketed, WebSocket, WebSocketUpgrade};
 use axum::extract::{DefaultBodyLimit, Path, Query, Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get, post};
@@ -25,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::discord::Discord;
 use super::guild::FILE_LIMIT;
+use super::loopback::{is_addressed, is_of_origin};
 use super::rest::answer;
 use crate::domain::{ChannelId, UserId};
 
@@ -81,7 +82,7 @@ pub(super) async fn serve(
 
 /// Refuses whatever did not come from our own page, and closes what an answer could open.
 async fn guard(State(own): State<SocketAddr>, request: Request, next: Next) -> Response {
-    if !is_ours(request.headers(), own) {
+    if !is_addressed(&request, own) || !is_of_origin(request.headers(), own) {
         let words =
             "This page is only for a browser on this machine; open it by its loopback address.";
         return (StatusCode::FORBIDDEN, words).into_response();
@@ -103,19 +104,6 @@ async fn guard(State(own): State<SocketAddr>, request: Request, next: Next) -> R
     let isolation = HeaderName::from_static("cross-origin-resource-policy");
     headers.insert(isolation, HeaderValue::from_static("same-origin"));
     response
-}
-
-fn is_ours(headers: &HeaderMap, own: SocketAddr) -> bool {
-    let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
-    let hosts = [
-        own.to_string(),
-        format!("127.0.0.1:{}", own.port()),
-        format!("localhost:{}", own.port()),
-    ];
-    let host_is_ours = text(header::HOST).is_some_and(|host| hosts.iter().any(|own| own == host));
-    let origin_is_ours = text(header::ORIGIN)
-        .is_none_or(|origin| hosts.iter().any(|own| origin == format!("http://{own}")));
-    host_is_ours && origin_is_ours
 }
 
 async fn state(State(discord): State<Discord>) -> Json<Value> {

@@ -1,4 +1,4 @@
-//! Starts a local Discord: one listener for REST, the gateway and uploaded files.
+//! Starts a local Discord: one listener for REST, the gateway and uploaded files, for programs of this machine alone.
 
 use std::io;
 use std::net::SocketAddr;
@@ -7,11 +7,14 @@ use std::path::PathBuf;
 use axum::Router;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{DefaultBodyLimit, State};
+use axum::middleware;
 use axum::routing::{any, get};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use super::discord::Discord;
+use super::loopback::programs_only;
 use super::rest::answer;
 use super::saved;
 use super::socket;
@@ -22,7 +25,7 @@ use super::world::World;
 pub struct Options {
     /// Where to listen; port 0 takes a free one.
     pub listen: SocketAddr,
-    /// The one token that is right.
+    /// The one token that is right; another one at each start.
     pub token: String,
     /// Name of the first server.
     pub guild: String,
@@ -36,12 +39,18 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
-            token: "playground-token".to_owned(),
+            token: fresh_token(),
             guild: "Playground".to_owned(),
             owner: "ann".to_owned(),
             folder: None,
         }
     }
+}
+
+/// A token that nobody guesses, in the form of Discord's own.
+fn fresh_token() -> String {
+    let random = || Uuid::new_v4().simple().to_string();
+    format!("playground.{}.{}", &random()[..6], random())
 }
 
 impl Discord {
@@ -52,7 +61,8 @@ impl Discord {
     /// When the address cannot be listened on, or what its folder holds is damaged.
     pub async fn start(options: Options) -> io::Result<Self> {
         let listener = TcpListener::bind(options.listen).await?;
-        let base = format!("http://{}", listener.local_addr()?);
+        let address = listener.local_addr()?;
+        let base = format!("http://{address}");
         let mut world = World::new(base, options.token);
         let is_restored = match &options.folder {
             Some(folder) => saved::restore(&mut world, folder)?,
@@ -70,6 +80,7 @@ impl Discord {
             .route("/attachments/{id}/{name}", get(answer::attachment))
             .fallback(answer::answer)
             .layer(DefaultBodyLimit::disable())
+            .layer(middleware::from_fn_with_state(address, programs_only))
             .with_state(discord.clone());
         tokio::spawn(async move {
             let served = axum::serve(listener, routes)

@@ -1,14 +1,10 @@
-//! Where a Markdown text may be cut.
+//! Where a Markdown text in Discord's dialect may be cut.
 
 use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag};
 
-/// Longest fence that is closed and reopened; a longer one is decoration, not code.
-const MAX_FENCE: usize = 12;
-
-/// Longest language a fence is reopened with.
-const MAX_LANGUAGE: usize = 30;
+use super::code::FENCE;
 
 /// How little a cut disturbs, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,8 +47,6 @@ pub(super) struct Cut {
 pub(super) struct Fence {
     /// All of it, from the first mark to the last.
     range: Range<usize>,
-    /// The marks that open and close it.
-    pub(super) mark: String,
     /// Its language, or nothing.
     language: String,
 }
@@ -60,7 +54,7 @@ pub(super) struct Fence {
 impl Fence {
     /// The line that opens it again.
     pub(super) fn reopened(&self) -> String {
-        format!("{}{}\n", self.mark, self.language)
+        format!("{FENCE}{}\n", self.language)
     }
 }
 
@@ -97,7 +91,7 @@ impl Outline {
                     match tag {
                         Tag::Item => items.push(range.start),
                         Tag::CodeBlock(CodeBlockKind::Fenced(language)) => {
-                            outline.fences.extend(fence(text, range, &language));
+                            outline.fences.push(fence(range, &language));
                         }
                         Tag::Link { .. }
                         | Tag::Image { .. }
@@ -229,7 +223,7 @@ impl Outline {
             around.is_none_or(|fence| {
                 let before = text.get(fence.range.start..cut.end).unwrap_or_default();
                 let after = text.get(cut.next..fence.range.end).unwrap_or_default();
-                before.contains('\n') && after.trim() != fence.mark && !after.trim().is_empty()
+                before.contains('\n') && after.trim() != FENCE && !after.trim().is_empty()
             })
         });
         self.fences = fences;
@@ -242,7 +236,7 @@ pub(super) fn begins_block(text: &str) -> bool {
     let after_digits = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let is_numbered = after_digits.len() < text.len() && after_digits.starts_with(['.', ')']);
     is_numbered
-        || ["```", "~~~", "#", ">", "- ", "* ", "+ "]
+        || [FENCE, "#", ">", "-# ", "- ", "* ", "+ "]
             .iter()
             .any(|mark| text.starts_with(mark))
 }
@@ -259,19 +253,9 @@ fn covers(spans: &[Range<usize>], place: usize) -> bool {
         .any(|span| place < span.end)
 }
 
-fn fence(text: &str, range: Range<usize>, language: &str) -> Option<Fence> {
-    let opening = text.get(range.clone())?;
-    let first = opening.chars().next().filter(|c| *c == '`' || *c == '~')?;
-    let mark: String = opening.chars().take_while(|c| *c == first).collect();
-    let language = language.split_whitespace().next().unwrap_or_default();
-    let is_plain = language.len() <= MAX_LANGUAGE && !language.contains('`');
-    (mark.len() <= MAX_FENCE).then(|| Fence {
+fn fence(range: Range<usize>, language: &str) -> Fence {
+    Fence {
         range,
-        mark,
-        language: if is_plain {
-            language.to_owned()
-        } else {
-            String::new()
-        },
-    })
+        language: language.to_owned(),
+    }
 }

@@ -4,14 +4,14 @@ use unicode_segmentation::UnicodeSegmentation;
 
 /// `text` on one line and at most `max` characters, an ellipsis marking what was cut.
 ///
-/// Runs of white space become one blank; a character is never cut in two, whatever it is made of.
+/// Runs of blanks, tabs and ends of lines become one blank; a character is never cut in two, whatever it is made of.
 pub fn one_line(text: &str, max: usize) -> String {
     let mut line = String::new();
     let mut chars = 0;
     let mut graphemes = text.graphemes(true).peekable();
     let mut blank = false;
     while let Some(grapheme) = graphemes.next() {
-        if grapheme.chars().all(char::is_whitespace) {
+        if matches!(grapheme, " " | "\t" | "\n" | "\r\n") {
             blank = !line.is_empty();
             continue;
         }

@@ -5,6 +5,8 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::code::FENCE;
+use super::dialect::for_discord;
 use super::outline::{Cut, Fence, Outline, Rank, begins_block};
 
 /// Characters one Discord message may hold.
@@ -26,7 +28,14 @@ pub enum Split {
 ///
 /// Cuts fall between paragraphs, items, lines, sentences or words, in that order, and never inside what a reader sees
 /// as one character unless that alone is longer than a message.
+///
+/// The parts are in Discord's dialect ([`for_discord`]); what the file holds is the caller's to take.
 pub fn split(reply: &str) -> Split {
+    // Discord's dialect never has less than half the characters.
+    if reply.chars().nth(2 * MAX_PARTS * PART_CHARS).is_some() {
+        return Split::File;
+    }
+    let reply = for_discord(reply);
     let reply = reply.trim_end().trim_start_matches(['\n', '\r']);
     let mut chars = reply.chars();
     if chars.by_ref().take(PART_CHARS).count() < PART_CHARS || chars.clone().next().is_none() {
@@ -60,13 +69,10 @@ impl Splitter<'_> {
         let mut open: Option<&Fence> = None;
         while start < self.text.len() {
             let prefix = open.map(Fence::reopened).unwrap_or_default();
-            let closing = self
-                .outline
-                .fences
-                .iter()
-                .map(|fence| fence.mark.len() + 1)
-                .max()
-                .unwrap_or_default();
+            let closing = match self.outline.fences.is_empty() {
+                true => 0,
+                false => FENCE.len() + 1,
+            };
             let room = PART_CHARS - prefix.chars().count();
             let (end, next) = match self.fits(start, room) {
                 true => (self.text.len(), self.text.len()),
@@ -83,9 +89,7 @@ impl Splitter<'_> {
                 body.trim_end()
             };
             if !body.trim().is_empty() {
-                let close = open
-                    .map(|fence| format!("\n{}", fence.mark))
-                    .unwrap_or_default();
+                let close = open.map(|_| format!("\n{FENCE}")).unwrap_or_default();
                 parts.push(format!("{prefix}{body}{close}"));
             }
             start = next;

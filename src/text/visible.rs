@@ -3,6 +3,8 @@
 //! A person who approves a command must read what runs. Characters that print nothing, or turn the
 //! direction of what follows, are therefore shown by their number.
 
+use std::borrow::Cow;
+
 /// Whether `c` shows nothing or changes how its neighbours show. Line feed and tab are not hidden.
 pub const fn is_hidden(c: char) -> bool {
     match c {
@@ -51,30 +53,120 @@ pub const fn is_hidden(c: char) -> bool {
 }
 
 /// `text` with each hidden character written as `\u{202E}`, and whether there was any.
+///
+/// Where there was one, a `\u{` of the text itself is written as `\u{5C}u{`, so that what is shown can be one text only.
 pub fn visible(text: &str) -> (String, bool) {
-    let mut shown = String::with_capacity(text.len());
-    let mut flagged = false;
-    for c in text.chars() {
-        if is_hidden(c) {
-            flagged = true;
-            shown.push_str(&format!("\\u{{{:X}}}", u32::from(c)));
+    match text.contains(is_hidden) {
+        true => (written_out(text, |_, c| is_hidden(c)), true),
+        false => (text.to_owned(), false),
+    }
+}
+
+/// `text` with the characters that `is_odd` tells by place and letter written by their number, and its own `\u{` told
+/// from those.
+pub(super) fn written_out(text: &str, is_odd: impl Fn(usize, char) -> bool) -> String {
+    let mut shown = String::with_capacity(text.len() + 16);
+    for (index, c) in text.char_indices() {
+        if is_odd(index, c) || text[index..].starts_with("\\u{") {
+            push_number(&mut shown, c);
         } else {
             shown.push(c);
         }
     }
-    (shown, flagged)
+    shown
 }
 
-/// `code` in a fence of its own that nothing inside can close.
+fn push_number(shown: &mut String, c: char) {
+    shown.push_str(&format!("\\u{{{:X}}}", u32::from(c)));
+}
+
+/// `text` as prose, with what hides written by its number.
 ///
-/// The fence is one longer than the longest run of backticks inside, and at least three.
-pub fn fenced(code: &str, language: &str) -> String {
-    let longest = code
-        .split(|c| c != '`')
-        .map(str::len)
-        .max()
-        .unwrap_or_default();
-    let fence = "`".repeat((longest + 1).max(3));
-    let end = if code.ends_with('\n') { "" } else { "\n" };
-    format!("{fence}{language}\n{code}{end}{fence}")
+/// Unlike [`visible`] it leaves alone what prose in the languages of people and in emoji needs: blanks that print as blanks,
+/// joiners between letters that join and within emoji, marks of direction beside letters that run from right to left.
+/// A line's end of two characters becomes one.
+pub fn prose(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    let mut before = None;
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let flag = FLAGS.iter().find(|flag| rest.starts_with(**flag));
+        let length = flag.map_or(c.len_utf8(), |flag| flag.len());
+        let (taken, after) = rest.split_at(length);
+        match (flag, c) {
+            (None, '\r') if after.starts_with('\n') => {}
+            (None, c) if is_hidden(c) && !belongs(before, c, after.chars().next()) => {
+                push_number(&mut shown, c);
+            }
+            _ => shown.push_str(taken),
+        }
+        before = Some(c);
+        rest = after;
+    }
+    Cow::Owned(shown)
+}
+
+/// The flags that are spelled with invisible tags: England, Scotland, Wales.
+const FLAGS: [&str; 3] = [
+    "\u{1F3F4}\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}",
+    "\u{1F3F4}\u{E0067}\u{E0062}\u{E0073}\u{E0063}\u{E0074}\u{E007F}",
+    "\u{1F3F4}\u{E0067}\u{E0062}\u{E0077}\u{E006C}\u{E0073}\u{E007F}",
+];
+
+/// Whether a hidden character does its proper work in prose between its neighbours.
+fn belongs(before: Option<char>, c: char, after: Option<char>) -> bool {
+    let both = |is: fn(char) -> bool| before.is_some_and(is) && after.is_some_and(is);
+    let either = |is: fn(char) -> bool| before.is_some_and(is) || after.is_some_and(is);
+    match c {
+        // Blanks that print as such, the blank of Braille pictures, letters of icon fonts.
+        '\u{A0}'
+        | '\u{1680}'
+        | '\u{2000}'..='\u{200A}'
+        | '\u{202F}'
+        | '\u{205F}'
+        | '\u{2800}'
+        | '\u{3000}'
+        | '\u{E000}'..='\u{F8FF}'
+        | '\u{F0000}'..='\u{FFFFD}'
+        | '\u{100000}'..='\u{10FFFD}' => true,
+        // Signs of Arabic and Syriac that print, selectors of Mongolian letters.
+        '\u{600}'..='\u{605}' | '\u{6DD}' | '\u{70F}' | '\u{890}'..='\u{891}' | '\u{8E2}' => true,
+        '\u{180B}'..='\u{180F}' => before.is_some_and(|c| matches!(c, '\u{1800}'..='\u{18AF}')),
+        '\u{200D}' => both(is_emoji) || both(joins),
+        '\u{200C}' => both(joins),
+        '\u{200E}' | '\u{200F}' | '\u{61C}' => either(runs_leftwards),
+        // Behind a symbol or a digit it chooses between a letter and a picture.
+        '\u{FE0E}' | '\u{FE0F}' => {
+            before.is_some_and(|c| c.is_ascii_digit() || (!c.is_alphanumeric() && !is_hidden(c)))
+        }
+        _ => false,
+    }
+}
+
+/// Whether `c` may be part of an emoji that a joiner holds together.
+const fn is_emoji(c: char) -> bool {
+    matches!(c, '\u{2190}'..='\u{2BFF}' | '\u{FE0F}' | '\u{1F000}'..='\u{1FAFF}')
+}
+
+/// Whether `c` is a letter of a script whose letters join, as Arabic's and those of India do.
+const fn joins(c: char) -> bool {
+    matches!(c,
+        '\u{600}'..='\u{DFF}'
+        | '\u{1000}'..='\u{109F}'
+        | '\u{1780}'..='\u{18AF}'
+        | '\u{FB50}'..='\u{FDCF}'
+        | '\u{FDF0}'..='\u{FDFF}'
+        | '\u{FE70}'..='\u{FEFE}')
+}
+
+/// Whether `c` is a letter that runs from right to left: Hebrew, Arabic, Syriac and their kin.
+const fn runs_leftwards(c: char) -> bool {
+    matches!(c,
+        '\u{590}'..='\u{8FF}'
+        | '\u{FB1D}'..='\u{FDCF}'
+        | '\u{FDF0}'..='\u{FDFF}'
+        | '\u{FE70}'..='\u{FEFE}')
 }

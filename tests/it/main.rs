@@ -13,6 +13,7 @@ mod ops;
 mod permission;
 mod playground;
 mod published;
+mod referee;
 mod sessions;
 mod store;
 mod text;

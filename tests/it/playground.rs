@@ -1,6 +1,8 @@
 //! The playground: the local Discord, held against a real serenity client; the demo model; the page in a real browser.
 
 mod demo_model;
+mod listener;
+mod markdown;
 mod page;
 mod rest;
 mod serenity;

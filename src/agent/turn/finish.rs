@@ -7,7 +7,7 @@ use crate::store::{
     Alongside, FinishedTurn, FirstPart, NewPart, OutFile, Part, PartBody, PartKind, PartState,
     StoreError,
 };
-use crate::text::{self, Split};
+use crate::text::{self, Split, escape};
 
 use super::super::event::{Event, Said, TurnRef, TurnSummary};
 use super::super::exit::{Exit, FailureReport};
@@ -136,7 +136,7 @@ fn reply_of(
         .iter()
         .filter(|(_, url)| is_address(url))
         .take(SOURCES)
-        .map(|(title, url)| format!("\n- {} <{url}>", text::one_line(title, 100)))
+        .map(|(title, url)| format!("\n- {} <{url}>", escape::text(&text::one_line(title, 100))))
         .collect();
     if !sources.is_empty() {
         reply.push_str("\n\nSources:");

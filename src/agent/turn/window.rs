@@ -8,7 +8,7 @@ use tracing::{info, warn};
 use crate::domain::{Inbound, Item, SessionId, SessionMeta, Trigger};
 use crate::llm::history;
 use crate::store::{SavedAs, StoreError};
-use crate::text;
+use crate::text::{self, escape};
 
 use super::super::compact::{self, During, Summarised};
 use super::super::event::Event;
@@ -265,7 +265,7 @@ impl Turn {
             .await;
         let kept = match &saved {
             Ok(meta) => format!("The whole conversation is saved as `{}`.", meta.id.short()),
-            Err(error) => format!("It could not be saved before: {error}."),
+            Err(error) => escape::sentence(&format!("It could not be saved before: {error}.")),
         };
         let what = match count {
             0 => "long messages were shortened".to_owned(),

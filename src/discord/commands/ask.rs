@@ -70,7 +70,9 @@ pub(super) async fn ask_with(
     let message = as_message(ctx, &here, prompt, shown);
     if let Err(error) = bot(ctx).manager.ask(message, model, mode).await {
         let refusal = Refusal::from(error);
-        let _ = responder.follow_up(&Body::text(refusal.0), Eyes::One).await;
+        let _ = responder
+            .follow_up(&Body::sentence(refusal.0), Eyes::One)
+            .await;
     }
     Ok(())
 }
@@ -113,13 +115,13 @@ pub(super) async fn show(responder: &Responder, body: &Body) -> Option<MessageId
         Ok(shown) => Some(shown),
         Err(error) => {
             let why = format!("Nothing was begun: {error}. Ask again.");
-            let _ = responder.follow_up(&Body::text(why), Eyes::One).await;
+            let _ = responder.follow_up(&Body::sentence(why), Eyes::One).await;
             None
         }
     }
 }
 
 pub(super) async fn tell(responder: &Responder, refusal: Refusal) -> Result<(), Refusal> {
-    let _ = responder.say(&Body::text(refusal.0), Eyes::One).await;
+    let _ = responder.say(&Body::sentence(refusal.0), Eyes::One).await;
     Ok(())
 }

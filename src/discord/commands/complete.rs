@@ -9,6 +9,7 @@ use super::sight::{agent_here, reachable_agents, sight, visible_agents};
 use crate::discord::body::clip;
 use crate::manager::CONFIG_KEYS;
 use crate::store::{ServerRow, ServerState};
+use crate::text::prose;
 
 /// Suggestions Discord takes.
 const MOST: usize = 25;
@@ -46,7 +47,7 @@ fn labelled(
     let choices = fitting
         .into_iter()
         .take(MOST)
-        .map(|(label, value)| AutocompleteChoice::new(clip(&label, MAX_LABEL), value))
+        .map(|(label, value)| AutocompleteChoice::new(clip(&prose(&label), MAX_LABEL), value))
         .collect();
     CreateAutocompleteResponse::new().set_choices(choices)
 }

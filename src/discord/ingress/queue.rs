@@ -217,7 +217,7 @@ impl Queue {
             Ok(Received::Accepted | Received::Duplicate | Received::NoAgent) => {}
             Err(error) => {
                 error!(%error, message.id = %id, "a message could not be taken");
-                let body = Body::text(format!("⚠️ I could not take that message: {error}"));
+                let body = Body::sentence(format!("⚠️ I could not take that message: {error}"));
                 // Without the ledger this line is all there is.
                 let _ = self.bot.rest.post(self.channel, &body).await;
             }

@@ -11,13 +11,13 @@ use serde_json::{Map, Value, json};
 use tracing::{error, warn};
 
 use super::outward::Outward;
-use crate::discord::body::{File, MAX_CONTENT, MAX_FILE_BYTES, clip};
+use crate::discord::body::{File, MAX_CONTENT, MAX_FILE_BYTES};
 use crate::discord::explain::Deed;
 use crate::discord::rest::{Request, RestError, Urgency, message_id, snowflake};
 use crate::discord::route;
 use crate::domain::{ChannelId, MessageId};
 use crate::store::{Doubt, OutFile, Part, PartState, Rest, StoreError};
-use crate::text;
+use crate::text::{self, escape};
 
 /// The pause before a part that did not arrive is tried again.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -49,7 +49,7 @@ impl Outward {
 
     /// Posts words that are in no ledger.
     pub(super) async fn say(&self, channel: ChannelId, reply_to: Option<MessageId>, text: &str) {
-        let mut json = common(&clip(text, MAX_CONTENT), None, &[]);
+        let mut json = common(text, None, &[]);
         if let Some(reference) = reference(reply_to) {
             json.insert("message_reference".into(), reference);
         }
@@ -119,7 +119,7 @@ impl Outward {
         let (files, lost) = read_files(&part.body.files).await;
         let content = match lost.is_empty() {
             true => part.body.content.clone(),
-            false => clip(&format!("{}\n{lost}", part.body.content), MAX_CONTENT),
+            false => text::clip_markdown(&format!("{}\n{lost}", part.body.content), MAX_CONTENT),
         };
         let mut json = common(&content, part.body.embed.as_ref(), &files);
         if let Some(preview) = part.edits {
@@ -155,7 +155,9 @@ impl Outward {
         self.bot.store.mark_failed(part.id, &why).await?;
         if deed == Deed::PostFile {
             // The text may still be welcome where the file is not.
-            let content = clip(&format!("{}\n⚠️ {why}", part.body.content), MAX_CONTENT);
+            let why = escape::sentence(&why);
+            let content =
+                text::clip_markdown(&format!("{}\n⚠️ {why}", part.body.content), MAX_CONTENT);
             self.bot.store.notice(part.channel, &content).await?;
             return Ok(Delivery::Settled);
         }
@@ -186,10 +188,11 @@ impl Outward {
             .rest
             .get(route::messages(part.channel, &query))
             .await?;
+        let posted = text::clip_markdown(&text::prose(&part.body.content), MAX_CONTENT);
         let is_it = |message: &&Value| {
             let reference = snowflake(&message["message_reference"]["message_id"]);
             snowflake(&message["author"]["id"]) == Some(self.bot.own.0)
-                && message["content"].as_str().map(str::trim) == Some(part.body.content.trim())
+                && message["content"].as_str().map(str::trim) == Some(posted.trim())
                 && (reference.is_none() || reference == part.body.reply_to.map(|id| id.0))
         };
         let found = messages.as_array().into_iter().flatten().find(is_it);
@@ -206,9 +209,10 @@ fn common(content: &str, embed: Option<&Value>, files: &[File]) -> Map<String, V
     let attachments: Vec<Value> = files
         .iter()
         .enumerate()
-        .map(|(id, file)| json!({"id": id, "filename": file.name}))
+        .map(|(id, file)| json!({"id": id, "filename": file.shown_name()}))
         .collect();
     let mut body = Map::new();
+    let content = text::clip_markdown(&text::prose(content), MAX_CONTENT);
     body.insert("content".into(), content.into());
     body.insert("allowed_mentions".into(), json!({"parse": []}));
     body.insert("embeds".into(), embed.into_iter().cloned().collect());
@@ -247,10 +251,15 @@ async fn read_files(files: &[OutFile]) -> (Vec<File>, String) {
             Ok(bytes) => {
                 let size = text::bytes(bytes.len() as u64);
                 lost.push_str(&format!(
-                    "⚠️ {name} ({size}) is larger than Discord takes (10 MiB).\n"
+                    "⚠️ {} ({size}) is larger than Discord takes (10 MiB).\n",
+                    escape::code(name)
                 ));
             }
-            Err(error) => lost.push_str(&format!("⚠️ {name} could not be read: {error}.\n")),
+            Err(error) => lost.push_str(&format!(
+                "⚠️ {} could not be read: {}.\n",
+                escape::code(name),
+                escape::sentence(&error)
+            )),
         }
     }
     (read, lost)

@@ -11,6 +11,7 @@ use crate::discord::body::Body;
 use crate::discord::explain::Deed;
 use crate::discord::rest::RestError;
 use crate::domain::{ChannelId, MessageId};
+use crate::text::escape;
 
 /// The pause before a question is posted again that found no line to Discord.
 const POST_AGAIN: Duration = Duration::from_secs(2);
@@ -57,7 +58,7 @@ impl Outward {
     }
 
     async fn tell_unasked(&self, channel: ChannelId, why: &str) {
-        let line = format!("⚠️ {why} Nothing was run.");
+        let line = escape::sentence(&format!("⚠️ {why} Nothing was run."));
         match self.bot.store.notice(channel, &line).await {
             Ok(_) => self.bot.deliver(channel),
             Err(error) => warn!(%error, "a notice was not stored"),

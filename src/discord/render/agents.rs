@@ -3,12 +3,11 @@
 use chrono::{DateTime, Utc};
 
 use super::super::body::{Body, Button, Card, Style, Tone};
-use super::super::escape;
-use super::lists::pager;
+use super::lists::{pager, quoted};
 use crate::clock;
 use crate::domain::AgentStatus;
 use crate::manager::{AgentListing, Destroyed, Files, Made};
-use crate::text::{self, count};
+use crate::text::{self, count, escape};
 
 /// Agents on one page of the list.
 const PER_PAGE: usize = 10;
@@ -16,11 +15,13 @@ const PER_PAGE: usize = 10;
 /// Characters of a system prompt in the welcome message.
 const PROMPT_SHOWN: usize = 2_500;
 
+/// Characters of that prompt as it is shown, which may need more.
+const MOST_QUOTED: usize = 3_500;
+
 /// The first message in an agent's channel.
 pub fn welcome(made: &Made) -> Body {
     let prompt = super::super::body::clip(&made.system_prompt, PROMPT_SHOWN);
-    let quoted: String = prompt.lines().map(|line| format!("> {line}\n")).collect();
-    let (quoted, _) = text::visible(&quoted);
+    let quoted = quoted(&prompt, MOST_QUOTED);
     let text = format!(
         "**Model:** {}\n**Permissions:** {}\n**System prompt**\n{quoted}\nWrite here to begin. `/status` shows how I stand, `/help` what else there is.",
         model(made.model.as_deref()),
@@ -40,7 +41,7 @@ pub fn made(made: &Made) -> Body {
     };
     for note in &made.notes {
         text.push_str("\n-# ");
-        text.push_str(&text::one_line(note, 300));
+        text.push_str(&escape::sentence(&text::one_line(note, 300)));
     }
     Body::text(text)
 }
@@ -143,7 +144,8 @@ pub fn destroyed(destroyed: &Destroyed) -> Body {
         text.push_str(&format!(" {sessions} saved first."));
     }
     for note in &destroyed.notes {
-        text.push_str(&format!("\n-# {}", text::one_line(note, 300)));
+        let note = escape::sentence(&text::one_line(note, 300));
+        text.push_str(&format!("\n-# {note}"));
     }
     Body::text(text)
 }

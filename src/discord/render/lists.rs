@@ -1,6 +1,7 @@
 //! Lists: counted, cut to what a message holds, and turned page by page.
 
-use crate::discord::body::{Button, Style};
+use crate::discord::body::{Button, Style, clip};
+use crate::text::escape;
 
 /// The buttons that turn pages: `id` is what the pages are of, `page` is counted from 0.
 pub(super) fn pager(id: &str, page: usize, pages: usize) -> Vec<Button> {
@@ -15,6 +16,13 @@ pub(super) fn pager(id: &str, page: usize, pages: usize) -> Vec<Button> {
     );
     let on = Button::new(format!("page:{id}:{}", page + 1), "Next", Style::Secondary);
     vec![back.enabled_if(page > 0), on.enabled_if(page + 1 < pages)]
+}
+
+/// `text` as a quote that shows as it is written, cut to `max` characters.
+pub(super) fn quoted(text: &str, max: usize) -> String {
+    let lines = escape::lines(text);
+    let quoted: String = lines.lines().map(|line| format!("> {line}\n")).collect();
+    clip(&quoted, max)
 }
 
 /// Lines that fit into `max` characters; a last one says how many did not.

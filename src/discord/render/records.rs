@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::super::body::{Body, Card, MAX_DESCRIPTION};
-use super::super::escape;
 use super::super::status_text::{dollars, thousands};
 use super::lists::lines_within;
 use crate::domain::{AgentId, ChannelId, Cost, Usage};
 use crate::store::{AuditRow, UsageLine};
-use crate::text::{self, count};
+use crate::text::{count, escape};
 
 /// Name of the picture that goes with `/usage`.
 const CHART: &str = "usage.png";
@@ -32,12 +31,11 @@ fn audit_line(row: &AuditRow) -> String {
         "" => String::new(),
         name => format!(" {}", escape::text(name)),
     };
-    let (action, _) = text::visible(&text::one_line(&row.action, 120));
     format!(
         "{} **{}**{agent} {}{by}",
         row.timestamp.format("%Y-%m-%d %H:%M:%S"),
         row.decision,
-        escape::code(&action)
+        escape::code_within(&row.action, 160)
     )
 }
 

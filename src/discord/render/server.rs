@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use super::super::body::{Body, Card, MAX_DESCRIPTION, MAX_FIELD_VALUE, Tone};
-use super::super::escape;
 use super::lists::lines_within;
 use crate::clock;
 use crate::config::effective::Server;
@@ -12,7 +11,7 @@ use crate::domain::RoleId;
 use crate::llm::Target;
 use crate::llm::discovery::{Available, Listed};
 use crate::permission::Profiles;
-use crate::text::count;
+use crate::text::{count, escape};
 
 /// Everything that holds for the agents of a server.
 pub fn settings(server: &Server, config: &Config, known: Option<&Available>) -> Body {

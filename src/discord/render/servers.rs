@@ -1,11 +1,11 @@
 //! Servers, for the operator.
 
 use super::super::body::{Body, Card, MAX_FIELD_VALUE};
-use super::super::escape;
 use super::lists::lines_within;
 use crate::manager::{Reason, leaves_at};
 use crate::store::{ServerRow, ServerState};
 use crate::text::count;
+use crate::text::escape;
 
 /// A server as `/servers list` shows it.
 pub struct Listed {

@@ -1,13 +1,12 @@
 //! Contexts and saved sessions, in the words of the design.
 
 use super::super::body::{Body, Card, MAX_CONTENT, MAX_DESCRIPTION, clip};
-use super::super::escape;
 use super::lists::{lines_within, pager};
 use crate::agent::session_manager::{FileState, Imported};
 use crate::agent::{AfterSave, Cleared, Restored};
 use crate::domain::SessionMeta;
 use crate::manager::History;
-use crate::text::{self, count};
+use crate::text::{self, count, escape};
 
 /// Sessions on one page of a history.
 pub const SESSIONS_PER_PAGE: u32 = 10;

@@ -3,12 +3,11 @@
 use chrono::{DateTime, Utc};
 
 use super::super::body::{Body, Card, MAX_CONTENT, MAX_DESCRIPTION};
-use super::super::escape;
 use super::lists::lines_within;
 use crate::clock;
 use crate::manager::{SessionState, Status};
 use crate::store::TaskStatus;
-use crate::text::{self, count};
+use crate::text::{self, count, escape};
 use crate::tools::tasks::TaskView;
 
 /// Characters of a command in a list.
@@ -128,7 +127,7 @@ pub fn processes(agent: &str, tasks: &[TaskView], now: DateTime<Utc>) -> Body {
     for task in tasks.iter().rev().take(24) {
         let mut value = format!(
             "{}\n{} · started {}",
-            escape::code(&text::one_line(&task.command, 400)),
+            escape::code_within(&task.command, 500),
             task.status.as_str(),
             clock::ago(task.started_at, now)
         );
@@ -141,7 +140,7 @@ pub fn processes(agent: &str, tasks: &[TaskView], now: DateTime<Utc>) -> Body {
         if !task.directory.is_empty() && task.directory != "." {
             value.push_str(&format!(
                 " · in {}",
-                escape::code(&text::one_line(&task.directory, 100))
+                escape::code_within(&task.directory, 200)
             ));
         }
         if !task.hooks.is_empty() {
@@ -157,11 +156,10 @@ pub fn log(id: &str, log: &str) -> Body {
     if log.trim().is_empty() {
         return Body::text(format!("{} has printed nothing yet.", escape::code(id)));
     }
-    let (visible, _) = text::visible(log);
     let shown = format!(
         "Last lines of {}\n{}",
         escape::code(id),
-        text::fenced(&visible, "")
+        text::fenced(log, "")
     );
     if shown.chars().count() <= MAX_CONTENT {
         return Body::text(shown);

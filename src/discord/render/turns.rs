@@ -1,12 +1,11 @@
 //! Turns and branches.
 
-use super::super::body::{Body, Card, MAX_CONTENT, MAX_DESCRIPTION, clip};
-use super::super::escape;
+use super::super::body::{Body, Card, MAX_CONTENT, MAX_DESCRIPTION};
 use super::super::status_text::seconds;
-use super::lists::lines_within;
+use super::lists::{lines_within, quoted};
 use crate::agent::ClosedBranches;
 use crate::manager::{BranchHistory, BranchView, Stopped};
-use crate::text::{self, count};
+use crate::text::{self, count, escape};
 
 /// Turns were asked to end.
 pub fn stopping(stopped: Stopped) -> Body {
@@ -58,9 +57,14 @@ pub fn branch_opened(number: u32, by: &str, prompt: &str) -> Body {
     )
 }
 
+/// Characters for who asks what, before what is asked.
+const MOST_HEAD: usize = 400;
+
 fn prompt_shown(head: &str, prompt: &str) -> Body {
-    let quoted: String = prompt.lines().map(|line| format!("> {line}\n")).collect();
-    Body::text(clip(&format!("{head}\n{quoted}"), MAX_CONTENT))
+    Body::text(format!(
+        "{head}\n{}",
+        quoted(prompt, MAX_CONTENT - MOST_HEAD)
+    ))
 }
 
 /// The open branches of an agent.
@@ -124,7 +128,7 @@ pub fn branch_history(history: &BranchHistory) -> Body {
     let title = format!(
         "Branch #{} — {}",
         branch.number,
-        text::one_line(&branch.prompt, 80)
+        escape::text(&text::one_line(&branch.prompt, 80))
     );
     if history.steps.is_empty() {
         return Body::card(Card::new(title, "No steps yet."));

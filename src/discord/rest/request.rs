@@ -78,7 +78,7 @@ impl Request {
 pub(super) fn form(json: &Value, files: &[File]) -> multipart::Form {
     let mut form = multipart::Form::new().text("payload_json", json.to_string());
     for (index, file) in files.iter().enumerate() {
-        let part = multipart::Part::stream(file.bytes.clone()).file_name(file.name.clone());
+        let part = multipart::Part::stream(file.bytes.clone()).file_name(file.shown_name());
         form = form.part(format!("files[{index}]"), part);
     }
     form

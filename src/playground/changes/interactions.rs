@@ -20,7 +20,7 @@ impl World {
         data: Value,
     ) -> u64 {
         let id = self.next_id();
-        let token = format!("interaction-{id}");
+        let token = format!("interaction-{id}-{}", uuid::Uuid::new_v4().simple());
         let mut event = json!({
             "id": id.to_string(),
             "application_id": self.bot.to_string(),

@@ -4,7 +4,7 @@ use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 
 /// Path, type and content of each.
-const FILES: [(&str, &str, &str); 10] = [
+const FILES: [(&str, &str, &str); 11] = [
     ("/", "text/html; charset=utf-8", include_str!("index.html")),
     (
         "/style.css",
@@ -17,6 +17,7 @@ const FILES: [(&str, &str, &str); 10] = [
     ("/dialogs.js", SCRIPT, include_str!("dialogs.js")),
     ("/dom.js", SCRIPT, include_str!("dom.js")),
     ("/markdown.js", SCRIPT, include_str!("markdown.js")),
+    ("/rules.js", SCRIPT, include_str!("rules.js")),
     ("/options.js", SCRIPT, include_str!("options.js")),
     ("/messages.js", SCRIPT, include_str!("messages.js")),
 ];

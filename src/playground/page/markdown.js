@@ -1,159 +1,96 @@
-// Discord's Markdown as elements. Nothing is ever parsed as HTML.
+// Discord's Markdown as elements. Nothing is ever parsed as HTML; `rules.js` says what is what.
 
 import { h, icon } from "/dom.js";
 import { channel, nameOf, server, state } from "/api.js";
+import { parse } from "/rules.js";
 
-export function markdown(text) {
-  return blocks(text.split("\n"));
-}
+export const markdown = (text) => blocks(parse(text));
 
-function blocks(lines) {
+export const inline = (text) => elements(parse(text));
+
+const BLOCKS = new Set(["codeBlock", "heading", "subtext", "quote", "list"]);
+
+// Blocks stand by themselves; what is between two of them, or two empty lines, is a paragraph.
+function blocks(nodes) {
   const out = [];
   let paragraph = [];
   const flush = () => {
-    if (paragraph.length) out.push(h("p", {}, joined(paragraph)));
+    const text = paragraph.map((node) => node.content).join("");
+    if (paragraph.some((node) => node.type !== "text") || text.trim()) out.push(h("p", {}, elements(trimmed(paragraph))));
     paragraph = [];
   };
-  for (let at = 0; at < lines.length; at += 1) {
-    const line = lines[at];
-    const fence = line.match(/^(.*?)(`{3,})([\w+#.-]*)$/) ?? line.match(/^(.*?)(`{3,})()(?=[^`])/);
-    if (fence && closing(lines, at, fence[2]) !== null) {
-      const end = closing(lines, at, fence[2]);
-      if (fence[1].trim()) paragraph.push(fence[1]);
+  for (const node of nodes) {
+    if (BLOCKS.has(node.type)) {
       flush();
-      out.push(code(lines, at, end, fence));
-      const rest = end.line === at ? "" : lines[end.line].slice(end.column + fence[2].length);
-      if (rest.trim()) paragraph.push(rest);
-      at = end.line;
-      continue;
-    }
-    const heading = line.match(/^(#{1,3}) (.+)$/);
-    const small = line.match(/^-# (.+)$/);
-    if (heading) {
-      flush();
-      out.push(h(`h${heading[1].length + 2}`, {}, inline(heading[2])));
-    } else if (small) {
-      flush();
-      out.push(h("p.small", {}, inline(small[1])));
-    } else if (/^>>> ?/.test(line)) {
-      flush();
-      out.push(h("blockquote", {}, blocks([line.replace(/^>>> ?/, ""), ...lines.slice(at + 1)])));
-      return out;
-    } else if (/^> ?/.test(line)) {
-      flush();
-      const quoted = [];
-      while (at < lines.length && /^> ?/.test(lines[at])) quoted.push(lines[at++].replace(/^> ?/, ""));
-      at -= 1;
-      out.push(h("blockquote", {}, blocks(quoted)));
-    } else if (item(line)) {
-      flush();
-      const entries = [item(line)];
-      at += 1;
-      while (at < lines.length && continues(entries[0], item(lines[at]))) entries.push(item(lines[at++]));
-      at -= 1;
-      out.push(list(entries));
-    } else if (line.trim() === "") {
-      flush();
+      out.push(element(node));
+    } else if (node.type === "text") {
+      node.content.split(/\n{2,}/).forEach((part, at) => {
+        if (at) flush();
+        if (part) paragraph.push({ type: "text", content: part });
+      });
     } else {
-      paragraph.push(line);
+      paragraph.push(node);
     }
   }
   flush();
   return out;
 }
 
-// Where the fence that opens on line `at` is closed.
-function closing(lines, at, fence) {
-  const same = lines[at].indexOf(fence) + fence.length;
-  const inLine = lines[at].indexOf(fence, same);
-  if (inLine > same) return { line: at, column: inLine };
-  for (let line = at + 1; line < lines.length; line += 1) {
-    const column = lines[line].indexOf(fence);
-    if (column >= 0) return { line, column };
-  }
-  return null;
+// A paragraph without the ends of lines before and behind it.
+function trimmed(nodes) {
+  return nodes.map((node, at) => {
+    if (node.type !== "text") return node;
+    let content = node.content;
+    if (at === 0) content = content.replace(/^\n+/, "");
+    if (at === nodes.length - 1) content = content.replace(/\n+$/, "");
+    return { ...node, content };
+  });
 }
 
-function code(lines, at, end, fence) {
-  const start = fence[1].length + fence[2].length;
-  const text = end.line === at
-    ? lines[at].slice(start, end.column)
-    : [lines[at].slice(start + fence[3].length), ...lines.slice(at + 1, end.line), lines[end.line].slice(0, end.column)]
-        .join("\n").replace(/^\n/, "").replace(/\n$/, "");
+const elements = (nodes) => nodes.flatMap((node) => (node.type === "text" ? lines(node.content) : element(node)));
+
+const lines = (text) => text.split("\n").flatMap((line, at) => (at ? [h("br"), line] : [line])).filter((part) => part !== "");
+
+function element(node) {
+  const content = Array.isArray(node.content) ? () => elements(node.content) : null;
+  switch (node.type) {
+    case "codeBlock": return code(node);
+    case "inlineCode": return h("code", {}, node.content);
+    case "heading": return h(`h${node.level + 2}`, {}, content());
+    case "subtext": return h("p.small", {}, content());
+    case "quote": return h("blockquote", {}, blocks(node.content));
+    case "list": return list(node);
+    case "em": return h("em", {}, content());
+    case "strong": return h("strong", {}, content());
+    case "u": return h("u", {}, content());
+    case "strike": return h("s", {}, content());
+    case "spoiler": return spoiler(content());
+    case "link": return /^https?:/i.test(node.target) ? link(node.target, content()) : h("span", {}, content());
+    case "user": return h("span.mention", {}, `@${nameOf(node.id)}`);
+    case "role": return h("span.mention", {}, `@${server()?.roles.find((one) => one.id === node.id)?.name ?? "role"}`);
+    case "channel": return channelLink(node.id);
+    case "command": return h("span.mention", {}, `/${node.name}`);
+    case "navigation": return h("span.mention", {}, node.place);
+    case "everyone": return h("span.mention", {}, `@${node.who}`);
+    case "emoji": return `:${node.name}:`;
+    case "timestamp": return time(Number(node.seconds), node.style);
+    default: return String(node.content ?? "");
+  }
+}
+
+function code({ lang, content }) {
   const copy = h("button.copy", {
     type: "button",
     "aria-label": "Copy the code",
     title: "Copy",
-    onclick: () => navigator.clipboard?.writeText(text),
+    onclick: () => navigator.clipboard?.writeText(content),
   }, icon("copy"));
-  return h("div.code", {}, fence[3] ? h("span.lang", {}, fence[3]) : null, copy, h("pre", { tabindex: "0" }, h("code", {}, text)));
+  return h("div.code", {}, lang ? h("span.lang", {}, lang) : null, copy, h("pre", { tabindex: "0" }, h("code", {}, content)));
 }
 
-function item(line) {
-  const found = line.match(/^( *)(?:([-*])|(\d{1,9})[.)]) (.*)$/);
-  return found && { depth: found[1].length, number: found[3], text: found[4] };
-}
-
-// Whether an entry belongs to the list that begins with `first`: deeper, or of the same kind.
-function continues(first, entry) {
-  return entry && (entry.depth > first.depth || (entry.number === undefined) === (first.number === undefined));
-}
-
-function list(entries) {
-  const base = entries[0].depth;
-  const ordered = entries[0].number !== undefined;
-  const element = h(ordered ? "ol" : "ul", ordered ? { start: entries[0].number } : {});
-  for (let at = 0; at < entries.length; at += 1) {
-    const nested = [];
-    const own = entries[at];
-    while (at + 1 < entries.length && entries[at + 1].depth > base) nested.push(entries[++at]);
-    element.append(h("li", {}, inline(own.text), nested.length ? list(nested) : null));
-  }
-  return element;
-}
-
-function joined(lines) {
-  return lines.flatMap((line, at) => (at ? [h("br"), ...inline(line)] : inline(line)));
-}
-
-// Each rule: what it looks like, and what it becomes. The earliest match wins, then the first rule.
-const RULES = [
-  [/\\([^0-9A-Za-z\s])/, (m) => m[1]],
-  [/(`+)([^`]|[^`].*?[^`])\1(?!`)/, (m) => h("code", {}, m[2].replace(/^ (.*`.*) $/, "$1"))],
-  [/<@!?(\d+)>/, (m) => h("span.mention", {}, `@${nameOf(m[1])}`)],
-  [/<@&(\d+)>/, (m) => h("span.mention", {}, `@${server()?.roles.find((one) => one.id === m[1])?.name ?? "role"}`)],
-  [/<#(\d+)>/, (m) => channelLink(m[1])],
-  [/<\/([\w -]+):(\d+)>/, (m) => h("span.mention", {}, `/${m[1]}`)],
-  [/<t:(-?\d+)(?::([tTdDfFR]))?>/, (m) => time(Number(m[1]), m[2])],
-  [/<(https?:\/\/[^\s>]+)>/, (m) => link(m[1], m[1])],
-  [/\[([^\]\n]+)\]\(<?(https?:\/\/[^\s)>]+)>?\)/, (m) => link(m[2], inline(m[1]))],
-  [/https?:\/\/[^\s<>()]+[^\s<>().,;:!?'"]/, (m) => link(m[0], m[0])],
-  [/@(everyone|here)\b/, (m) => h("span.mention", {}, m[0])],
-  [/\|\|(.+?)\|\|/s, (m) => spoiler(m[1])],
-  [/\*\*\*(.+?)\*\*\*/s, (m) => h("strong", {}, h("em", {}, inline(m[1])))],
-  [/\*\*(.+?)\*\*(?!\*)/s, (m) => h("strong", {}, inline(m[1]))],
-  [/__(.+?)__(?!_)/s, (m) => h("u", {}, inline(m[1]))],
-  [/~~(.+?)~~/s, (m) => h("s", {}, inline(m[1]))],
-  [/\*(?![\s*])([^*]+?)\*(?!\*)/s, (m) => h("em", {}, inline(m[1]))],
-  [/(?<![\w])_(?![\s_])([^_]+?)_(?![\w])/s, (m) => h("em", {}, inline(m[1]))],
-];
-
-export function inline(text) {
-  const out = [];
-  let rest = text;
-  while (rest) {
-    let best = null;
-    for (const [pattern, make] of RULES) {
-      const match = rest.match(pattern);
-      if (match && (best === null || match.index < best.match.index)) best = { match, make };
-    }
-    if (!best) break;
-    if (best.match.index) out.push(rest.slice(0, best.match.index));
-    out.push(best.make(best.match));
-    rest = rest.slice(best.match.index + best.match[0].length);
-  }
-  if (rest) out.push(rest);
-  return out;
+function list({ ordered, start, items }) {
+  const entries = items.map((item) => h("li", {}, item.flatMap((node) => (BLOCKS.has(node.type) ? element(node) : elements([node])))));
+  return h(ordered ? "ol" : "ul", ordered ? { start } : {}, entries);
 }
 
 function link(href, content) {
@@ -166,11 +103,12 @@ function channelLink(id) {
   return h("button.mention", { type: "button", onclick: () => dispatchEvent(new CustomEvent("go", { detail: id })) }, `#${found.name}`);
 }
 
-function spoiler(text) {
+function spoiler(content) {
+  const inside = h("span", {}, content);
   const show = () => {
     element.classList.add("shown");
     element.removeAttribute("role");
-    element.setAttribute("aria-label", text);
+    element.setAttribute("aria-label", inside.textContent);
   };
   const element = h("span.spoiler", {
     role: "button",
@@ -178,7 +116,7 @@ function spoiler(text) {
     "aria-label": "Spoiler: show it",
     onclick: show,
     onkeydown: (event) => (event.key === "Enter" || event.key === " ") && show(),
-  }, h("span", {}, inline(text)));
+  }, inside);
   return element;
 }
 

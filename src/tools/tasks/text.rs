@@ -5,20 +5,23 @@ use std::time::Duration;
 use super::armed::Cause;
 use crate::clock;
 use crate::store::{TaskRow, TaskStatus};
-use crate::text;
+use crate::text::{self, escape};
 use crate::tools::hooks::HookSpec;
 
-/// Characters of a command in a notice.
-const COMMAND: usize = 200;
+/// Characters of a command in a notice, as it is shown.
+const COMMAND: usize = 300;
+
+/// Characters of a hook's own words in a notice, as they are shown.
+const WORDS: usize = 500;
 
 /// Characters of a command where several are named in one line; a message holds those of all tasks that may run.
 const ENDED_COMMAND: usize = 80;
 
-/// Characters of a matching line in a notice.
-const LINE: usize = 300;
+/// Characters of a matching line in a notice, as it is shown.
+const LINE: usize = 400;
 
-/// Characters of output in a notice.
-const OUTPUT: usize = 500;
+/// Characters of output in a notice, as it is shown.
+const OUTPUT: usize = 600;
 
 /// A notice for the channel: the trigger that fired is named, and nothing is said that did not happen.
 pub(super) fn notice(
@@ -33,27 +36,31 @@ pub(super) fn notice(
         Cause::Match(line) => format!(
             "🔔 **{} printed a line that matches**\n{}",
             row.id,
-            text::fenced(&text::one_line(line, LINE), "")
+            text::fenced_head(&text::one_line(line, LINE), "", LINE)
         ),
         Cause::Timeout => format!("⏰ **{} still runs after {}**", row.id, age(row)),
     };
     notice.push_str(&format!(
-        "\n`{}` · {} · hook {}",
-        text::one_line(&row.task.command, COMMAND).replace('`', "'"),
+        "\n{} · {} · hook {}",
+        escape::code_within(&row.task.command, COMMAND),
         row.pid
             .map_or("no process".to_owned(), |pid| format!("PID {pid}")),
-        hook.trigger.to_string().replace('`', "'"),
+        escape::text(&text::one_line(&hook.trigger.to_string(), COMMAND / 2)),
     ));
     if skipped > 0 {
         notice.push_str(&format!("\n({skipped} more since the last notice)"));
     }
     if !hook.context_message.is_empty() {
-        notice.push_str(&format!("\n{}", hook.context_message));
+        let words = text::one_line(&hook.context_message, WORDS);
+        notice.push_str(&format!(
+            "\n{}",
+            text::clip_markdown(&escape::text(&words), WORDS)
+        ));
     }
     if !matches!(cause, Cause::Match(_)) && !last.is_empty() {
         notice.push_str(&format!(
             "\n{}",
-            text::fenced(&end_of(&last.join("\n"), OUTPUT), "")
+            text::fenced_tail(&last.join("\n"), "", OUTPUT)
         ));
     }
     notice
@@ -75,8 +82,8 @@ pub(super) fn ended_with_the_stop(rows: &[TaskRow]) -> String {
     let mut rows: Vec<&TaskRow> = rows.iter().collect();
     rows.sort_by(|one, other| one.id.0.cmp(&other.id.0));
     let name = |row: &&TaskRow| {
-        let command = text::one_line(&row.task.command, ENDED_COMMAND).replace('`', "'");
-        format!("{} `{command}`", row.id)
+        let command = escape::code_within(&row.task.command, ENDED_COMMAND);
+        format!("{} {command}", row.id)
     };
     format!(
         "-# {} ended with the stop: {}",
@@ -157,9 +164,4 @@ fn sign(row: &TaskRow) -> &'static str {
 fn age(row: &TaskRow) -> String {
     let end = row.ended_at.unwrap_or_else(clock::now);
     clock::duration((end - row.started_at).to_std().unwrap_or(Duration::ZERO))
-}
-
-fn end_of(text: &str, most: usize) -> String {
-    let count = text.chars().count();
-    text.chars().skip(count.saturating_sub(most)).collect()
 }

@@ -7,7 +7,7 @@ use chrono::Utc;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-fn question(action: &str, arguments: &str) -> Question {
+pub fn question(action: &str, arguments: &str) -> Question {
     Question {
         turn: TurnRef {
             turn: TurnId::random(),
@@ -79,7 +79,12 @@ fn hidden_characters_are_written_out_and_flagged() {
 #[test]
 fn nothing_inside_closes_the_fence() {
     let card = approval_card::open(&question("tool:bash:x", "```\n**Harmless**\n```"));
-    assert!(description(&card).contains("````json\n```\n**Harmless**"));
+    let shown = description(&card);
+    assert!(shown.contains("**Three backticks.**"), "{shown}");
+    assert!(
+        shown.contains("```json\n\\u{60}\\u{60}\\u{60}\n**Harmless**\n"),
+        "{shown}"
+    );
 }
 
 #[test]

@@ -124,7 +124,8 @@ impl Walk {
     }
 
     async fn gives_credentials(&self) {
-        self.root("umask 077; echo playground-token > /etc/chorus/credentials/DISCORD_TOKEN; echo sk-scripted > /etc/chorus/credentials/ANTHROPIC_API_KEY").await;
+        let token = self.discord.token();
+        self.root(&format!("umask 077; echo {token} > /etc/chorus/credentials/DISCORD_TOKEN; echo sk-scripted > /etc/chorus/credentials/ANTHROPIC_API_KEY")).await;
     }
 
     async fn makes_an_agent(&self) {

@@ -1,6 +1,6 @@
 //! Splitting replies into messages.
 
-use chorus::text::{MAX_PARTS, PART_CHARS, Split, split};
+use chorus::text::{MAX_PARTS, PART_CHARS, Split, for_discord, split};
 use proptest::prelude::*;
 
 fn parts(reply: &str) -> Vec<String> {
@@ -16,6 +16,11 @@ fn essence(text: &str) -> String {
         .filter(|line| !line.trim_start_matches(['>', ' ', '\t']).starts_with("```"))
         .flat_map(|line| line.chars().filter(|c| !c.is_whitespace()))
         .collect()
+}
+
+/// Fences that open or close a block: three backticks, the first of which is not escaped.
+fn fences(part: &str) -> usize {
+    part.replace("\\`", "").matches("```").count()
 }
 
 fn lengths(parts: &[String]) -> Vec<usize> {
@@ -66,6 +71,21 @@ fn a_fence_that_is_cut_is_closed_and_reopened_with_its_language() {
     assert!(parts[0].ends_with(";\n```"));
     assert!(parts.last().unwrap().ends_with("```\n\nDone."));
     assert_eq!(essence(&parts.join("\n")), essence(&reply));
+}
+
+#[test]
+fn a_fence_that_is_never_closed_is_closed_in_every_part() {
+    let code: String = (0..300).map(|n| format!("    let x{n} = {n};\n")).collect();
+    for reply in [
+        format!("```rust\n{code}"),
+        "```sh\nls".to_owned(),
+        format!("~~~~\n{code}"),
+    ] {
+        for part in parts(&reply) {
+            assert_eq!(fences(&part) % 2, 0, "{part}");
+            assert!(part.starts_with("```") && part.ends_with("\n```"), "{part}");
+        }
+    }
 }
 
 #[test]
@@ -148,7 +168,7 @@ fn hostile_markdown_is_split_like_any_other() {
                     "{unit:?}"
                 );
             }
-            Split::File => assert!(unit == "```a\n", "{unit:?}"),
+            Split::File => panic!("{unit:?} became a file"),
         }
     }
 }
@@ -181,7 +201,11 @@ proptest! {
                 prop_assert!(part.chars().count() <= PART_CHARS);
                 prop_assert!(!part.trim().is_empty());
             }
-            prop_assert_eq!(essence(&parts.join("\n")).replace('`', ""), essence(&reply).replace('`', ""));
+            for part in &parts {
+                prop_assert_eq!(fences(part) % 2, 0, "open code in {:?}", part);
+            }
+            let meant = for_discord(&reply);
+            prop_assert_eq!(essence(&parts.join("\n")).replace('`', ""), essence(&meant).replace('`', ""));
         }
     }
 }

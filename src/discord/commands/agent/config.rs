@@ -63,7 +63,7 @@ pub(super) async fn config(
                         &GuildChannels::new(bot.clone()),
                     )
                     .await?;
-                Ok(Body::text(done))
+                Ok(Body::sentence(done))
             }
         }
     })
@@ -174,7 +174,7 @@ pub(in crate::discord) async fn submit(
                 &GuildChannels::new(bot.clone()),
             )
             .await
-            .map(Body::text)
+            .map(Body::sentence)
             .map_err(|error| Refusal::from(error).0)
     };
     let _ = responder.answer(Eyes::One, work).await;

@@ -83,7 +83,7 @@ pub(in crate::discord) async fn confirmed(
         .await;
     let body = match outcome {
         Ok(destroyed) => render::destroyed(&destroyed),
-        Err(error) => Body::text(Refusal::from(error).0),
+        Err(error) => Body::sentence(Refusal::from(error).0),
     };
     // The answer went with the channel, if it was the agent's own.
     if own_channel || responder.keep_promise(&body).await.is_err() {

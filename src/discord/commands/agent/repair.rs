@@ -21,7 +21,7 @@ pub(super) async fn repair(
             .manager
             .repair(guild(ctx)?, &name, &GuildChannels::new(bot.clone()))
             .await?;
-        Ok(Body::text(mended))
+        Ok(Body::sentence(mended))
     })
     .await
 }

@@ -36,7 +36,7 @@ pub(super) async fn new(
         }
         Err(error) => {
             let _ = responder
-                .follow_up(&Body::text(Refusal::from(error).0), Eyes::One)
+                .follow_up(&Body::sentence(Refusal::from(error).0), Eyes::One)
                 .await;
         }
     }

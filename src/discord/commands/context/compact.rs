@@ -15,7 +15,7 @@ pub(super) async fn compact(ctx: Context<'_>) -> Result<(), Refusal> {
             .manager
             .context_compact(here.channel, here.parent)
             .await?;
-        Ok(Body::text(compacted))
+        Ok(Body::sentence(compacted))
     })
     .await
 }

@@ -21,7 +21,7 @@ pub(super) async fn kill(
             .manager
             .task_kill(here.channel, here.parent, id.trim())
             .await?;
-        Ok(Body::text(killed))
+        Ok(Body::sentence(killed))
     })
     .await
 }

@@ -4,10 +4,10 @@ use super::super::call::{Context, answer, bot};
 use super::super::complete;
 use super::set;
 use crate::config::SettingKey;
-use crate::discord::escape;
 use crate::discord::interaction::Eyes;
 use crate::discord::refusal::Refusal;
 use crate::llm::discovery::Resolved;
+use crate::text::escape;
 
 /// Sets the model of agents that name none
 #[poise::command(slash_command)]

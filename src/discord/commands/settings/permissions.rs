@@ -4,9 +4,9 @@ use super::super::call::{Context, answer, bot};
 use super::super::complete;
 use super::set;
 use crate::config::SettingKey;
-use crate::discord::escape;
 use crate::discord::interaction::Eyes;
 use crate::discord::refusal::Refusal;
+use crate::text::escape;
 
 /// Sets the permission profile of new agents
 #[poise::command(slash_command)]

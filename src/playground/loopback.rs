@@ -1,0 +1,67 @@
+//! Who may talk to a listener on loopback.
+//!
+//! Loopback alone keeps nobody out: any web site that is open in a browser on this machine can send requests there, open
+//! a WebSocket, and read the answers by letting its own name lead to 127.0.0.1 (DNS rebinding). So every request must have
+//! been addressed to this listener by its own name, and must not come from a page of another origin.
+
+use std::net::SocketAddr;
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+/// Whether a request to the listener at `own` was addressed to it by name: one `Host`, which is ours.
+pub(super) fn is_addressed(request: &Request, own: SocketAddr) -> bool {
+    let named = request.uri().authority();
+    named.is_none_or(|name| names(own).iter().any(|own| own == name.as_str()))
+        && only(request.headers(), header::HOST)
+            .is_some_and(|host| names(own).iter().any(|own| *own == host))
+}
+
+/// Whether a request names no origin, or only our own.
+pub(super) fn is_of_origin(headers: &HeaderMap, own: SocketAddr) -> bool {
+    if !headers.contains_key(header::ORIGIN) {
+        return true;
+    }
+    only(headers, header::ORIGIN).is_some_and(|origin| {
+        names(own)
+            .iter()
+            .any(|own| origin == format!("http://{own}"))
+    })
+}
+
+/// Lets through what a program on this machine sends, and nothing that a web page does.
+pub(super) async fn programs_only(
+    State(own): State<SocketAddr>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let headers = request.headers();
+    let is_of_page = headers.contains_key(header::ORIGIN)
+        || headers
+            .get(HeaderName::from_static("sec-fetch-site"))
+            .is_some_and(|site| site != "none");
+    if is_of_page || !is_addressed(&request, own) {
+        let words = "This address is only for programs on this machine, by its loopback address.";
+        return (StatusCode::FORBIDDEN, words).into_response();
+    }
+    next.run(request).await
+}
+
+/// How a client on this machine may name the listener. A name that a stranger's DNS answers for is none.
+fn names(own: SocketAddr) -> [String; 3] {
+    let port = own.port();
+    [
+        own.to_string(),
+        format!("127.0.0.1:{port}"),
+        format!("localhost:{port}"),
+    ]
+}
+
+/// The value of a header that is there once, and text.
+fn only(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+    let mut values = headers.get_all(name).iter();
+    let value = values.next()?.to_str().ok()?;
+    values.next().is_none().then_some(value)
+}

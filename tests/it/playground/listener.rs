@@ -1,0 +1,156 @@
+//! The listeners that the daemon talks to: no web page gets a word out of them, whatever it calls itself.
+
+use std::net::SocketAddr;
+
+use chorus::playground::{Brain, Discord, Options, Playground};
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+/// The status of the answer to a request as it goes over the wire.
+async fn status(address: SocketAddr, request: &str) -> u16 {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let request = request.replace('\n', "\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = vec![0; 12];
+    stream.read_exact(&mut answer).await.unwrap();
+    String::from_utf8(answer).unwrap()[9..].parse().unwrap()
+}
+
+fn address(base: &str) -> SocketAddr {
+    base.strip_prefix("http://").unwrap().parse().unwrap()
+}
+
+/// Requests of the first three lines' `paths`, with these headers, and what each is answered.
+async fn statuses(at: SocketAddr, paths: &[&str], headers: &str) -> Vec<u16> {
+    let mut all = Vec::new();
+    for path in paths {
+        let headers = headers.replace("PORT", &at.port().to_string());
+        let request = format!("GET {path} HTTP/1.1\n{headers}Connection: close\n\n");
+        all.push(status(at, &request).await);
+    }
+    all
+}
+
+const UPGRADE: &str = "Connection: Upgrade\nUpgrade: websocket\nSec-WebSocket-Version: 13\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\n";
+
+/// Headers of what is not meant for the listener, or comes from a page.
+const FOREIGN: [&str; 16] = [
+    "Host: evil.example\n",
+    "Host: evil.example:PORT\n",
+    "Host: 127.0.0.1\n",
+    "Host: 127.0.0.1:1\n",
+    "Host: 127.0.0.1:PORT.evil.example\n",
+    "Host: 127.0.0.1.evil.example:PORT\n",
+    "Host: localhost.evil.example:PORT\n",
+    "Host: evil@127.0.0.1:PORT\n",
+    "Host: [::1]:PORT\n",
+    "Host: 0.0.0.0:PORT\n",
+    "Host: 2130706433:PORT\n",
+    "Host: 127.0.0.1:PORT\nHost: evil.example\n",
+    "Host: 127.0.0.1:PORT\nOrigin: http://evil.example\n",
+    "Host: 127.0.0.1:PORT\nOrigin: null\n",
+    "Host: localhost:PORT\nOrigin: http://localhost:8300\n",
+    "Host: 127.0.0.1:PORT\nSec-Fetch-Site: cross-site\n",
+];
+
+#[tokio::test]
+async fn a_web_page_gets_nothing_out_of_the_local_discord() {
+    let discord = Discord::start(Options::default()).await.unwrap();
+    let at = address(discord.base_url());
+    let paths = [
+        "/api/v10/gateway",
+        "/attachments/1/x.png",
+        "/api/v10/users/@me",
+    ];
+
+    for headers in FOREIGN {
+        assert_eq!(statuses(at, &paths, headers).await, [403; 3], "{headers}");
+        let upgrade = format!("{headers}{UPGRADE}");
+        let socket = statuses(at, &["/gateway-socket"], &upgrade).await;
+        assert_eq!(socket, [403], "{headers}");
+    }
+    let absolute = ["http://evil.example/api/v10/gateway"];
+    assert_eq!(
+        statuses(at, &absolute, "Host: 127.0.0.1:PORT\n").await,
+        [403]
+    );
+    // Without a `Host` at all.
+    let bare = "GET /api/v10/gateway HTTP/1.0\n\n";
+    assert_eq!(status(at, bare).await, 403);
+
+    for own in [
+        "Host: 127.0.0.1:PORT\n",
+        "Host: localhost:PORT\n",
+        "Host: localhost:PORT\nSec-Fetch-Site: none\n",
+    ] {
+        assert_eq!(statuses(at, &paths, own).await, [200, 404, 401], "{own}");
+    }
+    let socket = format!("Host: 127.0.0.1:PORT\n{UPGRADE}");
+    assert_eq!(statuses(at, &["/gateway-socket"], &socket).await, [101]);
+}
+
+#[tokio::test]
+async fn the_token_is_another_one_at_each_start() {
+    let mut tokens = Vec::new();
+    for _ in 0..3 {
+        let discord = Discord::start(Options::default()).await.unwrap();
+        let at = address(discord.base_url());
+        let asks = |token: &str| format!("Host: 127.0.0.1:PORT\nAuthorization: Bot {token}\n");
+        let me = ["/api/v10/users/@me"];
+        assert_eq!(statuses(at, &me, &asks(discord.token())).await, [200]);
+        for guess in ["playground-token", tokens.last().map_or("", String::as_str)] {
+            assert_eq!(statuses(at, &me, &asks(guess)).await, [401], "{guess}");
+        }
+        tokens.push(discord.token().to_owned());
+    }
+}
+
+#[tokio::test]
+async fn a_web_page_gets_nothing_out_of_the_demo_model() {
+    let home = TempDir::new().unwrap();
+    let playground = Playground::start(home.path(), 0, Brain::Demo)
+        .await
+        .unwrap();
+    let variables = playground.variables();
+    let (_, base) = variables
+        .iter()
+        .find(|(name, _)| name == "ANTHROPIC_BASE_URL")
+        .unwrap();
+    let at = address(base);
+
+    for headers in FOREIGN {
+        assert_eq!(
+            statuses(at, &["/v1/models"], headers).await,
+            [403],
+            "{headers}"
+        );
+    }
+    assert_eq!(
+        statuses(at, &["/v1/models"], "Host: 127.0.0.1:PORT\n").await,
+        [200]
+    );
+}
+
+#[tokio::test]
+async fn the_page_is_there_for_its_own_origin_alone() {
+    let home = TempDir::new().unwrap();
+    let playground = Playground::start(home.path(), 0, Brain::Demo)
+        .await
+        .unwrap();
+    let at = address(&playground.url());
+    let state = ["/api/state"];
+
+    // A page of our own may say that it is one.
+    let (of_page, others) = FOREIGN.split_at(FOREIGN.len() - 1);
+    for headers in of_page {
+        assert_eq!(statuses(at, &state, headers).await, [403], "{headers}");
+    }
+    assert_eq!(others.len(), 1);
+    for own in [
+        "Host: 127.0.0.1:PORT\nOrigin: http://127.0.0.1:PORT\n",
+        "Host: localhost:PORT\nOrigin: http://localhost:PORT\n",
+    ] {
+        assert_eq!(statuses(at, &state, own).await, [200], "{own}");
+    }
+}
