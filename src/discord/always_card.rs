@@ -2,10 +2,9 @@
 
 use sha2::{Digest, Sha256};
 
-use super::body::{Body, Button, Card, Style, Tone, clip};
-use super::escape;
+use super::body::{Body, Button, Card, Style, Tone};
 use crate::permission::{Scope, scope};
-use crate::text;
+use crate::text::{self, escape};
 
 /// Characters of a scope that the question shows; what is longer goes into a file.
 const MAX_SHOWN: usize = 2_500;
@@ -24,8 +23,7 @@ pub fn ask(approval: i64, agent: &str, action: &str) -> Body {
     let scope = scope(action);
     let mut values = String::new();
     for (name, value) in &scope.bound {
-        let (value, _) = text::visible(value);
-        values.push_str(&format!("{name}\n{}\n", text::fenced(&value, "")));
+        values.push_str(&format!("{name}\n{}\n", text::fenced(value, "")));
     }
     let is_long = values.chars().count() > MAX_SHOWN;
     if is_long {
@@ -90,7 +88,7 @@ pub fn list(agent: &str, entries: &[String]) -> Body {
     let cut = entries.iter().flat_map(|entry| scope(entry).bound);
     let is_cut = cut
         .into_iter()
-        .any(|(_, value)| value.chars().count() > MAX_LISTED);
+        .any(|(_, value)| escape::code(&value).chars().count() > MAX_LISTED);
     match all_shown && !is_cut {
         true => body,
         false => {
@@ -120,7 +118,7 @@ fn in_a_line(scope: &Scope) -> String {
     let mut line = scope.what.to_owned();
     for (at, (name, value)) in scope.bound.iter().enumerate() {
         let separator = if at == 0 { ": " } else { " · " };
-        let value = escape::code(&clip(&text::visible(value).0, MAX_LISTED));
+        let value = escape::code_within(value, MAX_LISTED);
         line.push_str(&format!("{separator}{name} {value}"));
     }
     match scope.free {
