@@ -7,6 +7,7 @@ use tracing::warn;
 use crate::agent::event::Event;
 use crate::domain::{AgentId, GuildId, Participant, Person, RoleId};
 use crate::permission::{all_known, may_talk};
+use crate::text::escape;
 use crate::workspace::{Workspace, agent_file};
 
 use super::handle::AgentManager;
@@ -108,10 +109,10 @@ impl AgentManager {
             return;
         }
         warn!(agent.id = %agent.id, "failed to read the access roles of {}: {fault}", agent.name);
-        let text = format!(
+        let text = escape::sentence(&format!(
             "The configuration of agent `{}` cannot be read, so only administrators of this server can talk to it until the file is corrected: {fault}",
             agent.name
-        );
+        ));
         let parts = &self.inner.parts;
         if let Some(channel) = agent.channel
             && parts.store.notice(channel, &text).await.is_ok()
