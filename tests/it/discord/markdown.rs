@@ -140,34 +140,74 @@ async fn lists_logs_and_notices_show_hostile_words_as_code_or_plain_words() {
             let quoted = words.replace('\'', "'\\''");
             let command = format!("printf '%s\\n' '{quoted}'; exit 3");
             let done = format!("Task {round} was started.");
-            world.model.calls_tool("run_background", json!({"command": command}));
+            world
+                .model
+                .calls_tool("run_background", json!({"command": command}));
             world.model.answers(&done);
             world.ann.says("#lab", "go").await;
             world.sees("#lab", &done).await;
             let id = format!("task_{:03}", round + 1);
             world.waits_for_reply("/tasks", &id).await;
-            world.ann.asks(&format!("/process logs id:{id}"), "#lab").await;
-            world.ann.asks(&format!("/agent config name:lab key:system_prompt value:{flat}"), "#lab").await;
-            world.ann.asks("/agent config name:lab key:system_prompt", "#lab").await;
-            world.ann.asks(&format!("/agent config name:lab key:{flat}"), "#lab").await;
-            world.ann.asks(&format!("/context save description:{brief}"), "#lab").await;
-            world.ann.asks(&format!("/process logs id:{flat}"), "#lab").await;
+            world
+                .ann
+                .asks(&format!("/process logs id:{id}"), "#lab")
+                .await;
+            world
+                .ann
+                .asks(
+                    &format!("/agent config name:lab key:system_prompt value:{flat}"),
+                    "#lab",
+                )
+                .await;
+            world
+                .ann
+                .asks("/agent config name:lab key:system_prompt", "#lab")
+                .await;
+            world
+                .ann
+                .asks(&format!("/agent config name:lab key:{flat}"), "#lab")
+                .await;
+            world
+                .ann
+                .asks(&format!("/context save description:{brief}"), "#lab")
+                .await;
+            world
+                .ann
+                .asks(&format!("/process logs id:{flat}"), "#lab")
+                .await;
         }
-        for command in ["/process list", "/tasks", "/status", "/context history", "/audit", "/permissions", "/usage", "/agent list"] {
+        for command in [
+            "/process list",
+            "/tasks",
+            "/status",
+            "/context history",
+            "/audit",
+            "/permissions",
+            "/usage",
+            "/agent list",
+        ] {
             world.ann.asks(command, "#lab").await;
         }
-        for words in HOSTILE {
-            world.model.fails_with(400, json!({"type": "error", "error": {"type": "invalid_request_error", "message": words}}));
+        for (round, words) in HOSTILE.iter().enumerate() {
+            let error = json!({"type": "invalid_request_error", "message": words});
+            world
+                .model
+                .fails_with(400, json!({"type": "error", "error": error}));
             world.ann.says("#lab", "fail").await;
+            world
+                .waits("the failure", |world| {
+                    let failures = world.transcript("#lab").matches("Last error").count();
+                    (failures == round + 1).then_some(())
+                })
+                .await;
         }
-        world.waits("the failures", |world| {
-            let failures = world.transcript("#lab").matches("Last error").count();
-            (failures == HOSTILE.len()).then_some(())
-        }).await;
         let broken = json!({HOSTILE[1]: 1, "permissions": {HOSTILE[0]: [HOSTILE[2]]}});
         let file = world.home().join("agents/lab/agent.json");
         let mut agent = world.agent_json("lab");
-        agent.as_object_mut().unwrap().extend(broken.as_object().unwrap().clone());
+        agent
+            .as_object_mut()
+            .unwrap()
+            .extend(broken.as_object().unwrap().clone());
         std::fs::write(file, agent.to_string()).unwrap();
         world.exchange("hello", "I am still here.").await;
         judge_all(world, HOSTILE.len() * 9);
