@@ -45,7 +45,7 @@ pub(super) fn notice(
         escape::code_within(&row.task.command, COMMAND),
         row.pid
             .map_or("no process".to_owned(), |pid| format!("PID {pid}")),
-        escape::text(&text::one_line(&hook.trigger.to_string(), COMMAND / 2)),
+        escape::code_within(&hook.trigger.to_string().replace('`', "'"), COMMAND / 2),
     ));
     if skipped > 0 {
         notice.push_str(&format!("\n({skipped} more since the last notice)"));

@@ -142,7 +142,7 @@ async fn notices_keep_their_distance_and_name_the_true_trigger() {
     ```
     ping 1
     ```
-    `echo ping 1; echo ping 2; echo ping 3; exit 1` · PID N · hook on_output_match 'ping'
+    `echo ping 1; echo ping 2; echo ping 3; exit 1` · PID N · hook `on_output_match 'ping'`
     ");
     world.ended(&chorus::domain::TaskId::nth(1)).await;
     world.tasks.shutdown().await;
