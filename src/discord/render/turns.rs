@@ -119,7 +119,7 @@ pub fn branches_killed(killed: &ClosedBranches) -> Body {
     lines.extend(killed.unsaved.iter().map(|(number, reason)| {
         format!("Branch #{number} could not be saved, so it stays open: {reason}")
     }));
-    Body::text(clip(&lines.join("\n"), MAX_CONTENT))
+    Body::text(text::clip_markdown(&lines.join("\n"), MAX_CONTENT))
 }
 
 /// The steps of one branch.
