@@ -56,7 +56,7 @@ pub use mailbox::{
 };
 pub use models::Models;
 pub use parts::{Busy, Limits, Members, Parts};
-pub use stop::Stop;
+pub use stop::{Stop, Stopper};
 
 /// Makes an agent's actor. It lives until its last handle is dropped or it is told to end.
 pub fn spawn(
@@ -90,6 +90,7 @@ pub fn spawn(
         timer,
         conversations: BTreeMap::new(),
         main: None,
+        acts_for: Stopper::Shutdown,
         put_off: VecDeque::new(),
         is_destroyed: false,
     };

@@ -10,6 +10,7 @@
 
 mod access;
 mod always_allow;
+mod audit;
 mod branches;
 mod config_keys;
 mod configure;

@@ -41,7 +41,7 @@ mod writer;
 pub use agents::{AgentRow, Registered};
 pub use alongside::Alongside;
 pub use attempts::{AttemptRow, UsageFilter, UsageLine};
-pub use audit::{AuditFilter, AuditRow};
+pub use audit::{AuditFilter, AuditRow, Outcome};
 pub use calls::{Decision, NewQuestion, OpenQuestion, Settled};
 pub use conversations::{Conversation, ConversationKind};
 pub use error::{DiskFault, StoreError};

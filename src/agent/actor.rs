@@ -29,7 +29,7 @@ use super::idle_timer::{IdleFired, IdleTimer};
 use super::mailbox::{ConversationState, Letter, Mailbox, Place, Prompt, Target, Trigger};
 use super::parts::Parts;
 use super::sessions::IdleSave;
-use super::stop::Stop;
+use super::stop::{Stop, Stopper};
 use super::turn::TurnEnd;
 
 /// Why a message is answered by nobody that was written to an agent as it was destroyed.
@@ -45,6 +45,8 @@ pub(super) struct Actor {
     pub(super) timer: IdleTimer,
     pub(super) conversations: BTreeMap<ConversationId, Conversation>,
     pub(super) main: Option<ConversationId>,
+    /// For whom the actor acts now: named on the cards of turns that it stops.
+    pub(super) acts_for: Stopper,
     /// Letters that came while a summary was made, in their order.
     pub(super) put_off: VecDeque<Letter>,
     /// Its contexts were saved because the agent goes; nothing begins any more.
@@ -90,6 +92,7 @@ impl Actor {
                 break;
             }
         }
+        self.acts_for = Stopper::Shutdown;
         self.end_turns(Target::All, Stop::Shutdown).await;
     }
 
@@ -143,14 +146,17 @@ impl Actor {
             Letter::Message(message) => self.message(*message).await,
             Letter::Prompt(prompt) => self.prompt(*prompt).await,
             Letter::Activity(channel) => self.activity_in(channel),
-            Letter::Stop(target, stop, reply) => {
+            Letter::Stop(target, stop, by, reply) => {
+                self.acts_for = by;
                 let _ = reply.send(self.stop_for(target, stop));
             }
-            Letter::Context(target, action) => {
+            Letter::Context(target, by, action) => {
+                self.acts_for = by;
                 self.context_action(target, action).await;
                 self.go_on_everywhere().await;
             }
-            Letter::CloseBranches(target, reply) => {
+            Letter::CloseBranches(target, by, reply) => {
+                self.acts_for = by;
                 let _ = reply.send(self.close_branches(target).await);
                 self.go_on_everywhere().await;
             }
@@ -158,6 +164,7 @@ impl Actor {
                 let _ = reply.send(self.states());
             }
             Letter::Close(reply) => {
+                self.acts_for = Stopper::Machine("a change of the agent");
                 self.end_turns(Target::All, Stop::Abort).await;
                 self.work_off().await;
                 self.take_the_rest().await;
@@ -165,6 +172,7 @@ impl Actor {
                 return Flow::End;
             }
             Letter::SaveForDestroy(reply) => {
+                self.acts_for = Stopper::Machine("the end of the agent");
                 self.end_turns(Target::All, Stop::Abort).await;
                 let saved = self.save_for_destroy().await;
                 match saved {
@@ -177,6 +185,7 @@ impl Actor {
                 let _ = reply.send(saved);
             }
             Letter::Shutdown(reply) => {
+                self.acts_for = Stopper::Shutdown;
                 self.end_turns(Target::All, Stop::Shutdown).await;
                 let _ = reply.send(self.save_for_shutdown().await);
                 return Flow::End;

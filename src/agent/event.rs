@@ -11,6 +11,8 @@ use tokio::sync::{oneshot, watch};
 use crate::domain::{AgentId, CallId, ChannelId, Cost, GuildId, MessageId, TurnId, Usage, UserId};
 use crate::store::Part;
 
+use super::stop::Stopper;
+
 /// One thing to show.
 #[derive(Debug)]
 pub enum Event {
@@ -24,8 +26,13 @@ pub enum Event {
     TurnStarted(TurnRef, Feed),
     /// A person must decide.
     Question(Box<Question>),
-    /// A question ended without a press (stop, restart): show it as expired.
-    QuestionClosed(TurnRef, CallId),
+    /// A question ended, and the ledger has it: its card says how.
+    QuestionClosed {
+        /// Id of the approval row.
+        approval: i64,
+        /// How.
+        end: QuestionEnd,
+    },
     /// A turn ended; its outcome is in the outbox already. The live status becomes a footer.
     TurnEnded(TurnRef, TurnSummary),
     /// Shown as it is, for when the ledger itself failed and nothing else can be promised.
@@ -162,8 +169,8 @@ pub struct Question {
     pub requesters: Vec<UserId>,
     /// When it is denied for want of an answer.
     pub expires_at: DateTime<Utc>,
-    /// Where the answer goes. Dropped unanswered means no.
-    pub answer: oneshot::Sender<Answer>,
+    /// Where the answer goes, once. Dropped unanswered means no.
+    pub answer: Option<oneshot::Sender<Answer>>,
 }
 
 /// What a person decided.
@@ -173,6 +180,27 @@ pub struct Answer {
     pub choice: Choice,
     /// Who pressed.
     pub by: UserId,
+}
+
+/// How a question ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum QuestionEnd {
+    /// Somebody decided, and so it is done.
+    Decided {
+        /// What was pressed.
+        choice: Choice,
+        /// Who pressed.
+        by: UserId,
+    },
+    /// Somebody allowed it, but what would have run was not what they had been shown any more.
+    Changed {
+        /// Who pressed.
+        by: UserId,
+    },
+    /// Nobody decided in time.
+    Expired,
+    /// The turn was stopped before anybody decided.
+    Cancelled(Stopper),
 }
 
 /// The three buttons.

@@ -40,7 +40,8 @@ impl Actor {
 
     fn hears(&mut self, letter: Letter, stoppable: Option<&Stoppable>) {
         match letter {
-            Letter::Stop(target, stop, reply) => {
+            Letter::Stop(target, stop, by, reply) => {
+                self.acts_for = by;
                 let _ = reply.send(self.hears_stop(target, stop, stoppable));
             }
             Letter::Status(reply) => {
@@ -68,7 +69,9 @@ impl Actor {
         if !self.put_off.is_empty() {
             // It holds for the turns of messages that were put off before it, too.
             let (unread, _) = oneshot::channel();
-            self.put_off.push_back(Letter::Stop(target, stop, unread));
+            let by = self.acts_for.clone();
+            self.put_off
+                .push_back(Letter::Stop(target, stop, by, unread));
         }
         let meant = stoppable.filter(|summary| {
             let conversation = self.conversations.get(&summary.conversation);

@@ -7,7 +7,7 @@ use crate::domain::{ChannelId, ConversationId, Inbound, MessageId, SessionMeta, 
 use crate::store::StoreError;
 
 use super::session_manager::SessionError;
-use super::stop::Stop;
+use super::stop::{Stop, Stopper};
 
 /// Prompts an agent holds before senders wait.
 ///
@@ -56,11 +56,15 @@ pub enum Letter {
     /// Somebody wrote in this channel or thread, and not to the agent: the silence is over.
     Activity(ChannelId),
     /// End turns: of one conversation, or all.
-    Stop(Target, Stop, oneshot::Sender<Stopped>),
-    /// Act on a conversation's context.
-    Context(Target, ContextAction),
+    Stop(Target, Stop, Stopper, oneshot::Sender<Stopped>),
+    /// Act on a conversation's context, for whoever is named on the cards of a turn that ends for it.
+    Context(Target, Stopper, ContextAction),
     /// Close branches: their turns end, what waits for them is set aside, and nothing leads to them any more.
-    CloseBranches(Target, oneshot::Sender<Result<ClosedBranches, StoreError>>),
+    CloseBranches(
+        Target,
+        Stopper,
+        oneshot::Sender<Result<ClosedBranches, StoreError>>,
+    ),
     /// How the agent stands.
     Status(oneshot::Sender<Vec<ConversationState>>),
     /// Forget everything: the agent is gone or renamed. Running turns end first; nothing is saved.

@@ -263,7 +263,7 @@ impl Actor {
                 continue;
             }
             if let Some(turn) = &conversation.turn {
-                turn.stop.ask(stop);
+                turn.stop.ask(stop, &self.acts_for);
                 asked += 1;
             }
         }

@@ -1,10 +1,13 @@
 //! How a running turn is asked to end.
 
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
+
+use crate::domain::Person;
 
 /// Why a turn shall end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,6 +19,23 @@ pub enum Stop {
     Abort = 2,
     /// The daemon stops: end at once, and say so.
     Shutdown = 3,
+}
+
+/// Who stopped a turn, as people are told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stopper {
+    /// A person, by the name that the server shows: hostile text until rendered.
+    Person(String),
+    /// The daemon stops.
+    Shutdown,
+    /// Something of ours, in words that go before "stopped the turn".
+    Machine(&'static str),
+}
+
+impl From<&Person> for Stopper {
+    fn from(person: &Person) -> Self {
+        Self::Person(person.name.clone())
+    }
 }
 
 /// Cancels `token` after `time`, unless what this gives is dropped before.
@@ -33,7 +53,9 @@ pub fn cancelled_after(token: &CancellationToken, time: Duration) -> AbortOnDrop
 /// One turn's ear for [`Stop`]. Cheap to clone; all clones hear the same.
 #[derive(Clone, Debug, Default)]
 pub struct StopSignal {
-    asked: std::sync::Arc<AtomicU8>,
+    asked: Arc<AtomicU8>,
+    /// Who asked first.
+    by: Arc<OnceLock<Stopper>>,
     /// Cancelled by any kind of stop: ends model requests and tools that run now.
     now: CancellationToken,
     /// Cancelled by abort and shutdown only.
@@ -42,7 +64,8 @@ pub struct StopSignal {
 
 impl StopSignal {
     /// Asks for `stop`. A second `Graceful` becomes an `Abort`: the person did not want to wait.
-    pub fn ask(&self, stop: Stop) {
+    pub fn ask(&self, stop: Stop, by: &Stopper) {
+        self.by.get_or_init(|| by.clone());
         let stop = match (self.asked(), stop) {
             (Some(Stop::Graceful), Stop::Graceful) => Stop::Abort,
             _ => stop,
@@ -62,6 +85,11 @@ impl StopSignal {
             2 => Some(Stop::Abort),
             _ => Some(Stop::Shutdown),
         }
+    }
+
+    /// Who stopped the turn; before anybody did, it can only be the daemon.
+    pub fn by(&self) -> Stopper {
+        self.by.get().cloned().unwrap_or(Stopper::Shutdown)
     }
 
     /// Ends with any kind of stop.

@@ -75,9 +75,12 @@ async fn print(
                 "agent_id": row.agent,
                 "agent_name": row.agent_name,
                 "turn_id": row.turn,
+                "call_id": row.call.as_ref().map(|call| &call.0),
                 "action": row.action,
                 "decision": row.decision,
                 "user_id": row.user,
+                "decided_by": row.decided_by,
+                "outcome": row.outcome.as_ref().map(ToString::to_string),
                 "detail": row.detail,
             });
             writeln!(out, "{line}")?;

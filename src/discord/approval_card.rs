@@ -5,7 +5,10 @@
 
 use serde_json::Value;
 
-use crate::agent::event::{Choice, Question};
+use crate::agent::Stopper;
+use crate::agent::event::{Choice, Question, QuestionEnd};
+use crate::domain::UserId;
+use crate::store::Decision;
 use crate::text::{self, escape};
 
 use super::body::{Body, Button, Card, MAX_DESCRIPTION, Style, Tone};
@@ -24,8 +27,12 @@ const MAX_END: usize = 800;
 pub enum Ending<'a> {
     /// A person pressed. Their name, as the server shows it.
     Decided(Choice, &'a str),
-    /// Nobody pressed in time, or the turn ended first.
+    /// A person allowed it, and it was not what they had been shown any more. Their name.
+    Changed(&'a str),
+    /// Nobody pressed in time.
     Expired,
+    /// The turn was stopped first.
+    Cancelled(&'a Stopper),
 }
 
 /// The question while it is open.
@@ -199,8 +206,65 @@ fn end_card(card: Card, ending: Ending<'_>) -> Card {
             card.field(word, format!("by {}", escape::name(by)))
                 .tone(tone)
         }
+        Ending::Changed(by) => card
+            .field(
+                "Not run",
+                format!(
+                    "{} allowed it, but it changed before it could run. Nothing was run.",
+                    escape::name(by)
+                ),
+            )
+            .tone(Tone::Bad),
+        Ending::Cancelled(by) => card
+            .field(
+                "Cancelled",
+                format!("{} stopped the turn. Nothing was run.", stopper(by)),
+            )
+            .tone(Tone::Faded),
         Ending::Expired => card
             .field("Expired", "Nobody decided in time. Nothing was run.")
             .tone(Tone::Faded),
     }
+}
+
+/// Who stopped a turn, as the beginning of a sentence.
+fn stopper(by: &Stopper) -> String {
+    match by {
+        Stopper::Person(name) => escape::name(name),
+        Stopper::Shutdown => "the shutdown of Chorus".to_owned(),
+        Stopper::Machine(what) => (*what).to_owned(),
+    }
+}
+
+/// What somebody is told whose press came after the question's end.
+pub fn told_late(end: &QuestionEnd) -> String {
+    match end {
+        QuestionEnd::Decided { choice, by } => told_decided(
+            *by,
+            match choice {
+                Choice::Allow => Decision::Allow,
+                Choice::AlwaysAllow => Decision::AlwaysAllow,
+                Choice::Deny => Decision::Deny,
+            },
+        ),
+        QuestionEnd::Changed { by } => format!(
+            "This is decided already: <@{by}> allowed it, but it changed before it could run. Nothing was run."
+        ),
+        QuestionEnd::Expired => "This question has expired. Nothing was run.".to_owned(),
+        QuestionEnd::Cancelled(by) => format!(
+            "This question was cancelled: {} stopped the turn. Nothing was run.",
+            stopper(by)
+        ),
+    }
+}
+
+/// What somebody is told whose press came after another person's.
+pub fn told_decided(by: UserId, decision: Decision) -> String {
+    let how = match decision {
+        Decision::Allow => "allowed",
+        Decision::AlwaysAllow => "always allowed",
+        Decision::Deny => "denied",
+        Decision::Expired => "closed",
+    };
+    format!("This is decided already, by <@{by}>: {how}.")
 }

@@ -1,9 +1,14 @@
 //! Questions that wait for a person: open, pressed once, and edited to how they ended.
+//!
+//! A press only hands its answer to the turn that asks. How the question ended is the turn's to say, once it is in the
+//! ledger, and every card and every late presser is told that and nothing else.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use chrono::Utc;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::warn;
@@ -12,13 +17,26 @@ use super::approval_card::{self, Ending};
 use super::body::Body;
 use super::explain::{self, Deed};
 use super::rest::{Rest, Urgency};
-use crate::agent::event::{Answer, Choice, Question};
-use crate::domain::{CallId, ChannelId, MessageId, Person, TurnId, UserId};
+use crate::agent::Stopper;
+use crate::agent::event::{Answer, Choice, Question, QuestionEnd};
+use crate::domain::{ChannelId, MessageId, Person, UserId};
+
+/// Endings kept for those who press late; older ones are read from the ledger.
+const REMEMBERED: usize = 256;
+
+/// How long a press waits for what is on its way: the card's id, or the ending that another press brought about. Both are a
+/// request or a write of the disk away.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long after its time a question is closed here, should its turn have broken off without a word.
+const GRACE: Duration = Duration::from_secs(15);
 
 /// All open questions. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Approvals {
     book: Arc<Mutex<Book>>,
+    /// Counts changes of the book, for those who wait for one.
+    changes: watch::Sender<u64>,
     rest: Rest,
     tasks: TaskTracker,
     stop: CancellationToken,
@@ -27,21 +45,49 @@ pub(super) struct Approvals {
 #[derive(Default)]
 struct Book {
     open: HashMap<i64, Open>,
-    /// How questions ended whose posts we do not know yet: Discord may tell of a press before it confirms the post.
-    ended_early: HashMap<i64, Body>,
+    ended: VecDeque<Ended>,
 }
 
 struct Open {
     question: Box<Question>,
     message: Option<MessageId>,
+    /// Who pressed, by the name that the server shows.
+    pressed_by: Option<String>,
+}
+
+/// A question that has ended.
+#[derive(Clone)]
+struct Ended {
+    id: i64,
+    end: QuestionEnd,
+    /// What its card becomes, while the card's id is not known yet: Discord may tell of a press before it confirms the post.
+    card: Option<Body>,
+}
+
+/// The message whose button was pressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pressed {
+    pub(super) channel: ChannelId,
+    pub(super) message: MessageId,
+}
+
+/// What a press finds.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// An open question, and whose messages are in the turn that asks.
+    Open(Vec<UserId>),
+    /// An open question of another card.
+    Elsewhere,
+    /// No open question.
+    Closed,
 }
 
 /// What came of a press.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Press {
-    /// It decided the question.
+    /// The turn has the answer.
     Decided,
-    /// The question is closed; its card should say so.
+    /// Another answer, or the question's end, was first.
     TooLate,
 }
 
@@ -49,27 +95,32 @@ impl Approvals {
     pub(super) fn new(rest: Rest, stop: CancellationToken) -> Self {
         Self {
             book: Arc::default(),
+            changes: watch::Sender::default(),
             rest,
             tasks: TaskTracker::new(),
             stop,
         }
     }
 
-    /// Takes a question in; from here on it can be answered, and its time runs.
-    pub(super) fn open(&self, question: Box<Question>) {
-        self.expire_in_time(&question);
+    /// Takes a question in; from here on it can be answered. False when it has ended already and need not be shown.
+    pub(super) fn open(&self, question: Box<Question>) -> bool {
+        let id = question.approval;
+        self.close_in_the_end(&question);
         self.with(|book| {
-            book.open.insert(
-                question.approval,
-                Open {
-                    question,
-                    message: None,
-                },
-            )
-        });
+            if book.ended.iter().any(|ended| ended.id == id) {
+                return false;
+            }
+            let open = Open {
+                question,
+                message: None,
+                pressed_by: None,
+            };
+            book.open.insert(id, open);
+            true
+        })
     }
 
-    /// Whether nobody has answered it yet, and its time is not over.
+    /// Whether it has not ended yet.
     pub(super) fn is_open(&self, id: i64) -> bool {
         self.with(|book| book.open.contains_key(&id))
     }
@@ -86,19 +137,39 @@ impl Approvals {
                 open.message = Some(message);
                 None
             }
-            None => book.ended_early.remove(&id),
+            None => {
+                let ended = book.ended.iter_mut().find(|ended| ended.id == id);
+                ended.and_then(|ended| ended.card.take())
+            }
         });
+        self.changed();
         if let Some(ending) = ending {
             self.show(channel, message, ending).await;
         }
     }
 
-    /// Whose messages are in the turn that asks; none when the question is closed.
-    pub(super) fn requesters(&self, id: i64) -> Option<Vec<UserId>> {
-        self.with(|book| {
-            book.open
-                .get(&id)
-                .map(|open| open.question.requesters.clone())
+    /// What a press on the card `pressed` is about. The question's own card alone decides it.
+    pub(super) async fn find(&self, id: i64, pressed: Pressed) -> Found {
+        let found = self.wait_for(|book| match book.open.get(&id) {
+            None => Some(Found::Closed),
+            Some(open) if open.question.turn.channel != pressed.channel => Some(Found::Elsewhere),
+            Some(open) => match open.message {
+                Some(message) if message == pressed.message => {
+                    Some(Found::Open(open.question.requesters.clone()))
+                }
+                Some(_) => Some(Found::Elsewhere),
+                None => None,
+            },
+        });
+        found.await.unwrap_or(Found::Elsewhere)
+    }
+
+    /// [`Self::find`] for a press on a private message about the question, of which only the channel is known.
+    pub(super) fn find_in(&self, id: i64, channel: ChannelId) -> Found {
+        self.with(|book| match book.open.get(&id) {
+            None => Found::Closed,
+            Some(open) if open.question.turn.channel != channel => Found::Elsewhere,
+            Some(open) => Found::Open(open.question.requesters.clone()),
         })
     }
 
@@ -113,55 +184,80 @@ impl Approvals {
         })
     }
 
-    /// Decides a question once: whoever may have pressed second is too late.
-    pub(super) async fn decide(&self, id: i64, choice: Choice, by: &Person) -> Press {
-        let Some(Open { question, message }) = self.with(|book| book.open.remove(&id)) else {
-            return Press::TooLate;
-        };
-        let channel = question.turn.channel;
-        let decided = approval_card::closed(&question, Ending::Decided(choice, &by.name));
-        let expired = approval_card::closed(&question, Ending::Expired);
-        let answer = Answer { choice, by: by.id };
-        let (press, body) = match question.answer.send(answer) {
-            Ok(()) => (Press::Decided, decided),
-            Err(_) => (Press::TooLate, expired),
-        };
-        match message {
-            Some(message) => self.show(channel, message, body).await,
-            None => self.with(|book| drop(book.ended_early.insert(id, body))),
-        }
-        press
+    /// Hands a decision to the turn that asks, once.
+    pub(super) fn decide(&self, id: i64, choice: Choice, by: &Person) -> Press {
+        self.with(|book| {
+            let Some(open) = book.open.get_mut(&id) else {
+                return Press::TooLate;
+            };
+            let Some(answer) = open.question.answer.take() else {
+                return Press::TooLate;
+            };
+            let given = answer.send(Answer { choice, by: by.id });
+            match given {
+                Ok(()) => {
+                    open.pressed_by = Some(by.name.clone());
+                    Press::Decided
+                }
+                // The turn does not wait any more; how that came, it says itself.
+                Err(_) => Press::TooLate,
+            }
+        })
     }
 
-    /// The question of a call ended without a press.
-    pub(super) fn expire(&self, turn: TurnId, call: &CallId) {
-        let closed = self.with(|book| {
-            let is_it =
-                |open: &Open| open.question.turn.turn == turn && open.question.call == *call;
-            let id = book
-                .open
-                .iter()
-                .find(|(_, open)| is_it(open))
-                .map(|(id, _)| *id)?;
-            book.open.remove(&id)
+    /// How a question ended that this process asked: at once, or as soon as its turn says so.
+    pub(super) async fn ending(&self, id: i64) -> Option<QuestionEnd> {
+        let ending = self.wait_for(|book| {
+            let ended = book.ended.iter().find(|ended| ended.id == id);
+            match ended {
+                Some(ended) => Some(Some(ended.end.clone())),
+                None if book.open.contains_key(&id) => None,
+                None => Some(None),
+            }
         });
-        if let Some(closed) = closed {
-            self.show_expired(closed);
+        ending.await.flatten()
+    }
+
+    /// A question ended, as its turn says; the ledger has it.
+    pub(super) fn close(&self, id: i64, end: QuestionEnd) {
+        let card = self.with(|book| {
+            let open = book.open.remove(&id);
+            let body = open.as_ref().map(|open| closed_card(open, &end));
+            let shown = open.and_then(|open| Some((open.question.turn.channel, open.message?)));
+            let (now, later) = match (shown, body) {
+                (Some(shown), Some(body)) => (Some((shown, body)), None),
+                (_, body) => (None, body),
+            };
+            book.ended.push_back(Ended {
+                id,
+                end,
+                card: later,
+            });
+            if book.ended.len() > REMEMBERED {
+                book.ended.pop_front();
+            }
+            now
+        });
+        self.changed();
+        if let Some(((channel, message), body)) = card {
+            let this = self.clone();
+            self.tasks
+                .spawn(async move { this.show(channel, message, body).await });
         }
     }
 
     /// Waits for the last cards to be edited.
     pub(super) async fn finish(&self) {
-        let left: Vec<Open> = self.with(|book| book.open.drain().map(|(_, open)| open).collect());
-        for open in left {
-            self.show_expired(open);
+        let left: Vec<i64> = self.with(|book| book.open.keys().copied().collect());
+        for id in left {
+            self.close(id, QuestionEnd::Cancelled(Stopper::Shutdown));
         }
         self.tasks.close();
         self.tasks.wait().await;
     }
 
-    /// Keeps the time ourselves, so that the card is right even if nobody says that the question ended.
-    fn expire_in_time(&self, question: &Question) {
+    /// A turn says when its question has ended. One that broke off says nothing: its card is closed all the same.
+    fn close_in_the_end(&self, question: &Question) {
         let id = question.approval;
         let left = (question.expires_at - Utc::now())
             .to_std()
@@ -170,24 +266,12 @@ impl Approvals {
         self.tasks.spawn(async move {
             tokio::select! {
                 () = this.stop.cancelled() => return,
-                () = tokio::time::sleep(left) => {}
+                () = tokio::time::sleep(left + GRACE) => {}
             }
-            if let Some(closed) = this.with(|book| book.open.remove(&id)) {
-                this.show_expired(closed);
+            if this.is_open(id) {
+                this.close(id, QuestionEnd::Expired);
             }
         });
-    }
-
-    fn show_expired(&self, closed: Open) {
-        let body = approval_card::closed(&closed.question, Ending::Expired);
-        let Some(message) = closed.message else {
-            let id = closed.question.approval;
-            return self.with(|book| drop(book.ended_early.insert(id, body)));
-        };
-        let this = self.clone();
-        let channel = closed.question.turn.channel;
-        self.tasks
-            .spawn(async move { this.show(channel, message, body).await });
     }
 
     async fn show(&self, channel: ChannelId, message: MessageId, body: Body) {
@@ -200,7 +284,39 @@ impl Approvals {
         }
     }
 
+    /// What `found` finds in the book, now or after a change; none when nothing comes of it in time.
+    async fn wait_for<T>(&self, mut found: impl FnMut(&Book) -> Option<T>) -> Option<T> {
+        let mut changes = self.changes.subscribe();
+        let waiting = async {
+            loop {
+                if let Some(found) = self.with(|book| found(book)) {
+                    return Some(found);
+                }
+                // The sender is in `self`.
+                changes.changed().await.ok()?;
+            }
+        };
+        // A deadline: what a press waits for may never come when Discord or the disk fails.
+        tokio::time::timeout(PATIENCE, waiting).await.ok().flatten()
+    }
+
+    fn changed(&self) {
+        self.changes.send_modify(|count| *count += 1);
+    }
+
     fn with<T>(&self, act: impl FnOnce(&mut Book) -> T) -> T {
         act(&mut self.book.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+fn closed_card(open: &Open, end: &QuestionEnd) -> Body {
+    let somebody = || "somebody".to_owned();
+    let presser = open.pressed_by.clone().unwrap_or_else(somebody);
+    let ending = match end {
+        QuestionEnd::Decided { choice, .. } => Ending::Decided(*choice, &presser),
+        QuestionEnd::Changed { .. } => Ending::Changed(&presser),
+        QuestionEnd::Expired => Ending::Expired,
+        QuestionEnd::Cancelled(by) => Ending::Cancelled(by),
+    };
+    approval_card::closed(&open.question, ending)
 }

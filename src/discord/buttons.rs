@@ -7,7 +7,7 @@ use serde_json::json;
 use serenity::all::{ComponentInteraction, ModalInteraction};
 use tracing::warn;
 
-use super::approvals::Press;
+use super::approvals::{Found, Press, Pressed};
 use super::body::Body;
 use super::bot::Bot;
 use super::commands::sight::Sight;
@@ -16,9 +16,13 @@ use super::interaction::{Eyes, Responder};
 use super::refusal::Refusal;
 use super::rest::{Request, Urgency};
 use super::{access, always_card, approval_card, people, render, route, servers};
-use crate::agent::event::Choice;
+use crate::agent::event::{Choice, QuestionEnd};
 use crate::domain::{ChannelId, GuildId, MessageId, Person, TurnId, UserId};
 use crate::permission::may_always_allow;
+use crate::store::Decision;
+
+/// What is told where a button names a question that its message does not ask.
+const NOT_ITS_CARD: &str = "This button does not belong to the question it names, so nothing was decided. Use the buttons of the question itself.";
 
 /// Does what a press asks for.
 pub(super) async fn pressed(bot: &Bot, press: &ComponentInteraction) {
@@ -70,13 +74,18 @@ async fn decide(bot: &Bot, responder: &Responder, press: &ComponentInteraction) 
     let Some((guild, person)) = who(press) else {
         return;
     };
-    match may_decide(bot, guild, &person, id, choice) {
-        None => return too_late(bot, responder, press, id).await,
-        Some(Err(reason)) => {
-            let _ = responder.follow_up(&Body::text(reason), Eyes::One).await;
+    let requesters = match bot.approvals.find(id, card_of(press)).await {
+        Found::Open(requesters) => requesters,
+        Found::Elsewhere => {
+            let told = Body::text(NOT_ITS_CARD);
+            let _ = responder.follow_up(&told, Eyes::One).await;
             return;
         }
-        Some(Ok(())) => {}
+        Found::Closed => return too_late(bot, responder, press, id).await,
+    };
+    if let Err(reason) = may_decide(bot, guild, &person, &requesters, choice) {
+        let _ = responder.follow_up(&Body::text(reason), Eyes::One).await;
+        return;
     }
     if choice == Choice::AlwaysAllow
         && let Some((agent, action)) = bot.approvals.subject(id)
@@ -85,21 +94,20 @@ async fn decide(bot: &Bot, responder: &Responder, press: &ComponentInteraction) 
         let _ = responder.follow_up(&asked_again, Eyes::One).await;
         return;
     }
-    match bot.approvals.decide(id, choice, &person).await {
+    match bot.approvals.decide(id, choice, &person) {
         Press::Decided => {}
         Press::TooLate => too_late(bot, responder, press, id).await,
     }
 }
 
-/// Whether `person` may decide the question so, or the reason why not; none when the question is closed.
+/// Why `person` may not decide a question of these people so.
 fn may_decide(
     bot: &Bot,
     guild: GuildId,
     person: &Person,
-    id: i64,
+    requesters: &[UserId],
     choice: Choice,
-) -> Option<Result<(), String>> {
-    let requesters = bot.approvals.requesters(id)?;
+) -> Result<(), String> {
     let server = bot.manager.server(guild);
     let open_refused = match choice {
         Choice::AlwaysAllow => may_always_allow(&server.permission_grants, person).err(),
@@ -107,10 +115,18 @@ fn may_decide(
     };
     let deciders = access::Deciders {
         approver_roles: &server.approver_roles,
-        requesters: &requesters,
+        requesters,
         open_refused: open_refused.as_deref(),
     };
-    Some(access::may_press(person, choice, &deciders))
+    access::may_press(person, choice, &deciders)
+}
+
+/// The message whose button was pressed.
+fn card_of(press: &ComponentInteraction) -> Pressed {
+    Pressed {
+        channel: ChannelId(press.channel_id.get()),
+        message: MessageId(press.message.id.get()),
+    }
 }
 
 /// Confirm, on the private message that says what *Always allow* will cover.
@@ -121,36 +137,48 @@ async fn allow_always(bot: &Bot, responder: &Responder, press: &ComponentInterac
     let (Ok(id), Some((guild, person))) = (id.parse::<i64>(), who(press)) else {
         return;
     };
-    let answer = match may_decide(bot, guild, &person, id, Choice::AlwaysAllow) {
-        None => why_too_late(bot, id).await,
-        Some(Err(reason)) => reason,
-        Some(Ok(())) => match bot.approvals.decide(id, Choice::AlwaysAllow, &person).await {
-            Press::Decided => always_card::GRANTED.to_owned(),
-            Press::TooLate => why_too_late(bot, id).await,
-        },
+    let answer = match bot.approvals.find_in(id, card_of(press).channel) {
+        Found::Closed => why_too_late(bot, id).await,
+        Found::Elsewhere => NOT_ITS_CARD.to_owned(),
+        Found::Open(requesters) => {
+            match may_decide(bot, guild, &person, &requesters, Choice::AlwaysAllow) {
+                Err(reason) => reason,
+                Ok(()) => match bot.approvals.decide(id, Choice::AlwaysAllow, &person) {
+                    Press::Decided => always_card::GRANTED.to_owned(),
+                    Press::TooLate => why_too_late(bot, id).await,
+                },
+            }
+        }
     };
     let _ = responder.keep_promise(&Body::text(answer)).await;
 }
 
-/// How a question that is closed has ended.
+/// How a question has ended, for somebody who pressed too late.
 async fn why_too_late(bot: &Bot, id: i64) -> String {
-    match decider(bot, id).await {
-        Some(by) => format!("This is decided already, by <@{by}>."),
-        None => "This question has expired. Nothing was run.".to_owned(),
+    if let Some(end) = bot.approvals.ending(id).await {
+        return approval_card::told_late(&end);
+    }
+    match decided(bot, id).await {
+        Some((by, decision)) => approval_card::told_decided(by, decision),
+        None => approval_card::told_late(&QuestionEnd::Expired),
     }
 }
 
-async fn decider(bot: &Bot, id: i64) -> Option<UserId> {
+/// Who decided a question that an earlier process asked, and what.
+async fn decided(bot: &Bot, id: i64) -> Option<(UserId, Decision)> {
     let question = bot.store.question(id).await.ok()??;
-    question.decided_by
+    question.decided_by.zip(question.decision)
 }
 
-/// A press on a question that is closed: decided by another, or expired.
+/// A press on a question that somebody has decided already, or that has ended: told how. The card is left alone where this
+/// process asked, for it says so itself.
 async fn too_late(bot: &Bot, responder: &Responder, press: &ComponentInteraction, id: i64) {
-    match decider(bot, id).await {
-        Some(_) => take_buttons_off(bot, press).await,
-        None => {
-            let _ = responder.keep_promise(&approval_card::expired()).await;
+    if bot.approvals.ending(id).await.is_none() {
+        match decided(bot, id).await {
+            Some(_) => take_buttons_off(bot, press).await,
+            None => {
+                let _ = responder.keep_promise(&approval_card::expired()).await;
+            }
         }
     }
     let reason = why_too_late(bot, id).await;
@@ -193,12 +221,12 @@ async fn end_turn(
         let stopped = match how {
             "stop" => bot
                 .manager
-                .stop_turn(channel, parent, turn)
+                .stop_turn(channel, parent, turn, &person)
                 .await
                 .map(render::stopping),
             _ => bot
                 .manager
-                .abort_turn(channel, parent, turn)
+                .abort_turn(channel, parent, turn, &person)
                 .await
                 .map(render::aborted),
         };

@@ -125,7 +125,7 @@ fn buttons(message: &Value) -> Vec<&str> {
 async fn mend(bot: &Bot, buttons: &[&str]) -> Option<Mend> {
     let first = buttons.first()?;
     if let Some((question, _)) = approval_card::pressed(first) {
-        if bot.approvals.requesters(question).is_some() {
+        if bot.approvals.is_open(question) {
             return None;
         }
         let asked = bot.store.question(question).await.ok()?;

@@ -55,8 +55,8 @@ impl Outbound {
             Event::TurnStarted(turn, feed) => self.order(turn.channel, Order::Start(turn, feed)),
             Event::TurnEnded(turn, summary) => self.order(turn.channel, Order::End(turn, summary)),
             Event::Question(question) => self.order(question.turn.channel, Order::Ask(question)),
-            Event::QuestionClosed(turn, call) => {
-                self.outward.bot.approvals.expire(turn.turn, &call)
+            Event::QuestionClosed { approval, end } => {
+                self.outward.bot.approvals.close(approval, end)
             }
             Event::Say {
                 channel,

@@ -78,14 +78,16 @@ impl AgentManager {
                 "There is no such entry in `always_allow` any more. `/agent config` with the key alone shows the list.",
             ));
         };
-        let file = folder::rewrite(&path, |keys| {
-            if let Some(Value::Array(list)) = keys.get_mut("always_allow") {
-                list.retain(|one| one != entry);
-            }
-        })?;
-        let left = file.config.always_allow;
-        self.audit_edit(agent, "always_allow", &json!(old), &json!(left), by)
-            .await?;
-        Ok(left)
+        let left: Vec<&String> = old.iter().filter(|one| *one != entry).collect();
+        let row = self.edit_row(agent, "always_allow", &json!(old), &json!(left), by);
+        self.audited(row, async {
+            let file = folder::rewrite(&path, |keys| {
+                if let Some(Value::Array(list)) = keys.get_mut("always_allow") {
+                    list.retain(|one| one != entry);
+                }
+            })?;
+            Ok(file.config.always_allow)
+        })
+        .await
     }
 }

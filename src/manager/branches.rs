@@ -6,8 +6,8 @@ use chrono::{DateTime, Utc};
 use tokio::sync::oneshot;
 use tracing::warn;
 
-use crate::agent::{ClosedBranches, Letter, Mode, Place, Target};
-use crate::domain::{ChannelId, Inbound};
+use crate::agent::{ClosedBranches, Letter, Mode, Place, Stopper, Target};
+use crate::domain::{ChannelId, Inbound, Person};
 use crate::store::{AttemptRow, Conversation, TurnEnd};
 
 use super::error::ManagerError;
@@ -117,6 +117,7 @@ impl AgentManager {
         channel: ChannelId,
         parent: Option<ChannelId>,
         which: BranchTarget,
+        by: &Person,
     ) -> Result<ClosedBranches, ManagerError> {
         let agent = self
             .agent_for(channel, parent)
@@ -133,7 +134,7 @@ impl AgentManager {
                 Target::Branch(number)
             }
         };
-        self.close_branches(&agent, target).await
+        self.close_branches(&agent, target, by.into()).await
     }
 
     /// A thread was deleted: the branch that lived in it is saved and closed, and its turn ends.
@@ -150,7 +151,8 @@ impl AgentManager {
             return Ok(());
         };
         let target = Target::Conversation(branch.id);
-        self.close_branches(&agent, target)
+        let by = Stopper::Machine("the deletion of its thread");
+        self.close_branches(&agent, target, by)
             .await
             .map(|closed| warn_of_unsaved(&agent, &closed))
     }
@@ -170,7 +172,8 @@ impl AgentManager {
         if !open.iter().any(lost) {
             return Ok(());
         }
-        self.close_branches(&agent, Target::Threads(channel))
+        let by = Stopper::Machine("the deletion of the channel");
+        self.close_branches(&agent, Target::Threads(channel), by)
             .await
             .map(|closed| warn_of_unsaved(&agent, &closed))
     }
@@ -179,9 +182,10 @@ impl AgentManager {
         &self,
         agent: &AgentSummary,
         target: Target,
+        by: Stopper,
     ) -> Result<ClosedBranches, ManagerError> {
         let (reply, closed) = oneshot::channel();
-        self.deliver(agent, Letter::CloseBranches(target, reply))
+        self.deliver(agent, Letter::CloseBranches(target, by, reply))
             .await?;
         let closed = closed
             .await

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::clock;
 use crate::domain::{AgentConfig, AgentStatus, GuildId, Person};
 use crate::permission::may_always_allow;
-use crate::store::{AgentRow, AuditRow};
+use crate::store::AgentRow;
 use crate::text;
 
 use super::config_keys::{
@@ -59,7 +59,10 @@ impl AgentManager {
         let _alone = self.inner.lifecycle.lock().await;
         let agent = self.find(guild, name)?;
         let key = known_key(key)?;
-        self.may_set(&agent, key, by)?;
+        if let Err(refusal) = self.may_set(&agent, key, by) {
+            self.audit_refused(&agent, key, by, &refusal).await?;
+            return Err(refusal);
+        }
         if key == "name" {
             return self.rename(&agent, value, by, channels).await;
         }
@@ -68,16 +71,25 @@ impl AgentManager {
         {
             return self.take_named_back(&agent, by, named.trim()).await;
         }
-        let checked = self.checked(guild, key, value, by).await?;
+        let checked = match self.checked(guild, key, value, by).await {
+            Ok(checked) => checked,
+            Err(refusal) => {
+                if matches!(key, "permissions" | "always_allow") {
+                    self.audit_refused(&agent, key, by, &refusal).await?;
+                }
+                return Err(refusal);
+            }
+        };
         let path = self.inner.parts.paths.agent(agent.name.as_str());
-        let mut old = Value::Null;
-        let file = folder::rewrite(&path, |keys| {
-            old = keys
-                .insert(key.to_owned(), checked.clone())
-                .unwrap_or_default();
-        })?;
-        self.index(&agent, &file.config).await?;
-        self.audit_edit(&agent, key, &old, &checked, by).await?;
+        let old = folder::read(&path)?.raw.get(key).cloned();
+        let row = self.edit_row(&agent, key, &old.unwrap_or_default(), &checked, by);
+        self.audited(row, async {
+            let file = folder::rewrite(&path, |keys| {
+                keys.insert(key.to_owned(), checked.clone());
+            })?;
+            self.index(&agent, &file.config).await
+        })
+        .await?;
         Ok(format!(
             "`{}.{key}` is now {}. It is in force at the next model call.",
             agent.name,
@@ -183,33 +195,5 @@ impl AgentManager {
         };
         self.inner.parts.store.update_agent(row).await?;
         Ok(())
-    }
-
-    /// An edit of an agent's configuration, for the audit.
-    pub(super) async fn audit_edit(
-        &self,
-        agent: &AgentSummary,
-        key: &str,
-        old: &Value,
-        new: &Value,
-        by: &Person,
-    ) -> Result<(), ManagerError> {
-        let change = crate::tools::Change {
-            edited: key.to_owned(),
-            old: shown(old),
-            new: shown(new),
-        };
-        let row = AuditRow {
-            timestamp: clock::now(),
-            guild: Some(agent.guild),
-            agent: Some(agent.id),
-            agent_name: agent.name.to_string(),
-            turn: None,
-            action: format!("command:agent_config:{key}"),
-            decision: "allow".to_owned(),
-            user: Some(by.id),
-            detail: self.inner.parts.audit_change(&change),
-        };
-        Ok(self.inner.parts.store.audit(row).await?)
     }
 }

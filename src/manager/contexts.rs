@@ -6,10 +6,12 @@ use serde_json::json;
 use tokio::sync::oneshot;
 
 use crate::agent::session_manager::{Imported, SessionError, SessionList};
-use crate::agent::{AfterSave, BeforeClear, Cleared, ContextAction, Letter, Restored, Target};
+use crate::agent::{
+    AfterSave, BeforeClear, Cleared, ContextAction, Letter, Restored, Stopper, Target,
+};
 use crate::clock;
 use crate::domain::{AgentId, AgentName, AgentStatus, ChannelId, GuildId, Person, SessionMeta};
-use crate::store::{AgentRow, AuditRow};
+use crate::store::{AgentRow, AuditRow, Outcome};
 
 use super::error::ManagerError;
 use super::folder;
@@ -39,8 +41,9 @@ impl AgentManager {
         parent: Option<ChannelId>,
         description: Option<String>,
         then: AfterSave,
+        by: &Person,
     ) -> Result<SessionMeta, ManagerError> {
-        self.context(channel, parent, |reply| ContextAction::Save {
+        self.context(channel, parent, by.into(), |reply| ContextAction::Save {
             description,
             then,
             reply,
@@ -58,8 +61,9 @@ impl AgentManager {
         channel: ChannelId,
         parent: Option<ChannelId>,
         first: BeforeClear,
+        by: &Person,
     ) -> Result<Cleared, ManagerError> {
-        self.context(channel, parent, |reply| ContextAction::Clear {
+        self.context(channel, parent, by.into(), |reply| ContextAction::Clear {
             first,
             reply,
         })
@@ -76,9 +80,10 @@ impl AgentManager {
         channel: ChannelId,
         parent: Option<ChannelId>,
         session: &str,
+        by: &Person,
     ) -> Result<Restored, ManagerError> {
         let session = session.to_owned();
-        self.context(channel, parent, |reply| ContextAction::Restore {
+        self.context(channel, parent, by.into(), |reply| ContextAction::Restore {
             session,
             reply,
         })
@@ -95,8 +100,12 @@ impl AgentManager {
         channel: ChannelId,
         parent: Option<ChannelId>,
     ) -> Result<String, ManagerError> {
-        self.context(channel, parent, |reply| ContextAction::Compact { reply })
-            .await
+        // It ends no turn, so nobody is named.
+        let by = Stopper::Machine("a compaction");
+        self.context(channel, parent, by, |reply| ContextAction::Compact {
+            reply,
+        })
+        .await
     }
 
     /// `/context import`: a session file of another agent in this agent's folder becomes a session of this one.
@@ -118,9 +127,12 @@ impl AgentManager {
             agent: Some(agent.id),
             agent_name: agent.name.to_string(),
             turn: None,
+            call: None,
             action: "command:context:import".to_owned(),
             decision: "allow".to_owned(),
             user: Some(by.id),
+            decided_by: None,
+            outcome: Some(Outcome::Applied),
             detail: Some(detail.to_string()),
         };
         self.inner.parts.store.audit(row).await?;
@@ -131,6 +143,7 @@ impl AgentManager {
         &self,
         channel: ChannelId,
         parent: Option<ChannelId>,
+        by: Stopper,
         action: impl FnOnce(oneshot::Sender<Result<T, SessionError>>) -> ContextAction,
     ) -> Result<T, ManagerError> {
         let agent = self
@@ -139,7 +152,7 @@ impl AgentManager {
         let (reply, answer) = oneshot::channel();
         self.deliver(
             &agent,
-            Letter::Context(Target::Channel(channel), action(reply)),
+            Letter::Context(Target::Channel(channel), by, action(reply)),
         )
         .await?;
         let answer = answer

@@ -67,6 +67,7 @@ pub async fn recover(
 ) -> Result<Recovered, StoreError> {
     end_children.await;
     store.set_unreadable_aside(LOST).await?;
+    store.close_audit().await?;
     let unfinished = store.unfinished().await?;
     let interrupted = unfinished.turns.len() + unfinished.unreadable.len();
     let mut closing = Closing {

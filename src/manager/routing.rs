@@ -9,7 +9,9 @@ use tracing::error;
 use crate::agent::{
     self, AgentHandle, Letter, Mode, Place, Prompt, Source, Stop, Stopped, Target, Trigger,
 };
-use crate::domain::{AgentId, Attachment, ChannelId, Inbound, MessageId, SessionMeta, TurnId};
+use crate::domain::{
+    AgentId, Attachment, ChannelId, Inbound, MessageId, Person, SessionMeta, TurnId,
+};
 use crate::store::{Accepted, StoreError};
 
 use super::error::ManagerError;
@@ -161,9 +163,16 @@ impl AgentManager {
         &self,
         channel: ChannelId,
         parent: Option<ChannelId>,
+        by: &Person,
     ) -> Result<Stopped, ManagerError> {
-        self.stop_in(channel, parent, Target::Channel(channel), Stop::Graceful)
-            .await
+        self.stop_in(
+            channel,
+            parent,
+            Target::Channel(channel),
+            Stop::Graceful,
+            by,
+        )
+        .await
     }
 
     /// Ends the turns seen in `channel` at once.
@@ -175,8 +184,9 @@ impl AgentManager {
         &self,
         channel: ChannelId,
         parent: Option<ChannelId>,
+        by: &Person,
     ) -> Result<Stopped, ManagerError> {
-        self.stop_in(channel, parent, Target::Channel(channel), Stop::Abort)
+        self.stop_in(channel, parent, Target::Channel(channel), Stop::Abort, by)
             .await
     }
 
@@ -190,8 +200,9 @@ impl AgentManager {
         channel: ChannelId,
         parent: Option<ChannelId>,
         turn: TurnId,
+        by: &Person,
     ) -> Result<Stopped, ManagerError> {
-        self.stop_in(channel, parent, Target::Turn(turn), Stop::Graceful)
+        self.stop_in(channel, parent, Target::Turn(turn), Stop::Graceful, by)
             .await
     }
 
@@ -205,8 +216,9 @@ impl AgentManager {
         channel: ChannelId,
         parent: Option<ChannelId>,
         turn: TurnId,
+        by: &Person,
     ) -> Result<Stopped, ManagerError> {
-        self.stop_in(channel, parent, Target::Turn(turn), Stop::Abort)
+        self.stop_in(channel, parent, Target::Turn(turn), Stop::Abort, by)
             .await
     }
 
@@ -216,6 +228,7 @@ impl AgentManager {
         parent: Option<ChannelId>,
         target: Target,
         stop: Stop,
+        by: &Person,
     ) -> Result<Stopped, ManagerError> {
         let agent = self
             .agent_for(channel, parent)
@@ -224,7 +237,8 @@ impl AgentManager {
             return Ok(Stopped::Nothing);
         };
         let (reply, asked) = oneshot::channel();
-        if actor.send(Letter::Stop(target, stop, reply)).await.is_err() {
+        let letter = Letter::Stop(target, stop, by.into(), reply);
+        if actor.send(letter).await.is_err() {
             return Ok(Stopped::Nothing);
         }
         Ok(asked.await.unwrap_or(Stopped::Nothing))

@@ -6,7 +6,7 @@ use crate::agent::Letter;
 use crate::agent::event::Event;
 use crate::clock;
 use crate::domain::{GuildId, UserId};
-use crate::store::{AuditRow, ServerRow, ServerState, StoreError};
+use crate::store::{AuditRow, Outcome, ServerRow, ServerState, StoreError};
 
 use super::error::ManagerError;
 use super::handle::AgentManager;
@@ -208,12 +208,16 @@ impl AgentManager {
             agent: None,
             agent_name: String::new(),
             turn: None,
+            call: None,
             action: format!("command:servers:{what}"),
             decision: "allow".to_owned(),
             user: Some(by),
+            decided_by: None,
+            outcome: Some(Outcome::Applied),
             detail: None,
         };
-        Ok(parts.store.audit(row).await?)
+        parts.store.audit(row).await?;
+        Ok(())
     }
 }
 

@@ -8,7 +8,7 @@ use crate::clock;
 use crate::config::{SettingKey, Settings, effective};
 use crate::domain::{GuildId, Person};
 use crate::permission::may_always_allow;
-use crate::store::{AuditRow, StoreError};
+use crate::store::{AuditRow, Outcome, StoreError};
 
 use super::error::ManagerError;
 use super::handle::AgentManager;
@@ -67,11 +67,6 @@ impl AgentManager {
         }
         let parts = &self.inner.parts;
         let old = parts.store.settings(guild).await?.remove(key.as_str());
-        parts
-            .store
-            .set_setting(guild, key.as_str(), value.clone())
-            .await?;
-        self.reload_settings(guild).await?;
         let shown = |value: &Option<Value>| {
             value
                 .as_ref()
@@ -88,11 +83,18 @@ impl AgentManager {
             agent: None,
             agent_name: String::new(),
             turn: None,
+            call: None,
             action: format!("command:settings:{key}"),
             decision: "allow".to_owned(),
             user: Some(by.id),
+            decided_by: None,
+            outcome: Some(Outcome::Started),
             detail: parts.audit_change(&change),
         };
-        Ok(parts.store.audit(row).await?)
+        self.audited(row, async {
+            parts.store.set_setting(guild, key.as_str(), value).await?;
+            Ok(self.reload_settings(guild).await?)
+        })
+        .await
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::agent::event::Event;
-use crate::agent::{Letter, Mode, Place, Prompt, Source, Stop, Target, Trigger};
+use crate::agent::{Letter, Mode, Place, Prompt, Source, Stop, Stopper, Target, Trigger};
 use crate::domain::{ChannelId, TaskId, TurnId, Via};
 use crate::tools::tasks::{TaskEffect, TaskEvent, TaskView, Tasks};
 
@@ -178,6 +178,7 @@ impl AgentManager {
                     .send(Letter::Stop(
                         Target::Conversation(conversation),
                         Stop::Abort,
+                        Stopper::Machine("a hook of one of its tasks"),
                         reply,
                     ))
                     .await;

@@ -1,4 +1,7 @@
-//! Who decided what, when: rows are added and never changed.
+//! Who asked for what, who decided, and what came of it. A row is written before anything happens, and only its outcome
+//! changes afterwards.
+
+use std::fmt;
 
 use chrono::{DateTime, Utc};
 use sqlx::Row as _;
@@ -8,7 +11,14 @@ use super::codec::{parsed_option, readable, stamp, time};
 use super::error::StoreError;
 use super::handle::Store;
 use super::script::Script;
-use crate::domain::{AgentId, GuildId, TurnId, UserId};
+use crate::domain::{AgentId, CallId, GuildId, ToolResult, TurnId, UserId};
+use crate::text;
+
+/// Characters of a failure's reason that are kept; all of it is in the transcript.
+const LONGEST_REASON: usize = 300;
+
+/// Begins the text of a failure.
+const FAILED: &str = "failed: ";
 
 /// One decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,14 +33,68 @@ pub struct AuditRow {
     pub agent_name: String,
     /// In which turn.
     pub turn: Option<TurnId>,
+    /// Which call of that turn.
+    pub call: Option<CallId>,
     /// The action string that was judged.
     pub action: String,
     /// `allow`, `ask_approved`, `ask_denied`, `ask_expired` or `deny`.
     pub decision: String,
-    /// Who decided, or whose message it goes back to.
+    /// Whose message it goes back to, or who gave the command.
     pub user: Option<UserId>,
+    /// Who answered the question, where one was asked.
+    pub decided_by: Option<UserId>,
+    /// What came of it; none for rows of before it was kept.
+    pub outcome: Option<Outcome>,
     /// What more there is to know (old and new value), secrets taken out.
     pub detail: Option<String>,
+}
+
+/// What came of a decision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was allowed and has begun.
+    Started,
+    /// It was done.
+    Applied,
+    /// It was allowed and did not work, for this reason.
+    Failed(String),
+    /// It was decided against, so nothing was done.
+    Refused,
+    /// Nobody decided, or the turn ended first, so nothing was done.
+    NotRun,
+    /// The daemon stopped while it was under way: it may have been done.
+    Unknown,
+}
+
+impl Outcome {
+    /// [`Self::Failed`] with the beginning of what is said of it.
+    pub fn failed(reason: &str) -> Self {
+        Self::Failed(text::one_line(reason, LONGEST_REASON))
+    }
+
+    fn read(text: &str) -> Self {
+        match text {
+            "started" => Self::Started,
+            "applied" => Self::Applied,
+            "refused" => Self::Refused,
+            "not run" => Self::NotRun,
+            "unknown" => Self::Unknown,
+            other => Self::Failed(other.strip_prefix(FAILED).unwrap_or(other).to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Started => f.write_str("started"),
+            Self::Applied => f.write_str("applied"),
+            Self::Failed(reason) => write!(f, "{FAILED}{reason}"),
+            Self::Refused => f.write_str("refused"),
+            Self::NotRun => f.write_str("not run"),
+            Self::Unknown => f.write_str("unknown"),
+        }
+    }
 }
 
 /// Which rows to list.
@@ -45,14 +109,42 @@ pub struct AuditFilter {
 }
 
 impl Store {
-    /// Adds one decision by itself; a step's own go along with the step ([`super::Alongside`]).
+    /// Adds one decision by itself and gives its id; a step's own go along with the step ([`super::Alongside`]).
     ///
     /// # Errors
     ///
     /// See [`StoreError`].
-    pub async fn audit(&self, row: AuditRow) -> Result<(), StoreError> {
+    pub async fn audit(&self, row: AuditRow) -> Result<i64, StoreError> {
         let mut script = Script::default();
         insert_audit(&mut script, &row);
+        script.add("SELECT last_insert_rowid() AS id");
+        Ok(self.run(script).await?.row()?.try_get("id")?)
+    }
+
+    /// Writes what came of a decision that had [`Outcome::Started`].
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn set_outcome(&self, id: i64, outcome: &Outcome) -> Result<(), StoreError> {
+        let mut script = Script::default();
+        script
+            .add("UPDATE audit_log SET outcome = ? WHERE id = ? AND outcome = 'started'")
+            .bind(outcome.to_string())
+            .bind(id);
+        self.run(script).await.map(drop)
+    }
+
+    /// At the start: of what had begun when the daemon stopped nobody knows what came of it.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn close_audit(&self) -> Result<(), StoreError> {
+        let mut script = Script::default();
+        script
+            .add("UPDATE audit_log SET outcome = ? WHERE outcome = 'started'")
+            .bind(Outcome::Unknown.to_string());
         self.run(script).await.map(drop)
     }
 
@@ -86,18 +178,34 @@ impl Store {
 
 pub(super) fn insert_audit(script: &mut Script, row: &AuditRow) {
     script.add(
-        "INSERT INTO audit_log (timestamp, guild_id, agent_id, agent_name, turn_id, action_string, decision, user_id,
-             detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO audit_log (timestamp, guild_id, agent_id, agent_name, turn_id, call_id, action_string, decision,
+             user_id, decided_by, outcome, detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )
     .bind(stamp(row.timestamp))
     .bind(row.guild.map(GuildId::as_i64))
     .bind(row.agent.map(|agent| agent.to_string()))
     .bind(&row.agent_name)
     .bind(row.turn.map(|turn| turn.to_string()))
+    .bind(row.call.as_ref().map(|call| call.0.as_str()))
     .bind(&row.action)
     .bind(&row.decision)
     .bind(row.user.map(UserId::as_i64))
+    .bind(row.decided_by.map(UserId::as_i64))
+    .bind(row.outcome.as_ref().map(Outcome::to_string))
     .bind(row.detail.as_deref());
+}
+
+/// Writes what came of a call that had started, with its result.
+pub(super) fn close_call(script: &mut Script, turn: TurnId, result: &ToolResult) {
+    let outcome = match result.is_error {
+        true => Outcome::failed(&result.content),
+        false => Outcome::Applied,
+    };
+    script
+        .add("UPDATE audit_log SET outcome = ? WHERE turn_id = ? AND call_id = ? AND outcome = 'started'")
+        .bind(outcome.to_string())
+        .bind(turn.to_string())
+        .bind(&result.call_id.0);
 }
 
 fn audit_row(row: &SqliteRow) -> Result<AuditRow, StoreError> {
@@ -109,11 +217,18 @@ fn audit_row(row: &SqliteRow) -> Result<AuditRow, StoreError> {
         agent: parsed_option(row, "agent_id")?,
         agent_name: row.try_get("agent_name")?,
         turn: parsed_option(row, "turn_id")?,
+        call: row.try_get::<Option<String>, _>("call_id")?.map(CallId),
         action: row.try_get("action_string")?,
         decision: row.try_get("decision")?,
         user: row
             .try_get::<Option<i64>, _>("user_id")?
             .map(UserId::from_i64),
+        decided_by: row
+            .try_get::<Option<i64>, _>("decided_by")?
+            .map(UserId::from_i64),
+        outcome: row
+            .try_get::<Option<&str>, _>("outcome")?
+            .map(Outcome::read),
         detail: row.try_get("detail")?,
     })
 }

@@ -18,17 +18,26 @@ impl Store {
     ///
     /// See [`StoreError`].
     pub async fn people_behind(&self, turn: TurnId) -> Result<Vec<UserId>, StoreError> {
-        // The author of a row that does not read back is nobody that anybody knows: user 0.
-        let authors = "SELECT coalesce(CASE WHEN json_valid(inbound.body)
-                 THEN json_extract(inbound.body, '$.author.id') END, 0)
-             FROM inbound JOIN chain ON inbound.turn_id = chain.id ORDER BY inbound.message_id";
-        let people = self.ids(&format!("{CHAIN} {authors}"), turn).await?;
+        let people = self.authors_behind(turn).await?;
         if !people.is_empty() {
             return Ok(people);
         }
         let owners = "SELECT owner_id FROM agents WHERE owner_id IS NOT NULL
              AND id IN (SELECT agent_id FROM chain)";
         self.ids(&format!("{CHAIN} {owners}"), turn).await
+    }
+
+    /// The authors of all messages in `turn` and in the turns that led to it, the earliest first.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn authors_behind(&self, turn: TurnId) -> Result<Vec<UserId>, StoreError> {
+        // The author of a row that does not read back is nobody that anybody knows: user 0.
+        let authors = "SELECT coalesce(CASE WHEN json_valid(inbound.body)
+                 THEN json_extract(inbound.body, '$.author.id') END, 0)
+             FROM inbound JOIN chain ON inbound.turn_id = chain.id ORDER BY inbound.message_id";
+        self.ids(&format!("{CHAIN} {authors}"), turn).await
     }
 
     /// The users that a statement of this file gives for a turn, each once.

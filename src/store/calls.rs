@@ -5,6 +5,7 @@ use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
 use super::alongside::Alongside;
+use super::audit::close_call;
 use super::codec::{now, parsed, parsed_option, stamp, time, words};
 use super::error::StoreError;
 use super::handle::Store;
@@ -231,6 +232,9 @@ impl Store {
             .bind(&result.call_id.0)
             .bind(from)
             .must_change(format!("{from} call {}", result.call_id));
+        if from == "started" {
+            close_call(&mut script, turn, result);
+        }
         insert_item_of(&mut script, turn, &Item::ToolResult(result.clone()))?;
         alongside.add_to(&mut script);
         self.run(script).await.map(drop)

@@ -5,6 +5,7 @@ mod acknowledged;
 mod always_allow;
 mod approval_card;
 mod approvals;
+mod audit;
 mod body;
 mod branches;
 mod catch_up;

@@ -1,5 +1,6 @@
 //! The database through its public face, on temporary homes.
 
+mod audit_upgrade;
 pub(crate) mod damaged;
 mod disk;
 mod ledger;

@@ -105,6 +105,7 @@ pub(super) async fn begin(
         preview,
         clock: WorkClock::start(),
         people: start.people,
+        asker: start.asker,
         depth: start.turn.depth,
         origin: start.turn.origin,
         model,
@@ -172,6 +173,8 @@ struct Start {
     turn: NewTurn,
     item: Item,
     people: Vec<UserId>,
+    /// The first person behind a turn that another turn started.
+    asker: Option<UserId>,
 }
 
 impl Opening {
@@ -231,7 +234,12 @@ impl Opening {
                 .store
                 .begin_turn_with(turn.clone(), item.clone(), &message);
             if begun.await? == Stored::Running {
-                return Ok(Some(Start { turn, item, people }));
+                return Ok(Some(Start {
+                    turn,
+                    item,
+                    people,
+                    asker: None,
+                }));
             }
         }
         let Some(latest) = parts.store.waiting(message.id).await? else {
@@ -242,7 +250,12 @@ impl Opening {
             .store
             .begin_turn(turn.clone(), vec![item.clone()])
             .await?;
-        Ok((begun == Stored::Running).then_some(Start { turn, item, people }))
+        Ok((begun == Stored::Running).then_some(Start {
+            turn,
+            item,
+            people,
+            asker: None,
+        }))
     }
 
     /// Begins with words that nobody wrote as a message.
@@ -263,10 +276,12 @@ impl Opening {
             .store
             .begin_turn(turn.clone(), vec![item.clone()])
             .await?;
+        let behind = parts.store.authors_behind(turn.id).await?;
         Ok((begun == Stored::Running).then(|| Start {
             turn,
             item,
             people: Vec::new(),
+            asker: behind.first().copied(),
         }))
     }
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::clock;
 use crate::domain::{Cost, ToolCall, ToolResult, Usage, UserId};
-use crate::store::{AttemptRow, AuditRow};
+use crate::store::{AttemptRow, AuditRow, Outcome};
 use crate::tools::Prepared;
 
 use super::state::Turn;
@@ -14,7 +14,8 @@ use super::state::Turn;
 impl Turn {
     /// The audit row of a call that runs without a question.
     pub(super) async fn audit_allowed(&self, call: &ToolCall, prepared: &Prepared) -> AuditRow {
-        let audit = self.audit_row(&prepared.action.to_string(), "allow", None, Value::Null);
+        let action = prepared.action.to_string();
+        let audit = self.audit_row(call, &action, "allow", None, Value::Null);
         self.with_change(call, prepared, audit).await
     }
 
@@ -32,9 +33,10 @@ impl Turn {
         audit
     }
 
-    /// The audit row of a decision about an action, without secrets.
+    /// The audit row of a decision about a call's action, without secrets. What was allowed is about to start.
     pub(super) fn audit_row(
         &self,
+        call: &ToolCall,
         action: &str,
         decision: &str,
         by: Option<UserId>,
@@ -46,9 +48,16 @@ impl Turn {
             agent: Some(self.agent.id),
             agent_name: self.agent.name.to_string(),
             turn: Some(self.turn_id()),
+            call: Some(call.id.clone()),
             action: self.parts.services.redactor.redact(action).into_owned(),
             decision: decision.to_owned(),
-            user: by.or(self.people.first().copied()),
+            user: self.people.first().copied().or(self.asker),
+            decided_by: by,
+            outcome: Some(match decision {
+                "allow" | "ask_approved" => Outcome::Started,
+                "ask_expired" => Outcome::NotRun,
+                _ => Outcome::Refused,
+            }),
             detail: match detail {
                 Value::Null => None,
                 detail => Some(

@@ -259,7 +259,7 @@ impl Turn {
             images: Vec::new(),
         };
         let alongside = Alongside {
-            audit: vec![self.audit_row(action, decision, by, json!({ "reason": reason }))],
+            audit: vec![self.audit_row(call, action, decision, by, json!({ "reason": reason }))],
             ..Alongside::default()
         };
         self.parts

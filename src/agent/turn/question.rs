@@ -11,7 +11,7 @@ use crate::permission::{Profile, binding_hash};
 use crate::store::{Alongside, Decision as Stored, NewQuestion, Settled, StoreError};
 use crate::tools::Prepared;
 
-use super::super::event::{Answer, Choice, Event, Question};
+use super::super::event::{Answer, Choice, Event, Question, QuestionEnd};
 use super::state::Turn;
 
 /// How a question ended.
@@ -20,6 +20,9 @@ enum Ended {
     Expired,
     Stopped,
 }
+
+/// What is told of a call whose approval does not hold any more.
+const CHANGED: &str = "what was approved changed before it could run; ask again";
 
 impl Turn {
     /// Asks, then runs the call or closes it.
@@ -63,7 +66,7 @@ impl Turn {
             arguments: pretty(&prepared),
             requesters: self.requesters(),
             expires_at,
-            answer,
+            answer: Some(answer),
         })));
         let stop = self.stop.clone();
         let ended = self
@@ -83,30 +86,45 @@ impl Turn {
             .store
             .decide_question(approval, decision, by, Alongside::default())
             .await?;
-        self.parts.emit(Event::QuestionClosed(
-            self.reference.clone(),
-            call.id.clone(),
-        ));
-        if let Some(refusal) = refusal {
-            return self.refuse(call, &action, refusal, word, by).await;
-        }
         // What runs must be what was shown: anything that changed in between takes the approval back.
         let profile_now = self
             .parts
             .profile(&*self.parts.agent_config(&self.agent).await)
             .ok();
-        if settled != Settled::Now || bound(profile_now.as_ref()) != binding {
-            let refusal = "what was approved changed before it could run; ask again";
-            return self.refuse(call, &action, refusal, "deny", by).await;
+        let holds = settled == Settled::Now && bound(profile_now.as_ref()) == binding;
+        let refusal = refusal.or((!holds).then_some(CHANGED));
+        self.parts.emit(Event::QuestionClosed {
+            approval,
+            end: self.end_of(&ended, refusal),
+        });
+        if let Some(refusal) = refusal {
+            let word = if refusal == CHANGED { "deny" } else { word };
+            return self.refuse(call, &action, refusal, word, by).await;
         }
         if decision == Stored::AlwaysAllow {
             self.parts.always_allow(&self.agent, &action).await;
         }
         self.doing(format!("Running {}", call.name));
         self.note_recent(call);
-        let audit = self.audit_row(&action, word, by, json!({ "approval": approval }));
+        let detail = json!({ "approval": approval, "always": decision == Stored::AlwaysAllow });
+        let audit = self.audit_row(call, &action, word, by, detail);
         let audit = self.with_change(call, &prepared, audit).await;
         self.run_one(call, prepared, audit).await
+    }
+
+    /// How the question ended, for its card and for who presses late.
+    fn end_of(&self, ended: &Ended, refusal: Option<&str>) -> QuestionEnd {
+        match ended {
+            Ended::Answered(Answer { by, .. }) if refusal == Some(CHANGED) => {
+                QuestionEnd::Changed { by: *by }
+            }
+            Ended::Answered(Answer { choice, by }) => QuestionEnd::Decided {
+                choice: *choice,
+                by: *by,
+            },
+            Ended::Expired => QuestionEnd::Expired,
+            Ended::Stopped => QuestionEnd::Cancelled(self.stop.by()),
+        }
     }
 
     /// Who the question is for: those whose messages are in the turn, else the agent's owner.

@@ -84,6 +84,8 @@ pub(in crate::agent) struct Turn {
     pub(super) clock: WorkClock,
     /// Everyone whose messages are in the turn.
     pub(super) people: Vec<UserId>,
+    /// The first person behind a turn that another turn started.
+    pub(super) asker: Option<UserId>,
     pub(super) depth: u8,
     pub(super) origin: TurnId,
     pub(super) model: Option<String>,

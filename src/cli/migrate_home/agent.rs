@@ -191,9 +191,12 @@ async fn take_audit(
                 agent: Some(id),
                 agent_name: name.to_string(),
                 turn: None,
+                call: None,
                 action: row.action.clone(),
                 decision: row.decision.clone(),
                 user: row.user_id.map(UserId::from_i64),
+                decided_by: None,
+                outcome: None,
                 detail: row.detail.clone(),
             })
             .await?;

@@ -1,6 +1,6 @@
 //! `/abort`: the running turn ends at once.
 
-use super::call::{Context, answer, bot};
+use super::call::{Context, answer, bot, person};
 use super::sight::agent_here;
 use crate::discord::interaction::Eyes;
 use crate::discord::refusal::Refusal;
@@ -11,7 +11,10 @@ use crate::discord::render;
 pub(super) async fn abort(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Eyes::All, async {
         let here = agent_here(ctx)?;
-        let stopped = bot(ctx).manager.abort(here.channel, here.parent).await?;
+        let stopped = bot(ctx)
+            .manager
+            .abort(here.channel, here.parent, &person(ctx))
+            .await?;
         Ok(render::aborted(stopped))
     })
     .await

@@ -1,6 +1,6 @@
 //! `/stop`: the running turn gets one last step, and answers.
 
-use super::call::{Context, answer, bot};
+use super::call::{Context, answer, bot, person};
 use super::sight::agent_here;
 use crate::discord::interaction::Eyes;
 use crate::discord::refusal::Refusal;
@@ -11,7 +11,10 @@ use crate::discord::render;
 pub(super) async fn stop(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Eyes::All, async {
         let here = agent_here(ctx)?;
-        let stopped = bot(ctx).manager.stop(here.channel, here.parent).await?;
+        let stopped = bot(ctx)
+            .manager
+            .stop(here.channel, here.parent, &person(ctx))
+            .await?;
         Ok(render::stopping(stopped))
     })
     .await

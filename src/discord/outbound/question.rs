@@ -22,7 +22,9 @@ impl Outward {
         let id = question.approval;
         let channel = question.turn.channel;
         let body = approval_card::open(&question);
-        self.bot.approvals.open(question);
+        if !self.bot.approvals.open(question) {
+            return;
+        }
         let Some(message) = self.post_card(channel, id, &body).await else {
             return;
         };

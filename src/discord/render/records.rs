@@ -7,7 +7,7 @@ use super::super::status_text::{dollars, thousands};
 use super::lists::lines_within;
 use crate::domain::{AgentId, ChannelId, Cost, Usage};
 use crate::store::{AuditRow, UsageLine};
-use crate::text::{count, escape};
+use crate::text::{count, escape, one_line};
 
 /// Name of the picture that goes with `/usage`.
 const CHART: &str = "usage.png";
@@ -23,20 +23,49 @@ pub fn audit<'a>(rows: impl Iterator<Item = &'a AuditRow>) -> Body {
 }
 
 fn audit_line(row: &AuditRow) -> String {
-    let by = row
-        .user
-        .map(|user| format!(" <@{user}>"))
-        .unwrap_or_default();
     let agent = match row.agent_name.as_str() {
         "" => String::new(),
         name => format!(" {}", escape::text(name)),
     };
-    format!(
-        "{} **{}**{agent} {}{by}",
+    let mut line = format!(
+        "{} **{}**{agent} {}",
         row.timestamp.format("%Y-%m-%d %H:%M:%S"),
         row.decision,
         escape::code_within(&row.action, 160)
-    )
+    );
+    if let Some(change) = change_of(row) {
+        line.push_str(&format!(" · {change}"));
+    }
+    if let Some(user) = row.user {
+        let word = match row.turn {
+            Some(_) => "asked by",
+            None => "by",
+        };
+        line.push_str(&format!(" · {word} <@{user}>"));
+    }
+    if let Some(user) = row.decided_by {
+        line.push_str(&format!(" · decided by <@{user}>"));
+    }
+    if let Some(outcome) = &row.outcome {
+        let outcome = one_line(&outcome.to_string(), 160);
+        line.push_str(&format!(" · {}", escape::sentence(&outcome)));
+    }
+    line
+}
+
+/// Old and new value of a changed configuration, in short; the export holds them whole.
+fn change_of(row: &AuditRow) -> Option<String> {
+    let detail: serde_json::Value = serde_json::from_str(row.detail.as_deref()?).ok()?;
+    let value = |name: &str| {
+        let value = &detail[name];
+        let text = value.as_str().or_else(|| value["head"].as_str())?;
+        Some(match text.trim() {
+            "" => "(empty)".to_owned(),
+            text => escape::code_within(text, 40),
+        })
+    };
+    detail["edited"].as_str()?;
+    Some(format!("{} → {}", value("old")?, value("new")?))
 }
 
 /// Tokens and money by agent and model.

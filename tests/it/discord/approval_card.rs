@@ -24,7 +24,7 @@ pub fn question(action: &str, arguments: &str) -> Question {
         arguments: arguments.into(),
         requesters: vec![UserId(1)],
         expires_at: Utc::now(),
-        answer: oneshot::channel().0,
+        answer: Some(oneshot::channel().0),
     }
 }
 

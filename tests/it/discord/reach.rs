@@ -234,6 +234,11 @@ async fn kept_files_do_not_go_to_another_server() {
         destroys_lab(world, "true").await;
         let other = world.discord.add_guild("Elsewhere", &world.ann.person);
         world.discord.add_channel(other, "elsewhere");
+        world
+            .waits("the commands in the other server", |world| {
+                (!world.discord.commands(Some(other)).is_empty()).then_some(())
+            })
+            .await;
         let refused = world.ann.asks("/agent init name:lab", "#elsewhere").await;
         assert!(refused.contains("another server"), "{refused}");
         assert!(world.discord.channel("lab").is_none());

@@ -1,6 +1,6 @@
 //! `/branch kill`: one branch, or all.
 
-use super::super::call::{Context, answer, bot};
+use super::super::call::{Context, answer, bot, person};
 use super::super::complete;
 use super::super::sight::agent_here;
 use crate::discord::interaction::Eyes;
@@ -21,7 +21,7 @@ pub(super) async fn kill(
         let which = target(&id)?;
         let killed = bot(ctx)
             .manager
-            .branch_kill(here.channel, here.parent, which)
+            .branch_kill(here.channel, here.parent, which, &person(ctx))
             .await?;
         Ok(render::branches_killed(&killed))
     })

@@ -1,6 +1,6 @@
 //! `/context clear`: the conversation is discarded.
 
-use super::super::call::{Context, answer, bot};
+use super::super::call::{Context, answer, bot, person};
 use super::super::sight::agent_here;
 use crate::agent::BeforeClear;
 use crate::discord::interaction::Eyes;
@@ -21,7 +21,7 @@ pub(super) async fn clear(
         };
         let cleared = bot(ctx)
             .manager
-            .context_clear(here.channel, here.parent, first)
+            .context_clear(here.channel, here.parent, first, &person(ctx))
             .await?;
         Ok(render::cleared(&cleared))
     })

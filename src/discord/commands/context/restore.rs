@@ -1,6 +1,6 @@
 //! `/context restore`: a saved session becomes the conversation.
 
-use super::super::call::{Context, answer, bot};
+use super::super::call::{Context, answer, bot, person};
 use super::super::complete;
 use super::super::sight::agent_here;
 use crate::discord::interaction::Eyes;
@@ -19,7 +19,7 @@ pub(super) async fn restore(
         let here = agent_here(ctx)?;
         let restored = bot(ctx)
             .manager
-            .context_restore(here.channel, here.parent, &session_id)
+            .context_restore(here.channel, here.parent, &session_id, &person(ctx))
             .await?;
         Ok(render::restored(&restored))
     })

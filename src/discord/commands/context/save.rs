@@ -1,6 +1,6 @@
 //! `/context save`: a checkpoint of the conversation.
 
-use super::super::call::{Context, answer, bot};
+use super::super::call::{Context, answer, bot, person};
 use super::super::sight::agent_here;
 use crate::agent::AfterSave;
 use crate::discord::interaction::Eyes;
@@ -24,7 +24,7 @@ pub(super) async fn save(
         };
         let saved = bot(ctx)
             .manager
-            .context_save(here.channel, here.parent, description, then)
+            .context_save(here.channel, here.parent, description, then, &person(ctx))
             .await?;
         Ok(render::saved(&saved, then))
     })

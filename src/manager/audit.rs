@@ -1,0 +1,103 @@
+//! What people change by commands, in the audit log: written before it happens, with what came of it afterwards.
+
+use serde_json::{Value, json};
+use tracing::warn;
+
+use super::config_keys::shown;
+use super::error::ManagerError;
+use super::handle::AgentManager;
+use super::roster::AgentSummary;
+use crate::clock;
+use crate::domain::Person;
+use crate::store::{AuditRow, Outcome};
+
+impl AgentManager {
+    /// Does what `row` says, between the row and what came of it. A crash in between leaves a row that says so.
+    pub(super) async fn audited<T>(
+        &self,
+        row: AuditRow,
+        change: impl Future<Output = Result<T, ManagerError>>,
+    ) -> Result<T, ManagerError> {
+        let store = &self.inner.parts.store;
+        let id = store.audit(row).await?;
+        let changed = change.await;
+        let outcome = match &changed {
+            Ok(_) => Outcome::Applied,
+            Err(error) => Outcome::failed(&self.without_secrets(error)),
+        };
+        if let Err(error) = store.set_outcome(id, &outcome).await {
+            warn!("failed to write what came of audit row {id} ({outcome}): {error}");
+        }
+        changed
+    }
+
+    /// An edit of an agent's configuration that is about to be made.
+    pub(super) fn edit_row(
+        &self,
+        agent: &AgentSummary,
+        key: &str,
+        old: &Value,
+        new: &Value,
+        by: &Person,
+    ) -> AuditRow {
+        let change = crate::tools::Change {
+            edited: key.to_owned(),
+            old: shown(old),
+            new: shown(new),
+        };
+        AuditRow {
+            timestamp: clock::now(),
+            guild: Some(agent.guild),
+            agent: Some(agent.id),
+            agent_name: agent.name.to_string(),
+            turn: None,
+            call: None,
+            action: format!("command:agent_config:{key}"),
+            decision: "allow".to_owned(),
+            user: Some(by.id),
+            decided_by: None,
+            outcome: Some(Outcome::Started),
+            detail: self.inner.parts.audit_change(&change),
+        }
+    }
+
+    /// An edit of an agent's configuration that was made.
+    pub(super) async fn audit_edit(
+        &self,
+        agent: &AgentSummary,
+        key: &str,
+        old: &Value,
+        new: &Value,
+        by: &Person,
+    ) -> Result<(), ManagerError> {
+        let row = AuditRow {
+            outcome: Some(Outcome::Applied),
+            ..self.edit_row(agent, key, old, new, by)
+        };
+        self.inner.parts.store.audit(row).await?;
+        Ok(())
+    }
+
+    /// An edit that somebody may not make.
+    pub(super) async fn audit_refused(
+        &self,
+        agent: &AgentSummary,
+        key: &str,
+        by: &Person,
+        refusal: &ManagerError,
+    ) -> Result<(), ManagerError> {
+        let row = AuditRow {
+            decision: "deny".to_owned(),
+            outcome: Some(Outcome::Refused),
+            detail: Some(json!({ "reason": self.without_secrets(refusal) }).to_string()),
+            ..self.edit_row(agent, key, &Value::Null, &Value::Null, by)
+        };
+        self.inner.parts.store.audit(row).await?;
+        Ok(())
+    }
+
+    fn without_secrets(&self, error: &ManagerError) -> String {
+        let redactor = &self.inner.parts.services.redactor;
+        redactor.redact(&error.to_string()).into_owned()
+    }
+}

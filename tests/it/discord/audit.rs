@@ -1,0 +1,175 @@
+//! The audit log: who asked, who decided, and what came of it.
+
+use serde_json::{Value, json};
+
+use crate::world::{Actor, World, run_test};
+
+/// The columns that a story is about, of all rows of calls.
+const ROWS: &str = "SELECT action_string || ' | ' || decision || ' | ' || outcome || ' | ' || coalesce(user_id, '-')
+     || ' | ' || coalesce(decided_by, '-') FROM audit_log WHERE turn_id IS NOT NULL ORDER BY id";
+
+/// A row as [`ROWS`] gives it.
+fn row(
+    action: &str,
+    decision: &str,
+    outcome: &str,
+    asker: &Actor,
+    decider: Option<&Actor>,
+) -> String {
+    let decider = decider.map_or("-".to_owned(), |who| who.id().to_string());
+    format!(
+        "{action} | {decision} | {outcome} | {} | {decider}",
+        asker.id()
+    )
+}
+
+#[tokio::test]
+async fn a_row_says_who_asked_who_decided_and_what_came_of_it() {
+    run_test(async |world| {
+        world
+            .model
+            .calls_tool("glob", json!({"pattern": "*"}))
+            .calls_tool("view", json!({"path": "absent.txt"}))
+            .answers("I looked.");
+        world.bob.says("#lab", "look").await;
+        world.sees("#lab", "I looked.").await;
+        world.asks_to_write(&world.bob, "Written.").await;
+        world.ann.clicks("#lab", "Allow").await;
+        world.sees("#lab", "Written.").await;
+        world.asks_to_write(&world.bob, "Not written.").await;
+        world.ann.clicks("#lab", "Deny").await;
+        world.sees("#lab", "Not written.").await;
+        world.asks_to_write(&world.bob, "Stopped.").await;
+        world.ann.runs("/stop", "#lab").await;
+        world.sees("#lab", "Stopped.").await;
+
+        let rows = world.ledger(ROWS).await;
+        let (ann, bob) = (&world.ann, &world.bob);
+        let bash = "tool:bash:echo asked > asked.txt";
+        assert_eq!(rows[0], row("tool:glob:.", "allow", "applied", bob, None));
+        assert!(
+            rows[1].starts_with("tool:view:absent.txt | allow | failed: "),
+            "{}",
+            rows[1]
+        );
+        let rest = [
+            row(bash, "ask_approved", "applied", bob, Some(ann)),
+            row(bash, "ask_denied", "refused", bob, Some(ann)),
+            row(bash, "ask_expired", "not run", bob, None),
+        ];
+        assert_eq!(rows[2..], rest);
+        let shown = world.ann.asks("/audit", "#lab").await;
+        assert!(
+            shown.contains("asked by @bob · decided by @ann · applied"),
+            "{shown}"
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_edit_that_was_refused_does_not_stand_as_done() {
+    run_test(async |world| {
+        world
+            .model
+            .calls_tool("self_edit_permissions", json!({"new_profile": "open"}))
+            .answers("I may not.");
+        world.bob.says("#lab", "set yourself to open").await;
+        world.ann.clicks("#lab", "Allow").await;
+        world.sees("#lab", "I may not.").await;
+        let rows = world.ledger(ROWS).await;
+        let reason = "failed: none of your roles may grant the profile `open`; an Administrator can allow it with `/settings grants`";
+        let action = "tool:self_edit:permissions:open";
+        let expected = row(action, "ask_approved", reason, &world.bob, Some(&world.ann));
+        assert_eq!(rows, [expected]);
+        let shown = world.ann.asks("/audit", "#lab").await;
+        assert!(
+            shown.contains("`standard` → `open`") && shown.contains("failed: none of your roles"),
+            "{shown}"
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_was_under_way_when_the_daemon_was_killed_is_unknown() {
+    run_test(async |world| {
+        world.edits_agent_json("lab", json!({"permissions": "open"}));
+        world
+            .model
+            .calls_tool("bash", json!({"command": "sleep 60"}));
+        world.ann.says("#lab", "sleep").await;
+        let outcomes = "SELECT outcome FROM audit_log WHERE turn_id IS NOT NULL";
+        world.ledger_says(outcomes, &["started"]).await;
+        world.kills().await;
+        world.starts().await;
+        world.ledger_says(outcomes, &["unknown"]).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn changes_by_command_are_audited_with_what_came_of_them() {
+    run_test(async |world| {
+        let alice = Actor::new(&world.discord, "alice");
+        alice
+            .person
+            .gets_role("keepers", chorus::playground::Rights::MANAGE_CHANNELS);
+        alice
+            .asks("/agent config name:lab key:sandbox value:off", "#lab")
+            .await;
+        world
+            .ann
+            .asks("/agent config name:lab key:idle_timeout value:1h", "#lab")
+            .await;
+        world
+            .ann
+            .asks("/settings approval-timeout timeout:77s", "#lab")
+            .await;
+        let rows = world
+            .ledger(
+                "SELECT action_string || ' | ' || decision || ' | ' || outcome || ' | ' || user_id FROM audit_log ORDER BY id",
+            )
+            .await;
+        let (ann, alice) = (world.ann.id(), alice.id());
+        assert_eq!(
+            rows,
+            [
+                format!("command:agent_config:sandbox | deny | refused | {alice}"),
+                format!("command:agent_config:idle_timeout | allow | applied | {ann}"),
+                format!("command:settings:approval_timeout | allow | applied | {ann}"),
+            ]
+        );
+    })
+    .await;
+}
+
+/// What `chorus audit` prints, a row a line.
+fn exported(world: &World) -> Vec<Value> {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_chorus"))
+        .arg("audit")
+        .env_clear()
+        .envs(world.variables())
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+#[tokio::test]
+async fn the_export_names_asker_decider_and_outcome() {
+    run_test(async |world| {
+        world.asks_to_write(&world.bob, "Written.").await;
+        world.ann.clicks("#lab", "Allow").await;
+        world.sees("#lab", "Written.").await;
+        let rows = exported(world);
+        assert_eq!(rows.len(), 1, "{rows:?}");
+        assert_eq!(rows[0]["outcome"], "applied");
+        assert_eq!(rows[0]["user_id"], json!(world.bob.id()));
+        assert_eq!(rows[0]["decided_by"], json!(world.ann.id()));
+        assert!(rows[0]["call_id"].is_string(), "{rows:?}");
+    })
+    .await;
+}
