@@ -20,6 +20,7 @@ mod harden;
 pub mod helper;
 mod job;
 mod limits;
+mod mend;
 mod probe;
 mod probing;
 mod process;

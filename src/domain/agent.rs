@@ -96,7 +96,7 @@ impl ProfileRef {
 )]
 #[serde(rename_all = "lowercase")]
 pub enum SandboxMode {
-    /// Without a sandbox no command runs.
+    /// Without bubblewrap around it no command runs.
     Required,
     /// The strongest layers this machine offers, none if it offers none.
     #[default]

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
+use crate::config::effective::Effective;
 use crate::domain::SandboxMode;
 
 /// Longest script in bytes: the kernel takes no longer single argument (128 KiB with its end mark).
@@ -37,13 +38,18 @@ pub struct Policy {
 
 impl Policy {
     /// What holds where neither a server nor an agent says otherwise.
-    pub const fn of(config: &Config) -> Self {
+    pub fn of(config: &Config) -> Self {
         Self {
             mode: config.sandbox,
-            network: match config.network {
-                true => Network::On,
-                false => Network::Off,
-            },
+            network: config.network.into(),
+        }
+    }
+
+    /// What holds for one agent now.
+    pub fn of_agent(effective: &Effective) -> Self {
+        Self {
+            mode: effective.sandbox,
+            network: effective.network.into(),
         }
     }
 }
@@ -149,7 +155,7 @@ pub enum ExecError {
     /// The settings ask for a sandbox and there is none.
     #[error(
         "no command runs here: the setting `sandbox` is `required`, but no sandbox works on this machine ({0}). \
-         An operator can install bubblewrap, or set `sandbox` to `auto`"
+         An operator can install bubblewrap, or set `sandbox` to `auto` to run commands behind weaker layers"
     )]
     NoSandbox(String),
     /// The sandbox could not be put in place.

@@ -1,9 +1,9 @@
 //! Keeps a shell from rewriting how git behaves in its workspace.
 //!
-//! What stands in `.git/config`, `.git/hooks` and `.git/info` decides what git runs, for whoever uses the repository
-//! next. A shell may commit, so `.git` stays writable, but those three are mounted read-only over themselves; absent ones
-//! are made first, since what does not exist cannot be mounted over. The folder `.git` is itself made a mount point, so
-//! that it cannot be moved aside.
+//! Some names in `.git` decide what git runs, and where it finds its configuration and its objects, for whoever uses the
+//! repository next. A shell may commit, so `.git` stays writable, but those are mounted read-only over themselves. Absent ones
+//! are made first with the content that changes nothing, since what does not exist cannot be mounted over. The folders they lie
+//! in are made mount points themselves, so that they cannot be moved aside.
 //!
 //! Another command of the same agent may swap any of them for a link in between. Each is therefore looked at by
 //! descriptor here and again, by number, inside the finished sandbox ([`Landmark`]).
@@ -15,6 +15,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, mkdirat, openat, statat}
 use rustix::io::Errno;
 
 use super::job::Landmark;
+use super::mend::{self, ITSELF};
 
 /// Mounts that protect a workspace's repository.
 #[derive(Debug, Default)]
@@ -27,20 +28,41 @@ pub(super) struct Guard {
     pub(super) landmarks: Vec<Landmark>,
 }
 
+/// A name in a repository that a shell must not change.
+enum Part {
+    /// A file, with the content of one that changes nothing.
+    File(&'static str, &'static str),
+    /// A folder with all in it.
+    Folder(&'static str),
+    /// A folder that may be written but for these names in it.
+    Around(&'static str, &'static [Part]),
+}
+
+/// `modules` and `worktrees` are not among them: `git submodule` and `git worktree` write there, and what lies there is used only
+/// from folders below the workspace, whose `.git` a shell may write anyway. Neither is `gitdir`, which means nothing here.
+const PARTS: &[Part] = &[
+    Part::File("config", ""),
+    Part::File("config.worktree", ""),
+    Part::File(mend::COMMON, ITSELF),
+    Part::Folder("hooks"),
+    Part::Folder("info"),
+    Part::Around(
+        "objects",
+        &[Part::Around("info", &[Part::File("alternates", "")])],
+    ),
+];
+
 /// Guards the repository of `workspace`; without one there is nothing to guard.
 ///
 /// # Errors
 ///
 /// When the workspace cannot be looked at.
 pub(super) fn repository(workspace: &Path) -> std::io::Result<Guard> {
+    // What a command left whose supervisor was killed.
+    mend::repository(workspace);
     let mut guard = Guard::default();
     let folder = rustix::fs::open(workspace, OFlags::PATH | OFlags::DIRECTORY, Mode::empty())?;
-    let git = match openat(
-        &folder,
-        ".git",
-        OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW,
-        Mode::empty(),
-    ) {
+    let git = match open_folder(&folder, ".git") {
         Ok(git) => git,
         // A file or a link: the git tools refuse such a repository.
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(guard),
@@ -48,31 +70,44 @@ pub(super) fn repository(workspace: &Path) -> std::io::Result<Guard> {
     };
     let path = workspace.join(".git");
     guard.landmark(path.clone(), rustix::fs::fstat(&git)?);
-    let mut odd = false;
-    for (name, kind) in [
-        ("config", FileType::RegularFile),
-        ("hooks", FileType::Directory),
-        ("info", FileType::Directory),
-    ] {
-        let stat = present(&git, name, kind)?;
-        if FileType::from_raw_mode(stat.st_mode) == kind {
-            guard.landmark(path.join(name), stat);
-            guard.frozen.push(path.join(name));
-        } else {
-            odd = true;
-        }
-    }
-    if odd {
+    guard.pinned.push(path.clone());
+    if !guard.hold(&git, &path, PARTS)? {
         // A link among them leads who knows where: nothing in this repository can be written.
         guard.landmarks.truncate(1);
+        guard.pinned.clear();
         guard.frozen = vec![path];
-    } else {
-        guard.pinned.push(path);
     }
     Ok(guard)
 }
 
 impl Guard {
+    /// Holds `parts` of the folder `path`; false when one of them is not what it should be.
+    fn hold(&mut self, folder: &OwnedFd, path: &Path, parts: &[Part]) -> rustix::io::Result<bool> {
+        for part in parts {
+            let path = path.join(part.name());
+            let stat = part.present(folder)?;
+            if FileType::from_raw_mode(stat.st_mode) != part.kind() {
+                return Ok(false);
+            }
+            self.landmark(path.clone(), stat);
+            match part {
+                Part::File(..) | Part::Folder(_) => self.frozen.push(path),
+                Part::Around(name, inner) => {
+                    self.pinned.push(path.clone());
+                    let below = match open_folder(folder, name) {
+                        Ok(below) => below,
+                        Err(Errno::NOTDIR | Errno::LOOP) => return Ok(false),
+                        Err(error) => return Err(error),
+                    };
+                    if !self.hold(&below, &path, inner)? {
+                        return Ok(false);
+                    }
+                }
+            }
+        }
+        Ok(true)
+    }
+
     fn landmark(&mut self, path: PathBuf, stat: Stat) {
         self.landmarks.push(Landmark {
             path,
@@ -82,20 +117,39 @@ impl Guard {
     }
 }
 
-/// Looks at `name`, having made it when there was none.
-fn present(git: &OwnedFd, name: &str, kind: FileType) -> rustix::io::Result<Stat> {
-    match statat(git, name, AtFlags::SYMLINK_NOFOLLOW) {
-        Err(Errno::NOENT) => {}
-        found => return found,
+impl Part {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::File(name, _) | Self::Folder(name) | Self::Around(name, _) => name,
+        }
     }
-    let made = if kind == FileType::Directory {
-        mkdirat(git, name, Mode::from_raw_mode(0o755))
-    } else {
-        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW;
-        openat(git, name, flags, Mode::from_raw_mode(0o644)).map(drop)
-    };
-    match made {
-        Ok(()) | Err(Errno::EXIST) => statat(git, name, AtFlags::SYMLINK_NOFOLLOW),
-        Err(error) => Err(error),
+
+    fn kind(&self) -> FileType {
+        match self {
+            Self::File(..) => FileType::RegularFile,
+            Self::Folder(_) | Self::Around(..) => FileType::Directory,
+        }
     }
+
+    /// Looks at it in `folder`, having made it when there was none.
+    fn present(&self, folder: &OwnedFd) -> rustix::io::Result<Stat> {
+        let name = self.name();
+        match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => {}
+            found => return found,
+        }
+        let made = match self {
+            Self::File(_, content) => mend::write_new(folder, name, content),
+            Self::Folder(_) | Self::Around(..) => mkdirat(folder, name, Mode::from_raw_mode(0o755)),
+        };
+        match made {
+            Ok(()) | Err(Errno::EXIST) => statat(folder, name, AtFlags::SYMLINK_NOFOLLOW),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn open_folder(at: &OwnedFd, name: &str) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW;
+    openat(at, name, flags, Mode::empty())
 }

@@ -31,6 +31,8 @@ pub(super) struct Job {
     pub(super) life: Life,
     /// Milliseconds between SIGTERM and SIGKILL.
     pub(super) grace_ms: u64,
+    /// The workspace whose repository is put right after the end; none with the sandbox off.
+    pub(super) repository: Option<PathBuf>,
     /// What the command's own process does to itself.
     pub(super) confinement: Confinement,
 }

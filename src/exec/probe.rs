@@ -78,7 +78,8 @@ impl Sandbox {
             groups: Groups::probe(),
         };
         if parts.walls.is_ok() {
-            let tried = Self::of(&parts).attempt(SandboxMode::Required).await;
+            // Alone they do not satisfy `Required`; with bubblewrap not tried yet, `Auto` takes them.
+            let tried = Self::of(&parts).attempt(SandboxMode::Auto).await;
             parts.walls = parts.walls.and_then(|version| tried.map(|()| version));
         }
         if let Ok(path) = bubblewrap {

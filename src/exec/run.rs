@@ -1,6 +1,8 @@
 //! Runs one command to its end.
 
+use std::fs::Permissions;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
 use tokio::io::AsyncReadExt;
@@ -35,7 +37,9 @@ impl Sandbox {
         bounds: Bounds,
         stop: &CancellationToken,
     ) -> Result<Finished, ExecError> {
-        let scratch = tempfile::tempdir()?;
+        let scratch = tempfile::Builder::new()
+            .permissions(Permissions::from_mode(0o700))
+            .tempdir()?;
         let job = self.job(command, scratch.path(), Life::Tied)?;
         let start = Instant::now();
         let Waiting {

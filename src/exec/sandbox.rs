@@ -35,6 +35,10 @@ const PROC_OF_ROOT: &[&str] = &[
     "/proc/sys",
 ];
 
+/// What Landlock and seccomp alone leave open, for the log, `/status` and `chorus doctor`: why they do not satisfy `required`.
+const LEFT_OPEN: &str = "Without bubblewrap a command can change the mode, times and attributes of every file that the daemon's \
+    user owns, and what git runs in its workspace";
+
 /// The walls of this machine. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Sandbox {
@@ -78,17 +82,17 @@ impl Sandbox {
             (Ok(_), Err(why)) => {
                 format!("bubblewrap + seccomp + {limits}, {network} (no Landlock: {why})")
             }
-            (Err(why), Ok(version)) => {
-                format!("Landlock (ABI {version}) + seccomp + {limits}, {network} ({why})")
+            (Err(_), _) if policy.mode == SandboxMode::Required => {
+                format!("none, so commands are refused ({})", self.missing())
             }
-            (Err(first), Err(second)) => match policy.mode {
-                SandboxMode::Required => {
-                    format!("none, so commands are refused ({first}; {second})")
-                }
-                SandboxMode::Auto | SandboxMode::Off => {
-                    format!("NONE: commands run unconfined ({first}; {second})")
-                }
-            },
+            (Err(why), Ok(version)) => {
+                format!(
+                    "Landlock (ABI {version}) + seccomp + {limits}, {network} ({why}). {LEFT_OPEN}."
+                )
+            }
+            (Err(_), Err(_)) => {
+                format!("NONE: commands run unconfined ({})", self.missing())
+            }
         }
     }
 
@@ -96,6 +100,26 @@ impl Sandbox {
     pub fn confines(&self, policy: Policy) -> bool {
         policy.mode != SandboxMode::Off
             && (self.parts.bubblewrap.is_ok() || self.parts.walls.is_ok())
+    }
+
+    /// Whether commands under `policy` are refused on this machine.
+    pub fn refuses(&self, policy: Policy) -> bool {
+        policy.mode == SandboxMode::Required && self.parts.bubblewrap.is_err()
+    }
+
+    /// Why there is no sandbox that `required` takes.
+    fn missing(&self) -> String {
+        let bubblewrap = self
+            .parts
+            .bubblewrap
+            .as_ref()
+            .err()
+            .map_or("", String::as_str);
+        let walls = match &self.parts.walls {
+            Ok(_) => LEFT_OPEN,
+            Err(why) => why,
+        };
+        format!("{bubblewrap}; {walls}")
     }
 
     /// The helper's binary.
@@ -137,6 +161,8 @@ impl Sandbox {
         let mut job = Job {
             wrapper: Vec::new(),
             life,
+            repository: (command.policy.mode != SandboxMode::Off)
+                .then(|| command.workspace.clone()),
             grace_ms: u64::try_from(GRACE.as_millis()).unwrap_or(u64::MAX),
             confinement: Confinement {
                 shell: parts.view.shell.clone(),
@@ -151,11 +177,11 @@ impl Sandbox {
         match (command.policy.mode, &parts.bubblewrap, &parts.walls) {
             (SandboxMode::Off, _, _) => {}
             (_, Ok(bubblewrap), _) => self.inside_bubblewrap(&mut job, command, bubblewrap)?,
-            (_, Err(_), Ok(_)) => self.behind_walls(&mut job, command, scratch),
-            (SandboxMode::Auto, Err(_), Err(_)) => {}
-            (SandboxMode::Required, Err(first), Err(second)) => {
-                return Err(ExecError::NoSandbox(format!("{first}; {second}")));
+            (SandboxMode::Required, Err(_), _) => {
+                return Err(ExecError::NoSandbox(self.missing()));
             }
+            (SandboxMode::Auto, Err(_), Ok(_)) => self.behind_walls(&mut job, command, scratch),
+            (SandboxMode::Auto, Err(_), Err(_)) => {}
         }
         Ok(job)
     }

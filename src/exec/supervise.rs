@@ -21,6 +21,7 @@ use rustix::process::{
 use super::job::{
     CONFINE, CONFINED, Confinement, HELPER_COMMAND, HELPER_INSIDE, Job, Life, Report,
 };
+use super::mend;
 use super::process::Process;
 
 /// The helper's own binary, also after it was replaced on disk.
@@ -63,7 +64,11 @@ pub(super) fn main() -> Result<(), String> {
             own.end_below(grace);
         });
     }
-    let report = match joined.and_then(|()| run(&job, own)) {
+    let ran = joined.and_then(|()| run(&job, own));
+    if let Some(workspace) = &job.repository {
+        mend::repository(workspace);
+    }
+    let report = match ran {
         Ok(code) => Report::Exited(code),
         Err(why) => Report::Failed(why),
     };

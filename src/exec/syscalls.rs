@@ -45,6 +45,7 @@ const DENIED: &[i64] = &[
     libc::SYS_open_by_handle_at,
     libc::SYS_name_to_handle_at,
     libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
     libc::SYS_swapon,
     libc::SYS_swapoff,
     // Namespaces of others.
@@ -77,6 +78,40 @@ const DENIED: &[i64] = &[
     #[cfg(target_arch = "x86_64")]
     libc::SYS_ioperm,
 ];
+
+/// Denied without namespaces of their own, whatever the arguments: what other programs of the same user share by number or name.
+const SHARED: &[i64] = &[
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+];
+
+/// Denied without a process namespace unless their first argument is 0, the caller itself: they change or move another
+/// process of the same user, which the daemon is.
+///
+/// A thread that is named by its number is another one to a filter, so setting the processors of one's own threads by number
+/// is refused as well.
+const OF_ANOTHER: &[i64] = &[
+    libc::SYS_sched_setaffinity,
+    libc::SYS_sched_setattr,
+    libc::SYS_sched_setparam,
+    libc::SYS_sched_setscheduler,
+    libc::SYS_migrate_pages,
+    libc::SYS_move_pages,
+];
+
+/// `IOPRIO_WHO_USER`: all processes of the user.
+const IO_OF_USER: u64 = 3;
 
 /// Flags of `clone` and `unshare` that make a new namespace.
 const NEW_NAMESPACE: &[i32] = &[
@@ -129,12 +164,41 @@ fn programs(walls: &Walls, reach: Reach) -> Result<[BpfProgram; 2], seccompiler:
         .collect::<Result<_, _>>()?;
     denied.insert(libc::SYS_ioctl, terminal);
     denied.insert(libc::SYS_socket, sockets(walls, reach)?);
+    if walls.around == Around::Nothing {
+        denied.extend(SHARED.iter().map(|call| (*call, Vec::new())));
+        denied.extend(of_others()?);
+    }
     // Its flags lie in memory, where no filter can read them: said to be missing, C libraries use `clone` instead.
     let missing = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
     Ok([
         compile(denied, libc::EPERM)?,
         compile(missing, libc::ENOSYS)?,
     ])
+}
+
+/// Which calls are denied because they reach another process of the same user.
+fn of_others() -> Result<BTreeMap<i64, Vec<SeccompRule>>, seccompiler::BackendError> {
+    let mut denied = BTreeMap::new();
+    for call in OF_ANOTHER {
+        denied.insert(*call, vec![rule(0, Width::Dword, Is::Ne, 0)?]);
+    }
+    // Looking at another's limits is harmless, and `prlimit` without a new limit does only that.
+    let limits = vec![
+        SeccompCondition::new(0, Width::Dword, Is::Ne, 0)?,
+        SeccompCondition::new(2, Width::Qword, Is::Ne, 0)?,
+    ];
+    denied.insert(libc::SYS_prlimit64, vec![SeccompRule::new(limits)?]);
+    for (call, whole_user) in [
+        (libc::SYS_setpriority, u64::from(libc::PRIO_USER)),
+        (libc::SYS_ioprio_set, IO_OF_USER),
+    ] {
+        let rules = vec![
+            rule(0, Width::Dword, Is::Eq, whole_user)?,
+            rule(1, Width::Dword, Is::Ne, 0)?,
+        ];
+        denied.insert(call, rules);
+    }
+    Ok(denied)
 }
 
 /// Which `socket` calls are denied; an empty list means every one.

@@ -236,13 +236,7 @@ impl ShellRules for Link {
         let config = parts.config.load();
         let effective = effective::agent(&caller.config, &parts.settings_of(caller.guild), &config);
         Rules {
-            policy: Policy {
-                mode: effective.sandbox,
-                network: match effective.network {
-                    true => Network::On,
-                    false => Network::Off,
-                },
-            },
+            policy: Policy::of_agent(&effective),
             max_timeout: config.max_bash_timeout.get(),
             limits: Limits {
                 memory: config.limits.memory.get(),

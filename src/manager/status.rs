@@ -8,6 +8,7 @@ use crate::agent::{ConversationState, Letter};
 use crate::clock;
 use crate::config::effective;
 use crate::domain::{AgentId, AgentStatus, ChannelId, GuildId, SessionMeta};
+use crate::exec::Policy;
 
 use super::error::ManagerError;
 use super::handle::AgentManager;
@@ -22,6 +23,8 @@ pub struct Status {
     pub model: Option<String>,
     /// Its permission profile.
     pub profile: String,
+    /// How its commands are confined.
+    pub policy: Policy,
     /// Where it stands in its life.
     pub status: AgentStatus,
     /// The context of the conversation asked about; none when it is empty.
@@ -74,6 +77,7 @@ impl AgentManager {
             name: agent.name.to_string(),
             model: effective.models.first().cloned(),
             profile: config.permissions.label().to_owned(),
+            policy: Policy::of_agent(&effective),
             status: agent.status,
             session: seen_here.and_then(session_of),
             branches_running: states

@@ -5,6 +5,7 @@ mod basics;
 mod effects;
 mod endings;
 mod limits;
+mod repository;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -55,7 +56,10 @@ impl Shell {
             sandbox: Sandbox::probe(&settings).await.unwrap(),
             folder,
             policy: Policy {
-                mode: SandboxMode::Required,
+                mode: match bubblewrap {
+                    Bubblewrap::Search => SandboxMode::Required,
+                    Bubblewrap::Never => SandboxMode::Auto,
+                },
                 network: Network::Off,
             },
             limits: Limits::default(),

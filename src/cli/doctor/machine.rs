@@ -161,7 +161,8 @@ pub(super) async fn sandbox(config: &Config) -> Check {
             );
         }
     };
-    let layers = sandbox.describe(Policy::of(config));
+    let policy = Policy::of(config);
+    let layers = sandbox.describe(policy);
     if layers.contains("bubblewrap +") {
         return Check::ok("sandbox", layers);
     }
@@ -173,5 +174,8 @@ pub(super) async fn sandbox(config: &Config) -> Check {
         "let users make namespaces: sudo sysctl kernel.unprivileged_userns_clone=1 (Debian), \
          kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu); a container must be started with that right"
     };
+    if sandbox.refuses(policy) {
+        return Check::failure("sandbox", layers, remedy);
+    }
     Check::warning("sandbox", layers, remedy)
 }

@@ -6,7 +6,6 @@ use crate::clock;
 use crate::discord::interaction::Eyes;
 use crate::discord::refusal::Refusal;
 use crate::discord::render;
-use crate::exec::Policy;
 
 /// Shows the agent of this channel: model, permissions, session, tasks, sandbox
 #[poise::command(slash_command, guild_only)]
@@ -15,8 +14,7 @@ pub(super) async fn status(ctx: Context<'_>) -> Result<(), Refusal> {
         let here = agent_here(ctx)?;
         let (_, tasks) = bot(ctx).manager.tasks(here.channel, here.parent).await?;
         let status = bot(ctx).manager.status(here.channel, here.parent).await?;
-        let policy = Policy::of(&bot(ctx).config.load());
-        let sandbox = bot(ctx).sandbox.describe(policy).await;
+        let sandbox = bot(ctx).sandbox.describe(status.policy).await;
         Ok(render::status(&status, &tasks, &sandbox, clock::now()))
     })
     .await

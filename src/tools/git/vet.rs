@@ -7,6 +7,7 @@ use git2::Oid;
 use rustix::fs::OFlags;
 
 use super::config::{self, RepositoryConfig};
+use crate::text;
 use crate::tools::error::ToolError;
 use crate::workspace::Jail;
 
@@ -28,13 +29,14 @@ pub(super) const LARGEST_OBJECT: u64 = 256 * 1024 * 1024;
 /// Where packs lie: they are read piece by piece, so they may be as large as they like.
 const PACKS: &str = ".git/objects/pack";
 
-/// Files that point to another repository's objects, references or configuration.
-const POINTERS: [&str; 5] = [
-    "commondir",
-    "config.worktree",
-    "gitdir",
-    "objects/info/alternates",
-    "objects/info/http-alternates",
+/// Files that point to another repository's objects, references or configuration, and what they hold when they do not: the
+/// sandbox of commands makes them so, to mount over them.
+const POINTERS: [(&str, &str); 5] = [
+    ("commondir", "./\n"),
+    ("config.worktree", ""),
+    ("gitdir", ""),
+    ("objects/info/alternates", ""),
+    ("objects/info/http-alternates", ""),
 ];
 
 /// Bytes of an object's file from which on it is asked what it unpacks to: at most a thousand times as much.
@@ -52,8 +54,12 @@ pub(super) struct Vetted {
 /// Looks through the workspace's repository.
 pub(super) fn vet(files: &Jail) -> Result<Vetted, ToolError> {
     let git = own_folder(files)?;
-    for pointer in POINTERS {
-        if git.symlink_metadata(pointer).is_ok() {
+    for (pointer, harmless) in POINTERS {
+        let points = match read(&git, pointer, harmless.len() as u64) {
+            Ok(text) => text != harmless,
+            Err(error) => error.kind() != io::ErrorKind::NotFound,
+        };
+        if points {
             return Err(refused(&format!("`.git/{pointer}` points to another one")));
         }
     }
@@ -62,7 +68,8 @@ pub(super) fn vet(files: &Jail) -> Result<Vetted, ToolError> {
         suspicious: Vec::new(),
     };
     walk.folder(&git, ".git", 0)?;
-    let text = read_config(&git).map_err(|error| refused(&format!("`.git/config`: {error}")))?;
+    let text = read(&git, "config", LONGEST_CONFIG)
+        .map_err(|error| refused(&format!("`.git/config`: {error}")))?;
     let config = config::parse(&text).map_err(|found| {
         refused(&format!(
             "line {} of `.git/config` has {}, which no tool needs",
@@ -152,19 +159,23 @@ fn most_bytes(folder: &str) -> Option<u64> {
     }
 }
 
-fn read_config(git: &Dir) -> io::Result<String> {
+/// The text of a regular file of at most `longest` bytes.
+fn read(git: &Dir, name: &str, longest: u64) -> io::Result<String> {
     let mut options = OpenOptions::new();
     options
         .read(true)
         .custom_flags((OFlags::NONBLOCK | OFlags::NOFOLLOW).bits() as i32);
-    let file = git.open_with("config", &options)?;
+    let file = git.open_with(name, &options)?;
     if !file.metadata()?.is_file() {
         return Err(io::Error::other("not a regular file"));
     }
     let mut text = String::new();
-    file.take(LONGEST_CONFIG + 1).read_to_string(&mut text)?;
-    match text.len() as u64 > LONGEST_CONFIG {
-        true => Err(io::Error::other("more than 64 KiB")),
+    file.take(longest + 1).read_to_string(&mut text)?;
+    match text.len() as u64 > longest {
+        true => Err(io::Error::other(format!(
+            "more than {}",
+            text::bytes(longest)
+        ))),
         false => Ok(text),
     }
 }

@@ -1,7 +1,8 @@
 //! What a hostile command tries, row by row, behind each kind of wall, and without any to see that the row means something.
 //!
 //! A script prints `DONE` when it got what it wanted, or leaves a file where it must not. Words in capitals are filled in: `OUT` is a folder beside the
-//! workspace, `PID` a process outside, `PORT` and `ABSTRACT` its sockets, `MARK` a name that nothing else has.
+//! workspace, `PID` a process outside, `PORT` and `ABSTRACT` its sockets, `SHMKEY` its shared memory, `MARK` a name that
+//! nothing else has, and that of its message queue.
 
 mod files;
 mod kernel;
@@ -80,6 +81,7 @@ struct Outside {
     _socket: UnixListener,
     _abstract_socket: UnixListener,
     mark: String,
+    shared: u32,
 }
 
 impl Outside {
@@ -91,12 +93,16 @@ impl Outside {
         fs::create_dir_all(git.join("info")).unwrap();
         fs::write(git.join("config"), "").unwrap();
         let abstract_name = SocketAddr::from_abstract_name(&mark).unwrap();
+        // Keys are 31 bits, and 0 is none.
+        let shared = u32::from_str_radix(&mark[5..12], 16).unwrap() | 1;
+        share(shared, &mark);
         Self {
             victim: victim(),
             tcp: TcpListener::bind("127.0.0.1:0").unwrap(),
             _socket: UnixListener::bind(shell.outside("socket")).unwrap(),
             _abstract_socket: UnixListener::bind_addr(&abstract_name).unwrap(),
             mark,
+            shared,
         }
     }
 
@@ -107,17 +113,22 @@ impl Outside {
             .replace("PID", &self.victim.id().to_string())
             .replace("PORT", &port.to_string())
             .replace("ABSTRACT", &self.mark)
+            .replace("SHMKEY", &self.shared.to_string())
             .replace("MARK", &self.mark)
             .replace("REALHOME", &std::env::var("HOME").unwrap_or("/root".into()))
     }
 
-    /// Whether a file was left outside; takes it away again.
+    /// Whether a file or a folder was left outside; takes it away again.
     fn left_a_file(&self, shell: &Shell) -> bool {
         ["/tmp", "/var/tmp", "/dev/shm"]
             .iter()
             .map(|folder| Path::new(folder).join(&self.mark))
             .chain([shell.outside("new")])
-            .any(|file| fs::remove_file(file).is_ok())
+            .any(|file| {
+                fs::remove_file(&file)
+                    .or_else(|_| fs::remove_dir(&file))
+                    .is_ok()
+            })
     }
 }
 
@@ -130,8 +141,35 @@ fn victim() -> Child {
         .unwrap()
 }
 
+/// Memory and a queue that every process of the same user may reach.
+fn share(key: u32, queue: &str) {
+    perl(&format!("shmget({key}, 4096, 01600) // die"));
+    // Without a file system for queues in the kernel there is none to reach.
+    perl(&format!(
+        "$queue = \"{queue}\"; syscall({}, $queue, 0102, 0600, 0)",
+        libc::SYS_mq_open
+    ));
+}
+
+/// Takes both away again.
+fn take_back(key: u32, queue: &str) {
+    perl(&format!("shmctl(shmget({key}, 0, 0), 0, 0)"));
+    perl(&format!(
+        "$queue = \"{queue}\"; syscall({}, $queue)",
+        libc::SYS_mq_unlink
+    ));
+}
+
+fn perl(script: &str) {
+    let ran = std::process::Command::new("perl")
+        .args(["-e", script])
+        .status();
+    assert!(ran.unwrap().success(), "perl -e '{script}'");
+}
+
 impl Drop for Outside {
     fn drop(&mut self) {
+        take_back(self.shared, &self.mark);
         let _ = self.victim.kill();
         let _ = self.victim.wait();
     }
@@ -238,5 +276,45 @@ async fn a_repository_with_a_link_for_hooks_is_read_only() {
         !printed(&finished).contains("DONE"),
         "{}",
         printed(&finished)
+    );
+}
+
+#[tokio::test]
+async fn what_reaches_all_processes_of_the_user_is_refused() {
+    let shell = Shell::without_bubblewrap().await;
+    // A user that nobody is, so that nothing is slowed where the call gets through.
+    for call in [libc::SYS_setpriority, libc::SYS_ioprio_set] {
+        let whole_user = if call == libc::SYS_setpriority { 2 } else { 3 };
+        let script =
+            format!("perl -e 'syscall({call}, {whole_user}, 4294967000, 19); print $! + 0'");
+        assert_eq!(printed(&shell.run(&script).await), libc::EPERM.to_string());
+    }
+}
+
+#[tokio::test]
+async fn a_command_still_limits_and_slows_itself() {
+    for shell in [Shell::strongest().await, Shell::without_bubblewrap().await] {
+        let finished = shell
+            .run("ulimit -n 100 && prlimit --pid $$ --nofile && nice -n 12 ionice -c 3 taskset 1 chrt --idle 0 echo done")
+            .await;
+        assert!(
+            printed(&finished).ends_with("done\n"),
+            "{}",
+            printed(&finished)
+        );
+    }
+}
+
+#[tokio::test]
+async fn landlock_with_seccomp_alone_does_not_satisfy_required() {
+    let mut shell = Shell::without_bubblewrap().await;
+    shell.policy.mode = SandboxMode::Required;
+    let refused = shell.try_run("true", super::LONG).await.unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "no command runs here: the setting `sandbox` is `required`, but no sandbox works on this machine (bubblewrap is \
+         switched off; Without bubblewrap a command can change the mode, times and attributes of every file that the daemon's \
+         user owns, and what git runs in its workspace). An operator can install bubblewrap, or set `sandbox` to `auto` to \
+         run commands behind weaker layers"
     );
 }

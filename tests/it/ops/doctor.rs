@@ -136,3 +136,32 @@ async fn each_fault_has_its_line_and_its_way_out() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn weaker_layers_than_bubblewrap_are_a_fault_where_a_sandbox_is_required() {
+    let setup = Setup {
+        config: json!({"sandbox": "required"}),
+        ..program(Vec::new())
+    };
+    run_test_with(setup, async |world| {
+        world.stops().await;
+        let programs = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/usr/bin/bash", programs.path().join("bash")).unwrap();
+        let mut doctor = command(world, &["doctor", "--json"]);
+        let looked = seen(doctor.env("PATH", programs.path())).await;
+        let checks = checks(&looked.out);
+        let sandbox = checks.iter().find(|check| check["name"] == "sandbox");
+        let sandbox = sandbox.unwrap();
+        assert_eq!(sandbox["verdict"], "failure", "{sandbox}");
+        let said = sandbox["seen"].as_str().unwrap();
+        assert!(
+            said.contains("change the mode, times and attributes of every file"),
+            "{said}"
+        );
+        assert_eq!(
+            sandbox["do"],
+            "install bubblewrap: sudo apt-get install bubblewrap"
+        );
+    })
+    .await;
+}

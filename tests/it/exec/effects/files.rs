@@ -101,6 +101,75 @@ pub(super) fn rows() -> Vec<Effect> {
             "mknod device b 7 0 && echo DONE",
         ),
         row(
+            "cut a file outside short",
+            Always,
+            Anyone,
+            "perl -e 'truncate(\"OUT/victim\", 0) && print \"DONE\"'",
+        ),
+        row(
+            "rename a file outside",
+            Always,
+            Anyone,
+            "mv OUT/victim OUT/new",
+        ),
+        row(
+            "link a file out",
+            Always,
+            Anyone,
+            "echo x > out; ln out OUT/new; ln -s out OUT/new",
+        ),
+        row(
+            "make a folder or a pipe outside",
+            Always,
+            Anyone,
+            "mkdir OUT/new || mkfifo OUT/new",
+        ),
+        row(
+            "change the mode of a file outside",
+            ByBubblewrap,
+            Anyone,
+            "chmod 777 OUT/victim && echo DONE",
+        ),
+        row(
+            "change the group of a file outside",
+            ByBubblewrap,
+            Anyone,
+            "chgrp $(id -g) OUT/victim && echo DONE",
+        ),
+        row(
+            "change the times of a file outside",
+            ByBubblewrap,
+            Anyone,
+            "perl -e 'utime(1, 1, \"OUT/victim\") && print \"DONE\"'",
+        ),
+        row(
+            "set an attribute of a file outside",
+            ByBubblewrap,
+            Anyone,
+            &format!(
+                "perl -e '($file, $name, $value) = (\"OUT/victim\", \"user.x\", \"y\"); \
+                 syscall({}, $file, $name, $value, 1, 0) == 0 && print \"DONE\"'",
+                libc::SYS_setxattr
+            ),
+        ),
+        row(
+            "see size and times of a file outside",
+            ByBubblewrap,
+            Anyone,
+            "stat OUT/victim && echo DONE",
+        ),
+        row(
+            "watch a file outside",
+            ByBubblewrap,
+            Anyone,
+            &format!(
+                "perl -e '$file = \"OUT/victim\"; $watch = syscall({}, 0); \
+                 syscall({}, $watch, $file, 0x2) > 0 && print \"DONE\"'",
+                libc::SYS_inotify_init1,
+                libc::SYS_inotify_add_watch
+            ),
+        ),
+        row(
             "rewrite what git runs",
             ByBubblewrap,
             Anyone,

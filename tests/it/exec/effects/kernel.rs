@@ -30,6 +30,14 @@ pub(super) fn rows() -> Vec<Effect> {
             "0, 0x5412, 0",
         ),
         call("read the kernel's log", Few, libc::SYS_syslog, "10, 0, 0"),
+        call(
+            "watch whole file systems",
+            Few,
+            libc::SYS_fanotify_init,
+            "0, 0",
+        ),
+        call("ask for a key", Few, libc::SYS_request_key, "0, 0, 0, 0"),
+        call("add a key", Few, libc::SYS_add_key, "0, 0, 0, 0, 0"),
         row(
             "mount",
             Always,
