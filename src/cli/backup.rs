@@ -1,7 +1,8 @@
 //! `chorus backup`: the whole home in one file, while the daemon runs.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::{self, IsTerminal};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
@@ -41,12 +42,15 @@ impl Backup {
         // Under its own name only when it is whole.
         let partial = with_ending(&file, ".partial");
         let _ = fs::remove_file(&partial);
-        let saved = save(&paths, &partial, now).and_then(|manifest| {
+        let saved = save(&paths, &partial, now).and_then(|saved| {
             fs::rename(&partial, &file).with_context(|| format!("naming {}", file.display()))?;
-            Ok(manifest)
+            Ok(saved)
         });
         match saved {
-            Ok(manifest) => {
+            Ok((manifest, left_out)) => {
+                for left_out in &left_out {
+                    eprintln!("not saved: {left_out}");
+                }
                 let bytes: u64 = manifest.files.values().map(|entry| entry.size).sum();
                 let size = fs::metadata(&file).map_or(0, |metadata| metadata.len());
                 println!(
@@ -70,7 +74,7 @@ fn save(
     paths: &Paths,
     file: &Path,
     now: chrono::DateTime<chrono::Utc>,
-) -> anyhow::Result<Manifest> {
+) -> anyhow::Result<(Manifest, Vec<String>)> {
     ensure!(
         paths.database().exists(),
         "there is nothing to save: {} holds no database",
@@ -78,6 +82,7 @@ fn save(
     );
     let copy = tempfile::Builder::new()
         .prefix(".backup-")
+        .permissions(Permissions::from_mode(0o700))
         .tempdir_in(
             file.parent()
                 .filter(|parent| !parent.as_os_str().is_empty())

@@ -1,11 +1,14 @@
 //! `chorus restore`: a backup becomes a home again, after it was checked.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, ensure};
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
 
-use super::archive;
+use super::archive::{Backup, Checked};
 use super::backup::{progress, with_ending};
 use super::failure::Failure;
 use crate::clock;
@@ -34,14 +37,15 @@ impl Restore {
     pub(super) fn run(self) -> Result<(), Failure> {
         let home = Env::of_process()?.paths.home;
         progress("checking");
-        let manifest = archive::check(&self.file)?;
+        let mut backup = Backup::open(&self.file)?;
+        let Checked { manifest, written } = backup.check()?;
         progress("finishing");
         let bytes: u64 = manifest.files.values().map(|entry| entry.size).sum();
         println!(
             "{} is whole: made {} by chorus {}, {}, {}",
             self.file.display(),
             manifest.made_at.format("%Y-%m-%d %H:%M UTC"),
-            manifest.chorus,
+            text::visible(&manifest.chorus).0,
             text::count(manifest.files.len(), "file", "files"),
             text::bytes(bytes)
         );
@@ -53,7 +57,7 @@ impl Restore {
         } else {
             IfTaken::Refuse
         };
-        Ok(restore(&self.file, &home, if_taken)?)
+        Ok(restore(&mut backup, written, &home, if_taken)?)
     }
 }
 
@@ -64,7 +68,7 @@ enum IfTaken {
     PutAside,
 }
 
-fn restore(file: &Path, home: &Path, if_taken: IfTaken) -> anyhow::Result<()> {
+fn restore(backup: &mut Backup, bytes: u64, home: &Path, if_taken: IfTaken) -> anyhow::Result<()> {
     let is_taken = fs::read_dir(home).is_ok_and(|mut entries| entries.next().is_some());
     if is_taken && if_taken == IfTaken::Refuse {
         return Err(anyhow!(
@@ -74,14 +78,28 @@ fn restore(file: &Path, home: &Path, if_taken: IfTaken) -> anyhow::Result<()> {
     }
     let parent = home.parent().unwrap_or(Path::new("/"));
     fs::create_dir_all(parent).with_context(|| format!("making {}", parent.display()))?;
+    check_space(parent, bytes)?;
     // Beside the home, so that it can become the home by one rename.
     let fresh = tempfile::Builder::new()
         .prefix(".chorus-restore-")
+        .permissions(Permissions::from_mode(0o700))
         .tempdir_in(parent)
         .with_context(|| format!("making room in {}", parent.display()))?;
     progress("unpacking");
-    archive::unpack(file, fresh.path())?;
+    let target = Dir::open_ambient_dir(fresh.path(), ambient_authority())
+        .with_context(|| format!("opening {}", fresh.path().display()))?;
+    let dropped = backup.unpack(&target)?;
+    // It is on the disk before anything is put aside for it.
+    fs::File::open(fresh.path())
+        .and_then(|folder| Ok(rustix::fs::syncfs(folder)?))
+        .context("writing everything to the disk")?;
     progress("finishing");
+    if let Some(first) = dropped.first() {
+        println!(
+            "setuid, setgid and sticky bits are not restored: {} had one, the first is {first}",
+            text::count(dropped.len(), "file or folder", "files and folders")
+        );
+    }
     if is_taken {
         // A daemon that works on it would go on in the old one.
         let lock = HomeLock::acquire(home)?;
@@ -97,5 +115,20 @@ fn restore(file: &Path, home: &Path, if_taken: IfTaken) -> anyhow::Result<()> {
     }
     fs::rename(fresh.keep(), home).with_context(|| format!("naming {}", home.display()))?;
     println!("restored to {}", home.display());
+    Ok(())
+}
+
+/// Refuses before anything is written what the disk cannot hold.
+fn check_space(folder: &Path, bytes: u64) -> anyhow::Result<()> {
+    let disk =
+        rustix::fs::statvfs(folder).with_context(|| format!("opening {}", folder.display()))?;
+    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+    ensure!(
+        bytes <= free,
+        "the backup takes {} once unpacked, and {} has {} left",
+        text::bytes(bytes),
+        folder.display(),
+        text::bytes(free)
+    );
     Ok(())
 }

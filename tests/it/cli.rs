@@ -3,6 +3,7 @@
 mod backup;
 mod documented;
 mod exit_codes;
+mod hostile_backups;
 mod init;
 mod migrate_home;
 mod permissions;

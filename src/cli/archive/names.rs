@@ -1,0 +1,107 @@
+//! Which names a backup may hold, one after the other. Pure.
+
+use std::collections::HashMap;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+use anyhow::{bail, ensure};
+
+use super::manifest::MOST_ENTRIES;
+use crate::text;
+
+/// Bytes that Linux takes in a path.
+const LONGEST: usize = 4095;
+
+/// Folders above every link: links stand in agents' folders only, never where the daemon keeps its own files.
+const ABOVE_LINKS: usize = 2;
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A folder.
+    Folder,
+    /// A regular file.
+    File,
+    /// A symbolic link.
+    Link,
+}
+
+/// The names of one backup so far.
+#[derive(Default)]
+pub(super) struct Names(HashMap<PathBuf, Known>);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Known {
+    /// Something lies below it.
+    Above,
+    Folder,
+    Other,
+}
+
+impl Names {
+    /// Takes one more, and gives it back without what means nothing in it.
+    ///
+    /// # Errors
+    ///
+    /// When a home cannot hold it beside the others, or writing it would lead out of the home.
+    pub(super) fn take(&mut self, name: &Path, kind: Kind) -> anyhow::Result<PathBuf> {
+        let plain = plain(name)?;
+        let is_in_agent = plain.starts_with("agents") && plain.components().count() > ABOVE_LINKS;
+        ensure!(
+            kind != Kind::Link || is_in_agent,
+            "the link {} stands where Chorus keeps its own files",
+            shown(&plain)
+        );
+        for above in plain
+            .ancestors()
+            .skip(1)
+            .filter(|above| !above.as_os_str().is_empty())
+        {
+            match self.0.get(above) {
+                None => self.0.insert(above.to_owned(), Known::Above),
+                Some(Known::Above | Known::Folder) => break,
+                Some(Known::Other) => bail!(
+                    "{} leads through {}, which is no folder",
+                    shown(&plain),
+                    shown(above)
+                ),
+            };
+        }
+        let known = match kind {
+            Kind::Folder => Known::Folder,
+            Kind::File | Kind::Link => Known::Other,
+        };
+        match (self.0.insert(plain.clone(), known), known) {
+            (None, _) | (Some(Known::Above), Known::Folder) => {}
+            (Some(_), _) => bail!("it holds {} twice", shown(&plain)),
+        }
+        ensure!(
+            self.0.len() <= MOST_ENTRIES,
+            "it holds more than {MOST_ENTRIES} files"
+        );
+        Ok(plain)
+    }
+}
+
+/// A name as messages show it.
+pub(super) fn shown(name: &Path) -> String {
+    text::one_line(&text::visible(&name.to_string_lossy()).0, 200)
+}
+
+fn plain(name: &Path) -> anyhow::Result<PathBuf> {
+    let is_inside = name
+        .components()
+        .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    ensure!(is_inside, "the path {} leads out of the home", shown(name));
+    let plain: PathBuf = name
+        .components()
+        .filter(|part| matches!(part, Component::Normal(_)))
+        .collect();
+    let bytes = plain.as_os_str().as_bytes();
+    ensure!(
+        (1..=LONGEST).contains(&bytes.len()) && !bytes.contains(&0),
+        "{} is no name of a file",
+        shown(name)
+    );
+    Ok(plain)
+}

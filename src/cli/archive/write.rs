@@ -1,0 +1,213 @@
+//! Makes a backup, file by file, of a home in which agents go on working.
+//!
+//! What an agent deletes meanwhile is not there, and that is right. Between finding a name and opening it the agent may put
+//! anything in its place: a link, a pipe, a device. So each is opened below the open folder it was found in, without
+//! following a link and without waiting, and what was opened is looked at once more.
+
+use std::ffi::{CString, OsStr};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+
+use anyhow::{Context, ensure};
+use chrono::{DateTime, Utc};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, openat, readlinkat, statat};
+use rustix::io::Errno;
+
+use super::manifest::{FORMAT, Hashed, MANIFEST, MOST_ENTRIES, Manifest, listed};
+use super::names::shown;
+
+/// Folders below each other that are saved: each is an open file, and its name has to fit into a path.
+const DEEPEST: usize = 256;
+
+/// How files are opened: no link is followed, nobody at the other end of a pipe is waited for.
+const CAREFULLY: OFlags = OFlags::NOFOLLOW
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
+
+/// Writes a backup.
+pub(in crate::cli) struct Writer {
+    tar: tar::Builder<GzEncoder<BufWriter<File>>>,
+    manifest: Manifest,
+    entries: usize,
+    left_out: Vec<String>,
+}
+
+impl Writer {
+    /// Begins a backup in the new file `path`, which only its owner can read.
+    pub(in crate::cli) fn create(path: &Path, made_at: DateTime<Utc>) -> anyhow::Result<Self> {
+        let file = fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path)
+            .with_context(|| format!("making {}", path.display()))?;
+        file.set_permissions(fs::Permissions::from_mode(0o600))?;
+        let tar = tar::Builder::new(GzEncoder::new(BufWriter::new(file), Compression::default()));
+        Ok(Self {
+            tar,
+            manifest: Manifest {
+                format: FORMAT,
+                chorus: env!("CARGO_PKG_VERSION").to_owned(),
+                made_at,
+                files: std::collections::BTreeMap::new(),
+            },
+            entries: 0,
+            left_out: Vec::new(),
+        })
+    }
+
+    /// Adds the operator's own file at `source` as `name`.
+    pub(in crate::cli) fn add_file(&mut self, source: &Path, name: &Path) -> anyhow::Result<()> {
+        let file = File::open(source).with_context(|| format!("reading {}", source.display()))?;
+        self.file(file, name)
+    }
+
+    /// Adds the directory `source` and everything below it as `name`; sockets, pipes and devices are left out.
+    pub(in crate::cli) fn add_tree(&mut self, source: &Path, name: &Path) -> anyhow::Result<()> {
+        let folder = fs::OpenOptions::new()
+            .read(true)
+            .custom_flags(OFlags::DIRECTORY.bits().cast_signed())
+            .open(source)
+            .with_context(|| format!("reading {}", source.display()))?;
+        self.folder(folder, name, 0)
+    }
+
+    /// Writes the list and everything to the disk; gives the list, and what could not be read.
+    pub(in crate::cli) fn finish(mut self) -> anyhow::Result<(Manifest, Vec<String>)> {
+        let list = serde_json::to_vec_pretty(&self.manifest)?;
+        let mut header = tar::Header::new_gnu();
+        header.set_size(list.len() as u64);
+        header.set_mode(0o600);
+        self.tar
+            .append_data(&mut header, MANIFEST, list.as_slice())?;
+        let mut file = self.tar.into_inner()?.finish()?;
+        file.flush()?;
+        file.get_ref().sync_all()?;
+        Ok((self.manifest, self.left_out))
+    }
+
+    fn folder(&mut self, folder: File, name: &Path, depth: usize) -> anyhow::Result<()> {
+        if depth > DEEPEST {
+            self.leave_out(name, "it lies too deep");
+            return Ok(());
+        }
+        self.append(&folder, name, 0, io::empty())?;
+        let folder = OwnedFd::from(folder);
+        for entry in self.names_in(&folder, name) {
+            self.entry(&folder, &entry, name, depth)?;
+        }
+        Ok(())
+    }
+
+    /// The names in `folder`, in order.
+    fn names_in(&mut self, folder: &OwnedFd, name: &Path) -> Vec<CString> {
+        let read = rustix::fs::Dir::read_from(folder).and_then(|entries| {
+            entries
+                .map(|entry| Ok(entry?.file_name().to_owned()))
+                .collect::<rustix::io::Result<Vec<_>>>()
+        });
+        let mut names = read.unwrap_or_else(|error| {
+            self.leave_out(name, &error.to_string());
+            Vec::new()
+        });
+        names.retain(|name| !matches!(name.as_bytes(), b"." | b".."));
+        names.sort();
+        names
+    }
+
+    fn entry(
+        &mut self,
+        folder: &OwnedFd,
+        entry: &CString,
+        above: &Path,
+        depth: usize,
+    ) -> anyhow::Result<()> {
+        let name = above.join(OsStr::from_bytes(entry.as_bytes()));
+        let opened =
+            |flags| openat(folder, entry, CAREFULLY | flags, Mode::empty()).map(File::from);
+        let added = match statat(folder, entry, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(error) => Err(error),
+            Ok(stat) => match FileType::from_raw_mode(stat.st_mode) {
+                FileType::Directory => opened(OFlags::RDONLY | OFlags::DIRECTORY)
+                    .map(|below| self.folder(below, &name, depth + 1)),
+                FileType::RegularFile => opened(OFlags::RDONLY).map(|file| self.file(file, &name)),
+                FileType::Symlink => readlinkat(folder, entry, Vec::new())
+                    .and_then(|target| Ok((opened(OFlags::PATH)?, target)))
+                    .map(|(link, target)| self.link(&link, target, &name)),
+                _ => Ok(Ok(())),
+            },
+        };
+        match added {
+            Ok(written) => written,
+            // Gone, or replaced by something else, since its folder was read.
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::INVAL | Errno::NXIO) => Ok(()),
+            Err(error) => {
+                self.leave_out(&name, &error.to_string());
+                Ok(())
+            }
+        }
+    }
+
+    /// Adds what is in `file`. One that shrinks meanwhile is filled up with zeros, one that grows cut.
+    fn file(&mut self, file: File, name: &Path) -> anyhow::Result<()> {
+        let metadata = file.metadata()?;
+        if !metadata.is_file() {
+            return Ok(());
+        }
+        let size = metadata.len();
+        let mut hashed = Hashed::new((&file).chain(io::repeat(0)).take(size));
+        self.append(&file, name, size, &mut hashed)?;
+        self.manifest.files.insert(listed(name), hashed.entry());
+        Ok(())
+    }
+
+    fn link(&mut self, link: &File, target: CString, name: &Path) -> anyhow::Result<()> {
+        let metadata = link.metadata()?;
+        if !metadata.is_symlink() {
+            return Ok(());
+        }
+        let mut header = tar::Header::new_gnu();
+        header.set_metadata(&metadata);
+        header.set_size(0);
+        self.count()?;
+        self.tar
+            .append_link(&mut header, name, OsStr::from_bytes(target.as_bytes()))
+            .with_context(|| format!("adding {}", shown(name)))
+    }
+
+    fn append(
+        &mut self,
+        file: &File,
+        name: &Path,
+        size: u64,
+        data: impl Read,
+    ) -> anyhow::Result<()> {
+        let mut header = tar::Header::new_gnu();
+        header.set_metadata(&file.metadata()?);
+        header.set_size(size);
+        self.count()?;
+        self.tar
+            .append_data(&mut header, name, data)
+            .with_context(|| format!("adding {}", shown(name)))
+    }
+
+    fn count(&mut self) -> anyhow::Result<()> {
+        self.entries += 1;
+        ensure!(
+            self.entries < MOST_ENTRIES,
+            "there are more than {MOST_ENTRIES} files to save"
+        );
+        Ok(())
+    }
+
+    fn leave_out(&mut self, name: &Path, why: &str) {
+        self.left_out.push(format!("{}: {why}", shown(name)));
+    }
+}
