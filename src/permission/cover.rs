@@ -212,7 +212,7 @@ fn direct_path(path: &str) -> String {
     names.join("/")
 }
 
-/// A wildcard that begins inside a path ends with it: `cat docs/.*` is not `cat docs/a /etc/shadow`.
+/// A wildcard that begins inside a file's name ends with it: `cat docs/.*` is not `cat docs/a /etc/shadow`.
 fn spills(command: &Simple, matches: &Matches<'_>) -> Option<Gap> {
     let operands: Vec<_> = command
         .arguments()
@@ -221,7 +221,9 @@ fn spills(command: &Simple, matches: &Matches<'_>) -> Option<Gap> {
         .collect();
     for (index, word) in operands.iter().enumerate() {
         let source = command.text.get(word.place())?;
-        if !source.contains('/') {
+        let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        let is_file = source.contains(['/', '.']) || command.takes_files();
+        if !is_file || is_number(source) {
             continue;
         }
         let is_bound = !matches(&replaced(&command.text, &word.place(), STRANGE));
@@ -239,7 +241,7 @@ fn spills(command: &Simple, matches: &Matches<'_>) -> Option<Gap> {
             // What would be allowed in the first one's place is allowed behind it.
             let alone = command.text.get(..word.place().end)?;
             let fits = matches(&replaced(alone, &word.place(), &direct_path(other)));
-            if is_free && !fits {
+            if is_free && !fits && !is_number(other) {
                 return Some(Gap::Spills(other.to_owned()));
             }
         }

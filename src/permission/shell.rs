@@ -71,6 +71,18 @@ impl Simple {
         plain::forms(&self.words)
     }
 
+    /// Whether its operands are files to it.
+    pub(super) fn takes_files(&self) -> bool {
+        const NONE: [&str; 9] = [
+            "echo", "true", "false", "sleep", "seq", "kill", "pgrep", "test", "[",
+        ];
+        let name = self
+            .words
+            .first()
+            .map_or("", |word| plain::name(word.value()));
+        options::is_harmless(name) && !NONE.contains(&name)
+    }
+
     /// Its words without the program.
     pub(super) fn arguments(&self) -> &[Word] {
         self.words.get(1..).unwrap_or_default()
@@ -142,6 +154,12 @@ impl Script {
             }
             if self.catastrophe.is_none() {
                 self.catastrophe = catastrophe::in_tree(&tree);
+            }
+            for text in &tree.evaluated {
+                match depth < MAX_DEPTH {
+                    true => texts.push((text.clone(), depth + 1)),
+                    false => self.blind("it nests commands too deep"),
+                }
             }
             if runs_what_it_wrote(&tree) {
                 self.blind("it runs a file that it writes itself");

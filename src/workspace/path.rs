@@ -122,9 +122,14 @@ impl WorkspacePath {
         }
     }
 
-    /// Whether it is, or lies in, a part of a repository that only git itself may touch.
+    /// Whether it is, or lies in, a part of a repository that only git itself may touch, or is a person's own
+    /// configuration of git: the workspace is the home of what runs in it.
     pub fn is_protected(&self) -> bool {
         let names: Vec<String> = self.0.split('/').map(folded).collect();
+        let own: Vec<&str> = names.iter().map(String::as_str).collect();
+        if matches!(own.as_slice(), [".gitconfig"] | [".config", "git", ..]) {
+            return true;
+        }
         names.iter().enumerate().any(|(index, name)| {
             let below: Vec<&str> = names[index + 1..].iter().map(String::as_str).collect();
             name == ".git"

@@ -57,6 +57,7 @@ pub(super) fn read(text: &str) -> Option<Vec<Vec<String>>> {
             '\\' => word.get_or_insert_default().push(chars.next()?),
             '$' | '`' | '(' | ')' | '<' | '>' | '*' | '?' | '[' | ']' => return None,
             '#' | '~' | '!' if word.is_none() => return None,
+            '~' if word.as_ref().is_some_and(|word| word.ends_with(['=', ':'])) => return None,
             c => word.get_or_insert_default().push(c),
         }
     }

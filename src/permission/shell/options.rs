@@ -11,6 +11,40 @@ pub(super) struct Options {
     pub(super) exact: &'static str,
     /// Beginnings of words, by blanks.
     pub(super) prefixes: &'static str,
+    /// For a program of which many options run or write something: those that do not. Any other must be spelled.
+    pub(super) only: Option<Only>,
+    /// Whether what stands behind the first operand belongs to a script and not to the program.
+    pub(super) ends_at_operand: bool,
+}
+
+/// The options of a program that neither run nor write anything.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Only {
+    /// Letters of short options.
+    short: &'static str,
+    /// Letters of short options that take a value, attached or in the next word.
+    valued: &'static str,
+    /// Long options, by blanks, to the letter.
+    long: &'static str,
+}
+
+impl Only {
+    /// Whether `option` is one of them.
+    pub(super) fn covers(&self, option: &str) -> bool {
+        if option.starts_with("--") {
+            let name = option.split('=').next().unwrap_or(option);
+            return self.long.split_whitespace().any(|long| long == name);
+        }
+        for letter in option.chars().skip(1) {
+            if self.valued.contains(letter) {
+                return true;
+            }
+            if !self.short.contains(letter) && !letter.is_ascii_digit() {
+                return false;
+            }
+        }
+        true
+    }
 }
 
 const NONE: Options = Options {
@@ -18,6 +52,8 @@ const NONE: Options = Options {
     long: "",
     exact: "",
     prefixes: "",
+    only: None,
+    ends_at_operand: false,
 };
 
 /// Programs without an option that writes or starts anything.
@@ -31,9 +67,15 @@ const HARMLESS: &str = "[ arch base32 base64 basename cat cd cksum cmp col colum
 const UNKNOWN: Options = Options {
     long: "--output --output-file --outfile --exec --execute --eval --command --config --config-file \
                 --plugin --require --rcfile --init-file --pager --editor --shell --rsh --upload-file --post-file \
-                --script --preload --use-compress-program",
+                --script --preload --use-compress-program --compress-program --to-command --checkpoint-action --pre \
+                --preview --bind --cmd --run-command --browser --launcher --interpreter --lua-filter --hook --askpass",
     ..NONE
 };
+
+/// Whether it has no option that writes or starts anything.
+pub(super) fn is_harmless(program: &str) -> bool {
+    HARMLESS.split_whitespace().any(|known| known == program)
+}
 
 /// The risky options of `program`, for some in the light of its `subcommand`.
 pub(super) fn risky(program: &str, subcommand: &str) -> Options {
@@ -54,7 +96,7 @@ pub(super) fn risky(program: &str, subcommand: &str) -> Options {
             long: "--output --compress-program --temporary-directory",
             ..NONE
         },
-        "shuf" | "iconv" | "tree" | "sdiff" => Options {
+        "shuf" | "iconv" | "sdiff" => Options {
             short: "o",
             long: "--output --diff-program",
             ..NONE
@@ -74,9 +116,10 @@ pub(super) fn risky(program: &str, subcommand: &str) -> Options {
             ..NONE
         },
         "tar" | "gtar" | "bsdtar" => Options {
-            short: "IFP",
+            short: "IFPTgM",
             long: "--checkpoint-action --checkpoint --to-command --use-compress-program --rsh-command --info-script \
-                --new-volume-script --absolute-names --rmt-command",
+                --new-volume-script --absolute-names --rmt-command --files-from --listed-incremental --index-file \
+                --volno-file --remove-files --multi-volume --recursive-unlink",
             ..NONE
         },
         "zip" => Options {
@@ -90,13 +133,78 @@ pub(super) fn risky(program: &str, subcommand: &str) -> Options {
             ..NONE
         },
         "sed" | "gsed" => Options {
-            short: "if",
-            long: "--in-place --file",
+            only: Some(Only {
+                short: "nErsuz",
+                valued: "el",
+                long: "--quiet --silent --regexp-extended --separate --unbuffered --null-data --zero-terminated --posix \
+                    --debug --sandbox --help --version --expression --line-length",
+            }),
             ..NONE
         },
-        "awk" | "gawk" | "mawk" | "nawk" => Options {
-            short: "fiElo",
-            long: "--file --include --exec --load --pretty-print --profile --dump-variables",
+        "awk" | "gawk" | "mawk" | "nawk" | "original-awk" => Options {
+            only: Some(Only {
+                short: "cPrSsnNMbkVhtO",
+                valued: "Fv",
+                long: "--field-separator --assign --version --help --posix --traditional --re-interval --sandbox --csv \
+                    --characters-as-bytes --bignum --non-decimal-data --use-lc-numeric --optimize --no-optimize",
+            }),
+            ..NONE
+        },
+        "tree" => Options {
+            only: Some(Only {
+                short: "adflxqNQpsuhgDFirtcUvCAnSXJ",
+                valued: "LPI",
+                long: "--help --version --dirsfirst --filesfirst --du --prune --noreport --gitignore --si --inodes --device \
+                    --matchdirs --ignore-case --metafirst --sort --charset --filelimit --timefmt --info",
+            }),
+            ..NONE
+        },
+        "split" => Options {
+            long: "--filter",
+            ..NONE
+        },
+        "install" => Options {
+            short: "s",
+            long: "--strip --strip-program",
+            ..NONE
+        },
+        "patch" => Options {
+            short: "oerBz",
+            long: "--output --ed --reject-file --get",
+            ..NONE
+        },
+        "ssh-keygen" | "ssh-add" => Options {
+            short: "DswS",
+            ..NONE
+        },
+        "apt" | "apt-get" | "apt-cache" | "aptitude" | "dpkg" => Options {
+            short: "oc",
+            long: "--option --config-file --pre-invoke --post-invoke --root --admindir --status-logger",
+            ..NONE
+        },
+        "dnf" | "yum" | "rpm" | "zypper" | "pacman" => Options {
+            short: "cED",
+            long: "--setopt --config --eval --define --pipe --rcfile --macros --load --root --hookdir --plugin",
+            ..NONE
+        },
+        "pandoc" => Options {
+            short: "oFLd",
+            long: "--filter --lua-filter --pdf-engine --output --template --extract-media --log --defaults \
+                --syntax-definition --data-dir",
+            ..NONE
+        },
+        "xmllint" | "xsltproc" => Options {
+            short: "o",
+            long: "--output --shell --writesubtree --path",
+            ..NONE
+        },
+        "fzf" | "sk" => Options {
+            long: "--preview --bind --execute --history --listen --with-shell",
+            ..NONE
+        },
+        "mysql" | "mariadb" => Options {
+            short: "e",
+            long: "--execute --pager --tee --init-command --plugin-dir --defaults-file --defaults-extra-file",
             ..NONE
         },
         "rg" => Options {
@@ -113,41 +221,46 @@ pub(super) fn risky(program: &str, subcommand: &str) -> Options {
             long: "--inplace --in-place --split-exp",
             ..NONE
         },
-        "perl" | "ruby" => Options {
-            short: "iernIMpSxCX",
-            ..NONE
-        },
-        "python" | "pypy" => Options {
-            short: "cmi",
-            ..NONE
-        },
+        "perl" => interpreter("vwWtTh", "--version --help"),
+        "ruby" => interpreter("vwh", "--version --help --verbose"),
+        "python" | "pypy" => interpreter("VuBOEsSIvqbhPxdR", "--version --help"),
+        "php" => interpreter("vimhl", "--version --help"),
+        "lua" | "luajit" => interpreter("v", ""),
         "node" | "nodejs" => Options {
             short: "reCi",
             long: "--require --import --loader --experimental-loader --env-file --eval --print --inspect \
-                --experimental-config-file",
+                --experimental-config-file --test-reporter --test-global-setup --run --build-snapshot --cpu-prof-dir \
+                --diagnostic-dir --redirect-warnings --report-dir --openssl-config --trace-event-file-pattern",
             ..NONE
         },
         "curl" => Options {
-            short: "oOTdFKxDcXEQtMZJ",
-            long: "--output --output-dir --remote-name --remote-name-all --upload-file --data --data-raw \
-                --data-binary --data-ascii --data-urlencode --form --form-string --config --proxy --preproxy \
-                --socks5 --socks4 --dump-header --cookie-jar --trace --trace-ascii --request --next --resolve \
-                --connect-to --unix-socket --abstract-unix-socket --libcurl --etag-save --hsts --alt-svc \
-                --netrc-file --key --cert --engine --json --url --stderr --variable --quote --remote-header-name \
-                --create-dirs --doh-url --interface --dns-servers --expand-url --expand-output",
-            prefixes: "-w%output -H@ @",
+            only: Some(Only {
+                short: "sSfLIivkgG46#Nqhl0123VjBMp",
+                valued: "mAHeryYzCuUw",
+                long: "--silent --show-error --fail --fail-with-body --fail-early --location --head --include --verbose \
+                    --insecure --globoff --get --ipv4 --ipv6 --progress-bar --no-progress-meter --no-buffer --help \
+                    --version --http1.0 --http1.1 --http2 --http2-prior-knowledge --http3 --tlsv1 --tlsv1.0 --tlsv1.1 \
+                    --tlsv1.2 --tlsv1.3 --tls-max --max-time --connect-timeout --user-agent --referer --header --range \
+                    --speed-time --speed-limit --time-cond --retry --retry-delay --retry-max-time --retry-connrefused \
+                    --retry-all-errors --max-redirs --max-filesize --limit-rate --user --oauth2-bearer --write-out \
+                    --compressed --raw --path-as-is --parallel --parallel-max --disable --tcp-nodelay --keepalive-time \
+                    --proto --proto-default --proto-redir --cacert --capath --ciphers --anyauth --basic --digest \
+                    --negotiate --ntlm --ssl --ssl-reqd --suppress-connect-headers --rate --list-only --post301 \
+                    --post302 --post303 --no-keepalive --no-sessionid --ca-native",
+            }),
+            prefixes: "-H@ -w@ @",
             ..NONE
         },
         "wget" => Options {
             short: "OoaePi",
             long: "--output-document --output-file --append-output --execute --use-askpass --post-data --post-file \
                 --body-data --body-file --method --input-file --config --directory-prefix --save-cookies \
-                --warc-file --rejected-log",
+                --warc-file --rejected-log --hsts-file --base --header-file --pinnedpubkey",
             ..NONE
         },
         "rsync" | "scp" | "sftp" => Options {
-            short: "eSoFD",
-            long: "--rsh --rsync-path --log-file --write-batch --only-write-batch --temp-dir --backup-dir \
+            short: "eSoFDM",
+            long: "--rsh --rsync-path --remote-option --daemon --config --dparam --files-from --log-file --write-batch --only-write-batch --temp-dir --backup-dir \
                 --remove-source-files --delete",
             ..NONE
         },
@@ -160,7 +273,7 @@ pub(super) fn risky(program: &str, subcommand: &str) -> Options {
         },
         "cargo" => Options {
             short: "ZC",
-            long: "--config --manifest-path --target-dir --out-dir --artifact-dir --registry --index --git --root \
+            long: "--open --fix --lockfile-path --config --manifest-path --target-dir --out-dir --artifact-dir --registry --index --git --root \
                 --path",
             ..NONE
         },
@@ -254,13 +367,29 @@ pub(super) fn risky(program: &str, subcommand: &str) -> Options {
             ..NONE
         },
         "man" => Options {
-            short: "PHp",
-            long: "--pager --html --preprocessor",
+            only: Some(Only {
+                short: "afkKwWiIhVu7d",
+                valued: "sSLeE",
+                long: "--all --whatis --apropos --where --path --location --where-cat --sections --names-only --wildcard \
+                    --regex --ignore-case --match-case --usage --help --version --no-hyphenation --no-justification \
+                    --no-subpages --ascii --locale --encoding --extension --global-apropos",
+            }),
             ..NONE
         },
-        "less" | "more" => Options {
-            short: "oOkTt",
-            long: "--log-file --LOG-FILE --lesskey-file --lesskey-src",
+        "less" => Options {
+            only: Some(Only {
+                short: "aABcCdeEfFgGiIJKlLmMnNqQrRsSuUVwWXh~",
+                valued: "bjxyz",
+                long: "--quit-if-one-screen --RAW-CONTROL-CHARS --raw-control-chars --chop-long-lines --no-init \
+                    --LINE-NUMBERS --line-numbers --ignore-case --IGNORE-CASE --quiet --silent --QUIET --SILENT \
+                    --squeeze-blank-lines --tabs --window --help --version --tilde --use-color --quit-at-eof \
+                    --QUIT-AT-EOF --clear-screen --force",
+            }),
+            ..NONE
+        },
+        "more" => Options {
+            short: "oOkTtp",
+            long: "--log-file --LOG-FILE --lesskey-file --lesskey-src --lesskey-content",
             ..NONE
         },
         "vim" | "vi" | "nvim" | "view" | "emacs" | "nano" => Options {
@@ -279,7 +408,7 @@ pub(super) fn risky(program: &str, subcommand: &str) -> Options {
             ..NONE
         },
         "openssl" => Options {
-            prefixes: "-out -engine -provider -passout -writerand",
+            prefixes: "-out -engine -provider -passout -writerand -config -sess_out -keylogfile -keyout -rand -CAserial",
             ..NONE
         },
         "jq" => Options {
@@ -288,7 +417,7 @@ pub(super) fn risky(program: &str, subcommand: &str) -> Options {
             ..NONE
         },
         "sqlite" => Options {
-            prefixes: "-init -cmd --init --cmd .",
+            prefixes: "-init -cmd --init --cmd . -A -ar",
             ..NONE
         },
         "psql" => Options {
@@ -315,6 +444,19 @@ pub(super) fn risky(program: &str, subcommand: &str) -> Options {
     }
 }
 
+/// An interpreter: what stands behind its script belongs to the script.
+const fn interpreter(short: &'static str, long: &'static str) -> Options {
+    Options {
+        only: Some(Only {
+            short,
+            valued: "",
+            long,
+        }),
+        ends_at_operand: true,
+        ..NONE
+    }
+}
+
 fn git(subcommand: &str) -> Options {
     const LONG: &str = "--output --output-directory --ext-diff --textconv --open-files-in-pager --upload-pack \
                 --receive-pack --exec --extcmd --config --config-env --exec-path --template --separate-git-dir \
@@ -338,7 +480,11 @@ fn git(subcommand: &str) -> Options {
         }
         "tag" => "-d -f -a -s -u -m -F --delete --force --annotate --sign",
         "bisect" => "run",
-        "submodule" => "foreach",
+        "submodule" => "foreach add set-url update",
+        "maintenance" => "start register unregister stop",
+        "bundle" => "create unbundle",
+        "notes" => "edit merge add append copy remove prune",
+        "sparse-checkout" => "",
         "stash" => "drop clear pop",
         "remote" => "add remove rm rename set-url set-head set-branches prune update",
         "reflog" => "expire delete",
@@ -350,5 +496,6 @@ fn git(subcommand: &str) -> Options {
         long: LONG,
         exact,
         prefixes: "ext::",
+        ..NONE
     }
 }

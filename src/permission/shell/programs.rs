@@ -6,113 +6,95 @@ const SHELLS: &[&str] = &[
 ];
 
 /// Programs that run the command that follows, somehow else.
-const WRAPPERS: &[&str] = &[
-    "!",
-    "bpftrace",
-    "busybox",
-    "builtin",
-    "bwrap",
-    "caffeinate",
-    "capsh",
-    "catchsegv",
-    "chpst",
-    "chroot",
-    "chrt",
-    "cgexec",
-    "command",
-    "coproc",
-    "dbus-run-session",
-    "direnv",
-    "doas",
-    "entr",
-    "env",
-    "exec",
-    "expect",
-    "fakeroot",
-    "firejail",
-    "flock",
-    "gdb",
-    "gosu",
-    "gtimeout",
-    "hash",
-    "inotifywait",
-    "ionice",
-    "ld.so",
-    "lldb",
-    "linux32",
-    "linux64",
-    "ltrace",
-    "lxc",
-    "machinectl",
-    "nice",
-    "nohup",
-    "nsenter",
-    "numactl",
-    "parallel",
-    "perf",
-    "pkexec",
-    "prlimit",
-    "proot",
-    "proxychains",
-    "proxychains4",
-    "rlwrap",
-    "run-parts",
-    "runcon",
-    "runuser",
-    "screen",
-    "script",
-    "script-runner",
-    "setarch",
-    "setpriv",
-    "setsid",
-    "setuidgid",
-    "softlimit",
-    "ssh",
-    "sshpass",
-    "start-stop-daemon",
-    "stdbuf",
-    "strace",
-    "su",
-    "sudo",
-    "systemd-inhibit",
-    "systemd-run",
-    "taskset",
-    "tcpdump",
-    "tmux",
-    "time",
-    "timeout",
-    "torsocks",
-    "toybox",
+const WRAPPERS: &str = "! aa-exec abduco alacritty anacron ansible apptainer asciinema at autossh aws-vault background \
+    batch bench bind box64 bpftrace buildah builtin busybox bwrap byobu caffeinate cage capsh catatonit catchsegv \
+    cgclassify cgexec ch-run chamber choom chpst chroot chronic chrt clush command compgen complete coproc cpulimit \
+    crontab crun daemon daemonize datefudge dbus-launch dbus-run-session dchroot devbox direnv distrobox doas doppler \
+    dotenv dotenvx dtach dumb-init eatmydata entr env envchain envconsul envdir envuidgid eval exec execlineb expect \
+    fakechroot fakeroot fakeroot-ng faketime firejail flock foot foreground fswatch gdb gdbserver gosu gtime gtimeout \
+    gxargs hash heaptrack hyperfine i386 ifne incus infisical inotifywait ionice jobs kitty konsole lckdo ld.so ldd \
+    libtool linux32 linux64 lldb logsave ltrace lxc lxc-attach lxc-execute machinectl mispipe multitime nc ncat newgrp \
+    newrole nice nodemon nohup nsenter numactl op openvt parallel pdsh pee perf pkexec poop prlimit proot proxychains \
+    proxychains4 pssh qemu-aarch64 qemu-x86_64 retry rexec rlfe rlwrap rr rsh run-parts run0 runc runcon runsv runuser \
+    rust-gdb rust-lldb s6-setuidgid sandbox schroot screen script script-runner sem setarch setlock setpriv setsid \
+    setuidgid sg singularity socat softlimit solo sops ssh ssh-agent sshpass start-stop-daemon stdbuf strace su \
+    su-exec sudo sudoedit supervise systemd-cat systemd-inhibit systemd-nspawn systemd-run systemd-socket-activate \
+    taskset tcpdump tcpserver teller time timelimit timeout tini tini-static tmux toolbox torify torsocks toybox \
+    trace-cmd trap ts tshark tsocks ttyrec uclampset udocker uftrace uname26 unbuffer unshare urxvt valgrind vault \
+    vipe watch watchexec weston when-changed wine with-lock-ex x86_64 xargs xinit xterm xvfb-run zrun zsh-defer";
+
+/// Builtins of bash that read names, and evaluate what stands in a name's brackets: `test -v 'a[$(id)]'`.
+const EVALUATORS: &[&str] = &[
+    "test",
+    "[",
+    "printf",
+    "read",
+    "declare",
+    "typeset",
+    "local",
+    "export",
+    "readonly",
+    "unset",
+    "let",
+    "mapfile",
+    "readarray",
+    "getopts",
+    "wait",
+    "compgen",
+    "complete",
+    "compopt",
+    "bind",
+    "jobs",
     "trap",
-    "tsocks",
-    "unbuffer",
-    "unshare",
-    "valgrind",
-    "watch",
-    "watchexec",
-    "xargs",
-    "xvfb-run",
-    "zsh-defer",
-    "at",
-    "batch",
-    "crontab",
-    "eval",
-    "hyperfine",
-    "multitime",
-    "chronic",
-    "ts",
-    "nodemon",
-    "gxargs",
-    "socat",
-    "ncat",
-    "nc",
-    "dotenv",
-    "op",
-    "doppler",
-    "aws-vault",
-    "chamber",
-    "teller",
-    "vault",
+    "enable",
+];
+
+/// Programs and their options whose value is a command.
+const COMMAND_OPTIONS: &[(&str, &[&str])] = &[
+    (
+        "tar",
+        &[
+            "--checkpoint-action",
+            "--to-command",
+            "--use-compress-program",
+            "--rsh-command",
+            "--rmt-command",
+            "--info-script",
+            "--new-volume-script",
+            "-I",
+            "-F",
+        ],
+    ),
+    ("rsync", &["--rsh", "--rsync-path", "-e"]),
+    ("scp", &["-S", "-o"]),
+    ("sftp", &["-S", "-o"]),
+    ("man", &["--pager", "--html", "-P", "-H"]),
+    ("less", &["+"]),
+    ("more", &["+"]),
+    ("vim", &["+"]),
+    ("vi", &["+"]),
+    ("view", &["+"]),
+    ("nvim", &["+"]),
+    ("ex", &["+"]),
+    ("sort", &["--compress-program"]),
+    ("split", &["--filter"]),
+    ("rg", &["--pre", "--hostname-bin"]),
+    ("zip", &["--unzip-command", "-TT"]),
+    ("make", &["--eval", "-E", "SHELL="]),
+    ("gmake", &["--eval", "-E", "SHELL="]),
+    ("npm", &["--call", "--script-shell", "-c"]),
+    ("npx", &["--call", "-c"]),
+    ("cargo", &["-s", "-x", "--shell", "--exec"]),
+    (
+        "git",
+        &[
+            "--upload-pack",
+            "--receive-pack",
+            "--exec",
+            "--extcmd",
+            "--open-files-in-pager",
+        ],
+    ),
 ];
 
 /// Programs whose own subcommand runs what follows: the program, then the words before the command.
@@ -172,6 +154,11 @@ const RUNNERS: &[(&str, &[&str])] = &[
     ("heroku", &["run"]),
     ("rustup", &["run"]),
     ("cargo", &["xtask"]),
+    ("cargo", &["watch"]),
+    ("snap", &["run"]),
+    ("flatpak", &["run"]),
+    ("buildah", &["run"]),
+    ("toolbox", &["run"]),
     ("go", &["run"]),
     ("deno", &["run"]),
     ("bun", &["run"]),
@@ -220,7 +207,18 @@ pub(super) fn is_shell(name: &str) -> bool {
 
 /// Whether it runs the command that follows it.
 pub(super) fn is_wrapper(name: &str) -> bool {
-    WRAPPERS.contains(&name) || name.starts_with("ld-linux")
+    WRAPPERS.split_whitespace().any(|known| known == name) || name.starts_with("ld-linux")
+}
+
+/// Whether it is a builtin that evaluates what stands in a name's brackets.
+pub(super) fn is_evaluator(name: &str) -> bool {
+    EVALUATORS.contains(&name)
+}
+
+/// Its options whose value is a command.
+pub(super) fn command_options(name: &str) -> &'static [&'static str] {
+    let known = COMMAND_OPTIONS.iter().find(|(program, _)| *program == name);
+    known.map_or(&[], |(_, options)| options)
 }
 
 /// Whether it reads a file of shell commands into this shell.
@@ -262,6 +260,11 @@ pub(super) fn changes_the_shell(name: &str) -> bool {
             | "ulimit"
             | "umask"
             | "getopts"
+            | "compopt"
+            | "disown"
+            | "fg"
+            | "bg"
+            | "suspend"
     )
 }
 

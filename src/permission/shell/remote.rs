@@ -61,14 +61,69 @@ fn has(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|known| known == word)
 }
 
+/// Whether git has this subcommand itself: any other is an alias or a program `git-<name>`.
+pub(super) fn is_git_command(name: &str) -> bool {
+    has(GIT_LOCAL, name) || matches!(name, "push" | "send-pack" | "receive-pack" | "upload-pack")
+}
+
+/// Whether an option before git's subcommand takes the next word.
+pub(super) fn takes_next(option: &str) -> bool {
+    GIT_VALUED.contains(&option)
+}
+
+/// Whether a forge's client has this command itself: any other is an alias or an extension.
+pub(super) fn is_forge_command(name: &str) -> bool {
+    has(FORGE_NOUNS, name)
+        || has(FORGE_PLAIN, name)
+        || matches!(name, "" | "api" | "auth" | "search")
+}
+
 /// The forms of a command of one of the programs this file knows; none for any other.
 pub(super) fn forms(name: &str, arguments: &[Word]) -> Vec<String> {
     match name {
         "git" => git(arguments),
         "gh" | "hub" | "glab" => forge(name, arguments),
         "doctl" => doctl(arguments),
-        "curl" | "wget" | "http" | "https" | "xh" => request(arguments),
+        "curl" | "wget" | "http" | "https" | "xh" | "xhs" => request(name, arguments),
         _ => Vec::new(),
+    }
+}
+
+/// Whether these words, if they are run, certainly change something elsewhere: no unknown subcommand counts.
+pub(super) fn surely_writes(words: &[Word]) -> bool {
+    const PUSHES: [&str; 4] = ["push", "send-pack", "http-push", "send-email"];
+    let Some((program, arguments)) = words.split_first() else {
+        return false;
+    };
+    let name = program.value.rsplit('/').next().unwrap_or_default();
+    let writes = || {
+        forms(name, arguments)
+            .iter()
+            .any(|form| form.contains(" [write] "))
+    };
+    let operands: Vec<&str> = arguments
+        .iter()
+        .map(|word| word.value.as_str())
+        .filter(|value| !value.starts_with('-'))
+        .collect();
+    match (name, operands.as_slice()) {
+        ("git", [first, ..]) => {
+            writes()
+                && PUSHES.iter().any(|push| {
+                    operands.contains(push) && (first == push || arguments[0].is_option())
+                })
+        }
+        ("gh" | "glab" | "hub", [noun, verb, ..]) => {
+            let is_verb = verb
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+            (*noun == "api" || has(FORGE_NOUNS, noun) && is_verb) && writes()
+        }
+        ("doctl", [noun, ..]) => {
+            const WRITES: [&str; 5] = ["create", "delete", "update", "remove", "rm"];
+            has(DOCTL_NOUNS, noun) && operands.iter().any(|word| WRITES.contains(word)) && writes()
+        }
+        _ => false,
     }
 }
 
@@ -286,33 +341,98 @@ fn doctl(arguments: &[Word]) -> Vec<String> {
 }
 
 /// A bare HTTP client writing to the API of a forge or of the cloud.
-fn request(arguments: &[Word]) -> Vec<String> {
-    const HOSTS: [&str; 4] = [
+fn request(name: &str, arguments: &[Word]) -> Vec<String> {
+    let target = arguments.iter().find(|word| reaches_an_api(&word.value));
+    // A file of options or a host that is put together when it runs may be any of them.
+    let hides = arguments.iter().enumerate().any(|(index, word)| {
+        let is_config = word.value == "-K"
+            || "--config".starts_with(word.value.as_str()) && word.value.len() > 4;
+        is_config && arguments.get(index + 1).is_some()
+            || word.value.starts_with("-K") && word.value.len() > 2
+            || word.value.starts_with("--config=")
+    });
+    match target {
+        Some(word) if writes(name, arguments) || hides => {
+            vec![format!("curl [write] {}", word.value)]
+        }
+        None if hides && name == "curl" => vec!["curl [write] a file of options".to_owned()],
+        _ => Vec::new(),
+    }
+}
+
+/// Whether the URL leads to such an API, in whatever case its host is written and with whatever in it that `curl`
+/// expands.
+fn reaches_an_api(url: &str) -> bool {
+    const HOSTS: [&str; 6] = [
         "api.github.com",
+        "uploads.github.com",
         "api.digitalocean.com",
         "/api/v4/",
-        "uploads.github.com",
+        "/api/v3/",
+        "/api/graphql",
     ];
-    let writes = arguments.iter().any(|word| {
-        let value = word.value.as_str();
+    let lower = url.to_lowercase().replace("%2e", ".").replace("%2f", "/");
+    if HOSTS.iter().any(|host| lower.contains(host)) {
+        return true;
+    }
+    let Some((_, rest)) = lower.split_once("://") else {
+        return false;
+    };
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    // `api.git{hub,x}.com`, `api.github%2ecom`, full-width letters.
+    !host.is_ascii() || host.contains(['{', '%']) || (host.contains('[') && !host.starts_with('['))
+}
+
+/// Whether the request sends something, or asks with another method than GET and HEAD.
+fn writes(name: &str, arguments: &[Word]) -> bool {
+    const SENDS: [&str; 7] = [
+        "--data",
+        "--json",
+        "--form",
+        "--post",
+        "--body",
+        "--upload",
+        "--url-query",
+    ];
+    let is_httpie = matches!(name, "http" | "https" | "xh" | "xhs");
+    let is_method = |value: &str| {
         let upper = value.to_ascii_uppercase();
         ["POST", "PUT", "PATCH", "DELETE"]
             .iter()
             .any(|method| upper.ends_with(method))
-            || value.starts_with("-d")
-            || value.starts_with("--data")
-            || value.starts_with("--json")
-            || value.starts_with("-F")
-            || value.starts_with("-T")
-            || value.starts_with("--post")
-            || value.starts_with("--body")
-            || value.starts_with("--upload")
-    });
-    let reaches = arguments
-        .iter()
-        .find(|word| HOSTS.iter().any(|host| word.value.contains(host)));
-    match reaches {
-        Some(word) if writes => vec![format!("curl [write] {}", word.value)],
-        _ => Vec::new(),
-    }
+    };
+    arguments.iter().enumerate().any(|(index, word)| {
+        let value = word.value.as_str();
+        let next = arguments.get(index + 1);
+        let given = match value.split_once('=') {
+            Some((_, given)) if value.starts_with("--") => Some(given),
+            _ => next.map(|next| next.value.as_str()),
+        };
+        let asks = |option: &str| {
+            value.len() > 4 && option.starts_with(value.split('=').next().unwrap_or(value))
+        };
+        let other_method = (value.ends_with('X') && word.is_option() && !value.starts_with("--")
+            || value.starts_with("--") && (asks("--request") || asks("--method")))
+            && (!matches!(given, Some("GET" | "HEAD" | "get" | "head"))
+                || next.is_some_and(|next| next.varies));
+        let is_short = word.is_option() && !value.starts_with("--");
+        is_method(value)
+            || other_method
+            || is_short
+                && !is_httpie
+                && value.contains(['d', 'F', 'T'])
+                && value[1..]
+                    .chars()
+                    .take_while(|c| !"wAeHumoXxbcKrzC".contains(*c))
+                    .any(|c| "dFT".contains(c))
+            || SENDS.iter().any(|option| {
+                value.starts_with(option)
+                    || value.len() > 4 && value.starts_with("--") && option.starts_with(value)
+            })
+            || is_httpie
+                && index > 0
+                && !word.is_option()
+                && !value.contains("==")
+                && value.contains('=')
+    })
 }

@@ -11,8 +11,14 @@ use regex::Regex;
 use super::options::{self, Options};
 use super::plain;
 use super::programs;
+use super::remote;
 use super::tree::Written;
 use super::word::Word;
+
+/// cargo's own subcommands; any other is a program `cargo-<name>`.
+const CARGO_OWN: &str = "add b bench build c check clean clippy config d doc fetch fix fmt generate-lockfile help info init \
+    install locate-project login logout metadata new owner package pkgid publish r read-manifest remove report rm run rustc \
+    rustdoc search t test tree uninstall update vendor verify-project version yank";
 
 /// A place in a command that a pattern must spell.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,8 +57,15 @@ pub(super) fn of(words: &[Word]) -> Vec<Risk> {
         let program = rest.first().map(|word| Risk::Option(word.place.clone()));
         return program.into_iter().chain(of(rest)).collect();
     }
-    let mut risks = Vec::new();
-    let mut options = options::risky(name, subcommand(arguments));
+    let mut risks = match name {
+        "git" => git_before(arguments),
+        _ => Vec::new(),
+    };
+    let subcommand = match name {
+        "git" => git_subcommand(arguments).map_or("", |at| arguments[at].value.as_str()),
+        _ => subcommand(arguments),
+    };
+    let mut options = options::risky(name, subcommand);
     for (index, word) in arguments.iter().enumerate() {
         // After `--` there are only operands, for programs that keep to that; some hand the rest on.
         if word.value == "--" {
@@ -63,6 +76,10 @@ pub(super) fn of(words: &[Word]) -> Vec<Risk> {
                 _ => break,
             }
             continue;
+        }
+        // Only where no option before it may have taken it for its value.
+        if options.ends_at_operand && !word.is_option() && risks.is_empty() {
+            break;
         }
         if is_risky_option(word, &options)
             || (index == 0 && name == "tar" && is_cluster(&word.value, options.short))
@@ -125,6 +142,12 @@ fn subcommand(arguments: &[Word]) -> &str {
 fn is_risky_option(word: &Word, options: &Options) -> bool {
     let value = word.value.as_str();
     if options
+        .only
+        .is_some_and(|only| word.is_option() && !only.covers(value))
+    {
+        return true;
+    }
+    if options
         .exact
         .split_whitespace()
         .any(|exact| value == exact || value.starts_with(&format!("{exact}=")))
@@ -156,15 +179,71 @@ fn is_cluster(letters: &str, short: &str) -> bool {
 
 /// Arguments that are code, or files written to without an option saying so.
 fn code<'a>(name: &str, arguments: &'a [Word]) -> Vec<&'a Word> {
-    let operands: Vec<&Word> = arguments.iter().filter(|word| !word.is_option()).collect();
+    let operands = operands(arguments);
+    let those = |is_it: &dyn Fn(&str) -> bool| -> Vec<&'a Word> {
+        let words = arguments.iter();
+        words.filter(|word| is_it(&word.value)).collect()
+    };
     match name {
-        "sed" | "gsed" => operands
+        "sed" | "gsed" => {
+            let scripts = sed_scripts(arguments).into_iter();
+            scripts
+                .filter(|(_, script)| !is_harmless_sed(script))
+                .map(|(word, _)| word)
+                .collect()
+        }
+        // What stands in a name's brackets is evaluated: `test -v 'a[$(id)]'`.
+        "test" | "[" => {
+            let asks_for_names = arguments
+                .iter()
+                .any(|word| matches!(word.value.as_str(), "-v" | "-R"));
+            those(&|value| {
+                value.contains("$(")
+                    || value.contains('`')
+                    || (asks_for_names && value.contains('['))
+            })
+        }
+        "go" if operands.first().is_some_and(|word| word.value == "env") => {
+            those(&|value| value.starts_with("-w") || value.starts_with("-u"))
+        }
+        "dd" => those(&|value| value.starts_with("of=")),
+        // A name with a colon is a file on another machine, fetched with a program.
+        "tar" | "gtar" => those(&|value| value.contains(':') && !value.starts_with("--")),
+        "curl" => those(&|value| value.contains("%output{")),
+        "ip" => match arguments
             .iter()
-            .take(1)
-            .chain(&after(arguments, &["-e", "--expression"]))
-            .filter(|word| !is_harmless_sed(&word.value))
-            .copied()
+            .any(|word| matches!(word.value.as_str(), "exec" | "-b" | "-batch"))
+        {
+            true => arguments.iter().collect(),
+            false => Vec::new(),
+        },
+        "sqlite3" | "sqlite" => operands
+            .into_iter()
+            .skip(1)
+            .filter(|word| !is_harmless_sql(&word.value))
             .collect(),
+        "gh" | "glab" | "hub" => {
+            let noun = operands.first().map_or("", |word| word.value.as_str());
+            let verb = operands.get(1).map_or("", |word| word.value.as_str());
+            let changes = match noun {
+                "alias" | "extension" | "extensions" | "ext" => !matches!(verb, "list" | "ls"),
+                "config" => !matches!(verb, "get" | "list" | "ls"),
+                // An alias or an extension that somebody made.
+                noun => !remote::is_forge_command(noun),
+            };
+            if changes { operands } else { Vec::new() }
+        }
+        "npm" | "pnpm" | "yarn" => {
+            let first = operands.first().map_or("", |word| word.value.as_str());
+            let second = operands.get(1).map_or("", |word| word.value.as_str());
+            let changes = match first {
+                "config" | "c" => !matches!(second, "get" | "list" | "ls" | ""),
+                "pkg" => !matches!(second, "get" | ""),
+                "set" | "set-script" => true,
+                _ => false,
+            };
+            if changes { operands } else { Vec::new() }
+        }
         _ if programs::is_awk(name) => operands
             .into_iter()
             .filter(|word| !is_harmless_awk(&word.value))
@@ -177,26 +256,133 @@ fn code<'a>(name: &str, arguments: &'a [Word]) -> Vec<&'a Word> {
             .collect(),
         "cargo" => operands
             .into_iter()
-            .filter(|word| word.value.starts_with('+'))
+            .enumerate()
+            .filter(|(at, word)| {
+                word.value.starts_with('+') || (*at == 0 && !has(CARGO_OWN, &word.value))
+            })
+            .map(|(_, word)| word)
             .collect(),
         "less" | "more" | "vim" | "vi" | "nvim" | "view" | "ex" | "emacs" => operands
             .into_iter()
             .filter(|word| word.value.starts_with('+'))
             .collect(),
         "dc" | "ed" | "tclsh" | "expect" | "gnuplot" | "m4" => arguments.iter().collect(),
-        "git" => operands
-            .into_iter()
-            .filter(|word| {
-                word.value.contains("::")
-                    && !word.value.contains("://")
-                    && !word.value.contains(' ')
-            })
-            .collect(),
+        "git" => git_code(arguments),
         _ => match programs::code_options(name) {
-            Some(options) => after(arguments, options),
+            Some(options) => after(before_script(name, arguments), options),
             None => Vec::new(),
         },
     }
+}
+
+/// The arguments of an interpreter itself: what stands behind its script belongs to that.
+fn before_script<'a>(name: &str, arguments: &'a [Word]) -> &'a [Word] {
+    let options = options::risky(name, "");
+    let Some(only) = options.only.filter(|_| options.ends_at_operand) else {
+        return arguments;
+    };
+    let plain = arguments
+        .iter()
+        .take_while(|word| word.is_option() && only.covers(&word.value))
+        .count();
+    match arguments.get(plain) {
+        Some(word) if !word.is_option() => &arguments[..plain],
+        Some(_) | None => arguments,
+    }
+}
+
+/// The words that are no options: also those behind `--` that look like one.
+fn operands(arguments: &[Word]) -> Vec<&Word> {
+    let mut ended = false;
+    let mut operands = Vec::new();
+    for word in arguments {
+        match word.value == "--" && !ended {
+            true => ended = true,
+            false if ended || !word.is_option() => operands.push(word),
+            false => {}
+        }
+    }
+    operands
+}
+
+fn has(list: &str, word: &str) -> bool {
+    list.split_whitespace().any(|known| known == word)
+}
+
+/// Where git's subcommand stands, behind the options before it and their values.
+fn git_subcommand(arguments: &[Word]) -> Option<usize> {
+    let mut at = 0;
+    while let Some(word) = arguments.get(at).filter(|word| word.is_option()) {
+        at += 1 + usize::from(remote::takes_next(&word.value));
+    }
+    (at < arguments.len()).then_some(at)
+}
+
+/// Options before git's subcommand that may name another repository, configuration or program.
+fn git_before(arguments: &[Word]) -> Vec<Risk> {
+    const HARMLESS: &str = "--no-pager -P --version -v --help -h --no-optional-locks --literal-pathspecs --glob-pathspecs \
+        --noglob-pathspecs --icase-pathspecs --no-replace-objects --no-lazy-fetch --no-advice --html-path --man-path \
+        --info-path";
+    let before = arguments.iter().enumerate().take_while({
+        let subcommand = git_subcommand(arguments).unwrap_or(arguments.len());
+        move |(at, _)| *at < subcommand
+    });
+    before
+        .filter(|(_, word)| !has(HARMLESS, &word.value))
+        .map(|(_, word)| Risk::Whole(word.place.clone()))
+        .collect()
+}
+
+/// Words of git that are code, that change what later commands run, or that name a program or an alias.
+fn git_code(arguments: &[Word]) -> Vec<&Word> {
+    const RUN_OTHERS: &str = "filter-branch difftool mergetool for-each-repo hook instaweb gui citool daemon credential shell \
+        web--browse http-backend cvsserver svn p4 archimport cvsimport cvsexportcommit quiltimport send-email imap-send \
+        fast-import lfs subtree upload-archive remote-ext remote-fd";
+    let Some(at) = git_subcommand(arguments) else {
+        return Vec::new();
+    };
+    let (subcommand, rest) = (&arguments[at], &arguments[at + 1..]);
+    let name = subcommand.value.as_str();
+    let mut code: Vec<&Word> = arguments
+        .iter()
+        .filter(|word| {
+            word.value.contains("::") && !word.value.contains("://") && !word.value.contains(' ')
+        })
+        .collect();
+    let is_known = remote::is_git_command(name) && !has(RUN_OTHERS, name);
+    if !is_known {
+        code.push(subcommand);
+        if has(RUN_OTHERS, name) {
+            code.extend(rest);
+        }
+    }
+    if name == "config" {
+        const READS: &str = "--get --get-all --get-regexp --get-urlmatch --list -l get list";
+        let reads = rest.iter().any(|word| has(READS, &word.value)) || operands(rest).len() <= 1;
+        let edits = rest.iter().any(|word| {
+            word.value.starts_with("--ed") || word.value == "-e" || word.value == "edit"
+        });
+        if !reads || edits {
+            code.extend(rest);
+        }
+    }
+    code
+}
+
+/// Whether it only selects: the shell of sqlite has functions that write files and start an editor.
+fn is_harmless_sql(sql: &str) -> bool {
+    let lower = sql.trim_start().to_ascii_lowercase();
+    lower.starts_with("select ")
+        && ![
+            "edit",
+            "writefile",
+            "load_extension",
+            "readfile",
+            "fts3_tokenizer",
+            ";",
+        ]
+        .iter()
+        .any(|word| lower.trim_end_matches(';').contains(word))
 }
 
 /// The words after any of `options`, and those options with their value attached.
@@ -209,8 +395,12 @@ fn after<'a>(arguments: &'a [Word], options: &[&str]) -> Vec<&'a Word> {
                 && !word.value.starts_with("--")
                 && word.value.contains(&option[1..])
         };
-        let is_long =
-            |option: &&str| word.value == **option || word.value.starts_with(&format!("{option}="));
+        // Many programs take any beginning of a long option for the whole.
+        let is_long = |option: &&str| {
+            let name = word.value.split('=').next().unwrap_or(&word.value);
+            name == *option
+                || (name.len() > 2 && name.starts_with("--") && option.starts_with(name))
+        };
         if options
             .iter()
             .any(|option| is_cluster(option) || is_long(option))
@@ -222,8 +412,47 @@ fn after<'a>(arguments: &'a [Word], options: &[&str]) -> Vec<&'a Word> {
     found
 }
 
+/// The scripts that sed is given, each with the word it is in: the values of `-e`, else its first operand.
+pub(super) fn sed_scripts(arguments: &[Word]) -> Vec<(&Word, &str)> {
+    let mut scripts = Vec::new();
+    let mut is_sure = true;
+    for (index, word) in arguments
+        .iter()
+        .enumerate()
+        .filter(|(_, word)| word.is_option())
+    {
+        let value = word.value.as_str();
+        let next = arguments
+            .get(index + 1)
+            .map(|next| (next, next.value.as_str()));
+        if let Some(long) = value.strip_prefix("--") {
+            let (name, given) = match long.split_once('=') {
+                Some((name, given)) => (name, Some((word, given))),
+                None => (long, next),
+            };
+            if !name.is_empty() && "expression".starts_with(name) {
+                scripts.extend(given);
+            }
+            continue;
+        }
+        // `-l` takes a value, which may hold an `e` that is no option.
+        is_sure &= !value.contains('l');
+        if let Some((_, attached)) = value.split_once('e') {
+            match attached.is_empty() {
+                true => scripts.extend(next),
+                false => scripts.push((word, attached)),
+            }
+        }
+    }
+    if scripts.is_empty() || !is_sure {
+        let first = operands(arguments).into_iter().next();
+        scripts.extend(first.map(|word| (word, word.value.as_str())));
+    }
+    scripts
+}
+
 /// Whether a sed script only prints, deletes, stops and replaces.
-fn is_harmless_sed(script: &str) -> bool {
+pub(super) fn is_harmless_sed(script: &str) -> bool {
     static HARMLESS: LazyLock<Option<Regex>> = LazyLock::new(|| {
         let address = r"(?:[0-9]+|\$|/[^/]*/)";
         let command = r"(?:[pdq=]|s/[^/]*/[^/]*/[gpiI0-9]*|s\|[^|]*\|[^|]*\|[gpiI0-9]*|s#[^#]*#[^#]*#[gpiI0-9]*|s,[^,]*,[^,]*,[gpiI0-9]*)";
@@ -243,7 +472,17 @@ fn is_harmless_sed(script: &str) -> bool {
 /// Whether an argument of awk neither starts a program nor writes a file.
 fn is_harmless_awk(argument: &str) -> bool {
     ![
-        "system", "getline", "|", ">", "@", "print -", "close(", "fflush", "ENVIRON", "-f",
+        "system",
+        "getline",
+        "|",
+        ">",
+        "@",
+        "print -",
+        "close(",
+        "fflush",
+        "ENVIRON",
+        "-f",
+        "extension",
     ]
     .iter()
     .any(|sign| argument.contains(sign))

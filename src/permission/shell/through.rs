@@ -1,7 +1,14 @@
 //! Looks through a command at what it runs in turn, for deny only.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::options;
 use super::plain;
 use super::programs;
+use super::remote;
+use super::risk;
 use super::tree::{Input, Written};
 use super::word::Word;
 
@@ -144,7 +151,16 @@ fn runs(words: &[Word], input: &Input, found: &mut Vec<Inner>) {
     if programs::is_awk(name) {
         awk(arguments, found);
     }
+    let has_option = |letter: &str| arguments.iter().any(|word| word.value.starts_with(letter));
+    if programs::is_evaluator(name) && (name != "printf" || has_option("-v")) {
+        evaluator(arguments, found);
+    }
+    option_commands(name, arguments, found);
+    if !is_about_text(name) {
+        sure_writes(arguments, found);
+    }
     match name {
+        "sed" | "gsed" => sed(arguments, found),
         "eval" => evaluated(arguments, found),
         "alias" if !arguments.is_empty() => {
             found.push(Inner::Unseen(
@@ -342,6 +358,129 @@ fn awk(arguments: &[Word], found: &mut Vec<Inner>) {
     }
 }
 
+/// Texts in which bash runs what stands in `$(…)`, though they are quoted.
+fn evaluator(arguments: &[Word], found: &mut Vec<Inner>) {
+    for word in arguments.iter().filter_map(Word::known) {
+        if word.contains("$(") || word.contains('`') || word.contains("<(") {
+            found.push(Inner::Script(word.to_owned()));
+        }
+    }
+}
+
+/// Commands that are the value of an option, attached or in the next word.
+fn option_commands(name: &str, arguments: &[Word], found: &mut Vec<Inner>) {
+    for option in programs::command_options(name) {
+        for (index, word) in arguments.iter().enumerate() {
+            let begins = match option.strip_prefix("--") {
+                // Any beginning of a long option stands for it.
+                Some(long) => word.value.strip_prefix("--").is_some_and(|word| {
+                    let given = word.split('=').next().unwrap_or(word);
+                    !given.is_empty() && long.starts_with(given)
+                }),
+                None => word.value.starts_with(option),
+            };
+            if !begins {
+                continue;
+            }
+            for value in [Some(word), arguments.get(index + 1)].into_iter().flatten() {
+                found.extend(embedded(&value.value).into_iter().map(Inner::Script));
+            }
+        }
+    }
+}
+
+/// `text` from each place on where a word begins in it: `exec=git push`, `+!git push`, `1e git push`.
+fn embedded(text: &str) -> Vec<String> {
+    /// Places that are tried.
+    const MOST: usize = 24;
+    let is_word = |c: char| c.is_alphanumeric() || "_-./".contains(c);
+    // The value of a short option is attached to it: `-Ogit push`.
+    let attached = text.starts_with('-') && text.is_char_boundary(2);
+    let mut places: Vec<usize> = attached.then_some(2).into_iter().collect();
+    let mut before = ' ';
+    for (at, c) in text.char_indices() {
+        if is_word(c) && !is_word(before) && places.len() < MOST {
+            places.push(at);
+        }
+        before = c;
+    }
+    places
+        .into_iter()
+        .filter_map(|at| text.get(at..))
+        .map(|rest| rest.trim_end_matches([')', '\'', '"', '`', '}']).to_owned())
+        .filter(|rest| rest.contains(char::is_whitespace))
+        .collect()
+}
+
+/// Words that an unknown program may run, and that certainly write elsewhere if it does.
+fn sure_writes(arguments: &[Word], found: &mut Vec<Inner>) {
+    for (index, word) in arguments.iter().enumerate().take(MAX_WORDS) {
+        let rest = &arguments[index..];
+        if remote::surely_writes(rest) {
+            found.push(Inner::Words(rest.to_vec()));
+        }
+        for script in embedded(&word.value) {
+            let words: Vec<Word> = script.split_whitespace().map(Word::fixed).collect();
+            if remote::surely_writes(&words) {
+                found.push(Inner::Words(words));
+            }
+        }
+    }
+}
+
+/// Whether its arguments are text to it, such as words to search for or a message, or are judged in another way.
+fn is_about_text(name: &str) -> bool {
+    options::is_harmless(name)
+        || programs::is_wrapper(name)
+        || programs::is_shell(name)
+        || matches!(
+            name,
+            "printf"
+                | "rg"
+                | "ag"
+                | "ack"
+                | "jq"
+                | "yq"
+                | "sed"
+                | "gsed"
+                | "find"
+                | "fd"
+                | "fdfind"
+                | "git"
+                | "gh"
+                | "glab"
+                | "hub"
+                | "doctl"
+                | "which"
+                | "type"
+                | "logger"
+                | "read"
+        )
+}
+
+/// sed's command `e` runs a command, and a replacement with the flag `e` runs what it makes.
+fn sed(arguments: &[Word], found: &mut Vec<Inner>) {
+    static RUNS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r"(?m)(?:^|[;{}0-9$/!,~+\s])e[ \t]*(?P<command>[^\s/;}].*)$").ok()
+    });
+    static RUNS_WHAT_IT_READS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r"(?m)(?:^|[;{}0-9$/!,~+\s])e\s*(?:$|[;}])|s[^\w\s].*[^\w\s][gpiIMm0-9]*e[gpiIMm0-9w]*\s*(?:$|[;}])")
+            .ok()
+    });
+    let scripts = risk::sed_scripts(arguments).into_iter();
+    for (_, script) in scripts.filter(|(_, script)| !risk::is_harmless_sed(script)) {
+        let runs = RUNS.as_ref().and_then(|runs| runs.captures(script));
+        if let Some(command) = runs.and_then(|runs| runs.name("command")) {
+            found.push(Inner::Script(command.as_str().to_owned()));
+        } else if RUNS_WHAT_IT_READS
+            .as_ref()
+            .is_some_and(|runs| runs.is_match(script))
+        {
+            found.push(Inner::Unseen("sed runs what it reads".to_owned()));
+        }
+    }
+}
+
 /// The commands after any of `options`.
 fn after(arguments: &[Word], options: &[&str], input: &Input, found: &mut Vec<Inner>) {
     for (index, word) in arguments.iter().enumerate() {
@@ -369,6 +508,11 @@ fn git(arguments: &[Word], found: &mut Vec<Inner>) {
         .next()
         .map(|word| word.value.as_str())
         .unwrap_or_default();
+    if matches!(subcommand, "clone" | "grep" | "fetch" | "ls-remote") {
+        // `clone -u`, `grep -O`.
+        let rest: Vec<Word> = words.clone().cloned().collect();
+        sure_writes(&rest, found);
+    }
     if !matches!(
         subcommand,
         "bisect"

@@ -29,6 +29,8 @@ pub(super) struct Tree {
     pub(super) harmless: Vec<Range<usize>>,
     /// Functions that it defines, by name and body.
     pub(super) functions: Vec<(String, String)>,
+    /// Quoted texts in which bash runs what stands in `$(…)`: the names in `[ -v 'a[$(id)]' ]` and `declare`.
+    pub(super) evaluated: Vec<String>,
 }
 
 /// One simple command.
@@ -120,6 +122,9 @@ impl Tree {
                 "file_redirect" => self.redirect(node, text),
                 "heredoc_redirect" => self.heredoc(node, text),
                 "function_definition" => self.function(node, text),
+                "test_command" | "declaration_command" | "unset_command" => {
+                    self.evaluates(node, text);
+                }
                 // Inside backticks a backslash is taken off before the rest is read.
                 "command_substitution"
                     if slice(node, text).starts_with('`') && slice(node, text).contains('\\') =>
@@ -175,6 +180,25 @@ impl Tree {
             }
         }
         self.commands.push(command);
+    }
+
+    fn evaluates(&mut self, node: Node<'_>, text: &str) {
+        let mut waiting = vec![node];
+        while let Some(node) = waiting.pop() {
+            let is_leaf = matches!(
+                node.kind(),
+                "raw_string" | "string" | "word" | "concatenation"
+            );
+            match is_leaf {
+                true => {
+                    let word = Word::read(slice(node, text), 0..0);
+                    let runs = |word: &str| word.contains("$(") || word.contains('`');
+                    let known = word.known().filter(|word| runs(word));
+                    self.evaluated.extend(known.map(str::to_owned));
+                }
+                false => waiting.extend(children(node)),
+            }
+        }
     }
 
     fn redirect(&mut self, node: Node<'_>, text: &str) {

@@ -92,10 +92,13 @@ impl Reader {
     }
 
     fn unquoted(&mut self) {
-        if self.peek() == Some('~') {
-            self.word.rewritten = Some("a tilde");
-        }
+        let mut before = None;
         while let Some(c) = self.take() {
+            // Bash puts a home in its place at the beginning of a word, and behind `=` and `:` as in an assignment.
+            if c == '~' && matches!(before, None | Some('=' | ':')) {
+                self.word.rewritten = Some("a tilde");
+            }
+            before = Some(c);
             match c {
                 '\'' => self.single_quoted(),
                 '"' => self.double_quoted(),

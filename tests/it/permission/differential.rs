@@ -13,6 +13,12 @@ use proptest::test_runner::{Config, TestRunner};
 
 /// Programs that the profile allows, and others that lie beside them on the PATH.
 const ALLOWED: [&str; 4] = ["ls", "cat", "wc", "grep"];
+
+/// Builtins that it allows too; nothing of theirs leaves a note.
+const BUILTINS: [&str; 2] = ["test", "printf"];
+
+/// What a tilde would become.
+const HOME: &str = "/home/nobody";
 const OTHERS: [&str; 12] = [
     "rm", "sh", "git", "env", "sudo", "evil", "x", "lsx", "a", "b", "E", "tee",
 ];
@@ -98,12 +104,25 @@ fn command() -> impl Strategy<Value = String> {
         "\x01",
         "é",
         "日本",
+        "a=~",
+        "a:~",
+        "x=~root",
+        "~root",
+        "b:",
+        "-v",
+        "-R",
+        "'a[$(evil)]'",
+        "'a[`evil`]'",
+        "'$(evil)'",
+        "-d",
+        "-eq",
+        "1",
     ]);
     let separator = prop::sample::select(vec![
-        " ", " ", " ", " ", "", "\t", "; ", ";", " && ", "&&", " || ", " | ", "|", "\n", "&",
-        "\\\n", " \\\n", "|&", ";;",
+        " ", " ", " ", " ", "", "", "", "", "", "\t", "; ", ";", " && ", "&&", " || ", " | ", "|",
+        "\n", "&", "\\\n", " \\\n", "|&", ";;",
     ]);
-    let program = prop::sample::select(ALLOWED.to_vec());
+    let program = prop::sample::select([ALLOWED.as_slice(), &BUILTINS].concat());
     (program, prop::collection::vec((separator, word), 0..8)).prop_map(|(program, rest)| {
         let rest: String = rest
             .into_iter()
@@ -116,7 +135,11 @@ fn command() -> impl Strategy<Value = String> {
 /// A stub notes that it ran and does nothing else.
 fn stub(folder: &Path, name: &str) {
     let path = folder.join(name);
-    fs::write(&path, format!("#!/bin/sh\necho {name} >> \"$RAN\"\n")).unwrap();
+    fs::write(
+        &path,
+        format!("#!/bin/sh\necho {name} \"$@\" >> \"$RAN\"\n"),
+    )
+    .unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
@@ -133,7 +156,8 @@ fn only_what_was_judged_runs() {
         .iter()
         .chain(&OTHERS)
         .for_each(|name| stub(&stubs, name));
-    let profile = Profile::compile(&["tool:bash:(ls|cat|wc|grep)( .*)?"], &[], &[]).unwrap();
+    let profile =
+        Profile::compile(&["tool:bash:(ls|cat|wc|grep|test|printf)( .*)?"], &[], &[]).unwrap();
     let mut runner = TestRunner::new_with_rng(
         Config::default(),
         proptest::test_runner::TestRng::deterministic_rng(
@@ -165,6 +189,7 @@ fn only_what_was_judged_runs() {
             .env_clear()
             .env("PATH", &stubs)
             .env("RAN", &ran)
+            .env("HOME", HOME)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -172,14 +197,19 @@ fn only_what_was_judged_runs() {
             .unwrap();
         assert!(status.code().is_some(), "{command:?} was ended by a signal");
         let ran = fs::read_to_string(&ran).unwrap();
-        for program in ran.lines() {
+        for line in ran.lines() {
+            let program = line.split(' ').next().unwrap_or_default();
             assert!(
-                ALLOWED.contains(&program),
+                ALLOWED.contains(&program) || command.contains('\n'),
                 "{command:?} was allowed and ran {program}"
+            );
+            assert!(
+                !line.contains(HOME) && !line.contains("/root"),
+                "{command:?} was allowed and bash put a home in: {line}"
             );
         }
         assert!(
-            !ran.is_empty(),
+            !ran.is_empty() || BUILTINS.iter().any(|name| command.contains(name)),
             "{command:?} was allowed and bash reads it otherwise"
         );
         assert_eq!(
