@@ -12,6 +12,7 @@ mod aside;
 mod budget;
 mod closing;
 mod compact;
+mod configuration;
 mod contexts;
 mod conversation;
 pub mod event;
@@ -48,6 +49,7 @@ use crate::domain::{AgentId, AgentName, ChannelId, GuildId};
 
 pub use aside::{Aside, Asker};
 pub use budget::{Caps, Reservations, Spender};
+pub use configuration::{Configuration, Configurations};
 pub use exit::Exit;
 pub use identity::Identity;
 pub use mailbox::{
@@ -78,7 +80,6 @@ pub fn spawn(
         guild,
         channel,
         timer: timer.clone(),
-        file: Default::default(),
     });
     let span = info_span!(parent: None, "agent", agent.id = %id, agent.name = %agent.name);
     let actor = actor::Actor {

@@ -16,6 +16,7 @@ pub mod body;
 mod bot;
 mod buttons;
 pub mod catch_up;
+mod channel_making;
 mod channels;
 mod commands;
 mod error;

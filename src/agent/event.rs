@@ -22,6 +22,8 @@ pub enum Event {
     Reply(Box<Part>),
     /// A channel is an agent's from now on; what was written there before that is still to be read.
     Bound(GuildId, ChannelId),
+    /// Something that was begun with an agent of this server waits for Discord.
+    Unsettled(GuildId),
     /// A turn began: typing and a live status are due. The feed says more as it goes on.
     TurnStarted(TurnRef, Feed),
     /// A person must decide.

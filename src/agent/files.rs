@@ -2,21 +2,23 @@
 
 use std::fs::File;
 use std::io::Seek;
-use std::sync::{Arc, PoisonError};
+use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::Value;
 use tracing::warn;
 
 use crate::clock;
-use crate::domain::AgentConfig;
+use crate::domain::{AgentConfig, AgentId};
 use crate::store::TaskStatus;
 use crate::text::{self, escape};
 use crate::tools::Change;
 use crate::workspace::agent_file;
 use crate::workspace::{Workspace, WorkspacePath};
 
+use super::configuration::{Configuration, News};
 use super::event::Event;
-use super::identity::{Identity, LastRead};
+use super::identity::Identity;
 use super::parts::Parts;
 
 /// Characters of an old or new value that an audit row keeps whole.
@@ -24,49 +26,38 @@ const AUDIT_VALUE: usize = 16 << 10;
 
 impl Parts {
     /// The agent's configuration as it is on disk now. A broken file is reported in the channel, once for each
-    /// cause, and the last good one stays in force.
+    /// cause and once when it can be used again; the last good one stays in force.
     pub async fn agent_config(&self, agent: &Identity) -> Arc<AgentConfig> {
-        let fault = match self.read_config(agent) {
-            Ok(config) => return config,
-            Err(fault) => fault,
-        };
-        let (last, tell) = {
-            let mut file = agent.file.lock().unwrap_or_else(PoisonError::into_inner);
-            let tell = file.told.as_ref() != Some(&fault);
-            file.told = Some(fault.clone());
-            (file.good.clone(), tell)
-        };
-        if tell {
-            warn!(agent.id = %agent.id, "agent.json of {} cannot be used: {fault}", agent.name);
-            let text = escape::sentence(&format!(
-                "`agent.json` cannot be used, so the last good configuration stays in force: {fault}"
-            ));
-            if self.store.notice(agent.channel, &text).await.is_ok() {
-                self.emit(Event::Outbox(agent.channel));
+        let read = self.configuration(agent.id, &self.folder(agent));
+        let (fault, config) = match read {
+            Configuration::Good(config) => (None, config),
+            Configuration::Faulty { fault, last } => {
+                let told = faulty(&fault, last.is_some());
+                let config = last.unwrap_or_else(|| Arc::new(locked(agent)));
+                (Some((fault, told)), config)
             }
+        };
+        let news = self
+            .configurations
+            .news(agent.id, fault.as_ref().map(|(fault, _)| fault.as_str()));
+        let text = match (news, fault) {
+            (News::Faulty, Some((fault, told))) => {
+                warn!(agent.id = %agent.id, "agent.json of {} cannot be used: {fault}", agent.name);
+                told
+            }
+            (News::Mended, _) => "`agent.json` can be used again, and is in force.".to_owned(),
+            (News::None | News::Faulty, _) => return config,
+        };
+        if self.store.notice(agent.channel, &text).await.is_ok() {
+            self.emit(Event::Outbox(agent.channel));
         }
-        last.unwrap_or_else(|| Arc::new(locked(agent)))
+        config
     }
 
-    pub(super) fn read_config(&self, agent: &Identity) -> Result<Arc<AgentConfig>, String> {
-        let folder = self.folder(agent);
-        let workspace =
-            Workspace::open(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-        let version = agent_file::version(workspace.agent()).map_err(|error| error.to_string())?;
-        let mut last = agent.file.lock().unwrap_or_else(PoisonError::into_inner);
-        if let (Some(known), Some(good)) = (&last.version, &last.good)
-            && *known == version
-        {
-            return Ok(good.clone());
-        }
-        let read = agent_file::read(workspace.agent()).map_err(|error| error.to_string())?;
-        let config = Arc::new(read.config);
-        *last = LastRead {
-            version: Some(version),
-            good: Some(config.clone()),
-            told: None,
-        };
-        Ok(config)
+    /// What an agent's `agent.json` in `folder` says now.
+    pub fn configuration(&self, agent: AgentId, folder: &Path) -> Configuration {
+        self.configurations
+            .look(agent, folder, &self.profiles.load())
     }
 
     /// The agent's notes, bounded; empty when they cannot be read.
@@ -205,6 +196,20 @@ impl Parts {
     }
 }
 
+/// What people are told of a file that cannot be used.
+fn faulty(fault: &str, has_last: bool) -> String {
+    let text = match has_last {
+        true => format!(
+            "`agent.json` cannot be used, so the last good configuration stays in force: {fault}"
+        ),
+        false => format!(
+            "`agent.json` cannot be used, and since the start none could be read: {fault}. Until it is put right I do not know my prompt and can only look at files. `/agent repair` makes a folder that is gone again."
+        ),
+    };
+    // The reason may quote the file.
+    escape::sentence(&text)
+}
+
 /// What an agent may do whose file was never readable: look at files and nothing else.
 fn locked(agent: &Identity) -> AgentConfig {
     AgentConfig {
@@ -226,6 +231,7 @@ fn locked(agent: &Identity) -> AgentConfig {
         budget_day: None,
         owner_id: None,
         created_at: None,
+        back_since: None,
         running_tasks: Vec::new(),
     }
 }

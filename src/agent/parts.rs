@@ -21,6 +21,7 @@ use crate::tools::{Registry, Services};
 use crate::workspace::docs::DocsCache;
 
 use super::budget::Reservations;
+use super::configuration::Configurations;
 use super::event::Event;
 use super::identity::Identity;
 use super::models::Models;
@@ -60,6 +61,8 @@ pub struct Parts {
     pub members: OnceLock<Arc<dyn Members>>,
     /// What servers' administrators have set.
     pub settings: RwLock<HashMap<GuildId, Arc<Settings>>>,
+    /// Agents' `agent.json` as last read.
+    pub configurations: Configurations,
     /// Agents' notes.
     pub docs: DocsCache,
     /// What models are told of tools.

@@ -124,6 +124,7 @@ impl House {
             events: events.clone(),
             members: Default::default(),
             settings: Default::default(),
+            configurations: Default::default(),
             docs: DocsCache::default(),
             told: Default::default(),
             reservations: Default::default(),
@@ -159,6 +160,10 @@ impl House {
         if let Err(error) = self.tasks.recover().await {
             warn!("tasks of the last run are not all known: {error}");
         }
+        self.manager
+            .finish_destructions()
+            .await
+            .context("finishing destructions that a crash cut short")?;
         let recovered = recovery::recover(&self.store, std::future::ready(())).await?;
         let kept: Vec<_> = recovered
             .contexts

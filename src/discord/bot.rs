@@ -7,6 +7,7 @@ use serenity::all::{Cache, ShardManager};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::approvals::Approvals;
+use super::channel_making::ChannelMaking;
 use super::operator::Notice;
 use super::refusal::Refusal;
 use super::rest::Rest;
@@ -45,6 +46,7 @@ pub(super) struct Parts {
     pub(super) operator: UnboundedSender<Notice>,
     /// Channels whose outbox holds something new.
     pub(super) outbox: UnboundedSender<ChannelId>,
+    pub(super) making: ChannelMaking,
     pub(super) commands: Commands,
 }
 

@@ -39,6 +39,7 @@ pub(super) async fn pressed(bot: &Bot, press: &ComponentInteraction) {
         "stop" | "abort" => end_turn(bot, &responder, press, kind, rest).await,
         "page" => turn_page(bot, &responder, press, rest).await,
         "destroy" => commands::confirm_destroy(bot, &responder, press, rest).await,
+        "repair" => commands::confirm_repair(bot, &responder, press, rest).await,
         "purge" => commands::confirm_purge(bot, &responder, press, rest).await,
         "server" => servers::pressed(bot, &responder, press, rest).await,
         "prompt" => edit_prompt(bot, &responder, press, rest).await,

@@ -1,15 +1,18 @@
 //! The channels that agents live in: made in our categories, renamed, deleted.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use serde_json::{Value, json};
+use tracing::warn;
 
 use super::bot::Bot;
 use super::explain::{self, Deed};
 use super::render;
 use super::rest::{Request, RestError, Urgency, snowflake};
 use super::route;
-use crate::domain::{ChannelId, GuildId};
-use crate::manager::{Channels, Made};
+use crate::domain::{ChannelId, GuildId, MessageId};
+use crate::manager::{Channels, Made, Renamed};
 use crate::text::prose;
 
 /// The category of agents' channels; when it is full, the same with a number.
@@ -46,33 +49,70 @@ impl GuildChannels {
     }
 
     /// A category of ours with room in it, made when there is none.
-    async fn category(&self, guild: GuildId, channels: &[Value]) -> Result<u64, String> {
+    async fn category(&self, guild: GuildId, channels: &[Value]) -> Result<Category, String> {
         for number in 1.. {
             let name = category_name(number);
             let Some(category) = find_category(channels, &name) else {
-                return self
-                    .make(guild, json!({"name": name, "type": CATEGORY_KIND}), &name)
-                    .await;
+                let category = json!({"name": name, "type": CATEGORY_KIND});
+                let made = self.make(guild, category, channels).await;
+                return made.map(Category::New);
             };
             let held = channels
                 .iter()
                 .filter(|channel| snowflake(&channel["parent_id"]) == Some(category))
                 .count();
             if held < PER_CATEGORY {
-                return Ok(category);
+                return Ok(Category::Known(category));
             }
         }
         Err("there are more categories than a server holds".to_owned())
     }
 
-    async fn make(&self, guild: GuildId, channel: Value, name: &str) -> Result<u64, String> {
+    /// Makes a channel or category that is not among `known`, the server's. An answer that is lost leaves open whether
+    /// it was made, so it is looked for before it is asked for again: there must not be two.
+    async fn make(&self, guild: GuildId, wanted: Value, known: &[Value]) -> Result<u64, String> {
+        let name = wanted["name"].as_str().unwrap_or_default().to_owned();
         let request = Request::new(route::create_channel(guild), Urgency::Durable)
-            .json(channel)
-            .audit_reason(format!("Chorus: {name}"));
-        let made = self.0.rest.send(request).await;
-        let made = made.map_err(|error| explain::refusal(Deed::MakeChannel, &error))?;
-        snowflake(&made["id"]).ok_or_else(|| "Discord named no id for the new channel.".to_owned())
+            .json(wanted.clone())
+            .audit_reason(format!("Chorus: {name}"))
+            .once();
+        let mut pauses = PAUSES.into_iter();
+        loop {
+            let reason = match self.0.rest.send(request.clone()).await {
+                Ok(made) => {
+                    return snowflake(&made["id"])
+                        .ok_or_else(|| "Discord named no id for the new channel.".to_owned());
+                }
+                Err(reason) => reason,
+            };
+            if matches!(reason, RestError::Unreachable(_)) {
+                if let Some(made) = newcomer(&self.all(guild).await?, known, &wanted) {
+                    return Ok(made);
+                }
+                if let Some(pause) = pauses.next() {
+                    tokio::time::sleep(pause).await;
+                    continue;
+                }
+            }
+            return Err(explain::refusal(Deed::MakeChannel, &reason));
+        }
     }
+}
+
+/// Between the tries to make a channel.
+const PAUSES: [Duration; 3] = [
+    Duration::from_millis(500),
+    Duration::from_secs(1),
+    Duration::from_secs(2),
+];
+
+/// The wait before a channel is renamed again, where Discord did not say how long.
+const UNSAID: Duration = Duration::from_secs(5);
+
+/// A category for a new channel.
+enum Category {
+    Known(u64),
+    New(u64),
 }
 
 #[async_trait]
@@ -89,19 +129,29 @@ impl Channels for GuildChannels {
     }
 
     async fn create(&self, guild: GuildId, name: &str, topic: &str) -> Result<ChannelId, String> {
+        // Two at once would each make a category.
+        let lock = self.0.making.lock(guild);
+        let _alone = lock.lock().await;
         let channels = self.all(guild).await?;
         if channels.len() >= PER_SERVER {
             return Err(SERVER_IS_FULL.to_owned());
         }
         let category = self.category(guild, &channels).await?;
         let topic: String = prose(topic).chars().take(MAX_TOPIC).collect();
+        let (Category::Known(parent) | Category::New(parent)) = category;
         let channel = json!({
             "name": name,
             "type": TEXT,
             "topic": topic,
-            "parent_id": category.to_string(),
+            "parent_id": parent.to_string(),
         });
-        self.make(guild, channel, name).await.map(ChannelId)
+        let made = self.make(guild, channel, &channels).await;
+        if let (Err(_), Category::New(category)) = (&made, category)
+            && let Err(reason) = self.delete(ChannelId(category)).await
+        {
+            warn!("failed to delete a category that was made in vain: {reason}");
+        }
+        made.map(ChannelId)
     }
 
     async fn delete(&self, channel: ChannelId) -> Result<(), String> {
@@ -112,20 +162,21 @@ impl Channels for GuildChannels {
         }
     }
 
-    async fn rename(&self, channel: ChannelId, name: &str) -> Result<(), String> {
-        let renamed = self
-            .0
-            .rest
-            .put(route::edit_channel(channel), json!({"name": name}))
-            .await;
-        renamed
-            .map(drop)
-            .map_err(|error| explain::refusal(Deed::ChangeChannel, &error))
+    async fn rename(&self, channel: ChannelId, name: &str) -> Result<Renamed, String> {
+        let route = route::edit_channel(channel);
+        let request = Request::new(route.clone(), Urgency::Passing).json(json!({"name": name}));
+        match self.0.rest.send(request).await {
+            Ok(_) => Ok(Renamed::Now),
+            Err(RestError::Busy | RestError::Unreachable(_)) => {
+                Ok(Renamed::After(self.0.rest.wait(&route).unwrap_or(UNSAID)))
+            }
+            Err(error) => Err(explain::refusal(Deed::ChangeChannel, &error)),
+        }
     }
 
-    async fn exists(&self, _: GuildId, channel: ChannelId) -> Result<bool, String> {
+    async fn exists(&self, guild: GuildId, channel: ChannelId) -> Result<bool, String> {
         match self.0.rest.get(route::channel(channel)).await {
-            Ok(_) => Ok(true),
+            Ok(found) => Ok(snowflake(&found["guild_id"]) == Some(guild.0)),
             Err(error) if error.is_gone() => Ok(false),
             // It is there, only not for our eyes.
             Err(RestError::Refused { status: 403, .. }) => Ok(true),
@@ -150,12 +201,36 @@ impl Channels for GuildChannels {
             .map(ChannelId))
     }
 
+    async fn newest_message(&self, channel: ChannelId) -> Result<Option<MessageId>, String> {
+        let answer = self.0.rest.get(route::messages(channel, "limit=1")).await;
+        let messages = answer.map_err(|error| explain::refusal(Deed::Read, &error))?;
+        Ok(messages
+            .get(0)
+            .and_then(|newest| snowflake(&newest["id"]))
+            .map(MessageId))
+    }
+
     async fn welcome(&self, channel: ChannelId, made: &Made) -> Result<(), String> {
         let posted = self.0.rest.post(channel, &render::welcome(made)).await;
         posted
             .map(drop)
             .map_err(|error| explain::refusal(Deed::Post, &error))
     }
+}
+
+/// The channel that was wanted, where it is among those of the server now and was not before.
+fn newcomer(now: &[Value], before: &[Value], wanted: &Value) -> Option<u64> {
+    let is_wanted = |channel: &&Value| {
+        ["name", "type"]
+            .iter()
+            .all(|key| channel[*key] == wanted[*key])
+            && wanted
+                .get("parent_id")
+                .is_none_or(|parent| channel["parent_id"] == *parent)
+    };
+    let is_new = |channel: &&Value| !before.iter().any(|known| known["id"] == channel["id"]);
+    let mut found = now.iter().filter(is_wanted).filter(is_new);
+    found.find_map(|channel| snowflake(&channel["id"]))
 }
 
 fn category_name(number: usize) -> String {

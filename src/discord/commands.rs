@@ -39,7 +39,9 @@ use super::bot::{Bot, Commands};
 use super::interaction::Eyes;
 use super::refusal::Refusal;
 
-pub(super) use agent::{EDIT_PROMPT, confirm_destroy, open_prompt, submit_prompt, take_back};
+pub(super) use agent::{
+    EDIT_PROMPT, confirm_destroy, confirm_repair, open_prompt, submit_prompt, take_back,
+};
 pub(super) use purge::confirmed as confirm_purge;
 
 /// All commands, with shortcuts for the models of the catalogue.

@@ -140,6 +140,32 @@ impl Bot {
         thread.parent_id.map(|parent| ChannelId(parent.get()))
     }
 
+    /// Where something is said that concerns a whole server: its system channel, else the first text channel, that we may
+    /// write in. An agent's channel only where there is no other.
+    pub(super) fn first_usable(&self, guild: GuildId) -> Option<ChannelId> {
+        let cache = self.cache()?;
+        let picture = cache.guild(guild.0)?;
+        let own = picture
+            .members
+            .get(&serenity::all::UserId::new(self.own.0))?;
+        let needs = Deed::Post.needs(false);
+        let mut usable: Vec<&GuildChannel> = picture
+            .channels
+            .values()
+            .filter(|channel| is_text(channel))
+            .filter(|channel| picture.user_permissions_in(channel, own).contains(needs))
+            .collect();
+        usable.sort_by_key(|channel| {
+            let is_agents = self
+                .manager
+                .agent_for(ChannelId(channel.id.get()), None)
+                .is_some();
+            let is_system = picture.system_channel_id == Some(channel.id);
+            (is_agents, !is_system, channel.position, channel.id)
+        });
+        usable.first().map(|channel| ChannelId(channel.id.get()))
+    }
+
     /// Whether our roles let us make channels in `guild`; assumed where the cache does not know, for Discord will say.
     pub(super) fn may_manage_channels(&self, guild: GuildId) -> bool {
         let Some(cache) = self.cache() else {

@@ -65,6 +65,7 @@ impl Outbound {
             } => self.order(channel, Order::Say(reply_to, text)),
             Event::Bound(..)
             | Event::ServersChanged
+            | Event::Unsettled(_)
             | Event::Presence { .. }
             | Event::Operator { .. } => {}
         }

@@ -10,7 +10,7 @@ mod tasks;
 mod turns;
 pub mod usage_chart;
 
-pub use agents::{agents, ask_destroy, config_value, destroyed, made, welcome};
+pub use agents::{agents, ask_destroy, ask_new_folder, config_value, destroyed, made, welcome};
 pub use records::{ask_purge, audit, purged, usage};
 pub use server::{grants, help, keys, models, profiles, roles, setting_changed, settings};
 pub use servers::{

@@ -27,9 +27,6 @@ pub use request::{Request, Urgency};
 use answer::{complete_from_body, refusal, seen};
 use request::{form, nonce};
 
-/// Times a durable request is made while the network or Discord fails; with the pauses between, half a minute.
-const ATTEMPTS: u32 = 6;
-
 /// The first pause after a failure; it doubles from there.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 
@@ -193,7 +190,7 @@ impl Rest {
                 Attempt::Failed(reason) => reason,
             };
             failures += 1;
-            if failures == ATTEMPTS || request.urgency == Urgency::Passing {
+            if failures >= request.tries {
                 return Err(RestError::Unreachable(reason));
             }
             // A pause, so that what fails is not pressed harder.
@@ -204,6 +201,11 @@ impl Rest {
     /// Invalid requests (401, 403, 429) of the last ten minutes, for health.
     pub fn invalid_requests(&self) -> usize {
         self.limits(|limits| limits.invalid_requests(Instant::now()))
+    }
+
+    /// How long a request on this route would have to wait now.
+    pub fn wait(&self, route: &Route) -> Option<Duration> {
+        self.limits(|limits| limits.wait(&route.key, Instant::now()))
     }
 
     async fn wait_for_room(&self, request: &Request) -> Result<(), RestError> {

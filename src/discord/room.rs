@@ -15,6 +15,7 @@ use tracing::{Instrument as _, warn};
 
 use super::bot::Bot;
 use super::catch_up::Place;
+use super::channels::GuildChannels;
 use super::error::DiscordError;
 use super::gateway::Signal;
 use super::ingress::{Arrival, Ingress};
@@ -23,7 +24,7 @@ use super::presence::Busy;
 use super::{buttons, commands, leftovers, registration, servers};
 use crate::agent::event::Event;
 use crate::domain::{ChannelId, GuildId, MessageId, UserId};
-use crate::manager::{SeenServer, Standing};
+use crate::manager::{Lacks, SeenServer, Standing};
 
 /// How long everything waits, at the start, for what a crash left in the channels to be put right. It is a request to each
 /// channel; a Discord that is slower than this must not hold up the answers.
@@ -105,6 +106,7 @@ impl Room {
             }
             Event::ServersChanged => self.look_at_servers().await,
             Event::Operator { cause, text } => self.bot.tell_operator(cause, text),
+            Event::Unsettled(guild) => self.settle(guild),
             Event::Bound(guild, channel) => self.ingress.arrive(channel, Arrival::Place(guild)),
             other => self.outbound.show(other),
         }
@@ -273,6 +275,17 @@ impl Room {
         if let Err(error) = self.bot.manager.reload_settings(id).await {
             warn!(%error, "a server's settings could not be read");
         }
+        let newest = |channel: &serenity::all::GuildChannel| {
+            let last = channel.last_message_id.map(|last| MessageId(last.get()));
+            (ChannelId(channel.id.get()), last)
+        };
+        let channels: Vec<_> = guild.channels.values().map(newest).collect();
+        self.bot.manager.rebuild(id, &channels).await;
+        self.settle(id);
+        self.look_for_lacking(
+            id,
+            channels.into_iter().map(|(channel, _)| channel).collect(),
+        );
         let manager = self.bot.manager.clone();
         self.serving
             .spawn(async move { manager.tell_unreadable(id).await });
@@ -382,6 +395,36 @@ impl Room {
         }
     }
 
+    /// Has finished what a crash, or Discord's rate limit, left to do in a server.
+    fn settle(&self, guild: GuildId) {
+        let (bot, end) = (self.bot.clone(), self.ends.intake.clone());
+        self.serving.spawn(async move {
+            let channels = GuildChannels::new(bot.clone());
+            let settled = bot.manager.settle(guild, &channels);
+            end.run_until_cancelled(settled).await;
+        });
+    }
+
+    /// Has people told which agents lost their channel or folder meanwhile. `channels` are those of the server.
+    fn look_for_lacking(&self, guild: GuildId, channels: HashSet<ChannelId>) {
+        let (bot, end) = (self.bot.clone(), self.ends.intake.clone());
+        self.serving.spawn(async move {
+            let ports = GuildChannels::new(bot.clone());
+            let is_there = |channel| channels.contains(&channel);
+            let looking = bot.manager.lacking(guild, is_there, &ports);
+            match end.run_until_cancelled(looking).await {
+                Some(Ok(lacking)) => {
+                    let told_in = bot.first_usable(guild);
+                    bot.manager.tell_lacking(lacking, told_in).await;
+                }
+                Some(Err(error)) => {
+                    warn!(guild.id = %guild, "failed to look for the channels of agents: {error}");
+                }
+                None => {}
+            }
+        });
+    }
+
     fn channel_deleted(&self, channel: ChannelId) {
         let manager = self.bot.manager.clone();
         self.serving.spawn(async move {
@@ -390,12 +433,15 @@ impl Room {
             }
         });
         let agent = self.bot.manager.agent_for(channel, None);
-        if let Some(agent) = agent.filter(|agent| self.bot.serves(agent.guild)) {
-            self.bot.tell_operator(
-                format!("channel-deleted:{channel}"),
-                format!("The channel of agent `{0}` was deleted. `/agent repair {0}` makes a new one; `/agent destroy {0}` ends the agent.", agent.name),
-            );
-        }
+        let Some(agent) = agent.filter(|agent| self.bot.serves(agent.guild)) else {
+            return;
+        };
+        let bot = self.bot.clone();
+        self.serving.spawn(async move {
+            let told_in = bot.first_usable(agent.guild);
+            let lacks = vec![Lacks::channel(agent)];
+            bot.manager.tell_lacking(lacks, told_in).await;
+        });
     }
 
     fn thread_deleted(&self, thread: ChannelId) {

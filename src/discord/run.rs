@@ -11,6 +11,7 @@ use tracing::warn;
 
 use super::approvals::Approvals;
 use super::bot::{Bot, Parts};
+use super::channel_making::ChannelMaking;
 use super::commands;
 use super::error::DiscordError;
 use super::gateway::{Gateway, GatewayHealth};
@@ -113,6 +114,7 @@ pub async fn run(
         dev_guild: config.dev_guild,
         operator,
         outbox,
+        making: ChannelMaking::default(),
         commands: commands::options(),
     });
     manager.connect(Arc::new(bot.clone()));

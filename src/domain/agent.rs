@@ -65,6 +65,9 @@ pub struct AgentConfig {
     /// When it was made.
     #[serde(default)]
     pub created_at: Option<DateTime<Utc>>,
+    /// When it was made again over the files of a destroyed agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub back_since: Option<DateTime<Utc>>,
     /// A mirror of its running and latest tasks; the database is their truth.
     #[serde(default)]
     pub running_tasks: Vec<Value>,
@@ -72,7 +75,10 @@ pub struct AgentConfig {
 
 /// A permission profile as written: the name of one, or one spelled out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "`permissions` must be the name of a profile, or an object with the lists `allow`, `ask` and `deny`"
+)]
 pub enum ProfileRef {
     /// A built-in profile or one named in `config.json`.
     Named(String),

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::clock;
 use crate::domain::{AgentConfig, AgentStatus, GuildId, Person};
 use crate::permission::may_always_allow;
-use crate::store::AgentRow;
+use crate::store::{AgentRow, Registered};
 use crate::text;
 
 use super::config_keys::{
@@ -56,16 +56,16 @@ impl AgentManager {
         by: &Person,
         channels: &dyn Channels,
     ) -> Result<String, ManagerError> {
-        let _alone = self.inner.lifecycle.lock().await;
-        let agent = self.find(guild, name)?;
         let key = known_key(key)?;
         if let Err(refusal) = self.may_set(&agent, key, by) {
             self.audit_refused(&agent, key, by, &refusal).await?;
             return Err(refusal);
         }
         if key == "name" {
-            return self.rename(&agent, value, by, channels).await;
+            return self.rename(guild, name, value, by, channels).await;
         }
+        let _alone = self.inner.names.lock(name).await;
+        let agent = self.find(guild, name)?;
         if key == "always_allow"
             && let Some(named) = value.trim().strip_prefix("remove ")
         {
@@ -176,13 +176,24 @@ impl AgentManager {
         Ok(json!(list))
     }
 
-    /// Writes the agent's row anew from its configuration.
+    /// Writes the agent's row again from its configuration.
     pub(super) async fn index(
         &self,
         agent: &AgentSummary,
         config: &AgentConfig,
     ) -> Result<(), ManagerError> {
-        let row = AgentRow {
+        let row = Self::row_of(agent, config);
+        match self.inner.parts.store.update_agent(row).await? {
+            Registered::Done => Ok(()),
+            Registered::NameTaken | Registered::ChannelTaken => Err(ManagerError::refused(
+                "Another agent has that name or channel.",
+            )),
+        }
+    }
+
+    /// The row of an agent with this configuration.
+    pub(super) fn row_of(agent: &AgentSummary, config: &AgentConfig) -> AgentRow {
+        AgentRow {
             id: agent.id,
             name: agent.name.to_string(),
             guild_id: agent.guild,
@@ -191,9 +202,8 @@ impl AgentManager {
             permissions: config.permissions.clone(),
             owner_id: config.owner_id,
             created_at: config.created_at.unwrap_or_else(clock::now),
+            back_since: config.back_since,
             status: AgentStatus::Active,
-        };
-        self.inner.parts.store.update_agent(row).await?;
-        Ok(())
+        }
     }
 }

@@ -1,16 +1,22 @@
-//! `/agent init`: everything checked first, then made step by step, each step undone if a later one fails.
+//! `/agent init`: everything checked first, the intent stored, then each step, undone if a later one fails.
+//!
+//! ```text
+//! row `created` and intent ▸ folder ▸ channel ▸ its id in agent.json ▸ row `active` ▸ welcome ▸ intent gone
+//! ```
+//!
+//! A crash at any of them leaves the intent, and the next start goes on from there (`settle`).
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tracing::{info, warn};
 
 use crate::agent::event::Event;
 use crate::agent::{Asker, Caps, Spender, refine};
 use crate::clock;
 use crate::config::effective;
-use crate::domain::{AgentConfig, AgentId, AgentName, AgentStatus, GuildId, ProfileRef};
-use crate::store::{AgentRow, Registered};
+use crate::domain::{AgentConfig, AgentId, AgentName, AgentStatus, ChannelId, GuildId, ProfileRef};
+use crate::store::{AgentRow, Intent, IntentKind, Registered};
 use crate::text;
 
 use super::error::ManagerError;
@@ -23,6 +29,34 @@ use super::roster::AgentSummary;
 /// Characters of a channel's topic that Discord takes.
 const TOPIC: usize = 1024;
 
+/// An agent that is registered and being made.
+pub(super) struct Creation {
+    pub(super) row: AgentRow,
+    /// Keys for the `agent.json` of a folder that was there before; none where the folder is new.
+    pub(super) kept: Option<Map<String, Value>>,
+    /// The row that it had as a destroyed agent.
+    pub(super) before: Option<Box<AgentRow>>,
+    pub(super) since: Since,
+}
+
+/// When the making of an agent began.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Since {
+    /// Just now: nothing is there of it but its row.
+    Now,
+    /// Before a crash: its folder is there, and maybe its channel, in which people may have written.
+    BeforeACrash,
+}
+
+/// What goes back to what it was if an agent cannot be made.
+#[derive(Default)]
+struct Undo {
+    /// A channel that was made for it.
+    channel: Option<ChannelId>,
+    /// The keys of its `agent.json`, where that was there before.
+    file: Option<Map<String, Value>>,
+}
+
 impl AgentManager {
     /// Makes an agent with folder, row and channel; a failure leaves none of them.
     ///
@@ -30,33 +64,35 @@ impl AgentManager {
     ///
     /// A sentence with the reason and the way out.
     pub async fn init(&self, new: NewAgent, channels: &dyn Channels) -> Result<Made, ManagerError> {
-        let _alone = self.inner.lifecycle.lock().await;
-        let plan = self.plan(&new).await?;
-        channels
-            .can_create(new.guild)
-            .await
-            .map_err(ManagerError::Refused)?;
-        let (config, kept_files) = self.make_folder(&plan, &new).await?;
-        let made = self
-            .register(&plan, &new, config, kept_files, channels)
-            .await;
-        if made.is_err() && !kept_files {
-            self.remove_folder(&plan.name).await;
-        }
-        made
-    }
-
-    /// Checks everything that can be checked before the first step.
-    async fn plan(&self, new: &NewAgent) -> Result<Plan, ManagerError> {
         let name = AgentName::parse(&new.name).map_err(|error| {
             ManagerError::refused(format!(
                 "`{}` cannot be a name: {error}.",
                 text::one_line(&new.name, 60)
             ))
         })?;
-        if let Some(taken) = self.inner.roster.named(name.as_str()) {
+        let _alone = self.inner.names.lock(name.as_str()).await;
+        let plan = self.plan(name, &new).await?;
+        channels
+            .can_create(new.guild)
+            .await
+            .map_err(ManagerError::Refused)?;
+        let creation = self.registered(&plan, &new).await?;
+        let template = self.template_keys(&plan, &new);
+        self.carry_out(creation, template, channels).await
+    }
+
+    /// Checks everything that can be checked before the first step.
+    async fn plan(&self, name: AgentName, new: &NewAgent) -> Result<Plan, ManagerError> {
+        let prompt = new.system_prompt.as_deref();
+        if prompt.is_some_and(|prompt| prompt.trim().is_empty()) {
+            return Err(ManagerError::refused(
+                "The system prompt is blank. Write what the agent is for, or leave `system_prompt` out.",
+            ));
+        }
+        if let Some(taken) = self.inner.parts.store.agent_by_name(name.as_str()).await? {
             match taken.status {
-                AgentStatus::Created => self.undo_half_made(&taken).await?,
+                // An earlier one that neither came to its end nor could be taken back.
+                AgentStatus::Created => self.undo(&self.creation(taken).await?).await,
                 AgentStatus::Active | AgentStatus::Destroyed => {
                     return Err(ManagerError::refused(format!(
                         "There is an agent `{name}` already. Choose another name, or destroy it first with `/agent destroy {name}`."
@@ -116,114 +152,207 @@ impl AgentManager {
         }
     }
 
-    /// Row, channel, welcome: each undone when a later one fails.
-    async fn register(
-        &self,
-        plan: &Plan,
-        new: &NewAgent,
-        config: AgentConfig,
-        kept_files: bool,
-        channels: &dyn Channels,
-    ) -> Result<Made, ManagerError> {
+    /// Registers the agent, and with it what is to be done.
+    async fn registered(&self, plan: &Plan, new: &NewAgent) -> Result<Creation, ManagerError> {
+        let kept = self.kept_files(plan, new)?;
+        let store = &self.inner.parts.store;
         let mut row = AgentRow {
-            id: config.id.unwrap_or_else(AgentId::random),
+            id: plan.id,
             name: plan.name.to_string(),
             guild_id: new.guild,
             channel_id: None,
-            model: config.model.clone(),
-            permissions: config.permissions.clone(),
-            owner_id: config.owner_id,
-            created_at: config.created_at.unwrap_or_else(clock::now),
+            model: plan.model.clone().or_else(|| plan.default_model.clone()),
+            permissions: plan
+                .profile
+                .clone()
+                .unwrap_or_else(|| plan.default_profile.clone()),
+            owner_id: Some(new.by.id),
+            created_at: clock::now(),
+            back_since: None,
             status: AgentStatus::Created,
         };
-        let store = &self.inner.parts.store;
-        if store.insert_agent(row.clone()).await? != Registered::Done {
-            return Err(ManagerError::refused(format!(
-                "There is an agent `{}` already.",
-                plan.name
-            )));
+        if let Some(kept) = &kept {
+            row.id = kept.id;
+            row.permissions = kept.permissions.clone();
         }
-        let topic = text::one_line(
-            config.system_prompt.lines().next().unwrap_or_default(),
-            TOPIC,
-        );
-        let channel = match channels.create(new.guild, plan.name.as_str(), &topic).await {
-            Ok(channel) => channel,
-            Err(reason) => {
-                self.unregister(&row).await;
-                return Err(ManagerError::Refused(reason));
+        let before = store.agent(row.id).await?.map(Box::new);
+        let creation = Creation {
+            since: Since::Now,
+            kept: kept.map(|kept| kept.keys),
+            before,
+            row,
+        };
+        let intent = Intent::Init {
+            kept: creation.kept.clone(),
+            before: creation.before.clone(),
+        };
+        match store.begin_init(creation.row.clone(), intent).await? {
+            Registered::Done => Ok(creation),
+            Registered::NameTaken | Registered::ChannelTaken => Err(ManagerError::refused(
+                format!("There is an agent `{}` already.", plan.name),
+            )),
+        }
+    }
+
+    /// Does what is left to do for an agent that is registered. A failure leaves nothing of it.
+    pub(super) async fn carry_out(
+        &self,
+        creation: Creation,
+        template: impl FnOnce(AgentConfig) -> AgentConfig + Send + 'static,
+        channels: &dyn Channels,
+    ) -> Result<Made, ManagerError> {
+        let mut undo = Undo::default();
+        let error = match self.build(&creation, template, &mut undo, channels).await {
+            Ok(made) => return Ok(made),
+            Err(error) => error,
+        };
+        if let Some(channel) = undo.channel
+            && let Err(reason) = channels.delete(channel).await
+        {
+            warn!(
+                "failed to delete the channel {channel} of an agent that could not be made: {reason}"
+            );
+        }
+        if let Some(keys) = undo.file {
+            self.put_back(&creation.row.name, keys).await;
+        }
+        self.undo(&creation).await;
+        Err(error)
+    }
+
+    async fn build(
+        &self,
+        creation: &Creation,
+        template: impl FnOnce(AgentConfig) -> AgentConfig + Send + 'static,
+        undo: &mut Undo,
+        channels: &dyn Channels,
+    ) -> Result<Made, ManagerError> {
+        let row = &creation.row;
+        let name = AgentName::parse(&row.name)
+            .map_err(|error| ManagerError::refused(error.to_string()))?;
+        if creation.kept.is_none() && creation.since == Since::Now {
+            self.make_folder(&name, template).await?;
+        }
+        let file = folder::read(&self.inner.parts.paths.agent(name.as_str()))?;
+        let channel = match self.channel_of(row, &file.config, channels).await? {
+            Some(channel) => {
+                self.pass_over_the_past(creation, channel, channels).await?;
+                channel
+            }
+            None => {
+                let topic = topic(&file.config.system_prompt);
+                let made = channels.create(row.guild_id, name.as_str(), &topic).await;
+                let channel = made.map_err(ManagerError::Refused)?;
+                undo.channel = Some(channel);
+                channel
             }
         };
-        row.channel_id = Some(channel);
-        row.status = AgentStatus::Active;
-        let folder = self.inner.parts.paths.agent(plan.name.as_str());
-        let written = folder::rewrite(&folder, |keys| {
-            keys.insert("channel_id".to_owned(), Value::from(channel.0));
-        });
-        let stored = match written {
-            Ok(_) => store
-                .update_agent(row.clone())
-                .await
-                .map_err(ManagerError::from),
-            Err(error) => Err(error),
-        };
-        match stored {
-            Ok(Registered::Done) => {}
-            Ok(_) | Err(_) => {
-                if let Err(reason) = channels.delete(channel).await {
-                    warn!("the channel of an agent that could not be made stays: {reason}");
-                }
-                self.unregister(&row).await;
-                return Err(stored.err().unwrap_or_else(|| {
-                    ManagerError::refused("The new channel belongs to another agent.")
-                }));
-            }
-        }
-        self.inner.roster.put(AgentSummary {
+        undo.file = creation.kept.is_some().then_some(file.raw);
+        let keys = creation.kept.clone();
+        let config = self.write_channel(&name, channel, keys).await?;
+        let agent = AgentSummary {
             id: row.id,
-            name: plan.name.clone(),
-            guild: new.guild,
+            name: name.clone(),
+            guild: row.guild_id,
             channel: Some(channel),
             status: AgentStatus::Active,
-        });
-        self.inner.parts.emit(Event::Bound(new.guild, channel));
-        let mut made = Made {
-            name: plan.name.clone(),
-            channel,
-            model: config.model,
-            profile: config.permissions.label().to_owned(),
-            system_prompt: config.system_prompt,
-            kept_files,
-            notes: Vec::new(),
         };
+        self.index(&agent, &config).await?;
+        self.inner.roster.put(agent);
+        self.inner.parts.emit(Event::Bound(row.guild_id, channel));
+        let mut made = Made::of(name, channel, config);
+        made.kept_files = creation.kept.is_some();
         if let Err(reason) = channels.welcome(channel, &made).await {
             made.notes
                 .push(format!("The welcome message could not be posted: {reason}"));
         }
-        info!(agent.id = %row.id, "agent {} was made", plan.name);
+        self.settle_intent(row.id, IntentKind::Init).await;
+        info!(agent.id = %row.id, "agent {} was made", made.name);
         Ok(made)
     }
 
-    /// Takes back what a crash left of a creation: its row; its folder is then taken over like kept files.
-    async fn undo_half_made(&self, half: &AgentSummary) -> Result<(), ManagerError> {
-        self.inner.parts.store.delete_agent(half.id).await?;
-        self.inner.roster.remove(half.id);
+    /// In a channel that was there before, nothing that was said in it is for this agent.
+    async fn pass_over_the_past(
+        &self,
+        creation: &Creation,
+        channel: ChannelId,
+        channels: &dyn Channels,
+    ) -> Result<(), ManagerError> {
+        if creation.since == Since::BeforeACrash {
+            return Ok(());
+        }
+        let newest = channels.newest_message(channel).await;
+        if let Some(newest) = newest.map_err(ManagerError::Refused)? {
+            let store = &self.inner.parts.store;
+            store.advance_cursor(channel, newest).await?;
+        }
         Ok(())
     }
 
-    async fn unregister(&self, row: &AgentRow) {
-        if let Err(error) = self.inner.parts.store.delete_agent(row.id).await {
-            warn!(
-                "the row of an agent that could not be made stays, `/agent init` takes it up again: {error}"
-            );
+    /// The channel that is the agent's already: the one its file names, or one that was made before a crash.
+    async fn channel_of(
+        &self,
+        row: &AgentRow,
+        config: &AgentConfig,
+        channels: &dyn Channels,
+    ) -> Result<Option<ChannelId>, ManagerError> {
+        let is_free = |channel: &ChannelId| self.inner.roster.in_channel(*channel).is_none();
+        if let Some(channel) = config.channel_id.filter(is_free)
+            && channels
+                .exists(row.guild_id, channel)
+                .await
+                .map_err(ManagerError::Refused)?
+        {
+            return Ok(Some(channel));
+        }
+        let found = channels
+            .find(row.guild_id, &row.name)
+            .await
+            .map_err(ManagerError::Refused)?;
+        Ok(found.filter(is_free))
+    }
+
+    /// Takes back what is there of an agent that could not be made.
+    pub(super) async fn undo(&self, creation: &Creation) {
+        let row = &creation.row;
+        if creation.kept.is_none()
+            && let Ok(name) = AgentName::parse(&row.name)
+        {
+            self.remove_folder(&name).await;
+        }
+        let undone = self
+            .inner
+            .parts
+            .store
+            .undo_init(row.id, creation.before.as_deref())
+            .await;
+        if let Err(error) = undone {
+            warn!(agent.id = %row.id, "failed to take back the registration of {}; the next start or `/agent init` does: {error}", row.name);
+        }
+        self.inner.roster.remove(row.id);
+    }
+
+    /// Notes that something is done. If that fails, the next start finds nothing left to do.
+    pub(super) async fn settle_intent(&self, agent: AgentId, kind: IntentKind) {
+        if let Err(error) = self.inner.parts.store.settled(agent, kind).await {
+            warn!(agent.id = %agent, "failed to note that {kind:?} of agent {agent} is done: {error}");
         }
     }
 
     /// The id of a model that a person named, short names included.
-    pub(super) async fn known_model(&self, name: &str) -> Result<String, ManagerError> {
+    ///
+    /// # Errors
+    ///
+    /// A sentence, when there is none of that name.
+    pub async fn known_model(&self, name: &str) -> Result<String, ManagerError> {
         Arc::clone(&self.inner.parts.models)
             .resolve(name)
             .await
             .map_err(ManagerError::Refused)
     }
+}
+
+/// The topic of an agent's channel.
+pub(super) fn topic(system_prompt: &str) -> String {
+    text::one_line(system_prompt.lines().next().unwrap_or_default(), TOPIC)
 }

@@ -1,10 +1,10 @@
 //! A new agent's folder: made from the template, or taken over with the files that were kept.
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 use tracing::warn;
 
 use crate::clock;
-use crate::domain::{AgentConfig, AgentName, ProfileRef};
+use crate::domain::{AgentConfig, AgentId, AgentName, ChannelId, ProfileRef};
 use crate::permission::may_grant;
 
 use super::error::ManagerError;
@@ -12,61 +12,70 @@ use super::folder::{self, Making};
 use super::handle::AgentManager;
 use super::new_agent::{NewAgent, Plan};
 
+/// A folder that was there before its agent.
+pub(super) struct Kept {
+    /// The agent's id: the folder's own, unless another agent has it.
+    pub(super) id: AgentId,
+    pub(super) permissions: ProfileRef,
+    /// Keys for its `agent.json`.
+    pub(super) keys: Map<String, Value>,
+}
+
 impl AgentManager {
-    /// Makes the folder, or takes over the one that is there.
-    pub(super) async fn make_folder(
+    /// What the template's configuration becomes for a new agent.
+    pub(super) fn template_keys(
         &self,
         plan: &Plan,
         new: &NewAgent,
-    ) -> Result<(AgentConfig, bool), ManagerError> {
-        let folder = self.inner.parts.paths.agent(plan.name.as_str());
-        match folder.exists() {
-            true => self.take_over(plan, new).await.map(|config| (config, true)),
-            false => self.make_new(plan, new).await.map(|config| (config, false)),
+    ) -> impl FnOnce(AgentConfig) -> AgentConfig + Send + 'static {
+        let (id, name, prompt) = (plan.id, plan.name.to_string(), plan.prompt.clone());
+        let owner = new.by.id;
+        let model = plan.model.clone().or_else(|| plan.default_model.clone());
+        let profile = plan.profile.clone();
+        let permissions = profile.unwrap_or_else(|| plan.default_profile.clone());
+        move |template| AgentConfig {
+            id: Some(id),
+            name,
+            channel_id: None,
+            model: model.or(template.model),
+            system_prompt: prompt.unwrap_or(template.system_prompt),
+            permissions,
+            owner_id: Some(owner),
+            created_at: Some(clock::now()),
+            running_tasks: Vec::new(),
+            ..template
         }
     }
 
-    async fn make_new(&self, plan: &Plan, new: &NewAgent) -> Result<AgentConfig, ManagerError> {
+    /// Makes a new folder from the template.
+    pub(super) async fn make_folder(
+        &self,
+        name: &AgentName,
+        fill: impl FnOnce(AgentConfig) -> AgentConfig + Send + 'static,
+    ) -> Result<(), ManagerError> {
         let (agents, folder) = (
             self.inner.parts.paths.agents(),
-            self.inner.parts.paths.agent(plan.name.as_str()),
+            self.inner.parts.paths.agent(name.as_str()),
         );
-        let (template, name) = (self.inner.template.clone(), plan.name.clone());
-        let (prompt, owner) = (plan.prompt.clone(), new.by.id);
-        let (id, model) = (
-            plan.id,
-            plan.model.clone().or_else(|| plan.default_model.clone()),
-        );
-        let profile = plan
-            .profile
-            .clone()
-            .unwrap_or_else(|| plan.default_profile.clone());
-        let made = tokio::task::spawn_blocking(move || -> Result<AgentConfig, String> {
-            let making = Making::new(&template, &agents, &name, |template| AgentConfig {
-                id: Some(id),
-                name: name.to_string(),
-                channel_id: None,
-                model: model.or(template.model),
-                system_prompt: prompt.unwrap_or(template.system_prompt),
-                permissions: profile,
-                owner_id: Some(owner),
-                created_at: Some(clock::now()),
-                running_tasks: Vec::new(),
-                ..template
-            })?;
-            making.place(&folder)?;
-            folder::read(&folder)
-                .map(|file| file.config)
-                .map_err(|error| error.to_string())
-        });
-        made.await
-            .unwrap_or_else(|error| Err(error.to_string()))
-            .map_err(|error| ManagerError::Failed(format!("{error}. Nothing was made.")))
+        let (template, name) = (self.inner.template.clone(), name.clone());
+        off_thread(move || {
+            Making::new(&template, &agents, &name, fill)
+                .and_then(|making| making.place(&folder))
+                .map_err(|error| ManagerError::Failed(format!("{error}. Nothing was made.")))
+        })
+        .await
     }
 
-    /// Merges what the person asks for into a folder that was kept (or that nobody knows).
-    async fn take_over(&self, plan: &Plan, new: &NewAgent) -> Result<AgentConfig, ManagerError> {
+    /// What a folder that is there already brings along, and what is asked of it besides.
+    pub(super) fn kept_files(
+        &self,
+        plan: &Plan,
+        new: &NewAgent,
+    ) -> Result<Option<Kept>, ManagerError> {
         let folder = self.inner.parts.paths.agent(plan.name.as_str());
+        if !folder.exists() {
+            return Ok(None);
+        }
         let kept = folder::read(&folder)?.config;
         self.is_of_this_server(new, &kept).await?;
         self.may_revive(new.guild, &kept, &new.by)?;
@@ -78,42 +87,60 @@ impl AgentManager {
             .id
             .filter(|id| self.inner.roster.get(*id).is_none())
             .unwrap_or(plan.id);
-        let (name, model, prompt, owner) = (
-            plan.name.clone(),
-            plan.model.clone(),
-            plan.prompt.clone(),
-            new.by.id,
-        );
-        let changed = tokio::task::spawn_blocking(move || -> Result<AgentConfig, ManagerError> {
-            folder::complete(&folder, &name).map_err(ManagerError::Failed)?;
-            let file = folder::rewrite(&folder, |keys| {
-                keys.insert("id".to_owned(), Value::String(id.to_string()));
-                keys.insert("name".to_owned(), Value::String(name.to_string()));
-                keys.insert("channel_id".to_owned(), Value::Null);
-                keys.insert("running_tasks".to_owned(), Value::Array(Vec::new()));
-                keys.insert("owner_id".to_owned(), Value::from(owner.0));
-                keys.insert(
-                    "permissions".to_owned(),
-                    serde_json::to_value(&permissions).unwrap_or_default(),
-                );
-                if let Some(model) = model {
-                    keys.insert("model".to_owned(), Value::String(model));
-                }
-                if let Some(prompt) = prompt {
-                    keys.insert("system_prompt".to_owned(), Value::String(prompt));
-                }
-                if !keys.get("created_at").is_some_and(Value::is_string) {
-                    keys.insert(
-                        "created_at".to_owned(),
-                        Value::String(clock::rfc3339(clock::now())),
-                    );
-                }
+        let now = clock::rfc3339(clock::now());
+        let mut keys = Map::new();
+        let mut set = |key: &str, value: Value| keys.insert(key.to_owned(), value);
+        set("id", json!(id));
+        set("name", json!(plan.name));
+        set("running_tasks", json!([]));
+        set("owner_id", json!(new.by.id));
+        set("permissions", json!(permissions));
+        if let Some(model) = &plan.model {
+            set("model", json!(model));
+        }
+        if let Some(prompt) = &plan.prompt {
+            set("system_prompt", json!(prompt));
+        }
+        match kept.created_at {
+            Some(_) => set("back_since", json!(now)),
+            None => set("created_at", json!(now)),
+        };
+        Ok(Some(Kept {
+            id,
+            permissions,
+            keys,
+        }))
+    }
+
+    /// Writes an agent's channel into its file, with `keys` besides for one that was there before, which also gets what
+    /// it lacks.
+    pub(super) async fn write_channel(
+        &self,
+        name: &AgentName,
+        channel: ChannelId,
+        keys: Option<Map<String, Value>>,
+    ) -> Result<AgentConfig, ManagerError> {
+        let (folder, name) = (self.inner.parts.paths.agent(name.as_str()), name.clone());
+        off_thread(move || {
+            if keys.is_some() {
+                folder::complete(&folder, &name).map_err(ManagerError::Failed)?;
+            }
+            let file = folder::rewrite(&folder, |all| {
+                all.extend(keys.unwrap_or_default());
+                all.insert("channel_id".to_owned(), json!(channel));
             })?;
             Ok(file.config)
-        });
-        changed
-            .await
-            .unwrap_or_else(|error| Err(ManagerError::Failed(error.to_string())))
+        })
+        .await
+    }
+
+    /// Gives an `agent.json` the keys that it had.
+    pub(super) async fn put_back(&self, name: &str, keys: Map<String, Value>) {
+        let folder = self.inner.parts.paths.agent(name);
+        let put = off_thread(move || folder::rewrite(&folder, |all| *all = keys).map(drop)).await;
+        if let Err(error) = put {
+            warn!("failed to put back the agent.json of {name}: {error}");
+        }
     }
 
     /// Kept files stay in the server of the agent that left them: its notes and sessions are nobody else's.
@@ -163,11 +190,17 @@ impl AgentManager {
         );
         let of = name.clone();
         let removed =
-            tokio::task::spawn_blocking(move || folder::remove(&agents, &folder, &of)).await;
-        match removed {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => warn!("the folder of {name} could not be removed: {error}"),
-            Err(error) => warn!("the folder of {name} could not be removed: {error}"),
+            off_thread(move || folder::remove(&agents, &folder, &of).map_err(ManagerError::Failed));
+        if let Err(error) = removed.await {
+            warn!("failed to remove the folder of {name}: {error}");
         }
     }
+}
+
+/// Does file work where it keeps nobody waiting.
+pub(super) async fn off_thread<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ManagerError> + Send + 'static,
+) -> Result<T, ManagerError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|error| Err(ManagerError::Failed(error.to_string())))
 }

@@ -1,12 +1,19 @@
-//! `/agent destroy`: contexts saved first; then turns, tasks, channel, status and files go, in this order.
+//! `/agent destroy`: contexts saved first, the intent stored; then turns, tasks, channel, files and status go.
+//!
+//! From the intent on the agent is nobody's any more, and a start after a crash goes on from there (`settle`).
 
+use serde_json::json;
 use tokio::sync::oneshot;
 use tracing::{info, warn};
 
 use crate::agent::Letter;
-use crate::domain::{AgentStatus, ChannelId, GuildId, SessionMeta};
+use crate::domain::{AgentId, AgentName, ChannelId, GuildId, SessionMeta};
+use crate::store::{Intent, IntentKind};
+use crate::text;
 
+use super::create_folder::off_thread;
 use super::error::ManagerError;
+use super::folder;
 use super::handle::AgentManager;
 use super::ports::Channels;
 use super::roster::AgentSummary;
@@ -57,38 +64,83 @@ impl AgentManager {
         keep: KeepFiles,
         channels: &dyn Channels,
     ) -> Result<Destroyed, ManagerError> {
-        let _alone = self.inner.lifecycle.lock().await;
+        let _alone = self.inner.names.lock(name).await;
         let agent = self.find(guild, name)?;
-        let saved = self.save_for_destroy(&agent).await?;
-        self.end_actor(&agent).await;
         let mut notes = Vec::new();
-        self.end_tasks(&agent).await;
+        let saved = match self.has_folder(&agent) {
+            true => self.save_for_destroy(&agent).await?,
+            false => {
+                notes.extend(self.unsaved(&agent).await);
+                Vec::new()
+            }
+        };
+        let keep_files = keep == KeepFiles::Yes;
+        let store = &self.inner.parts.store;
+        store
+            .intend(agent.id, Intent::Destroy { keep_files })
+            .await?;
+        let actor = self.inner.roster.running(agent.id);
+        // Before its channel goes: what is destroyed on purpose is missed by nobody.
+        self.inner.roster.remove(agent.id);
+        Self::end(actor).await;
+        self.end_tasks(agent.id).await;
         if let Some(channel) = agent.channel
             && let Err(reason) = channels.delete(channel).await
         {
-            warn!(agent.id = %agent.id, "the channel of {} stays: {reason}", agent.name);
+            warn!(agent.id = %agent.id, "failed to delete the channel of {}: {reason}", agent.name);
             notes.push(format!("The channel could not be deleted: {reason}"));
         }
-        self.inner
-            .parts
-            .store
-            .set_status(agent.id, AgentStatus::Destroyed)
-            .await?;
-        self.inner.roster.remove(agent.id);
-        let files = match keep {
-            KeepFiles::Yes => Files::Kept,
-            KeepFiles::No => {
-                self.remove_folder(&agent.name).await;
-                Files::Deleted
-            }
-        };
+        self.destroy_here(agent.id, &agent.name, keep_files).await?;
+        self.settle_intent(agent.id, IntentKind::Destroy).await;
         info!(agent.id = %agent.id, "agent {} was destroyed", agent.name);
         Ok(Destroyed {
             name: agent.name.to_string(),
             channel: agent.channel,
             saved,
-            files,
+            files: match keep {
+                KeepFiles::Yes => Files::Kept,
+                KeepFiles::No => Files::Deleted,
+            },
             notes,
+        })
+    }
+
+    /// Folder and row of an agent that is being destroyed; done twice it is done once.
+    pub(super) async fn destroy_here(
+        &self,
+        id: AgentId,
+        name: &AgentName,
+        keep_files: bool,
+    ) -> Result<(), ManagerError> {
+        match keep_files {
+            true => self.let_go_of_channel(name).await,
+            false => self.remove_folder(name).await,
+        }
+        Ok(self.inner.parts.store.destroy_agent(id).await?)
+    }
+
+    /// Kept files name no channel: without its row an agent is known by the channel that its file names.
+    async fn let_go_of_channel(&self, name: &AgentName) {
+        let folder = self.inner.parts.paths.agent(name.as_str());
+        let written = off_thread(move || {
+            folder::rewrite(&folder, |keys| {
+                keys.insert("channel_id".to_owned(), json!(null));
+            })
+        });
+        if let Err(error) = written.await {
+            warn!("failed to take the channel out of the kept files of {name}: {error}");
+        }
+    }
+
+    /// What cannot be saved of an agent whose folder is gone.
+    async fn unsaved(&self, agent: &AgentSummary) -> Option<String> {
+        let states = self.states(agent).await;
+        let messages: usize = states.iter().map(|state| state.messages).sum();
+        (messages > 0).then(|| {
+            format!(
+                "Its folder was gone already, so its conversation of {} could not be saved.",
+                text::count(messages, "message", "messages")
+            )
         })
     }
 
@@ -113,14 +165,21 @@ impl AgentManager {
 
     /// Ends an agent's actor and waits for it; the next message makes a new one.
     pub(super) async fn end_actor(&self, agent: &AgentSummary) {
-        let Some(actor) = self.inner.roster.drop_actor(agent.id) else {
-            return;
-        };
+        Self::end(self.inner.roster.drop_actor(agent.id)).await;
+    }
+
+    async fn end(actor: Option<crate::agent::AgentHandle>) {
+        let Some(actor) = actor else { return };
         let (reply, ended) = oneshot::channel();
         if actor.send(Letter::Close(reply)).await.is_ok() {
             // Dropped without an answer means that it has ended as well.
             let _ = ended.await;
         }
+    }
+
+    /// Whether an agent's folder is there.
+    pub(super) fn has_folder(&self, agent: &AgentSummary) -> bool {
+        self.inner.parts.paths.agent(agent.name.as_str()).is_dir()
     }
 
     /// The agent of that name in a server.

@@ -50,10 +50,10 @@ impl Making {
 
     /// Moves the folder to where it belongs.
     pub fn place(mut self, to: &Path) -> Result<(), String> {
-        fs::rename(&self.at, to)
+        rename(&self.at, to)
             .map_err(|error| format!("moving the new folder to {}: {error}", to.display()))?;
         self.placed = true;
-        sync(to.parent().unwrap_or(to)).map_err(|error| error.to_string())
+        Ok(())
     }
 }
 
@@ -68,6 +68,12 @@ impl Drop for Making {
 /// Writes a folder's entries through, so that a rename in it survives a power cut.
 fn sync(folder: &Path) -> io::Result<()> {
     fs::File::open(folder)?.sync_all()
+}
+
+/// Gives an agent's folder another name, for good.
+pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    fs::rename(from, to)?;
+    sync(to.parent().unwrap_or(to))
 }
 
 /// The `agent.json` of a folder.
@@ -122,6 +128,7 @@ pub(super) fn remove(agents: &Path, folder: &Path, name: &AgentName) -> Result<(
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(format!("{}: {error}", folder.display())),
     }
+    sync(agents).map_err(|error| format!("{}: {error}", agents.display()))?;
     fs::remove_dir_all(&aside).map_err(|error| format!("{}: {error}", aside.display()))
 }
 

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use tokio::sync::Mutex;
-
 use super::folder;
 use super::known_access::KnownAccess;
+use super::lost::UnknownFolders;
+use super::names::{Gate, NameLocks, Renaming};
 use super::roster::Roster;
 use super::servers::Servers;
 use crate::agent::{Members, Parts};
@@ -26,8 +26,14 @@ pub(super) struct Inner {
     pub(super) servers: Servers,
     pub(super) template: Template,
     pub(super) access: KnownAccess,
-    /// One creation, destruction, rename or repair at a time: they are rare, and two of one name must not meet.
-    pub(super) lifecycle: Mutex<()>,
+    /// One creation, destruction, rename or repair of an agent at a time.
+    pub(super) names: NameLocks,
+    /// Agents whose folder moves.
+    pub(super) gate: Gate,
+    /// Agents whose channel is to be renamed later.
+    pub(super) renaming: Renaming,
+    /// Folders of agents that the database does not know.
+    pub(super) unknown: UnknownFolders,
 }
 
 impl AgentManager {
@@ -37,21 +43,27 @@ impl AgentManager {
     ///
     /// When the index of agents or the servers' settings cannot be read.
     pub async fn open(parts: Arc<Parts>, template: Template) -> Result<Self, StoreError> {
-        let agents = parts.store.agents().await?;
+        let rows = parts.store.agents().await?;
         let servers = Servers::open(parts.store.clone(), Arc::clone(&parts.config)).await?;
         let folder = parts.paths.agents();
-        // Leftovers of crashes; nobody waits for them to be gone.
-        tokio::task::spawn_blocking(move || folder::sweep(&folder));
         let manager = Self {
             inner: Arc::new(Inner {
                 parts,
-                roster: Roster::of(agents),
+                roster: Roster::default(),
                 servers,
                 template,
                 access: KnownAccess::default(),
-                lifecycle: Mutex::new(()),
+                names: NameLocks::default(),
+                gate: Gate::default(),
+                renaming: Renaming::default(),
+                unknown: UnknownFolders::default(),
             }),
         };
+        let agents = manager.settle_here(rows).await?;
+        manager.look_for_unknown(&agents).await;
+        manager.inner.roster.put_all(agents);
+        // Leftovers of crashes; nobody waits for them to be gone.
+        tokio::task::spawn_blocking(move || folder::sweep(&folder));
         manager.load_settings().await?;
         Ok(manager)
     }

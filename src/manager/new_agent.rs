@@ -1,6 +1,6 @@
 //! A new agent: what is asked for, what was decided, what came of it.
 
-use crate::domain::{AgentId, AgentName, ChannelId, GuildId, Person, ProfileRef};
+use crate::domain::{AgentConfig, AgentId, AgentName, ChannelId, GuildId, Person, ProfileRef};
 
 /// What a person asks for.
 #[derive(Clone, Debug)]
@@ -48,6 +48,21 @@ pub struct Made {
     pub kept_files: bool,
     /// What else the caller should know, a sentence each.
     pub notes: Vec<String>,
+}
+
+impl Made {
+    /// The agent `name` in `channel`, as its configuration says.
+    pub(super) fn of(name: AgentName, channel: ChannelId, config: AgentConfig) -> Self {
+        Self {
+            name,
+            channel,
+            model: config.model,
+            profile: config.permissions.label().to_owned(),
+            system_prompt: config.system_prompt,
+            kept_files: true,
+            notes: Vec::new(),
+        }
+    }
 }
 
 /// What was checked and decided before anything is made.

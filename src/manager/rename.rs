@@ -1,38 +1,61 @@
-//! Another name for an agent: folder, rows and channel.
+//! Another name for an agent: folder and row at once, the channel as soon as Discord allows it.
 
-use serde_json::{Value, json};
+use serde_json::json;
+use tracing::warn;
 
-use crate::domain::{AgentName, Person};
+use crate::agent::event::Event;
+use crate::clock;
+use crate::domain::{AgentConfig, AgentId, AgentName, GuildId, Person};
+use crate::store::{AgentRow, Intent, IntentKind, Registered};
 use crate::text;
 
+use super::create_folder::off_thread;
 use super::error::ManagerError;
 use super::folder;
 use super::handle::AgentManager;
-use super::ports::Channels;
+use super::ports::{Channels, Renamed};
 use super::roster::AgentSummary;
 
 impl AgentManager {
-    /// Another name: for folder, channel and rows. Refused while something runs.
+    /// Another name: for folder, row and channel. Refused while something runs.
     pub(super) async fn rename(
         &self,
-        agent: &AgentSummary,
-        value: &str,
+        guild: GuildId,
+        from: &str,
+        to: &str,
         by: &Person,
         channels: &dyn Channels,
     ) -> Result<String, ManagerError> {
-        let name = AgentName::parse(value.trim()).map_err(|error| {
+        let to = AgentName::parse(to.trim()).map_err(|error| {
             ManagerError::refused(format!(
                 "`{}` cannot be a name: {error}.",
-                text::one_line(value, 60)
+                text::one_line(to, 60)
             ))
         })?;
-        if name == agent.name {
+        let alone = self.inner.names.lock_both(from, to.as_str()).await;
+        let agent = self.find(guild, from)?;
+        self.may_be_called(&agent, &to).await?;
+        let renamed = self.rename_here(&agent, &to).await?;
+        self.audit_edit(&agent, "name", &json!(agent.name), &json!(to), by)
+            .await?;
+        // Discord may want minutes, for which nobody is kept waiting.
+        drop(alone);
+        let channel = self.rename_channel(&renamed, channels).await;
+        Ok(format!("`{from}` is now called `{to}`.{channel}"))
+    }
+
+    async fn may_be_called(
+        &self,
+        agent: &AgentSummary,
+        name: &AgentName,
+    ) -> Result<(), ManagerError> {
+        if *name == agent.name {
             return Err(ManagerError::refused(format!(
                 "It is called `{name}` already."
             )));
         }
-        let paths = &self.inner.parts.paths;
-        if self.inner.roster.named(name.as_str()).is_some() || paths.agent(name.as_str()).exists() {
+        let folder = self.inner.parts.paths.agent(name.as_str());
+        if self.inner.roster.named(name.as_str()).is_some() || folder.exists() {
             return Err(ManagerError::refused(format!(
                 "The name `{name}` is taken."
             )));
@@ -42,49 +65,183 @@ impl AgentManager {
                 "A turn or a task of this agent runs. Rename it when it is done, or stop it first.",
             ));
         }
-        self.end_actor(agent).await;
-        let (from, to) = (paths.agent(agent.name.as_str()), paths.agent(name.as_str()));
-        std::fs::rename(&from, &to).map_err(|error| {
-            ManagerError::Failed(format!("the folder could not be renamed: {error}"))
-        })?;
-        let renamed = self.rename_rows(agent, &name, &to).await;
-        if let Err(error) = renamed {
-            // Back to where it was; a crash in between is mended at the next start by the row's name.
-            let _ = std::fs::rename(&to, &from);
-            return Err(error);
-        }
-        self.inner.roster.put(AgentSummary {
-            name: name.clone(),
-            ..agent.clone()
-        });
-        self.audit_edit(agent, "name", &json!(agent.name), &json!(name), by)
-            .await?;
-        let channel = match agent.channel {
-            Some(channel) => channels.rename(channel, name.as_str()).await,
-            None => Ok(()),
-        };
-        Ok(match channel {
-            Ok(()) => format!("`{}` is now called `{name}`.", agent.name),
-            Err(reason) => format!(
-                "`{}` is now called `{name}`. Its channel keeps its name for now: {reason}",
-                agent.name
-            ),
-        })
+        Ok(())
     }
 
-    async fn rename_rows(
+    /// Folder, `agent.json` and row, with the intent around them. Nothing reaches the agent meanwhile.
+    async fn rename_here(
         &self,
         agent: &AgentSummary,
-        name: &AgentName,
-        folder: &std::path::Path,
-    ) -> Result<(), ManagerError> {
-        let file = folder::rewrite(folder, |keys| {
-            keys.insert("name".to_owned(), Value::String(name.to_string()));
-        })?;
+        to: &AgentName,
+    ) -> Result<AgentSummary, ManagerError> {
+        let closed = self.inner.gate.close(agent.id);
+        self.end_actor(agent).await;
+        let intent = Intent::Rename {
+            from: agent.name.to_string(),
+            to: to.to_string(),
+        };
+        let store = &self.inner.parts.store;
+        let moved = async {
+            store.intend(agent.id, intent).await?;
+            self.move_folder(&agent.name, to).await
+        };
+        let renamed = match moved.await {
+            Err(error) => Err(error),
+            Ok(()) => match self.rename_row(agent, to).await {
+                Ok(renamed) => Ok(renamed),
+                Err(error) => {
+                    self.move_back(to, &agent.name).await;
+                    Err(error)
+                }
+            },
+        };
+        match &renamed {
+            Ok(renamed) => self.inner.roster.put(renamed.clone()),
+            Err(_) => self.settle_intent(agent.id, IntentKind::Rename).await,
+        }
+        drop(closed);
+        self.resume(agent.id).await;
+        renamed
+    }
+
+    async fn move_folder(&self, from: &AgentName, to: &AgentName) -> Result<(), ManagerError> {
+        let paths = &self.inner.parts.paths;
+        let (from, to) = (paths.agent(from.as_str()), paths.agent(to.as_str()));
+        off_thread(move || {
+            folder::rename(&from, &to).map_err(|error| {
+                ManagerError::Failed(format!("the folder could not be renamed: {error}"))
+            })
+        })
+        .await
+    }
+
+    async fn move_back(&self, from: &AgentName, to: &AgentName) {
+        let moved = async {
+            self.write_name(from.as_str(), to.as_str()).await?;
+            self.move_folder(from, to).await
+        };
+        if let Err(error) = moved.await {
+            warn!("failed to move the folder of {to} back: {error}");
+        }
+    }
+
+    /// Writes a name into the file of the folder `at`.
+    async fn write_name(&self, at: &str, name: &str) -> Result<AgentConfig, ManagerError> {
+        let (folder, name) = (self.inner.parts.paths.agent(at), name.to_owned());
+        off_thread(move || {
+            let file = folder::rewrite(&folder, |keys| {
+                keys.insert("name".to_owned(), json!(name));
+            })?;
+            Ok(file.config)
+        })
+        .await
+    }
+
+    async fn rename_row(
+        &self,
+        agent: &AgentSummary,
+        to: &AgentName,
+    ) -> Result<AgentSummary, ManagerError> {
+        let config = self.write_name(to.as_str(), to.as_str()).await?;
         let renamed = AgentSummary {
-            name: name.clone(),
+            name: to.clone(),
             ..agent.clone()
         };
-        self.index(&renamed, &file.config).await
+        let row = Self::row_of(&renamed, &config);
+        match self.inner.parts.store.finish_rename(row).await? {
+            Registered::Done => Ok(renamed),
+            Registered::NameTaken | Registered::ChannelTaken => {
+                Err(ManagerError::refused(format!("The name `{to}` is taken.")))
+            }
+        }
+    }
+
+    /// Finishes a rename that a crash cut short, or takes it for not begun where the folder has its old name.
+    pub(super) async fn recover_rename(
+        &self,
+        row: AgentRow,
+        from: &str,
+        to: &str,
+    ) -> Result<(), ManagerError> {
+        let paths = &self.inner.parts.paths;
+        let store = &self.inner.parts.store;
+        let is_moved = paths.agent(to).is_dir() && !paths.agent(from).exists();
+        if !is_moved || row.name == to {
+            return Ok(store.settled(row.id, IntentKind::Rename).await?);
+        }
+        if let Err(error) = self.write_name(to, to).await {
+            warn!(agent.id = %row.id, "failed to write the new name of {to} into its file: {error}");
+        }
+        let row = AgentRow {
+            name: to.to_owned(),
+            ..row
+        };
+        store.finish_rename(row).await?;
+        Ok(())
+    }
+
+    /// Gives an agent's channel its name, and says in a sentence where that takes time or cannot be.
+    async fn rename_channel(&self, agent: &AgentSummary, channels: &dyn Channels) -> String {
+        let Some(channel) = agent.channel else {
+            return String::new();
+        };
+        let store = &self.inner.parts.store;
+        match channels.rename(channel, agent.name.as_str()).await {
+            Ok(Renamed::Now) => {
+                self.channel_is_named(agent.id, agent.name.as_str()).await;
+                String::new()
+            }
+            Ok(Renamed::After(wait)) => {
+                let at = clock::now() + wait;
+                self.inner.parts.emit(Event::Unsettled(agent.guild));
+                format!(
+                    " Discord allows two renames of a channel in ten minutes: <#{channel}> gets its name later, <t:{}:R>.",
+                    at.timestamp()
+                )
+            }
+            Err(reason) => {
+                if let Err(error) = store.settled(agent.id, IntentKind::ChannelName).await {
+                    warn!(agent.id = %agent.id, "failed to note that the channel of {} keeps its name: {error}", agent.name);
+                }
+                format!(" Its channel keeps its name: {reason}")
+            }
+        }
+    }
+
+    /// Gives a channel the name that its agent has by now, waiting as long as Discord wants.
+    pub(super) async fn rename_later(&self, agent: AgentId, channels: &dyn Channels) {
+        // One waits already and looks for the newest name when it has waited.
+        let Some(_alone) = self.inner.renaming.begin(agent) else {
+            return;
+        };
+        let store = &self.inner.parts.store;
+        while let Ok(Some(Intent::ChannelName { name })) =
+            store.intent(agent, IntentKind::ChannelName).await
+        {
+            let Some(known) = self.inner.roster.get(agent) else {
+                return;
+            };
+            let Some(channel) = known.channel else {
+                return self.settle_intent(agent, IntentKind::ChannelName).await;
+            };
+            match channels.rename(channel, &name).await {
+                Ok(Renamed::Now) => self.channel_is_named(agent, &name).await,
+                Ok(Renamed::After(wait)) => tokio::time::sleep(wait).await,
+                Err(reason) => {
+                    let text = format!("-# This channel keeps its name: {reason}");
+                    if store.notice(channel, &text).await.is_ok() {
+                        self.inner.parts.emit(Event::Outbox(channel));
+                    }
+                    return self.settle_intent(agent, IntentKind::ChannelName).await;
+                }
+            }
+        }
+    }
+
+    async fn channel_is_named(&self, agent: AgentId, name: &str) {
+        let noted = self.inner.parts.store.channel_is_named(agent, name).await;
+        if let Err(error) = noted {
+            warn!(agent.id = %agent, "failed to note that the channel of {name} has its name: {error}");
+        }
     }
 }

@@ -2,9 +2,13 @@
 
 use serde_json::Value;
 
+use crate::agent::Letter;
 use crate::agent::event::Event;
-use crate::domain::{AgentStatus, GuildId};
+use crate::clock;
+use crate::domain::{AgentConfig, AgentId, AgentStatus, ChannelId, GuildId};
+use crate::store::IntentKind;
 
+use super::create::topic;
 use super::error::ManagerError;
 use super::folder;
 use super::handle::AgentManager;
@@ -12,8 +16,26 @@ use super::new_agent::Made;
 use super::ports::Channels;
 use super::roster::AgentSummary;
 
+/// What becomes of a folder that is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LostFolder {
+    /// Nothing yet: somebody has to confirm it.
+    Ask,
+    /// A new one is made.
+    MakeNew,
+}
+
+/// What a repair came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Repaired {
+    /// One line on what was done.
+    Done(String),
+    /// The folder is gone. What a new one would lack, for the one who decides.
+    NeedsFolder(String),
+}
+
 impl AgentManager {
-    /// Mends what is missing and says what that was.
+    /// Gives an agent back what is missing and says what that was.
     ///
     /// # Errors
     ///
@@ -22,94 +44,135 @@ impl AgentManager {
         &self,
         guild: GuildId,
         name: &str,
+        lost: LostFolder,
         channels: &dyn Channels,
-    ) -> Result<String, ManagerError> {
-        let _alone = self.inner.lifecycle.lock().await;
+    ) -> Result<Repaired, ManagerError> {
+        let _alone = self.inner.names.lock(name).await;
         let agent = self.find(guild, name)?;
         let path = self.inner.parts.paths.agent(agent.name.as_str());
+        let mut repaired = Vec::new();
         if !path.exists() {
-            return Err(ManagerError::refused(format!(
-                "The folder of `{0}` is gone ({1}). Put it back from a backup, or use `/agent destroy {0}` and make it anew.",
-                agent.name,
-                path.display()
-            )));
+            if lost == LostFolder::Ask {
+                return Ok(Repaired::NeedsFolder(format!(
+                    "The folder of `{}` is gone ({}). If you have a backup, put the folder back from it and run the command again. A new folder has the same channel, model and permissions; its system prompt, its notes, its workspace and the files of its saved sessions are lost.",
+                    agent.name,
+                    path.display()
+                )));
+            }
+            self.make_folder_again(&agent).await?;
+            repaired.push("made a new folder".to_owned());
         }
-        let mut mended = Vec::new();
         folder::complete(&path, &agent.name).map_err(ManagerError::Failed)?;
         let config = folder::read(&path)?.config;
-        let channel = match agent.channel {
-            Some(channel)
-                if channels
-                    .exists(guild, channel)
-                    .await
-                    .map_err(ManagerError::Refused)? =>
-            {
-                channel
-            }
-            _ => {
-                let found = channels
-                    .find(guild, agent.name.as_str())
-                    .await
-                    .map_err(ManagerError::Refused)?;
-                let free = found.filter(|channel| self.inner.roster.in_channel(*channel).is_none());
-                match free {
-                    Some(channel) => {
-                        mended.push(format!("took up the channel <#{channel}>"));
-                        channel
-                    }
-                    None => {
-                        let topic = config.system_prompt.lines().next().unwrap_or_default();
-                        let topic = crate::text::one_line(topic, 1024);
-                        let made = channels.create(guild, agent.name.as_str(), &topic).await;
-                        let channel = made.map_err(ManagerError::Refused)?;
-                        mended.push(format!("made the channel <#{channel}>"));
-                        channel
-                    }
-                }
-            }
-        };
+        let channel = self
+            .channel_again(&agent, &config, &mut repaired, channels)
+            .await?;
+        self.settle_intent(agent.id, IntentKind::Repair).await;
         if agent.channel == Some(channel)
             && agent.status == AgentStatus::Active
-            && mended.is_empty()
+            && repaired.is_empty()
         {
-            return Ok(format!(
+            return Ok(Repaired::Done(format!(
                 "`{}` lacks nothing: folder, repository and channel are there.",
                 agent.name
-            ));
+            )));
         }
         let file = folder::rewrite(&path, |keys| {
             keys.insert("channel_id".to_owned(), Value::from(channel.0));
             keys.insert("id".to_owned(), Value::String(agent.id.to_string()));
         })?;
-        let repaired = AgentSummary {
+        let whole = AgentSummary {
             channel: Some(channel),
             status: AgentStatus::Active,
             ..agent.clone()
         };
-        self.index(&repaired, &file.config).await?;
+        self.index(&whole, &file.config).await?;
+        let closed = self.inner.gate.close(agent.id);
         self.end_actor(&agent).await;
-        self.inner.roster.put(repaired);
+        self.inner.roster.put(whole);
+        drop(closed);
+        self.resume(agent.id).await;
         self.inner.parts.emit(Event::Bound(guild, channel));
-        let made = Made {
-            name: agent.name.clone(),
-            channel,
-            model: file.config.model,
-            profile: file.config.permissions.label().to_owned(),
-            system_prompt: file.config.system_prompt,
-            kept_files: true,
-            notes: Vec::new(),
-        };
-        if let Err(reason) = channels.welcome(channel, &made).await {
-            mended.push(format!("the welcome message could not be posted: {reason}"));
+        if agent.channel != Some(channel) {
+            let made = Made::of(agent.name.clone(), channel, file.config);
+            if let Err(reason) = channels.welcome(channel, &made).await {
+                repaired.push(format!("the welcome message could not be posted: {reason}"));
+            }
         }
-        Ok(format!("Repaired `{}`: {}.", agent.name, mended.join("; ")))
+        Ok(Repaired::Done(format!(
+            "Repaired `{}`: {}.",
+            agent.name,
+            repaired.join("; ")
+        )))
     }
 
-    /// Agents of a server whose folder is gone.
-    pub fn without_folder(&self, guild: GuildId) -> Vec<AgentSummary> {
-        let agents = self.inner.roster.of_guild(guild).into_iter();
-        agents
-            .filter(|agent| !self.inner.parts.paths.agent(agent.name.as_str()).exists())
-            .collect()
+    /// The agent's channel: the one it has, one of its name that is free, or a new one.
+    async fn channel_again(
+        &self,
+        agent: &AgentSummary,
+        config: &AgentConfig,
+        repaired: &mut Vec<String>,
+        channels: &dyn Channels,
+    ) -> Result<ChannelId, ManagerError> {
+        if let Some(channel) = agent.channel
+            && channels
+                .exists(agent.guild, channel)
+                .await
+                .map_err(ManagerError::Refused)?
+        {
+            return Ok(channel);
+        }
+        let found = channels
+            .find(agent.guild, agent.name.as_str())
+            .await
+            .map_err(ManagerError::Refused)?;
+        let free = found.filter(|channel| self.inner.roster.in_channel(*channel).is_none());
+        if let Some(channel) = free {
+            repaired.push(format!("took up the channel <#{channel}>"));
+            return Ok(channel);
+        }
+        let made = channels
+            .create(
+                agent.guild,
+                agent.name.as_str(),
+                &topic(&config.system_prompt),
+            )
+            .await;
+        let channel = made.map_err(ManagerError::Refused)?;
+        repaired.push(format!("made the channel <#{channel}>"));
+        Ok(channel)
+    }
+
+    /// A folder from the template, with what the agent's row knows of it.
+    async fn make_folder_again(&self, agent: &AgentSummary) -> Result<(), ManagerError> {
+        let row = self.inner.parts.store.agent(agent.id).await?;
+        let row = row.ok_or_else(|| {
+            ManagerError::Failed(format!("the database has no row of agent {}", agent.name))
+        })?;
+        self.make_folder(&agent.name, move |template| AgentConfig {
+            id: Some(row.id),
+            name: row.name,
+            channel_id: row.channel_id,
+            model: row.model,
+            permissions: row.permissions,
+            owner_id: row.owner_id,
+            created_at: Some(row.created_at),
+            back_since: Some(clock::now()),
+            running_tasks: Vec::new(),
+            ..template
+        })
+        .await
+    }
+
+    /// An agent that has a conversation open gets its actor at once, so that the silence is measured and a stop saves it.
+    pub(super) async fn resume(&self, agent: AgentId) {
+        let Some(agent) = self.inner.roster.get(agent) else {
+            return;
+        };
+        let open = self.inner.parts.store.conversations(agent.id).await;
+        let has_context = open.is_ok_and(|rows| rows.iter().any(|row| row.items > 0));
+        if has_context && let Err(error) = self.deliver(&agent, Letter::Activity).await {
+            tracing::warn!(agent.id = %agent.id, "failed to take up the conversation of {} again: {error}", agent.name);
+        }
     }
 }

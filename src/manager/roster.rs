@@ -33,8 +33,10 @@ pub struct AgentListing {
     pub context: Option<(usize, DateTime<Utc>)>,
     /// A turn runs.
     pub busy: bool,
-    /// Its folder is there.
+    /// Its folder is there, and its own: not that of another agent of the same name.
     pub has_files: bool,
+    /// Its channel is there, as far as is known.
+    pub has_channel: bool,
 }
 
 /// The index.
@@ -51,14 +53,13 @@ struct Index {
 }
 
 impl Roster {
-    /// Of all rows; destroyed agents are not part of it.
-    pub fn of(rows: Vec<AgentRow>) -> Self {
-        let roster = Self::default();
+    /// Takes in the agents of all rows; destroyed ones are not part of it.
+    pub fn put_all(&self, rows: Vec<AgentRow>) {
         for row in rows {
             if row.status != AgentStatus::Destroyed
                 && let Ok(name) = AgentName::parse(&row.name)
             {
-                roster.put(AgentSummary {
+                self.put(AgentSummary {
                     id: row.id,
                     name,
                     guild: row.guild_id,
@@ -67,7 +68,6 @@ impl Roster {
                 });
             }
         }
-        roster
     }
 
     /// Adds an agent, or puts it in the place of what was known of it.

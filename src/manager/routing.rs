@@ -255,7 +255,11 @@ impl AgentManager {
         }
         let mut letter = letter;
         for _ in 0..2 {
-            match self.actor(agent)?.send(letter).await {
+            self.inner.gate.passes(agent.id).await;
+            // As it is called now: it may have been renamed meanwhile, or destroyed.
+            let now = self.inner.roster.get(agent.id);
+            let now = now.ok_or(ManagerError::NoAgentHere)?;
+            match self.actor(&now)?.send(letter).await {
                 Ok(()) => return Ok(()),
                 Err(back) => letter = back,
             }

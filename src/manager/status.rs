@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use crate::agent::{ConversationState, Letter};
+use crate::agent::{Configuration, ConversationState, Letter};
 use crate::clock;
 use crate::config::effective;
-use crate::domain::{AgentId, AgentStatus, ChannelId, GuildId, SessionMeta};
+use crate::domain::{AgentId, AgentName, AgentStatus, ChannelId, GuildId, SessionMeta};
 use crate::exec::Policy;
+use crate::store::AgentRow;
 
 use super::error::ManagerError;
 use super::handle::AgentManager;
@@ -31,6 +32,8 @@ pub struct Status {
     pub session: Option<SessionState>,
     /// Branches at work.
     pub branches_running: usize,
+    /// Why `agent.json` cannot be used as it is now, if it cannot; the rest is what is in force.
+    pub fault: Option<String>,
     /// The session saved last.
     pub last_session: Option<SessionMeta>,
 }
@@ -61,7 +64,18 @@ impl AgentManager {
             .agent_for(channel, parent)
             .ok_or(ManagerError::NoAgentHere)?;
         let parts = &self.inner.parts;
-        let config = super::folder::read(&parts.paths.agent(agent.name.as_str()))?.config;
+        let folder = parts.paths.agent(agent.name.as_str());
+        let (config, fault) = match parts.configuration(agent.id, &folder) {
+            Configuration::Good(config) => (config, None),
+            Configuration::Faulty { fault, last } => match last {
+                Some(last) => (last, Some(fault)),
+                None => {
+                    return Err(ManagerError::refused(format!(
+                        "{fault}. Mend the file, then try again."
+                    )));
+                }
+            },
+        };
         let effective = effective::agent(
             &config,
             &parts.settings_of(agent.guild),
@@ -79,6 +93,7 @@ impl AgentManager {
             profile: config.permissions.label().to_owned(),
             policy: Policy::of_agent(&effective),
             status: agent.status,
+            fault,
             session: seen_here.and_then(session_of),
             branches_running: states
                 .iter()
@@ -112,18 +127,34 @@ impl AgentManager {
             };
             let messages: usize = states.iter().map(|state| state.messages).sum();
             let latest = states.iter().map(|state| state.last_activity).max();
-            let folder = crate::domain::AgentName::parse(&row.name)
-                .map(|name| self.inner.parts.paths.agent(name.as_str()));
             listed.push(AgentListing {
                 context: latest
                     .filter(|_| messages > 0)
                     .map(|latest| (messages, latest)),
                 busy: states.iter().any(|state| state.turn.is_some()),
-                has_files: folder.is_ok_and(|folder| folder.exists()),
+                has_files: self.has_own_files(&row),
+                has_channel: row.channel_id.is_some(),
                 row,
             });
         }
         Ok(listed)
+    }
+
+    /// Whether the folder of that name is this agent's and not a namesake's.
+    fn has_own_files(&self, row: &AgentRow) -> bool {
+        let Ok(name) = AgentName::parse(&row.name) else {
+            return false;
+        };
+        let folder = self.inner.parts.paths.agent(name.as_str());
+        if row.status != AgentStatus::Destroyed || !folder.exists() {
+            return folder.exists();
+        }
+        // One that cannot be read is nobody else's either.
+        let owner = super::folder::read(&folder)
+            .ok()
+            .and_then(|file| file.config.id);
+        owner.is_none_or(|owner| owner == row.id)
+            && self.inner.roster.named(name.as_str()).is_none()
     }
 
     /// The agents of a server that are not destroyed, by name.

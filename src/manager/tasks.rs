@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::agent::event::Event;
 use crate::agent::{Letter, Mode, Place, Prompt, Source, Stop, Stopper, Target, Trigger};
-use crate::domain::{ChannelId, TaskId, TurnId, Via};
+use crate::domain::{AgentId, ChannelId, TaskId, TurnId, Via};
 use crate::tools::tasks::{TaskEffect, TaskEvent, TaskView, Tasks};
 
 use super::error::ManagerError;
@@ -104,9 +104,9 @@ impl AgentManager {
         }
     }
 
-    pub(super) async fn end_tasks(&self, agent: &AgentSummary) {
+    pub(super) async fn end_tasks(&self, agent: AgentId) {
         if let Ok(tasks) = self.task_registry() {
-            tasks.stop_all(agent.id).await;
+            tasks.stop_all(agent).await;
         }
     }
 

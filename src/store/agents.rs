@@ -1,17 +1,18 @@
 //! The index of agents: who there is, where, in which state.
 
 use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
-use super::codec::{json, parsed, readable, stamp, time};
+use super::codec::{json, parsed, readable, stamp, time, time_option};
 use super::error::StoreError;
 use super::handle::Store;
 use super::script::Script;
 use crate::domain::{AgentId, AgentStatus, ChannelId, GuildId, ProfileRef, UserId};
 
 /// An agent as the index holds it; its `agent.json` is the truth.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgentRow {
     /// Key of all its rows.
     pub id: AgentId,
@@ -29,6 +30,9 @@ pub struct AgentRow {
     pub owner_id: Option<UserId>,
     /// When it was made.
     pub created_at: DateTime<Utc>,
+    /// When it was made again over the files of a destroyed agent.
+    #[serde(default)]
+    pub back_since: Option<DateTime<Utc>>,
     /// Where it stands in its life.
     pub status: AgentStatus,
 }
@@ -44,7 +48,7 @@ pub enum Registered {
     ChannelTaken,
 }
 
-const COLUMNS: &str = "SELECT id, name, guild_id, channel_id, model, permissions, owner_id, created_at, status FROM agents";
+const COLUMNS: &str = "SELECT id, name, guild_id, channel_id, model, permissions, owner_id, created_at, back_since, status FROM agents";
 
 impl Store {
     /// Registers an agent; one that was destroyed and comes back under the same id takes its old row.
@@ -54,23 +58,12 @@ impl Store {
     /// See [`StoreError`].
     pub async fn insert_agent(&self, agent: AgentRow) -> Result<Registered, StoreError> {
         let mut script = Script::default();
-        script
-            .add(
-                "INSERT INTO agents (id, name, guild_id, channel_id, model, permissions, owner_id, created_at, status)
-                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-                 ON CONFLICT (id) DO UPDATE SET name = excluded.name, guild_id = excluded.guild_id,
-                     channel_id = excluded.channel_id, model = excluded.model, permissions = excluded.permissions,
-                     owner_id = excluded.owner_id, created_at = excluded.created_at, status = excluded.status",
-            )
-            .bind(agent.id.to_string())
-            .bind(agent.name)
-            .bind(agent.guild_id.as_i64())
-            .bind(agent.channel_id.map(ChannelId::as_i64))
-            .bind(agent.model)
-            .bind(permissions_text(&agent.permissions)?)
-            .bind(agent.owner_id.map(UserId::as_i64))
-            .bind(stamp(agent.created_at))
-            .bind(agent.status.as_str());
+        put(&mut script, &agent)?;
+        self.register(script).await
+    }
+
+    /// Runs a script that writes an agent's row.
+    pub(super) async fn register(&self, script: Script) -> Result<Registered, StoreError> {
         match self.run(script).await {
             Ok(_) => Ok(Registered::Done),
             Err(StoreError::Query(error)) => taken(&error).ok_or(StoreError::Query(error)),
@@ -85,34 +78,6 @@ impl Store {
     /// See [`StoreError`].
     pub async fn update_agent(&self, agent: AgentRow) -> Result<Registered, StoreError> {
         self.insert_agent(agent).await
-    }
-
-    /// Takes back a registration whose making failed; for an agent that never was anything more.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
-    pub async fn delete_agent(&self, agent: AgentId) -> Result<(), StoreError> {
-        let mut script = Script::default();
-        script
-            .add("DELETE FROM agents WHERE id = ?")
-            .bind(agent.to_string());
-        self.run(script).await.map(drop)
-    }
-
-    /// Moves an agent on in its life.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::NotFound`] for an unknown agent.
-    pub async fn set_status(&self, agent: AgentId, status: AgentStatus) -> Result<(), StoreError> {
-        let mut script = Script::default();
-        script
-            .add("UPDATE agents SET status = ? WHERE id = ?")
-            .bind(status.as_str())
-            .bind(agent.to_string())
-            .must_change(format!("agent {agent}"));
-        self.run(script).await.map(drop)
     }
 
     /// All agents ever, destroyed ones too, by name and then age. One whose row does not read back is left out.
@@ -176,6 +141,30 @@ impl Store {
     }
 }
 
+/// Adds the row of an agent, or puts it in the place of what was known of it.
+pub(super) fn put(script: &mut Script, agent: &AgentRow) -> Result<(), StoreError> {
+    script
+        .add(
+            "INSERT INTO agents (id, name, guild_id, channel_id, model, permissions, owner_id, created_at, back_since, status)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+             ON CONFLICT (id) DO UPDATE SET name = excluded.name, guild_id = excluded.guild_id,
+                 channel_id = excluded.channel_id, model = excluded.model, permissions = excluded.permissions,
+                 owner_id = excluded.owner_id, created_at = excluded.created_at, back_since = excluded.back_since,
+                 status = excluded.status",
+        )
+        .bind(agent.id.to_string())
+        .bind(agent.name.clone())
+        .bind(agent.guild_id.as_i64())
+        .bind(agent.channel_id.map(ChannelId::as_i64))
+        .bind(agent.model.clone())
+        .bind(permissions_text(&agent.permissions)?)
+        .bind(agent.owner_id.map(UserId::as_i64))
+        .bind(stamp(agent.created_at))
+        .bind(agent.back_since.map(stamp))
+        .bind(agent.status.as_str());
+    Ok(())
+}
+
 /// The columns and a condition of ours; both are constants of this file.
 fn agents_where(condition: &'static str) -> sqlx::AssertSqlSafe<String> {
     sqlx::AssertSqlSafe(format!("{COLUMNS} {condition}"))
@@ -224,6 +213,7 @@ fn agent(row: &SqliteRow) -> Result<AgentRow, StoreError> {
             .try_get::<Option<i64>, _>("owner_id")?
             .map(UserId::from_i64),
         created_at: time(row, "created_at")?,
+        back_since: time_option(row, "back_since")?,
         status: match status {
             "created" => AgentStatus::Created,
             "active" => AgentStatus::Active,

@@ -241,7 +241,7 @@ impl Store {
 }
 
 /// Cursors only move forward.
-fn move_cursor(script: &mut Script, channel: ChannelId, message: MessageId) {
+pub(super) fn move_cursor(script: &mut Script, channel: ChannelId, message: MessageId) {
     script
         .add(
             "INSERT INTO cursors (channel_id, message_id) VALUES (?, ?)

@@ -10,7 +10,7 @@ use super::error::StoreError;
 
 /// All files of `migrations/`, in their order: version, description, text. Named here rather than found by sqlx's macro,
 /// which would have SQLite compiled a second time, for the compiler's own use.
-const MIGRATIONS: [(i64, &str, &str); 4] = [
+const MIGRATIONS: [(i64, &str, &str); 5] = [
     (
         1,
         "ledger",
@@ -27,6 +27,11 @@ const MIGRATIONS: [(i64, &str, &str); 4] = [
         include_str!("../../migrations/0003_saved_as.sql"),
     ),
     (4, "audit", include_str!("../../migrations/0004_audit.sql")),
+    (
+        5,
+        "lifecycle",
+        include_str!("../../migrations/0005_lifecycle.sql"),
+    ),
 ];
 
 pub(super) async fn migrate(db: &mut SqliteConnection) -> Result<(), StoreError> {

@@ -3,6 +3,7 @@
 //! People edit it by hand, so a rewrite starts from the file as it is on disk, changes only the keys it is about and
 //! keeps all others; and a file that does not parse is reported with the place, never overwritten.
 
+use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
@@ -28,6 +29,18 @@ pub struct AgentFile {
     pub config: AgentConfig,
     /// All keys, in the file's order.
     pub raw: Map<String, Value>,
+    /// The line of each key, counted from 1.
+    lines: BTreeMap<String, usize>,
+}
+
+impl AgentFile {
+    /// A key whose value cannot be used, though it is of the right shape.
+    pub fn fault(&self, key: &str, reason: &str) -> String {
+        match self.lines.get(key) {
+            Some(line) => format!("agent.json, line {line}: `{key}`: {reason}"),
+            None => format!("agent.json: `{key}`: {reason}"),
+        }
+    }
 }
 
 /// What identifies one state of the file, so that an unchanged one need not be read again.
@@ -111,9 +124,48 @@ pub fn parse(text: &str) -> Result<AgentFile, AgentFileError> {
     let file = AgentFile {
         config: serde_json::from_str(text).map_err(broken)?,
         raw: serde_json::from_str(text).map_err(broken)?,
+        lines: lines(text),
     };
     refuse_double_keys(text).map_err(broken)?;
     Ok(file)
+}
+
+/// The line of each key of the outermost object in `text`, which is JSON.
+fn lines(text: &str) -> BTreeMap<String, usize> {
+    let (mut lines, mut line, mut depth) = (BTreeMap::new(), 1, 0_usize);
+    let mut rest = text.char_indices();
+    while let Some((start, character)) = rest.next() {
+        match character {
+            '\n' => line += 1,
+            '{' | '[' => depth += 1,
+            '}' | ']' => depth = depth.saturating_sub(1),
+            '"' => {
+                let end = end_of_string(&mut rest).unwrap_or(text.len());
+                let is_key = text[end..].trim_start().starts_with(':');
+                if depth == 1
+                    && is_key
+                    && let Ok(key) = serde_json::from_str(&text[start..end])
+                {
+                    lines.insert(key, line);
+                }
+            }
+            _ => {}
+        }
+    }
+    lines
+}
+
+/// Passes over the rest of a string; gives where it ends.
+fn end_of_string(rest: &mut std::str::CharIndices<'_>) -> Option<usize> {
+    while let Some((at, character)) = rest.next() {
+        match character {
+            '"' => return Some(at + 1),
+            // What it escapes ends nothing.
+            '\\' => drop(rest.next()),
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Changes keys of the file in `folder`; `change` is given all of them as they are on disk.

@@ -4,13 +4,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// The notes of a new agent.
+pub const README: &str = include_str!("../../template/docs/README.md");
+
 /// The template's files, as this program was built with them.
 const EMBEDDED: [(&str, &str); 3] = [
     ("agent.json", include_str!("../../template/agent.json")),
-    (
-        "docs/README.md",
-        include_str!("../../template/docs/README.md"),
-    ),
+    ("docs/README.md", README),
     (
         "workspace/.gitkeep",
         include_str!("../../template/workspace/.gitkeep"),

@@ -48,6 +48,7 @@ fn row(number: u64, profile: &str) -> AgentRow {
         permissions: ProfileRef::Named(profile.to_owned()),
         owner_id: None,
         created_at: chrono::Utc::now(),
+        back_since: None,
         status: AgentStatus::Active,
     }
 }

@@ -8,6 +8,7 @@ mod crash;
 mod discord;
 mod exec;
 mod layers;
+mod lifecycle;
 mod llm;
 mod ops;
 mod permission;

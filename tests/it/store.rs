@@ -97,6 +97,7 @@ pub(crate) fn agent_row(id: AgentId, name: &str, channel: ChannelId) -> AgentRow
         permissions: ProfileRef::Named("standard".to_owned()),
         owner_id: Some(UserId(1)),
         created_at: "2026-02-12T10:30:00Z".parse().unwrap(),
+        back_since: None,
         status: AgentStatus::Active,
     }
 }

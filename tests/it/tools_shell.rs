@@ -48,6 +48,7 @@ impl World {
             permissions: ProfileRef::Named("standard".into()),
             owner_id: None,
             created_at: chorus::clock::now(),
+            back_since: None,
             status: AgentStatus::Active,
         };
         store.insert_agent(agent).await.unwrap();

@@ -45,6 +45,7 @@ pub(super) async fn take(
         permissions: serde_json::from_value::<ProfileRef>(config["permissions"].clone())?,
         owner_id: None,
         created_at: time(&old.created_at),
+        back_since: None,
         status: match old.status.as_str() {
             "destroyed" => AgentStatus::Destroyed,
             _ => AgentStatus::Active,

@@ -15,6 +15,7 @@ pub(in crate::discord) use config::{
 };
 pub(in crate::discord) use destroy::confirmed as confirm_destroy;
 pub(super) use list::page as list_page;
+pub(in crate::discord) use repair::confirmed as confirm_repair;
 
 /// Makes, lists, changes and destroys agents
 #[poise::command(

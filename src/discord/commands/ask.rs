@@ -1,15 +1,21 @@
 //! `/ask`: a prompt as a turn, for once with another model or mode.
 
+use std::time::Duration;
+
 use super::call::{Context, bot, person, responder};
 use super::complete;
 use super::sight::{Here, agent_here};
 use crate::agent::Mode;
 use crate::discord::body::Body;
+use crate::discord::bot::Bot;
 use crate::discord::inbound::sent_at;
 use crate::discord::interaction::{Eyes, Responder};
 use crate::discord::refusal::Refusal;
 use crate::discord::render;
 use crate::domain::{Inbound, MessageId};
+
+/// How long it may take to find out whether a model is there.
+const FIND_OUT: Duration = Duration::from_millis(1_500);
 
 /// How much a turn may take.
 #[derive(Clone, Copy, Debug, poise::ChoiceParameter)]
@@ -63,6 +69,9 @@ pub(super) async fn ask_with(
         Ok(here) => here,
         Err(refusal) => return tell(&responder, refusal).await,
     };
+    if let Some(refusal) = lacks_model(bot(ctx), model.as_deref()).await {
+        return tell(&responder, refusal).await;
+    }
     let body = render::asked(&person(ctx).name, &prompt, model.as_deref());
     let Some(shown) = show(&responder, &body).await else {
         return Ok(());
@@ -75,6 +84,14 @@ pub(super) async fn ask_with(
             .await;
     }
     Ok(())
+}
+
+/// Why a model cannot be asked, which concerns nobody but the one who named it. Where that takes long to find out, the turn
+/// says so: the prompt has to be shown within three seconds.
+async fn lacks_model(bot: &Bot, model: Option<&str>) -> Option<Refusal> {
+    let known = bot.manager.known_model(model?);
+    let known = tokio::time::timeout(FIND_OUT, known).await.ok()?;
+    known.err().map(Refusal::from)
 }
 
 /// The agent here, when there is something to ask it.

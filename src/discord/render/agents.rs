@@ -63,7 +63,7 @@ pub fn agents(agents: &[AgentListing], page: usize, now: DateTime<Utc>) -> Body 
 
 fn describe(agent: &AgentListing, now: DateTime<Utc>) -> String {
     let row = &agent.row;
-    let channel = match (row.status, row.channel_id) {
+    let channel = match (row.status, row.channel_id.filter(|_| agent.has_channel)) {
         (AgentStatus::Destroyed, _) | (_, None) => "deleted".to_owned(),
         (AgentStatus::Created | AgentStatus::Active, Some(channel)) => format!("<#{channel}>"),
     };
@@ -74,6 +74,9 @@ fn describe(agent: &AgentListing, now: DateTime<Utc>) -> String {
         escape::code(row.permissions.label()),
         row.created_at.format("%Y-%m-%d %H:%M")
     );
+    if let Some(back) = row.back_since {
+        text.push_str(&format!(" · back since {}", back.format("%Y-%m-%d %H:%M")));
+    }
     if row.status == AgentStatus::Destroyed {
         text.push_str(if agent.has_files {
             " · files kept"
@@ -130,6 +133,11 @@ pub fn ask_destroy(name: &str, keep_files: bool) -> Body {
     Body::text(format!(
         "Destroy agent **{name}**? A running turn ends, what it has in mind is saved, its processes stop, its channel is deleted. {files}"
     ))
+}
+
+/// Whether an agent whose folder is gone shall get a new one.
+pub fn ask_new_folder(lost: &str) -> Body {
+    Body::text(format!("{lost}\n**Make a new folder?**"))
 }
 
 /// What a destruction came to.

@@ -28,6 +28,12 @@ pub fn status(status: &Status, tasks: &[TaskView], sandbox: &str, now: DateTime<
         format!("Status: {}", status.status.as_str()),
         format!("Session: {}", session(status.session.as_ref())),
     ];
+    if let Some(fault) = &status.fault {
+        lines.push(format!(
+            "Configuration: the last good one, for `agent.json` cannot be used: {}",
+            escape::text(fault)
+        ));
+    }
     if status.branches_running > 0 {
         lines.push(format!("Branches at work: {}", status.branches_running));
     }

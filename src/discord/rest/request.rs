@@ -23,7 +23,12 @@ pub struct Request {
     pub(super) files: Vec<File>,
     pub(super) urgency: Urgency,
     pub(super) audit_reason: Option<String>,
+    /// How often it is made while the network or Discord fails.
+    pub(super) tries: u32,
 }
+
+/// Times a durable request is made while the network or Discord fails; with the pauses between, half a minute.
+const ATTEMPTS: u32 = 6;
 
 impl Request {
     /// A request without a body.
@@ -34,7 +39,18 @@ impl Request {
             files: Vec::new(),
             urgency,
             audit_reason: None,
+            tries: match urgency {
+                Urgency::Durable => ATTEMPTS,
+                Urgency::Passing => 1,
+            },
         }
+    }
+
+    /// The same, not repeated when its answer is lost: what it makes would be made twice.
+    #[must_use]
+    pub fn once(mut self) -> Self {
+        self.tries = 1;
+        self
     }
 
     /// The same with a JSON body.

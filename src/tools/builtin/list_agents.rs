@@ -11,7 +11,7 @@ use crate::text;
 use crate::tools::error::ToolError;
 use crate::tools::peers;
 use crate::tools::tool::{Output, Tool, ToolContext};
-use crate::workspace::{Workspace, WorkspacePath};
+use crate::workspace::{Workspace, WorkspacePath, template};
 
 /// Bytes of a README that are looked at.
 const LONGEST_README: u64 = 64 * 1024;
@@ -55,7 +55,7 @@ impl Tool for ListAgents {
     }
 }
 
-/// What an agent says of itself in its README; nothing when it says nothing.
+/// What an agent says of itself in its README, which in a new one is the template's.
 fn described(folder: &Path) -> String {
     let readme = || {
         let docs = Workspace::open(folder).ok()?.docs().ok()?;
@@ -64,5 +64,8 @@ fn described(folder: &Path) -> String {
         String::from_utf8(contents.bytes).ok()
     };
     let line = peers::first_prose(&readme().unwrap_or_default());
-    text::visible(&line).0
+    match line.is_empty() || line == peers::first_prose(template::README) {
+        true => "it has written nothing about itself yet".to_owned(),
+        false => text::visible(&line).0,
+    }
 }

@@ -130,6 +130,27 @@ async fn an_unknown_model_is_refused() {
 }
 
 #[tokio::test]
+async fn a_model_that_is_not_there_is_refused_privately() {
+    run_test(async |world| {
+        for command in [
+            "/gpt-5 prompt:are you there?",
+            "/ask prompt:are you there? model:no-such-model",
+        ] {
+            let told = world.ann.asks(command, "#lab").await;
+            assert!(
+                told.contains("only ann sees this") && told.contains("There is no model"),
+                "{command}: {told}"
+            );
+        }
+        let aloud = world.messages("#lab");
+        let aloud = aloud.iter().filter(|one| !one.is_ephemeral());
+        // The welcome.
+        assert_eq!(aloud.count(), 1, "{}", world.transcript("#lab"));
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn destroying_asks_first() {
     run_test(async |world| {
         let asked = world.ann.asks("/agent destroy name:lab", "#general").await;

@@ -38,6 +38,24 @@ async fn a_message_to_another_agent_is_posted_there_and_answered() {
 }
 
 #[tokio::test]
+async fn a_new_agent_is_not_described_by_the_template() {
+    run_test(async |world| {
+        with_other(world).await;
+        let listed = uses(world, "list_agents", json!({})).await.ok();
+        assert!(
+            listed.contains("written nothing about itself")
+                && !listed.contains("Everything in this folder"),
+            "{listed}"
+        );
+        let readme = world.home().join("agents/other/docs/README.md");
+        std::fs::write(readme, "# Other\n\nI count stars.").unwrap();
+        let listed = uses(world, "list_agents", json!({})).await.ok();
+        assert!(listed.contains("I count stars."), "{listed}");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn the_notes_of_another_agent_can_be_read() {
     run_test(async |world| {
         with_other(world).await;

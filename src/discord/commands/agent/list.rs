@@ -29,5 +29,11 @@ pub(in crate::discord::commands) async fn page(
 ) -> Result<Body, Refusal> {
     let mut agents = bot.manager.list(sight.guild).await?;
     agents.retain(|agent| sight.covers(agent.row.channel_id));
+    if bot.knows(sight.guild) {
+        for agent in &mut agents {
+            let channel = agent.row.channel_id;
+            agent.has_channel = channel.is_some_and(|channel| bot.has_place(sight.guild, channel));
+        }
+    }
     Ok(render::agents(&agents, page, clock::now()))
 }

@@ -1,0 +1,176 @@
+//! Folders of agents that the database does not know: after the database was lost, they are what is left.
+//!
+//! `agent.json` says which channel an agent lives in, and Discord which server that is of. So each is registered again
+//! once a server with its channel is known; a folder whose channel is nowhere stays what it is, kept files.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use tracing::{error, info};
+
+use crate::agent::event::Event;
+use crate::clock;
+use crate::domain::{AgentConfig, AgentId, AgentName, AgentStatus, ChannelId, GuildId, MessageId};
+use crate::store::{AgentRow, Registered, StoreError};
+use crate::text;
+
+use super::folder;
+use super::handle::AgentManager;
+use super::roster::AgentSummary;
+
+/// What the channel of an agent is told that was rebuilt.
+const REBUILT: &str = "The database of Chorus was lost, so I was rebuilt from my folder. My prompt, notes, workspace and saved sessions are here (`/context history`); the conversation that was open is gone, and what was written here meanwhile was not read. Server settings (`/settings`), among them who may talk to me, have to be made again.";
+
+/// Agents named in one message.
+const NAMED: usize = 20;
+
+/// Folders of agents without a row, by what their file says.
+#[derive(Default)]
+pub(super) struct UnknownFolders(Mutex<Vec<(AgentName, AgentConfig)>>);
+
+impl UnknownFolders {
+    fn put(&self, found: Vec<(AgentName, AgentConfig)>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = found;
+    }
+
+    /// Takes out those that live in one of these channels.
+    fn take(&self, is_here: impl Fn(ChannelId) -> bool) -> Vec<(AgentName, AgentConfig)> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let lives_here =
+            |found: &mut (AgentName, AgentConfig)| found.1.channel_id.is_some_and(&is_here);
+        all.extract_if(.., lives_here).collect()
+    }
+}
+
+impl AgentManager {
+    /// Looks for folders of agents that have no row. Where there is no row at all the database was lost, and the operator
+    /// is told.
+    pub(super) async fn look_for_unknown(&self, rows: &[AgentRow]) {
+        let known: HashSet<String> = rows.iter().map(|row| row.name.clone()).collect();
+        let agents = self.inner.parts.paths.agents();
+        let looked = tokio::task::spawn_blocking(move || look(&agents, &known)).await;
+        let (found, broken) = looked.unwrap_or_default();
+        if rows.is_empty() && !(found.is_empty() && broken.is_empty()) {
+            self.inner.parts.emit(Event::Operator {
+                cause: "database-lost".to_owned(),
+                text: lost(&found, &broken),
+            });
+        }
+        self.inner.unknown.put(found);
+    }
+
+    /// Registers the agents without a row whose channels are in this server. `channels` are all of it, each with its
+    /// newest message.
+    pub async fn rebuild(&self, guild: GuildId, channels: &[(ChannelId, Option<MessageId>)]) {
+        let newest = |wanted: ChannelId| channels.iter().find(|(channel, _)| *channel == wanted);
+        for (name, config) in self.inner.unknown.take(|channel| newest(channel).is_some()) {
+            let seen = config
+                .channel_id
+                .and_then(newest)
+                .and_then(|(_, seen)| *seen);
+            match self.rebuild_one(guild, &name, &config, seen).await {
+                Ok(Registered::Done) => info!("agent {name} was rebuilt from its folder"),
+                Ok(taken) => error!("agent {name} was not rebuilt from its folder: {taken:?}"),
+                Err(error) => error!("failed to rebuild agent {name} from its folder: {error}"),
+            }
+        }
+    }
+
+    async fn rebuild_one(
+        &self,
+        guild: GuildId,
+        name: &AgentName,
+        config: &AgentConfig,
+        seen: Option<MessageId>,
+    ) -> Result<Registered, StoreError> {
+        let store = &self.inner.parts.store;
+        let id = config.id.unwrap_or_else(AgentId::random);
+        if store.agent(id).await?.is_some() {
+            // A copy of another agent's folder.
+            return Ok(Registered::NameTaken);
+        }
+        let agent = AgentSummary {
+            id,
+            name: name.clone(),
+            guild,
+            channel: config.channel_id,
+            status: AgentStatus::Active,
+        };
+        if config.id.is_none() {
+            let folder = self.inner.parts.paths.agent(name.as_str());
+            let written = folder::rewrite(&folder, |keys| {
+                keys.insert("id".to_owned(), serde_json::json!(id));
+            });
+            if let Err(error) = written {
+                error!(agent.id = %id, "failed to write the id of {name} into its file: {error}");
+            }
+        }
+        let row = AgentRow {
+            created_at: config.created_at.unwrap_or_else(clock::now),
+            ..Self::row_of(&agent, config)
+        };
+        let registered = store.rebuild_agent(row, seen, REBUILT).await?;
+        if registered == Registered::Done {
+            self.inner.roster.put(agent.clone());
+            if let Some(channel) = agent.channel {
+                self.inner.parts.emit(Event::Outbox(channel));
+            }
+            // Their rows are made as they are listed.
+            if let Err(error) = self.sessions_of(&agent).list_sessions(0, 1).await {
+                error!(agent.id = %id, "failed to index the sessions of {name}: {error}");
+            }
+        }
+        Ok(registered)
+    }
+}
+
+/// Folders with a usable `agent.json` that names a channel, and what is wrong with the others; blocking.
+fn look(agents: &PathBuf, known: &HashSet<String>) -> (Vec<(AgentName, AgentConfig)>, Vec<String>) {
+    let (mut found, mut broken) = (Vec::new(), Vec::new());
+    for entry in std::fs::read_dir(agents).into_iter().flatten().flatten() {
+        let Ok(name) = entry.file_name().into_string() else {
+            continue;
+        };
+        let Ok(name) = AgentName::parse(&name) else {
+            continue;
+        };
+        if known.contains(name.as_str()) || !entry.path().join("agent.json").exists() {
+            continue;
+        }
+        match folder::read(&entry.path()) {
+            Ok(file) if file.config.channel_id.is_some() => found.push((name, file.config)),
+            // Kept files of a destroyed agent.
+            Ok(_) => {}
+            Err(error) => broken.push(format!("`{name}`: {error}")),
+        }
+    }
+    found.sort_by(|one, other| one.0.cmp(&other.0));
+    broken.sort();
+    (found, broken)
+}
+
+/// What the operator is told of a lost database.
+fn lost(found: &[(AgentName, AgentConfig)], broken: &[String]) -> String {
+    let mut told = "The database was not there, so a new one was made. With it the settings of servers (`/settings`), open conversations, usage and audit are gone; `chorus restore --replace <backup>` brings them back.".to_owned();
+    if !found.is_empty() {
+        let mut names: Vec<String> = found
+            .iter()
+            .take(NAMED)
+            .map(|(name, _)| format!("`{name}`"))
+            .collect();
+        if found.len() > NAMED {
+            names.push(format!("{} more", found.len() - NAMED));
+        }
+        told.push_str(&format!(
+            " {} found by {} and will be rebuilt where the channel is still there, which each says in its channel: {}.",
+            text::count(found.len(), "agent was", "agents were"),
+            if found.len() == 1 { "its folder" } else { "their folders" },
+            names.join(", ")
+        ));
+    }
+    for one in broken.iter().take(NAMED) {
+        told.push_str(&format!("\n{}", text::escape::sentence(one)));
+    }
+    told
+}

@@ -1,0 +1,119 @@
+//! Keeps what is done to one agent as a whole apart: two creations, destructions, renames or repairs of one name must
+//! not meet, and no message may reach an agent while its folder moves.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use tokio::sync::{Mutex as AsyncMutex, Notify, OwnedMutexGuard};
+
+use crate::domain::AgentId;
+
+/// A lock for each name. Discord may keep one creation waiting for minutes; others must not wait with it.
+#[derive(Default)]
+pub(super) struct NameLocks(Mutex<HashMap<String, Weak<AsyncMutex<()>>>>);
+
+impl NameLocks {
+    /// Waits until nobody else holds this name.
+    pub async fn lock(&self, name: &str) -> OwnedMutexGuard<()> {
+        let lock = {
+            let mut locks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            locks.retain(|_, lock| lock.strong_count() > 0);
+            let known = locks.get(name).and_then(Weak::upgrade);
+            known.unwrap_or_else(|| {
+                let lock = Arc::new(AsyncMutex::new(()));
+                locks.insert(name.to_owned(), Arc::downgrade(&lock));
+                lock
+            })
+        };
+        lock.lock_owned().await
+    }
+
+    /// Waits for two names, in an order that all keep, so that nobody waits for somebody who waits for them.
+    pub async fn lock_both(
+        &self,
+        one: &str,
+        other: &str,
+    ) -> (OwnedMutexGuard<()>, Option<OwnedMutexGuard<()>>) {
+        match one == other {
+            true => (self.lock(one).await, None),
+            false => {
+                let first = self.lock(one.min(other)).await;
+                (first, Some(self.lock(one.max(other)).await))
+            }
+        }
+    }
+}
+
+/// Agents whose channel is being given another name, each by one task.
+#[derive(Default)]
+pub(super) struct Renaming(Mutex<HashSet<AgentId>>);
+
+/// The one that renames an agent's channel.
+pub(super) struct Renames<'a> {
+    of: &'a Renaming,
+    agent: AgentId,
+}
+
+impl Renaming {
+    /// Takes it on; none while another has.
+    pub fn begin(&self, agent: AgentId) -> Option<Renames<'_>> {
+        let is_new = self.agents(|agents| agents.insert(agent));
+        is_new.then_some(Renames { of: self, agent })
+    }
+
+    fn agents<T>(&self, use_them: impl FnOnce(&mut HashSet<AgentId>) -> T) -> T {
+        use_them(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Drop for Renames<'_> {
+    fn drop(&mut self) {
+        self.of.agents(|agents| agents.remove(&self.agent));
+    }
+}
+
+/// Agents that nothing is delivered to for a moment.
+#[derive(Default)]
+pub(super) struct Gate {
+    closed: Mutex<HashSet<AgentId>>,
+    opened: Notify,
+}
+
+/// Keeps an agent's gate closed until it is dropped.
+pub(super) struct Closed<'a> {
+    gate: &'a Gate,
+    agent: AgentId,
+}
+
+impl Gate {
+    /// Closes the gate of an agent; only who holds its name may.
+    pub fn close(&self, agent: AgentId) -> Closed<'_> {
+        self.agents(|closed| closed.insert(agent));
+        Closed { gate: self, agent }
+    }
+
+    /// Waits until the gate of an agent is open.
+    pub async fn passes(&self, agent: AgentId) {
+        loop {
+            let opened = self.opened.notified();
+            tokio::pin!(opened);
+            // Before the look, so that an opening in between is not missed.
+            opened.as_mut().enable();
+            if !self.agents(|closed| closed.contains(&agent)) {
+                return;
+            }
+            opened.await;
+        }
+    }
+
+    fn agents<T>(&self, use_them: impl FnOnce(&mut HashSet<AgentId>) -> T) -> T {
+        use_them(&mut self.closed.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Drop for Closed<'_> {
+    fn drop(&mut self) {
+        self.gate.agents(|closed| closed.remove(&self.agent));
+        self.gate.opened.notify_waiters();
+    }
+}

@@ -1,0 +1,230 @@
+//! Finishes what a crash left of creations, renames and destructions.
+//!
+//! What needs no Discord is done at the start, before anything else ([`AgentManager::settle_here`]); the rest once the
+//! server is known ([`AgentManager::settle`]). Each step may be done already, so being killed here does no harm.
+
+use futures_util::future::join_all;
+use tracing::{error, info, warn};
+
+use crate::domain::{AgentId, AgentName, AgentStatus, GuildId};
+use crate::store::{AgentRow, Intent, IntentKind, StoreError};
+
+use super::create::{Creation, Since};
+use super::error::ManagerError;
+use super::handle::AgentManager;
+use super::ports::Channels;
+
+impl AgentManager {
+    /// What can be finished without Discord. Gives the agents that there are then.
+    pub(super) async fn settle_here(
+        &self,
+        rows: Vec<AgentRow>,
+    ) -> Result<Vec<AgentRow>, StoreError> {
+        let intents = self.inner.parts.store.intents().await?;
+        let is_half_made = |row: &AgentRow| row.status == AgentStatus::Created;
+        if intents.is_empty() && !rows.iter().any(is_half_made) {
+            return Ok(rows);
+        }
+        for (agent, intent) in &intents {
+            let row = rows.iter().find(|row| row.id == *agent).cloned();
+            let settled = match (intent, row) {
+                (Intent::Rename { from, to }, Some(row)) => {
+                    self.recover_rename(row, from, to).await
+                }
+                (_, Some(_)) => Ok(()),
+                (intent, None) => {
+                    self.settle_intent(*agent, intent.kind()).await;
+                    Ok(())
+                }
+            };
+            if let Err(error) = settled {
+                error!(agent.id = %agent, "failed to finish what the last stop left of agent {agent}: {error}");
+            }
+        }
+        for row in rows.into_iter().filter(is_half_made) {
+            let creation = self.creation(row).await?;
+            let row = &creation.row;
+            if !self.inner.parts.paths.agent(&row.name).exists() {
+                info!(agent.id = %row.id, "the creation of {} is taken back: it had only begun", row.name);
+                self.undo(&creation).await;
+            } else if !intents.iter().any(|(id, _)| *id == row.id) {
+                let (kept, before) = (creation.kept, creation.before);
+                let intent = Intent::Init { kept, before };
+                self.inner.parts.store.intend(row.id, intent).await?;
+            }
+        }
+        let mut rows = self.inner.parts.store.agents().await?;
+        rows.retain(|row| {
+            !intents
+                .iter()
+                .any(|(id, intent)| *id == row.id && is_end(intent))
+        });
+        Ok(rows)
+    }
+
+    /// Ends the agents whose destruction a crash cut short, once their tasks are known. Only their channels are left then.
+    ///
+    /// # Errors
+    ///
+    /// When the ledger cannot be read.
+    pub async fn finish_destructions(&self) -> Result<(), StoreError> {
+        let store = &self.inner.parts.store;
+        for (agent, intent) in store.intents().await? {
+            let Intent::Destroy { keep_files } = intent else {
+                continue;
+            };
+            self.end_tasks(agent).await;
+            if let Some(row) = store.agent(agent).await?
+                && let Err(error) = self.destroy_row(row, keep_files).await
+            {
+                error!(agent.id = %agent, "failed to finish the destruction of agent {agent}: {error}");
+            }
+        }
+        Ok(())
+    }
+
+    async fn destroy_row(&self, row: AgentRow, keep_files: bool) -> Result<(), ManagerError> {
+        if row.status == AgentStatus::Destroyed {
+            return Ok(());
+        }
+        let name = AgentName::parse(&row.name)
+            .map_err(|error| ManagerError::refused(error.to_string()))?;
+        self.destroy_here(row.id, &name, keep_files).await
+    }
+
+    /// The creation that a row is left of.
+    pub(super) async fn creation(&self, row: AgentRow) -> Result<Creation, StoreError> {
+        let intent = self.inner.parts.store.intent(row.id, IntentKind::Init);
+        let (kept, before) = match intent.await? {
+            Some(Intent::Init { kept, before }) => (kept, before),
+            // Of a program that kept no intents: it is not known whose files they are, so they stay.
+            Some(_) | None => (Some(Default::default()), None),
+        };
+        Ok(Creation {
+            row,
+            kept,
+            before,
+            since: Since::BeforeACrash,
+        })
+    }
+
+    /// Finishes, in a server that is known now, what is left to do there.
+    pub async fn settle(&self, guild: GuildId, channels: &dyn Channels) {
+        let store = &self.inner.parts.store;
+        let intents = match store.intents().await {
+            Ok(intents) => intents,
+            Err(error) => return error!("failed to read what is under way with agents: {error}"),
+        };
+        // Beside each other: Discord may keep one waiting for minutes.
+        let all = intents.into_iter().map(|(agent, intent)| async move {
+            let settled = self.settle_one(guild, agent, intent, channels).await;
+            if let Err(error) = settled {
+                error!(agent.id = %agent, "failed to finish what was begun with agent {agent}: {error}");
+            }
+        });
+        join_all(all).await;
+    }
+
+    async fn settle_one(
+        &self,
+        guild: GuildId,
+        agent: AgentId,
+        intent: Intent,
+        channels: &dyn Channels,
+    ) -> Result<(), ManagerError> {
+        let row = self.inner.parts.store.agent(agent).await?;
+        let Some(row) = row.filter(|row| row.guild_id == guild) else {
+            return Ok(());
+        };
+        match intent {
+            Intent::Init { .. } => self.finish_init(row, channels).await,
+            Intent::Destroy { keep_files } => self.finish_destroy(row, keep_files, channels).await,
+            Intent::ChannelName { .. } => {
+                self.rename_later(agent, channels).await;
+                Ok(())
+            }
+            Intent::Rename { .. } | Intent::Repair { .. } => Ok(()),
+        }
+    }
+
+    /// An agent whose making a crash cut short is made; if that cannot be, nothing of it is left.
+    async fn finish_init(
+        &self,
+        row: AgentRow,
+        channels: &dyn Channels,
+    ) -> Result<(), ManagerError> {
+        let _alone = self.inner.names.lock(&row.name).await;
+        let store = &self.inner.parts.store;
+        // Somebody may have been at it just now.
+        let (Some(_), Some(row)) = (
+            store.intent(row.id, IntentKind::Init).await?,
+            store.agent(row.id).await?,
+        ) else {
+            return Ok(());
+        };
+        if row.status == AgentStatus::Created {
+            let name = row.name.clone();
+            let creation = self.creation(row).await?;
+            let made = self.carry_out(creation, |template| template, channels);
+            return made.await.map(drop).map_err(|error| {
+                ManagerError::refused(format!("agent {name} could not be made: {error}"))
+            });
+        }
+        // Only the welcome may be missing.
+        if let Some(channel) = row.channel_id
+            && channels.newest_message(channel).await == Ok(None)
+        {
+            self.welcome_again(&row, channels).await?;
+        }
+        self.settle_intent(row.id, IntentKind::Init).await;
+        Ok(())
+    }
+
+    async fn welcome_again(
+        &self,
+        row: &AgentRow,
+        channels: &dyn Channels,
+    ) -> Result<(), ManagerError> {
+        let (Some(agent), Some(channel)) = (self.inner.roster.get(row.id), row.channel_id) else {
+            return Ok(());
+        };
+        let folder = self.inner.parts.paths.agent(agent.name.as_str());
+        let config = super::folder::read(&folder)?.config;
+        let made = super::new_agent::Made::of(agent.name, channel, config);
+        let welcomed = channels.welcome(channel, &made).await;
+        welcomed.map_err(ManagerError::Refused)
+    }
+
+    /// The channel of an agent that is destroyed goes; folder and row are settled already.
+    async fn finish_destroy(
+        &self,
+        row: AgentRow,
+        keep_files: bool,
+        channels: &dyn Channels,
+    ) -> Result<(), ManagerError> {
+        let _alone = self.inner.names.lock(&row.name).await;
+        if self.is_settled(row.id, IntentKind::Destroy).await? {
+            return Ok(());
+        }
+        let is_anothers = |channel| self.inner.roster.in_channel(channel).is_some();
+        if let Some(channel) = row.channel_id.filter(|channel| !is_anothers(*channel))
+            && let Err(reason) = channels.delete(channel).await
+        {
+            warn!(agent.id = %row.id, "failed to delete the channel of the destroyed agent {}: {reason}", row.name);
+        }
+        self.destroy_row(row.clone(), keep_files).await?;
+        self.settle_intent(row.id, IntentKind::Destroy).await;
+        info!(agent.id = %row.id, "the destruction of agent {} is finished", row.name);
+        Ok(())
+    }
+
+    async fn is_settled(&self, agent: AgentId, kind: IntentKind) -> Result<bool, StoreError> {
+        let intent = self.inner.parts.store.intent(agent, kind).await?;
+        Ok(intent.is_none())
+    }
+}
+
+/// Whether an agent with this intent is nobody's any more.
+fn is_end(intent: &Intent) -> bool {
+    matches!(intent, Intent::Destroy { .. })
+}

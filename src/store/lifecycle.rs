@@ -1,0 +1,313 @@
+//! What is under way with an agent as a whole: written down before it is begun, gone when all of it is done.
+//!
+//! Making, renaming and destroying an agent change its folder, its row and Discord, which share no transaction. The
+//! intent is what a start after a crash goes by: it finishes what it finds, each step of which may be done already.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use sqlx::sqlite::SqliteRow;
+
+use super::agents::{self, AgentRow, Registered};
+use super::codec::{from_json, json, now, parsed, readable};
+use super::error::StoreError;
+use super::handle::Store;
+use super::inbound::move_cursor;
+use super::outbox::queue;
+use super::part::NewPart;
+use super::script::Script;
+use crate::domain::{AgentId, AgentStatus, ChannelId, MessageId};
+
+/// What is under way with an agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "operation", rename_all = "snake_case")]
+pub enum Intent {
+    /// It is being made.
+    Init {
+        /// Keys for the `agent.json` of a folder that was there before; none where the folder is new.
+        kept: Option<Map<String, Value>>,
+        /// The row that it had as a destroyed agent.
+        before: Option<Box<AgentRow>>,
+    },
+    /// Its folder and row are getting another name.
+    Rename {
+        /// The name it had.
+        from: String,
+        /// The name it gets.
+        to: String,
+    },
+    /// It is being destroyed; its contexts are saved.
+    Destroy {
+        /// Its folder stays.
+        keep_files: bool,
+    },
+    /// Its channel gets this name as soon as Discord allows it.
+    ChannelName {
+        /// The name.
+        name: String,
+    },
+    /// People were told what it lacks, and how to repair it.
+    Repair {
+        /// Its channel is gone.
+        channel: bool,
+        /// Its folder is gone.
+        folder: bool,
+    },
+}
+
+/// Which of the intents an agent can have, one of each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IntentKind {
+    /// [`Intent::Init`].
+    Init,
+    /// [`Intent::Rename`].
+    Rename,
+    /// [`Intent::Destroy`].
+    Destroy,
+    /// [`Intent::ChannelName`].
+    ChannelName,
+    /// [`Intent::Repair`].
+    Repair,
+}
+
+impl IntentKind {
+    /// The word that the database holds.
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Init => "init",
+            Self::Rename => "rename",
+            Self::Destroy => "destroy",
+            Self::ChannelName => "channel_name",
+            Self::Repair => "repair",
+        }
+    }
+}
+
+impl Intent {
+    /// Which one it is.
+    pub const fn kind(&self) -> IntentKind {
+        match self {
+            Self::Init { .. } => IntentKind::Init,
+            Self::Rename { .. } => IntentKind::Rename,
+            Self::Destroy { .. } => IntentKind::Destroy,
+            Self::ChannelName { .. } => IntentKind::ChannelName,
+            Self::Repair { .. } => IntentKind::Repair,
+        }
+    }
+}
+
+impl Store {
+    /// Notes that something is about to be done.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`]; it must not be begun then.
+    pub async fn intend(&self, agent: AgentId, intent: Intent) -> Result<(), StoreError> {
+        let mut script = Script::default();
+        note(&mut script, agent, &intent)?;
+        self.run(script).await.map(drop)
+    }
+
+    /// Notes that it is done, or was undone.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn settled(&self, agent: AgentId, kind: IntentKind) -> Result<(), StoreError> {
+        let mut script = Script::default();
+        strike(&mut script, agent, kind);
+        self.run(script).await.map(drop)
+    }
+
+    /// Notes that a channel has this name, unless it is to have another by now.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn channel_is_named(&self, agent: AgentId, name: &str) -> Result<(), StoreError> {
+        let intent = Intent::ChannelName {
+            name: name.to_owned(),
+        };
+        let mut script = Script::default();
+        script
+            .add("DELETE FROM lifecycle WHERE agent_id = ? AND operation = ? AND detail = ?")
+            .bind(agent.to_string())
+            .bind(intent.kind().as_str())
+            .bind(json(&intent)?);
+        self.run(script).await.map(drop)
+    }
+
+    /// Everything under way. What does not read back is left out.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn intents(&self) -> Result<Vec<(AgentId, Intent)>, StoreError> {
+        let mut db = self.reader().await?;
+        let rows = sqlx::query("SELECT agent_id, detail FROM lifecycle ORDER BY begun_at")
+            .fetch_all(&mut *db)
+            .await?;
+        Ok(readable(&rows, "lifecycle", "agent_id", intent))
+    }
+
+    /// What is under way with one agent.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn intent(
+        &self,
+        agent: AgentId,
+        kind: IntentKind,
+    ) -> Result<Option<Intent>, StoreError> {
+        let mut db = self.reader().await?;
+        let row = sqlx::query(
+            "SELECT agent_id, detail FROM lifecycle WHERE agent_id = ? AND operation = ?",
+        )
+        .bind(agent.to_string())
+        .bind(kind.as_str())
+        .fetch_optional(&mut *db)
+        .await?;
+        let found = row.as_ref().map(intent).transpose()?;
+        Ok(found.map(|(_, intent)| intent))
+    }
+
+    /// Registers an agent that is about to be made.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn begin_init(
+        &self,
+        agent: AgentRow,
+        intent: Intent,
+    ) -> Result<Registered, StoreError> {
+        let mut script = Script::default();
+        agents::put(&mut script, &agent)?;
+        note(&mut script, agent.id, &intent)?;
+        self.register(script).await
+    }
+
+    /// Takes back a registration whose making failed. The row of a destroyed agent comes back as it was `before`.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn undo_init(
+        &self,
+        agent: AgentId,
+        before: Option<&AgentRow>,
+    ) -> Result<(), StoreError> {
+        let mut script = Script::default();
+        match before {
+            Some(row) => agents::put(&mut script, row)?,
+            None => {
+                script
+                    .add("DELETE FROM agents WHERE id = ?")
+                    .bind(agent.to_string());
+            }
+        }
+        strike(&mut script, agent, IntentKind::Init);
+        self.run(script).await.map(drop)
+    }
+
+    /// Writes the row of an agent that was renamed; its channel is to follow.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn finish_rename(&self, agent: AgentRow) -> Result<Registered, StoreError> {
+        let mut script = Script::default();
+        agents::put(&mut script, &agent)?;
+        strike(&mut script, agent.id, IntentKind::Rename);
+        if agent.channel_id.is_some() {
+            let name = agent.name.clone();
+            note(&mut script, agent.id, &Intent::ChannelName { name })?;
+        }
+        self.register(script).await
+    }
+
+    /// Destroys the row of an agent; what is under way with it is given up, all but the destruction itself.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NotFound`] for an unknown agent.
+    pub async fn destroy_agent(&self, agent: AgentId) -> Result<(), StoreError> {
+        let mut script = Script::default();
+        script
+            .add("UPDATE agents SET status = ? WHERE id = ?")
+            .bind(AgentStatus::Destroyed.as_str())
+            .bind(agent.to_string())
+            .must_change(format!("agent {agent}"));
+        script
+            .add("DELETE FROM lifecycle WHERE agent_id = ? AND operation <> ?")
+            .bind(agent.to_string())
+            .bind(IntentKind::Destroy.as_str());
+        self.run(script).await.map(drop)
+    }
+
+    /// Registers an agent of which only the folder is left. Its channel is told, and what was written there until
+    /// `seen` is not taken for new.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn rebuild_agent(
+        &self,
+        agent: AgentRow,
+        seen: Option<MessageId>,
+        notice: &str,
+    ) -> Result<Registered, StoreError> {
+        let mut script = Script::default();
+        agents::put(&mut script, &agent)?;
+        if let Some(channel) = agent.channel_id {
+            move_cursor(&mut script, channel, seen.unwrap_or(MessageId(channel.0)));
+            queue(&mut script, channel, None, NewPart::notice(notice), None)?;
+        }
+        self.register(script).await
+    }
+
+    /// Tells people in `channel` what these agents lack, and notes that they were told.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn offer_repair(
+        &self,
+        lacking: &[(AgentId, Intent)],
+        channel: Option<ChannelId>,
+        notice: &str,
+    ) -> Result<(), StoreError> {
+        let mut script = Script::default();
+        for (agent, intent) in lacking {
+            note(&mut script, *agent, intent)?;
+        }
+        if let Some(channel) = channel {
+            queue(&mut script, channel, None, NewPart::notice(notice), None)?;
+        }
+        self.run(script).await.map(drop)
+    }
+}
+
+fn note(script: &mut Script, agent: AgentId, intent: &Intent) -> Result<(), StoreError> {
+    script
+        .add(
+            "INSERT INTO lifecycle (agent_id, operation, detail, begun_at) VALUES (?, ?, ?, ?)
+             ON CONFLICT (agent_id, operation) DO UPDATE SET detail = excluded.detail, begun_at = excluded.begun_at",
+        )
+        .bind(agent.to_string())
+        .bind(intent.kind().as_str())
+        .bind(json(intent)?)
+        .bind(now());
+    Ok(())
+}
+
+fn strike(script: &mut Script, agent: AgentId, kind: IntentKind) {
+    script
+        .add("DELETE FROM lifecycle WHERE agent_id = ? AND operation = ?")
+        .bind(agent.to_string())
+        .bind(kind.as_str());
+}
+
+fn intent(row: &SqliteRow) -> Result<(AgentId, Intent), StoreError> {
+    Ok((parsed(row, "agent_id")?, from_json(row, "detail")?))
+}

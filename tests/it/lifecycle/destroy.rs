@@ -1,0 +1,109 @@
+//! `/agent destroy`: what goes, what stays, and who is told.
+
+use serde_json::Value;
+
+use super::{destroys, folder, folders, is_saved, letter, letters, rows, talks};
+use crate::world::run_test;
+
+#[tokio::test]
+async fn a_destroy_that_was_asked_for_alarms_nobody() {
+    run_test(async |world| {
+        world.makes_agent("mill").await;
+        destroys(world, "lab", "").await;
+        // What somebody deletes by hand is told after it, and in order.
+        let mill = world.channel("#mill");
+        world.ann.person.deletes_channel(mill);
+        letter(world, "mill").await;
+        let told = letters(world);
+        assert!(!told.contains("lab"), "{told}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_destroyed_agent_leaves_its_rows_and_nothing_else() {
+    run_test(async |world| {
+        talks(world, "#lab", "I knew this.").await;
+        let answer = destroys(world, "lab", "").await;
+        assert!(
+            answer.contains("files are deleted") && answer.contains("1 session was saved first"),
+            "{answer}"
+        );
+        assert!(world.discord.channel("#lab").is_none());
+        assert_eq!(folders(world), Vec::<String>::new());
+        assert_eq!(rows(world).await, ["lab destroyed"]);
+        assert_eq!(
+            world.ledger("SELECT trigger FROM sessions").await,
+            ["destroy"]
+        );
+        assert_eq!(
+            world.ledger("SELECT agent_id FROM lifecycle").await,
+            Vec::<String>::new()
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn kept_files_stay_and_name_no_channel_any_more() {
+    run_test(async |world| {
+        talks(world, "#lab", "I knew this.").await;
+        std::fs::write(world.workspace("lab").join("work.txt"), "done").unwrap();
+        let answer = destroys(world, "lab", " keep_files:true").await;
+        assert!(answer.contains("files are kept"), "{answer}");
+        is_saved(world, "lab", "destroy").await;
+        assert!(world.workspace("lab").join("work.txt").exists());
+        assert_eq!(world.agent_json("lab")["channel_id"], Value::Null);
+        let listed = world.ann.asks("/agent list", "#general").await;
+        assert!(listed.contains("files kept"), "{listed}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn in_its_own_channel_the_result_comes_by_direct_message() {
+    run_test(async |world| {
+        world.ann.runs("/agent destroy name:lab", "#lab").await;
+        world.ann.clicks("#lab", "Confirm").await;
+        letter(world, "**lab** is destroyed").await;
+        assert!(
+            !letters(world).contains("was deleted"),
+            "{}",
+            letters(world)
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_agent_whose_folder_is_gone_can_be_destroyed() {
+    run_test(async |world| {
+        talks(world, "#lab", "I knew this.").await;
+        std::fs::remove_dir_all(folder(world, "lab")).unwrap();
+        let answer = destroys(world, "lab", "").await;
+        assert!(
+            answer.contains("**lab** is destroyed") && answer.contains("could not be saved"),
+            "{answer}"
+        );
+        assert!(world.discord.channel("#lab").is_none());
+        assert_eq!(rows(world).await, ["lab destroyed"]);
+        world.makes_agent("lab").await;
+        talks(world, "#lab", "Born again.").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_saved_is_not_destroyed() {
+    run_test(async |world| {
+        talks(world, "#lab", "I knew this.").await;
+        let sessions = folder(world, "lab").join("sessions");
+        std::fs::remove_dir_all(&sessions).unwrap();
+        std::fs::write(&sessions, "no folder").unwrap();
+        let answer = destroys(world, "lab", "").await;
+        assert!(answer.contains("nothing was deleted"), "{answer}");
+        assert_eq!(rows(world).await, ["lab active"]);
+        talks(world, "#lab", "Still here.").await;
+    })
+    .await;
+}

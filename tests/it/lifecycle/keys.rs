@@ -1,0 +1,130 @@
+//! Every key of `/agent config`: shown, set, in force, unset.
+
+use serde_json::{Value, json};
+
+use crate::world::{World, run_test};
+
+async fn asks(world: &World, key: &str, value: &str) -> String {
+    let value = match value {
+        "" => String::new(),
+        value => format!(" value:{value}"),
+    };
+    let command = format!("/agent config name:lab key:{key}{value}");
+    world.ann.asks(&command, "#general").await
+}
+
+#[tokio::test]
+async fn each_is_shown_set_and_unset() {
+    // Key, what is written, what the file holds then, what takes it back, what the file holds after that.
+    let keys = [
+        (
+            "system_prompt",
+            "Be brief.",
+            json!("Be brief."),
+            "Be long.",
+            json!("Be long."),
+        ),
+        (
+            "model",
+            "scripted-model",
+            json!("scripted-model"),
+            "default",
+            Value::Null,
+        ),
+        (
+            "permissions",
+            "guarded",
+            json!("guarded"),
+            "standard",
+            json!("standard"),
+        ),
+        ("idle_timeout", "5m", json!(300), "default", Value::Null),
+        ("turn_timeout", "90", json!(90), "default", Value::Null),
+        ("web_search", "true", json!(true), "false", json!(false)),
+        (
+            "fallback_models",
+            "scripted-model",
+            json!(["scripted-model"]),
+            "none",
+            json!([]),
+        ),
+        (
+            "always_allow",
+            "[\"bash:ls\"]",
+            json!(["bash:ls"]),
+            "none",
+            json!([]),
+        ),
+        ("sandbox", "auto", json!("auto"), "default", Value::Null),
+        ("network", "off", json!(false), "default", Value::Null),
+        (
+            "access_roles",
+            "1234567890",
+            json!([1_234_567_890_u64]),
+            "default",
+            Value::Null,
+        ),
+        ("budget_turn", "0.5", json!(0.5), "none", Value::Null),
+        ("budget_day", "$2", json!(2.0), "none", Value::Null),
+    ];
+    run_test(async |world| {
+        for (key, written, held, back, after) in keys {
+            let shown = asks(world, key, "").await;
+            assert!(shown.contains(&format!("lab: {key}")), "{shown}");
+            let set = asks(world, key, written).await;
+            assert!(set.contains(&format!("`lab.{key}` is now")), "{set}");
+            assert_eq!(world.agent_json("lab")[key], held, "{key}");
+            let unset = asks(world, key, back).await;
+            assert!(unset.contains(&format!("`lab.{key}` is now")), "{unset}");
+            assert_eq!(world.agent_json("lab")[key], after, "{key}");
+        }
+        let audited = world.ann.asks("/audit", "#general").await;
+        assert!(audited.contains("agent_config:budget_day"), "{audited}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_a_key_cannot_be_is_refused_and_changes_nothing() {
+    let refused = [
+        ("model", "no-such-model"),
+        ("permissions", "no-such-profile"),
+        ("permissions", "{\"allow\": [\"(\"], \"ask\": []}"),
+        ("idle_timeout", "soon"),
+        ("turn_timeout", "0"),
+        ("web_search", "perhaps"),
+        ("fallback_models", "no-such-model"),
+        ("always_allow", "bash:ls"),
+        ("sandbox", "sometimes"),
+        ("network", "perhaps"),
+        ("access_roles", "99999999999999999999999"),
+        ("budget_turn", "-1"),
+        ("budget_day", "much"),
+        ("no_such_key", "1"),
+        ("name", "Not A Name"),
+    ];
+    run_test(async |world| {
+        let before = world.agent_json("lab");
+        for (key, value) in refused {
+            let told = asks(world, key, value).await;
+            assert!(!told.contains("is now"), "{key} = {value}: {told}");
+            assert_eq!(world.agent_json("lab"), before, "{key} = {value}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_set_is_in_the_next_request() {
+    run_test(async |world| {
+        asks(world, "system_prompt", "You are a heron.").await;
+        super::talks(world, "#lab", "I wade.").await;
+        let system = world.model.last_request()["system"].to_string();
+        assert!(system.contains("You are a heron."), "{system}");
+        asks(world, "permissions", "locked").await;
+        super::talks(world, "#lab", "I only look.").await;
+        let tools = world.model.last_request()["tools"].to_string();
+        assert!(!tools.contains("\"bash\""), "{tools}");
+    })
+    .await;
+}
