@@ -37,7 +37,7 @@ impl AgentManager {
         by: &Person,
         is_it: impl Fn(&str) -> bool + Send + Sync,
     ) -> Result<Vec<String>, ManagerError> {
-        let _alone = self.inner.lifecycle.lock().await;
+        let _alone = self.inner.names.lock(name).await;
         let agent = self.find(guild, name)?;
         self.take_entry_back(&agent, by, |_, entry| is_it(entry))
             .await
