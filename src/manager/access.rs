@@ -90,8 +90,10 @@ impl AgentManager {
     pub async fn tell_unreadable(&self, guild: GuildId) {
         let this = self.clone();
         let looked = tokio::task::spawn_blocking(move || {
+            // Of a folder that is gone people are told apart.
             let agents = this.agents(guild).into_iter();
             agents
+                .filter(|agent| this.has_folder(agent))
                 .map(|agent| (this.access(&agent), agent))
                 .collect::<Vec<_>>()
         });
