@@ -57,6 +57,7 @@ impl AgentManager {
         channels: &dyn Channels,
     ) -> Result<String, ManagerError> {
         let key = known_key(key)?;
+        let agent = self.find(guild, name)?;
         if let Err(refusal) = self.may_set(&agent, key, by) {
             self.audit_refused(&agent, key, by, &refusal).await?;
             return Err(refusal);

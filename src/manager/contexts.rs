@@ -173,7 +173,7 @@ impl AgentManager {
         limit: u32,
     ) -> Result<History, ManagerError> {
         let sessions = self.sessions_of(agent);
-        let list = match self.has_folder(agent) {
+        let list = match self.has_own_folder(agent) {
             true => sessions.list_sessions(offset, limit).await?,
             false => sessions.list_without_files(offset, limit).await?,
         };
@@ -185,7 +185,7 @@ impl AgentManager {
     }
 
     /// Whether the folder of an agent's name is its own: that of a destroyed one may be gone, or another agent's by now.
-    fn has_folder(&self, agent: &AgentSummary) -> bool {
+    fn has_own_folder(&self, agent: &AgentSummary) -> bool {
         if agent.status != AgentStatus::Destroyed {
             return true;
         }

@@ -154,7 +154,7 @@ impl AgentManager {
 
     /// Registers the agent, and with it what is to be done.
     async fn registered(&self, plan: &Plan, new: &NewAgent) -> Result<Creation, ManagerError> {
-        let kept = self.kept_files(plan, new)?;
+        let kept = self.kept_files(plan, new).await?;
         let store = &self.inner.parts.store;
         let mut row = AgentRow {
             id: plan.id,

@@ -67,7 +67,7 @@ impl AgentManager {
     }
 
     /// What a folder that is there already brings along, and what is asked of it besides.
-    pub(super) fn kept_files(
+    pub(super) async fn kept_files(
         &self,
         plan: &Plan,
         new: &NewAgent,
