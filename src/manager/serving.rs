@@ -195,7 +195,7 @@ impl AgentManager {
                     let _ = saved.await;
                 }
             }
-            self.end_tasks(&agent).await;
+            self.end_tasks(agent.id).await;
         }
     }
 
