@@ -171,7 +171,10 @@ impl AgentManager {
         };
         let open = self.inner.parts.store.conversations(agent.id).await;
         let has_context = open.is_ok_and(|rows| rows.iter().any(|row| row.items > 0));
-        if has_context && let Err(error) = self.deliver(&agent, Letter::Activity).await {
+        let Some(channel) = agent.channel.filter(|_| has_context) else {
+            return;
+        };
+        if let Err(error) = self.deliver(&agent, Letter::Activity(channel)).await {
             tracing::warn!(agent.id = %agent.id, "failed to take up the conversation of {} again: {error}", agent.name);
         }
     }
