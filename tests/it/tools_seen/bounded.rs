@@ -82,12 +82,10 @@ async fn measure(world: &World, occasion: &str, calls: &[(&str, Value)]) -> Vec<
     results
 }
 
-/// The results that last went to the model of `#lab`.
+/// The results that last went to the model of `#lab`; a note may have come after them.
 fn results(world: &World) -> Vec<String> {
-    let requests = world.model.requests();
-    let blocks = requests.iter().rev().find_map(|request| {
-        let last = request["messages"].as_array()?.last()?;
-        let blocks = last["content"].as_array()?;
+    let of_message = |message: &Value| {
+        let blocks = message["content"].as_array()?;
         let is_result = |block: &&Value| block["type"] == "tool_result";
         let found: Vec<String> = blocks
             .iter()
@@ -95,8 +93,13 @@ fn results(world: &World) -> Vec<String> {
             .map(|block| super::words(&block["content"]))
             .collect();
         (!found.is_empty()).then_some(found)
+    };
+    let requests = world.model.requests();
+    let results = requests.iter().rev().find_map(|request| {
+        let mut messages = request["messages"].as_array()?.iter().rev();
+        messages.find_map(of_message)
     });
-    blocks.expect("no result went to the model")
+    results.expect("no result went to the model")
 }
 
 /// Pages that were made to be laid out for ever.
