@@ -15,6 +15,7 @@ mod commands_seen;
 mod conversation;
 mod day;
 mod forms;
+mod gate;
 mod hostile;
 mod leftovers;
 mod limits;
