@@ -94,19 +94,21 @@ impl Parts {
             .await
     }
 
-    /// Asks a small model, where there is one, else the server's: for little things.
+    /// Asks a small model of a provider that `models` are of, else `models` themselves: for little things.
     ///
     /// # Errors
     ///
     /// Why there is no answer, for the log.
-    pub async fn ask_small(&self, asker: Asker, aside: Aside<'_>) -> Result<String, String> {
-        let targets = match self.models.small() {
-            Some(target) => vec![target],
-            None => {
-                let default = self.config.load().default_model.clone();
-                self.models
-                    .targets(&default.into_iter().collect::<Vec<_>>())?
-            }
+    pub async fn ask_small(
+        &self,
+        asker: Asker,
+        models: &[String],
+        aside: Aside<'_>,
+    ) -> Result<String, String> {
+        let own = self.models.targets(models)?;
+        let targets = match self.models.small_beside(&own) {
+            Some(small) => vec![small],
+            None => own,
         };
         let (never, patience) = (CancellationToken::new(), aside.patience);
         let answered = self.ask_aside(&targets, asker, aside, &never).await;

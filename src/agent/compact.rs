@@ -170,15 +170,17 @@ async fn ask(
     let During { turn, stop, dense } = during.unwrap_or_default();
     let _deadline = cancelled_after(&stop, patience);
     let asker = parts.asker(agent.id, agent.guild, config, turn);
-    let targets = parts
-        .models
-        .targets(&parts.effective(agent, config).models)?;
-    let room = parts.room(None, agent, config) as f64 / dense;
+    let targets = parts.targets(agent, config)?;
+    let room = parts.room(&targets) as f64 / dense;
     let mut answered = Err(StepFailure::ContextExceeded);
-    for share in SHARES {
+    let mut texts: Vec<String> =
+        Vec::from(SHARES.map(|share| as_text(items, (room * share) as u64)));
+    // What was too long once is not asked again.
+    texts.dedup();
+    for text in texts {
         let aside = Aside {
             system,
-            text: as_text(items, (room * share) as u64),
+            text,
             kind,
             patience,
         };

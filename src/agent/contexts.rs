@@ -183,7 +183,8 @@ impl Actor {
         }
         let items = self.finished_items(id).await?;
         let config = self.parts.agent_config(&self.agent).await;
-        let keep = self.parts.room(None, &self.agent, &config) / 8;
+        let targets = self.parts.targets(&self.agent, &config).unwrap_or_default();
+        let keep = self.parts.room(&targets) / 8;
         let refused = |why: &str| SessionError::Refused(why.to_owned());
         let cut = history::split_for_compaction(&items, keep)
             .ok_or_else(|| refused("There is nothing to compact: the conversation is short."))?;

@@ -31,8 +31,10 @@ pub enum Exit {
     Budget,
     /// It went in circles.
     Loop,
-    /// Five tool errors in a row.
+    /// Five steps in a row brought nothing but tool errors.
     Errors,
+    /// The model's calls were cut or made no sense, twice.
+    BadCalls,
     /// The conversation fits no model's window.
     Window,
     /// No model could be had.
@@ -53,6 +55,7 @@ impl Exit {
             Self::Budget => "budget",
             Self::Loop => "loop",
             Self::Errors => "errors",
+            Self::BadCalls => "bad_calls",
             Self::Window => "window",
             Self::Failed => "failed",
         }
@@ -66,7 +69,8 @@ impl Exit {
             Self::TimeLimit => "You have used the working time of this turn.",
             Self::Budget => "The budget of this turn is used.",
             Self::Loop => "You repeat the same calls and get the same results.",
-            Self::Errors => "Your last five tool calls all failed.",
+            Self::Errors => "Your tool calls failed in five steps in a row.",
+            Self::BadCalls => "Your tool calls were cut off or made no sense twice.",
             Self::Window => "This conversation has filled your context window.",
             Self::Answered | Self::Refused | Self::Aborted | Self::Interrupted | Self::Failed => {
                 "This turn ends now."
@@ -91,6 +95,7 @@ impl Exit {
             Self::Budget => "the budget was reached",
             Self::Loop => "the agent was going in circles",
             Self::Errors => "five tool calls in a row failed",
+            Self::BadCalls => "the model's tool calls were cut off or made no sense twice",
             Self::Window => "the conversation filled the context window",
             Self::Stopped => "it was stopped",
             Self::Answered | Self::Refused | Self::Aborted | Self::Interrupted | Self::Failed => {
@@ -144,6 +149,7 @@ impl FailureReport<'_> {
             Exit::Budget => "The budget is used up.",
             Exit::Loop => "I was going in circles.",
             Exit::Errors => "Five tool calls in a row failed.",
+            Exit::BadCalls => "The model's tool calls were cut off or made no sense twice.",
             Exit::Window => "The conversation does not fit the model's context window.",
             Exit::Answered | Exit::Failed => "I could not get an answer from the model.",
         };
@@ -169,6 +175,7 @@ impl FailureReport<'_> {
             | Exit::TimeLimit
             | Exit::Loop
             | Exit::Errors
+            | Exit::BadCalls
             | Exit::Failed => "Send a message to try again; nothing of the conversation is lost.",
         };
         format!(

@@ -9,9 +9,6 @@ use crate::llm::route::Router;
 /// Asked for small things where it is there: a summary of instructions, a prompt made of a description.
 const SMALL: [&str; 3] = ["haiku", "gpt-5-nano", "gemini-2.5-flash-lite"];
 
-/// Asked where nobody chose a model, the first that a provider has.
-const DEFAULT: [&str; 2] = ["sonnet", "gpt-5"];
-
 /// Share of a window that stays free beside the answer, for what estimates miss.
 const BUFFER: u64 = 20;
 
@@ -111,36 +108,13 @@ impl Models {
                 unknown.join(", ")
             ));
         }
-        self.unchosen().map(|target| vec![target])
-    }
-
-    fn unchosen(&self) -> Result<Target, String> {
         if self.known.providers().is_empty() {
             return Err(no_provider());
         }
-        let all = self.known.all();
-        for name in DEFAULT {
-            if let Resolved::Found(target) = self.known.resolve(name)
-                && all.contains(&target)
-            {
-                return Ok(target);
-            }
-        }
-        if let Some(first) = all.into_iter().next() {
-            return Ok(first);
-        }
-        let guess = DEFAULT
-            .iter()
-            .find_map(|name| match self.known.resolve(name) {
-                Resolved::Found(target)
-                | Resolved::Unlisted(target)
-                | Resolved::Undiscovered(target) => Some(target),
-                Resolved::NotFound { .. } | Resolved::NoProvider => None,
-            });
-        guess.ok_or_else(|| {
-            "no model is chosen; choose one with `/settings model` (`/models` lists them)"
-                .to_owned()
-        })
+        let first = self.known.first_available().ok_or(
+            "no model is chosen; choose one with `/settings model` (`/models` lists them)",
+        )?;
+        Ok(vec![first])
     }
 
     /// Most tokens to answer with: what the smallest target gives.
@@ -162,13 +136,17 @@ impl Models {
         facts.window.saturating_sub(answer + facts.window / BUFFER)
     }
 
-    /// A small model where there is one, else none.
-    pub fn small(&self) -> Option<Target> {
+    /// A small model of a provider that `targets` ask anyway: what an agent works on goes to nobody else.
+    pub fn small_beside(&self, targets: &[Target]) -> Option<Target> {
         let all = self.known.all();
+        let is_beside = |small: &Target| {
+            let mut providers = targets.iter().map(|target| &target.provider);
+            all.contains(small) && providers.any(|provider| *provider == small.provider)
+        };
         SMALL
             .iter()
             .find_map(|name| match self.known.resolve(name) {
-                Resolved::Found(target) if all.contains(&target) => Some(target),
+                Resolved::Found(small) if is_beside(&small) => Some(small),
                 _ => None,
             })
     }

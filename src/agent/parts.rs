@@ -14,6 +14,7 @@ use crate::config::{Config, Effective, Paths, Settings, effective};
 use crate::domain::{
     AgentConfig, AgentId, ChannelId, GuildId, MessageId, Participant, Person, UserId,
 };
+use crate::llm::Target;
 use crate::permission::{Profile, Profiles};
 use crate::store::{Store, StoreError};
 use crate::text::escape;
@@ -26,6 +27,9 @@ use super::event::Event;
 use super::identity::Identity;
 use super::models::Models;
 use super::told_tools::ToldTools;
+
+/// Tokens that a request may take while nobody can be asked: compaction waits until somebody can.
+const ROOM_OF_NOBODY: u64 = 100_000;
 
 /// Looks up members as they are now. Discord's room implements it.
 #[async_trait]
@@ -133,30 +137,20 @@ impl Parts {
             .map_err(|error| error.to_string())
     }
 
-    /// The model asked first.
-    pub fn first_model(&self, agent: &Identity, config: &AgentConfig) -> Option<String> {
-        let names = self.effective(agent, config).models;
-        self.models
-            .targets(&names)
-            .ok()?
-            .first()
-            .map(|target| target.model.clone())
+    /// Whom the agent asks, in order.
+    ///
+    /// # Errors
+    ///
+    /// A sentence for people, when there is nobody.
+    pub fn targets(&self, agent: &Identity, config: &AgentConfig) -> Result<Vec<Target>, String> {
+        self.models.targets(&self.effective(agent, config).models)
     }
 
-    /// Tokens that a request of this agent may take.
-    pub fn room(&self, model: Option<&str>, agent: &Identity, config: &AgentConfig) -> u64 {
-        let names = match model {
-            Some(model) => vec![model.to_owned()],
-            None => self.effective(agent, config).models,
-        };
-        match self.models.targets(&names) {
-            Ok(targets) => targets
-                .iter()
-                .map(|target| self.models.room(target))
-                .max()
-                .unwrap_or_default(),
-            Err(_) => 100_000,
-        }
+    /// Tokens that a request may take that asks the first of `targets`.
+    pub fn room(&self, targets: &[Target]) -> u64 {
+        targets
+            .first()
+            .map_or(ROOM_OF_NOBODY, |target| self.models.room(target))
     }
 
     /// Somebody as they are now in a server.

@@ -18,18 +18,27 @@ in at most 300 words, addressed to the agent. Answer with the prompt alone.";
 
 /// A prompt for `name` after `description`; the description itself when no model answers in time.
 ///
-/// It is in the books of `asker`, the agent that is being made.
-pub async fn tailor(parts: &Parts, asker: Asker, name: &AgentName, description: &str) -> String {
+/// It is in the books of `asker`, the agent that is being made, and asks a provider of `models`, which that agent will ask.
+pub async fn tailor(
+    parts: &Parts,
+    asker: Asker,
+    models: &[String],
+    name: &AgentName,
+    description: &str,
+) -> String {
     let aside = Aside {
         system: INSTRUCTIONS,
         text: format!("Name: {name}\nDescription: {description}"),
         kind: "refine",
         patience: PATIENCE,
     };
-    let text = parts.ask_small(asker, aside).await.unwrap_or_else(|error| {
-        warn!("a description was taken as the prompt: {error}");
-        String::new()
-    });
+    let text = parts
+        .ask_small(asker, models, aside)
+        .await
+        .unwrap_or_else(|error| {
+            warn!("a description was taken as the prompt: {error}");
+            String::new()
+        });
     match text.trim() {
         "" => description.to_owned(),
         prompt => prompt.to_owned(),

@@ -2,14 +2,14 @@
 //!
 //! Only the very same call with the very same result counts: a script that polls and sees something new is no loop.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::domain::{ToolCall, ToolResult};
 
-/// Errors in a row that end the use of tools.
+/// Steps in a row whose calls all failed that end the use of tools.
 const ERRORS_IN_A_ROW: u32 = 5;
-/// Times the same call may give the same result in a row.
+/// Steps in a row in which the same call may give the same result.
 const SAME_IN_A_ROW: usize = 4;
 /// Calls looked back at for two that alternate: three rounds of each.
 const PING_PONG: usize = 6;
@@ -24,7 +24,7 @@ pub struct Watch {
 /// How a turn is stuck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stuck {
-    /// Too many errors in a row.
+    /// Too many steps in a row brought nothing but errors.
     Errors,
     /// The same call gives the same result over and over.
     Repeating,
@@ -33,20 +33,39 @@ pub enum Stuck {
 }
 
 impl Watch {
-    /// Takes note of one finished call; says so when the turn is stuck.
-    pub fn saw(&mut self, call: &ToolCall, result: &ToolResult) -> Option<Stuck> {
-        self.errors = if result.is_error { self.errors + 1 } else { 0 };
-        self.recent.push_back(fingerprint(call, result));
-        if self.recent.len() > PING_PONG {
-            self.recent.pop_front();
+    /// Takes note of the finished calls of one step; says so when the turn is stuck.
+    ///
+    /// What a model asks for at once it could not learn from: ten calls of one step that fail are one failure.
+    pub fn saw(&mut self, step: &[(ToolCall, ToolResult)]) -> Option<Stuck> {
+        self.errors = match step.iter().all(|(_, result)| result.is_error) {
+            true => self.errors + 1,
+            false => 0,
+        };
+        let mut seen = HashSet::new();
+        let prints = step
+            .iter()
+            .map(|(call, result)| fingerprint(call, result))
+            .filter(|print| seen.insert(*print));
+        let mut circling = None;
+        for print in prints {
+            self.recent.push_back(print);
+            if self.recent.len() > PING_PONG {
+                self.recent.pop_front();
+            }
+            circling = self.circling().or(circling);
         }
-        if self.errors >= ERRORS_IN_A_ROW {
-            return Some(Stuck::Errors);
+        match self.errors >= ERRORS_IN_A_ROW {
+            true => Some(Stuck::Errors),
+            false => circling,
         }
-        if self.repeats() {
-            return Some(Stuck::Repeating);
+    }
+
+    fn circling(&self) -> Option<Stuck> {
+        match (self.repeats(), self.alternates()) {
+            (true, _) => Some(Stuck::Repeating),
+            (false, true) => Some(Stuck::PingPong),
+            (false, false) => None,
         }
-        self.alternates().then_some(Stuck::PingPong)
     }
 
     fn repeats(&self) -> bool {

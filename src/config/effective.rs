@@ -12,7 +12,7 @@ use crate::permission::GrantTable;
 /// What holds for one agent now.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Effective {
-    /// Models to ask, in order, each once: its own, its fall-backs, the server's. Empty: none is configured.
+    /// Models to ask, in order, each once: its own (the server's where it names none), then its fall-backs. Empty: none is configured.
     pub models: Vec<String>,
     /// Silence after which its context is saved and cleared; none is never.
     pub idle_timeout: Option<Duration>,
@@ -108,8 +108,8 @@ fn targets(agent: &AgentConfig, default: Option<&String>) -> Vec<String> {
     for model in agent
         .model
         .iter()
+        .chain(default.filter(|_| agent.model.is_none()))
         .chain(&agent.fallback_models)
-        .chain(default)
     {
         if !models.contains(model) {
             models.push(model.clone());

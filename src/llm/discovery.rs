@@ -2,6 +2,7 @@
 
 mod available;
 mod cache;
+mod choice;
 mod resolve;
 
 use std::collections::BTreeMap;
@@ -17,6 +18,7 @@ use tracing::warn;
 
 pub use available::{Available, Listed};
 pub use cache::{load, save};
+pub use choice::Choice;
 pub use resolve::Resolved;
 
 use super::catalog::Catalog;

@@ -15,6 +15,9 @@ use super::error::FailureClass;
 /// Longest text of a provider that is passed on.
 const MAX_MESSAGE: usize = 400;
 
+/// Most details of a failure that are looked at.
+const MAX_DETAILS: usize = 16;
+
 /// Longest wait that is believed; longer ones are waited for no longer than the router's clamp anyway.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(86_400);
 
@@ -81,7 +84,7 @@ impl Said {
             };
         }
         let word = |key: &str| error.get(key).and_then(Value::as_str).unwrap_or_default();
-        let kinds = [word("type"), word("code"), word("status"), reason(error)].join(" ");
+        let kinds = [word("type"), word("code"), word("status"), &finer(error)].join(" ");
         let message = [word("message"), word("detail"), word("msg")]
             .into_iter()
             .find(|text| !text.is_empty());
@@ -106,8 +109,13 @@ impl Said {
         now: DateTime<Utc>,
     ) -> Fault {
         let retry_after = retry_after(headers, now).or(self.retry_after);
+        let class = self.class_of(status, retry_after);
         Fault {
-            class: self.class_of(status, retry_after),
+            class: match (class, should_retry(headers)) {
+                (FailureClass::ModelError, Some(true)) => FailureClass::ServerError,
+                (FailureClass::ServerError, Some(false)) => FailureClass::ModelError,
+                (class, _) => class,
+            },
             message: self.sentence(&format!("HTTP {status}")),
             status: Some(status),
             retry_after,
@@ -140,6 +148,8 @@ impl Said {
             400 if self.says_bad_key() => FailureClass::AuthError,
             429 | 529 => FailureClass::RateLimit,
             408 => FailureClass::Timeout,
+            // A lock that another request held: the official clients try again.
+            409 => FailureClass::ServerError,
             413 => FailureClass::ContextExceeded,
             400..=499 => FailureClass::ModelError,
             500..=599 => FailureClass::ServerError,
@@ -293,14 +303,21 @@ fn number(error: &Value, key: &str) -> Option<u16> {
     }
 }
 
-/// Gemini's finer word for the kind, such as `API_KEY_INVALID`.
-fn reason(error: &Value) -> &str {
-    let details = error.get("details").and_then(Value::as_array);
-    let mut reasons = details
-        .into_iter()
-        .flatten()
-        .filter_map(|detail| detail.get("reason")?.as_str());
-    reasons.next().unwrap_or_default()
+/// The finer words for the kind: Gemini's `API_KEY_INVALID` in one of several details, Anthropic's
+/// `enforced_spend_limit_reached` in the only one.
+fn finer(error: &Value) -> String {
+    let details = match error.get("details") {
+        Some(Value::Array(details)) => details.as_slice(),
+        Some(only) => std::slice::from_ref(only),
+        None => &[],
+    };
+    let words = details.iter().take(MAX_DETAILS).flat_map(|detail| {
+        let word = |key: &str| detail.get(key).and_then(Value::as_str);
+        ["reason", "error_code", "code", "type"]
+            .into_iter()
+            .filter_map(word)
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// Gemini's `RetryInfo`: `"retryDelay": "34.1s"`.
@@ -310,6 +327,15 @@ fn retry_delay(error: &Value) -> Option<Duration> {
         .iter()
         .find_map(|detail| detail.get("retryDelay")?.as_str())?;
     seconds(text.trim_end_matches('s'))
+}
+
+/// Whether the provider says that the same request may be sent again; the official clients obey it.
+fn should_retry(headers: &HeaderMap) -> Option<bool> {
+    match headers.get("x-should-retry")?.to_str().ok()?.trim() {
+        "true" => Some(true),
+        "false" => Some(false),
+        _ => None,
+    }
 }
 
 /// The wait that the headers ask for: `retry-after-ms`, or `retry-after` in seconds or as a date.

@@ -113,11 +113,14 @@ impl AgentManager {
             None => None,
         };
         let id = AgentId::random();
+        let asked = model.iter().chain(&server.default_model).take(1);
+        let asked: Vec<String> = asked.cloned().collect();
         let prompt = match (&new.system_prompt, new.refine) {
             (Some(description), Refine::Tailor) => Some(
                 refine::tailor(
                     &self.inner.parts,
                     self.asker(id, new.guild),
+                    &asked,
                     &name,
                     description,
                 )
@@ -260,7 +263,8 @@ impl AgentManager {
         self.index(&agent, &config).await?;
         self.inner.roster.put(agent);
         self.inner.parts.emit(Event::Bound(row.guild_id, channel));
-        let mut made = Made::of(name, channel, config);
+        let model = self.choice(row.guild_id, config.model.as_deref());
+        let mut made = Made::of(name, channel, model, config);
         made.kept_files = creation.kept.is_some();
         if let Err(reason) = channels.welcome(channel, &made).await {
             made.notes

@@ -281,6 +281,8 @@ impl HookWriter for Link {
             &caller.config,
             Some(caller.turn),
         );
+        let settings = parts.settings_of(caller.guild);
+        let models = effective::agent(&caller.config, &settings, &parts.config.load()).models;
         let aside = Aside {
             system,
             text: prompt,
@@ -288,7 +290,7 @@ impl HookWriter for Link {
             patience,
         };
         parts
-            .ask_small(asker, aside)
+            .ask_small(asker, &models, aside)
             .await
             .map_err(PortError::Broken)
     }

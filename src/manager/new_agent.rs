@@ -1,6 +1,7 @@
 //! A new agent: what is asked for, what was decided, what came of it.
 
 use crate::domain::{AgentConfig, AgentId, AgentName, ChannelId, GuildId, Person, ProfileRef};
+use crate::llm::discovery::Choice;
 
 /// What a person asks for.
 #[derive(Clone, Debug)]
@@ -38,8 +39,8 @@ pub struct Made {
     pub name: AgentName,
     /// Its channel.
     pub channel: ChannelId,
-    /// Model it asks first; none while the server has no default.
-    pub model: Option<String>,
+    /// What it asks first.
+    pub model: Choice,
     /// Its permission profile, or `custom`.
     pub profile: String,
     /// Its instructions.
@@ -52,11 +53,16 @@ pub struct Made {
 
 impl Made {
     /// The agent `name` in `channel`, as its configuration says.
-    pub(super) fn of(name: AgentName, channel: ChannelId, config: AgentConfig) -> Self {
+    pub(super) fn of(
+        name: AgentName,
+        channel: ChannelId,
+        model: Choice,
+        config: AgentConfig,
+    ) -> Self {
         Self {
             name,
             channel,
-            model: config.model,
+            model,
             profile: config.permissions.label().to_owned(),
             system_prompt: config.system_prompt,
             kept_files: true,

@@ -94,7 +94,8 @@ impl AgentManager {
         self.resume(agent.id).await;
         self.inner.parts.emit(Event::Bound(guild, channel));
         if agent.channel != Some(channel) {
-            let made = Made::of(agent.name.clone(), channel, file.config);
+            let model = self.choice(guild, file.config.model.as_deref());
+            let made = Made::of(agent.name.clone(), channel, model, file.config);
             if let Err(reason) = channels.welcome(channel, &made).await {
                 repaired.push(format!("the welcome message could not be posted: {reason}"));
             }

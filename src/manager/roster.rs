@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 
 use crate::agent::AgentHandle;
 use crate::domain::{AgentId, AgentName, AgentStatus, ChannelId, GuildId};
+use crate::llm::discovery::Choice;
 use crate::store::AgentRow;
 
 /// An agent as lists and autocomplete need it.
@@ -37,6 +38,8 @@ pub struct AgentListing {
     pub has_files: bool,
     /// Its channel is there, as far as is known.
     pub has_channel: bool,
+    /// What it asks first.
+    pub model: Choice,
 }
 
 /// The index.

@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::clock;
 use crate::config::{SettingKey, Settings, effective};
 use crate::domain::{GuildId, Person};
+use crate::llm::discovery::Choice;
 use crate::permission::may_always_allow;
 use crate::store::{AuditRow, Outcome, StoreError};
 
@@ -44,6 +45,13 @@ impl AgentManager {
             &self.inner.parts.settings_of(guild),
             &self.inner.parts.config.load(),
         )
+    }
+
+    /// What an agent of this server asks first that names `model`, or none.
+    pub fn choice(&self, guild: GuildId, model: Option<&str>) -> Choice {
+        let default = self.server(guild).default_model;
+        let known = self.inner.parts.models.known();
+        known.choice(model.or(default.as_deref()))
     }
 
     /// Sets a key for a server; none takes it back. In force at once.

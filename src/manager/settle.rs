@@ -190,7 +190,8 @@ impl AgentManager {
         };
         let folder = self.inner.parts.paths.agent(agent.name.as_str());
         let config = super::folder::read(&folder)?.config;
-        let made = super::new_agent::Made::of(agent.name, channel, config);
+        let model = self.choice(row.guild_id, config.model.as_deref());
+        let made = super::new_agent::Made::of(agent.name, channel, model, config);
         let welcomed = channels.welcome(channel, &made).await;
         welcomed.map_err(ManagerError::Refused)
     }

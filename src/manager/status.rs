@@ -9,6 +9,7 @@ use crate::clock;
 use crate::config::effective;
 use crate::domain::{AgentId, AgentName, AgentStatus, ChannelId, GuildId, SessionMeta};
 use crate::exec::Policy;
+use crate::llm::discovery::Choice;
 use crate::store::AgentRow;
 
 use super::error::ManagerError;
@@ -20,8 +21,8 @@ use super::roster::{AgentListing, AgentSummary};
 pub struct Status {
     /// Its name.
     pub name: String,
-    /// Model asked first; none while none is configured.
-    pub model: Option<String>,
+    /// What it asks first.
+    pub model: Choice,
     /// Its permission profile.
     pub profile: String,
     /// How its commands are confined.
@@ -89,7 +90,7 @@ impl AgentManager {
         let latest = parts.store.sessions(agent.id, 0, 1).await?;
         Ok(Status {
             name: agent.name.to_string(),
-            model: effective.models.first().cloned(),
+            model: self.choice(agent.guild, effective.models.first().map(String::as_str)),
             profile: config.permissions.label().to_owned(),
             policy: Policy::of_agent(&effective),
             status: agent.status,
@@ -134,6 +135,7 @@ impl AgentManager {
                 busy: states.iter().any(|state| state.turn.is_some()),
                 has_files: self.has_own_files(&row),
                 has_channel: row.channel_id.is_some(),
+                model: self.choice(guild, row.model.as_deref()),
                 row,
             });
         }

@@ -15,5 +15,6 @@ mod route;
 mod seen;
 mod tokens;
 mod turns;
+mod who_answers;
 mod window;
 mod wire;

@@ -44,7 +44,10 @@ pub(super) async fn begin(
         model,
         mode,
     } = seed.trigger;
-    let first_model = model.clone().or_else(|| parts.first_model(&agent, &config));
+    let first_model = model.clone().or_else(|| {
+        let targets = parts.targets(&agent, &config).ok()?;
+        targets.into_iter().next().map(|target| target.model)
+    });
     let opening = Opening {
         turn: seed.turn,
         conversation: seed.conversation,
@@ -118,9 +121,11 @@ pub(super) async fn begin(
         },
         stuck: Default::default(),
         health: Default::default(),
+        answered_by: None,
         gauge: Gauge::new(seed.learned),
         room_before: 0,
         compaction: Default::default(),
+        left_out: None,
         alongside: Alongside::default(),
         saved: None,
     }))

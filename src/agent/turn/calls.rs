@@ -72,9 +72,9 @@ impl Turn {
                     .await?
             }
         };
-        let mut stuck = None;
-        for (call, result) in calls.iter().zip(results) {
-            stuck = self.stuck.saw(call, &result).or(stuck);
+        let step: Vec<_> = calls.into_iter().zip(results).collect();
+        let stuck = self.stuck.saw(&step);
+        for (_, result) in step {
             self.push(crate::domain::Item::ToolResult(result));
         }
         self.parts.activity(&self.agent);

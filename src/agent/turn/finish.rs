@@ -3,6 +3,7 @@
 use tracing::{error, info};
 
 use crate::domain::{Assistant, ChannelId, Cost, Item, TurnId, Usage};
+use crate::llm::Target;
 use crate::store::{
     Alongside, FinishedTurn, FirstPart, NewPart, OutFile, Part, PartBody, PartKind, PartState,
     StoreError,
@@ -43,7 +44,9 @@ impl Turn {
                 remark,
                 citations,
             } => {
-                let reply = reply_of(&answer.text, exit, remark.as_deref(), &citations);
+                let other = self.other_model();
+                let remarks: Vec<&str> = remark.iter().chain(&other).map(String::as_str).collect();
+                let reply = reply_of(&answer.text, exit, &remarks, &citations);
                 // A refusal is shown and not kept: the next question starts without it.
                 let kept = (exit != Exit::Refused).then_some(answer);
                 (kept, PartKind::Reply, reply)
@@ -106,6 +109,25 @@ impl Turn {
     }
 }
 
+impl Turn {
+    /// A line for people under an answer that another model gave than the agent's.
+    fn other_model(&self) -> Option<String> {
+        let by = self.answered_by.as_ref()?;
+        let own = self.parts.targets(&self.agent, &self.config).ok()?;
+        let own = own.first().filter(|own| *own != by)?;
+        // Providers may offer a model of the same name.
+        let name = |target: &Target| match by.model == own.model {
+            true => target.to_string(),
+            false => target.model.clone(),
+        };
+        Some(format!(
+            "-# Answered by `{}`, not by `{}`.",
+            name(by),
+            name(own)
+        ))
+    }
+}
+
 impl Outcome {
     fn exit(&self) -> Exit {
         match self {
@@ -121,13 +143,8 @@ impl Outcome {
     }
 }
 
-/// The answer as people get it: with the remark of a limit and the sources of a search.
-fn reply_of(
-    answer: &str,
-    exit: Exit,
-    remark: Option<&str>,
-    citations: &[(String, String)],
-) -> String {
+/// The answer as people get it: with the sources of a search and a line for each remark.
+fn reply_of(answer: &str, exit: Exit, remarks: &[&str], citations: &[(String, String)]) -> String {
     let mut reply = match answer.trim() {
         "" if exit == Exit::Refused => "The model declined to answer.".to_owned(),
         text => text.to_owned(),
@@ -142,9 +159,9 @@ fn reply_of(
         reply.push_str("\n\nSources:");
         reply.extend(sources);
     }
-    if let Some(remark) = remark {
+    if !remarks.is_empty() {
         reply.push_str("\n\n");
-        reply.push_str(remark);
+        reply.push_str(&remarks.join("\n"));
     }
     reply
 }

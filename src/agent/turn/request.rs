@@ -44,11 +44,7 @@ impl Turn {
     /// Asks the turn's targets for the next answer.
     pub(super) async fn ask(&mut self, tools: Tools) -> Asked {
         let effective = self.parts.effective(&self.agent, &self.config);
-        let names = match &self.model {
-            Some(model) => vec![model.clone()],
-            None => effective.models.clone(),
-        };
-        let targets = match self.parts.models.targets(&names) {
+        let targets = match self.targets() {
             Ok(targets) => targets,
             Err(error) => {
                 return Asked::Failed {
@@ -80,6 +76,14 @@ impl Turn {
         let _deadline = cancelled_after(&stop, time);
         let caps = self.parts.caps(&effective);
         self.send(&targets, &step, &stop, caps, tools).await
+    }
+
+    /// Whom this turn asks, in order.
+    pub(super) fn targets(&self) -> Result<Vec<Target>, String> {
+        match &self.model {
+            Some(model) => self.parts.models.targets(std::slice::from_ref(model)),
+            None => self.parts.targets(&self.agent, &self.config),
+        }
     }
 
     /// What stands before the conversation, with the tools the model may call; its size is taken note of.
@@ -151,6 +155,7 @@ impl Turn {
                     self.gauge
                         .counted(&self.items, answer.reply.usage, facts.window);
                 }
+                self.answered_by = Some(answer.target);
                 Asked::Reply(Box::new(answer.reply))
             }
             Err(StepFailure::Stopped) => Asked::Stopped,

@@ -10,6 +10,7 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::domain::{
     AgentConfig, Assistant, ChannelId, ConversationId, Cost, Inbound, Item, TurnId, Usage, UserId,
 };
+use crate::llm::Target;
 use crate::llm::route::TurnHealth;
 use crate::store::{Alongside, StoreError};
 
@@ -95,10 +96,14 @@ pub(in crate::agent) struct Turn {
     pub(super) tally: Tally,
     pub(super) stuck: Watch,
     pub(super) health: TurnHealth,
+    /// Who gave the latest answer.
+    pub(super) answered_by: Option<Target>,
     pub(super) gauge: Gauge,
     /// The room that the latest request was made for, in tokens.
     pub(super) room_before: u64,
     pub(super) compaction: Compaction,
+    /// What was left out of the requests of this step, and is still in the ledger.
+    pub(super) left_out: Option<LeftOut>,
     /// Rows that wait to be stored with the next step.
     pub(super) alongside: Alongside,
     pub(super) saved: Option<usize>,
@@ -130,6 +135,14 @@ pub(super) struct Compaction {
     pub(super) running: Option<UnderWay>,
     /// One came to nothing: not tried again in this turn.
     pub(super) failed: bool,
+}
+
+/// A conversation that was shortened for a request which no model has answered yet.
+pub(super) struct LeftOut {
+    /// The whole conversation, as the ledger has it.
+    pub(super) whole: Arc<Vec<Item>>,
+    /// Messages of it that the request leaves out.
+    pub(super) count: usize,
 }
 
 /// A summary that is being made.
@@ -166,6 +179,9 @@ impl Turn {
 
     /// Adds an item that the ledger has already.
     pub(super) fn push(&mut self, item: Item) {
+        if let Some(left_out) = &mut self.left_out {
+            Arc::make_mut(&mut left_out.whole).push(item.clone());
+        }
         let items = Arc::make_mut(&mut self.items);
         items.push(item);
         self.len.store(items.len(), Ordering::Relaxed);

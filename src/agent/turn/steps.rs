@@ -67,6 +67,12 @@ enum Next {
 impl Turn {
     /// Works until there is an outcome.
     pub(super) async fn work(&mut self) -> Result<Outcome, StoreError> {
+        let outcome = self.go_on().await;
+        self.give_back_left_out();
+        outcome
+    }
+
+    async fn go_on(&mut self) -> Result<Outcome, StoreError> {
         let mut patience = Patience::default();
         let mut last: Option<Last> = None;
         loop {
@@ -101,6 +107,11 @@ impl Turn {
                 None => self.ask(super::request::Tools::On).await,
                 Some(_) => self.ask(super::request::Tools::Off).await,
             };
+            if let Asked::Reply(reply) = &asked
+                && reply.stop != StopReason::ContextExceeded
+            {
+                self.keep_shortened().await?;
+            }
             let next = match asked {
                 Asked::Reply(reply) => match &last {
                     Some(last) => Next::Over(closing(*reply, last, &mut patience)),
@@ -301,8 +312,8 @@ impl Turn {
     ) -> Result<Next, StoreError> {
         if patience.told_cut {
             return Ok(Next::Last(Last {
-                exit: Exit::Errors,
-                detail: "its calls were cut or made no sense twice".to_owned(),
+                exit: Exit::BadCalls,
+                detail: String::new(),
             }));
         }
         patience.told_cut = true;

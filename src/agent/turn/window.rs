@@ -6,7 +6,7 @@ use tokio_util::task::AbortOnDropHandle;
 use tracing::{info, warn};
 
 use crate::domain::{Inbound, Item, SessionId, SessionMeta, Trigger};
-use crate::llm::history;
+use crate::llm::{Target, history};
 use crate::store::{SavedAs, StoreError};
 use crate::text::{self, escape};
 
@@ -17,7 +17,7 @@ use super::super::mailbox::Mode;
 use super::super::session_manager::{SessionError, Summary};
 use super::super::sessions::ToSave;
 use super::request::Tools;
-use super::state::{Turn, UnderWay};
+use super::state::{LeftOut, Turn, UnderWay};
 
 /// Share of the room at which a summary is begun in the background.
 const BEGIN: f64 = 0.80;
@@ -51,7 +51,7 @@ impl Turn {
             self.compact_now().await?;
             return match self.is_stopping() {
                 true => Ok(None),
-                false => self.drop_to_fit().await,
+                false => Ok(self.drop_to_fit()),
             };
         }
         let begin = match self.mode {
@@ -103,15 +103,30 @@ impl Turn {
             return Ok(true);
         }
         if self.gauge.estimated(&self.items) > before * 3 / 4 {
-            self.drop_to(before / 2).await?;
+            self.drop_to(before / 2);
         }
         Ok(self.gauge.estimated(&self.items) < before)
     }
 
-    /// Tokens that a request may take.
+    /// Tokens that the next request may take: by the window of the model that is asked next.
     fn room(&self) -> u64 {
-        self.parts
-            .room(self.model.as_deref(), &self.agent, &self.config)
+        self.parts.room(&self.serving())
+    }
+
+    /// Tokens that a request may take when nothing made it shorter: by the largest window that the turn may ask.
+    fn largest_room(&self) -> u64 {
+        let rooms = self.serving();
+        let rooms = rooms.iter().map(|target| self.parts.models.room(target));
+        rooms.max().unwrap_or_else(|| self.room())
+    }
+
+    /// The turn's targets that can still serve; all of them where none can.
+    fn serving(&self) -> Vec<Target> {
+        let mut targets = self.targets().unwrap_or_default();
+        if targets.iter().any(|target| self.health.serves(target)) {
+            targets.retain(|target| self.health.serves(target));
+        }
+        targets
     }
 
     fn is_stopping(&self) -> bool {
@@ -195,7 +210,10 @@ impl Turn {
             self.compaction.failed = true;
             return Ok(());
         };
-        let raw = Arc::clone(&self.items);
+        let raw = match &self.left_out {
+            Some(left_out) => Arc::clone(&left_out.whole),
+            None => Arc::clone(&self.items),
+        };
         let saved = self.save_raw(raw, Summary::of(&summary.text)).await;
         let session = match saved {
             Ok(meta) => meta,
@@ -208,6 +226,7 @@ impl Turn {
         };
         let text = compact::done(cut, session.id);
         self.put_in_place(items, &text).await?;
+        self.left_out = None;
         info!(agent.id = %self.agent.id, items.cut = cut, "agent {} compacted its context", self.agent.name);
         Ok(())
     }
@@ -242,27 +261,41 @@ impl Turn {
         self.parts.save_session(&self.agent, save).await
     }
 
-    /// What compaction could not do: oldest exchanges go, then long texts are cut, until the request fits.
-    async fn drop_to_fit(&mut self) -> Result<Option<Exit>, StoreError> {
-        if self.share() <= 1.0 {
-            return Ok(None);
+    /// What compaction could not do: a fall-back with room is asked, else the oldest exchanges go, then long texts
+    /// are cut, until the request fits.
+    fn drop_to_fit(&mut self) -> Option<Exit> {
+        if self.gauge.used(&self.items) <= self.largest_room() {
+            return None;
         }
         let budget = self.gauge.budget(self.room());
-        self.drop_to(budget).await?;
+        self.drop_to(budget);
         let fits = self.gauge.estimated(&self.items) <= budget;
-        Ok((!fits).then_some(Exit::Window))
+        (!fits).then_some(Exit::Window)
     }
 
-    /// Shortens the conversation to about `budget` estimated tokens without asking anybody; says so in the channel.
-    async fn drop_to(&mut self, budget: u64) -> Result<(), StoreError> {
+    /// Shortens what the next request tells to about `budget` estimated tokens, without asking anybody.
+    ///
+    /// The ledger keeps the whole conversation until a model has answered the shorter one.
+    fn drop_to(&mut self, budget: u64) {
         let history::Dropped { items, count } = history::fit(&self.items, budget);
         if items == *self.items {
             self.gauge.forget_count();
-            return Ok(());
+            return;
         }
-        let saved = self
-            .save_raw(Arc::clone(&self.items), Summary::Failed)
-            .await;
+        let left_out = self.left_out.get_or_insert_with(|| LeftOut {
+            whole: Arc::clone(&self.items),
+            count: 0,
+        });
+        left_out.count += count;
+        self.replace(items);
+    }
+
+    /// A model has answered the shortened conversation: it is the conversation from now on, and the channel is told.
+    pub(super) async fn keep_shortened(&mut self) -> Result<(), StoreError> {
+        let Some(LeftOut { whole, count }) = self.left_out.take() else {
+            return Ok(());
+        };
+        let saved = self.save_raw(whole, Summary::Failed).await;
         let kept = match &saved {
             Ok(meta) => format!("The whole conversation is saved as `{}`.", meta.id.short()),
             Err(error) => escape::sentence(&format!("It could not be saved before: {error}.")),
@@ -273,7 +306,15 @@ impl Turn {
             count => format!("the oldest {count} messages were left out"),
         };
         let text = format!("The context was full: {what}. {kept}");
+        let items = Vec::clone(&self.items);
         self.put_in_place(items, &text::one_line(&text, 1_900))
             .await
+    }
+
+    /// No model answered, however short the conversation was made: it is what it was.
+    pub(super) fn give_back_left_out(&mut self) {
+        if let Some(LeftOut { whole, .. }) = self.left_out.take() {
+            self.replace(Arc::unwrap_or_clone(whole));
+        }
     }
 }

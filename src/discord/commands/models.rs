@@ -10,11 +10,10 @@ use crate::discord::render;
 pub(super) async fn models(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Eyes::One, async {
         let bot = bot(ctx);
-        let server = bot.manager.server(guild(ctx)?);
         Ok(render::models(
             &bot.models.all(),
             bot.models.available().as_deref(),
-            server.default_model.as_deref(),
+            &bot.manager.choice(guild(ctx)?, None),
         ))
     })
     .await

@@ -6,6 +6,7 @@ use super::super::body::{Body, Button, Card, Style, Tone};
 use super::lists::{pager, quoted};
 use crate::clock;
 use crate::domain::AgentStatus;
+use crate::llm::discovery::Choice;
 use crate::manager::{AgentListing, Destroyed, Files, Made};
 use crate::text::{self, count, escape};
 
@@ -24,7 +25,7 @@ pub fn welcome(made: &Made) -> Body {
     let quoted = quoted(&prompt, MOST_QUOTED);
     let text = format!(
         "**Model:** {}\n**Permissions:** {}\n**System prompt**\n{quoted}\nWrite here to begin. `/status` shows how I stand, `/help` what else there is.",
-        model(made.model.as_deref()),
+        model(&made.model),
         escape::code(&made.profile)
     );
     Body::card(Card::new(format!("{} is ready", made.name), text).tone(Tone::Good))
@@ -70,7 +71,7 @@ fn describe(agent: &AgentListing, now: DateTime<Utc>) -> String {
     let mut text = format!(
         "{channel} · {} · model {} · permissions {} · made {}",
         row.status.as_str(),
-        model(row.model.as_deref()),
+        model(&agent.model),
         escape::code(row.permissions.label()),
         row.created_at.format("%Y-%m-%d %H:%M")
     );
@@ -158,6 +159,13 @@ pub fn destroyed(destroyed: &Destroyed) -> Body {
     Body::text(text)
 }
 
-fn model(model: Option<&str>) -> String {
-    model.map_or("the server's default".to_owned(), escape::code)
+/// What an agent asks first, as its name can be copied.
+pub(super) fn model(choice: &Choice) -> String {
+    match choice {
+        Choice::Named(model) => escape::code(model),
+        Choice::FirstAvailable(model) => {
+            format!("{} (chosen: first available)", escape::code(model))
+        }
+        Choice::Nobody => choice.to_string(),
+    }
 }

@@ -9,12 +9,17 @@ use crate::config::effective::Server;
 use crate::config::{Config, SettingKey};
 use crate::domain::RoleId;
 use crate::llm::Target;
-use crate::llm::discovery::{Available, Listed};
+use crate::llm::discovery::{Available, Choice, Listed};
 use crate::permission::Profiles;
 use crate::text::{count, escape};
 
 /// Everything that holds for the agents of a server.
-pub fn settings(server: &Server, config: &Config, known: Option<&Available>) -> Body {
+pub fn settings(
+    server: &Server,
+    model: &Choice,
+    config: &Config,
+    known: Option<&Available>,
+) -> Body {
     let timeout = server
         .idle_timeout
         .map_or("never".to_owned(), clock::duration);
@@ -23,13 +28,7 @@ pub fn settings(server: &Server, config: &Config, known: Option<&Available>) -> 
         Some(known) => lines_within(key_lines(known), MAX_FIELD_VALUE),
     };
     let card = Card::new("Settings of this server", "")
-        .field(
-            "Default model",
-            server
-                .default_model
-                .as_deref()
-                .map_or("not set".to_owned(), escape::code),
-        )
+        .field("Default model", super::agents::model(model))
         .field(
             "Default permissions",
             escape::code(&server.default_permissions),
@@ -111,8 +110,8 @@ fn grant_lines(table: &BTreeMap<RoleId, Vec<String>>) -> String {
     lines_within(lines, MAX_FIELD_VALUE)
 }
 
-/// What can be asked, by provider; `known` is what discovery found.
-pub fn models(all: &[Target], known: Option<&Available>, default: Option<&str>) -> Body {
+/// What can be asked, by provider; `known` is what discovery found, `default` what agents ask that name no model.
+pub fn models(all: &[Target], known: Option<&Available>, default: &Choice) -> Body {
     if all.is_empty() {
         return Body::text(
             "No model is known yet. Set a key such as ANTHROPIC_API_KEY, or ask for the lists with `/settings validate-keys`.",
@@ -125,16 +124,15 @@ pub fn models(all: &[Target], known: Option<&Available>, default: Option<&str>) 
             .or_default()
             .push(&target.model);
     }
-    let footer = default.map_or("No default is set.".to_owned(), |model| {
-        format!("Default: {model}")
-    });
-    let mut card = Card::new("Available models", "").footer(footer);
+    let mut card = Card::new("Available models", "").footer(format!("Default: {default}"));
     for (provider, models) in providers {
         let old = known.and_then(|known| old_list(known.providers.get(provider)?));
-        let lines = models.iter().map(|model| match default == Some(model) {
-            true => format!("**→** {}", escape::code(model)),
-            false => escape::code(model),
-        });
+        let lines = models
+            .iter()
+            .map(|model| match default.model() == Some(model) {
+                true => format!("**→** {}", escape::code(model)),
+                false => escape::code(model),
+            });
         let name = format!("{provider} ({})", models.len());
         card = card.field(
             name,

@@ -17,13 +17,7 @@ const COMMAND_SHOWN: usize = 60;
 pub fn status(status: &Status, tasks: &[TaskView], sandbox: &str, now: DateTime<Utc>) -> Body {
     let mut lines = vec![
         format!("Agent: {}", status.name),
-        format!(
-            "Model: {}",
-            status
-                .model
-                .as_deref()
-                .map_or("none configured".to_owned(), escape::text)
-        ),
+        format!("Model: {}", escape::text(&status.model.to_string())),
         format!("Permissions: {}", escape::text(&status.profile)),
         format!("Status: {}", status.status.as_str()),
         format!("Session: {}", session(status.session.as_ref())),

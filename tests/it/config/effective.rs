@@ -55,7 +55,7 @@ fn each_source_stands_above_the_next() {
     }));
     let seen = effective::agent(&own, &settings, &config);
     assert_eq!(seen.idle_timeout, None, "0 turns it off");
-    assert_eq!(seen.models, ["own", "spare", "of-settings"]);
+    assert_eq!(seen.models, ["own", "spare"]);
     assert_eq!(seen.sandbox, SandboxMode::Auto);
     assert!(seen.access_roles.is_empty());
 }

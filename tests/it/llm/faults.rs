@@ -58,6 +58,17 @@ async fn every_status_and_every_word_has_its_class() {
         ),
         (
             429,
+            "retry-after: 7\r\n",
+            json!({"type": "error", "error": {
+                "type": "rate_limit_error",
+                "message": "This request would exceed a limit of your organization",
+                "details": {"error_code": "enforced_spend_limit_reached"},
+            }}),
+            QuotaExceeded,
+        ),
+        (409, "", anthropic("conflict_error", "Locked"), ServerError),
+        (
+            429,
             "",
             openai("insufficient_quota", "You exceeded your current quota"),
             QuotaExceeded,

@@ -234,6 +234,13 @@ async fn an_empty_answer_is_asked_for_once_more() {
     .await;
 }
 
+/// The agent `other` asks `model` next where its own does not answer.
+async fn falls_back(world: &World, model: &str) {
+    let command = format!("/agent config name:other key:fallback_models value:{model}");
+    let set = world.ann.asks(&command, "#general").await;
+    assert!(set.contains("is now"), "{set}");
+}
+
 /// A model whose key is refused is asked once a turn; the next one answers, and the operator is told once.
 #[tokio::test]
 async fn a_refused_key_is_told_to_the_operator_once() {
@@ -250,6 +257,7 @@ async fn a_refused_key_is_told_to_the_operator_once() {
             .waits("#other", |world| world.discord.channel("#other"))
             .await;
         world.sees("#other", "is ready").await;
+        falls_back(world, crate::world::model::MODEL).await;
         for number in 1..=2 {
             let call = json!({"pattern": format!("*{number}")});
             let words = format!("Answer {number}.");
@@ -320,6 +328,7 @@ async fn a_fall_back_may_speak_another_format() {
                 .waits("#other", |world| world.discord.channel("#other"))
                 .await;
             world.sees("#other", "is ready").await;
+            falls_back(world, "p/m").await;
             // The call of the first model goes to the other one with its result.
             world.model.calls_tool("glob", json!({"pattern": "*"}));
             world.model.fails_with(500, json!({}));

@@ -10,10 +10,11 @@ use crate::discord::render;
 pub(super) async fn show(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Eyes::One, async {
         let bot = bot(ctx);
-        let server = bot.manager.server(guild(ctx)?);
+        let guild = guild(ctx)?;
         let known = bot.models.available();
         Ok(render::settings(
-            &server,
+            &bot.manager.server(guild),
+            &bot.manager.choice(guild, None),
             &bot.config.load(),
             known.as_deref(),
         ))

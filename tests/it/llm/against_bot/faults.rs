@@ -180,6 +180,13 @@ pub(super) fn no_answers() -> Vec<Fault> {
         ),
         (Again("timeout"), &[("408", 408, "", "")]),
         (
+            Again("server_error"),
+            &[
+                ("409", 409, JSON, r#"{"error":{"type":"conflict"}}"#),
+                ("400 to be sent again", 400, "x-should-retry: true\r\n", ""),
+            ],
+        ),
+        (
             Report(MODEL),
             &[
                 ("400", 400, JSON, r#"{"error":{"message":"bad"}}"#),
@@ -191,8 +198,13 @@ pub(super) fn no_answers() -> Vec<Fault> {
                     r#"{"error":"model 'm' not found"}"#,
                 ),
                 ("405", 405, "", ""),
-                ("409", 409, JSON, r#"{"error":{"type":"conflict"}}"#),
                 ("410", 410, "", ""),
+                (
+                    "500 not to be sent again",
+                    500,
+                    "x-should-retry: false\r\n",
+                    "",
+                ),
                 ("415", 415, "", ""),
                 ("422", 422, JSON, r#"{"detail":[{"msg":"field required"}]}"#),
             ],
