@@ -43,6 +43,8 @@ pub struct Setup {
     pub lab: Lab,
     /// Further environment of the daemon.
     pub env: Vec<(&'static str, String)>,
+    /// How the local Discord is.
+    pub discord: Options,
 }
 
 /// Whether the agent `lab` is made before the test begins.
@@ -61,6 +63,7 @@ impl Default for Setup {
             way: Way::InProcess,
             lab: Lab::Made,
             env: Vec::new(),
+            discord: Options::default(),
         }
     }
 }
@@ -104,8 +107,9 @@ pub async fn run_test_with(setup: Setup, story: impl AsyncFnOnce(&mut World)) {
 }
 
 impl World {
-    async fn begin(setup: Setup) -> Self {
-        let discord = Discord::start(Options::default()).await.unwrap();
+    async fn begin(mut setup: Setup) -> Self {
+        let options = std::mem::take(&mut setup.discord);
+        let discord = Discord::start(options).await.unwrap();
         let model = Model::start().await;
         let home = TempDir::new().unwrap();
         let ann = Actor::new(&discord, "ann");

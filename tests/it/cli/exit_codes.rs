@@ -27,13 +27,13 @@ fn models_that_are_never_asked_are_a_warning() {
         fs::write(home.path().join("config.json"), config.to_string()).unwrap();
         seen(&mut chorus(home.path(), &["check-config"]))
     };
-    let fewer = config(3);
+    let fewer = config(2);
     assert_eq!(fewer.code, 0);
     assert_eq!(
         fewer.err,
-        "chorus: warning: agent lab has 4 models to ask and `max_retries` is 3: the last are never asked\n"
+        "chorus: warning: agent lab has 3 models to ask and `max_retries` is 2: the last are never asked\n"
     );
-    assert_eq!(config(4).err, "");
+    assert_eq!(config(3).err, "");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{Actor, World, run_test};
+use crate::world::{Actor, Setup, Way, World, run_test, run_test_with};
 
 /// The columns that a story is about, of all rows of calls.
 const ROWS: &str = "SELECT action_string || ' | ' || decision || ' | ' || outcome || ' | ' || coalesce(user_id, '-')
@@ -93,7 +93,11 @@ async fn an_edit_that_was_refused_does_not_stand_as_done() {
 
 #[tokio::test]
 async fn what_was_under_way_when_the_daemon_was_killed_is_unknown() {
-    run_test(async |world| {
+    let program = Setup {
+        way: Way::Program,
+        ..Setup::default()
+    };
+    run_test_with(program, async |world| {
         world.edits_agent_json("lab", json!({"permissions": "open"}));
         world
             .model

@@ -5,7 +5,7 @@ use std::fs;
 use chorus::playground::Options;
 
 use super::program;
-use crate::world::{model, run_test_with};
+use crate::world::{Setup, model, run_test_with};
 
 #[tokio::test]
 async fn credentials_and_files_are_as_good_as_variables() {
@@ -13,7 +13,8 @@ async fn credentials_and_files_are_as_good_as_variables() {
     let credentials = folder.path().join("credentials");
     fs::create_dir(&credentials).unwrap();
     // As `LoadCredential=chorus:<folder>` names what it finds in the folder.
-    let token = format!("{}\n", Options::default().token);
+    let discord = Options::default();
+    let token = format!("{}\n", discord.token);
     fs::write(credentials.join("chorus_DISCORD_TOKEN"), token).unwrap();
     let key = folder.path().join("key");
     fs::write(&key, format!("{}\n", model::KEY)).unwrap();
@@ -24,7 +25,11 @@ async fn credentials_and_files_are_as_good_as_variables() {
         ("ANTHROPIC_API_KEY", String::new()),
         ("ANTHROPIC_API_KEY_FILE", text(&key)),
     ];
-    run_test_with(program(env), async |world| {
+    let setup = Setup {
+        discord,
+        ..program(env)
+    };
+    run_test_with(setup, async |world| {
         world.exchange("hello", "Found both.").await;
     })
     .await;

@@ -29,7 +29,16 @@ async fn told_and_seen(config: Value, env: Vec<(&'static str, String)>) -> (Stri
             .await
             .ok();
         assert!(ran.starts_with("ran\n"), "{ran}");
-        told_and_seen = Some((told, groups(world)));
+        // The helper for the next command starts when the one before has ended: it is looked for a few times.
+        let mut seen = groups(world);
+        for _ in 0..200 {
+            if !told.contains("cgroup") || seen.contains("/chorus-") {
+                break;
+            }
+            world.ann.asks("/status", "#lab").await;
+            seen = groups(world);
+        }
+        told_and_seen = Some((told, seen));
     })
     .await;
     told_and_seen.unwrap()

@@ -173,7 +173,17 @@ impl Actor {
     async fn waits<T>(&self, what: &str, mut found: impl FnMut(&Discord) -> Option<T>) -> T {
         let waiting = self.discord.wait_for(|discord| found(discord));
         let waited = tokio::time::timeout(PATIENCE, waiting).await;
-        waited.unwrap_or_else(|_| panic!("{} waited in vain for {what}", self.person.name))
+        waited.unwrap_or_else(|_| {
+            let latest = self.discord.requests().into_iter().rev().take(15);
+            let latest: Vec<String> = latest
+                .map(|one| format!("{} {} {:?}", one.method, one.path, one.status))
+                .collect();
+            panic!(
+                "{} waited in vain for {what}; the latest requests, newest first:\n{}",
+                self.person.name,
+                latest.join("\n")
+            )
+        })
     }
 
     /// `/agent init name:lab system_prompt:be kind` in its parts; an option's type is the one registered.
