@@ -211,11 +211,14 @@ fn escape_others(text: &str, edits: &mut Vec<Edit>) {
     while let Some(found) = text[at..].find('`') {
         let start = at + found;
         let next = code.partition_point(|range| range.end <= start);
-        if let Some(range) = code.get(next).filter(|range| range.start <= start) {
+        let next = code.get(next);
+        if let Some(range) = next.filter(|range| range.start <= start) {
             at = range.end;
             continue;
         }
-        let end = start + run_length(&text[start..]);
+        // Code may begin within the run: an escape takes only its first backtick.
+        let run_end = start + run_length(&text[start..]);
+        let end = next.map_or(run_end, |range| run_end.min(range.start));
         let is_escaped = text[..start]
             .bytes()
             .rev()

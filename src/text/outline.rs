@@ -56,6 +56,11 @@ impl Fence {
     pub(super) fn reopened(&self) -> String {
         format!("{FENCE}{}\n", self.language)
     }
+
+    /// What of it stands behind `place` in its `text`.
+    pub(super) fn rest<'t>(&self, text: &'t str, place: usize) -> &'t str {
+        text.get(place..self.range.end).unwrap_or_default()
+    }
 }
 
 /// The places where a text may be cut, and what stands around them.

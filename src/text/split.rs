@@ -132,8 +132,7 @@ impl Splitter<'_> {
         (self.text[block].chars().count() <= room).then_some(last)
     }
 
-    /// The end of the last whole grapheme cluster before `limit` after which no block begins; `limit` itself when
-    /// there is none.
+    /// The end of the last whole grapheme cluster before `limit` that parts no marks; `limit` itself when there is none.
     fn last_grapheme(&self, start: usize, limit: usize) -> usize {
         // One cluster beyond the limit shows whether the last one before it is whole.
         let window = self.text[start..]
@@ -144,9 +143,21 @@ impl Splitter<'_> {
             .grapheme_indices(true)
             .map(|(index, _)| start + index)
             .take_while(|end| *end <= limit)
-            .filter(|end| *end > start && !begins_block(&self.text[*end..]))
+            .filter(|end| *end > start && !self.parts_marks(*end))
             .last()
             .unwrap_or(limit)
+    }
+
+    /// Whether a cut at `end` would begin a block that is none, tear a fence, or leave a block of code with only its end.
+    fn parts_marks(&self, end: usize) -> bool {
+        let rest = &self.text[end..];
+        let is_in_run = self.text[..end].ends_with('`') && rest.starts_with('`');
+        let is_before_closing = || {
+            self.outline
+                .fence_around(end)
+                .is_some_and(|fence| fence.rest(self.text, end).trim() == FENCE)
+        };
+        is_in_run || begins_block(rest) || is_before_closing()
     }
 }
 

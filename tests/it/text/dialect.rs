@@ -47,6 +47,8 @@ fn backticks_that_open_nothing_are_escaped() {
     assert_eq!(for_discord("use ``` to open"), r"use \`\`\` to open");
     assert_eq!(for_discord("it`s\n\nand `x`"), "it\\`s\n\nand `x`");
     assert_eq!(for_discord(r"\```"), r"\`\`\`");
+    // The escape takes one backtick; what follows it is code.
+    assert_eq!(for_discord(r"\``x` y"), r"\``x` y");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Splitting replies into messages.
 
-use chorus::text::{MAX_PARTS, PART_CHARS, Split, for_discord, split};
+use chorus::text::{self, MAX_PARTS, PART_CHARS, Split, for_discord, split};
 use proptest::prelude::*;
 
 fn parts(reply: &str) -> Vec<String> {
@@ -206,6 +206,25 @@ proptest! {
             }
             let meant = for_discord(&reply);
             prop_assert_eq!(essence(&parts.join("\n")).replace('`', ""), essence(&meant).replace('`', ""));
+        }
+    }
+    #[test]
+    fn marks_in_any_order_are_split_into_parts_that_fit(reply in "([`~\\\\>|#*_ \n]|[a-z]){0,4000}") {
+        if let Split::Parts(parts) = split(&reply) {
+            prop_assert!(parts.len() <= MAX_PARTS);
+            prop_assert!(parts.iter().all(|part| part.chars().count() <= PART_CHARS));
+        }
+    }
+    #[test]
+    fn a_text_of_marks_is_cut_to_any_length(text in "([`~\\\\>|#*_ \n]|[a-zß語]){0,400}", max in 20_usize..200) {
+        for cut in [
+            text::clip_markdown(&text, max),
+            text::tail_markdown(&text, max),
+            text::fenced_head(&text, "sh", max),
+            text::fenced_tail(&text, "sh", max),
+            text::escape::code_within(&text, max),
+        ] {
+            prop_assert!(cut.chars().count() <= max, "{cut:?}");
         }
     }
 }
