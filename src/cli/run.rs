@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use anyhow::Context;
+use rustix::process::Signal as Number;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -77,6 +78,10 @@ impl Signals {
         let interrupt = signal(SignalKind::interrupt()).context("listening for SIGINT")?;
         let terminate = signal(SignalKind::terminate()).context("listening for SIGTERM")?;
         let hangup = signal(SignalKind::hangup()).context("listening for SIGHUP")?;
+        // Caught, so that a write beyond a limit (`LimitFSIZE=`, `ulimit -f`) fails like one on a full disk and does not
+        // end the process. It stays caught without a listener; commands that agents run begin with the default again.
+        let _ =
+            signal(SignalKind::from_raw(Number::XFSZ.as_raw())).context("listening for SIGXFSZ")?;
         let stop = CancellationToken::new();
         let reload = Arc::<Notify>::default();
         tokio::spawn(hear(

@@ -166,15 +166,18 @@ impl World {
     pub async fn stops(&mut self) {
         if let Some(daemon) = self.daemon.take() {
             daemon.stop().await;
+            self.is_left().await;
         }
     }
 
     /// Stops it as SIGTERM does; says whether it ended in order and was not killed meanwhile.
     pub async fn ends_in_order(&mut self) -> bool {
-        match self.daemon.take() {
-            Some(daemon) => daemon.ends_in_order().await,
-            None => true,
-        }
+        let Some(daemon) = self.daemon.take() else {
+            return true;
+        };
+        let in_order = daemon.ends_in_order().await;
+        self.is_left().await;
+        in_order
     }
 
     /// The program's process.
@@ -191,6 +194,16 @@ impl World {
     pub async fn kills(&mut self) {
         if let Some(daemon) = self.daemon.take() {
             daemon.kill().await;
+            self.is_left().await;
+        }
+    }
+
+    /// Waits until Discord has seen the end of a program's connection: what is sent into the old one reaches nobody, and the
+    /// next start would look connected too early.
+    async fn is_left(&self) {
+        if self.setup.way == Way::Program {
+            let is_left = |world: &Self| (!world.discord.is_connected()).then_some(());
+            self.waits("the end of the connection", is_left).await;
         }
     }
 

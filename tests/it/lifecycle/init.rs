@@ -177,7 +177,6 @@ async fn a_folder_that_cannot_be_made_leaves_nothing() {
     .await;
 }
 
-#[ignore = "waits in vain on a quiet machine: the answer to the command after the failure never comes"]
 #[tokio::test]
 async fn a_full_disk_leaves_nothing() {
     let setup = Setup {

@@ -60,7 +60,6 @@ async fn a_creation_is_finished() {
     .await;
 }
 
-#[ignore = "waits in vain on a quiet machine: the answer to the command after the failure never comes"]
 #[tokio::test]
 async fn a_command_for_the_same_name_makes_no_second_channel() {
     run_test_with(as_program(), async |world| {

@@ -54,12 +54,9 @@ async fn on_a_full_disk_people_are_told_and_it_goes_on_when_there_is_room() {
         ..Setup::default()
     };
     run_test_with(setup, async |world| {
-        world.stops().await;
-        // Over the limit a write fails as on a full disk, once the signal for it is ignored.
-        let ignore = ["sh", "-c", r#"trap "" XFSZ; exec "$0" "$@""#];
-        world.launches(&ignore.map(str::to_owned));
         exchange(world, "my colour is blue", "Noted, blue.").await;
 
+        // A write over the limit fails as on a full disk.
         world.limits_files(Some(4_096));
         let refusal = is_refused(world, "and now it is red").await;
         assert!(refusal.contains("again"), "{refusal}");
