@@ -17,12 +17,15 @@ mod programs;
 mod remote;
 mod risk;
 mod scan;
+mod tables;
 mod through;
 mod tree;
 mod word;
 
 pub(super) use risk::Risk;
 
+use tables::has;
+use tables::programs::{TAKE_NO_FILES, WRITERS};
 use through::Inner;
 use tree::Tree;
 use word::Word;
@@ -73,14 +76,11 @@ impl Simple {
 
     /// Whether its operands are files to it.
     pub(super) fn takes_files(&self) -> bool {
-        const NONE: [&str; 9] = [
-            "echo", "true", "false", "sleep", "seq", "kill", "pgrep", "test", "[",
-        ];
         let name = self
             .words
             .first()
             .map_or("", |word| plain::name(word.value()));
-        options::is_harmless(name) && !NONE.contains(&name)
+        options::is_harmless(name) && !has(TAKE_NO_FILES, name)
     }
 
     /// Its words without the program.
@@ -282,10 +282,6 @@ fn second_reader_agrees(command: &str, tree: &Tree) -> bool {
 
 /// Whether a file that it writes is also run by it.
 fn runs_what_it_wrote(tree: &Tree) -> bool {
-    const WRITERS: [&str; 14] = [
-        "tee", "cp", "mv", "ln", "install", "curl", "wget", "dd", "rsync", "scp", "sponge",
-        "split", "base64", "tar",
-    ];
     let mut written: Vec<&str> = tree
         .targets
         .iter()
@@ -312,7 +308,7 @@ fn runs_what_it_wrote(tree: &Tree) -> bool {
         if runs.is_some_and(|file| written.contains(&file)) {
             return true;
         }
-        if WRITERS.contains(&name) {
+        if has(WRITERS, name) {
             written.extend(arguments.iter().map(|word| plain::name(&word.value)));
         }
     }

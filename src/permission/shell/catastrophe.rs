@@ -4,8 +4,15 @@
 //! command runs and not on what it says: `echo rm -rf /` is harmless.
 
 use super::plain;
+use super::tables::has;
 use super::tree::Tree;
 use super::word::Word;
+
+/// Folders right below the root without which the machine does not start, or which hold everybody's files.
+const SYSTEM_FOLDERS: &str = "bin boot dev etc home lib root sbin usr var";
+
+/// Beginnings of the names of disks and of memory below `/dev`.
+const DISKS: &str = "sd hd vd xvd nvme mmcblk disk mapper/ md dm- mem kmem port";
 
 /// What writing to a file of this text would ruin.
 pub(super) fn in_tree(tree: &Tree) -> Option<String> {
@@ -82,20 +89,7 @@ fn is_root(word: &Word) -> bool {
     let whole = match names.as_slice() {
         [] => word.value.starts_with('/'),
         [one] => {
-            word.value.starts_with('/')
-                && matches!(
-                    *one,
-                    "bin"
-                        | "boot"
-                        | "dev"
-                        | "etc"
-                        | "home"
-                        | "lib"
-                        | "root"
-                        | "sbin"
-                        | "usr"
-                        | "var"
-                )
+            word.value.starts_with('/') && has(SYSTEM_FOLDERS, one)
                 || (word.rewritten == Some("a tilde") && *one == "~")
         }
         _ => false,
@@ -108,12 +102,10 @@ fn is_disk(path: &str) -> bool {
     let Some(device) = path.strip_prefix("/dev/") else {
         return false;
     };
-    [
-        "sd", "hd", "vd", "xvd", "nvme", "mmcblk", "disk", "mapper/", "md", "dm-", "mem", "kmem",
-        "port",
-    ]
-    .iter()
-    .any(|kind| device.to_ascii_lowercase().starts_with(kind))
+    let device = device.to_ascii_lowercase();
+    DISKS
+        .split_whitespace()
+        .any(|kind| device.starts_with(kind))
 }
 
 /// A function whose body is its own name, piped or side by side, in the background.

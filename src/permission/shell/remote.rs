@@ -1,74 +1,17 @@
 //! Commands that change something elsewhere: a forge, a cloud, a git remote.
-//!
-//! Each is known by what reads. Everything else writes: an unknown subcommand may be an alias, an extension or
-//! something that a later version adds.
 
+use super::tables::elsewhere::*;
+use super::tables::has;
 use super::word::Word;
-
-/// git's subcommands that reach no other repository's contents to change them.
-const GIT_LOCAL: &str = "add am annotate apply archive bisect blame branch bundle cat-file check-attr check-ignore \
-    check-mailmap check-ref-format checkout checkout-index cherry cherry-pick citool clean clone column commit \
-    commit-graph commit-tree config count-objects credential describe diff diff-files diff-index diff-tree difftool \
-    fast-export fast-import fetch fetch-pack filter-branch fmt-merge-msg for-each-ref for-each-repo format-patch fsck \
-    gc get-tar-commit-id grep gui hash-object help init init-db instaweb interpret-trailers log ls-files ls-remote \
-    ls-tree mailinfo mailsplit maintenance merge merge-base merge-file merge-index merge-tree mergetool mktag mktree \
-    multi-pack-index mv name-rev notes pack-objects pack-redundant pack-refs patch-id prune prune-packed pull \
-    quiltimport range-diff read-tree rebase reflog remote repack replace request-pull rerere reset restore rev-list \
-    rev-parse revert rm shortlog show show-branch show-index show-ref sparse-checkout stage stash status stripspace \
-    submodule switch symbolic-ref tag unpack-file unpack-objects update-index update-ref update-server-info var \
-    verify-commit verify-pack verify-tag version whatchanged worktree write-tree --version --help";
-
-/// git's options before the subcommand that take the next word.
-const GIT_VALUED: &[&str] = &[
-    "-C",
-    "-c",
-    "--git-dir",
-    "--work-tree",
-    "--namespace",
-    "--exec-path",
-    "--super-prefix",
-    "--config-env",
-    "--attr-source",
-    "--list-cmds",
-];
-
-/// What `gh`, `glab` and `hub` do without changing anything, after their noun.
-const FORGE_READS: &str = "list ls view status diff checks watch verify get search check field-list item-list trace \
-    download clone checkout";
-
-/// Nouns of the forges' clients; a verb is only a verb behind one.
-const FORGE_NOUNS: &str = "pr issue release repo run workflow gist label project cache ruleset org ssh-key gpg-key \
-    secret variable extension extensions config alias attestation mr ci snippet pipeline pipe job milestone iteration \
-    codespace cs";
-
-/// Their commands without a noun.
-const FORGE_PLAIN: &str = "browse status version help completion --version --help";
-
-/// doctl's nouns.
-const DOCTL_NOUNS: &str = "1-click account action actions app apps auth backups balance billing-history cdn certificate \
-    cluster clusters compute configuration databases database db dbaas domain domains droplet droplet-action \
-    droplet-autoscale events firewall firewalls floating-ip functions genai image image-action images ingress invoice \
-    k8s kubernetes load-balancer monitoring network node-pool nodes options pool pools project projects ratelimit record \
-    records region registries registry replica repository reserved-ip resources serverless size snapshot snapshots \
-    spaces ssh-key tag tier user users uptime version versions volume volume-action volumes vpcs topics alert";
-
-/// doctl's verbs that read.
-const DOCTL_READS: &str = "get g list ls list-v2 show list-tags list-manifests logs list-alerts list-deployments \
-    get-deployment list-regions list-builds list-instance-sizes neighbors kernels backups snapshots actions subscription \
-    droplet-neighbors list-deployed";
-
-fn has(list: &str, word: &str) -> bool {
-    list.split_whitespace().any(|known| known == word)
-}
 
 /// Whether git has this subcommand itself: any other is an alias or a program `git-<name>`.
 pub(super) fn is_git_command(name: &str) -> bool {
-    has(GIT_LOCAL, name) || matches!(name, "push" | "send-pack" | "receive-pack" | "upload-pack")
+    has(GIT_LOCAL, name) || has(GIT_OTHER, name)
 }
 
 /// Whether an option before git's subcommand takes the next word.
 pub(super) fn takes_next(option: &str) -> bool {
-    GIT_VALUED.contains(&option)
+    has(GIT_VALUED, option)
 }
 
 /// Whether a forge's client has this command itself: any other is an alias or an extension.
@@ -91,7 +34,6 @@ pub(super) fn forms(name: &str, arguments: &[Word]) -> Vec<String> {
 
 /// Whether these words, if they are run, certainly change something elsewhere: no unknown subcommand counts.
 pub(super) fn surely_writes(words: &[Word]) -> bool {
-    const PUSHES: [&str; 4] = ["push", "send-pack", "http-push", "send-email"];
     let Some((program, arguments)) = words.split_first() else {
         return false;
     };
@@ -109,8 +51,8 @@ pub(super) fn surely_writes(words: &[Word]) -> bool {
     match (name, operands.as_slice()) {
         ("git", [first, ..]) => {
             writes()
-                && PUSHES.iter().any(|push| {
-                    operands.contains(push) && (first == push || arguments[0].is_option())
+                && GIT_SENDS.split_whitespace().any(|push| {
+                    operands.contains(&push) && (*first == push || arguments[0].is_option())
                 })
         }
         ("gh" | "glab" | "hub", [noun, verb, ..]) => {
@@ -120,8 +62,9 @@ pub(super) fn surely_writes(words: &[Word]) -> bool {
             (*noun == "api" || has(FORGE_NOUNS, noun) && is_verb) && writes()
         }
         ("doctl", [noun, ..]) => {
-            const WRITES: [&str; 5] = ["create", "delete", "update", "remove", "rm"];
-            has(DOCTL_NOUNS, noun) && operands.iter().any(|word| WRITES.contains(word)) && writes()
+            has(DOCTL_NOUNS, noun)
+                && operands.iter().any(|word| has(DOCTL_WRITES, word))
+                && writes()
         }
         _ => false,
     }
@@ -143,7 +86,7 @@ fn git(arguments: &[Word]) -> Vec<String> {
         .first()
         .filter(|word| word.is_option() && !has(GIT_LOCAL, &word.value))
     {
-        let takes_next = GIT_VALUED.contains(&first.value.as_str());
+        let takes_next = has(GIT_VALUED, &first.value);
         let value = rest
             .get(1)
             .filter(|_| takes_next)
@@ -290,24 +233,10 @@ fn api(name: &str, arguments: &[&Word]) -> Vec<String> {
 }
 
 fn doctl(arguments: &[Word]) -> Vec<String> {
-    const VALUED: &[&str] = &[
-        "-t",
-        "--access-token",
-        "-u",
-        "--api-url",
-        "-c",
-        "--config",
-        "--context",
-        "-o",
-        "--output",
-        "--http-retry-max",
-        "--http-retry-wait-max",
-        "--http-retry-wait-min",
-    ];
     let mut rest: Vec<&Word> = Vec::new();
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
-        if VALUED.contains(&word.value.as_str()) {
+        if has(DOCTL_VALUED, &word.value) {
             words.next();
         } else if !word.is_option() || matches!(word.value.as_str(), "--help" | "--version" | "-h")
         {
@@ -363,16 +292,11 @@ fn request(name: &str, arguments: &[Word]) -> Vec<String> {
 /// Whether the URL leads to such an API, in whatever case its host is written and with whatever in it that `curl`
 /// expands.
 fn reaches_an_api(url: &str) -> bool {
-    const HOSTS: [&str; 6] = [
-        "api.github.com",
-        "uploads.github.com",
-        "api.digitalocean.com",
-        "/api/v4/",
-        "/api/v3/",
-        "/api/graphql",
-    ];
     let lower = url.to_lowercase().replace("%2e", ".").replace("%2f", "/");
-    if HOSTS.iter().any(|host| lower.contains(host)) {
+    if API_ADDRESSES
+        .split_whitespace()
+        .any(|part| lower.contains(part))
+    {
         return true;
     }
     let Some((_, rest)) = lower.split_once("://") else {
@@ -385,15 +309,6 @@ fn reaches_an_api(url: &str) -> bool {
 
 /// Whether the request sends something, or asks with another method than GET and HEAD.
 fn writes(name: &str, arguments: &[Word]) -> bool {
-    const SENDS: [&str; 7] = [
-        "--data",
-        "--json",
-        "--form",
-        "--post",
-        "--body",
-        "--upload",
-        "--url-query",
-    ];
     let is_httpie = matches!(name, "http" | "https" | "xh" | "xhs");
     let is_method = |value: &str| {
         let upper = value.to_ascii_uppercase();
@@ -425,7 +340,7 @@ fn writes(name: &str, arguments: &[Word]) -> bool {
                     .chars()
                     .take_while(|c| !"wAeHumoXxbcKrzC".contains(*c))
                     .any(|c| "dFT".contains(c))
-            || SENDS.iter().any(|option| {
+            || HTTP_SENDS.split_whitespace().any(|option| {
                 value.starts_with(option)
                     || value.len() > 4 && value.starts_with("--") && option.starts_with(value)
             })

@@ -8,17 +8,15 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::options::{self, Options};
+use super::options::Options;
 use super::plain;
 use super::programs;
 use super::remote;
+use super::tables::elsewhere::{GIT_BEFORE_HARMLESS, GIT_CONFIG_READS, GIT_RUNS_OTHERS};
+use super::tables::has;
+use super::tables::programs::CARGO_OWN;
 use super::tree::Written;
 use super::word::Word;
-
-/// cargo's own subcommands; any other is a program `cargo-<name>`.
-const CARGO_OWN: &str = "add b bench build c check clean clippy config d doc fetch fix fmt generate-lockfile help info init \
-    install locate-project login logout metadata new owner package pkgid publish r read-manifest remove report rm run rustc \
-    rustdoc search t test tree uninstall update vendor verify-project version yank";
 
 /// A place in a command that a pattern must spell.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,24 +63,24 @@ pub(super) fn of(words: &[Word]) -> Vec<Risk> {
         "git" => git_subcommand(arguments).map_or("", |at| arguments[at].value.as_str()),
         _ => subcommand(arguments),
     };
-    let mut options = options::risky(name, subcommand);
+    let mut options = Options::of(name, subcommand);
     for (index, word) in arguments.iter().enumerate() {
         // After `--` there are only operands, for programs that keep to that; some hand the rest on.
         if word.value == "--" {
             match name {
                 "find" | "go" | "java" => continue,
-                "npm" | "pnpm" | "yarn" => options = options::risky("jest", ""),
-                "cargo" => options = options::risky("libtest", ""),
+                "npm" | "pnpm" | "yarn" => options = Options::of("jest", ""),
+                "cargo" => options = Options::of("libtest", ""),
                 _ => break,
             }
             continue;
         }
         // Only where no option before it may have taken it for its value.
-        if options.ends_at_operand && !word.is_option() && risks.is_empty() {
+        if options.end_at_operand() && !word.is_option() && risks.is_empty() {
             break;
         }
-        if is_risky_option(word, &options)
-            || (index == 0 && name == "tar" && is_cluster(&word.value, options.short))
+        if options.are_risky(word)
+            || (index == 0 && name == "tar" && options.are_risky_letters(&word.value))
         {
             let end = word
                 .value
@@ -137,44 +135,6 @@ fn subcommand(arguments: &[Word]) -> &str {
         .find(|word| !word.is_option())
         .map(|word| word.value.as_str())
         .unwrap_or_default()
-}
-
-fn is_risky_option(word: &Word, options: &Options) -> bool {
-    let value = word.value.as_str();
-    if options
-        .only
-        .is_some_and(|only| word.is_option() && !only.covers(value))
-    {
-        return true;
-    }
-    if options
-        .exact
-        .split_whitespace()
-        .any(|exact| value == exact || value.starts_with(&format!("{exact}=")))
-    {
-        return true;
-    }
-    if options
-        .prefixes
-        .split_whitespace()
-        .any(|prefix| value.starts_with(prefix))
-    {
-        return true;
-    }
-    if value.starts_with("--") {
-        let name = value.split('=').next().unwrap_or(value);
-        // Many programs take any beginning of a long option for the whole.
-        return name.len() > 2
-            && options
-                .long
-                .split_whitespace()
-                .any(|long| long.starts_with(name));
-    }
-    word.is_option() && is_cluster(&value[1..], options.short)
-}
-
-fn is_cluster(letters: &str, short: &str) -> bool {
-    letters.chars().any(|letter| short.contains(letter))
 }
 
 /// Arguments that are code, or files written to without an option saying so.
@@ -269,7 +229,7 @@ fn code<'a>(name: &str, arguments: &'a [Word]) -> Vec<&'a Word> {
         "dc" | "ed" | "tclsh" | "expect" | "gnuplot" | "m4" => arguments.iter().collect(),
         "git" => git_code(arguments),
         _ => match programs::code_options(name) {
-            Some(options) => after(before_script(name, arguments), options),
+            Some(options) => after(before_script(name, arguments), &options),
             None => Vec::new(),
         },
     }
@@ -277,14 +237,12 @@ fn code<'a>(name: &str, arguments: &'a [Word]) -> Vec<&'a Word> {
 
 /// The arguments of an interpreter itself: what stands behind its script belongs to that.
 fn before_script<'a>(name: &str, arguments: &'a [Word]) -> &'a [Word] {
-    let options = options::risky(name, "");
-    let Some(only) = options.only.filter(|_| options.ends_at_operand) else {
+    let options = Options::of(name, "");
+    if !options.end_at_operand() {
         return arguments;
-    };
-    let plain = arguments
-        .iter()
-        .take_while(|word| word.is_option() && only.covers(&word.value))
-        .count();
+    }
+    let is_plain = |word: &&Word| word.is_option() && options.only_harmless(&word.value);
+    let plain = arguments.iter().take_while(is_plain).count();
     match arguments.get(plain) {
         Some(word) if !word.is_option() => &arguments[..plain],
         Some(_) | None => arguments,
@@ -305,10 +263,6 @@ fn operands(arguments: &[Word]) -> Vec<&Word> {
     operands
 }
 
-fn has(list: &str, word: &str) -> bool {
-    list.split_whitespace().any(|known| known == word)
-}
-
 /// Where git's subcommand stands, behind the options before it and their values.
 fn git_subcommand(arguments: &[Word]) -> Option<usize> {
     let mut at = 0;
@@ -320,24 +274,18 @@ fn git_subcommand(arguments: &[Word]) -> Option<usize> {
 
 /// Options before git's subcommand that may name another repository, configuration or program.
 fn git_before(arguments: &[Word]) -> Vec<Risk> {
-    const HARMLESS: &str = "--no-pager -P --version -v --help -h --no-optional-locks --literal-pathspecs --glob-pathspecs \
-        --noglob-pathspecs --icase-pathspecs --no-replace-objects --no-lazy-fetch --no-advice --html-path --man-path \
-        --info-path";
     let before = arguments.iter().enumerate().take_while({
         let subcommand = git_subcommand(arguments).unwrap_or(arguments.len());
         move |(at, _)| *at < subcommand
     });
     before
-        .filter(|(_, word)| !has(HARMLESS, &word.value))
+        .filter(|(_, word)| !has(GIT_BEFORE_HARMLESS, &word.value))
         .map(|(_, word)| Risk::Whole(word.place.clone()))
         .collect()
 }
 
 /// Words of git that are code, that change what later commands run, or that name a program or an alias.
 fn git_code(arguments: &[Word]) -> Vec<&Word> {
-    const RUN_OTHERS: &str = "filter-branch difftool mergetool for-each-repo hook instaweb gui citool daemon credential shell \
-        web--browse http-backend cvsserver svn p4 archimport cvsimport cvsexportcommit quiltimport send-email imap-send \
-        fast-import lfs subtree upload-archive remote-ext remote-fd";
     let Some(at) = git_subcommand(arguments) else {
         return Vec::new();
     };
@@ -349,16 +297,16 @@ fn git_code(arguments: &[Word]) -> Vec<&Word> {
             word.value.contains("::") && !word.value.contains("://") && !word.value.contains(' ')
         })
         .collect();
-    let is_known = remote::is_git_command(name) && !has(RUN_OTHERS, name);
+    let is_known = remote::is_git_command(name) && !has(GIT_RUNS_OTHERS, name);
     if !is_known {
         code.push(subcommand);
-        if has(RUN_OTHERS, name) {
+        if has(GIT_RUNS_OTHERS, name) {
             code.extend(rest);
         }
     }
     if name == "config" {
-        const READS: &str = "--get --get-all --get-regexp --get-urlmatch --list -l get list";
-        let reads = rest.iter().any(|word| has(READS, &word.value)) || operands(rest).len() <= 1;
+        let reads =
+            rest.iter().any(|word| has(GIT_CONFIG_READS, &word.value)) || operands(rest).len() <= 1;
         let edits = rest.iter().any(|word| {
             word.value.starts_with("--ed") || word.value == "-e" || word.value == "edit"
         });

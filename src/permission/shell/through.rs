@@ -9,6 +9,9 @@ use super::plain;
 use super::programs;
 use super::remote;
 use super::risk;
+use super::tables::elsewhere::GIT_TAKES_COMMANDS;
+use super::tables::has;
+use super::tables::programs::{ABOUT_TEXT, COMMAND_VARIABLES, CONFIGURING_VARIABLES};
 use super::tree::{Input, Written};
 use super::word::Word;
 
@@ -25,47 +28,6 @@ pub(super) enum Inner {
     /// Something that cannot be seen before it runs, and why.
     Unseen(String),
 }
-
-/// Signs that code of another language starts programs or hides what it does.
-const SPAWNS: &[&str] = &[
-    "system",
-    "popen",
-    "subprocess",
-    "exec",
-    "spawn",
-    "fork",
-    "child_process",
-    "Runtime",
-    "ProcessBuilder",
-    "eval",
-    "import(",
-    "__import__",
-    "getattr",
-    "ctypes",
-    "pty",
-    "base64",
-    "b64decode",
-    "decode(",
-    "chr(",
-    "fromCharCode",
-    "atob",
-    "\\x",
-    "\\u",
-    "`",
-    "%x",
-    "Open3",
-    "IO.",
-    "open(",
-    "require(",
-    "qx",
-    "shell",
-    "socket",
-    "urllib",
-    "http",
-    "git",
-    "gh",
-    "doctl",
-];
 
 /// What `command` runs besides itself.
 pub(super) fn inner(command: &Written) -> Vec<Inner> {
@@ -95,23 +57,7 @@ pub(super) fn inner(command: &Written) -> Vec<Inner> {
 
 /// Variables whose value is a command, or a file of them.
 fn assigned(name: &str, value: &Word, found: &mut Vec<Inner>) {
-    const COMMANDS: [&str; 14] = [
-        "GIT_SSH_COMMAND",
-        "GIT_SSH",
-        "GIT_PAGER",
-        "PAGER",
-        "EDITOR",
-        "VISUAL",
-        "GIT_EDITOR",
-        "GIT_SEQUENCE_EDITOR",
-        "GIT_EXTERNAL_DIFF",
-        "GIT_ASKPASS",
-        "PROMPT_COMMAND",
-        "LESSOPEN",
-        "MANPAGER",
-        "BROWSER",
-    ];
-    if COMMANDS.contains(&name) {
+    if has(COMMAND_VARIABLES, name) {
         found.push(match value.known() {
             Some(script) => Inner::Script(script.to_owned()),
             None => Inner::Unseen(format!(
@@ -119,7 +65,7 @@ fn assigned(name: &str, value: &Word, found: &mut Vec<Inner>) {
             )),
         });
     }
-    if name.starts_with("GIT_CONFIG") || matches!(name, "BASH_ENV" | "ENV" | "GIT_EXEC_PATH") {
+    if name.starts_with("GIT_CONFIG") || has(CONFIGURING_VARIABLES, name) {
         found.push(Inner::Unseen(format!(
             "`{name}` changes what later words mean"
         )));
@@ -146,7 +92,7 @@ fn runs(words: &[Word], input: &Input, found: &mut Vec<Inner>) {
         return;
     }
     if let Some(options) = programs::code_options(name) {
-        code(options, arguments, input, found);
+        code(&options, arguments, input, found);
     }
     if programs::is_awk(name) {
         awk(arguments, found);
@@ -319,7 +265,7 @@ fn code(options: &[&str], arguments: &[Word], input: &Input, found: &mut Vec<Inn
         .skip_while(|word| !is_code(word))
         .peekable();
     if inline.peek().is_some() {
-        let hides = inline.any(|word| word.varies || spawns(&word.value));
+        let hides = inline.any(|word| word.varies || programs::spawns(&word.value));
         if hides {
             found.push(Inner::Unseen(
                 "its code starts programs or hides what it does".to_owned(),
@@ -333,17 +279,13 @@ fn code(options: &[&str], arguments: &[Word], input: &Input, found: &mut Vec<Inn
     match input {
         _ if has_file => {}
         Input::Nothing => {}
-        Input::Text(code) if !spawns(code) => {}
+        Input::Text(code) if !programs::spawns(code) => {}
         Input::Text(_) | Input::Unknown => {
             found.push(Inner::Unseen(
                 "an interpreter reads code that cannot be judged".to_owned(),
             ));
         }
     }
-}
-
-fn spawns(code: &str) -> bool {
-    SPAWNS.iter().any(|sign| code.contains(sign))
 }
 
 fn awk(arguments: &[Word], found: &mut Vec<Inner>) {
@@ -433,29 +375,7 @@ fn is_about_text(name: &str) -> bool {
     options::is_harmless(name)
         || programs::is_wrapper(name)
         || programs::is_shell(name)
-        || matches!(
-            name,
-            "printf"
-                | "rg"
-                | "ag"
-                | "ack"
-                | "jq"
-                | "yq"
-                | "sed"
-                | "gsed"
-                | "find"
-                | "fd"
-                | "fdfind"
-                | "git"
-                | "gh"
-                | "glab"
-                | "hub"
-                | "doctl"
-                | "which"
-                | "type"
-                | "logger"
-                | "read"
-        )
+        || has(ABOUT_TEXT, name)
 }
 
 /// sed's command `e` runs a command, and a replacement with the flag `e` runs what it makes.
@@ -513,17 +433,7 @@ fn git(arguments: &[Word], found: &mut Vec<Inner>) {
         let rest: Vec<Word> = words.clone().cloned().collect();
         sure_writes(&rest, found);
     }
-    if !matches!(
-        subcommand,
-        "bisect"
-            | "rebase"
-            | "submodule"
-            | "filter-branch"
-            | "difftool"
-            | "mergetool"
-            | "config"
-            | "for-each-repo"
-    ) {
+    if !has(GIT_TAKES_COMMANDS, subcommand) {
         return;
     }
     for word in words.clone() {

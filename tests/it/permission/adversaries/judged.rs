@@ -217,6 +217,14 @@ pub(super) const JUDGED: &[(&str, &[&str])] = &[
         ],
     ),
     ("gh .*", &["gh alias set x '!id'", "gh x"]),
+    (
+        "(diff3|sdiff)( .*)?",
+        &[
+            "diff3 --diff-program=./p.sh f f f",
+            "diff3 --diff-pr ./p.sh f f f",
+            "sdiff --diff-program=./p.sh f f",
+        ],
+    ),
 ];
 
 /// What people allow and agents do every day.

@@ -1,0 +1,168 @@
+//! Programs by what they do with their arguments: run them as a command, read them as code, or nothing of the kind.
+//!
+//! Lists are texts of names between blanks, so that one line holds many and a change is seen in one word.
+
+/// Programs that read shell commands: from `-c`, a file or their standard input.
+pub(in super::super) const SHELLS: &str = "sh bash dash zsh ksh mksh ash fish rbash csh tcsh hush";
+
+/// Words that read a file of shell commands into this shell.
+pub(in super::super) const SOURCES: &str = "source .";
+
+/// Programs that run the command that follows, by what else they do with it.
+#[rustfmt::skip]
+pub(in super::super) const WRAPPERS: &[(&str, &str)] = &[
+    ("as part of the shell",
+        "! background bind builtin command compgen complete coproc eval exec foreground hash jobs time trap zrun \
+        zsh-defer"),
+    ("as another person or with other rights",
+        "capsh chpst chroot dchroot doas fakeroot fakeroot-ng gosu newgrp newrole pkexec run0 runcon runuser schroot \
+        setpriv setuidgid s6-setuidgid envuidgid sg solo su su-exec sudo sudoedit runsv supervise start-stop-daemon"),
+    ("with another environment",
+        "aws-vault chamber direnv doppler dotenv dotenvx env envchain envconsul envdir execlineb infisical sops teller vault \
+        datefudge faketime"),
+    ("later, again and again, or when something happens",
+        "anacron at batch crontab daemon daemonize entr fswatch inotifywait nodemon retry run-parts watch watchexec \
+        when-changed rexec"),
+    ("with another priority, limit or place on the machine",
+        "cage cgclassify cgexec choom chronic chrt cpulimit eatmydata gtime gtimeout ionice nice nohup numactl prlimit \
+        rlfe rlwrap setlock flock lckdo sem softlimit stdbuf taskset timelimit timeout uclampset with-lock-ex"),
+    ("as another kind of machine",
+        "box64 fakechroot i386 linux32 linux64 proot qemu-aarch64 qemu-x86_64 setarch uname26 wine x86_64"),
+    ("in a container or a sandbox",
+        "aa-exec apptainer buildah bwrap ch-run crun devbox distrobox firejail incus lxc lxc-attach lxc-execute \
+        machinectl nsenter runc sandbox singularity systemd-nspawn toolbox udocker unshare"),
+    ("on another machine, or through another network",
+        "ansible autossh clush nc ncat pdsh proxychains proxychains4 pssh rsh socat ssh sshpass tcpserver torify \
+        torsocks tsocks"),
+    ("beside the terminal, or on another one",
+        "abduco alacritty asciinema byobu dbus-launch dbus-run-session dtach expect foot kitty konsole openvt screen \
+        script script-runner setsid ssh-agent systemd-cat systemd-inhibit systemd-run systemd-socket-activate tmux \
+        ttyrec unbuffer urxvt weston xinit xterm xvfb-run caffeinate op"),
+    ("while it watches or measures",
+        "bench bpftrace catchsegv gdb gdbserver heaptrack hyperfine ld.so ldd libtool lldb logsave ltrace multitime \
+        perf poop rr rust-gdb rust-lldb strace tcpdump trace-cmd ts tshark uftrace valgrind"),
+    ("with what it reads as arguments or input",
+        "gxargs ifne mispipe parallel pee vipe xargs"),
+    ("as the first process", "catatonit dumb-init tini tini-static"),
+    ("as one program of several in it", "busybox toybox"),
+];
+
+/// Builtins of bash that read names, and evaluate what stands in a name's brackets: `test -v 'a[$(id)]'`.
+pub(in super::super) const EVALUATORS: &str = "\
+    test [ printf read declare typeset local export readonly unset let mapfile readarray getopts wait compgen \
+    complete compopt bind jobs trap enable";
+
+/// Words that change what later words of this shell mean.
+pub(in super::super) const CHANGE_THE_SHELL: &str = "\
+    alias enable hash trap shopt set mapfile readarray read let wait complete bind fc history export declare typeset \
+    local readonly unset exec eval source . builtin command ulimit umask getopts compopt disown fg bg suspend";
+
+/// Programs whose subcommand runs what follows, and the words before that command; `-` where it follows at once.
+#[rustfmt::skip]
+pub(in super::super) const RUNNERS: &[(&str, &str)] = &[
+    ("npx bunx pnpx uvx nix-shell",                         "-"),
+    ("npm",                                                 "exec, x, explore"),
+    ("pnpm yarn",                                           "dlx, exec"),
+    ("bun",                                                 "x, run"),
+    ("poetry pdm hatch pipenv conda mamba pipx",            "run"),
+    ("uv",                                                  "run, tool run"),
+    ("bundle rbenv pyenv nodenv asdf direnv dotnet",        "exec"),
+    ("mise",                                                "exec, x"),
+    ("devbox toolbox rustup snap flatpak buildah heroku",   "run"),
+    ("go deno",                                             "run"),
+    ("nix",                                                 "run, shell, develop"),
+    ("guix",                                                "shell"),
+    ("docker",                                              "exec, run, container exec, container run, compose exec, compose run"),
+    ("docker-compose podman nerdctl kubectl",               "exec, run"),
+    ("oc lxc",                                              "exec"),
+    ("vagrant",                                             "ssh"),
+    ("cargo",                                               "xtask, watch"),
+    ("java",                                                "-jar"),
+];
+
+/// Programs that run commands in a container, a cluster or a shell of its own, where nothing of ours judges them.
+pub(in super::super) const RUN_ELSEWHERE: &str = "\
+    docker docker-compose podman nerdctl kubectl oc lxc vagrant heroku nix nix-shell guix devbox direnv npx bunx \
+    pnpx uvx";
+
+/// Options whose value is a command, by program.
+#[rustfmt::skip]
+pub(in super::super) const COMMAND_OPTIONS: &[(&str, &str)] = &[
+    ("tar",                 "-I --use-compress-program -F --info-script --new-volume-script --checkpoint-action \
+                            --to-command --rsh-command --rmt-command"),
+    ("rsync",               "-e --rsh --rsync-path"),
+    ("scp sftp",            "-S -o"),
+    ("man",                 "-P --pager -H --html"),
+    ("less more",           "+"),
+    ("vim vi view nvim ex", "+"),
+    ("sort",                "--compress-program"),
+    ("split",               "--filter"),
+    ("rg",                  "--pre --hostname-bin"),
+    ("zip",                 "-TT --unzip-command"),
+    ("make gmake",          "-E --eval SHELL="),
+    ("npm",                 "-c --call --script-shell"),
+    ("npx",                 "-c --call"),
+    ("cargo",               "-s --shell -x --exec"),
+    ("git",                 "--upload-pack --receive-pack --exec --extcmd --open-files-in-pager"),
+];
+
+/// Interpreters, and the options after which their code stands; `-` where no option gives code.
+#[rustfmt::skip]
+pub(in super::super) const INTERPRETERS: &[(&str, &str)] = &[
+    ("python pypy guile",   "-c"),
+    ("perl julia",          "-e -E"),
+    ("ruby lua luajit Rscript R osascript groovy scala elixir ghc", "-e"),
+    ("node nodejs",         "-e --eval -p --print -pe"),
+    ("bun",                 "-e --eval"),
+    ("deno",                "eval"),
+    ("php",                 "-r"),
+    ("erl",                 "-eval"),
+    ("emacs",               "--eval --execute"),
+    ("vim vi nvim",         "-c --cmd"),
+    ("ex",                  "-c"),
+    ("tclsh",               "-"),
+    ("sqlite3",             "-cmd"),
+    ("psql",                "-c --command"),
+    ("pwsh",                "-c -Command -EncodedCommand"),
+];
+
+/// The awks, whose first argument is code.
+pub(in super::super) const AWKS: &str = "awk gawk mawk nawk original-awk";
+
+/// Signs that code of another language starts programs or hides what it does.
+#[rustfmt::skip]
+pub(in super::super) const SPAWNS: &[(&str, &[&str])] = &[
+    ("it starts a program", &[
+        "system", "popen", "subprocess", "exec", "spawn", "fork", "child_process", "Runtime", "ProcessBuilder", "`", "%x",
+        "qx", "Open3", "IO.", "open(", "shell", "pty",
+    ]),
+    ("it runs or loads other code", &["eval", "import(", "__import__", "getattr", "ctypes", "require("]),
+    ("it spells a text otherwise", &["base64", "b64decode", "decode(", "chr(", "fromCharCode", "atob", "\\x", "\\u"]),
+    ("it reaches the network", &["socket", "urllib", "http"]),
+    ("it names a program that writes elsewhere", &["git", "gh", "doctl"]),
+];
+
+/// Variables whose value is a command, or a file of them.
+pub(in super::super) const COMMAND_VARIABLES: &str = "\
+    GIT_SSH_COMMAND GIT_SSH GIT_PAGER PAGER EDITOR VISUAL GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_EXTERNAL_DIFF \
+    GIT_ASKPASS PROMPT_COMMAND LESSOPEN MANPAGER BROWSER";
+
+/// Variables that change what later words mean.
+pub(in super::super) const CONFIGURING_VARIABLES: &str = "BASH_ENV ENV GIT_EXEC_PATH";
+
+/// Programs besides the harmless ones whose arguments are text to them, or are judged in another way.
+pub(in super::super) const ABOUT_TEXT: &str = "\
+    printf rg ag ack jq yq sed gsed find fd fdfind git gh glab hub doctl which type logger read";
+
+/// Harmless programs whose arguments are no files.
+pub(in super::super) const TAKE_NO_FILES: &str = "echo true false sleep seq kill pgrep test [";
+
+/// Programs that write the files that they are given.
+pub(in super::super) const WRITERS: &str =
+    "tee cp mv ln install curl wget dd rsync scp sponge split base64 tar";
+
+/// cargo's own subcommands; any other is a program `cargo-<name>`.
+pub(in super::super) const CARGO_OWN: &str = "\
+    add b bench build c check clean clippy config d doc fetch fix fmt generate-lockfile help info init install \
+    locate-project login logout metadata new owner package pkgid publish r read-manifest remove report rm run rustc \
+    rustdoc search t test tree uninstall update vendor verify-project version yank";
