@@ -48,6 +48,7 @@ async fn answers_of_other(world: &World, occasion: &str) -> Duration {
 async fn measure(world: &World, occasion: &str, calls: &[(&str, Value)]) -> Vec<String> {
     // Where the kernel lets us, the highest value is counted from here on.
     let _ = fs::write(format!("/proc/{}/clear_refs", world.pid()), "5");
+    let quiet = answers_of_other(world, &format!("before {occasion}")).await;
     let before = memory(world, "VmRSS:");
     let done = format!("That was {occasion}.");
     world.model.calls(calls);
@@ -73,10 +74,9 @@ async fn measure(world: &World, occasion: &str, calls: &[(&str, Value)]) -> Vec<
         .map(|result| result.chars().take(150).collect())
         .collect();
     eprintln!(
-        "{occasion}: {} MiB more at the peak, {} MiB after; another agent answered after {} ms; {told:?}",
+        "{occasion}: {} MiB more at the peak, {} MiB after; another agent answered after {answer:?}, {quiet:?} before; {told:?}",
         grown >> 20,
         kept >> 20,
-        answer.as_millis()
     );
     assert!(grown < MOST_GROWTH, "{occasion}: {grown} bytes more");
     results

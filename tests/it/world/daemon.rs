@@ -40,6 +40,11 @@ pub(super) enum Running {
     Process(Child),
 }
 
+/// The program under test: `CHORUS_TEST_PROGRAM`, such as a release build, or the one built with the tests.
+fn program() -> String {
+    std::env::var("CHORUS_TEST_PROGRAM").unwrap_or_else(|_| env!("CARGO_BIN_EXE_chorus").to_owned())
+}
+
 impl Running {
     /// `prefix` is a program and its arguments that the program is run by, such as a tracer.
     pub(super) fn start(way: Way, prefix: &[String], variables: Vec<(String, String)>) -> Self {
@@ -64,7 +69,7 @@ impl Running {
             }
             Way::Program => {
                 let mut line = prefix.to_vec();
-                line.extend([env!("CARGO_BIN_EXE_chorus").to_owned(), "run".to_owned()]);
+                line.extend([program(), "run".to_owned()]);
                 let child = Command::new(&line[0])
                     .args(&line[1..])
                     .env_clear()
@@ -218,7 +223,7 @@ pub async fn hears(child: &mut Child, signal: Signal) {
     while child.try_wait().unwrap().is_none() {
         let process = PathBuf::from(format!("/proc/{}", child.id().unwrap()));
         let is_program = match fs::read_link(process.join("exe")) {
-            Ok(program) => program == Path::new(env!("CARGO_BIN_EXE_chorus")),
+            Ok(executable) => executable == Path::new(&program()),
             // It has hidden itself already, which nothing else that runs it does; only root sees past that.
             Err(error) => error.kind() == io::ErrorKind::PermissionDenied,
         };
