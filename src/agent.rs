@@ -4,26 +4,27 @@
 //! AgentHandle ─▶ mailbox ─▶ actor ─┬▶ turn: begin ▸ steps ▸ calls ▸ finish     (one for each conversation at work)
 //!                                  ├▶ idle timer
 //!                                  └▶ contexts: save · clear · restore · compact
-//! turn ─▶ Event (shown by Discord's room)      turn, contexts ─▶ store (before anything is shown)
+//! turn ─▶ Event (shown by `discord`)      turn, contexts ─▶ store (before anything is shown)
 //! ```
 
 mod actor;
-mod aside;
+mod auxiliary;
 mod budget;
 mod closing;
 mod compact;
 mod configuration;
 mod contexts;
 mod conversation;
+mod deferred;
+mod deps;
+mod end_reason;
 pub mod event;
-mod exit;
 mod files;
-mod hearing;
 mod identity;
+mod idle;
 pub mod idle_timer;
 mod mailbox;
 mod models;
-mod parts;
 mod prompt;
 pub mod refine;
 mod running;
@@ -31,10 +32,9 @@ pub mod session_file;
 pub mod session_label;
 pub mod session_manager;
 mod sessions;
-mod silence;
 mod stop;
 mod stuck;
-mod told_tools;
+mod tool_specs;
 mod turn;
 mod work_clock;
 
@@ -47,22 +47,23 @@ use tracing::{Instrument, info_span};
 
 use crate::domain::{AgentId, AgentName, ChannelId, GuildId};
 
-pub use aside::{Aside, Asker};
+pub use auxiliary::{Asker, AuxiliaryRequest};
 pub use budget::{Caps, Reservations, Spender};
 pub use configuration::{Configuration, Configurations};
-pub use exit::Exit;
+pub use deps::{AgentDeps, Busy, Limits, Members};
+pub use end_reason::EndReason;
 pub use identity::Identity;
 pub use mailbox::{
-    AfterSave, AgentHandle, BeforeClear, Cleared, ClosedBranches, ContextAction, ConversationState,
-    Letter, Mode, Place, Prompt, Restored, RunningTurn, Source, Stopped, Target, Trigger,
+    AfterSave, AgentCommand, AgentHandle, BeforeClear, Cleared, ClosedBranches, ContextAction,
+    ConversationState, Mode, Place, Prompt, Restored, RunningTurn, Source, Stopped, Target,
+    Trigger,
 };
 pub use models::Models;
-pub use parts::{Busy, Limits, Members, Parts};
 pub use stop::{Stop, Stopper};
 
 /// Makes an agent's actor. It lives until its last handle is dropped or it is told to end.
 pub fn spawn(
-    parts: Arc<Parts>,
+    deps: Arc<AgentDeps>,
     id: AgentId,
     name: AgentName,
     guild: GuildId,
@@ -86,13 +87,13 @@ pub fn spawn(
         mailbox,
         idle,
         work: JoinSet::new(),
-        parts,
+        deps,
         agent,
         timer,
         conversations: BTreeMap::new(),
         main: None,
         acts_for: Stopper::Shutdown,
-        put_off: VecDeque::new(),
+        deferred: VecDeque::new(),
         is_destroyed: false,
     };
     tokio::spawn(actor.run().instrument(span));

@@ -7,16 +7,16 @@
 //!     ─▶ shut_down      intake ▸ turns and contexts ▸ tasks ▸ last words ▸ gateway ▸ database, within 20 s
 //! ```
 
+mod app;
 mod git;
-mod house;
 mod log;
 mod metrics;
 mod options;
 #[cfg(feature = "otlp")]
 mod otlp;
-mod pulse;
 mod reload;
 mod shut_down;
+mod watchdog;
 mod web;
 
 use anyhow::Context;
@@ -30,8 +30,8 @@ use tracing::{debug, error, info, warn};
 use crate::config::Env;
 use crate::discord::{self, DiscordConfig, Ends, GatewayHealth};
 
-use house::House;
-use pulse::tell;
+use app::App;
+use watchdog::tell;
 use web::Web;
 
 pub use log::{Log, start as start_log};
@@ -64,8 +64,8 @@ pub async fn run(options: DaemonOptions, stop: CancellationToken) -> Result<(), 
     if stop.is_cancelled() {
         return Ok(());
     }
-    let (house, events) = House::open(options).await?;
-    let unclaimed = house.recover().await?;
+    let (app, events) = App::open(options).await?;
+    let unclaimed = app.recover().await?;
 
     let ends = Ends::default();
     let health = GatewayHealth::default();
@@ -73,49 +73,47 @@ pub async fn run(options: DaemonOptions, stop: CancellationToken) -> Result<(), 
         token,
         base,
         dev_guild,
-        config: house.config.clone(),
-        profiles: house.profiles.clone(),
-        models: house.models.clone(),
-        redactor: house.redactor.clone(),
-        sandbox: house.sandbox.clone(),
+        config: app.config.clone(),
+        profiles: app.profiles.clone(),
+        models: app.models.clone(),
+        redactor: app.redactor.clone(),
+        sandbox: app.sandbox.clone(),
         health: health.clone(),
         ends: ends.clone(),
     };
     let mut discord = tokio::spawn(discord::run(
         discord,
-        house.manager.clone(),
-        house.store.clone(),
+        app.manager.clone(),
+        app.store.clone(),
         events,
     ));
 
     let helpers = TaskTracker::new();
     let helpers_stop = CancellationToken::new();
-    let pulse = house.pulse();
+    let watchdog = app.watchdog();
     helpers.spawn(
-        pulse
+        watchdog
             .clone()
             .feed_watchdog(phase.subscribe(), helpers_stop.clone()),
     );
     helpers.spawn(reload::on_demand(
-        house.clone(),
+        app.clone(),
         reload,
         phase.subscribe(),
         helpers_stop.clone(),
     ));
-    helpers.spawn(house.clone().look_around(helpers_stop.clone()));
+    helpers.spawn(app.clone().look_around(helpers_stop.clone()));
     helpers.spawn(
-        house
-            .clone()
+        app.clone()
             .look_at_sandbox(health.clone(), helpers_stop.clone()),
     );
     helpers.spawn(
-        house
-            .clone()
+        app.clone()
             .redeliver(unclaimed, health.clone(), helpers_stop.clone()),
     );
     helpers.spawn(announce(health, phase.clone(), helpers_stop.clone()));
     if let Some(web) = web {
-        helpers.spawn(web.serve(pulse, house.store.clone(), helpers_stop.clone()));
+        helpers.spawn(web.serve(watchdog, app.store.clone(), helpers_stop.clone()));
     }
 
     let ended = tokio::select! {
@@ -125,7 +123,7 @@ pub async fn run(options: DaemonOptions, stop: CancellationToken) -> Result<(), 
     let outcome = match ended {
         None => Ok(()),
         Some(ended) => ended
-            .context("the Discord room fell over")?
+            .context("failed to serve Discord")?
             .map_err(DaemonError::from),
     };
     if let Err(error) = &outcome {
@@ -138,7 +136,7 @@ pub async fn run(options: DaemonOptions, stop: CancellationToken) -> Result<(), 
     ]);
     helpers_stop.cancel();
     helpers.close();
-    shut_down::in_order(&house, &ends, discord, helpers).await;
+    shut_down::in_order(&app, &ends, discord, helpers).await;
     info!("stopped");
     outcome
 }

@@ -9,7 +9,6 @@
 //! `docs/sandbox.md` says what each wall keeps in and what none of them does.
 
 mod access;
-mod ahead;
 mod bubblewrap;
 mod capture;
 mod cgroup;
@@ -31,6 +30,7 @@ mod spawn;
 mod supervise;
 mod syscalls;
 mod view;
+mod warm;
 mod worker;
 mod workers;
 

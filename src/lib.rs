@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The rooms stand bottom up: each may name itself and the layers above its own line here, never one below.
-//! `docs/architecture.md` draws the whole house.
+//! `docs/architecture.md` draws all modules.
 
 pub mod domain;
 

@@ -1,7 +1,7 @@
 //! All agents: who there is, which one a message is for, and what is done to them as a whole.
 //!
 //! ```text
-//! discord ─▶ AgentManager ─┬▶ roster: channel → agent, in memory from the start
+//! discord ─▶ AgentManager ─┬▶ registry: channel → agent, in memory from the start
 //!                          ├▶ an agent's actor, made at its first message
 //!                          └▶ lifecycle: init, destroy, repair, config
 //! ```
@@ -31,9 +31,9 @@ mod names;
 mod new_agent;
 mod ports;
 pub mod recovery;
+mod registry;
 mod rename;
 mod repair;
-mod roster;
 mod routing;
 mod servers;
 mod serving;
@@ -54,8 +54,8 @@ pub use link::Link;
 pub use missing::Lacks;
 pub use new_agent::{Made, NewAgent, Refine};
 pub use ports::{Channels, Renamed};
+pub use registry::{AgentListing, AgentSummary};
 pub use repair::{LostFolder, Repaired};
-pub use roster::{AgentListing, AgentSummary};
 pub use routing::Received;
 pub use servers::{Reason, SeenServer, Standing, leaves_at};
 pub use status::{SessionState, Status};

@@ -1,4 +1,4 @@
-//! The database speaks our verbs; SQL stays in this room.
+//! The database speaks our verbs; SQL stays in this module.
 //!
 //! [`Store`] is a handle: clone it freely. All writes go through one task with group commit (`writer`), and no
 //! call that writes returns before its transaction is on the disk. Reads use a few connections of their own.
@@ -11,9 +11,10 @@
 //! ```
 
 mod agents;
-mod alongside;
+mod attached;
 mod attempts;
 mod audit;
+mod batch;
 mod behind;
 mod calls;
 mod codec;
@@ -30,7 +31,6 @@ mod original;
 mod outbox;
 mod part;
 mod read_only;
-mod script;
 mod servers;
 mod sessions;
 mod settings;
@@ -40,7 +40,7 @@ mod unfinished;
 mod writer;
 
 pub use agents::{AgentRow, Registered};
-pub use alongside::Alongside;
+pub use attached::AttachedRows;
 pub use attempts::{AttemptRow, UsageFilter, UsageLine};
 pub use audit::{AuditFilter, AuditRow, Outcome};
 pub use calls::{Decision, NewQuestion, OpenQuestion, Settled};

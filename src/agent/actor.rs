@@ -1,7 +1,7 @@
 //! An agent while it lives in memory: its conversations, its timer, and the turns it starts and waits for.
 //!
 //! ```text
-//! manager ──Letter──▶ mailbox ─▶ Actor ──starts──▶ turn (one task for each running turn)
+//! manager ──AgentCommand──▶ mailbox ─▶ Actor ──starts──▶ turn (one task for each running turn)
 //!                                 │  ▲                 │
 //!                    IdleTimer ───┘  └── TurnEnd ◀─────┘
 //! ```
@@ -23,11 +23,11 @@ use crate::store::{Conversation as Row, ConversationKind, StoreError};
 use crate::text::escape;
 
 use super::conversation::{Conversation, Items};
+use super::deps::AgentDeps;
 use super::event::Event;
 use super::identity::Identity;
 use super::idle_timer::{IdleFired, IdleTimer};
-use super::mailbox::{ConversationState, Letter, Mailbox, Place, Prompt, Target, Trigger};
-use super::parts::Parts;
+use super::mailbox::{AgentCommand, ConversationState, Mailbox, Place, Prompt, Target, Trigger};
 use super::sessions::IdleSave;
 use super::stop::{Stop, Stopper};
 use super::turn::TurnEnd;
@@ -40,7 +40,7 @@ pub(super) struct Actor {
     pub(super) mailbox: Mailbox,
     pub(super) idle: mpsc::UnboundedReceiver<IdleFired>,
     pub(super) work: JoinSet<Done>,
-    pub(super) parts: Arc<Parts>,
+    pub(super) deps: Arc<AgentDeps>,
     pub(super) agent: Arc<Identity>,
     pub(super) timer: IdleTimer,
     pub(super) conversations: BTreeMap<ConversationId, Conversation>,
@@ -48,7 +48,7 @@ pub(super) struct Actor {
     /// For whom the actor acts now: named on the cards of turns that it stops.
     pub(super) acts_for: Stopper,
     /// Letters that came while a summary was made, in their order.
-    pub(super) put_off: VecDeque<Letter>,
+    pub(super) deferred: VecDeque<AgentCommand>,
     /// Its contexts were saved because the agent goes; nothing begins any more.
     pub(super) is_destroyed: bool,
 }
@@ -58,7 +58,7 @@ pub(super) enum Done {
     /// A turn ended.
     Turn(ConversationId, TurnEnd),
     /// What an idle save needs is there: summaries, had or failed, and sessions that hold it all already.
-    Farewell(IdleFired, Vec<(ConversationId, IdleSave)>),
+    IdleSave(IdleFired, Vec<(ConversationId, IdleSave)>),
 }
 
 /// Whether the run loop goes on.
@@ -79,8 +79,8 @@ impl Actor {
                     self.work_done(done).await;
                     Flow::GoOn
                 }
-                letter = next_letter(&mut self.put_off, &mut self.mailbox) => match letter {
-                    Some(letter) => self.letter(letter).await,
+                command = next_letter(&mut self.deferred, &mut self.mailbox) => match command {
+                    Some(command) => self.command(command).await,
                     None => Flow::End,
                 },
                 Some(fired) = self.idle.recv() => {
@@ -98,7 +98,7 @@ impl Actor {
 
     /// Reads which conversations are open; their items stay in the ledger until a turn needs them.
     async fn load(&mut self) -> Result<(), StoreError> {
-        for row in self.parts.store.conversations(self.agent.id).await? {
+        for row in self.deps.store.conversations(self.agent.id).await? {
             self.take_in(&row);
         }
         let latest = self
@@ -131,7 +131,7 @@ impl Actor {
                 branch,
                 channel: row.thread.unwrap_or(self.agent.channel),
                 items: Items::Stored,
-                learned: Default::default(),
+                calibration: Default::default(),
                 len: Arc::new(AtomicUsize::new(row.items as usize)),
                 saved: row.saved_items as usize,
                 last_activity: row.last_active_at,
@@ -141,29 +141,29 @@ impl Actor {
         row.id
     }
 
-    async fn letter(&mut self, letter: Letter) -> Flow {
-        match letter {
-            Letter::Message(message) => self.message(*message).await,
-            Letter::Prompt(prompt) => self.prompt(*prompt).await,
-            Letter::Activity(channel) => self.activity_in(channel),
-            Letter::Stop(target, stop, by, reply) => {
+    async fn command(&mut self, command: AgentCommand) -> Flow {
+        match command {
+            AgentCommand::Message(message) => self.message(*message).await,
+            AgentCommand::Prompt(prompt) => self.prompt(*prompt).await,
+            AgentCommand::Activity(channel) => self.activity_in(channel),
+            AgentCommand::Stop(target, stop, by, reply) => {
                 self.acts_for = by;
                 let _ = reply.send(self.stop_for(target, stop));
             }
-            Letter::Context(target, by, action) => {
+            AgentCommand::Context(target, by, action) => {
                 self.acts_for = by;
                 self.context_action(target, action).await;
                 self.go_on_everywhere().await;
             }
-            Letter::CloseBranches(target, by, reply) => {
+            AgentCommand::CloseBranches(target, by, reply) => {
                 self.acts_for = by;
                 let _ = reply.send(self.close_branches(target).await);
                 self.go_on_everywhere().await;
             }
-            Letter::Status(reply) => {
+            AgentCommand::Status(reply) => {
                 let _ = reply.send(self.states());
             }
-            Letter::Close(reply) => {
+            AgentCommand::Close(reply) => {
                 self.acts_for = Stopper::Machine("a change of the agent");
                 self.end_turns(Target::All, Stop::Abort).await;
                 self.work_off().await;
@@ -171,7 +171,7 @@ impl Actor {
                 let _ = reply.send(());
                 return Flow::End;
             }
-            Letter::SaveForDestroy(reply) => {
+            AgentCommand::SaveForDestroy(reply) => {
                 self.acts_for = Stopper::Machine("the end of the agent");
                 self.end_turns(Target::All, Stop::Abort).await;
                 let saved = self.save_for_destroy().await;
@@ -184,7 +184,7 @@ impl Actor {
                 }
                 let _ = reply.send(saved);
             }
-            Letter::Shutdown(reply) => {
+            AgentCommand::Shutdown(reply) => {
                 self.acts_for = Stopper::Shutdown;
                 self.end_turns(Target::All, Stop::Shutdown).await;
                 let _ = reply.send(self.save_for_shutdown().await);
@@ -197,27 +197,27 @@ impl Actor {
     /// Takes messages that came while this ended: whoever sent them was told that they are with the agent.
     async fn take_the_rest(&mut self) {
         self.mailbox.close();
-        while let Some(letter) = next_letter(&mut self.put_off, &mut self.mailbox).await {
-            match letter {
-                Letter::Message(message) if self.is_destroyed => {
+        while let Some(command) = next_letter(&mut self.deferred, &mut self.mailbox).await {
+            match command {
+                AgentCommand::Message(message) if self.is_destroyed => {
                     self.set_message_aside(message.id, DESTROYED).await;
                 }
-                Letter::Message(message) => self.message(*message).await,
-                Letter::Prompt(prompt) if self.is_destroyed => {
+                AgentCommand::Message(message) => self.message(*message).await,
+                AgentCommand::Prompt(prompt) if self.is_destroyed => {
                     if let Some(message) = prompt.trigger.id() {
                         self.set_message_aside(message, DESTROYED).await;
                     }
                 }
-                Letter::Prompt(prompt) => self.prompt(*prompt).await,
+                AgentCommand::Prompt(prompt) => self.prompt(*prompt).await,
                 // Whoever waits for an answer learns that there is none.
-                Letter::Activity(_)
-                | Letter::Stop(..)
-                | Letter::Context(..)
-                | Letter::CloseBranches(..)
-                | Letter::Status(_)
-                | Letter::Close(_)
-                | Letter::Shutdown(_)
-                | Letter::SaveForDestroy(_) => {}
+                AgentCommand::Activity(_)
+                | AgentCommand::Stop(..)
+                | AgentCommand::Context(..)
+                | AgentCommand::CloseBranches(..)
+                | AgentCommand::Status(_)
+                | AgentCommand::Close(_)
+                | AgentCommand::Shutdown(_)
+                | AgentCommand::SaveForDestroy(_) => {}
             }
         }
         self.work_off().await;
@@ -245,7 +245,7 @@ impl Actor {
             return self.thread(message.channel_id, &message.content).await;
         }
         if let Some(replied) = message.reply_to
-            && let Some(row) = self.parts.store.conversation_of_message(replied).await?
+            && let Some(row) = self.deps.store.conversation_of_message(replied).await?
             && row.agent == self.agent.id
             && row.number > 0
             && row.closed_at.is_none()
@@ -260,7 +260,7 @@ impl Actor {
             return Ok(main);
         }
         let row = self
-            .parts
+            .deps
             .store
             .open_conversation(self.agent.id, ConversationKind::Root)
             .await?;
@@ -280,7 +280,7 @@ impl Actor {
         if let Some(conversation) = here {
             return Ok(conversation.id);
         }
-        let row = match self.parts.store.conversation_by_thread(thread).await? {
+        let row = match self.deps.store.conversation_by_thread(thread).await? {
             Some(row) if row.agent == self.agent.id => row,
             _ => self.open_branch(Some(thread), prompt).await?,
         };
@@ -294,10 +294,7 @@ impl Actor {
     ) -> Result<Row, StoreError> {
         let prompt = crate::text::one_line(prompt, 200);
         let kind = ConversationKind::Branch { thread, prompt };
-        self.parts
-            .store
-            .open_conversation(self.agent.id, kind)
-            .await
+        self.deps.store.open_conversation(self.agent.id, kind).await
     }
 
     async fn prompt(&mut self, mut prompt: Prompt) {
@@ -329,7 +326,7 @@ impl Actor {
     pub(super) fn trouble(&self, channel: Option<crate::domain::ChannelId>, error: &StoreError) {
         error!(agent.id = %self.agent.id, "the ledger failed: {error}");
         let channel = channel.unwrap_or(self.agent.channel);
-        self.parts.emit(Event::Say {
+        self.deps.emit(Event::Say {
             channel,
             reply_to: None,
             text: escape::sentence(&format!(
@@ -340,9 +337,12 @@ impl Actor {
 }
 
 /// What was put off comes before what came later.
-async fn next_letter(put_off: &mut VecDeque<Letter>, mailbox: &mut Mailbox) -> Option<Letter> {
-    match put_off.pop_front() {
-        Some(letter) => Some(letter),
+async fn next_letter(
+    deferred: &mut VecDeque<AgentCommand>,
+    mailbox: &mut Mailbox,
+) -> Option<AgentCommand> {
+    match deferred.pop_front() {
+        Some(command) => Some(command),
         None => mailbox.recv().await,
     }
 }

@@ -41,7 +41,7 @@ pub struct Spender {
 
 /// A request that wants its money.
 #[derive(Clone, Copy, Debug)]
-pub struct Wish<'a> {
+pub struct ReservationRequest<'a> {
     /// Who makes it.
     pub spender: Spender,
     /// What holds for them.
@@ -72,7 +72,7 @@ enum Scope {
 
 /// A promise; given back with [`Reservations::release`] when the request has ended.
 #[derive(Clone, Copy, Debug)]
-pub struct Promise {
+pub struct Reservation {
     /// Tokens that the answer may have.
     pub output: u32,
     spender: Spender,
@@ -106,9 +106,9 @@ impl Reservations {
     pub async fn promise(
         &self,
         store: &Store,
-        wish: Wish<'_>,
+        wish: ReservationRequest<'_>,
         now: DateTime<Utc>,
-    ) -> Result<Promise, OverBudget> {
+    ) -> Result<Reservation, OverBudget> {
         let planned = wish.planned;
         let _alone = self.looking.lock().await;
         let accounts = self
@@ -131,7 +131,7 @@ impl Reservations {
                 last_words: output >= LEAST_WORDS.min(planned.max_output),
             });
         }
-        let promise = Promise {
+        let promise = Reservation {
             output,
             spender: wish.spender,
             usd: match planned.worst(output) {
@@ -144,7 +144,7 @@ impl Reservations {
     }
 
     /// Gives a promise back: what the request really cost is in the ledger now.
-    pub fn release(&self, promise: Promise) {
+    pub fn release(&self, promise: Reservation) {
         self.change(promise, -promise.usd);
     }
 
@@ -152,7 +152,7 @@ impl Reservations {
     async fn accounts(
         &self,
         store: &Store,
-        wish: Wish<'_>,
+        wish: ReservationRequest<'_>,
         now: DateTime<Utc>,
     ) -> Result<Vec<Account>, String> {
         let Spender { agent, guild, turn } = wish.spender;
@@ -208,7 +208,7 @@ impl Reservations {
         promised.get(&scope).copied().unwrap_or_default()
     }
 
-    fn change(&self, promise: Promise, by: f64) {
+    fn change(&self, promise: Reservation, by: f64) {
         let Spender { agent, guild, turn } = promise.spender;
         let scopes = [Scope::Agent(agent), Scope::Guild(guild)];
         let mut promised = self.promised.lock().unwrap_or_else(PoisonError::into_inner);

@@ -32,7 +32,7 @@ impl Actor {
             .contexts(|conversation| closing.contains(&conversation.id))
             .await?;
         let summaries = self.summaries(&full, SUMMARY_PATIENCE);
-        let summaries = self.hears_during(summaries, None).await;
+        let summaries = self.serve_while_waiting(summaries, None).await;
         let mut unsaved = Vec::new();
         for (context, summary) in full.into_iter().zip(summaries) {
             let id = context.0;
@@ -49,7 +49,7 @@ impl Actor {
         }
         for id in closing.iter().filter(|id| !unsaved.contains(id)) {
             self.set_aside(*id, "its branch was closed").await?;
-            self.parts.store.close_conversation(*id).await?;
+            self.deps.store.close_conversation(*id).await?;
             self.conversations.remove(id);
             closed.branches += 1;
         }
@@ -70,7 +70,7 @@ impl Actor {
             summary,
             trigger: Cause::BranchClosed,
         };
-        self.parts.save_session(&self.agent, save).await
+        self.deps.save_session(&self.agent, save).await
     }
 
     /// What waits in any conversation is for nobody any more.
@@ -85,7 +85,7 @@ impl Actor {
 
     /// A message that nobody will read any more.
     pub(super) async fn set_message_aside(&self, message: MessageId, why: &str) {
-        if let Err(error) = self.parts.store.skip(message, why).await {
+        if let Err(error) = self.deps.store.skip(message, why).await {
             error!(agent.id = %self.agent.id, "failed to set message {message} aside: {error}");
         }
     }
@@ -96,7 +96,7 @@ impl Actor {
         };
         for Trigger { source, .. } in std::mem::take(&mut conversation.waiting) {
             if let Source::Message(message) = source {
-                self.parts.store.skip(message.id, why).await?;
+                self.deps.store.skip(message.id, why).await?;
             }
         }
         Ok(())

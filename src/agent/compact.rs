@@ -12,9 +12,9 @@ use crate::llm::route::{StepFailure, StepReply};
 use crate::llm::{history, tokens};
 use crate::text;
 
-use super::aside::{Aside, why_not};
+use super::auxiliary::{AuxiliaryRequest, why_not};
+use super::deps::AgentDeps;
 use super::identity::Identity;
-use super::parts::Parts;
 use super::prompt;
 use super::session_manager::{Summarise, Summary};
 use super::stop::cancelled_after;
@@ -62,7 +62,7 @@ impl Default for During {
 
 /// Sums up `items` so that a conversation can go on without them.
 pub async fn summarise(
-    parts: &Parts,
+    deps: &AgentDeps,
     agent: &Identity,
     config: &AgentConfig,
     items: &[Item],
@@ -74,7 +74,7 @@ pub async fn summarise(
         during,
         patience: COMPACTION_TIME,
     };
-    let (text, answer) = ask(parts, agent, config, items, question)
+    let (text, answer) = ask(deps, agent, config, items, question)
         .await
         .inspect_err(|why| warn!(agent.id = %agent.id, "no compaction: {why}"))
         .ok()?;
@@ -87,24 +87,24 @@ pub async fn summarise(
 
 /// Two to four sentences on a conversation that is put away.
 pub async fn summary(
-    parts: &Parts,
+    deps: &AgentDeps,
     agent: &Identity,
     config: &AgentConfig,
     items: &[Item],
     patience: Duration,
 ) -> Summary {
     let model = OwnModel {
-        parts,
+        deps,
         agent,
         config,
     };
-    let sessions = parts.sessions(agent);
+    let sessions = deps.sessions(agent);
     sessions.get_summary(items, &model, patience).await
 }
 
 /// The model that an agent works with.
 struct OwnModel<'a> {
-    parts: &'a Parts,
+    deps: &'a AgentDeps,
     agent: &'a Identity,
     config: &'a AgentConfig,
 }
@@ -118,7 +118,7 @@ impl Summarise for OwnModel<'_> {
             during: None,
             patience,
         };
-        let asked = ask(self.parts, self.agent, self.config, items, question).await;
+        let asked = ask(self.deps, self.agent, self.config, items, question).await;
         asked.map(|(text, _)| text)
     }
 }
@@ -155,7 +155,7 @@ pub fn done(cut: usize, session: SessionId) -> String {
 ///
 /// Why there is no answer, for the log.
 async fn ask(
-    parts: &Parts,
+    deps: &AgentDeps,
     agent: &Identity,
     config: &AgentConfig,
     items: &[Item],
@@ -169,22 +169,22 @@ async fn ask(
     } = question;
     let During { turn, stop, dense } = during.unwrap_or_default();
     let _deadline = cancelled_after(&stop, patience);
-    let asker = parts.asker(agent.id, agent.guild, config, turn);
-    let targets = parts.targets(agent, config)?;
-    let room = parts.room(&targets) as f64 / dense;
+    let asker = deps.asker(agent.id, agent.guild, config, turn);
+    let targets = deps.targets(agent, config)?;
+    let room = deps.room(&targets) as f64 / dense;
     let mut answered = Err(StepFailure::ContextExceeded);
     let mut texts: Vec<String> =
         Vec::from(SHARES.map(|share| as_text(items, (room * share) as u64)));
     // What was too long once is not asked again.
     texts.dedup();
     for text in texts {
-        let aside = Aside {
+        let aside = AuxiliaryRequest {
             system,
             text,
             kind,
             patience,
         };
-        answered = parts.ask_aside(&targets, asker, aside, &stop).await;
+        answered = deps.ask_auxiliary(&targets, asker, aside, &stop).await;
         if !matches!(answered, Err(StepFailure::ContextExceeded)) {
             break;
         }

@@ -16,7 +16,7 @@ use crate::store::{SavedAs, StoreError};
 use super::actor::Actor;
 use super::compact::{self, During, Summarised};
 use super::conversation::{Conversation, Items};
-use super::hearing::Stoppable;
+use super::deferred::Stoppable;
 use super::mailbox::{
     AfterSave, BeforeClear, Cleared, ContextAction, Restored, Target, Trigger as Waiting,
 };
@@ -73,7 +73,7 @@ impl Actor {
     async fn meant(&mut self, target: Target) -> Result<ConversationId, StoreError> {
         if let Target::Channel(channel) = target
             && channel != self.agent.channel
-            && let Some(row) = self.parts.store.conversation_by_thread(channel).await?
+            && let Some(row) = self.deps.store.conversation_by_thread(channel).await?
             && row.agent == self.agent.id
         {
             return Ok(self.take_in(&row));
@@ -130,7 +130,7 @@ impl Actor {
         session: &str,
     ) -> Result<Restored, SessionError> {
         // Read first: whatever is wrong with the file, the context stays untouched.
-        let loaded = self.parts.sessions(&self.agent).restore(session).await?;
+        let loaded = self.deps.sessions(&self.agent).restore(session).await?;
         let aborted = self.end_turn(id).await;
         let before = self.finished_items(id).await?;
         let unsaved = self
@@ -150,7 +150,7 @@ impl Actor {
             true => SavedAs::This(loaded.meta.id),
             false => SavedAs::Others,
         };
-        self.parts
+        self.deps
             .store
             .replace_items(id, items.clone(), saved)
             .await?;
@@ -182,9 +182,9 @@ impl Actor {
             ));
         }
         let items = self.finished_items(id).await?;
-        let config = self.parts.agent_config(&self.agent).await;
-        let targets = self.parts.targets(&self.agent, &config).unwrap_or_default();
-        let keep = self.parts.room(&targets) / 8;
+        let config = self.deps.agent_config(&self.agent).await;
+        let targets = self.deps.targets(&self.agent, &config).unwrap_or_default();
+        let keep = self.deps.room(&targets) / 8;
         let refused = |why: &str| SessionError::Refused(why.to_owned());
         let cut = history::split_for_compaction(&items, keep)
             .ok_or_else(|| refused("There is nothing to compact: the conversation is short."))?;
@@ -198,7 +198,7 @@ impl Actor {
             )
         })?;
         let meta = self
-            .parts
+            .deps
             .save_session(
                 &self.agent,
                 ToSave {
@@ -211,7 +211,7 @@ impl Actor {
                 },
             )
             .await?;
-        self.parts
+        self.deps
             .store
             .replace_items(id, shorter.clone(), SavedAs::Others)
             .await?;
@@ -238,9 +238,9 @@ impl Actor {
             conversation: id,
             stop,
         };
-        let (parts, agent) = (Arc::clone(&self.parts), Arc::clone(&self.agent));
-        let summary = compact::summarise(&parts, &agent, config, items, Some(during));
-        let summary = self.hears_during(summary, Some(&stoppable)).await;
+        let (deps, agent) = (Arc::clone(&self.deps), Arc::clone(&self.agent));
+        let summary = compact::summarise(&deps, &agent, config, items, Some(during));
+        let summary = self.serve_while_waiting(summary, Some(&stoppable)).await;
         summary.ok_or(match stoppable.stop.is_cancelled() {
             true => "It was stopped before there was a summary, so nothing was changed.",
             false => "No summary could be had from the model, so nothing was changed.",
@@ -275,8 +275,8 @@ impl Actor {
             return Ok(items.clone());
         }
         let items = match running {
-            Some(turn) => self.parts.store.items_before(id, turn).await?,
-            None => self.parts.store.items(id).await?,
+            Some(turn) => self.deps.store.items_before(id, turn).await?,
+            None => self.deps.store.items(id).await?,
         };
         Ok(Arc::new(match history::is_valid(&items) {
             true => items,
@@ -295,10 +295,10 @@ impl Actor {
         if items.is_empty() {
             return Err(SessionError::Empty);
         }
-        let config = self.parts.agent_config(&self.agent).await;
-        let (parts, agent) = (Arc::clone(&self.parts), Arc::clone(&self.agent));
-        let summary = compact::summary(&parts, &agent, &config, &items, SUMMARY_PATIENCE);
-        let summary = self.hears_during(summary, None).await;
+        let config = self.deps.agent_config(&self.agent).await;
+        let (deps, agent) = (Arc::clone(&self.deps), Arc::clone(&self.agent));
+        let summary = compact::summary(&deps, &agent, &config, &items, SUMMARY_PATIENCE);
+        let summary = self.serve_while_waiting(summary, None).await;
         let len = items.len();
         let save = ToSave {
             id: SessionId::random(),
@@ -308,7 +308,7 @@ impl Actor {
             summary,
             trigger,
         };
-        let meta = self.parts.save_session(&self.agent, save).await?;
+        let meta = self.deps.save_session(&self.agent, save).await?;
         if let Some(conversation) = self.conversations.get_mut(&id) {
             conversation.saved = len;
         }
@@ -318,7 +318,7 @@ impl Actor {
     /// Empties a conversation: the main one gives way to a new one, a branch goes on with nothing in it.
     pub(super) async fn empty(&mut self, id: ConversationId) -> Result<(), StoreError> {
         if self.main == Some(id) {
-            self.parts.store.close_conversation(id).await?;
+            self.deps.store.close_conversation(id).await?;
             let closed = self.conversations.remove(&id);
             self.main = None;
             return match closed.map(|closed| closed.waiting) {
@@ -326,7 +326,7 @@ impl Actor {
                 Some(_) | None => Ok(()),
             };
         }
-        self.parts
+        self.deps
             .store
             .replace_items(id, Vec::new(), SavedAs::Others)
             .await?;
@@ -380,7 +380,7 @@ impl Actor {
         summary: Summary,
     ) -> Result<SessionMeta, SessionError> {
         let id = SessionId::random();
-        self.parts.store.promise_session(conversation, id).await?;
+        self.deps.store.promise_session(conversation, id).await?;
         let save = ToSave {
             id,
             conversation: Some(conversation),
@@ -389,13 +389,13 @@ impl Actor {
             summary,
             trigger: Trigger::Shutdown,
         };
-        self.parts.save_session(&self.agent, save).await
+        self.deps.save_session(&self.agent, save).await
     }
 
     /// Keeps how long it has been silent, so that the next start gives the timer what remains.
     async fn keep_silence(&self) {
         let latest = clock::now() - self.timer.silence();
-        if let Err(error) = self.parts.store.keep_activity(self.agent.id, latest).await {
+        if let Err(error) = self.deps.store.keep_activity(self.agent.id, latest).await {
             warn!(agent.id = %self.agent.id, "failed to keep when {} was last active: {error}", self.agent.name);
         }
     }
@@ -414,7 +414,7 @@ impl Actor {
                 summary,
                 trigger: Trigger::Destroy,
             };
-            saved.push(self.parts.save_session(&self.agent, save).await?);
+            saved.push(self.deps.save_session(&self.agent, save).await?);
             self.empty(id).await?;
         }
         Ok(saved)
@@ -443,13 +443,13 @@ impl Actor {
         contexts: &[Context],
         patience: Duration,
     ) -> impl Future<Output = Vec<Summary>> + use<> {
-        let (parts, agent) = (Arc::clone(&self.parts), Arc::clone(&self.agent));
+        let (deps, agent) = (Arc::clone(&self.deps), Arc::clone(&self.agent));
         let all: Vec<Arc<Vec<Item>>> = contexts.iter().map(|(_, items)| items.clone()).collect();
         async move {
-            let config = parts.agent_config(&agent).await;
+            let config = deps.agent_config(&agent).await;
             let summaries = all
                 .iter()
-                .map(|items| compact::summary(&parts, &agent, &config, items, patience));
+                .map(|items| compact::summary(&deps, &agent, &config, items, patience));
             join_all(summaries).await
         }
     }

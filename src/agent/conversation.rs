@@ -14,7 +14,7 @@ use super::event::Progress;
 use super::idle_timer::Hold;
 use super::mailbox::{ConversationState, RunningTurn, Trigger};
 use super::stop::StopSignal;
-use super::turn::Learned;
+use super::turn::Calibration;
 
 /// One conversation.
 pub(super) struct Conversation {
@@ -29,7 +29,7 @@ pub(super) struct Conversation {
     /// How many there are, kept up to date by the turn that has them.
     pub len: Arc<AtomicUsize>,
     /// What turns learned of its size.
-    pub learned: Learned,
+    pub calibration: Calibration,
     /// How many of them the latest save held.
     pub saved: usize,
     /// When somebody last wrote or a tool last ran.
@@ -77,7 +77,7 @@ impl Conversation {
 
     /// Puts new items in place; nothing is known of their size.
     pub fn put(&mut self, items: Arc<Vec<Item>>) {
-        self.learned = Learned::default();
+        self.calibration = Calibration::default();
         self.len.store(items.len(), Ordering::Relaxed);
         self.items = Items::Here(items);
     }

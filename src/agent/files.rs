@@ -17,14 +17,14 @@ use crate::workspace::agent_file;
 use crate::workspace::{Workspace, WorkspacePath};
 
 use super::configuration::{Configuration, News};
+use super::deps::AgentDeps;
 use super::event::Event;
 use super::identity::Identity;
-use super::parts::Parts;
 
 /// Characters of an old or new value that an audit row keeps whole.
 const AUDIT_VALUE: usize = 16 << 10;
 
-impl Parts {
+impl AgentDeps {
     /// The agent's configuration as it is on disk now. A broken file is reported in the channel, once for each
     /// cause and once when it can be used again; the last good one stays in force.
     pub async fn agent_config(&self, agent: &Identity) -> Arc<AgentConfig> {

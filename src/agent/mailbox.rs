@@ -18,11 +18,11 @@ const CAPACITY: usize = 64;
 /// The way to an agent's actor. Dropping all handles ends it.
 #[derive(Clone, Debug)]
 pub struct AgentHandle {
-    sender: mpsc::Sender<Letter>,
+    sender: mpsc::Sender<AgentCommand>,
 }
 
 /// The actor's end of the mailbox.
-pub(super) type Mailbox = mpsc::Receiver<Letter>;
+pub(super) type Mailbox = mpsc::Receiver<AgentCommand>;
 
 /// Makes a handle and the mailbox it leads to.
 pub(super) fn mailbox() -> (AgentHandle, Mailbox) {
@@ -31,13 +31,13 @@ pub(super) fn mailbox() -> (AgentHandle, Mailbox) {
 }
 
 impl AgentHandle {
-    /// Puts `letter` into the mailbox, waiting while it is full.
+    /// Puts `command` into the mailbox, waiting while it is full.
     ///
     /// # Errors
     ///
-    /// The letter comes back when the actor has ended; a new one must be made.
-    pub async fn send(&self, letter: Letter) -> Result<(), Letter> {
-        self.sender.send(letter).await.map_err(|back| back.0)
+    /// The command comes back when the actor has ended; a new one must be made.
+    pub async fn send(&self, command: AgentCommand) -> Result<(), AgentCommand> {
+        self.sender.send(command).await.map_err(|back| back.0)
     }
 
     /// Whether the actor has ended.
@@ -48,7 +48,7 @@ impl AgentHandle {
 
 /// Something for an actor to do.
 #[derive(Debug)]
-pub enum Letter {
+pub enum AgentCommand {
     /// A person's message, committed already.
     Message(Box<Inbound>),
     /// A turn asked for by other means than a message in the channel.
@@ -75,7 +75,7 @@ pub enum Letter {
     SaveForDestroy(oneshot::Sender<Result<Vec<SessionMeta>, SessionError>>),
 }
 
-/// Which conversations a letter is about.
+/// Which conversations a command is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// The one seen in this channel: the agent's own, or a branch's thread.

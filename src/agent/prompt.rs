@@ -30,7 +30,7 @@ pub fn system(
 }
 
 /// What is true at this moment.
-pub struct Moment<'a> {
+pub struct TurnFacts<'a> {
     /// Now.
     pub now: DateTime<Utc>,
     /// The model that is asked first.
@@ -43,7 +43,7 @@ pub struct Moment<'a> {
     pub branches: &'a [String],
 }
 
-impl Moment<'_> {
+impl TurnFacts<'_> {
     /// One line for the newest user item.
     pub fn facts(&self) -> String {
         let mut facts = format!(

@@ -6,8 +6,8 @@ use tracing::warn;
 
 use crate::domain::AgentName;
 
-use super::aside::{Aside, Asker};
-use super::parts::Parts;
+use super::auxiliary::{Asker, AuxiliaryRequest};
+use super::deps::AgentDeps;
 
 /// A creation does not wait longer for its prompt.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -20,19 +20,19 @@ in at most 300 words, addressed to the agent. Answer with the prompt alone.";
 ///
 /// It is in the books of `asker`, the agent that is being made, and asks a provider of `models`, which that agent will ask.
 pub async fn tailor(
-    parts: &Parts,
+    deps: &AgentDeps,
     asker: Asker,
     models: &[String],
     name: &AgentName,
     description: &str,
 ) -> String {
-    let aside = Aside {
+    let aside = AuxiliaryRequest {
         system: INSTRUCTIONS,
         text: format!("Name: {name}\nDescription: {description}"),
         kind: "refine",
         patience: PATIENCE,
     };
-    let text = parts
+    let text = deps
         .ask_small(asker, models, aside)
         .await
         .unwrap_or_else(|error| {

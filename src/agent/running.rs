@@ -12,7 +12,7 @@ use super::conversation::{Conversation, Items, Running};
 use super::event::Progress;
 use super::mailbox::{Mode, Source, Stopped, Target, Trigger};
 use super::stop::{Stop, StopSignal};
-use super::turn::{self, Seed, TurnEnd};
+use super::turn::{self, TurnEnd, TurnParams};
 
 impl Actor {
     /// Hands `trigger` to the running turn, or starts one with it.
@@ -60,13 +60,13 @@ impl Actor {
         let wanted = CancellationToken::new();
         let (steer, steered) = mpsc::unbounded_channel();
         let (progress, progress_seen) = watch::channel(Progress::begin());
-        let seed = Seed {
+        let params = TurnParams {
             turn,
             conversation: id,
             branch: conversation.branch,
             channel: conversation.channel,
             items,
-            learned: conversation.learned,
+            calibration: conversation.calibration,
             len: conversation.len.clone(),
             trigger,
             steered,
@@ -93,13 +93,13 @@ impl Actor {
             gen_ai.conversation.id = %id,
             turn.id = %turn,
         );
-        let (parts, agent) = (self.parts.clone(), self.agent.clone());
+        let (deps, agent) = (self.deps.clone(), self.agent.clone());
         let others = self.other_branches(id);
         self.work.spawn(
-            async move { Done::Turn(id, turn::run(parts, agent, others, seed).await) }
+            async move { Done::Turn(id, turn::run(deps, agent, others, params).await) }
                 .instrument(span),
         );
-        self.parts.count_turn(self.agent.id, 1);
+        self.deps.count_turn(self.agent.id, 1);
     }
 
     /// Other conversations at work, a line each.
@@ -122,7 +122,7 @@ impl Actor {
                 self.take_back(id, end);
                 self.go_on(id).await;
             }
-            Ok(Done::Farewell(fired, saves)) => self.farewell(fired, saves).await,
+            Ok(Done::IdleSave(fired, saves)) => self.farewell(fired, saves).await,
             Err(panic) => {
                 for id in self.turn_broke_off(&panic).await {
                     self.go_on(id).await;
@@ -133,7 +133,7 @@ impl Actor {
 
     /// Takes back what a turn had; what came too late for it waits.
     fn take_back(&mut self, id: ConversationId, end: TurnEnd) {
-        self.parts.count_turn(self.agent.id, -1);
+        self.deps.count_turn(self.agent.id, -1);
         let Some(conversation) = self.conversations.get_mut(&id) else {
             return;
         };
@@ -143,7 +143,7 @@ impl Actor {
             Some(items) => conversation.put(items),
             None => conversation.items = Items::Stored,
         }
-        conversation.learned = end.learned;
+        conversation.calibration = end.calibration;
         if let Some(saved) = end.saved {
             conversation.saved = saved;
         }
@@ -213,7 +213,7 @@ impl Actor {
         panic: &tokio::task::JoinError,
     ) -> Vec<ConversationId> {
         error!(agent.id = %self.agent.id, "a turn of {} panicked: {panic}", self.agent.name);
-        self.parts.count_turn(self.agent.id, -1);
+        self.deps.count_turn(self.agent.id, -1);
         let broken: Vec<ConversationId> = self
             .conversations
             .values()
@@ -236,7 +236,7 @@ impl Actor {
             // What the turn had taken in is claimed in the ledger, and does not begin another one.
             conversation.wait_again(turn.handed);
             turn::close_broken(
-                &self.parts,
+                &self.deps,
                 &self.agent,
                 conversation.channel,
                 conversation.branch,
@@ -293,7 +293,7 @@ impl Actor {
                     self.take_back(id, end);
                     self.go_on_unless(&ending, id).await;
                 }
-                Ok(Done::Farewell(..)) => {}
+                Ok(Done::IdleSave(..)) => {}
                 Err(panic) => {
                     for id in self.turn_broke_off(&panic).await {
                         self.go_on_unless(&ending, id).await;
@@ -340,7 +340,7 @@ impl Actor {
         while self.any_runs(&all) {
             match self.work.join_next().await {
                 None => break,
-                Some(Ok(Done::Farewell(..))) => {}
+                Some(Ok(Done::IdleSave(..))) => {}
                 Some(done) => self.work_done(done).await,
             }
         }

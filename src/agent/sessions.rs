@@ -7,8 +7,8 @@ use crate::domain::{ConversationId, Item, SessionId, SessionMeta, Trigger};
 use crate::store::StoreError;
 use crate::text::redact::Redactor;
 
+use super::deps::AgentDeps;
 use super::identity::Identity;
-use super::parts::Parts;
 use super::session_manager::{Save, SessionError, SessionManager, Summary};
 
 /// A conversation to save.
@@ -35,7 +35,7 @@ pub(super) enum IdleSave {
     Kept(Box<SessionMeta>),
 }
 
-impl Parts {
+impl AgentDeps {
     /// The sessions of an agent.
     pub fn sessions(&self, agent: &Identity) -> SessionManager {
         SessionManager::new(

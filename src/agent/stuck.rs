@@ -16,7 +16,7 @@ const PING_PONG: usize = 6;
 
 /// What a turn has been doing lately.
 #[derive(Debug, Default)]
-pub struct Watch {
+pub struct LoopDetector {
     errors: u32,
     recent: VecDeque<u64>,
 }
@@ -32,11 +32,11 @@ pub enum Stuck {
     PingPong,
 }
 
-impl Watch {
+impl LoopDetector {
     /// Takes note of the finished calls of one step; says so when the turn is stuck.
     ///
     /// What a model asks for at once it could not learn from: ten calls of one step that fail are one failure.
-    pub fn saw(&mut self, step: &[(ToolCall, ToolResult)]) -> Option<Stuck> {
+    pub fn record_step(&mut self, step: &[(ToolCall, ToolResult)]) -> Option<Stuck> {
         self.errors = match step.iter().all(|(_, result)| result.is_error) {
             true => self.errors + 1,
             false => 0,

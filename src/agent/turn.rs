@@ -12,8 +12,8 @@ mod attachments;
 mod begin;
 mod books;
 mod calls;
+mod context_meter;
 mod finish;
-mod gauge;
 mod question;
 mod request;
 mod state;
@@ -22,21 +22,21 @@ mod window;
 
 use std::sync::Arc;
 
+use super::deps::AgentDeps;
 use super::identity::Identity;
-use super::parts::Parts;
 
+pub(super) use self::context_meter::Calibration;
 pub(super) use self::finish::close_broken;
-pub(super) use self::gauge::Learned;
-pub(super) use self::state::{Seed, TurnEnd};
+pub(super) use self::state::{TurnEnd, TurnParams};
 
 /// Runs a turn to its end.
 pub(super) async fn run(
-    parts: Arc<Parts>,
+    deps: Arc<AgentDeps>,
     agent: Arc<Identity>,
     others: Vec<String>,
-    seed: Seed,
+    params: TurnParams,
 ) -> TurnEnd {
-    match begin::begin(parts, agent, others, seed).await {
+    match begin::begin(deps, agent, others, params).await {
         begin::Begun::Turn(mut turn) => {
             let ended = match turn.work().await {
                 Ok(outcome) => turn.finish(outcome).await,

@@ -10,7 +10,7 @@ use super::handover;
 use super::run::Signals;
 use crate::config::Env;
 use crate::daemon::{self, DaemonOptions};
-use crate::playground::{Brain, Playground, PlaygroundError};
+use crate::playground::{ModelSource, Playground, PlaygroundError};
 
 /// Try Chorus in the browser: a local Discord, a demo model and a page on loopback.
 #[derive(Debug, clap::Args)]
@@ -70,15 +70,15 @@ impl PlaygroundCommand {
 }
 
 /// A real model when there is a key or a server of one's own, else the demo model.
-fn brain(env: &Env) -> Brain {
+fn brain(env: &Env) -> ModelSource {
     let providers = [&env.anthropic, &env.openai, &env.gemini];
     let is_configured = providers
         .iter()
         .any(|one| one.key.is_some() || one.base_url.is_some());
     if is_configured {
-        Brain::Real
+        ModelSource::Real
     } else {
-        Brain::Demo
+        ModelSource::Demo
     }
 }
 
@@ -87,14 +87,14 @@ fn set(variables: &mut HashMap<String, String>, name: &str, value: String) {
     variables.insert(name.to_owned(), value);
 }
 
-fn welcome(playground: &Playground, brain: Brain) {
+fn welcome(playground: &Playground, brain: ModelSource) {
     println!("Chorus playground: {}", playground.url());
     println!("Open it in a browser, run /agent init, and talk to your agent. Ctrl-C ends it.");
     match brain {
-        Brain::Demo => println!(
+        ModelSource::Demo => println!(
             "There is no key, so a demo model answers; set ANTHROPIC_API_KEY or OPENAI_API_KEY for a real one."
         ),
-        Brain::Real => println!(
+        ModelSource::Real => println!(
             "Your key is used: what agents ask a model is sent there and costs what it costs."
         ),
     }

@@ -7,9 +7,9 @@ use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
-use super::house::House;
+use super::app::App;
 use super::options::Phase;
-use super::pulse::tell;
+use super::watchdog::tell;
 use crate::config::{Config, Paths};
 use crate::permission::Profiles;
 
@@ -31,7 +31,7 @@ const FIXED_AT_START: [&str; 12] = [
 
 /// Reads the configuration each time `bell` is rung, until `stop`. A wrong one changes nothing, and the operator is told.
 pub(super) async fn on_demand(
-    house: House,
+    app: App,
     bell: Arc<Notify>,
     phase: watch::Receiver<Phase>,
     stop: CancellationToken,
@@ -42,7 +42,7 @@ pub(super) async fn on_demand(
         if is_ready {
             begin();
         }
-        let status = reload(&house);
+        let status = reload(&app);
         if is_ready {
             tell(&[NotifyState::Ready, NotifyState::Status(&status)]);
         }
@@ -57,22 +57,22 @@ fn begin() {
 }
 
 /// Puts the file into force if it is right, and says in a line what came of it.
-fn reload(house: &House) -> String {
-    match read(&house.paths) {
+fn reload(app: &App) -> String {
+    match read(&app.paths) {
         Ok((mut new, named)) => {
-            new.servers.extend(house.servers.iter());
-            for key in waiting(&house.config.load(), &new) {
+            new.servers.extend(app.servers.iter());
+            for key in waiting(&app.config.load(), &new) {
                 warn!("config.json: `{key}` changed, which takes effect at the next start");
             }
-            house.profiles.store(Arc::new(named));
-            house.config.store(Arc::new(new));
-            house.servers_may_differ();
+            app.profiles.store(Arc::new(named));
+            app.config.store(Arc::new(new));
+            app.servers_may_differ();
             info!("config.json was read anew");
             "config.json was read anew".to_owned()
         }
         Err(reason) => {
             error!("config.json stays as it was: {reason}");
-            house.tell_operator(
+            app.tell_operator(
                 format!("config.json: {reason}"),
                 format!("config.json is wrong, so the one before stays in force: {reason}"),
             );

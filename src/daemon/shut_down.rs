@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 use tracing::{info, warn};
 
-use super::house::House;
+use super::app::App;
 use crate::discord::{DiscordError, Ends};
 
 /// Ending turns and saving contexts: summaries get 5 s of it, the disk the rest.
@@ -30,17 +30,17 @@ const DATABASE: Duration = Duration::from_secs(1);
 
 /// No new messages → turns and contexts → tasks → last words and gateway → database.
 pub(super) async fn in_order(
-    house: &House,
+    app: &App,
     ends: &Ends,
     discord: JoinHandle<Result<(), DiscordError>>,
     helpers: TaskTracker,
 ) {
     ends.intake.cancel();
-    if let Some(saved) = within(TURNS, "turns", house.manager.shut_down()).await {
+    if let Some(saved) = within(TURNS, "turns", app.manager.shut_down()).await {
         info!("{} contexts were saved", saved.len());
     }
-    if let Some(ended) = within(TASKS, "tasks", house.tasks.shutdown()).await {
-        house.tell_channels(ended).await;
+    if let Some(ended) = within(TASKS, "tasks", app.tasks.shutdown()).await {
+        app.tell_channels(ended).await;
     }
     ends.all.cancel();
     // It may have ended before us, which is why we stop.
@@ -48,7 +48,7 @@ pub(super) async fn in_order(
         within(LAST_WORDS, "Discord", discord).await;
     }
     within(HELPERS, "helpers", helpers.wait()).await;
-    within(DATABASE, "the database", house.store.close()).await;
+    within(DATABASE, "the database", app.store.close()).await;
 }
 
 async fn within<T>(limit: Duration, what: &str, step: impl Future<Output = T>) -> Option<T> {

@@ -13,12 +13,12 @@ use tracing::{error, info};
 
 use super::metrics;
 use super::options::DaemonError;
-use super::pulse::Pulse;
+use super::watchdog::Watchdog;
 use crate::store::Store;
 
 #[derive(Clone)]
 struct Shown {
-    pulse: Pulse,
+    watchdog: Watchdog,
     store: Store,
 }
 
@@ -43,14 +43,14 @@ impl Web {
     }
 
     /// Serves until `stop`.
-    pub(super) async fn serve(self, pulse: Pulse, store: Store, stop: CancellationToken) {
+    pub(super) async fn serve(self, watchdog: Watchdog, store: Store, stop: CancellationToken) {
         if let Ok(address) = self.listener.local_addr() {
             info!("serving http://{address}/metrics and /healthz");
         }
         let pages = Router::new()
             .route("/metrics", get(show_metrics))
             .route("/healthz", get(show_health))
-            .with_state(Shown { pulse, store });
+            .with_state(Shown { watchdog, store });
         let served = axum::serve(self.listener, pages)
             .with_graceful_shutdown(stop.cancelled_owned())
             .await;
@@ -61,7 +61,7 @@ impl Web {
 }
 
 async fn show_health(State(shown): State<Shown>) -> Response {
-    match shown.pulse.feel().await {
+    match shown.watchdog.check_health().await {
         Ok(()) => (StatusCode::OK, "ok\n").into_response(),
         Err(ill) => (StatusCode::SERVICE_UNAVAILABLE, format!("{ill}\n")).into_response(),
     }

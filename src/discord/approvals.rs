@@ -15,7 +15,7 @@ use tracing::warn;
 
 use super::approval_card::{self, Ending};
 use super::body::Body;
-use super::explain::{self, Deed};
+use super::explain::{self, Operation};
 use super::rest::{Rest, Urgency};
 use crate::agent::Stopper;
 use crate::agent::event::{Answer, Choice, Question, QuestionEnd};
@@ -280,7 +280,7 @@ impl Approvals {
             .edit(channel, message, &body, Urgency::Durable)
             .await;
         if let Err(error) = edit {
-            warn!(channel.id = %channel, "a question's card was not edited: {}", explain::refusal(Deed::Edit, &error));
+            warn!(channel.id = %channel, "a question's card was not edited: {}", explain::refusal(Operation::Edit, &error));
         }
     }
 

@@ -1,4 +1,4 @@
-//! What the parts of this room share.
+//! What the Discord module shares.
 
 use std::sync::Arc;
 
@@ -19,11 +19,11 @@ use crate::manager::AgentManager;
 use crate::permission::Profiles;
 use crate::store::Store;
 
-/// The room's parts, for whoever serves an event. Cheap to clone.
+/// What serving an event takes, for whoever serves an event. Cheap to clone.
 #[derive(Clone)]
-pub(super) struct Bot(Arc<Parts>);
+pub(super) struct Bot(Arc<BotInner>);
 
-pub(super) struct Parts {
+pub(super) struct BotInner {
     pub(super) manager: AgentManager,
     pub(super) store: Store,
     pub(super) rest: Rest,
@@ -54,7 +54,7 @@ pub(super) struct Parts {
 pub(super) type Commands = poise::FrameworkOptions<Bot, Refusal>;
 
 impl Bot {
-    pub(super) fn new(parts: Parts) -> Self {
+    pub(super) fn new(parts: BotInner) -> Self {
         Self(Arc::new(parts))
     }
 
@@ -65,7 +65,7 @@ impl Bot {
 
     /// Has a channel's outbox delivered.
     pub(super) fn deliver(&self, channel: ChannelId) {
-        // Without the room's loop it stays in the ledger for the next start.
+        // Without the main loop it stays in the ledger for the next start.
         let _ = self.0.outbox.send(channel);
     }
 
@@ -77,9 +77,9 @@ impl Bot {
 }
 
 impl std::ops::Deref for Bot {
-    type Target = Parts;
+    type Target = BotInner;
 
-    fn deref(&self) -> &Parts {
+    fn deref(&self) -> &BotInner {
         &self.0
     }
 }

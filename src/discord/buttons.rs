@@ -12,7 +12,7 @@ use super::body::Body;
 use super::bot::Bot;
 use super::commands::sight::Sight;
 use super::commands::{self, EDIT_PROMPT, pages, rights};
-use super::interaction::{Eyes, Responder};
+use super::interaction::{Responder, Visibility};
 use super::refusal::Refusal;
 use super::rest::{Request, Urgency};
 use super::{access, always_card, approval_card, people, render, route, servers};
@@ -50,7 +50,10 @@ pub(super) async fn pressed(bot: &Bot, press: &ComponentInteraction) {
         }
         _ => {
             let _ = responder
-                .say(&Body::text("This button does nothing any more."), Eyes::One)
+                .say(
+                    &Body::text("This button does nothing any more."),
+                    Visibility::Ephemeral,
+                )
                 .await;
         }
     }
@@ -79,20 +82,24 @@ async fn decide(bot: &Bot, responder: &Responder, press: &ComponentInteraction) 
         Found::Open(requesters) => requesters,
         Found::Elsewhere => {
             let told = Body::text(NOT_ITS_CARD);
-            let _ = responder.follow_up(&told, Eyes::One).await;
+            let _ = responder.follow_up(&told, Visibility::Ephemeral).await;
             return;
         }
         Found::Closed => return too_late(bot, responder, press, id).await,
     };
     if let Err(reason) = may_decide(bot, guild, &person, &requesters, choice) {
-        let _ = responder.follow_up(&Body::text(reason), Eyes::One).await;
+        let _ = responder
+            .follow_up(&Body::text(reason), Visibility::Ephemeral)
+            .await;
         return;
     }
     if choice == Choice::AlwaysAllow
         && let Some((agent, action)) = bot.approvals.subject(id)
     {
         let asked_again = always_card::ask(id, &agent, &action);
-        let _ = responder.follow_up(&asked_again, Eyes::One).await;
+        let _ = responder
+            .follow_up(&asked_again, Visibility::Ephemeral)
+            .await;
         return;
     }
     match bot.approvals.decide(id, choice, &person) {
@@ -183,7 +190,9 @@ async fn too_late(bot: &Bot, responder: &Responder, press: &ComponentInteraction
         }
     }
     let reason = why_too_late(bot, id).await;
-    let _ = responder.follow_up(&Body::text(reason), Eyes::One).await;
+    let _ = responder
+        .follow_up(&Body::text(reason), Visibility::Ephemeral)
+        .await;
 }
 
 /// A crash may have left a decided card with its buttons on; what the card says stays.
@@ -233,7 +242,7 @@ async fn end_turn(
         };
         stopped.map_err(|error| Refusal::from(error).0)
     };
-    let _ = responder.answer(Eyes::One, work).await;
+    let _ = responder.answer(Visibility::Ephemeral, work).await;
 }
 
 async fn turn_page(bot: &Bot, responder: &Responder, press: &ComponentInteraction, rest: &str) {
@@ -261,7 +270,9 @@ async fn edit_prompt(bot: &Bot, responder: &Responder, press: &ComponentInteract
         )),
     };
     if let Err(refusal) = opened {
-        let _ = responder.say(&Body::sentence(refusal.0), Eyes::One).await;
+        let _ = responder
+            .say(&Body::sentence(refusal.0), Visibility::Ephemeral)
+            .await;
     }
 }
 

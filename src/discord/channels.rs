@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tracing::warn;
 
 use super::bot::Bot;
-use super::explain::{self, Deed};
+use super::explain::{self, Operation};
 use super::render;
 use super::rest::{Request, RestError, Urgency, snowflake};
 use super::route;
@@ -42,7 +42,7 @@ impl GuildChannels {
 
     async fn all(&self, guild: GuildId) -> Result<Vec<Value>, String> {
         let answer = self.0.rest.get(route::guild_channels(guild)).await;
-        match answer.map_err(|error| explain::refusal(Deed::Read, &error))? {
+        match answer.map_err(|error| explain::refusal(Operation::Read, &error))? {
             Value::Array(channels) => Ok(channels),
             _ => Err("Discord did not list the server's channels.".to_owned()),
         }
@@ -94,7 +94,7 @@ impl GuildChannels {
                     continue;
                 }
             }
-            return Err(explain::refusal(Deed::MakeChannel, &reason));
+            return Err(explain::refusal(Operation::MakeChannel, &reason));
         }
     }
 }
@@ -124,7 +124,7 @@ impl Channels for GuildChannels {
         }
         match self.0.may_manage_channels(guild) {
             true => Ok(()),
-            false => Err(explain::lacking(Deed::MakeChannel)),
+            false => Err(explain::lacking(Operation::MakeChannel)),
         }
     }
 
@@ -158,7 +158,7 @@ impl Channels for GuildChannels {
         match self.0.rest.get(route::delete_channel(channel)).await {
             Ok(_) => Ok(()),
             Err(error) if error.is_gone() => Ok(()),
-            Err(error) => Err(explain::refusal(Deed::DeleteChannel, &error)),
+            Err(error) => Err(explain::refusal(Operation::DeleteChannel, &error)),
         }
     }
 
@@ -170,7 +170,7 @@ impl Channels for GuildChannels {
             Err(RestError::Busy | RestError::Unreachable(_)) => {
                 Ok(Renamed::After(self.0.rest.wait(&route).unwrap_or(UNSAID)))
             }
-            Err(error) => Err(explain::refusal(Deed::ChangeChannel, &error)),
+            Err(error) => Err(explain::refusal(Operation::ChangeChannel, &error)),
         }
     }
 
@@ -180,7 +180,7 @@ impl Channels for GuildChannels {
             Err(error) if error.is_gone() => Ok(false),
             // It is there, only not for our eyes.
             Err(RestError::Refused { status: 403, .. }) => Ok(true),
-            Err(error) => Err(explain::refusal(Deed::Read, &error)),
+            Err(error) => Err(explain::refusal(Operation::Read, &error)),
         }
     }
 
@@ -203,7 +203,7 @@ impl Channels for GuildChannels {
 
     async fn newest_message(&self, channel: ChannelId) -> Result<Option<MessageId>, String> {
         let answer = self.0.rest.get(route::messages(channel, "limit=1")).await;
-        let messages = answer.map_err(|error| explain::refusal(Deed::Read, &error))?;
+        let messages = answer.map_err(|error| explain::refusal(Operation::Read, &error))?;
         Ok(messages
             .get(0)
             .and_then(|newest| snowflake(&newest["id"]))
@@ -214,7 +214,7 @@ impl Channels for GuildChannels {
         let posted = self.0.rest.post(channel, &render::welcome(made)).await;
         posted
             .map(drop)
-            .map_err(|error| explain::refusal(Deed::Post, &error))
+            .map_err(|error| explain::refusal(Operation::Post, &error))
     }
 }
 

@@ -36,7 +36,7 @@ use tracing::error;
 use self::call::responder;
 use super::body::Body;
 use super::bot::{Bot, Commands};
-use super::interaction::Eyes;
+use super::interaction::Visibility;
 use super::refusal::Refusal;
 
 pub(super) use agent::{
@@ -117,5 +117,7 @@ async fn on_error(failure: FrameworkError<'_, Bot, Refusal>) {
             "Something went wrong in here; it is in the log.".to_owned()
         }
     };
-    let _ = responder(ctx).say(&Body::sentence(text), Eyes::One).await;
+    let _ = responder(ctx)
+        .say(&Body::sentence(text), Visibility::Ephemeral)
+        .await;
 }

@@ -6,7 +6,7 @@ use super::rest::RestError;
 
 /// What we wanted to do when Discord refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deed {
+pub enum Operation {
     /// Post a message.
     Post,
     /// Post a file.
@@ -31,7 +31,7 @@ pub enum Deed {
     Read,
 }
 
-impl Deed {
+impl Operation {
     const fn words(self) -> &'static str {
         match self {
             Self::Post => "post here",
@@ -87,8 +87,8 @@ impl Deed {
 }
 
 /// One sentence for people: why it failed and the way out.
-pub fn refusal(deed: Deed, error: &RestError) -> String {
-    let what = deed.words();
+pub fn refusal(operation: Operation, error: &RestError) -> String {
+    let what = operation.words();
     let RestError::Refused {
         status,
         code,
@@ -99,7 +99,7 @@ pub fn refusal(deed: Deed, error: &RestError) -> String {
         return format!("I could not {what}: {error}.");
     };
     match (code, status) {
-        (50001 | 50013, _) | (_, 403) => lacking(deed),
+        (50001 | 50013, _) | (_, 403) => lacking(operation),
         (10003, _) => format!("I could not {what}: the channel was deleted."),
         (10008, _) => format!("I could not {what}: the message was deleted."),
         (10062, _) => {
@@ -123,24 +123,24 @@ pub fn refusal(deed: Deed, error: &RestError) -> String {
 }
 
 /// The sentence on what our role lacks, where only Discord knows it.
-pub fn lacking(deed: Deed) -> String {
-    sentence(deed, deed.permissions())
+pub fn lacking(operation: Operation) -> String {
+    sentence(operation, operation.permissions())
 }
 
 /// The sentence on what our role lacks, by name.
-pub fn lacking_these(deed: Deed, missing: Permissions) -> String {
+pub fn lacking_these(operation: Operation, missing: Permissions) -> String {
     let names: Vec<&str> = NAMES
         .iter()
         .filter(|(permission, _)| missing.contains(*permission))
         .map(|(_, name)| *name)
         .collect();
-    sentence(deed, &names.join(", "))
+    sentence(operation, &names.join(", "))
 }
 
-fn sentence(deed: Deed, lacks: &str) -> String {
+fn sentence(operation: Operation, lacks: &str) -> String {
     format!(
         "I may not {}: my role lacks {lacks}. Grant it in Server Settings → Roles, or in the channel's permissions.",
-        deed.words(),
+        operation.words(),
     )
 }
 

@@ -19,11 +19,11 @@ const PROMISE_AFTER: Duration = Duration::from_millis(1_500);
 
 /// Who sees an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Eyes {
+pub(super) enum Visibility {
     /// Everyone in the channel.
-    All,
+    Public,
     /// The one who asked.
-    One,
+    Ephemeral,
 }
 
 /// One interaction to be answered.
@@ -48,22 +48,26 @@ impl Responder {
     /// Answers with what `work` gives; its error goes to the one who asked.
     pub(super) async fn answer(
         &self,
-        eyes: Eyes,
+        eyes: Visibility,
         work: impl Future<Output = Result<Body, String>>,
     ) -> Result<(), RestError> {
         tokio::pin!(work);
         let soon = tokio::time::timeout(PROMISE_AFTER, &mut work).await;
         match soon {
             Ok(Ok(body)) => return self.say(&body, eyes).await,
-            Ok(Err(error)) => return self.say(&Body::sentence(error), Eyes::One).await,
+            Ok(Err(error)) => {
+                return self
+                    .say(&Body::sentence(error), Visibility::Ephemeral)
+                    .await;
+            }
             Err(_) => self.promise(eyes).await?,
         }
         match (work.await, eyes) {
             (Ok(body), _) => self.keep_promise(&body).await,
-            (Err(error), Eyes::One) => self.keep_promise(&Body::sentence(error)).await,
-            (Err(error), Eyes::All) => {
+            (Err(error), Visibility::Ephemeral) => self.keep_promise(&Body::sentence(error)).await,
+            (Err(error), Visibility::Public) => {
                 self.take_promise_back().await?;
-                self.follow_up(&Body::sentence(error), Eyes::One)
+                self.follow_up(&Body::sentence(error), Visibility::Ephemeral)
                     .await
                     .map(drop)
             }
@@ -79,26 +83,32 @@ impl Responder {
         let soon = tokio::time::timeout(PROMISE_AFTER, &mut work).await;
         match soon {
             Ok(Ok(body)) => return self.update(&body).await,
-            Ok(Err(error)) => return self.say(&Body::sentence(error), Eyes::One).await,
+            Ok(Err(error)) => {
+                return self
+                    .say(&Body::sentence(error), Visibility::Ephemeral)
+                    .await;
+            }
             Err(_) => self.acknowledge().await?,
         }
         match work.await {
             Ok(body) => self.keep_promise(&body).await,
             Err(error) => {
-                let told = self.follow_up(&Body::sentence(error), Eyes::One).await;
+                let told = self
+                    .follow_up(&Body::sentence(error), Visibility::Ephemeral)
+                    .await;
                 told.map(drop)
             }
         }
     }
 
     /// Responds with a message.
-    pub(super) async fn say(&self, body: &Body, eyes: Eyes) -> Result<(), RestError> {
+    pub(super) async fn say(&self, body: &Body, eyes: Visibility) -> Result<(), RestError> {
         self.respond(4, Some((body, eyes))).await
     }
 
     /// Responds by putting `body` in place of the message whose button was pressed.
     pub(super) async fn update(&self, body: &Body) -> Result<(), RestError> {
-        self.respond(7, Some((body, Eyes::All))).await
+        self.respond(7, Some((body, Visibility::Public))).await
     }
 
     /// Takes note of a press; what comes of it is shown later.
@@ -107,10 +117,10 @@ impl Responder {
     }
 
     /// Promises an answer.
-    pub(super) async fn promise(&self, eyes: Eyes) -> Result<(), RestError> {
+    pub(super) async fn promise(&self, eyes: Visibility) -> Result<(), RestError> {
         let data = match eyes {
-            Eyes::All => json!({}),
-            Eyes::One => json!({"flags": 64}),
+            Visibility::Public => json!({}),
+            Visibility::Ephemeral => json!({"flags": 64}),
         };
         self.callback(json!({"type": 5, "data": data}), &[]).await
     }
@@ -131,7 +141,11 @@ impl Responder {
     }
 
     /// A further message.
-    pub(super) async fn follow_up(&self, body: &Body, eyes: Eyes) -> Result<Value, RestError> {
+    pub(super) async fn follow_up(
+        &self,
+        body: &Body,
+        eyes: Visibility,
+    ) -> Result<Value, RestError> {
         let route = route::followup(self.application, self.id, &self.token);
         self.send(route, json_for(body, eyes).into(), body).await
     }
@@ -147,7 +161,7 @@ impl Responder {
         self.rest.get(route).await.map(drop)
     }
 
-    async fn respond(&self, kind: u8, body: Option<(&Body, Eyes)>) -> Result<(), RestError> {
+    async fn respond(&self, kind: u8, body: Option<(&Body, Visibility)>) -> Result<(), RestError> {
         match body {
             None => self.callback(json!({"type": kind}), &[]).await,
             Some((body, eyes)) => {
@@ -183,9 +197,9 @@ impl Responder {
     }
 }
 
-fn json_for(body: &Body, eyes: Eyes) -> Map<String, Value> {
+fn json_for(body: &Body, eyes: Visibility) -> Map<String, Value> {
     match eyes {
-        Eyes::All => body.to_json(),
-        Eyes::One => body.to_ephemeral_json(),
+        Visibility::Public => body.to_json(),
+        Visibility::Ephemeral => body.to_ephemeral_json(),
     }
 }

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use serenity::all::{ChannelType, Guild, GuildChannel, Permissions};
 
 use super::bot::Bot;
-use super::explain::{self, Deed};
+use super::explain::{self, Operation};
 use super::people;
 use super::rest::RestError;
 use super::route;
@@ -75,17 +75,22 @@ impl Bot {
         picture.channels.contains_key(&id) || picture.threads.iter().any(|thread| thread.id == id)
     }
 
-    /// Why Discord refused a deed in a channel, and the way out: what our role lacks is named where it is known.
-    pub(super) fn refusal(&self, deed: Deed, channel: ChannelId, error: &RestError) -> String {
-        match self.lacks(deed, channel) {
-            Some(missing) if error.is_forbidden() => explain::lacking_these(deed, missing),
-            Some(_) | None => explain::refusal(deed, error),
+    /// Why Discord refused an operation in a channel, and the way out: what our role lacks is named where it is known.
+    pub(super) fn refusal(
+        &self,
+        operation: Operation,
+        channel: ChannelId,
+        error: &RestError,
+    ) -> String {
+        match self.lacks(operation, channel) {
+            Some(missing) if error.is_forbidden() => explain::lacking_these(operation, missing),
+            Some(_) | None => explain::refusal(operation, error),
         }
     }
 
-    /// What our role lacks for a deed in an agent's channel or a thread under it; none where it lacks nothing that we
+    /// What our role lacks for an operation in an agent's channel or a thread under it; none where it lacks nothing that we
     /// know of.
-    fn lacks(&self, deed: Deed, channel: ChannelId) -> Option<Permissions> {
+    fn lacks(&self, operation: Operation, channel: ChannelId) -> Option<Permissions> {
         let cache = self.cache()?;
         let agents = self.manager.guilds();
         let picture = agents
@@ -97,7 +102,7 @@ impl Bot {
             .members
             .get(&serenity::all::UserId::new(self.own.0))?;
         let held = picture.user_permissions_in(place, own);
-        let missing = deed.needs(is_thread) - held;
+        let missing = operation.needs(is_thread) - held;
         (!missing.is_empty()).then_some(missing)
     }
 
@@ -148,7 +153,7 @@ impl Bot {
         let own = picture
             .members
             .get(&serenity::all::UserId::new(self.own.0))?;
-        let needs = Deed::Post.needs(false);
+        let needs = Operation::Post.needs(false);
         let mut usable: Vec<&GuildChannel> = picture
             .channels
             .values()

@@ -10,11 +10,11 @@
 //! A quiet queue costs a task that sleeps. Replies go before edits: an edit that would have to wait is not made, and
 //! a reply waits for an edit only where both are of the same message.
 
-mod deed;
+mod command;
+mod context;
 mod deliver;
 mod live;
-mod order;
-mod outward;
+mod live_request;
 mod question;
 mod queue;
 
@@ -25,21 +25,21 @@ use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
 
-use self::order::Order;
-pub(super) use self::outward::{Outward, Previews};
+use self::command::OutboundCommand;
+pub(super) use self::context::{OutboundContext, Previews};
 use self::queue::Queue;
 use crate::agent::event::Event;
 use crate::domain::ChannelId;
 
-/// All queues. Owned by the room's loop, which waits for them at the end.
+/// All queues. Owned by the main loop, which waits for them at the end.
 pub(super) struct Outbound {
-    outward: Arc<Outward>,
-    queues: HashMap<ChannelId, UnboundedSender<Order>>,
+    outward: Arc<OutboundContext>,
+    queues: HashMap<ChannelId, UnboundedSender<OutboundCommand>>,
     tasks: TaskTracker,
 }
 
 impl Outbound {
-    pub(super) fn new(outward: Outward) -> Self {
+    pub(super) fn new(outward: OutboundContext) -> Self {
         Self {
             outward: Arc::new(outward),
             queues: HashMap::new(),
@@ -50,11 +50,17 @@ impl Outbound {
     /// Gives an event to its channel's queue. What is of no channel is not for here.
     pub(super) fn show(&mut self, event: Event) {
         match event {
-            Event::Outbox(channel) => self.order(channel, Order::Deliver),
-            Event::Reply(part) => self.order(part.channel, Order::Reply(part)),
-            Event::TurnStarted(turn, feed) => self.order(turn.channel, Order::Start(turn, feed)),
-            Event::TurnEnded(turn, summary) => self.order(turn.channel, Order::End(turn, summary)),
-            Event::Question(question) => self.order(question.turn.channel, Order::Ask(question)),
+            Event::Outbox(channel) => self.order(channel, OutboundCommand::Deliver),
+            Event::Reply(part) => self.order(part.channel, OutboundCommand::Reply(part)),
+            Event::TurnStarted(turn, feed) => {
+                self.order(turn.channel, OutboundCommand::Start(turn, feed))
+            }
+            Event::TurnEnded(turn, summary) => {
+                self.order(turn.channel, OutboundCommand::End(turn, summary))
+            }
+            Event::Question(question) => {
+                self.order(question.turn.channel, OutboundCommand::Ask(question))
+            }
             Event::QuestionClosed { approval, end } => {
                 self.outward.bot.approvals.close(approval, end)
             }
@@ -62,7 +68,7 @@ impl Outbound {
                 channel,
                 reply_to,
                 text,
-            } => self.order(channel, Order::Say(reply_to, text)),
+            } => self.order(channel, OutboundCommand::Say(reply_to, text)),
             Event::Bound(..)
             | Event::ServersChanged
             | Event::Unsettled(_)
@@ -73,7 +79,7 @@ impl Outbound {
 
     /// Delivers what a channel's outbox holds.
     pub(super) fn deliver(&mut self, channel: ChannelId) {
-        self.order(channel, Order::Deliver);
+        self.order(channel, OutboundCommand::Deliver);
     }
 
     /// Waits until all queues have ended; they do when `stop` is cancelled.
@@ -82,7 +88,7 @@ impl Outbound {
         self.tasks.wait().await;
     }
 
-    fn order(&mut self, channel: ChannelId, order: Order) {
+    fn order(&mut self, channel: ChannelId, order: OutboundCommand) {
         let queue = self.queues.entry(channel).or_insert_with(|| {
             let (sender, inbox) = mpsc::unbounded_channel();
             let outward = Arc::clone(&self.outward);
@@ -92,7 +98,7 @@ impl Outbound {
             sender
         });
         if queue.send(order).is_err() {
-            // It ended with the room; what it would have sent stays in the ledger.
+            // It ended with the connection; what it would have sent stays in the ledger.
             tracing::debug!(channel.id = %channel, "nothing more is shown in {channel}");
         }
     }

@@ -1,4 +1,4 @@
-//! Puts the room's parts together, and serves Discord with them.
+//! Puts the Discord module together, and serves Discord with them.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use tokio_util::task::TaskTracker;
 use tracing::warn;
 
 use super::approvals::Approvals;
-use super::bot::{Bot, Parts};
+use super::bot::{Bot, BotInner};
 use super::channel_making::ChannelMaking;
 use super::commands;
 use super::error::DiscordError;
@@ -18,7 +18,7 @@ use super::gateway::{Gateway, GatewayHealth};
 use super::identity::identify;
 use super::ingress::{Ingress, Shared};
 use super::operator::Operator;
-use super::outbound::{Outbound, Outward, Previews};
+use super::outbound::{Outbound, OutboundContext, Previews};
 use super::presence::{self, Busy};
 use super::rest::{DISCORD, Rest};
 use super::room::{Ends, Room};
@@ -35,7 +35,7 @@ use crate::text::redact::Redactor;
 /// What the log says of a bot that anybody may invite.
 const PUBLIC: &str = "anybody can invite this bot: to prevent that, open https://discord.com/developers/applications, choose the application, set Installation → Install Link to None, and turn off Bot → Public Bot. It does nothing in servers that you do not accept";
 
-/// What this room is given.
+/// What the Discord module is given.
 pub struct DiscordConfig {
     /// The bot's token.
     pub token: Secret,
@@ -98,7 +98,7 @@ pub async fn run(
     let approvals = Approvals::new(rest.clone(), config.ends.all.clone());
     let (outbox, outbox_inbox) = mpsc::unbounded_channel();
     let ingress = Arc::<Shared>::default();
-    let bot = Bot::new(Parts {
+    let bot = Bot::new(BotInner {
         manager: manager.clone(),
         store,
         rest: rest.clone(),
@@ -122,7 +122,7 @@ pub async fn run(
         true => Previews::Shown,
         false => Previews::Hidden,
     };
-    let outbound = Outbound::new(Outward {
+    let outbound = Outbound::new(OutboundContext {
         bot: bot.clone(),
         previews,
         stop: config.ends.all.clone(),

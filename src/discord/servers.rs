@@ -8,7 +8,7 @@ use tracing::{info, warn};
 
 use super::body::{Body, Button, Style};
 use super::bot::Bot;
-use super::interaction::{Eyes, Responder};
+use super::interaction::{Responder, Visibility};
 use super::operator::{self, Notice};
 use super::refusal::Refusal;
 use super::rest::RestError;
@@ -131,7 +131,9 @@ pub(super) async fn turn_away(bot: &Bot, interaction: &Interaction) {
     };
     let responder = Responder::new(&bot.rest, bot.application, interaction.id().get(), token);
     // A failed answer was logged where it failed; there is nobody left to tell.
-    let _ = responder.say(&Body::text(PRIVATE), Eyes::One).await;
+    let _ = responder
+        .say(&Body::text(PRIVATE), Visibility::Ephemeral)
+        .await;
 }
 
 /// Keeps knowing who the operator is, and leaves the servers whose time to be accepted is over.

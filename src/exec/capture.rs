@@ -30,7 +30,7 @@ enum Spool {
     /// Nowhere.
     None,
     /// Not needed so far.
-    Waiting(PathBuf),
+    IdleSupervisor(PathBuf),
     /// In use.
     Open {
         path: PathBuf,
@@ -47,7 +47,7 @@ impl Capture {
             head: Vec::new(),
             tail: VecDeque::new(),
             omitted: 0,
-            spool: spool.map_or(Spool::None, Spool::Waiting),
+            spool: spool.map_or(Spool::None, Spool::IdleSupervisor),
         }
     }
 
@@ -76,7 +76,7 @@ impl Capture {
                 Ok(()) => (Some(path), lost),
                 Err(_) => (None, self.omitted),
             },
-            Spool::None | Spool::Waiting(_) => (None, self.omitted),
+            Spool::None | Spool::IdleSupervisor(_) => (None, self.omitted),
         };
         let mut tail = Vec::from(self.tail);
         if self.omitted == 0 {
@@ -94,7 +94,7 @@ impl Capture {
     /// Sends `bytes` to the file, opening it first when memory is about to lose something.
     async fn spool_before(&mut self, bytes: &[u8]) {
         let held = self.head.len() + self.tail.len();
-        if let Spool::Waiting(path) = &self.spool {
+        if let Spool::IdleSupervisor(path) = &self.spool {
             if held + bytes.len() <= HEAD + TAIL {
                 return;
             }

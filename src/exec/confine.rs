@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use rustix::process::{Signal, set_parent_process_death_signal};
 
-use super::job::{Around, CONFINED, Confinement, Landmark};
+use super::job::{Around, CONFINED, Confinement, InodePin};
 use super::{access, limits, syscalls};
 
 /// Reads the orders from standard input, obeys them, and becomes the command.
@@ -45,8 +45,8 @@ fn prepare(orders: &Confinement) -> Result<Command, String> {
     // With bubblewrap this process is the second in its own process namespace and dies with the first.
     set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(|error| format!("tying itself to its supervisor: {error}"))?;
-    for landmark in &orders.landmarks {
-        check(landmark)?;
+    for inode_pin in &orders.inode_pins {
+        check(inode_pin)?;
     }
     let mut shell = Command::new(&orders.shell);
     shell
@@ -73,11 +73,11 @@ fn prepare(orders: &Confinement) -> Result<Command, String> {
 }
 
 /// Refuses to go on when a path no longer leads to the file that was meant.
-fn check(landmark: &Landmark) -> Result<(), String> {
-    let path = landmark.path.display();
-    let found = fs::symlink_metadata(&landmark.path)
+fn check(inode_pin: &InodePin) -> Result<(), String> {
+    let path = inode_pin.path.display();
+    let found = fs::symlink_metadata(&inode_pin.path)
         .map_err(|error| format!("{path} vanished while the command was started: {error}"))?;
-    if (found.dev(), found.ino()) == (landmark.device, landmark.inode) {
+    if (found.dev(), found.ino()) == (inode_pin.device, inode_pin.inode) {
         return Ok(());
     }
     Err(format!(

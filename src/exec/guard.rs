@@ -6,7 +6,7 @@
 //! in are made mount points themselves, so that they cannot be moved aside.
 //!
 //! Another command of the same agent may swap any of them for a link in between. Each is therefore looked at by
-//! descriptor here and again, by number, inside the finished sandbox ([`Landmark`]).
+//! descriptor here and again, by number, inside the finished sandbox ([`InodePin`]).
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, mkdirat, openat, statat};
 use rustix::io::Errno;
 
-use super::job::Landmark;
+use super::job::InodePin;
 use super::mend::{self, ITSELF};
 
 /// Mounts that protect a workspace's repository.
@@ -25,7 +25,7 @@ pub(super) struct Guard {
     /// Mounted over themselves, read-only.
     pub(super) frozen: Vec<PathBuf>,
     /// What each of them must turn out to be.
-    pub(super) landmarks: Vec<Landmark>,
+    pub(super) inode_pins: Vec<InodePin>,
 }
 
 /// A name in a repository that a shell must not change.
@@ -69,11 +69,11 @@ pub(super) fn repository(workspace: &Path) -> std::io::Result<Guard> {
         Err(error) => return Err(error.into()),
     };
     let path = workspace.join(".git");
-    guard.landmark(path.clone(), rustix::fs::fstat(&git)?);
+    guard.inode_pin(path.clone(), rustix::fs::fstat(&git)?);
     guard.pinned.push(path.clone());
     if !guard.hold(&git, &path, PARTS)? {
         // A link among them leads who knows where: nothing in this repository can be written.
-        guard.landmarks.truncate(1);
+        guard.inode_pins.truncate(1);
         guard.pinned.clear();
         guard.frozen = vec![path];
     }
@@ -89,7 +89,7 @@ impl Guard {
             if FileType::from_raw_mode(stat.st_mode) != part.kind() {
                 return Ok(false);
             }
-            self.landmark(path.clone(), stat);
+            self.inode_pin(path.clone(), stat);
             match part {
                 Part::File(..) | Part::Folder(_) => self.frozen.push(path),
                 Part::Around(name, inner) => {
@@ -108,8 +108,8 @@ impl Guard {
         Ok(true)
     }
 
-    fn landmark(&mut self, path: PathBuf, stat: Stat) {
-        self.landmarks.push(Landmark {
+    fn inode_pin(&mut self, path: PathBuf, stat: Stat) {
+        self.inode_pins.push(InodePin {
             path,
             device: stat.st_dev,
             inode: stat.st_ino,

@@ -28,7 +28,7 @@ pub(super) struct Job {
     /// Command line of bubblewrap up to `--`; empty without it.
     pub(super) wrapper: Vec<String>,
     /// What ends it besides itself.
-    pub(super) life: Life,
+    pub(super) life: Lifetime,
     /// Milliseconds between SIGTERM and SIGKILL.
     pub(super) grace_ms: u64,
     /// The workspace whose repository is put right after the end; none with the sandbox off.
@@ -40,11 +40,11 @@ pub(super) struct Job {
 /// How long a command lives.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Life {
+pub(super) enum Lifetime {
     /// It ends with whoever holds the other end of the supervisor's standard input.
-    Tied,
+    Attached,
     /// It goes on without the daemon; its exit code is written to a file.
-    Free {
+    Detached {
         /// That file.
         exit_file: PathBuf,
     },
@@ -64,7 +64,7 @@ pub(super) struct Confinement {
     /// Resource limits.
     pub(super) limits: Limits,
     /// Files that must still be the ones that were meant, looked at before anything runs.
-    pub(super) landmarks: Vec<Landmark>,
+    pub(super) inode_pins: Vec<InodePin>,
     /// The walls; none with the sandbox off.
     pub(super) walls: Option<Walls>,
 }
@@ -96,7 +96,7 @@ pub(super) enum Around {
 
 /// A file by identity.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Landmark {
+pub(super) struct InodePin {
     /// Where it must be found.
     pub(super) path: PathBuf,
     /// The device that holds it.

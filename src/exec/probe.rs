@@ -10,7 +10,7 @@ use crate::domain::SandboxMode;
 use super::access;
 use super::cgroup::Groups;
 use super::command::{Bounds, Command, ExecError, Limits, Network, Policy};
-use super::sandbox::{Parts, Sandbox};
+use super::sandbox::{Sandbox, SandboxInner};
 use super::view::{self, View};
 
 /// How long one try at start may take.
@@ -70,7 +70,7 @@ impl Sandbox {
             0 => Err("this kernel has no Landlock".to_owned()),
             version => Ok(version),
         };
-        let mut parts = Parts {
+        let mut parts = SandboxInner {
             helper: settings.helper.clone(),
             view,
             bubblewrap: Err("not tried yet".to_owned()),

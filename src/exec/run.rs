@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use tokio::io::AsyncReadExt;
 use tokio_util::sync::CancellationToken;
 
-use super::ahead::{Ahead, Waiting};
 use super::capture::Capture;
 use super::command::{Bounds, Command, Ended, ExecError, Finished, Limits};
-use super::job::{Life, Report};
+use super::job::{Lifetime, Report};
 use super::process::GRACE;
 use super::sandbox::Sandbox;
+use super::warm::{IdleSupervisor, WarmSupervisor};
 
 /// Bytes taken from the pipe at once: its usual capacity.
 const CHUNK: usize = 64 * 1024;
@@ -40,9 +40,9 @@ impl Sandbox {
         let scratch = tempfile::Builder::new()
             .permissions(Permissions::from_mode(0o700))
             .tempdir()?;
-        let job = self.job(command, scratch.path(), Life::Tied)?;
+        let job = self.job(command, scratch.path(), Lifetime::Attached)?;
         let start = Instant::now();
-        let Waiting {
+        let IdleSupervisor {
             mut running,
             mut output,
             ..
@@ -117,8 +117,8 @@ impl Sandbox {
     /// # Errors
     ///
     /// When none can be started, or its group cannot be made.
-    fn supervisor(&self, limits: &Limits) -> io::Result<Waiting> {
-        let Some(mut waiting) = self.ahead().and_then(Ahead::take_alive) else {
+    fn supervisor(&self, limits: &Limits) -> io::Result<IdleSupervisor> {
+        let Some(mut waiting) = self.warm().and_then(WarmSupervisor::take_alive) else {
             return self.start_supervisor(limits);
         };
         waiting.limit(limits)?;
@@ -129,15 +129,15 @@ impl Sandbox {
     ///
     /// That it cannot be had is told to whoever needs it.
     fn start_ahead(&self, limits: &Limits) {
-        if let Some(ahead) = self.ahead().filter(|ahead| ahead.is_free())
+        if let Some(warm) = self.warm().filter(|warm| warm.is_free())
             && let Ok(waiting) = self.start_supervisor(limits)
         {
-            ahead.put(waiting);
+            warm.put(waiting);
         }
     }
 
-    fn start_supervisor(&self, limits: &Limits) -> io::Result<Waiting> {
-        Waiting::start(self.helper(), self.group(limits)?, limits)
+    fn start_supervisor(&self, limits: &Limits) -> io::Result<IdleSupervisor> {
+        IdleSupervisor::start(self.helper(), self.group(limits)?, limits)
     }
 }
 

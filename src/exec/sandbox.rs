@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use crate::domain::SandboxMode;
 
-use super::ahead::Ahead;
 use super::bubblewrap::{self, Tree};
 use super::cgroup::{Group, Groups};
 use super::command::{Command, ExecError, Limits, MAX_SCRIPT, Network, Policy};
 use super::guard;
-use super::job::{Around, Confinement, Job, Life, Walls};
+use super::job::{Around, Confinement, Job, Lifetime, Walls};
 use super::process::GRACE;
 use super::view::{self, View};
+use super::warm::WarmSupervisor;
 
 /// Device files that a command may use where it has no `/dev` of its own.
 const DEVICES: &[&str] = &[
@@ -42,14 +42,14 @@ const LEFT_OPEN: &str = "Without bubblewrap a command can change the mode, times
 /// The walls of this machine. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Sandbox {
-    parts: Arc<Parts>,
+    parts: Arc<SandboxInner>,
     /// None while the walls are tried out: no further command follows.
-    ahead: Option<Arc<Ahead>>,
+    warm: Option<Arc<WarmSupervisor>>,
 }
 
 /// What it is made of.
 #[derive(Clone, Debug)]
-pub(super) struct Parts {
+pub(super) struct SandboxInner {
     pub(super) helper: PathBuf,
     pub(super) view: View,
     /// Bubblewrap, or why there is none.
@@ -128,8 +128,8 @@ impl Sandbox {
     }
 
     /// The place for the next command's supervisor.
-    pub(super) fn ahead(&self) -> Option<&Ahead> {
-        self.ahead.as_deref()
+    pub(super) fn warm(&self) -> Option<&WarmSupervisor> {
+        self.warm.as_deref()
     }
 
     /// A group that limits one command, where groups can be made.
@@ -151,7 +151,7 @@ impl Sandbox {
         &self,
         command: &Command,
         scratch: &Path,
-        life: Life,
+        life: Lifetime,
     ) -> Result<Job, ExecError> {
         check(&command.script)?;
         let parts = &self.parts;
@@ -170,7 +170,7 @@ impl Sandbox {
                 directory: command.directory.clone(),
                 environment,
                 limits: command.limits,
-                landmarks: Vec::new(),
+                inode_pins: Vec::new(),
                 walls: None,
             },
         };
@@ -201,7 +201,7 @@ impl Sandbox {
             network: command.policy.network,
         };
         job.wrapper = bubblewrap::line(bubblewrap, &tree).map_err(ExecError::Setup)?;
-        job.confinement.landmarks = guard.landmarks;
+        job.confinement.inode_pins = guard.inode_pins;
         // The tree holds nothing that may not be read; what may be written is said twice.
         job.confinement.walls = Some(Walls {
             read: vec!["/".into()],
@@ -239,17 +239,17 @@ impl Sandbox {
     }
 
     /// With these walls, and no place for a further command's supervisor.
-    pub(super) fn of(parts: &Parts) -> Self {
+    pub(super) fn of(parts: &SandboxInner) -> Self {
         Self {
             parts: Arc::new(parts.clone()),
-            ahead: None,
+            warm: None,
         }
     }
 
     /// With a place for the next command's supervisor.
     pub(super) fn looking_ahead(self) -> Self {
         Self {
-            ahead: Some(Arc::default()),
+            warm: Some(Arc::default()),
             ..self
         }
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::command::{Command, ExecError};
-use super::job::{Life, Report};
+use super::job::{Lifetime, Report};
 use super::process::{GRACE, Process};
 use super::running::Running;
 use super::sandbox::Sandbox;
@@ -100,7 +100,7 @@ impl Sandbox {
     /// When it cannot be started; what goes wrong later is told by [`Spawned::wait`].
     pub async fn spawn(&self, command: &Command, files: &TaskFiles) -> Result<Spawned, ExecError> {
         std::fs::create_dir_all(&files.scratch)?;
-        let life = Life::Free {
+        let life = Lifetime::Detached {
             exit_file: files.exit_code.clone(),
         };
         let job = self.job(command, &files.scratch, life)?;

@@ -19,7 +19,7 @@ use rustix::process::{
 };
 
 use super::job::{
-    CONFINE, CONFINED, Confinement, HELPER_COMMAND, HELPER_INSIDE, Job, Life, Report,
+    CONFINE, CONFINED, Confinement, HELPER_COMMAND, HELPER_INSIDE, Job, Lifetime, Report,
 };
 use super::mend;
 use super::process::Process;
@@ -56,7 +56,7 @@ pub(super) fn main() -> Result<(), String> {
 
     let own =
         Process::of(std::process::id()).ok_or("finding itself: /proc is missing or hidden")?;
-    if matches!(job.life, Life::Tied) {
+    if matches!(job.life, Lifetime::Attached) {
         let grace = Duration::from_millis(job.grace_ms);
         thread::spawn(move || {
             // Nothing more is ever sent: whatever ends this read is the daemon letting go.
@@ -72,7 +72,7 @@ pub(super) fn main() -> Result<(), String> {
         Ok(code) => Report::Exited(code),
         Err(why) => Report::Failed(why),
     };
-    if let Life::Free { exit_file } = &job.life {
+    if let Lifetime::Detached { exit_file } = &job.life {
         write_exit_code(exit_file, &report).map_err(said("writing the exit code"))?;
     }
     let line = serde_json::to_string(&report).map_err(said("reporting"))?;

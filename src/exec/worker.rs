@@ -1,6 +1,6 @@
 //! The `chorus` binary re-executed to do one piece of work on text that nobody vouches for.
 //!
-//! It limits itself, reads an [`Order`] and the bytes to work on from standard input, and writes its answer to standard
+//! It limits itself, reads an [`WorkOrder`] and the bytes to work on from standard input, and writes its answer to standard
 //! output. It is single-threaded, holds no secret and no descriptor but those two, and may be killed at any moment.
 
 use std::ffi::OsString;
@@ -48,7 +48,7 @@ pub struct WorkLimits {
 
 /// What a worker is told, as one line of JSON before the bytes to work on.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Order {
+pub(super) struct WorkOrder {
     /// Which work.
     pub(super) name: String,
     /// What it is done with, as JSON.
@@ -97,7 +97,7 @@ fn attempt(
     input
         .read_line(&mut line)
         .map_err(failed("reading the order"))?;
-    let order: Order = serde_json::from_str(&line).map_err(|_| {
+    let order: WorkOrder = serde_json::from_str(&line).map_err(|_| {
         WorkFailure::Failed(format!(
             "`{WORK_COMMAND}` is for Chorus itself: it reads pages and searches files"
         ))

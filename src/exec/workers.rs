@@ -15,7 +15,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::worker::{FAILED, MOST_ANSWER, Order, REFUSED, WORK_COMMAND, WorkLimits};
+use super::worker::{FAILED, MOST_ANSWER, REFUSED, WORK_COMMAND, WorkLimits, WorkOrder};
 use crate::domain::AgentId;
 
 /// Workers at once. Each agent has one, so that ten hostile calls of a step take what one takes.
@@ -65,7 +65,7 @@ impl Workers {
         (name, job): (&str, String),
         bytes: &[u8],
     ) -> Result<String, WorkError> {
-        let order = Order {
+        let order = WorkOrder {
             name: name.to_owned(),
             job,
             limits,

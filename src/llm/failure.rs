@@ -23,7 +23,7 @@ const MAX_RETRY_AFTER: Duration = Duration::from_secs(86_400);
 
 /// What went wrong with one request, before it is known whose it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(super) struct ApiError {
     /// What follows from it.
     pub(super) class: FailureClass,
     /// One sentence for people.
@@ -34,7 +34,7 @@ pub(super) struct Fault {
     pub(super) retry_after: Option<Duration>,
 }
 
-impl Fault {
+impl ApiError {
     /// A fault of `class` without a status.
     pub(super) fn new(class: FailureClass, message: impl Into<String>) -> Self {
         Self {
@@ -107,10 +107,10 @@ impl Said {
         status: u16,
         headers: &HeaderMap,
         now: DateTime<Utc>,
-    ) -> Fault {
+    ) -> ApiError {
         let retry_after = retry_after(headers, now).or(self.retry_after);
         let class = self.class_of(status, retry_after);
-        Fault {
+        ApiError {
             class: match (class, should_retry(headers)) {
                 (FailureClass::ModelError, Some(true)) => FailureClass::ServerError,
                 (FailureClass::ServerError, Some(false)) => FailureClass::ModelError,
@@ -123,12 +123,12 @@ impl Said {
     }
 
     /// The fault of an error event inside an answer that began with status 200.
-    pub(super) fn within_stream(&self) -> Fault {
+    pub(super) fn within_stream(&self) -> ApiError {
         let status = self
             .code
             .filter(|code| (400..600).contains(code))
             .unwrap_or_else(|| self.status_of_kinds());
-        Fault {
+        ApiError {
             class: self.class_of(status, self.retry_after),
             message: self.sentence("the provider broke off"),
             status: None,

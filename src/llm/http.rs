@@ -10,10 +10,10 @@ use serde_json::Value;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::error::{FailureClass, LlmError};
-use super::failure::{Fault, Said, one_line};
+use super::failure::{ApiError, Said, one_line};
 use super::provider::{Encoded, OnDelta, Reply};
-use super::reading::{Progress, Reading};
 use super::sse::Decoder;
+use super::stream_decoder::{Progress, StreamDecoder};
 use crate::clock;
 use crate::config::Secret;
 use crate::domain::Usage;
@@ -64,7 +64,7 @@ pub struct Endpoint {
 
 impl Endpoint {
     /// Sends `request` to `path` and reads the answer event by event with `reading`.
-    pub(super) async fn stream<R: Reading>(
+    pub(super) async fn stream<R: StreamDecoder>(
         &self,
         path: &str,
         headers: HeaderMap,
@@ -135,7 +135,7 @@ impl Endpoint {
             Err(fault) => return Err(self.error(fault, id)),
         };
         serde_json::from_slice(&body)
-            .map_err(|_| self.error(Fault::invalid("the answer is not JSON"), id))
+            .map_err(|_| self.error(ApiError::invalid("the answer is not JSON"), id))
     }
 
     /// Sends `call`; whatever is no success becomes an error of its class.
@@ -155,8 +155,8 @@ impl Endpoint {
         }
         let headers = response.headers().clone();
         let fault = match status.as_u16() {
-            200..=299 => Fault::invalid(format!("HTTP {status} instead of an answer")),
-            300..=399 => Fault::invalid(format!(
+            200..=299 => ApiError::invalid(format!("HTTP {status} instead of an answer")),
+            300..=399 => ApiError::invalid(format!(
                 "HTTP {status}: the base URL leads elsewhere, and keys are not sent along; set the address it leads to"
             )),
             status => {
@@ -167,7 +167,7 @@ impl Endpoint {
                 Said::read_bytes(&body).with_status(status, &headers, clock::now())
             }
         };
-        let fault = Fault {
+        let fault = ApiError {
             status: Some(status.as_u16()),
             ..fault
         };
@@ -175,7 +175,7 @@ impl Endpoint {
     }
 
     /// Names the provider of `fault`, and keeps its key out of the text.
-    pub(super) fn error(&self, fault: Fault, request_id: Option<String>) -> LlmError {
+    pub(super) fn error(&self, fault: ApiError, request_id: Option<String>) -> LlmError {
         let message = match &self.key {
             Some(key) if !key.expose().is_empty() => fault.message.replace(key.expose(), "[key]"),
             _ => fault.message,
@@ -203,7 +203,7 @@ impl Endpoint {
         };
         let value = HeaderValue::from_str(&format!("{prefix}{}", key.expose()));
         let Ok(mut value) = value else {
-            let fault = Fault::new(
+            let fault = ApiError::new(
                 FailureClass::AuthError,
                 "the key has characters that no key has; set it again",
             );
@@ -229,7 +229,7 @@ impl Body {
         }
     }
 
-    async fn next(&mut self, deadline: Instant) -> Result<Option<Bytes>, Fault> {
+    async fn next(&mut self, deadline: Instant) -> Result<Option<Bytes>, ApiError> {
         let chunk = match timeout_at(deadline, self.response.chunk()).await {
             Ok(Ok(Some(chunk))) => chunk,
             Ok(Ok(None)) => return Ok(None),
@@ -238,12 +238,12 @@ impl Body {
         };
         match self.left.checked_sub(chunk.len()) {
             Some(left) => self.left = left,
-            None => return Err(Fault::invalid("the answer is longer than any answer is")),
+            None => return Err(ApiError::invalid("the answer is longer than any answer is")),
         }
         Ok(Some(chunk))
     }
 
-    async fn whole(mut self, deadline: Instant) -> Result<Vec<u8>, Fault> {
+    async fn whole(mut self, deadline: Instant) -> Result<Vec<u8>, ApiError> {
         let mut whole = Vec::new();
         while let Some(chunk) = self.next(deadline).await? {
             whole.extend_from_slice(&chunk);
@@ -258,7 +258,7 @@ impl Body {
 }
 
 /// A 200 that is no event stream is an error in JSON, or a page of something that is no provider.
-async fn is_event_stream(response: &mut Response, deadline: Instant) -> Result<(), Fault> {
+async fn is_event_stream(response: &mut Response, deadline: Instant) -> Result<(), ApiError> {
     let Some(kind) = response.headers().get(CONTENT_TYPE) else {
         return Ok(());
     };
@@ -266,7 +266,7 @@ async fn is_event_stream(response: &mut Response, deadline: Instant) -> Result<(
     if kind.starts_with("text/event-stream") {
         return Ok(());
     }
-    let wrong = Fault::invalid(format!(
+    let wrong = ApiError::invalid(format!(
         "the answer is {}, not an event stream",
         one_line(&kind)
     ));
@@ -288,12 +288,12 @@ async fn is_event_stream(response: &mut Response, deadline: Instant) -> Result<(
     })
 }
 
-fn silent() -> Fault {
-    Fault::new(FailureClass::Timeout, "no content for too long")
+fn silent() -> ApiError {
+    ApiError::new(FailureClass::Timeout, "no content for too long")
 }
 
 /// The class of a failure below HTTP, without the URL, which can carry a key.
-fn fault_of(error: &reqwest::Error) -> Fault {
+fn fault_of(error: &reqwest::Error) -> ApiError {
     let mut cause: &(dyn std::error::Error + 'static) = error;
     let mut broke = false;
     loop {
@@ -323,8 +323,8 @@ fn fault_of(error: &reqwest::Error) -> Fault {
         .url()
         .is_some_and(|url| deepest.contains(url.as_str()));
     match names_url || deepest.is_empty() {
-        true => Fault::new(class, what),
-        false => Fault::new(class, format!("{what} ({deepest})")),
+        true => ApiError::new(class, what),
+        false => ApiError::new(class, format!("{what} ({deepest})")),
     }
 }
 

@@ -3,14 +3,14 @@
 use serde_json::Value;
 
 use super::catalog;
-use super::failure::Fault;
+use super::failure::ApiError;
 
 /// The texts under `id` of the objects in the list `key`, or in the list that `page` itself is; `null` is an empty one.
-pub(super) fn ids(page: &Value, key: &str, id: &str) -> Result<Vec<String>, Fault> {
+pub(super) fn ids(page: &Value, key: &str, id: &str) -> Result<Vec<String>, ApiError> {
     let list = match page.get(key).unwrap_or(page) {
         Value::Array(list) => list.as_slice(),
         Value::Null => &[],
-        _ => return Err(Fault::invalid("the answer is no list of models")),
+        _ => return Err(ApiError::invalid("the answer is no list of models")),
     };
     let names = list.iter().filter_map(|model| model.get(id)?.as_str());
     Ok(names.map(str::to_owned).collect())

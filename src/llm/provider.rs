@@ -108,12 +108,12 @@ pub struct Reply {
     /// Sources the provider's web search cites, as (title, URL).
     pub citations: Vec<(String, String)>,
     /// Calls it made that must not run, because they are cut or make no sense. They are not in `assistant`.
-    pub cut_calls: Vec<CutCall>,
+    pub truncated_calls: Vec<TruncatedCall>,
 }
 
-/// A call that must not run. Telling the model [`CutCall::why`] once lets it try again.
+/// A call that must not run. Telling the model [`TruncatedCall::why`] once lets it try again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CutCall {
+pub struct TruncatedCall {
     /// Its id, as far as it came.
     pub id: CallId,
     /// The tool it names.

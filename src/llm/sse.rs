@@ -3,7 +3,7 @@
 //! Our own because eventsource-stream 0.2 panics on a byte order mark and lets one line grow without end
 //! (`docs/decisions/0300-own-event-stream-reader.md`).
 
-use super::failure::Fault;
+use super::failure::ApiError;
 
 /// Longest line, and longest data of one event: a whole answer with its encrypted reasoning fits many times.
 const MAX_EVENT: usize = 8 << 20;
@@ -38,7 +38,7 @@ impl Decoder {
     /// # Errors
     ///
     /// When a line or an event is too long, or a line is not UTF-8.
-    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Vec<Event>, Fault> {
+    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Vec<Event>, ApiError> {
         let mut events = Vec::new();
         let mut rest = bytes;
         if self.after_return && !rest.is_empty() {
@@ -62,9 +62,9 @@ impl Decoder {
         Ok(events)
     }
 
-    fn extend_line(&mut self, bytes: &[u8]) -> Result<(), Fault> {
+    fn extend_line(&mut self, bytes: &[u8]) -> Result<(), ApiError> {
         if self.line.len() + bytes.len() > MAX_EVENT {
-            return Err(Fault::invalid(
+            return Err(ApiError::invalid(
                 "one line of the answer is longer than 8 MiB",
             ));
         }
@@ -73,10 +73,10 @@ impl Decoder {
     }
 
     /// Takes the complete line; a blank one completes an event.
-    fn end_line(&mut self) -> Result<Option<Event>, Fault> {
+    fn end_line(&mut self) -> Result<Option<Event>, ApiError> {
         let bytes = std::mem::take(&mut self.line);
         let Ok(text) = std::str::from_utf8(&bytes) else {
-            return Err(Fault::invalid("the answer is not UTF-8"));
+            return Err(ApiError::invalid("the answer is not UTF-8"));
         };
         let text = match std::mem::replace(&mut self.started, true) {
             false => text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text),
@@ -97,9 +97,9 @@ impl Decoder {
         Ok(None)
     }
 
-    fn add_data(&mut self, value: &str) -> Result<(), Fault> {
+    fn add_data(&mut self, value: &str) -> Result<(), ApiError> {
         if self.event.data.len() + value.len() > MAX_EVENT {
-            return Err(Fault::invalid(
+            return Err(ApiError::invalid(
                 "one event of the answer is longer than 8 MiB",
             ));
         }

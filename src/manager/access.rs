@@ -11,7 +11,7 @@ use crate::text::escape;
 use crate::workspace::{Workspace, agent_file};
 
 use super::handle::AgentManager;
-use super::roster::AgentSummary;
+use super::registry::AgentSummary;
 
 /// Who may talk to an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl AgentManager {
             return false;
         };
         let access = self.access(agent);
-        let sees = |person: &Person| self.inner.parts.sees(agent.guild, person, channel);
+        let sees = |person: &Person| self.inner.deps.sees(agent.guild, person, channel);
         people
             .into_iter()
             .all(|person| access.admits(person) && sees(person))
@@ -57,7 +57,7 @@ impl AgentManager {
 
     /// The roles that the agent's file names; the last ones known while it is broken.
     fn own_roles(&self, agent: &AgentSummary) -> Result<Option<Vec<RoleId>>, String> {
-        let folder = self.inner.parts.paths.agent(agent.name.as_str());
+        let folder = self.inner.deps.paths.agent(agent.name.as_str());
         let stamp = match std::fs::metadata(folder.join(agent_file::NAME)) {
             Ok(file) => (file.modified().ok(), file.len()),
             Err(_) => (None, 0),
@@ -115,13 +115,13 @@ impl AgentManager {
             "The configuration of agent `{}` cannot be read, so only administrators of this server can talk to it until the file is corrected: {fault}",
             agent.name
         ));
-        let parts = &self.inner.parts;
+        let deps = &self.inner.deps;
         if let Some(channel) = agent.channel
-            && parts.store.notice(channel, &text).await.is_ok()
+            && deps.store.notice(channel, &text).await.is_ok()
         {
-            parts.emit(Event::Outbox(channel));
+            deps.emit(Event::Outbox(channel));
         }
-        parts.emit(Event::Operator {
+        deps.emit(Event::Operator {
             cause: format!("unreadable:{}:{fault}", agent.id),
             text,
         });

@@ -7,7 +7,7 @@ use crate::domain::{GuildId, Person};
 use super::error::ManagerError;
 use super::folder;
 use super::handle::AgentManager;
-use super::roster::AgentSummary;
+use super::registry::AgentSummary;
 
 impl AgentManager {
     /// The entries of the agent's `always_allow`.
@@ -21,7 +21,7 @@ impl AgentManager {
         name: &str,
     ) -> Result<Vec<String>, ManagerError> {
         let agent = self.find(guild, name)?;
-        let file = folder::read(&self.inner.parts.paths.agent(agent.name.as_str()))?;
+        let file = folder::read(&self.inner.deps.paths.agent(agent.name.as_str()))?;
         Ok(file.config.always_allow)
     }
 
@@ -70,7 +70,7 @@ impl AgentManager {
         by: &Person,
         is_it: impl Fn(usize, &str) -> bool + Send + Sync,
     ) -> Result<Vec<String>, ManagerError> {
-        let path = self.inner.parts.paths.agent(agent.name.as_str());
+        let path = self.inner.deps.paths.agent(agent.name.as_str());
         let old = folder::read(&path)?.config.always_allow;
         let entry = old.iter().enumerate().find(|(at, entry)| is_it(*at, entry));
         let Some((_, entry)) = entry else {

@@ -6,7 +6,7 @@ use tracing::warn;
 use super::config_keys::shown;
 use super::error::ManagerError;
 use super::handle::AgentManager;
-use super::roster::AgentSummary;
+use super::registry::AgentSummary;
 use crate::clock;
 use crate::domain::Person;
 use crate::store::{AuditRow, Outcome};
@@ -18,7 +18,7 @@ impl AgentManager {
         row: AuditRow,
         change: impl Future<Output = Result<T, ManagerError>>,
     ) -> Result<T, ManagerError> {
-        let store = &self.inner.parts.store;
+        let store = &self.inner.deps.store;
         let id = store.audit(row).await?;
         let changed = change.await;
         let outcome = match &changed {
@@ -57,7 +57,7 @@ impl AgentManager {
             user: Some(by.id),
             decided_by: None,
             outcome: Some(Outcome::Started),
-            detail: self.inner.parts.audit_change(&change),
+            detail: self.inner.deps.audit_change(&change),
         }
     }
 
@@ -74,7 +74,7 @@ impl AgentManager {
             outcome: Some(Outcome::Applied),
             ..self.edit_row(agent, key, old, new, by)
         };
-        self.inner.parts.store.audit(row).await?;
+        self.inner.deps.store.audit(row).await?;
         Ok(())
     }
 
@@ -92,12 +92,12 @@ impl AgentManager {
             detail: Some(json!({ "reason": self.without_secrets(refusal) }).to_string()),
             ..self.edit_row(agent, key, &Value::Null, &Value::Null, by)
         };
-        self.inner.parts.store.audit(row).await?;
+        self.inner.deps.store.audit(row).await?;
         Ok(())
     }
 
     fn without_secrets(&self, error: &ManagerError) -> String {
-        let redactor = &self.inner.parts.services.redactor;
+        let redactor = &self.inner.deps.services.redactor;
         redactor.redact(&error.to_string()).into_owned()
     }
 }

@@ -6,13 +6,13 @@ use chrono::{DateTime, Utc};
 use tokio::sync::oneshot;
 use tracing::warn;
 
-use crate::agent::{ClosedBranches, Letter, Mode, Place, Stopper, Target};
+use crate::agent::{AgentCommand, ClosedBranches, Mode, Place, Stopper, Target};
 use crate::domain::{ChannelId, Inbound, Person};
 use crate::store::{AttemptRow, Conversation, TurnEnd};
 
 use super::error::ManagerError;
 use super::handle::AgentManager;
-use super::roster::AgentSummary;
+use super::registry::AgentSummary;
 
 /// Turns of a branch that its history shows.
 const TURNS_SHOWN: u32 = 20;
@@ -102,7 +102,7 @@ impl AgentManager {
             .agent_for(channel, parent)
             .ok_or(ManagerError::NoAgentHere)?;
         let states = self.states(&agent).await;
-        let rows = self.inner.parts.store.branches(agent.id).await?;
+        let rows = self.inner.deps.store.branches(agent.id).await?;
         let open = rows.into_iter().filter(|row| row.closed_at.is_none());
         Ok(open.map(|row| view(row, &states)).collect())
     }
@@ -143,11 +143,11 @@ impl AgentManager {
     ///
     /// When the ledger fails.
     pub async fn thread_deleted(&self, thread: ChannelId) -> Result<(), ManagerError> {
-        let store = &self.inner.parts.store;
+        let store = &self.inner.deps.store;
         let Some(branch) = store.conversation_by_thread(thread).await? else {
             return Ok(());
         };
-        let Some(agent) = self.inner.roster.get(branch.agent) else {
+        let Some(agent) = self.inner.registry.get(branch.agent) else {
             return Ok(());
         };
         let target = Target::Conversation(branch.id);
@@ -167,7 +167,7 @@ impl AgentManager {
         let Some(agent) = self.agent_for(channel, None) else {
             return Ok(());
         };
-        let open = self.inner.parts.store.conversations(agent.id).await?;
+        let open = self.inner.deps.store.conversations(agent.id).await?;
         let lost = |row: &Conversation| row.thread.is_some() && row.items > 0;
         if !open.iter().any(lost) {
             return Ok(());
@@ -185,7 +185,7 @@ impl AgentManager {
         by: Stopper,
     ) -> Result<ClosedBranches, ManagerError> {
         let (reply, closed) = oneshot::channel();
-        self.deliver(agent, Letter::CloseBranches(target, by, reply))
+        self.deliver(agent, AgentCommand::CloseBranches(target, by, reply))
             .await?;
         let closed = closed
             .await
@@ -208,7 +208,7 @@ impl AgentManager {
         let agent = self
             .agent_for(channel, parent)
             .ok_or(ManagerError::NoAgentHere)?;
-        let store = &self.inner.parts.store;
+        let store = &self.inner.deps.store;
         let mut turns = store.turns(row.id, TURNS_SHOWN).await?;
         turns.reverse();
         let mut steps = Vec::new();
@@ -244,7 +244,7 @@ impl AgentManager {
         let agent = self
             .agent_for(channel, parent)
             .ok_or(ManagerError::NoAgentHere)?;
-        let rows = self.inner.parts.store.branches(agent.id).await?;
+        let rows = self.inner.deps.store.branches(agent.id).await?;
         rows.into_iter()
             .find(|row| row.number == number)
             .ok_or_else(|| {

@@ -15,7 +15,7 @@ use super::error::ManagerError;
 use super::folder;
 use super::handle::AgentManager;
 use super::ports::Channels;
-use super::roster::AgentSummary;
+use super::registry::AgentSummary;
 
 /// Bytes of a system prompt.
 const PROMPT_MAX: usize = 64 << 10;
@@ -34,7 +34,7 @@ impl AgentManager {
     ) -> Result<String, ManagerError> {
         let agent = self.find(guild, name)?;
         let key = known_key(key)?;
-        let file = folder::read(&self.inner.parts.paths.agent(agent.name.as_str()))?;
+        let file = folder::read(&self.inner.deps.paths.agent(agent.name.as_str()))?;
         Ok(match file.raw.get(key) {
             None | Some(Value::Null) => "(not set: the server's value)".to_owned(),
             Some(Value::String(text)) => text.clone(),
@@ -81,7 +81,7 @@ impl AgentManager {
                 return Err(refusal);
             }
         };
-        let path = self.inner.parts.paths.agent(agent.name.as_str());
+        let path = self.inner.deps.paths.agent(agent.name.as_str());
         let old = folder::read(&path)?.raw.get(key).cloned();
         let row = self.edit_row(&agent, key, &old.unwrap_or_default(), &checked, by);
         self.audited(row, async {
@@ -184,7 +184,7 @@ impl AgentManager {
         config: &AgentConfig,
     ) -> Result<(), ManagerError> {
         let row = Self::row_of(agent, config);
-        match self.inner.parts.store.update_agent(row).await? {
+        match self.inner.deps.store.update_agent(row).await? {
             Registered::Done => Ok(()),
             Registered::NameTaken | Registered::ChannelTaken => Err(ManagerError::refused(
                 "Another agent has that name or channel.",

@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 
 use crate::agent::session_manager::{Imported, SessionError, SessionList};
 use crate::agent::{
-    AfterSave, BeforeClear, Cleared, ContextAction, Letter, Restored, Stopper, Target,
+    AfterSave, AgentCommand, BeforeClear, Cleared, ContextAction, Restored, Stopper, Target,
 };
 use crate::clock;
 use crate::domain::{AgentId, AgentName, AgentStatus, ChannelId, GuildId, Person, SessionMeta};
@@ -16,7 +16,7 @@ use crate::store::{AgentRow, AuditRow, Outcome};
 use super::error::ManagerError;
 use super::folder;
 use super::handle::AgentManager;
-use super::roster::AgentSummary;
+use super::registry::AgentSummary;
 
 /// A page of an agent's saved sessions.
 #[derive(Clone, Debug)]
@@ -135,7 +135,7 @@ impl AgentManager {
             outcome: Some(Outcome::Applied),
             detail: Some(detail.to_string()),
         };
-        self.inner.parts.store.audit(row).await?;
+        self.inner.deps.store.audit(row).await?;
         Ok(imported)
     }
 
@@ -152,7 +152,7 @@ impl AgentManager {
         let (reply, answer) = oneshot::channel();
         self.deliver(
             &agent,
-            Letter::Context(Target::Channel(channel), by, action(reply)),
+            AgentCommand::Context(Target::Channel(channel), by, action(reply)),
         )
         .await?;
         let answer = answer
@@ -189,7 +189,7 @@ impl AgentManager {
         if agent.status != AgentStatus::Destroyed {
             return true;
         }
-        let folder = self.inner.parts.paths.agent(agent.name.as_str());
+        let folder = self.inner.deps.paths.agent(agent.name.as_str());
         let file = folder::read(&folder).ok();
         file.is_some_and(|file| file.config.id == Some(agent.id))
     }
@@ -200,7 +200,7 @@ impl AgentManager {
     ///
     /// When the index of agents cannot be read.
     pub async fn all_destroyed(&self, guild: GuildId) -> Result<Vec<AgentRow>, ManagerError> {
-        let mut rows = self.inner.parts.store.agents().await?;
+        let mut rows = self.inner.deps.store.agents().await?;
         rows.retain(|row| row.guild_id == guild && row.status == AgentStatus::Destroyed);
         rows.sort_by_key(|row| Reverse(row.created_at));
         Ok(rows)
@@ -235,12 +235,12 @@ impl AgentManager {
         &self,
         agent: &AgentSummary,
     ) -> crate::agent::session_manager::SessionManager {
-        let parts = &self.inner.parts;
+        let deps = &self.inner.deps;
         crate::agent::session_manager::SessionManager::new(
             agent.id,
             agent.name.as_str(),
-            &parts.paths.agent(agent.name.as_str()),
-            parts.store.clone(),
+            &deps.paths.agent(agent.name.as_str()),
+            deps.store.clone(),
         )
     }
 }

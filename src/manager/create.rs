@@ -24,7 +24,7 @@ use super::folder;
 use super::handle::AgentManager;
 use super::new_agent::{Made, NewAgent, Plan, Refine};
 use super::ports::Channels;
-use super::roster::AgentSummary;
+use super::registry::AgentSummary;
 
 /// Characters of a channel's topic that Discord takes.
 const TOPIC: usize = 1024;
@@ -89,7 +89,7 @@ impl AgentManager {
                 "The system prompt is blank. Write what the agent is for, or leave `system_prompt` out.",
             ));
         }
-        if let Some(taken) = self.inner.parts.store.agent_by_name(name.as_str()).await? {
+        if let Some(taken) = self.inner.deps.store.agent_by_name(name.as_str()).await? {
             match taken.status {
                 // An earlier one that neither came to its end nor could be taken back.
                 AgentStatus::Created => self.undo(&self.creation(taken).await?).await,
@@ -101,8 +101,8 @@ impl AgentManager {
             }
         }
         let server = effective::server(
-            &self.inner.parts.settings_of(new.guild),
-            &self.inner.parts.config.load(),
+            &self.inner.deps.settings_of(new.guild),
+            &self.inner.deps.config.load(),
         );
         let model = match &new.model {
             Some(model) => Some(self.known_model(model).await?),
@@ -118,7 +118,7 @@ impl AgentManager {
         let prompt = match (&new.system_prompt, new.refine) {
             (Some(description), Refine::Tailor) => Some(
                 refine::tailor(
-                    &self.inner.parts,
+                    &self.inner.deps,
                     self.asker(id, new.guild),
                     &asked,
                     &name,
@@ -141,7 +141,7 @@ impl AgentManager {
 
     /// An agent that is not there yet: its server pays.
     fn asker(&self, agent: AgentId, guild: GuildId) -> Asker {
-        let month = self.inner.parts.config.load().budgets.month;
+        let month = self.inner.deps.config.load().budgets.month;
         Asker {
             spender: Spender {
                 agent,
@@ -158,7 +158,7 @@ impl AgentManager {
     /// Registers the agent, and with it what is to be done.
     async fn registered(&self, plan: &Plan, new: &NewAgent) -> Result<Creation, ManagerError> {
         let kept = self.kept_files(plan, new).await?;
-        let store = &self.inner.parts.store;
+        let store = &self.inner.deps.store;
         let mut row = AgentRow {
             id: plan.id,
             name: plan.name.to_string(),
@@ -236,7 +236,7 @@ impl AgentManager {
         if creation.kept.is_none() && creation.since == Since::Now {
             self.make_folder(&name, template).await?;
         }
-        let file = folder::read(&self.inner.parts.paths.agent(name.as_str()))?;
+        let file = folder::read(&self.inner.deps.paths.agent(name.as_str()))?;
         let channel = match self.channel_of(row, &file.config, channels).await? {
             Some(channel) => {
                 self.pass_over_the_past(creation, channel, channels).await?;
@@ -261,8 +261,8 @@ impl AgentManager {
             status: AgentStatus::Active,
         };
         self.index(&agent, &config).await?;
-        self.inner.roster.put(agent);
-        self.inner.parts.emit(Event::Bound(row.guild_id, channel));
+        self.inner.registry.put(agent);
+        self.inner.deps.emit(Event::Bound(row.guild_id, channel));
         let model = self.choice(row.guild_id, config.model.as_deref());
         let mut made = Made::of(name, channel, model, config);
         made.kept_files = creation.kept.is_some();
@@ -287,7 +287,7 @@ impl AgentManager {
         }
         let newest = channels.newest_message(channel).await;
         if let Some(newest) = newest.map_err(ManagerError::Refused)? {
-            let store = &self.inner.parts.store;
+            let store = &self.inner.deps.store;
             store.advance_cursor(channel, newest).await?;
         }
         Ok(())
@@ -300,7 +300,7 @@ impl AgentManager {
         config: &AgentConfig,
         channels: &dyn Channels,
     ) -> Result<Option<ChannelId>, ManagerError> {
-        let is_free = |channel: &ChannelId| self.inner.roster.in_channel(*channel).is_none();
+        let is_free = |channel: &ChannelId| self.inner.registry.in_channel(*channel).is_none();
         if let Some(channel) = config.channel_id.filter(is_free)
             && channels
                 .exists(row.guild_id, channel)
@@ -326,19 +326,19 @@ impl AgentManager {
         }
         let undone = self
             .inner
-            .parts
+            .deps
             .store
             .undo_init(row.id, creation.before.as_deref())
             .await;
         if let Err(error) = undone {
             warn!(agent.id = %row.id, "failed to take back the registration of {}; the next start or `/agent init` does: {error}", row.name);
         }
-        self.inner.roster.remove(row.id);
+        self.inner.registry.remove(row.id);
     }
 
     /// Notes that something is done. If that fails, the next start finds nothing left to do.
     pub(super) async fn settle_intent(&self, agent: AgentId, kind: IntentKind) {
-        if let Err(error) = self.inner.parts.store.settled(agent, kind).await {
+        if let Err(error) = self.inner.deps.store.settled(agent, kind).await {
             warn!(agent.id = %agent, "failed to note that {kind:?} of agent {agent} is done: {error}");
         }
     }
@@ -349,7 +349,7 @@ impl AgentManager {
     ///
     /// A sentence, when there is none of that name.
     pub async fn known_model(&self, name: &str) -> Result<String, ManagerError> {
-        Arc::clone(&self.inner.parts.models)
+        Arc::clone(&self.inner.deps.models)
             .resolve(name)
             .await
             .map_err(ManagerError::Refused)

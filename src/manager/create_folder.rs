@@ -54,8 +54,8 @@ impl AgentManager {
         fill: impl FnOnce(AgentConfig) -> AgentConfig + Send + 'static,
     ) -> Result<(), ManagerError> {
         let (agents, folder) = (
-            self.inner.parts.paths.agents(),
-            self.inner.parts.paths.agent(name.as_str()),
+            self.inner.deps.paths.agents(),
+            self.inner.deps.paths.agent(name.as_str()),
         );
         let (template, name) = (self.inner.template.clone(), name.clone());
         off_thread(move || {
@@ -72,7 +72,7 @@ impl AgentManager {
         plan: &Plan,
         new: &NewAgent,
     ) -> Result<Option<Kept>, ManagerError> {
-        let folder = self.inner.parts.paths.agent(plan.name.as_str());
+        let folder = self.inner.deps.paths.agent(plan.name.as_str());
         if !folder.exists() {
             return Ok(None);
         }
@@ -85,7 +85,7 @@ impl AgentManager {
         };
         let id = kept
             .id
-            .filter(|id| self.inner.roster.get(*id).is_none())
+            .filter(|id| self.inner.registry.get(*id).is_none())
             .unwrap_or(plan.id);
         let now = clock::rfc3339(clock::now());
         let mut keys = Map::new();
@@ -120,7 +120,7 @@ impl AgentManager {
         channel: ChannelId,
         keys: Option<Map<String, Value>>,
     ) -> Result<AgentConfig, ManagerError> {
-        let (folder, name) = (self.inner.parts.paths.agent(name.as_str()), name.clone());
+        let (folder, name) = (self.inner.deps.paths.agent(name.as_str()), name.clone());
         off_thread(move || {
             if keys.is_some() {
                 folder::complete(&folder, &name).map_err(ManagerError::Failed)?;
@@ -136,7 +136,7 @@ impl AgentManager {
 
     /// Gives an `agent.json` the keys that it had.
     pub(super) async fn put_back(&self, name: &str, keys: Map<String, Value>) {
-        let folder = self.inner.parts.paths.agent(name);
+        let folder = self.inner.deps.paths.agent(name);
         let put = off_thread(move || folder::rewrite(&folder, |all| *all = keys).map(drop)).await;
         if let Err(error) = put {
             warn!("failed to put back the agent.json of {name}: {error}");
@@ -152,7 +152,7 @@ impl AgentManager {
         let Some(id) = kept.id else {
             return Ok(());
         };
-        match self.inner.parts.store.agent(id).await? {
+        match self.inner.deps.store.agent(id).await? {
             Some(row) if row.guild_id != new.guild => Err(ManagerError::refused(
                 "The kept files of this name belong to an agent of another server. Choose another name.",
             )),
@@ -167,7 +167,7 @@ impl AgentManager {
         kept: &ProfileRef,
         default: &ProfileRef,
     ) -> Result<ProfileRef, ManagerError> {
-        if self.inner.parts.profiles.load().resolve(kept).is_err() {
+        if self.inner.deps.profiles.load().resolve(kept).is_err() {
             return Ok(default.clone());
         }
         if self.needs_no_grant(new.guild, kept) {
@@ -185,8 +185,8 @@ impl AgentManager {
     /// Removes a folder, for good.
     pub(super) async fn remove_folder(&self, name: &AgentName) {
         let (agents, folder) = (
-            self.inner.parts.paths.agents(),
-            self.inner.parts.paths.agent(name.as_str()),
+            self.inner.deps.paths.agents(),
+            self.inner.deps.paths.agent(name.as_str()),
         );
         let of = name.clone();
         let removed =

@@ -6,7 +6,7 @@ use serde_json::json;
 use tokio::sync::oneshot;
 use tracing::{info, warn};
 
-use crate::agent::Letter;
+use crate::agent::AgentCommand;
 use crate::domain::{AgentId, AgentName, ChannelId, GuildId, SessionMeta};
 use crate::store::{Intent, IntentKind};
 use crate::text;
@@ -16,7 +16,7 @@ use super::error::ManagerError;
 use super::folder;
 use super::handle::AgentManager;
 use super::ports::Channels;
-use super::roster::AgentSummary;
+use super::registry::AgentSummary;
 
 /// What happens to an agent's folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,13 +75,13 @@ impl AgentManager {
             }
         };
         let keep_files = keep == KeepFiles::Yes;
-        let store = &self.inner.parts.store;
+        let store = &self.inner.deps.store;
         store
             .intend(agent.id, Intent::Destroy { keep_files })
             .await?;
-        let actor = self.inner.roster.running(agent.id);
+        let actor = self.inner.registry.running(agent.id);
         // Before its channel goes: what is destroyed on purpose is missed by nobody.
-        self.inner.roster.remove(agent.id);
+        self.inner.registry.remove(agent.id);
         Self::end(actor).await;
         self.end_tasks(agent.id).await;
         if let Some(channel) = agent.channel
@@ -116,12 +116,12 @@ impl AgentManager {
             true => self.let_go_of_channel(name).await,
             false => self.remove_folder(name).await,
         }
-        Ok(self.inner.parts.store.destroy_agent(id).await?)
+        Ok(self.inner.deps.store.destroy_agent(id).await?)
     }
 
     /// Kept files name no channel: without its row an agent is known by the channel that its file names.
     async fn let_go_of_channel(&self, name: &AgentName) {
-        let folder = self.inner.parts.paths.agent(name.as_str());
+        let folder = self.inner.deps.paths.agent(name.as_str());
         let written = off_thread(move || {
             folder::rewrite(&folder, |keys| {
                 keys.insert("channel_id".to_owned(), json!(null));
@@ -152,7 +152,8 @@ impl AgentManager {
             return Ok(Vec::new());
         }
         let (reply, saved) = oneshot::channel();
-        self.deliver(agent, Letter::SaveForDestroy(reply)).await?;
+        self.deliver(agent, AgentCommand::SaveForDestroy(reply))
+            .await?;
         let saved = saved
             .await
             .map_err(|_| ManagerError::Failed("the agent ended before it was saved".to_owned()))?;
@@ -165,13 +166,13 @@ impl AgentManager {
 
     /// Ends an agent's actor and waits for it; the next message makes a new one.
     pub(super) async fn end_actor(&self, agent: &AgentSummary) {
-        Self::end(self.inner.roster.drop_actor(agent.id)).await;
+        Self::end(self.inner.registry.drop_actor(agent.id)).await;
     }
 
     async fn end(actor: Option<crate::agent::AgentHandle>) {
         let Some(actor) = actor else { return };
         let (reply, ended) = oneshot::channel();
-        if actor.send(Letter::Close(reply)).await.is_ok() {
+        if actor.send(AgentCommand::Close(reply)).await.is_ok() {
             // Dropped without an answer means that it has ended as well.
             let _ = ended.await;
         }
@@ -179,12 +180,12 @@ impl AgentManager {
 
     /// Whether an agent's folder is there.
     pub(super) fn has_folder(&self, agent: &AgentSummary) -> bool {
-        self.inner.parts.paths.agent(agent.name.as_str()).is_dir()
+        self.inner.deps.paths.agent(agent.name.as_str()).is_dir()
     }
 
     /// The agent of that name in a server.
     pub(super) fn find(&self, guild: GuildId, name: &str) -> Result<AgentSummary, ManagerError> {
-        let agents = self.inner.roster.of_guild(guild);
+        let agents = self.inner.registry.of_guild(guild);
         agents
             .iter()
             .find(|agent| agent.name.as_str() == name)

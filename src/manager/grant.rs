@@ -9,7 +9,7 @@ use super::config_keys::{Need, need};
 use super::error::ManagerError;
 use super::folder;
 use super::handle::AgentManager;
-use super::roster::AgentSummary;
+use super::registry::AgentSummary;
 
 impl AgentManager {
     /// Refuses who may not set a key of an agent, whatever the value.
@@ -24,7 +24,7 @@ impl AgentManager {
             Need::Nothing => return Ok(()),
             Need::Open => ProfileRef::Named("open".to_owned()),
             Need::OwnProfile => {
-                let path = self.inner.parts.paths.agent(agent.name.as_str());
+                let path = self.inner.deps.paths.agent(agent.name.as_str());
                 folder::read(&path)?.config.permissions
             }
         };
@@ -82,7 +82,7 @@ impl AgentManager {
             false => ProfileRef::Named(text.trim().to_owned()),
         };
         self.inner
-            .parts
+            .deps
             .profiles
             .load()
             .resolve(&profile)
@@ -96,8 +96,8 @@ impl AgentManager {
     /// The server's default profile and `locked` may be given by whoever may make agents.
     pub(super) fn needs_no_grant(&self, guild: GuildId, profile: &ProfileRef) -> bool {
         let server = effective::server(
-            &self.inner.parts.settings_of(guild),
-            &self.inner.parts.config.load(),
+            &self.inner.deps.settings_of(guild),
+            &self.inner.deps.config.load(),
         );
         match profile {
             ProfileRef::Named(name) => *name == server.default_permissions || name == "locked",
@@ -108,8 +108,8 @@ impl AgentManager {
     /// Who may grant which profile in a server.
     pub fn grant_table(&self, guild: GuildId) -> GrantTable {
         effective::server(
-            &self.inner.parts.settings_of(guild),
-            &self.inner.parts.config.load(),
+            &self.inner.deps.settings_of(guild),
+            &self.inner.deps.config.load(),
         )
         .permission_grants
     }

@@ -6,9 +6,9 @@ use super::folder;
 use super::known_access::KnownAccess;
 use super::lost::UnknownFolders;
 use super::names::{Gate, NameLocks, Renaming};
-use super::roster::Roster;
+use super::registry::AgentRegistry;
 use super::servers::Servers;
-use crate::agent::{Members, Parts};
+use crate::agent::{AgentDeps, Members};
 use crate::store::StoreError;
 use crate::workspace::template::Template;
 
@@ -20,8 +20,8 @@ pub struct AgentManager {
 
 /// What all clones of the handle share.
 pub(super) struct Inner {
-    pub(super) parts: Arc<Parts>,
-    pub(super) roster: Roster,
+    pub(super) deps: Arc<AgentDeps>,
+    pub(super) registry: AgentRegistry,
     /// Which servers are served.
     pub(super) servers: Servers,
     pub(super) template: Template,
@@ -42,14 +42,14 @@ impl AgentManager {
     /// # Errors
     ///
     /// When the index of agents or the servers' settings cannot be read.
-    pub async fn open(parts: Arc<Parts>, template: Template) -> Result<Self, StoreError> {
-        let rows = parts.store.agents().await?;
-        let servers = Servers::open(parts.store.clone(), Arc::clone(&parts.config)).await?;
-        let folder = parts.paths.agents();
+    pub async fn open(deps: Arc<AgentDeps>, template: Template) -> Result<Self, StoreError> {
+        let rows = deps.store.agents().await?;
+        let servers = Servers::open(deps.store.clone(), Arc::clone(&deps.config)).await?;
+        let folder = deps.paths.agents();
         let manager = Self {
             inner: Arc::new(Inner {
-                parts,
-                roster: Roster::default(),
+                deps,
+                registry: AgentRegistry::default(),
                 servers,
                 template,
                 access: KnownAccess::default(),
@@ -61,7 +61,7 @@ impl AgentManager {
         };
         let agents = manager.settle_here(rows).await?;
         manager.look_for_unknown(&agents).await;
-        manager.inner.roster.put_all(agents);
+        manager.inner.registry.put_all(agents);
         // Leftovers of crashes; nobody waits for them to be gone.
         tokio::task::spawn_blocking(move || folder::sweep(&folder));
         manager.load_settings().await?;
@@ -71,11 +71,11 @@ impl AgentManager {
     /// Joins the port through which members' roles are read.
     pub fn connect(&self, members: Arc<dyn Members>) {
         // A second connection of the same process brings the same port.
-        let _ = self.inner.parts.members.set(members);
+        let _ = self.inner.deps.members.set(members);
     }
 
     /// What agents share; for the composition root.
-    pub fn parts(&self) -> &Arc<Parts> {
-        &self.inner.parts
+    pub fn deps(&self) -> &Arc<AgentDeps> {
+        &self.inner.deps
     }
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tracing::warn;
 
 use crate::agent::event::Event;
-use crate::agent::{Aside, Letter, Mode, Place, Prompt, Source, Trigger};
+use crate::agent::{AgentCommand, AuxiliaryRequest, Mode, Place, Prompt, Source, Trigger};
 use crate::config::effective;
 use crate::domain::{AgentName, GuildId, SandboxMode, Via};
 use crate::exec::{Limits, Network, Policy};
@@ -22,7 +22,8 @@ use crate::text::{self, escape};
 use crate::tools::Caller;
 use crate::tools::hooks::HookWriter;
 use crate::tools::ports::{
-    Configure, Courier, Grants, Models, OutgoingFile, Peer, Peers, PortError, Rules, ShellRules,
+    AgentDirectory, Configure, Grants, Messenger, Models, OutgoingFile, Peer, PortError, Rules,
+    ShellRules,
 };
 use crate::tools::tasks::{TaskEvent, TaskEvents};
 use crate::workspace::{Workspace, agent_file};
@@ -54,10 +55,10 @@ fn broken(error: impl std::fmt::Display) -> PortError {
 }
 
 #[async_trait]
-impl Courier for Link {
+impl Messenger for Link {
     async fn post_file(&self, caller: &Caller, file: OutgoingFile) -> Result<(), PortError> {
-        let parts = self.manager()?.parts();
-        let caption = parts
+        let deps = self.manager()?.deps();
+        let caption = deps
             .services
             .redactor
             .redact(file.caption.as_deref().unwrap_or_default())
@@ -73,21 +74,20 @@ impl Courier for Link {
                 ..PartBody::default()
             },
         };
-        parts
-            .store
+        deps.store
             .post(caller.channel, Some(caller.turn), part)
             .await
             .map_err(broken)?;
-        parts.emit(Event::Outbox(caller.channel));
+        deps.emit(Event::Outbox(caller.channel));
         Ok(())
     }
 }
 
 #[async_trait]
-impl Peers for Link {
+impl AgentDirectory for Link {
     async fn list(&self, caller: &Caller) -> Result<Vec<Peer>, PortError> {
         let manager = self.manager()?;
-        let parts = manager.parts();
+        let deps = manager.deps();
         let others = manager
             .agents(caller.guild)
             .into_iter()
@@ -95,7 +95,7 @@ impl Peers for Link {
             .filter(|agent| manager.all_may_reach(&caller.people, agent));
         Ok(others
             .map(|agent| {
-                let folder = parts.paths.agent(agent.name.as_str());
+                let folder = deps.paths.agent(agent.name.as_str());
                 let config = Workspace::open(&folder)
                     .ok()
                     .and_then(|workspace| agent_file::read(workspace.agent()).ok());
@@ -115,7 +115,7 @@ impl Peers for Link {
         message: String,
     ) -> Result<(), PortError> {
         let manager = self.manager()?;
-        let parts = manager.parts();
+        let deps = manager.deps();
         let agent = manager
             .find(caller.guild, to.as_str())
             .map_err(|error| PortError::Refused(error.to_string()))?;
@@ -127,14 +127,14 @@ impl Peers for Link {
                 "somebody behind this turn may not talk to agent `{to}`"
             )));
         }
-        let shown = parts.services.redactor.redact(&message).into_owned();
+        let shown = deps.services.redactor.redact(&message).into_owned();
         let post = format!(
             "**From agent `{}`:** {}",
             caller.name,
             escape::text(&text::one_line(&shown, 1_800))
         );
-        parts.store.notice(channel, &post).await.map_err(broken)?;
-        parts.emit(Event::Outbox(channel));
+        deps.store.notice(channel, &post).await.map_err(broken)?;
+        deps.emit(Event::Outbox(channel));
         let prompt = Prompt {
             trigger: Trigger {
                 source: Source::Note {
@@ -152,7 +152,7 @@ impl Peers for Link {
             opened: None,
         };
         manager
-            .deliver(&agent, Letter::Prompt(Box::new(prompt)))
+            .deliver(&agent, AgentCommand::Prompt(Box::new(prompt)))
             .await
             .map_err(broken)
     }
@@ -161,7 +161,7 @@ impl Peers for Link {
 #[async_trait]
 impl Models for Link {
     async fn list(&self) -> Result<Vec<String>, PortError> {
-        let known = self.manager()?.parts().models.known();
+        let known = self.manager()?.deps().models.known();
         if known.providers().is_empty() {
             return Err(PortError::Refused(
                 "no model provider is configured".to_owned(),
@@ -174,7 +174,7 @@ impl Models for Link {
 
     async fn resolve(&self, name: &str) -> Result<String, PortError> {
         self.manager()?
-            .parts()
+            .deps()
             .models
             .resolve(name)
             .await
@@ -191,7 +191,7 @@ impl Configure for Link {
             .into_iter()
             .find(|agent| agent.id == caller.agent)
             .ok_or_else(|| PortError::Refused("this agent is being destroyed".to_owned()))?;
-        let folder = manager.parts().paths.agent(agent.name.as_str());
+        let folder = manager.deps().paths.agent(agent.name.as_str());
         let key = key.to_owned();
         let written = tokio::task::spawn_blocking(move || -> Result<_, String> {
             let workspace = Workspace::open(&folder).map_err(|error| error.to_string())?;
@@ -206,7 +206,7 @@ impl Configure for Link {
 
     fn profiles(&self) -> Arc<Profiles> {
         match self.manager.get() {
-            Some(manager) => manager.parts().profiles.load_full(),
+            Some(manager) => manager.deps().profiles.load_full(),
             None => Arc::default(),
         }
     }
@@ -232,9 +232,9 @@ impl ShellRules for Link {
                 limits: Limits::default(),
             };
         };
-        let parts = manager.parts();
-        let config = parts.config.load();
-        let effective = effective::agent(&caller.config, &parts.settings_of(caller.guild), &config);
+        let deps = manager.deps();
+        let config = deps.config.load();
+        let effective = effective::agent(&caller.config, &deps.settings_of(caller.guild), &config);
         Rules {
             policy: Policy::of_agent(&effective),
             max_timeout: config.max_bash_timeout.get(),
@@ -274,23 +274,22 @@ impl HookWriter for Link {
         patience: Duration,
     ) -> Result<String, PortError> {
         let manager = self.manager()?;
-        let parts = manager.parts();
-        let asker = parts.asker(
+        let deps = manager.deps();
+        let asker = deps.asker(
             caller.agent,
             caller.guild,
             &caller.config,
             Some(caller.turn),
         );
-        let settings = parts.settings_of(caller.guild);
-        let models = effective::agent(&caller.config, &settings, &parts.config.load()).models;
-        let aside = Aside {
+        let settings = deps.settings_of(caller.guild);
+        let models = effective::agent(&caller.config, &settings, &deps.config.load()).models;
+        let aside = AuxiliaryRequest {
             system,
             text: prompt,
             kind: "hooks",
             patience,
         };
-        parts
-            .ask_small(asker, &models, aside)
+        deps.ask_small(asker, &models, aside)
             .await
             .map_err(PortError::Broken)
     }

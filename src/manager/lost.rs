@@ -17,7 +17,7 @@ use crate::text;
 
 use super::folder;
 use super::handle::AgentManager;
-use super::roster::AgentSummary;
+use super::registry::AgentSummary;
 
 /// What the channel of an agent is told that was rebuilt.
 const REBUILT: &str = "The database of Chorus was lost, so I was rebuilt from my folder. My prompt, notes, workspace and saved sessions are here (`/context history`); the conversation that was open is gone, and what was written here meanwhile was not read. Server settings (`/settings`), among them who may talk to me, have to be made again.";
@@ -48,11 +48,11 @@ impl AgentManager {
     /// is told.
     pub(super) async fn look_for_unknown(&self, rows: &[AgentRow]) {
         let known: HashSet<String> = rows.iter().map(|row| row.name.clone()).collect();
-        let agents = self.inner.parts.paths.agents();
+        let agents = self.inner.deps.paths.agents();
         let looked = tokio::task::spawn_blocking(move || look(&agents, &known)).await;
         let (found, broken) = looked.unwrap_or_default();
         if rows.is_empty() && !(found.is_empty() && broken.is_empty()) {
-            self.inner.parts.emit(Event::Operator {
+            self.inner.deps.emit(Event::Operator {
                 cause: "database-lost".to_owned(),
                 text: lost(&found, &broken),
             });
@@ -84,7 +84,7 @@ impl AgentManager {
         config: &AgentConfig,
         seen: Option<MessageId>,
     ) -> Result<Registered, StoreError> {
-        let store = &self.inner.parts.store;
+        let store = &self.inner.deps.store;
         let id = config.id.unwrap_or_else(AgentId::random);
         if store.agent(id).await?.is_some() {
             // A copy of another agent's folder.
@@ -98,7 +98,7 @@ impl AgentManager {
             status: AgentStatus::Active,
         };
         if config.id.is_none() {
-            let folder = self.inner.parts.paths.agent(name.as_str());
+            let folder = self.inner.deps.paths.agent(name.as_str());
             let written = folder::rewrite(&folder, |keys| {
                 keys.insert("id".to_owned(), serde_json::json!(id));
             });
@@ -112,9 +112,9 @@ impl AgentManager {
         };
         let registered = store.rebuild_agent(row, seen, REBUILT).await?;
         if registered == Registered::Done {
-            self.inner.roster.put(agent.clone());
+            self.inner.registry.put(agent.clone());
             if let Some(channel) = agent.channel {
-                self.inner.parts.emit(Event::Outbox(channel));
+                self.inner.deps.emit(Event::Outbox(channel));
             }
             // Their rows are made as they are listed.
             if let Err(error) = self.sessions_of(&agent).list_sessions(0, 1).await {

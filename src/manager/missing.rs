@@ -8,7 +8,7 @@ use crate::store::{Intent, IntentKind};
 
 use super::handle::AgentManager;
 use super::ports::Channels;
-use super::roster::AgentSummary;
+use super::registry::AgentSummary;
 
 /// Agents named in one message.
 const NAMED: usize = 15;
@@ -71,8 +71,8 @@ impl AgentManager {
         is_there: impl Fn(ChannelId) -> bool,
         channels: &dyn Channels,
     ) -> Result<Vec<Lacks>, String> {
-        let paths = self.inner.parts.paths.clone();
-        let agents = self.inner.roster.of_guild(guild);
+        let paths = self.inner.deps.paths.clone();
+        let agents = self.inner.registry.of_guild(guild);
         let looked = tokio::task::spawn_blocking(move || {
             let with_folder = |agent: AgentSummary| {
                 let folder = !paths.agent(agent.name.as_str()).is_dir();
@@ -101,14 +101,14 @@ impl AgentManager {
 
     /// What an agent has got back can be missed, and told, again.
     async fn forget_repairs(&self, guild: GuildId, lacking: &[Lacks]) {
-        let intents = self.inner.parts.store.intents().await.unwrap_or_default();
+        let intents = self.inner.deps.store.intents().await.unwrap_or_default();
         let told = intents
             .into_iter()
             .filter(|(_, intent)| intent.kind() == IntentKind::Repair);
         for (agent, _) in told {
             let is_here = self
                 .inner
-                .roster
+                .registry
                 .get(agent)
                 .is_some_and(|agent| agent.guild == guild);
             if is_here && !lacking.iter().any(|lacks| lacks.agent.id == agent) {
@@ -119,7 +119,7 @@ impl AgentManager {
 
     /// Tells of what was not told yet: the operator, and people in `channel`.
     pub async fn tell_lacking(&self, lacking: Vec<Lacks>, channel: Option<ChannelId>) {
-        let store = &self.inner.parts.store;
+        let store = &self.inner.deps.store;
         let mut fresh = Vec::new();
         for lacks in lacking {
             match store.intent(lacks.agent.id, IntentKind::Repair).await {
@@ -147,10 +147,10 @@ impl AgentManager {
             error!("failed to note that people are told what agents lack: {error}");
         }
         if let Some(channel) = channel {
-            self.inner.parts.emit(Event::Outbox(channel));
+            self.inner.deps.emit(Event::Outbox(channel));
         }
         let causes: Vec<String> = fresh.iter().map(Lacks::cause).collect();
-        self.inner.parts.emit(Event::Operator {
+        self.inner.deps.emit(Event::Operator {
             cause: causes.join(" "),
             text,
         });

@@ -14,7 +14,7 @@ use super::error::ManagerError;
 use super::folder;
 use super::handle::AgentManager;
 use super::ports::{Channels, Renamed};
-use super::roster::AgentSummary;
+use super::registry::AgentSummary;
 
 impl AgentManager {
     /// Another name: for folder, row and channel. Refused while something runs.
@@ -54,8 +54,8 @@ impl AgentManager {
                 "It is called `{name}` already."
             )));
         }
-        let folder = self.inner.parts.paths.agent(name.as_str());
-        if self.inner.roster.named(name.as_str()).is_some() || folder.exists() {
+        let folder = self.inner.deps.paths.agent(name.as_str());
+        if self.inner.registry.named(name.as_str()).is_some() || folder.exists() {
             return Err(ManagerError::refused(format!(
                 "The name `{name}` is taken."
             )));
@@ -80,7 +80,7 @@ impl AgentManager {
             from: agent.name.to_string(),
             to: to.to_string(),
         };
-        let store = &self.inner.parts.store;
+        let store = &self.inner.deps.store;
         let moved = async {
             store.intend(agent.id, intent).await?;
             self.move_folder(&agent.name, to).await
@@ -96,7 +96,7 @@ impl AgentManager {
             },
         };
         match &renamed {
-            Ok(renamed) => self.inner.roster.put(renamed.clone()),
+            Ok(renamed) => self.inner.registry.put(renamed.clone()),
             Err(_) => self.settle_intent(agent.id, IntentKind::Rename).await,
         }
         drop(closed);
@@ -105,7 +105,7 @@ impl AgentManager {
     }
 
     async fn move_folder(&self, from: &AgentName, to: &AgentName) -> Result<(), ManagerError> {
-        let paths = &self.inner.parts.paths;
+        let paths = &self.inner.deps.paths;
         let (from, to) = (paths.agent(from.as_str()), paths.agent(to.as_str()));
         off_thread(move || {
             folder::rename(&from, &to).map_err(|error| {
@@ -127,7 +127,7 @@ impl AgentManager {
 
     /// Writes a name into the file of the folder `at`.
     async fn write_name(&self, at: &str, name: &str) -> Result<AgentConfig, ManagerError> {
-        let (folder, name) = (self.inner.parts.paths.agent(at), name.to_owned());
+        let (folder, name) = (self.inner.deps.paths.agent(at), name.to_owned());
         off_thread(move || {
             let file = folder::rewrite(&folder, |keys| {
                 keys.insert("name".to_owned(), json!(name));
@@ -148,7 +148,7 @@ impl AgentManager {
             ..agent.clone()
         };
         let row = Self::row_of(&renamed, &config);
-        match self.inner.parts.store.finish_rename(row).await? {
+        match self.inner.deps.store.finish_rename(row).await? {
             Registered::Done => Ok(renamed),
             Registered::NameTaken | Registered::ChannelTaken => {
                 Err(ManagerError::refused(format!("The name `{to}` is taken.")))
@@ -163,8 +163,8 @@ impl AgentManager {
         from: &str,
         to: &str,
     ) -> Result<(), ManagerError> {
-        let paths = &self.inner.parts.paths;
-        let store = &self.inner.parts.store;
+        let paths = &self.inner.deps.paths;
+        let store = &self.inner.deps.store;
         let is_moved = paths.agent(to).is_dir() && !paths.agent(from).exists();
         if !is_moved || row.name == to {
             return Ok(store.settled(row.id, IntentKind::Rename).await?);
@@ -185,7 +185,7 @@ impl AgentManager {
         let Some(channel) = agent.channel else {
             return String::new();
         };
-        let store = &self.inner.parts.store;
+        let store = &self.inner.deps.store;
         match channels.rename(channel, agent.name.as_str()).await {
             Ok(Renamed::Now) => {
                 self.channel_is_named(agent.id, agent.name.as_str()).await;
@@ -193,7 +193,7 @@ impl AgentManager {
             }
             Ok(Renamed::After(wait)) => {
                 let at = clock::now() + wait;
-                self.inner.parts.emit(Event::Unsettled(agent.guild));
+                self.inner.deps.emit(Event::Unsettled(agent.guild));
                 format!(
                     " Discord allows two renames of a channel in ten minutes: <#{channel}> gets its name later, <t:{}:R>.",
                     at.timestamp()
@@ -214,11 +214,11 @@ impl AgentManager {
         let Some(_alone) = self.inner.renaming.begin(agent) else {
             return;
         };
-        let store = &self.inner.parts.store;
+        let store = &self.inner.deps.store;
         while let Ok(Some(Intent::ChannelName { name })) =
             store.intent(agent, IntentKind::ChannelName).await
         {
-            let Some(known) = self.inner.roster.get(agent) else {
+            let Some(known) = self.inner.registry.get(agent) else {
                 return;
             };
             let Some(channel) = known.channel else {
@@ -230,7 +230,7 @@ impl AgentManager {
                 Err(reason) => {
                     let text = format!("-# This channel keeps its name: {reason}");
                     if store.notice(channel, &text).await.is_ok() {
-                        self.inner.parts.emit(Event::Outbox(channel));
+                        self.inner.deps.emit(Event::Outbox(channel));
                     }
                     return self.settle_intent(agent, IntentKind::ChannelName).await;
                 }
@@ -239,7 +239,7 @@ impl AgentManager {
     }
 
     async fn channel_is_named(&self, agent: AgentId, name: &str) {
-        let noted = self.inner.parts.store.channel_is_named(agent, name).await;
+        let noted = self.inner.deps.store.channel_is_named(agent, name).await;
         if let Err(error) = noted {
             warn!(agent.id = %agent, "failed to note that the channel of {name} has its name: {error}");
         }

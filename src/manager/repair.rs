@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::agent::Letter;
+use crate::agent::AgentCommand;
 use crate::agent::event::Event;
 use crate::clock;
 use crate::domain::{AgentConfig, AgentId, AgentStatus, ChannelId, GuildId};
@@ -14,7 +14,7 @@ use super::folder;
 use super::handle::AgentManager;
 use super::new_agent::Made;
 use super::ports::Channels;
-use super::roster::AgentSummary;
+use super::registry::AgentSummary;
 
 /// What becomes of a folder that is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl AgentManager {
     ) -> Result<Repaired, ManagerError> {
         let _alone = self.inner.names.lock(name).await;
         let agent = self.find(guild, name)?;
-        let path = self.inner.parts.paths.agent(agent.name.as_str());
+        let path = self.inner.deps.paths.agent(agent.name.as_str());
         let mut repaired = Vec::new();
         if !path.exists() {
             if lost == LostFolder::Ask {
@@ -89,10 +89,10 @@ impl AgentManager {
         self.index(&whole, &file.config).await?;
         let closed = self.inner.gate.close(agent.id);
         self.end_actor(&agent).await;
-        self.inner.roster.put(whole);
+        self.inner.registry.put(whole);
         drop(closed);
         self.resume(agent.id).await;
-        self.inner.parts.emit(Event::Bound(guild, channel));
+        self.inner.deps.emit(Event::Bound(guild, channel));
         if agent.channel != Some(channel) {
             let model = self.choice(guild, file.config.model.as_deref());
             let made = Made::of(agent.name.clone(), channel, model, file.config);
@@ -127,7 +127,7 @@ impl AgentManager {
             .find(agent.guild, agent.name.as_str())
             .await
             .map_err(ManagerError::Refused)?;
-        let free = found.filter(|channel| self.inner.roster.in_channel(*channel).is_none());
+        let free = found.filter(|channel| self.inner.registry.in_channel(*channel).is_none());
         if let Some(channel) = free {
             repaired.push(format!("took up the channel <#{channel}>"));
             return Ok(channel);
@@ -146,7 +146,7 @@ impl AgentManager {
 
     /// A folder from the template, with what the agent's row knows of it.
     async fn make_folder_again(&self, agent: &AgentSummary) -> Result<(), ManagerError> {
-        let row = self.inner.parts.store.agent(agent.id).await?;
+        let row = self.inner.deps.store.agent(agent.id).await?;
         let row = row.ok_or_else(|| {
             ManagerError::Failed(format!("the database has no row of agent {}", agent.name))
         })?;
@@ -167,15 +167,15 @@ impl AgentManager {
 
     /// An agent that has a conversation open gets its actor at once, so that the silence is measured and a stop saves it.
     pub(super) async fn resume(&self, agent: AgentId) {
-        let Some(agent) = self.inner.roster.get(agent) else {
+        let Some(agent) = self.inner.registry.get(agent) else {
             return;
         };
-        let open = self.inner.parts.store.conversations(agent.id).await;
+        let open = self.inner.deps.store.conversations(agent.id).await;
         let has_context = open.is_ok_and(|rows| rows.iter().any(|row| row.items > 0));
         let Some(channel) = agent.channel.filter(|_| has_context) else {
             return;
         };
-        if let Err(error) = self.deliver(&agent, Letter::Activity(channel)).await {
+        if let Err(error) = self.deliver(&agent, AgentCommand::Activity(channel)).await {
             tracing::warn!(agent.id = %agent.id, "failed to take up the conversation of {} again: {error}", agent.name);
         }
     }

@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 use tracing::error;
 
 use crate::agent::{
-    self, AgentHandle, Letter, Mode, Place, Prompt, Source, Stop, Stopped, Target, Trigger,
+    self, AgentCommand, AgentHandle, Mode, Place, Prompt, Source, Stop, Stopped, Target, Trigger,
 };
 use crate::domain::{
     AgentId, Attachment, ChannelId, Inbound, MessageId, Person, SessionMeta, TurnId,
@@ -16,7 +16,7 @@ use crate::store::{Accepted, StoreError};
 
 use super::error::ManagerError;
 use super::handle::AgentManager;
-use super::roster::AgentSummary;
+use super::registry::AgentSummary;
 
 /// What became of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,10 +42,10 @@ impl AgentManager {
         if !self.serves(agent.guild) {
             return Err(ManagerError::NotServed);
         }
-        if self.inner.parts.store.accept(&message).await? == Accepted::Known {
+        if self.inner.deps.store.accept(&message).await? == Accepted::Known {
             return Ok(Received::Duplicate);
         }
-        self.deliver(&agent, Letter::Message(Box::new(message)))
+        self.deliver(&agent, AgentCommand::Message(Box::new(message)))
             .await?;
         Ok(Received::Accepted)
     }
@@ -53,9 +53,9 @@ impl AgentManager {
     /// Somebody wrote in the channel of an agent or a thread below it, for whom that may be. An agent without an actor has
     /// nothing in mind that silence would end.
     pub async fn activity(&self, agent: AgentId, channel: ChannelId) {
-        if let Some(actor) = self.inner.roster.running(agent) {
+        if let Some(actor) = self.inner.registry.running(agent) {
             // One that ends in this moment needs no telling.
-            let _ = actor.send(Letter::Activity(channel)).await;
+            let _ = actor.send(AgentCommand::Activity(channel)).await;
         }
     }
 
@@ -68,7 +68,7 @@ impl AgentManager {
         let agent = self
             .agent_for(message.channel_id, message.parent_id)
             .ok_or(ManagerError::NoAgentHere)?;
-        self.deliver(&agent, Letter::Message(Box::new(message)))
+        self.deliver(&agent, AgentCommand::Message(Box::new(message)))
             .await
     }
 
@@ -101,7 +101,7 @@ impl AgentManager {
         if !self.serves(agent.guild) {
             return Err(ManagerError::NotServed);
         }
-        if self.inner.parts.store.accept(&message).await? == Accepted::Known {
+        if self.inner.deps.store.accept(&message).await? == Accepted::Known {
             return Ok(Received::Duplicate);
         }
         let prompt = Prompt {
@@ -113,7 +113,7 @@ impl AgentManager {
             place,
             opened,
         };
-        self.deliver(&agent, Letter::Prompt(Box::new(prompt)))
+        self.deliver(&agent, AgentCommand::Prompt(Box::new(prompt)))
             .await?;
         Ok(Received::Accepted)
     }
@@ -130,7 +130,7 @@ impl AgentManager {
         attachments: Option<Vec<Attachment>>,
     ) -> Result<(), StoreError> {
         self.inner
-            .parts
+            .deps
             .store
             .update_queued(message, content, attachments)
             .await
@@ -143,15 +143,15 @@ impl AgentManager {
     ///
     /// When the ledger fails.
     pub async fn deleted(&self, message: MessageId) -> Result<(), StoreError> {
-        self.inner.parts.store.drop_queued(message).await.map(drop)
+        self.inner.deps.store.drop_queued(message).await.map(drop)
     }
 
     /// The agent that lives in `channel`, or in the channel above when it is a thread.
     pub fn agent_for(&self, channel: ChannelId, parent: Option<ChannelId>) -> Option<AgentSummary> {
-        let roster = &self.inner.roster;
-        roster
+        let registry = &self.inner.registry;
+        registry
             .in_channel(channel)
-            .or_else(|| roster.in_channel(parent?))
+            .or_else(|| registry.in_channel(parent?))
     }
 
     /// Asks the turns seen in `channel` to end and to answer with what they have.
@@ -233,35 +233,35 @@ impl AgentManager {
         let agent = self
             .agent_for(channel, parent)
             .ok_or(ManagerError::NoAgentHere)?;
-        let Some(actor) = self.inner.roster.running(agent.id) else {
+        let Some(actor) = self.inner.registry.running(agent.id) else {
             return Ok(Stopped::Nothing);
         };
         let (reply, asked) = oneshot::channel();
-        let letter = Letter::Stop(target, stop, by.into(), reply);
-        if actor.send(letter).await.is_err() {
+        let command = AgentCommand::Stop(target, stop, by.into(), reply);
+        if actor.send(command).await.is_err() {
             return Ok(Stopped::Nothing);
         }
         Ok(asked.await.unwrap_or(Stopped::Nothing))
     }
 
-    /// Puts a letter into an agent's mailbox; an actor that just ended is made anew.
+    /// Puts a command into an agent's mailbox; an actor that just ended is made anew.
     pub(super) async fn deliver(
         &self,
         agent: &AgentSummary,
-        letter: Letter,
+        command: AgentCommand,
     ) -> Result<(), ManagerError> {
         if !self.serves(agent.guild) {
             return Err(ManagerError::NotServed);
         }
-        let mut letter = letter;
+        let mut command = command;
         for _ in 0..2 {
             self.inner.gate.passes(agent.id).await;
             // As it is called now: it may have been renamed meanwhile, or destroyed.
-            let now = self.inner.roster.get(agent.id);
+            let now = self.inner.registry.get(agent.id);
             let now = now.ok_or(ManagerError::NoAgentHere)?;
-            match self.actor(&now)?.send(letter).await {
+            match self.actor(&now)?.send(command).await {
                 Ok(()) => return Ok(()),
-                Err(back) => letter = back,
+                Err(back) => command = back,
             }
         }
         error!(agent.id = %agent.id, "the actor of {} ends as soon as it is made", agent.name);
@@ -278,9 +278,9 @@ impl AgentManager {
                 agent.name
             ))
         })?;
-        Ok(self.inner.roster.actor(agent.id, || {
+        Ok(self.inner.registry.actor(agent.id, || {
             agent::spawn(
-                Arc::clone(&self.inner.parts),
+                Arc::clone(&self.inner.deps),
                 agent.id,
                 agent.name.clone(),
                 agent.guild,
@@ -296,7 +296,7 @@ impl AgentManager {
     /// When the ledger cannot be read.
     pub async fn wake(&self, agents: &[crate::domain::AgentId]) -> Result<(), ManagerError> {
         for id in agents {
-            if let Some(agent) = self.inner.roster.get(*id)
+            if let Some(agent) = self.inner.registry.get(*id)
                 && agent.channel.is_some()
                 && self.serves(agent.guild)
             {
@@ -310,12 +310,12 @@ impl AgentManager {
     pub async fn shut_down(&self) -> Vec<SessionMeta> {
         let ended = self
             .inner
-            .roster
+            .registry
             .take_actors()
             .into_iter()
             .map(|actor| async move {
                 let (reply, saved) = oneshot::channel();
-                match actor.send(Letter::Shutdown(reply)).await {
+                match actor.send(AgentCommand::Shutdown(reply)).await {
                     Ok(()) => saved.await.unwrap_or_default(),
                     Err(_) => Vec::new(),
                 }

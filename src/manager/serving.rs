@@ -2,7 +2,7 @@
 
 use tokio::sync::oneshot;
 
-use crate::agent::Letter;
+use crate::agent::AgentCommand;
 use crate::agent::event::Event;
 use crate::clock;
 use crate::domain::{GuildId, UserId};
@@ -49,7 +49,7 @@ impl AgentManager {
         operators: Vec<UserId>,
     ) -> Result<(), StoreError> {
         if self.inner.servers.set_operators(bot, operators).await? {
-            self.inner.parts.emit(Event::ServersChanged);
+            self.inner.deps.emit(Event::ServersChanged);
         }
         Ok(())
     }
@@ -188,9 +188,9 @@ impl AgentManager {
     /// Ends the work of all agents of a server: turns end, contexts are saved, tasks are stopped.
     pub async fn end_work_in(&self, guild: GuildId) {
         for agent in self.agents(guild) {
-            if let Some(actor) = self.inner.roster.drop_actor(agent.id) {
+            if let Some(actor) = self.inner.registry.drop_actor(agent.id) {
                 let (reply, saved) = oneshot::channel();
-                if actor.send(Letter::Shutdown(reply)).await.is_ok() {
+                if actor.send(AgentCommand::Shutdown(reply)).await.is_ok() {
                     // Dropped without an answer means that it has ended as well.
                     let _ = saved.await;
                 }
@@ -200,8 +200,8 @@ impl AgentManager {
     }
 
     async fn decided(&self, guild: GuildId, what: &str, by: UserId) -> Result<(), ManagerError> {
-        let parts = &self.inner.parts;
-        parts.emit(Event::ServersChanged);
+        let deps = &self.inner.deps;
+        deps.emit(Event::ServersChanged);
         let row = AuditRow {
             timestamp: clock::now(),
             guild: Some(guild),
@@ -216,7 +216,7 @@ impl AgentManager {
             outcome: Some(Outcome::Applied),
             detail: None,
         };
-        parts.store.audit(row).await?;
+        deps.store.audit(row).await?;
         Ok(())
     }
 }

@@ -29,10 +29,9 @@ impl AgentManager {
     ///
     /// When the ledger cannot be read.
     pub async fn reload_settings(&self, guild: GuildId) -> Result<(), StoreError> {
-        let parts = &self.inner.parts;
-        let settings = Settings::from_rows(&parts.store.settings(guild).await?);
-        parts
-            .settings
+        let deps = &self.inner.deps;
+        let settings = Settings::from_rows(&deps.store.settings(guild).await?);
+        deps.settings
             .write()
             .unwrap_or_else(PoisonError::into_inner)
             .insert(guild, Arc::new(settings));
@@ -42,15 +41,15 @@ impl AgentManager {
     /// What holds for a server now.
     pub fn server(&self, guild: GuildId) -> effective::Server {
         effective::server(
-            &self.inner.parts.settings_of(guild),
-            &self.inner.parts.config.load(),
+            &self.inner.deps.settings_of(guild),
+            &self.inner.deps.config.load(),
         )
     }
 
     /// What an agent of this server asks first that names `model`, or none.
     pub fn choice(&self, guild: GuildId, model: Option<&str>) -> Choice {
         let default = self.server(guild).default_model;
-        let known = self.inner.parts.models.known();
+        let known = self.inner.deps.models.known();
         known.choice(model.or(default.as_deref()))
     }
 
@@ -73,8 +72,8 @@ impl AgentManager {
         if widens {
             may_always_allow(&self.grant_table(guild), by).map_err(ManagerError::Refused)?;
         }
-        let parts = &self.inner.parts;
-        let old = parts.store.settings(guild).await?.remove(key.as_str());
+        let deps = &self.inner.deps;
+        let old = deps.store.settings(guild).await?.remove(key.as_str());
         let shown = |value: &Option<Value>| {
             value
                 .as_ref()
@@ -97,10 +96,10 @@ impl AgentManager {
             user: Some(by.id),
             decided_by: None,
             outcome: Some(Outcome::Started),
-            detail: parts.audit_change(&change),
+            detail: deps.audit_change(&change),
         };
         self.audited(row, async {
-            parts.store.set_setting(guild, key.as_str(), value).await?;
+            deps.store.set_setting(guild, key.as_str(), value).await?;
             Ok(self.reload_settings(guild).await?)
         })
         .await

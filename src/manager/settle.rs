@@ -20,7 +20,7 @@ impl AgentManager {
         &self,
         rows: Vec<AgentRow>,
     ) -> Result<Vec<AgentRow>, StoreError> {
-        let intents = self.inner.parts.store.intents().await?;
+        let intents = self.inner.deps.store.intents().await?;
         let is_half_made = |row: &AgentRow| row.status == AgentStatus::Created;
         if intents.is_empty() && !rows.iter().any(is_half_made) {
             return Ok(rows);
@@ -44,16 +44,16 @@ impl AgentManager {
         for row in rows.into_iter().filter(is_half_made) {
             let creation = self.creation(row).await?;
             let row = &creation.row;
-            if !self.inner.parts.paths.agent(&row.name).exists() {
+            if !self.inner.deps.paths.agent(&row.name).exists() {
                 info!(agent.id = %row.id, "the creation of {} is taken back: it had only begun", row.name);
                 self.undo(&creation).await;
             } else if !intents.iter().any(|(id, _)| *id == row.id) {
                 let (kept, before) = (creation.kept, creation.before);
                 let intent = Intent::Init { kept, before };
-                self.inner.parts.store.intend(row.id, intent).await?;
+                self.inner.deps.store.intend(row.id, intent).await?;
             }
         }
-        let mut rows = self.inner.parts.store.agents().await?;
+        let mut rows = self.inner.deps.store.agents().await?;
         rows.retain(|row| {
             !intents
                 .iter()
@@ -68,7 +68,7 @@ impl AgentManager {
     ///
     /// When the ledger cannot be read.
     pub async fn finish_destructions(&self) -> Result<(), StoreError> {
-        let store = &self.inner.parts.store;
+        let store = &self.inner.deps.store;
         for (agent, intent) in store.intents().await? {
             let Intent::Destroy { keep_files } = intent else {
                 continue;
@@ -94,7 +94,7 @@ impl AgentManager {
 
     /// The creation that a row is left of.
     pub(super) async fn creation(&self, row: AgentRow) -> Result<Creation, StoreError> {
-        let intent = self.inner.parts.store.intent(row.id, IntentKind::Init);
+        let intent = self.inner.deps.store.intent(row.id, IntentKind::Init);
         let (kept, before) = match intent.await? {
             Some(Intent::Init { kept, before }) => (kept, before),
             // Of a program that kept no intents: it is not known whose files they are, so they stay.
@@ -110,7 +110,7 @@ impl AgentManager {
 
     /// Finishes, in a server that is known now, what is left to do there.
     pub async fn settle(&self, guild: GuildId, channels: &dyn Channels) {
-        let store = &self.inner.parts.store;
+        let store = &self.inner.deps.store;
         let intents = match store.intents().await {
             Ok(intents) => intents,
             Err(error) => return error!("failed to read what is under way with agents: {error}"),
@@ -132,7 +132,7 @@ impl AgentManager {
         intent: Intent,
         channels: &dyn Channels,
     ) -> Result<(), ManagerError> {
-        let row = self.inner.parts.store.agent(agent).await?;
+        let row = self.inner.deps.store.agent(agent).await?;
         let Some(row) = row.filter(|row| row.guild_id == guild) else {
             return Ok(());
         };
@@ -154,7 +154,7 @@ impl AgentManager {
         channels: &dyn Channels,
     ) -> Result<(), ManagerError> {
         let _alone = self.inner.names.lock(&row.name).await;
-        let store = &self.inner.parts.store;
+        let store = &self.inner.deps.store;
         // Somebody may have been at it just now.
         let (Some(_), Some(row)) = (
             store.intent(row.id, IntentKind::Init).await?,
@@ -185,10 +185,10 @@ impl AgentManager {
         row: &AgentRow,
         channels: &dyn Channels,
     ) -> Result<(), ManagerError> {
-        let (Some(agent), Some(channel)) = (self.inner.roster.get(row.id), row.channel_id) else {
+        let (Some(agent), Some(channel)) = (self.inner.registry.get(row.id), row.channel_id) else {
             return Ok(());
         };
-        let folder = self.inner.parts.paths.agent(agent.name.as_str());
+        let folder = self.inner.deps.paths.agent(agent.name.as_str());
         let config = super::folder::read(&folder)?.config;
         let model = self.choice(row.guild_id, config.model.as_deref());
         let made = super::new_agent::Made::of(agent.name, channel, model, config);
@@ -207,7 +207,7 @@ impl AgentManager {
         if self.is_settled(row.id, IntentKind::Destroy).await? {
             return Ok(());
         }
-        let is_anothers = |channel| self.inner.roster.in_channel(channel).is_some();
+        let is_anothers = |channel| self.inner.registry.in_channel(channel).is_some();
         if let Some(channel) = row.channel_id.filter(|channel| !is_anothers(*channel))
             && let Err(reason) = channels.delete(channel).await
         {
@@ -220,7 +220,7 @@ impl AgentManager {
     }
 
     async fn is_settled(&self, agent: AgentId, kind: IntentKind) -> Result<bool, StoreError> {
-        let intent = self.inner.parts.store.intent(agent, kind).await?;
+        let intent = self.inner.deps.store.intent(agent, kind).await?;
         Ok(intent.is_none())
     }
 }

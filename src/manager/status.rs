@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use crate::agent::{Configuration, ConversationState, Letter};
+use crate::agent::{AgentCommand, Configuration, ConversationState};
 use crate::clock;
 use crate::config::effective;
 use crate::domain::{AgentId, AgentName, AgentStatus, ChannelId, GuildId, SessionMeta};
@@ -14,7 +14,7 @@ use crate::store::AgentRow;
 
 use super::error::ManagerError;
 use super::handle::AgentManager;
-use super::roster::{AgentListing, AgentSummary};
+use super::registry::{AgentListing, AgentSummary};
 
 /// An agent as `/status` shows it.
 #[derive(Clone, Debug)]
@@ -64,9 +64,9 @@ impl AgentManager {
         let agent = self
             .agent_for(channel, parent)
             .ok_or(ManagerError::NoAgentHere)?;
-        let parts = &self.inner.parts;
-        let folder = parts.paths.agent(agent.name.as_str());
-        let (config, fault) = match parts.configuration(agent.id, &folder) {
+        let deps = &self.inner.deps;
+        let folder = deps.paths.agent(agent.name.as_str());
+        let (config, fault) = match deps.configuration(agent.id, &folder) {
             Configuration::Good(config) => (config, None),
             Configuration::Faulty { fault, last } => match last {
                 Some(last) => (last, Some(fault)),
@@ -77,17 +77,14 @@ impl AgentManager {
                 }
             },
         };
-        let effective = effective::agent(
-            &config,
-            &parts.settings_of(agent.guild),
-            &parts.config.load(),
-        );
+        let effective =
+            effective::agent(&config, &deps.settings_of(agent.guild), &deps.config.load());
         let states = self.states(&agent).await;
         let seen_here = states.iter().find(|state| match parent {
             Some(_) => state.channel == channel,
             None => state.branch.is_none(),
         });
-        let latest = parts.store.sessions(agent.id, 0, 1).await?;
+        let latest = deps.store.sessions(agent.id, 0, 1).await?;
         Ok(Status {
             name: agent.name.to_string(),
             model: self.choice(agent.guild, effective.models.first().map(String::as_str)),
@@ -110,7 +107,7 @@ impl AgentManager {
     ///
     /// When the ledger cannot be read.
     pub async fn list(&self, guild: GuildId) -> Result<Vec<AgentListing>, ManagerError> {
-        let mut rows = self.inner.parts.store.agents().await?;
+        let mut rows = self.inner.deps.store.agents().await?;
         rows.retain(|row| row.guild_id == guild);
         rows.sort_by_key(|row| {
             (
@@ -121,7 +118,7 @@ impl AgentManager {
         });
         let mut listed = Vec::with_capacity(rows.len());
         for row in rows {
-            let known = self.inner.roster.get(row.id);
+            let known = self.inner.registry.get(row.id);
             let states = match &known {
                 Some(agent) => self.states(agent).await,
                 None => Vec::new(),
@@ -147,7 +144,7 @@ impl AgentManager {
         let Ok(name) = AgentName::parse(&row.name) else {
             return false;
         };
-        let folder = self.inner.parts.paths.agent(name.as_str());
+        let folder = self.inner.deps.paths.agent(name.as_str());
         if row.status != AgentStatus::Destroyed || !folder.exists() {
             return folder.exists();
         }
@@ -156,29 +153,29 @@ impl AgentManager {
             .ok()
             .and_then(|file| file.config.id);
         owner.is_none_or(|owner| owner == row.id)
-            && self.inner.roster.named(name.as_str()).is_none()
+            && self.inner.registry.named(name.as_str()).is_none()
     }
 
     /// The agents of a server that are not destroyed, by name.
     pub fn agents(&self, guild: GuildId) -> Vec<AgentSummary> {
-        self.inner.roster.of_guild(guild)
+        self.inner.registry.of_guild(guild)
     }
 
     /// The agent of this id, unless it is destroyed.
     pub fn agent(&self, id: AgentId) -> Option<AgentSummary> {
-        self.inner.roster.get(id)
+        self.inner.registry.get(id)
     }
 
     /// All servers that have agents.
     pub fn guilds(&self) -> Vec<GuildId> {
-        self.inner.roster.guilds()
+        self.inner.registry.guilds()
     }
 
     /// How the conversations of an agent stand; from its actor, else from the ledger.
     pub(super) async fn states(&self, agent: &AgentSummary) -> Vec<ConversationState> {
-        if let Some(actor) = self.inner.roster.running(agent.id) {
+        if let Some(actor) = self.inner.registry.running(agent.id) {
             let (reply, states) = oneshot::channel();
-            if actor.send(Letter::Status(reply)).await.is_ok()
+            if actor.send(AgentCommand::Status(reply)).await.is_ok()
                 && let Ok(states) = states.await
             {
                 return states;
@@ -186,7 +183,7 @@ impl AgentManager {
         }
         let rows = self
             .inner
-            .parts
+            .deps
             .store
             .conversations(agent.id)
             .await

@@ -6,13 +6,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::agent::event::Event;
-use crate::agent::{Letter, Mode, Place, Prompt, Source, Stop, Stopper, Target, Trigger};
+use crate::agent::{AgentCommand, Mode, Place, Prompt, Source, Stop, Stopper, Target, Trigger};
 use crate::domain::{AgentId, ChannelId, TaskId, TurnId, Via};
 use crate::tools::tasks::{TaskEffect, TaskEvent, TaskView, Tasks};
 
 use super::error::ManagerError;
 use super::handle::AgentManager;
-use super::roster::AgentSummary;
+use super::registry::AgentSummary;
 
 /// Bytes of a log that are looked at for its last lines.
 const LOG_END: u64 = 64 << 10;
@@ -96,7 +96,7 @@ impl AgentManager {
     }
 
     fn task_registry(&self) -> Result<&Tasks, ManagerError> {
-        match &self.inner.parts.services.shell {
+        match &self.inner.deps.services.shell {
             Ok(shell) => Ok(&shell.tasks),
             Err(why) => Err(ManagerError::refused(format!(
                 "No command runs on this machine: {why}."
@@ -138,13 +138,13 @@ impl AgentManager {
     pub(super) async fn task_caused(&self, event: TaskEvent) -> Result<(), ManagerError> {
         let agent = self
             .inner
-            .roster
+            .registry
             .get(event.task.task.agent)
             .ok_or(ManagerError::NoAgentHere)?;
         if !self.serves(agent.guild) {
             return Err(ManagerError::NotServed);
         }
-        let parts = Arc::clone(&self.inner.parts);
+        let deps = Arc::clone(&self.inner.deps);
         let via = Via {
             depth: event.depth,
             origin: event.task.task.turn.unwrap_or_else(TurnId::random),
@@ -152,8 +152,8 @@ impl AgentManager {
         };
         match event.effect {
             TaskEffect::Notify(text) => {
-                parts.store.notice(event.task.task.channel, &text).await?;
-                parts.emit(Event::Outbox(event.task.task.channel));
+                deps.store.notice(event.task.task.channel, &text).await?;
+                deps.emit(Event::Outbox(event.task.task.channel));
                 Ok(())
             }
             TaskEffect::Inject(text) => {
@@ -170,12 +170,12 @@ impl AgentManager {
                 let Some(conversation) = event.task.task.conversation else {
                     return Ok(());
                 };
-                let Some(actor) = self.inner.roster.running(agent.id) else {
+                let Some(actor) = self.inner.registry.running(agent.id) else {
                     return Ok(());
                 };
                 let (reply, _) = tokio::sync::oneshot::channel();
                 let _ = actor
-                    .send(Letter::Stop(
+                    .send(AgentCommand::Stop(
                         Target::Conversation(conversation),
                         Stop::Abort,
                         Stopper::Machine("a hook of one of its tasks"),
@@ -206,6 +206,7 @@ impl AgentManager {
             place,
             opened: None,
         };
-        self.deliver(agent, Letter::Prompt(Box::new(prompt))).await
+        self.deliver(agent, AgentCommand::Prompt(Box::new(prompt)))
+            .await
     }
 }

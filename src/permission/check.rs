@@ -10,7 +10,7 @@ use super::profile::Profile;
 
 /// Makes the action of a tool call, from the tool's name and arguments.
 ///
-/// The registry of tools stands above this room; its owner passes it in. An error is the reason for a refusal.
+/// The registry of tools stands above this module; its owner passes it in. An error is the reason for a refusal.
 pub type Prepare<'a> = dyn Fn(&str, Map<String, Value>) -> Result<Action, String> + 'a;
 
 /// Judges one JSON line: `{"action": "tool:…"}` or `{"tool": "bash", "arguments": {…}}`.

@@ -37,7 +37,7 @@ pub enum Break {
 
 /// Something that happened at the gateway.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Moment {
+pub enum GatewayEvent {
     /// A connection was opened.
     Connected,
     /// IDENTIFY came, with these intents.
@@ -77,7 +77,7 @@ pub(crate) struct Gateway {
     pub(crate) alter: Option<Alteration>,
     /// The latest events, for repeating them.
     pub(crate) latest: VecDeque<(String, Value)>,
-    pub(crate) log: Vec<(Instant, Moment)>,
+    pub(crate) log: Vec<(Instant, GatewayEvent)>,
     pub(crate) counter: u64,
 }
 
@@ -128,7 +128,7 @@ pub(crate) enum Frame {
 }
 
 impl Gateway {
-    pub(crate) fn note(&mut self, moment: Moment) {
+    pub(crate) fn note(&mut self, moment: GatewayEvent) {
         self.log.push((Instant::now(), moment));
     }
 

@@ -20,7 +20,7 @@ const SAVE_EVERY: Duration = Duration::from_secs(2);
 
 /// Which model agents of the playground ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Brain {
+pub enum ModelSource {
     /// The demo model.
     Demo,
     /// Whatever keys and addresses the environment holds.
@@ -76,7 +76,11 @@ impl Playground {
     /// # Errors
     ///
     /// When the port is taken or the home directory cannot be written; see [`PlaygroundError`].
-    pub async fn start(home: &Path, port: u16, brain: Brain) -> Result<Self, PlaygroundError> {
+    pub async fn start(
+        home: &Path,
+        port: u16,
+        brain: ModelSource,
+    ) -> Result<Self, PlaygroundError> {
         let listener = bind(port).await?;
         let address = listener.local_addr()?;
         prepare(home, brain)?;
@@ -87,8 +91,8 @@ impl Playground {
         })
         .await?;
         let model = match brain {
-            Brain::Demo => Some(DemoModel::start().await?),
-            Brain::Real => None,
+            ModelSource::Demo => Some(DemoModel::start().await?),
+            ModelSource::Real => None,
         };
         let stop = CancellationToken::new();
         let page = tokio::spawn(page::serve(discord.clone(), listener, stop.clone()));
@@ -173,7 +177,7 @@ async fn bind(port: u16) -> Result<TcpListener, PlaygroundError> {
 }
 
 /// Makes the home directory; a new one gets a configuration that asks the demo model.
-fn prepare(home: &Path, brain: Brain) -> Result<(), PlaygroundError> {
+fn prepare(home: &Path, brain: ModelSource) -> Result<(), PlaygroundError> {
     let at = |path: &Path| {
         let path = path.to_owned();
         |source| PlaygroundError::Home { path, source }
@@ -181,7 +185,7 @@ fn prepare(home: &Path, brain: Brain) -> Result<(), PlaygroundError> {
     std::fs::create_dir_all(home).map_err(at(home))?;
     let config = home.join("config.json");
     let is_new = !config.try_exists().map_err(at(&config))?;
-    if is_new && brain == Brain::Demo {
+    if is_new && brain == ModelSource::Demo {
         let content = format!("{:#}\n", json!({"default_model": model::NAME}));
         std::fs::write(&config, content).map_err(at(&config))?;
     }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::discord::Discord;
-use super::gateway::{Connection, Frame, Moment};
+use super::gateway::{Connection, Frame, GatewayEvent};
 use super::wire;
 use super::world::World;
 use crate::domain::{GuildId, UserId};
@@ -25,7 +25,7 @@ pub(crate) async fn serve(discord: Discord, mut socket: WebSocket) {
     let (frames, mut inbox) = mpsc::unbounded_channel();
     let (number, hello) = discord.change(|world| {
         world.gateway.counter += 1;
-        world.gateway.note(Moment::Connected);
+        world.gateway.note(GatewayEvent::Connected);
         let interval = world.gateway.heartbeat.as_millis() as u64;
         (
             world.gateway.counter,
@@ -67,7 +67,7 @@ pub(crate) async fn serve(discord: Discord, mut socket: WebSocket) {
             None,
             json!({"t": "online", "is": world.gateway.is_connected()}),
         );
-        world.gateway.note(Moment::Disconnected);
+        world.gateway.note(GatewayEvent::Disconnected);
     });
 }
 
@@ -143,12 +143,12 @@ fn obey(discord: &Discord, connection: &Connection, payload: &Value) {
                     None
                 };
                 if let Some(code) = refusal {
-                    world.gateway.note(Moment::Refused(code));
+                    world.gateway.note(GatewayEvent::Refused(code));
                     answer(Frame::Close(Some(code)));
                     return;
                 }
                 world.gateway.identifies_left = world.gateway.identifies_left.saturating_sub(1);
-                world.gateway.note(Moment::Identified(intents));
+                world.gateway.note(GatewayEvent::Identified(intents));
                 ready::begin(world, data, connection.clone());
                 world.tell(None, json!({"t": "online", "is": true}));
             }
@@ -164,7 +164,7 @@ fn obey(discord: &Discord, connection: &Connection, payload: &Value) {
                     None,
                     json!({"t": "presence", "status": status, "text": text}),
                 );
-                world.gateway.note(Moment::Presence(status, text));
+                world.gateway.note(GatewayEvent::Presence(status, text));
             }
             Some(4) => {}
             Some(6) => {
@@ -174,7 +174,7 @@ fn obey(discord: &Discord, connection: &Connection, payload: &Value) {
                     .trim_start_matches("Bot ")
                     != world.token
                 {
-                    world.gateway.note(Moment::Refused(4004));
+                    world.gateway.note(GatewayEvent::Refused(4004));
                     answer(Frame::Close(Some(4004)));
                     return;
                 }
@@ -186,11 +186,11 @@ fn obey(discord: &Discord, connection: &Connection, payload: &Value) {
                 let id = data["session_id"].as_str().unwrap_or_default();
                 let sequence = data["seq"].as_u64().unwrap_or(0);
                 if world.gateway.resume(id, sequence, connection.clone()) {
-                    world.gateway.note(Moment::Resumed);
+                    world.gateway.note(GatewayEvent::Resumed);
                     world.tell(None, json!({"t": "online", "is": true}));
                 } else {
                     world.gateway.sessions.remove(id);
-                    world.gateway.note(Moment::ResumeRefused);
+                    world.gateway.note(GatewayEvent::ResumeRefused);
                     answer(Frame::Payload(
                         json!({"op": 9, "d": false, "s": null, "t": null}).to_string(),
                     ));

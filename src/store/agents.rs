@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
+use super::batch::Batch;
 use super::codec::{json, parsed, readable, stamp, time, time_option};
 use super::error::StoreError;
 use super::handle::Store;
-use super::script::Script;
 use crate::domain::{AgentId, AgentStatus, ChannelId, GuildId, ProfileRef, UserId};
 
 /// An agent as the index holds it; its `agent.json` is the truth.
@@ -57,14 +57,14 @@ impl Store {
     ///
     /// See [`StoreError`].
     pub async fn insert_agent(&self, agent: AgentRow) -> Result<Registered, StoreError> {
-        let mut script = Script::default();
-        put(&mut script, &agent)?;
-        self.register(script).await
+        let mut batch = Batch::default();
+        put(&mut batch, &agent)?;
+        self.register(batch).await
     }
 
     /// Runs a script that writes an agent's row.
-    pub(super) async fn register(&self, script: Script) -> Result<Registered, StoreError> {
-        match self.run(script).await {
+    pub(super) async fn register(&self, batch: Batch) -> Result<Registered, StoreError> {
+        match self.run(batch).await {
             Ok(_) => Ok(Registered::Done),
             Err(StoreError::Query(error)) => taken(&error).ok_or(StoreError::Query(error)),
             Err(error) => Err(error),
@@ -142,8 +142,8 @@ impl Store {
 }
 
 /// Adds the row of an agent, or puts it in the place of what was known of it.
-pub(super) fn put(script: &mut Script, agent: &AgentRow) -> Result<(), StoreError> {
-    script
+pub(super) fn put(batch: &mut Batch, agent: &AgentRow) -> Result<(), StoreError> {
+    batch
         .add(
             "INSERT INTO agents (id, name, guild_id, channel_id, model, permissions, owner_id, created_at, back_since, status)
              VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)

@@ -6,10 +6,10 @@ use chrono::{DateTime, Utc};
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
+use super::batch::Batch;
 use super::codec::{count, counted, dollars, parsed, parsed_option, readable, stamp, time};
 use super::error::StoreError;
 use super::handle::Store;
-use super::script::Script;
 use crate::domain::{AgentId, Cost, GuildId, TurnId, Usage};
 
 /// One request to a model or one tool run, ended.
@@ -109,15 +109,15 @@ const UNPRICED: &str =
     "sum(cost_usd IS NULL AND input + output + cache_read + cache_write > 0) AS unpriced";
 
 impl Store {
-    /// Stores one attempt by itself; a step's own attempts go along with the step ([`super::Alongside`]).
+    /// Stores one attempt by itself; a step's own attempts go along with the step ([`super::AttachedRows`]).
     ///
     /// # Errors
     ///
     /// See [`StoreError`].
     pub async fn record_attempt(&self, attempt: AttemptRow) -> Result<(), StoreError> {
-        let mut script = Script::default();
-        insert_attempt(&mut script, &attempt);
-        self.run(script).await.map(drop)
+        let mut batch = Batch::default();
+        insert_attempt(&mut batch, &attempt);
+        self.run(batch).await.map(drop)
     }
 
     /// What models were used, by day, agent and model; newest day first.
@@ -191,8 +191,8 @@ fn bind_filter(query: Query<'_>, filter: UsageFilter) -> Query<'_> {
         .fold(query, |query, turn| query.bind(turn.to_string()))
 }
 
-pub(super) fn insert_attempt(script: &mut Script, attempt: &AttemptRow) {
-    script.add(
+pub(super) fn insert_attempt(batch: &mut Batch, attempt: &AttemptRow) {
+    batch.add(
         "INSERT INTO attempts (at, guild_id, agent_id, turn_id, parent_id, kind, provider, model, outcome, input,
              output, cache_read, cache_write, cost_usd, millis, request_id, detail)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",

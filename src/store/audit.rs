@@ -7,10 +7,10 @@ use chrono::{DateTime, Utc};
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
+use super::batch::Batch;
 use super::codec::{parsed_option, readable, stamp, time};
 use super::error::StoreError;
 use super::handle::Store;
-use super::script::Script;
 use crate::domain::{AgentId, CallId, GuildId, ToolResult, TurnId, UserId};
 use crate::text;
 
@@ -109,16 +109,16 @@ pub struct AuditFilter {
 }
 
 impl Store {
-    /// Adds one decision by itself and gives its id; a step's own go along with the step ([`super::Alongside`]).
+    /// Adds one decision by itself and gives its id; a step's own go along with the step ([`super::AttachedRows`]).
     ///
     /// # Errors
     ///
     /// See [`StoreError`].
     pub async fn audit(&self, row: AuditRow) -> Result<i64, StoreError> {
-        let mut script = Script::default();
-        insert_audit(&mut script, &row);
-        script.add("SELECT last_insert_rowid() AS id");
-        Ok(self.run(script).await?.row()?.try_get("id")?)
+        let mut batch = Batch::default();
+        insert_audit(&mut batch, &row);
+        batch.add("SELECT last_insert_rowid() AS id");
+        Ok(self.run(batch).await?.row()?.try_get("id")?)
     }
 
     /// Writes what came of a decision that had [`Outcome::Started`].
@@ -127,12 +127,12 @@ impl Store {
     ///
     /// See [`StoreError`].
     pub async fn set_outcome(&self, id: i64, outcome: &Outcome) -> Result<(), StoreError> {
-        let mut script = Script::default();
-        script
+        let mut batch = Batch::default();
+        batch
             .add("UPDATE audit_log SET outcome = ? WHERE id = ? AND outcome = 'started'")
             .bind(outcome.to_string())
             .bind(id);
-        self.run(script).await.map(drop)
+        self.run(batch).await.map(drop)
     }
 
     /// At the start: of what had begun when the daemon stopped nobody knows what came of it.
@@ -141,11 +141,11 @@ impl Store {
     ///
     /// See [`StoreError`].
     pub async fn close_audit(&self) -> Result<(), StoreError> {
-        let mut script = Script::default();
-        script
+        let mut batch = Batch::default();
+        batch
             .add("UPDATE audit_log SET outcome = ? WHERE outcome = 'started'")
             .bind(Outcome::Unknown.to_string());
-        self.run(script).await.map(drop)
+        self.run(batch).await.map(drop)
     }
 
     /// A page of decisions with their ids, newest first. Pages by [`AuditFilter::before`] never hold a row twice,
@@ -176,8 +176,8 @@ impl Store {
     }
 }
 
-pub(super) fn insert_audit(script: &mut Script, row: &AuditRow) {
-    script.add(
+pub(super) fn insert_audit(batch: &mut Batch, row: &AuditRow) {
+    batch.add(
         "INSERT INTO audit_log (timestamp, guild_id, agent_id, agent_name, turn_id, call_id, action_string, decision,
              user_id, decided_by, outcome, detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )
@@ -196,12 +196,12 @@ pub(super) fn insert_audit(script: &mut Script, row: &AuditRow) {
 }
 
 /// Writes what came of a call that had started, with its result.
-pub(super) fn close_call(script: &mut Script, turn: TurnId, result: &ToolResult) {
+pub(super) fn close_call(batch: &mut Batch, turn: TurnId, result: &ToolResult) {
     let outcome = match result.is_error {
         true => Outcome::failed(&result.content),
         false => Outcome::Applied,
     };
-    script
+    batch
         .add("UPDATE audit_log SET outcome = ? WHERE turn_id = ? AND call_id = ? AND outcome = 'started'")
         .bind(outcome.to_string())
         .bind(turn.to_string())

@@ -4,13 +4,13 @@ use chrono::{DateTime, Utc};
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
-use super::alongside::Alongside;
+use super::attached::AttachedRows;
 use super::audit::close_call;
+use super::batch::Batch;
 use super::codec::{now, parsed, parsed_option, stamp, time, words};
 use super::error::StoreError;
 use super::handle::Store;
 use super::items::insert_item_of;
-use super::script::Script;
 use crate::domain::{CallId, ChannelId, Item, MessageId, ToolResult, TurnId, UserId};
 
 /// A question about to be asked.
@@ -75,8 +75,8 @@ impl Store {
     ///
     /// [`StoreError::NotFound`] when the turn does not run.
     pub async fn open_question(&self, question: NewQuestion) -> Result<i64, StoreError> {
-        let mut script = Script::default();
-        script
+        let mut batch = Batch::default();
+        batch
             .add(
                 "INSERT INTO approvals (turn_id, call_id, channel_id, action, binding, asked_at, expires_at)
                  SELECT id, ?, ?, ?, ?, ?, ? FROM turns WHERE id = ? AND state = 'running' RETURNING id",
@@ -89,7 +89,7 @@ impl Store {
             .bind(stamp(question.expires_at))
             .bind(question.turn.to_string())
             .must_change(format!("running turn {}", question.turn));
-        Ok(self.run(script).await?.row()?.try_get("id")?)
+        Ok(self.run(batch).await?.row()?.try_get("id")?)
     }
 
     /// Keeps the id of the message a question was posted in, so that it can be shown as expired after a crash.
@@ -98,12 +98,12 @@ impl Store {
     ///
     /// See [`StoreError`].
     pub async fn set_question_post(&self, id: i64, message: MessageId) -> Result<(), StoreError> {
-        let mut script = Script::default();
-        script
+        let mut batch = Batch::default();
+        batch
             .add("UPDATE approvals SET message_id = ? WHERE id = ?")
             .bind(message.as_i64())
             .bind(id);
-        self.run(script).await.map(drop)
+        self.run(batch).await.map(drop)
     }
 
     /// D5. Decides a question, once; the first decision stands.
@@ -116,7 +116,7 @@ impl Store {
         id: i64,
         decision: Decision,
         by: Option<UserId>,
-        alongside: Alongside,
+        attached: AttachedRows,
     ) -> Result<Settled, StoreError> {
         self.write(move |db| {
             Box::pin(async move {
@@ -131,9 +131,9 @@ impl Store {
                 .execute(&mut *db)
                 .await?;
                 if done.rows_affected() == 1 {
-                    let mut script = Script::default();
-                    alongside.add_to(&mut script);
-                    script.run(db).await?;
+                    let mut batch = Batch::default();
+                    attached.add_to(&mut batch);
+                    batch.run(db).await?;
                     return Ok(Settled::Now);
                 }
                 let row = sqlx::query("SELECT decision FROM approvals WHERE id = ?")
@@ -170,10 +170,10 @@ impl Store {
         &self,
         turn: TurnId,
         call: &CallId,
-        alongside: Alongside,
+        attached: AttachedRows,
     ) -> Result<(), StoreError> {
-        let mut script = Script::default();
-        script
+        let mut batch = Batch::default();
+        batch
             .add(
                 "UPDATE calls SET state = 'started', started_at = ?
                  WHERE turn_id = ? AND call_id = ? AND state = 'proposed'",
@@ -182,8 +182,8 @@ impl Store {
             .bind(turn.to_string())
             .bind(&call.0)
             .must_change(format!("proposed call {call}"));
-        alongside.add_to(&mut script);
-        self.run(script).await.map(drop)
+        attached.add_to(&mut batch);
+        self.run(batch).await.map(drop)
     }
 
     /// D7. Stores what a started call gave.
@@ -195,9 +195,9 @@ impl Store {
         &self,
         turn: TurnId,
         result: &ToolResult,
-        alongside: Alongside,
+        attached: AttachedRows,
     ) -> Result<(), StoreError> {
-        self.end_call(turn, result, ["started", "finished"], &alongside)
+        self.end_call(turn, result, ["started", "finished"], &attached)
             .await
     }
 
@@ -210,9 +210,9 @@ impl Store {
         &self,
         turn: TurnId,
         result: &ToolResult,
-        alongside: Alongside,
+        attached: AttachedRows,
     ) -> Result<(), StoreError> {
-        self.end_call(turn, result, ["proposed", "refused"], &alongside)
+        self.end_call(turn, result, ["proposed", "refused"], &attached)
             .await
     }
 
@@ -221,10 +221,10 @@ impl Store {
         turn: TurnId,
         result: &ToolResult,
         [from, to]: [&str; 2],
-        alongside: &Alongside,
+        attached: &AttachedRows,
     ) -> Result<(), StoreError> {
-        let mut script = Script::default();
-        script
+        let mut batch = Batch::default();
+        batch
             .add("UPDATE calls SET state = ?, ended_at = ? WHERE turn_id = ? AND call_id = ? AND state = ?")
             .bind(to)
             .bind(now())
@@ -233,11 +233,11 @@ impl Store {
             .bind(from)
             .must_change(format!("{from} call {}", result.call_id));
         if from == "started" {
-            close_call(&mut script, turn, result);
+            close_call(&mut batch, turn, result);
         }
-        insert_item_of(&mut script, turn, &Item::ToolResult(result.clone()))?;
-        alongside.add_to(&mut script);
-        self.run(script).await.map(drop)
+        insert_item_of(&mut batch, turn, &Item::ToolResult(result.clone()))?;
+        attached.add_to(&mut batch);
+        self.run(batch).await.map(drop)
     }
 }
 

@@ -4,10 +4,10 @@ use chrono::{DateTime, Utc};
 use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
+use super::batch::Batch;
 use super::codec::{counted, now, parsed, parsed_option, readable, stamp, time, time_option};
 use super::error::StoreError;
 use super::handle::Store;
-use super::script::Script;
 use crate::domain::{AgentId, ChannelId, ConversationId, MessageId, SessionId, TurnId};
 
 /// Which conversation to open.
@@ -184,12 +184,12 @@ impl Store {
     ///
     /// See [`StoreError`].
     pub async fn close_conversation(&self, id: ConversationId) -> Result<(), StoreError> {
-        let mut script = Script::default();
-        script
+        let mut batch = Batch::default();
+        batch
             .add("UPDATE conversations SET closed_at = ?, crash_session = NULL WHERE id = ? AND closed_at IS NULL")
             .bind(now())
             .bind(id.0);
-        self.run(script).await.map(drop)
+        self.run(batch).await.map(drop)
     }
 
     /// Notes the id of the session that a conversation is about to be saved as: a crash between its file and its row is
@@ -203,12 +203,12 @@ impl Store {
         conversation: ConversationId,
         session: SessionId,
     ) -> Result<(), StoreError> {
-        let mut script = Script::default();
-        script
+        let mut batch = Batch::default();
+        batch
             .add("UPDATE conversations SET crash_session = ? WHERE id = ? AND closed_at IS NULL")
             .bind(session.to_string())
             .bind(conversation.0);
-        self.run(script).await.map(drop)
+        self.run(batch).await.map(drop)
     }
 
     /// Keeps when somebody last wrote to an agent, or near it, for the time that its conversations have left.
@@ -221,15 +221,15 @@ impl Store {
         agent: AgentId,
         latest: DateTime<Utc>,
     ) -> Result<(), StoreError> {
-        let mut script = Script::default();
-        script
+        let mut batch = Batch::default();
+        batch
             .add(
                 "UPDATE conversations SET last_active_at = max(last_active_at, ?)
                  WHERE agent_id = ? AND closed_at IS NULL",
             )
             .bind(stamp(latest))
             .bind(agent.to_string());
-        self.run(script).await.map(drop)
+        self.run(batch).await.map(drop)
     }
 }
 
@@ -278,16 +278,16 @@ async fn open(
 }
 
 /// Notes that something entered a conversation.
-pub(super) fn touch(script: &mut Script, conversation: ConversationId) {
-    script
+pub(super) fn touch(batch: &mut Batch, conversation: ConversationId) {
+    batch
         .add("UPDATE conversations SET last_active_at = ? WHERE id = ?")
         .bind(now())
         .bind(conversation.0);
 }
 
 /// Notes that something entered the conversation of a turn.
-pub(super) fn touch_of(script: &mut Script, turn: TurnId) {
-    script
+pub(super) fn touch_of(batch: &mut Batch, turn: TurnId) {
+    batch
         .add(
             "UPDATE conversations SET last_active_at = ?
              WHERE id = (SELECT conversation_id FROM turns WHERE id = ?)",

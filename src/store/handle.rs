@@ -9,9 +9,9 @@ use sqlx::sqlite::{Sqlite, SqliteConnection, SqlitePool};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
+use super::batch::{Batch, Outcome};
 use super::error::StoreError;
 use super::open;
-use super::script::{Outcome, Script};
 use super::writer::{self, Job, Message, Reply, Scripted, Stepped, Writer};
 
 /// The database of one home.
@@ -95,8 +95,8 @@ impl Store {
     /// Hands `script` to the writer; it is stored when this returns.
     ///
     /// Dropping the future does not take it back.
-    pub(super) async fn run(&self, script: Script) -> Result<Outcome, StoreError> {
-        self.hand_over_job(|reply| Box::new(Scripted::new(script, reply)))
+    pub(super) async fn run(&self, batch: Batch) -> Result<Outcome, StoreError> {
+        self.hand_over_job(|reply| Box::new(Scripted::new(batch, reply)))
             .await
     }
 

@@ -2,12 +2,12 @@
 
 use sqlx::Row as _;
 
+use super::batch::Batch;
 use super::codec::{from_json, json, now, readable, report_unreadable};
 use super::error::StoreError;
 use super::handle::Store;
 use super::outbox::queue;
 use super::part::NewPart;
-use super::script::Script;
 use crate::domain::{Attachment, ChannelId, Inbound, MessageId, TurnId};
 
 /// What came of a message that arrived.
@@ -35,8 +35,8 @@ impl Store {
     ///
     /// See [`StoreError`].
     pub async fn accept(&self, message: &Inbound) -> Result<Accepted, StoreError> {
-        let mut script = Script::default();
-        script
+        let mut batch = Batch::default();
+        batch
             .add(
                 "INSERT INTO inbound (message_id, channel_id, body, state, received_at)
                  VALUES (?, ?, ?, 'new', ?) ON CONFLICT (message_id) DO NOTHING",
@@ -45,8 +45,8 @@ impl Store {
             .bind(message.channel_id.as_i64())
             .bind(json(message)?)
             .bind(now());
-        move_cursor(&mut script, message.channel_id, message.id);
-        let stored = self.run(script).await?;
+        move_cursor(&mut batch, message.channel_id, message.id);
+        let stored = self.run(batch).await?;
         Ok(match stored.changed.first() {
             Some(0) => Accepted::Known,
             _ => Accepted::New,
@@ -78,13 +78,13 @@ impl Store {
         state: &'static str,
         why: Option<String>,
     ) -> Result<Queued, StoreError> {
-        let mut script = Script::default();
-        script
+        let mut batch = Batch::default();
+        batch
             .add("UPDATE inbound SET state = ?, reason = ? WHERE message_id = ? AND state = 'new'")
             .bind(state)
             .bind(why)
             .bind(message.as_i64());
-        let left = self.run(script).await?;
+        let left = self.run(batch).await?;
         Ok(match left.changed.first() {
             Some(0) => Queued::NotWaiting,
             _ => Queued::Changed,
@@ -165,12 +165,12 @@ impl Store {
             let channel = ChannelId::from_i64(row.try_get("channel_id")?);
             let mut told = NewPart::notice(words);
             told.body.reply_to = Some(message);
-            let mut script = Script::default();
-            script
+            let mut batch = Batch::default();
+            batch
                 .add("UPDATE inbound SET state = 'dropped', reason = 'unreadable' WHERE message_id = ?")
                 .bind(message.as_i64());
-            queue(&mut script, channel, None, told, None)?;
-            self.run(script).await?;
+            queue(&mut batch, channel, None, told, None)?;
+            self.run(batch).await?;
         }
         Ok(())
     }
@@ -234,15 +234,15 @@ impl Store {
         channel: ChannelId,
         message: MessageId,
     ) -> Result<(), StoreError> {
-        let mut script = Script::default();
-        move_cursor(&mut script, channel, message);
-        self.run(script).await.map(drop)
+        let mut batch = Batch::default();
+        move_cursor(&mut batch, channel, message);
+        self.run(batch).await.map(drop)
     }
 }
 
 /// Cursors only move forward.
-pub(super) fn move_cursor(script: &mut Script, channel: ChannelId, message: MessageId) {
-    script
+pub(super) fn move_cursor(batch: &mut Batch, channel: ChannelId, message: MessageId) {
+    batch
         .add(
             "INSERT INTO cursors (channel_id, message_id) VALUES (?, ?)
              ON CONFLICT (channel_id) DO UPDATE SET message_id = max(message_id, excluded.message_id)",
@@ -252,8 +252,8 @@ pub(super) fn move_cursor(script: &mut Script, channel: ChannelId, message: Mess
 }
 
 /// The message `id` is in `turn` now.
-pub(super) fn claim(script: &mut Script, turn: TurnId, id: MessageId) {
-    script
+pub(super) fn claim(batch: &mut Batch, turn: TurnId, id: MessageId) {
+    batch
         .add("UPDATE inbound SET state = 'claimed', turn_id = ? WHERE message_id = ?")
         .bind(turn.to_string())
         .bind(id.as_i64());
@@ -261,11 +261,11 @@ pub(super) fn claim(script: &mut Script, turn: TurnId, id: MessageId) {
 
 /// [`claim`] of `message` as it is given; fails when it was edited, dropped or taken.
 pub(super) fn claim_unchanged(
-    script: &mut Script,
+    batch: &mut Batch,
     turn: TurnId,
     message: &Inbound,
 ) -> Result<(), StoreError> {
-    script
+    batch
         .add(
             "UPDATE inbound SET state = 'claimed', turn_id = ?
              WHERE message_id = ? AND state = 'new' AND body = ?",

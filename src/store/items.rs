@@ -6,11 +6,11 @@ use futures_util::TryStreamExt as _;
 use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
+use super::batch::Batch;
 use super::codec::{count, from_json, json, report_unreadable};
 use super::conversations::touch;
 use super::error::StoreError;
 use super::handle::Store;
-use super::script::Script;
 use crate::domain::{CallId, ConversationId, Item, SessionId, TurnId, UserText};
 
 /// What stands in the place of an item that does not read back.
@@ -71,10 +71,10 @@ impl Store {
         conversation: ConversationId,
         item: Item,
     ) -> Result<(), StoreError> {
-        let mut script = Script::default();
-        insert_item(&mut script, conversation, &item)?;
-        touch(&mut script, conversation);
-        self.run(script).await.map(drop)
+        let mut batch = Batch::default();
+        insert_item(&mut batch, conversation, &item)?;
+        touch(&mut batch, conversation);
+        self.run(batch).await.map(drop)
     }
 
     /// Puts other items in the place of all a conversation holds (restore, compaction, repair).
@@ -99,14 +99,14 @@ impl Store {
                     SavedAs::This(session) => Some(session.to_string()),
                     SavedAs::Others | SavedAs::Nothing => None,
                 };
-                let mut script = Script::default();
-                script
+                let mut batch = Batch::default();
+                batch
                     .add("UPDATE conversations SET saved_items = ?, saved_as = ? WHERE id = ?")
                     .bind(count(covered))
                     .bind(session)
                     .bind(conversation.0);
-                touch(&mut script, conversation);
-                script.run(db).await.map(drop)
+                touch(&mut batch, conversation);
+                batch.run(db).await.map(drop)
             })
         })
         .await
@@ -115,11 +115,11 @@ impl Store {
 
 /// Adds an item at the end of a conversation.
 fn insert_item(
-    script: &mut Script,
+    batch: &mut Batch,
     conversation: ConversationId,
     item: &Item,
 ) -> Result<(), StoreError> {
-    script
+    batch
         .add("INSERT INTO items (conversation_id, role, body) VALUES (?, ?, ?)")
         .bind(conversation.0)
         .bind(role(item))
@@ -129,11 +129,11 @@ fn insert_item(
 
 /// Adds an item at the end of the conversation of a turn that runs.
 pub(super) fn insert_item_of(
-    script: &mut Script,
+    batch: &mut Batch,
     turn: TurnId,
     item: &Item,
 ) -> Result<(), StoreError> {
-    script
+    batch
         .add(
             "INSERT INTO items (conversation_id, turn_id, role, body)
              SELECT conversation_id, id, ?, ? FROM turns WHERE id = ? AND state = 'running'",
@@ -159,9 +159,9 @@ pub(super) async fn replace(
         .execute(&mut *db)
         .await?;
     for item in &items[kept.items..] {
-        let mut script = Script::default();
-        insert_item(&mut script, conversation, item)?;
-        script.run(db).await?;
+        let mut batch = Batch::default();
+        insert_item(&mut batch, conversation, item)?;
+        batch.run(db).await?;
     }
     Ok(())
 }

@@ -8,13 +8,13 @@ use serde_json::{Map, Value};
 use sqlx::sqlite::SqliteRow;
 
 use super::agents::{self, AgentRow, Registered};
+use super::batch::Batch;
 use super::codec::{from_json, json, now, parsed, readable};
 use super::error::StoreError;
 use super::handle::Store;
 use super::inbound::move_cursor;
 use super::outbox::queue;
 use super::part::NewPart;
-use super::script::Script;
 use crate::domain::{AgentId, AgentStatus, ChannelId, MessageId};
 
 /// What is under way with an agent.
@@ -102,9 +102,9 @@ impl Store {
     ///
     /// See [`StoreError`]; it must not be begun then.
     pub async fn intend(&self, agent: AgentId, intent: Intent) -> Result<(), StoreError> {
-        let mut script = Script::default();
-        note(&mut script, agent, &intent)?;
-        self.run(script).await.map(drop)
+        let mut batch = Batch::default();
+        note(&mut batch, agent, &intent)?;
+        self.run(batch).await.map(drop)
     }
 
     /// Notes that it is done, or was undone.
@@ -113,9 +113,9 @@ impl Store {
     ///
     /// See [`StoreError`].
     pub async fn settled(&self, agent: AgentId, kind: IntentKind) -> Result<(), StoreError> {
-        let mut script = Script::default();
-        strike(&mut script, agent, kind);
-        self.run(script).await.map(drop)
+        let mut batch = Batch::default();
+        strike(&mut batch, agent, kind);
+        self.run(batch).await.map(drop)
     }
 
     /// Notes that a channel has this name, unless it is to have another by now.
@@ -127,13 +127,13 @@ impl Store {
         let intent = Intent::ChannelName {
             name: name.to_owned(),
         };
-        let mut script = Script::default();
-        script
+        let mut batch = Batch::default();
+        batch
             .add("DELETE FROM lifecycle WHERE agent_id = ? AND operation = ? AND detail = ?")
             .bind(agent.to_string())
             .bind(intent.kind().as_str())
             .bind(json(&intent)?);
-        self.run(script).await.map(drop)
+        self.run(batch).await.map(drop)
     }
 
     /// Everything under way. What does not read back is left out.
@@ -181,10 +181,10 @@ impl Store {
         agent: AgentRow,
         intent: Intent,
     ) -> Result<Registered, StoreError> {
-        let mut script = Script::default();
-        agents::put(&mut script, &agent)?;
-        note(&mut script, agent.id, &intent)?;
-        self.register(script).await
+        let mut batch = Batch::default();
+        agents::put(&mut batch, &agent)?;
+        note(&mut batch, agent.id, &intent)?;
+        self.register(batch).await
     }
 
     /// Takes back a registration whose making failed. The row of a destroyed agent comes back as it was `before`.
@@ -197,17 +197,17 @@ impl Store {
         agent: AgentId,
         before: Option<&AgentRow>,
     ) -> Result<(), StoreError> {
-        let mut script = Script::default();
+        let mut batch = Batch::default();
         match before {
-            Some(row) => agents::put(&mut script, row)?,
+            Some(row) => agents::put(&mut batch, row)?,
             None => {
-                script
+                batch
                     .add("DELETE FROM agents WHERE id = ?")
                     .bind(agent.to_string());
             }
         }
-        strike(&mut script, agent, IntentKind::Init);
-        self.run(script).await.map(drop)
+        strike(&mut batch, agent, IntentKind::Init);
+        self.run(batch).await.map(drop)
     }
 
     /// Writes the row of an agent that was renamed; its channel is to follow.
@@ -216,14 +216,14 @@ impl Store {
     ///
     /// See [`StoreError`].
     pub async fn finish_rename(&self, agent: AgentRow) -> Result<Registered, StoreError> {
-        let mut script = Script::default();
-        agents::put(&mut script, &agent)?;
-        strike(&mut script, agent.id, IntentKind::Rename);
+        let mut batch = Batch::default();
+        agents::put(&mut batch, &agent)?;
+        strike(&mut batch, agent.id, IntentKind::Rename);
         if agent.channel_id.is_some() {
             let name = agent.name.clone();
-            note(&mut script, agent.id, &Intent::ChannelName { name })?;
+            note(&mut batch, agent.id, &Intent::ChannelName { name })?;
         }
-        self.register(script).await
+        self.register(batch).await
     }
 
     /// Destroys the row of an agent; what is under way with it is given up, all but the destruction itself.
@@ -232,17 +232,17 @@ impl Store {
     ///
     /// [`StoreError::NotFound`] for an unknown agent.
     pub async fn destroy_agent(&self, agent: AgentId) -> Result<(), StoreError> {
-        let mut script = Script::default();
-        script
+        let mut batch = Batch::default();
+        batch
             .add("UPDATE agents SET status = ? WHERE id = ?")
             .bind(AgentStatus::Destroyed.as_str())
             .bind(agent.to_string())
             .must_change(format!("agent {agent}"));
-        script
+        batch
             .add("DELETE FROM lifecycle WHERE agent_id = ? AND operation <> ?")
             .bind(agent.to_string())
             .bind(IntentKind::Destroy.as_str());
-        self.run(script).await.map(drop)
+        self.run(batch).await.map(drop)
     }
 
     /// Registers an agent of which only the folder is left. Its channel is told, and what was written there until
@@ -257,13 +257,13 @@ impl Store {
         seen: Option<MessageId>,
         notice: &str,
     ) -> Result<Registered, StoreError> {
-        let mut script = Script::default();
-        agents::put(&mut script, &agent)?;
+        let mut batch = Batch::default();
+        agents::put(&mut batch, &agent)?;
         if let Some(channel) = agent.channel_id {
-            move_cursor(&mut script, channel, seen.unwrap_or(MessageId(channel.0)));
-            queue(&mut script, channel, None, NewPart::notice(notice), None)?;
+            move_cursor(&mut batch, channel, seen.unwrap_or(MessageId(channel.0)));
+            queue(&mut batch, channel, None, NewPart::notice(notice), None)?;
         }
-        self.register(script).await
+        self.register(batch).await
     }
 
     /// Tells people in `channel` what these agents lack, and notes that they were told.
@@ -277,19 +277,19 @@ impl Store {
         channel: Option<ChannelId>,
         notice: &str,
     ) -> Result<(), StoreError> {
-        let mut script = Script::default();
+        let mut batch = Batch::default();
         for (agent, intent) in lacking {
-            note(&mut script, *agent, intent)?;
+            note(&mut batch, *agent, intent)?;
         }
         if let Some(channel) = channel {
-            queue(&mut script, channel, None, NewPart::notice(notice), None)?;
+            queue(&mut batch, channel, None, NewPart::notice(notice), None)?;
         }
-        self.run(script).await.map(drop)
+        self.run(batch).await.map(drop)
     }
 }
 
-fn note(script: &mut Script, agent: AgentId, intent: &Intent) -> Result<(), StoreError> {
-    script
+fn note(batch: &mut Batch, agent: AgentId, intent: &Intent) -> Result<(), StoreError> {
+    batch
         .add(
             "INSERT INTO lifecycle (agent_id, operation, detail, begun_at) VALUES (?, ?, ?, ?)
              ON CONFLICT (agent_id, operation) DO UPDATE SET detail = excluded.detail, begun_at = excluded.begun_at",
@@ -301,8 +301,8 @@ fn note(script: &mut Script, agent: AgentId, intent: &Intent) -> Result<(), Stor
     Ok(())
 }
 
-fn strike(script: &mut Script, agent: AgentId, kind: IntentKind) {
-    script
+fn strike(batch: &mut Batch, agent: AgentId, kind: IntentKind) {
+    batch
         .add("DELETE FROM lifecycle WHERE agent_id = ? AND operation = ?")
         .bind(agent.to_string())
         .bind(kind.as_str());

@@ -9,11 +9,11 @@
 use sqlx::Row as _;
 use uuid::Uuid;
 
+use super::batch::Batch;
 use super::codec::{json, now, report_unreadable};
 use super::error::StoreError;
 use super::handle::Store;
 use super::part::{NewPart, Part, PartState, part_row};
-use super::script::Script;
 use crate::domain::{ChannelId, MessageId, TurnId};
 
 /// Discord's limit on a nonce, in characters.
@@ -63,9 +63,9 @@ impl Store {
         turn: Option<TurnId>,
         part: NewPart,
     ) -> Result<Part, StoreError> {
-        let mut script = Script::default();
-        queue(&mut script, channel, turn, part, None)?;
-        part_row(self.run(script).await?.row()?)
+        let mut batch = Batch::default();
+        queue(&mut batch, channel, turn, part, None)?;
+        part_row(self.run(batch).await?.row()?)
     }
 
     /// The parts that wait in a channel, in order, one being sent included; at most 32 at a time. What does not read back
@@ -132,15 +132,15 @@ impl Store {
     ///
     /// [`StoreError::NotFound`] when the part is settled: it must not be sent.
     pub async fn mark_sending(&self, part: i64) -> Result<Part, StoreError> {
-        let mut script = Script::default();
-        script
+        let mut batch = Batch::default();
+        batch
             .add(
                 "UPDATE outbox SET state = 'sending', first_try = coalesce(first_try, ?)
                  WHERE id = ? AND state IN ('pending', 'sending') RETURNING *",
             )
             .bind(now())
             .bind(part);
-        match self.run(script).await?.rows.first() {
+        match self.run(batch).await?.rows.first() {
             Some(row) => part_row(row),
             None => Err(StoreError::NotFound(format!("unsent part {part}"))),
         }
@@ -152,14 +152,14 @@ impl Store {
     ///
     /// See [`StoreError`].
     pub async fn mark_sent(&self, part: i64, message: MessageId) -> Result<Rest, StoreError> {
-        let mut script = Script::default();
-        script
+        let mut batch = Batch::default();
+        batch
             .add(
                 "UPDATE outbox SET state = 'sent', message_id = ? WHERE id = ? AND state <> 'sent'",
             )
             .bind(message.as_i64())
             .bind(part);
-        script
+        batch
             .add(
                 "UPDATE outbox SET state = 'sending', first_try = coalesce(first_try, ?)
                  WHERE id = (SELECT min(w.id) FROM outbox w JOIN outbox s ON s.channel_id = w.channel_id
@@ -168,7 +168,7 @@ impl Store {
             )
             .bind(now())
             .bind(part);
-        let sent = self.run(script).await?;
+        let sent = self.run(batch).await?;
         Ok(match sent.rows.first().map(part_row) {
             None => Rest::Nothing,
             Some(Ok(next)) => Rest::Next(Box::new(next)),
@@ -196,25 +196,25 @@ impl Store {
     }
 
     async fn settle(&self, part: i64, state: PartState, why: &str) -> Result<(), StoreError> {
-        let mut script = Script::default();
-        script
+        let mut batch = Batch::default();
+        batch
             .add("UPDATE outbox SET state = ?, reason = ? WHERE id = ? AND state IN ('pending', 'sending')")
             .bind(state.as_str())
             .bind(why)
             .bind(part);
-        self.run(script).await.map(drop)
+        self.run(batch).await.map(drop)
     }
 }
 
 /// Queues a part that is no turn's outcome; it takes the place of the message `edits`, if there is one.
 pub(super) fn queue(
-    script: &mut Script,
+    batch: &mut Batch,
     channel: ChannelId,
     turn: Option<TurnId>,
     part: NewPart,
     edits: Option<MessageId>,
 ) -> Result<(), StoreError> {
-    script
+    batch
         .add(
             "INSERT INTO outbox (channel_id, turn_id, part, kind, body, nonce, edits, state, queued_at)
              VALUES (?, ?, 0, ?, ?, ?, ?, 'pending', ?) RETURNING *",
@@ -232,7 +232,7 @@ pub(super) fn queue(
 /// Queues the parts of `turn`'s outcome. The first takes the place of the turn's preview, and goes out at once if it may
 /// and nothing older waits.
 pub(super) fn queue_outcome(
-    script: &mut Script,
+    batch: &mut Batch,
     turn: TurnId,
     parts: Vec<NewPart>,
     first: FirstPart,
@@ -240,7 +240,7 @@ pub(super) fn queue_outcome(
     let queued = now();
     for (position, part) in (0_i64..).zip(parts) {
         let leads = position == 0;
-        script
+        batch
             .add(
                 "INSERT INTO outbox (part, kind, body, nonce, queued_at, state, first_try, edits, channel_id, turn_id)
                  SELECT ?, ?, ?, ?, ?, iif(goes, 'sending', 'pending'), iif(goes, ?, NULL), iif(?, preview_id, NULL),

@@ -4,10 +4,10 @@ use chrono::{DateTime, Utc};
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
+use super::batch::Batch;
 use super::codec::{count, parsed, readable, stamp, time_option, words};
 use super::error::StoreError;
 use super::handle::Store;
-use super::script::Script;
 use crate::domain::{GuildId, UserId};
 
 words! {
@@ -86,8 +86,8 @@ impl Store {
     ///
     /// See [`StoreError`].
     pub async fn put_server(&self, row: &ServerRow) -> Result<(), StoreError> {
-        let mut script = Script::default();
-        script
+        let mut batch = Batch::default();
+        batch
             .add(
                 "INSERT OR REPLACE INTO servers
                  (guild_id, name, owner_id, members, state, asked_at, told_at, decided_by, decided_at)
@@ -102,7 +102,7 @@ impl Store {
             .bind(row.told_at.map(stamp))
             .bind(row.decided_by.map(UserId::as_i64))
             .bind(row.decided_at.map(stamp));
-        self.run(script).await.map(drop)
+        self.run(batch).await.map(drop)
     }
 }
 

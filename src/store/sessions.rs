@@ -3,10 +3,10 @@
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
+use super::batch::Batch;
 use super::codec::{count, counted, parsed, readable, stamp, time};
 use super::error::StoreError;
 use super::handle::Store;
-use super::script::Script;
 use crate::domain::{AgentId, ConversationId, SessionId, SessionMeta, Trigger};
 
 /// A page of sessions, newest first.
@@ -44,9 +44,9 @@ impl Store {
         session: SessionMeta,
         covered: Option<Covered>,
     ) -> Result<(), StoreError> {
-        let mut script = Script::default();
+        let mut batch = Batch::default();
         let id = session.id.to_string();
-        script
+        batch
             .add(
                 "INSERT INTO sessions (id, session_id, agent_id, agent_name, description, summary, saved_at, trigger,
                      message_count, token_estimate, file_path, file_sha256)
@@ -65,7 +65,7 @@ impl Store {
             .bind(session.file_path)
             .bind(session.file_sha256);
         if let Some(covered) = covered {
-            script
+            batch
                 .add(
                     "UPDATE conversations SET saved_as = CASE WHEN ? >= saved_items THEN ? ELSE saved_as END,
                          saved_items = max(saved_items, ?), crash_session = nullif(crash_session, ?)
@@ -77,7 +77,7 @@ impl Store {
                 .bind(id)
                 .bind(covered.conversation.0);
         }
-        self.run(script).await.map(drop)
+        self.run(batch).await.map(drop)
     }
 
     /// A page of an agent's sessions, newest first. What a stop in order saved is left out while the conversation is open

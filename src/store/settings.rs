@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use sqlx::Row as _;
 
+use super::batch::Batch;
 use super::codec::{from_json, report_unreadable};
 use super::error::StoreError;
 use super::handle::Store;
-use super::script::Script;
 use crate::domain::GuildId;
 
 impl Store {
@@ -45,9 +45,9 @@ impl Store {
         key: &str,
         value: Option<Value>,
     ) -> Result<(), StoreError> {
-        let mut script = Script::default();
+        let mut batch = Batch::default();
         match value {
-            Some(value) => script
+            Some(value) => batch
                 .add(
                     "INSERT INTO settings (guild_id, key, value) VALUES (?, ?, ?)
                      ON CONFLICT (guild_id, key) DO UPDATE SET value = excluded.value",
@@ -55,12 +55,12 @@ impl Store {
                 .bind(guild.as_i64())
                 .bind(key)
                 .bind(value.to_string()),
-            None => script
+            None => batch
                 .add("DELETE FROM settings WHERE guild_id = ? AND key = ?")
                 .bind(guild.as_i64())
                 .bind(key),
         };
-        self.run(script).await.map(drop)
+        self.run(batch).await.map(drop)
     }
 
     /// A fact of the daemon (the hash of its registered commands, say).
@@ -82,14 +82,14 @@ impl Store {
     ///
     /// See [`StoreError`].
     pub async fn set_meta(&self, key: &str, value: &str) -> Result<(), StoreError> {
-        let mut script = Script::default();
-        script
+        let mut batch = Batch::default();
+        batch
             .add(
                 "INSERT INTO meta (key, value) VALUES (?, ?)
                  ON CONFLICT (key) DO UPDATE SET value = excluded.value",
             )
             .bind(key)
             .bind(value);
-        self.run(script).await.map(drop)
+        self.run(batch).await.map(drop)
     }
 }

@@ -5,12 +5,12 @@ use serde_json::Value;
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
+use super::batch::Batch;
 use super::codec::{
     from_json, now, parsed, parsed_option, readable, stamp, time, time_option, words,
 };
 use super::error::StoreError;
 use super::handle::Store;
-use super::script::Script;
 use crate::domain::{AgentId, ChannelId, ConversationId, TaskId, TurnId};
 
 words! {
@@ -123,8 +123,8 @@ impl Store {
     ///
     /// See [`StoreError`].
     pub async fn insert_task(&self, task: NewTask) -> Result<TaskRow, StoreError> {
-        let mut script = Script::default();
-        script
+        let mut batch = Batch::default();
+        batch
             .add(
                 "INSERT INTO tasks (number, agent_id, kind, command, directory, turn_id, conversation_id, channel_id,
                      depth, status, started_at)
@@ -141,7 +141,7 @@ impl Store {
             .bind(task.channel.as_i64())
             .bind(task.depth)
             .bind(now());
-        task_row(self.run(script).await?.row()?)
+        task_row(self.run(batch).await?.row()?)
     }
 
     /// Keeps a task's process, once there is one.
@@ -157,14 +157,14 @@ impl Store {
         pid_started: u64,
     ) -> Result<(), StoreError> {
         let number = number(task)?;
-        let mut script = Script::default();
-        script
+        let mut batch = Batch::default();
+        batch
             .add("UPDATE tasks SET pid = ?, pid_started = ? WHERE agent_id = ? AND number = ?")
             .bind(pid)
             .bind(i64::try_from(pid_started).unwrap_or(i64::MAX))
             .bind(agent.to_string())
             .bind(number);
-        self.run(script).await.map(drop)
+        self.run(batch).await.map(drop)
     }
 
     /// Ends a running task; the first end stands. Gives the task as it is now.
@@ -179,8 +179,8 @@ impl Store {
         end: TaskEnd,
     ) -> Result<TaskRow, StoreError> {
         let number = number(task)?;
-        let mut script = Script::default();
-        script
+        let mut batch = Batch::default();
+        batch
             .add(
                 "UPDATE tasks SET status = ?, exit_code = ?, ended_at = ?
                  WHERE agent_id = ? AND number = ? AND status = 'running'",
@@ -190,11 +190,11 @@ impl Store {
             .bind(now())
             .bind(agent.to_string())
             .bind(number);
-        script
+        batch
             .add("SELECT * FROM tasks WHERE agent_id = ? AND number = ?")
             .bind(agent.to_string())
             .bind(number);
-        let ended = self.run(script).await?;
+        let ended = self.run(batch).await?;
         match ended.rows.first() {
             Some(row) => task_row(row),
             None => Err(StoreError::NotFound(format!("task {task}"))),
@@ -256,14 +256,14 @@ impl Store {
     /// [`StoreError::NotFound`] for what is no task id.
     pub async fn insert_hook(&self, hook: NewHook) -> Result<Hook, StoreError> {
         let number = number(&hook.task)?;
-        let mut script = Script::default();
-        script
+        let mut batch = Batch::default();
+        batch
             .add("INSERT INTO hooks (agent_id, task, spec, max_fires) VALUES (?, ?, ?, ?) RETURNING *")
             .bind(hook.agent.to_string())
             .bind(number)
             .bind(hook.spec.to_string())
             .bind(hook.max_fires);
-        hook_row(self.run(script).await?.row()?)
+        hook_row(self.run(batch).await?.row()?)
     }
 
     /// The hooks of a task, oldest first.
@@ -287,15 +287,15 @@ impl Store {
     ///
     /// See [`StoreError`].
     pub async fn fire_hook(&self, id: i64, at: DateTime<Utc>) -> Result<Option<Hook>, StoreError> {
-        let mut script = Script::default();
-        script
+        let mut batch = Batch::default();
+        batch
             .add(
                 "UPDATE hooks SET fires = fires + 1, last_fired = ?
                  WHERE id = ? AND fires < max_fires RETURNING *",
             )
             .bind(stamp(at))
             .bind(id);
-        let fired = self.run(script).await?;
+        let fired = self.run(batch).await?;
         fired.rows.first().map(hook_row).transpose()
     }
 }

@@ -6,7 +6,8 @@ use chrono::{DateTime, Utc};
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
-use super::alongside::Alongside;
+use super::attached::AttachedRows;
+use super::batch::Batch;
 use super::codec::{
     count, counted, dollars, json, now, parsed, parsed_option, time, time_option, words,
 };
@@ -17,7 +18,6 @@ use super::inbound::{claim, claim_unchanged};
 use super::items::insert_item_of;
 use super::outbox::{FirstPart, queue_outcome};
 use super::part::{NewPart, Part, part_row};
-use super::script::Script;
 use crate::domain::{
     AgentId, Assistant, CallId, ChannelId, ConversationId, Cost, Inbound, Item, MessageId, TurnId,
     Usage,
@@ -73,7 +73,7 @@ pub struct FinishedTurn {
     /// Whether the first part goes out at once (D8 and D9 in one).
     pub first: FirstPart,
     /// Stored with it.
-    pub alongside: Alongside,
+    pub attached: AttachedRows,
 }
 
 words! {
@@ -143,8 +143,8 @@ impl Store {
         items: Vec<Item>,
         unchanged: Option<&Inbound>,
     ) -> Result<Begun, StoreError> {
-        let mut script = Script::default();
-        script
+        let mut batch = Batch::default();
+        batch
             .add(
                 "INSERT INTO turns (id, agent_id, conversation_id, trigger_id, parent_id, origin_id, depth, channel_id,
                      reply_to, state, began_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', ?)
@@ -162,10 +162,10 @@ impl Store {
             .bind(now())
             .must_change("trigger that no turn has");
         if let Some(message) = unchanged {
-            claim_unchanged(&mut script, turn.id, message)?;
+            claim_unchanged(&mut batch, turn.id, message)?;
         }
         for item in &items {
-            insert_item_of(&mut script, turn.id, item)?;
+            insert_item_of(&mut batch, turn.id, item)?;
         }
         let messages = items.iter().filter_map(|item| match item {
             Item::User(text) => text.message_id,
@@ -173,10 +173,10 @@ impl Store {
         });
         let claimed: BTreeSet<MessageId> = turn.trigger.into_iter().chain(messages).collect();
         for message in claimed {
-            claim(&mut script, turn.id, message);
+            claim(&mut batch, turn.id, message);
         }
-        touch(&mut script, turn.conversation);
-        match self.run(script).await {
+        touch(&mut batch, turn.conversation);
+        match self.run(batch).await {
             Ok(_) => Ok(Begun::Running),
             Err(StoreError::NotFound(_)) => Ok(Begun::Not),
             Err(error) => Err(error),
@@ -194,11 +194,11 @@ impl Store {
         message: MessageId,
         item: Item,
     ) -> Result<(), StoreError> {
-        let mut script = Script::default();
-        insert_item_of(&mut script, turn, &item)?;
-        claim(&mut script, turn, message);
-        touch_of(&mut script, turn);
-        self.run(script).await.map(drop)
+        let mut batch = Batch::default();
+        insert_item_of(&mut batch, turn, &item)?;
+        claim(&mut batch, turn, message);
+        touch_of(&mut batch, turn);
+        self.run(batch).await.map(drop)
     }
 
     /// Adds an item to a running turn's conversation that no person and no model wrote (a hook's finding, a note).
@@ -207,9 +207,9 @@ impl Store {
     ///
     /// [`StoreError::NotFound`] when the turn does not run.
     pub async fn add_to_turn(&self, turn: TurnId, item: Item) -> Result<(), StoreError> {
-        let mut script = Script::default();
-        insert_item_of(&mut script, turn, &item)?;
-        self.run(script).await.map(drop)
+        let mut batch = Batch::default();
+        insert_item_of(&mut batch, turn, &item)?;
+        self.run(batch).await.map(drop)
     }
 
     /// D3. Stores a whole answer of the model; its tool calls are `proposed`.
@@ -221,9 +221,9 @@ impl Store {
         &self,
         turn: TurnId,
         answer: &Assistant,
-        alongside: Alongside,
+        attached: AttachedRows,
     ) -> Result<(), StoreError> {
-        self.record_and_start(turn, answer, Vec::new(), alongside)
+        self.record_and_start(turn, answer, Vec::new(), attached)
             .await
     }
 
@@ -237,7 +237,7 @@ impl Store {
         turn: TurnId,
         answer: &Assistant,
         starting: Vec<CallId>,
-        alongside: Alongside,
+        attached: AttachedRows,
     ) -> Result<(), StoreError> {
         if let Some(unknown) = starting
             .iter()
@@ -245,12 +245,12 @@ impl Store {
         {
             return Err(StoreError::NotFound(format!("proposed call {unknown}")));
         }
-        let mut script = Script::default();
-        insert_item_of(&mut script, turn, &Item::Assistant(answer.clone()))?;
+        let mut batch = Batch::default();
+        insert_item_of(&mut batch, turn, &Item::Assistant(answer.clone()))?;
         let at = now();
         for (position, call) in (0_i64..).zip(&answer.tool_calls) {
             let starts = starting.contains(&call.id);
-            script
+            batch
                 .add(
                     "INSERT INTO calls (turn_id, call_id, position, name, arguments, state, started_at)
                      VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -263,8 +263,8 @@ impl Store {
                 .bind(if starts { "started" } else { "proposed" })
                 .bind(starts.then_some(&at));
         }
-        alongside.add_to(&mut script);
-        self.run(script).await.map(drop)
+        attached.add_to(&mut batch);
+        self.run(batch).await.map(drop)
     }
 
     /// D8. Gives a turn its outcome: final answer, exit reason and the parts people will be shown, together.
@@ -278,11 +278,11 @@ impl Store {
         turn: TurnId,
         end: FinishedTurn,
     ) -> Result<Vec<Part>, StoreError> {
-        let mut script = Script::default();
+        let mut batch = Batch::default();
         if let Some(answer) = end.answer {
-            insert_item_of(&mut script, turn, &Item::Assistant(answer))?;
+            insert_item_of(&mut batch, turn, &Item::Assistant(answer))?;
         }
-        script
+        batch
             .add(
                 "UPDATE turns SET state = 'finished', exit = ?, steps = ?, input = ?, output = ?, cache_read = ?,
                      cache_write = ?, cost_usd = ?, ended_at = ?
@@ -298,10 +298,10 @@ impl Store {
             .bind(now())
             .bind(turn.to_string())
             .must_change(format!("running turn {turn}"));
-        end.alongside.add_to(&mut script);
-        touch_of(&mut script, turn);
-        queue_outcome(&mut script, turn, end.parts, end.first)?;
-        self.run(script).await?.rows.iter().map(part_row).collect()
+        end.attached.add_to(&mut batch);
+        touch_of(&mut batch, turn);
+        queue_outcome(&mut batch, turn, end.parts, end.first)?;
+        self.run(batch).await?.rows.iter().map(part_row).collect()
     }
 
     /// Keeps the id of the message that shows the answer growing, so that it can become part 1 of the reply, or be
@@ -311,12 +311,12 @@ impl Store {
     ///
     /// See [`StoreError`].
     pub async fn set_preview(&self, turn: TurnId, message: MessageId) -> Result<(), StoreError> {
-        let mut script = Script::default();
-        script
+        let mut batch = Batch::default();
+        batch
             .add("UPDATE turns SET preview_id = ? WHERE id = ?")
             .bind(message.as_i64())
             .bind(turn.to_string());
-        self.run(script).await.map(drop)
+        self.run(batch).await.map(drop)
     }
 
     /// Keeps the id of a turn's live status message, so that a crash does not leave its buttons behind.
@@ -329,12 +329,12 @@ impl Store {
         turn: TurnId,
         message: MessageId,
     ) -> Result<(), StoreError> {
-        let mut script = Script::default();
-        script
+        let mut batch = Batch::default();
+        batch
             .add("UPDATE turns SET status_id = ? WHERE id = ?")
             .bind(message.as_i64())
             .bind(turn.to_string());
-        self.run(script).await.map(drop)
+        self.run(batch).await.map(drop)
     }
 
     /// One turn.

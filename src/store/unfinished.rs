@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
+use super::batch::Batch;
 use super::calls::{OpenQuestion, question};
 use super::codec::{count, now, readable, report_unreadable, stamp};
 use super::conversations::{Conversation, conversation};
@@ -14,7 +15,6 @@ use super::handle::Store;
 use super::items::replace;
 use super::outbox::queue;
 use super::part::{NewPart, Part, part_row};
-use super::script::Script;
 use super::turns::{TurnRow, turn_row};
 use crate::domain::{CallId, ChannelId, ConversationId, Item, MessageId, SessionId};
 
@@ -182,15 +182,15 @@ impl Store {
         conversation: ConversationId,
         items: u64,
     ) -> Result<(), StoreError> {
-        let mut script = Script::default();
-        script
+        let mut batch = Batch::default();
+        batch
             .add(
                 "UPDATE conversations SET saved_as = coalesce(crash_session, saved_as), crash_session = NULL,
                      saved_items = max(saved_items, ?) WHERE id = ?",
             )
             .bind(count(items))
             .bind(conversation.0);
-        self.run(script).await.map(drop)
+        self.run(batch).await.map(drop)
     }
 }
 
@@ -249,7 +249,7 @@ fn unreadable_turn(row: &SqliteRow) -> Result<UnreadableTurn, StoreError> {
 
 async fn close(db: &mut SqliteConnection, closing: Closing) -> Result<(), StoreError> {
     let at = now();
-    let mut script = Script::default();
+    let mut batch = Batch::default();
     for ending in [
         "UPDATE calls SET state = 'interrupted', ended_at = ? WHERE state IN ('proposed', 'started')
              AND turn_id IN (SELECT id FROM turns WHERE state = 'running')",
@@ -257,24 +257,24 @@ async fn close(db: &mut SqliteConnection, closing: Closing) -> Result<(), StoreE
              AND turn_id IN (SELECT id FROM turns WHERE state = 'running')",
         "UPDATE turns SET state = 'interrupted', exit = 'interrupted', ended_at = ? WHERE state = 'running'",
     ] {
-        script.add(ending).bind(&at);
+        batch.add(ending).bind(&at);
     }
-    script.run(db).await?;
+    batch.run(db).await?;
     for (conversation, items) in &closing.histories {
         replace(db, *conversation, items).await?;
     }
     for (conversation, session) in &closing.sessions {
-        let mut script = Script::default();
-        script
+        let mut batch = Batch::default();
+        batch
             .add("UPDATE conversations SET crash_session = ? WHERE id = ?")
             .bind(session.to_string())
             .bind(conversation.0);
-        script.run(db).await?;
+        batch.run(db).await?;
     }
     for told in closing.told {
-        let mut script = Script::default();
-        queue(&mut script, told.channel, None, told.part, told.edits)?;
-        script.run(db).await?;
+        let mut batch = Batch::default();
+        queue(&mut batch, told.channel, None, told.part, told.edits)?;
+        batch.run(db).await?;
     }
     Ok(())
 }

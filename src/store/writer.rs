@@ -4,7 +4,7 @@
 //! callers ──job──▶ inbox ──▶ run: BEGIN · each job in a savepoint · COMMIT ──result──▶ callers
 //! ```
 //!
-//! A job is a [`Script`], or a closure where what is written next depends on what was found. A job that waits alone has
+//! A job is a [`Batch`], or a closure where what is written next depends on what was found. A job that waits alone has
 //! the transaction for itself: a script then is one way to SQLite's thread and back.
 //!
 //! Jobs that wait together share one transaction and so one fsync. A job that fails is undone alone; a disk that
@@ -19,8 +19,8 @@ use sqlx::{ConnectOptions as _, Connection as _};
 use tokio::sync::{mpsc, oneshot};
 use tracing::{error, warn};
 
+use super::batch::{Batch, Frame, Outcome};
 use super::error::{DiskFault, StoreError};
-use super::script::{Frame, Outcome, Script};
 
 /// Jobs that share one transaction at most: bounds how long the first waits for the last.
 const MAX_BATCH: usize = 256;
@@ -70,15 +70,15 @@ fn answer<T>(
 
 /// A job of statements that are known beforehand.
 pub(super) struct Scripted {
-    script: Option<Script>,
+    batch: Option<Batch>,
     result: Option<Result<Outcome, StoreError>>,
     reply: Reply<Outcome>,
 }
 
 impl Scripted {
-    pub(super) const fn new(script: Script, reply: Reply<Outcome>) -> Self {
+    pub(super) const fn new(batch: Batch, reply: Reply<Outcome>) -> Self {
         Self {
-            script: Some(script),
+            batch: Some(batch),
             result: None,
             reply,
         }
@@ -92,8 +92,8 @@ impl Job for Scripted {
         frame: Frame,
     ) -> BoxFuture<'c, Result<(), StoreError>> {
         Box::pin(async move {
-            if let Some(script) = self.script.take() {
-                self.result = Some(script.run_framed(db, frame).await?);
+            if let Some(batch) = self.batch.take() {
+                self.result = Some(batch.run_framed(db, frame).await?);
             }
             Ok(())
         })

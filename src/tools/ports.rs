@@ -35,7 +35,7 @@ impl From<PortError> for ToolError {
 
 /// Posts things for people to see.
 #[async_trait]
-pub trait Courier: Send + Sync {
+pub trait Messenger: Send + Sync {
     /// Posts a file where the turn is seen.
     ///
     /// # Errors
@@ -57,7 +57,7 @@ pub struct OutgoingFile {
 
 /// The other agents of a server.
 #[async_trait]
-pub trait Peers: Send + Sync {
+pub trait AgentDirectory: Send + Sync {
     /// The agents of the caller's server that everyone behind the turn may talk to, the caller left out, by name.
     ///
     /// # Errors

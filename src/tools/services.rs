@@ -9,7 +9,7 @@ use super::error::ToolError;
 use super::git_access::GitAccess;
 use super::hooks::HookWriter;
 use super::output_store::OutputStore;
-use super::ports::{Configure, Courier, Models, Peers, ShellRules};
+use super::ports::{AgentDirectory, Configure, Messenger, Models, ShellRules};
 use super::rate_limit::RateLimit;
 use super::tasks::Tasks;
 use super::web::Web;
@@ -41,9 +41,9 @@ pub struct Services {
     /// Reads the public web.
     pub web: Web,
     /// Posts things for people to see.
-    pub courier: Arc<dyn Courier>,
+    pub courier: Arc<dyn Messenger>,
     /// The other agents.
-    pub peers: Arc<dyn Peers>,
+    pub peers: Arc<dyn AgentDirectory>,
     /// The models that can be asked.
     pub models: Arc<dyn Models>,
     /// The agents' configuration.

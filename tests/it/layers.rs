@@ -1,11 +1,11 @@
-//! The house stands: no room names a room above it or beside it, and every file keeps the house rules.
+//! The house stands: no module names a module above it or beside it, and every file keeps the house rules.
 
 mod bounded_work;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The rooms, bottom up. A room may name itself and rooms of earlier lines.
+/// The modules, bottom up. A module may name itself and modules of earlier lines.
 const LAYERS: [&[&str]; 12] = [
     &["domain"],
     &["text", "clock"],
@@ -25,14 +25,16 @@ const LAYERS: [&[&str]; 12] = [
 const LONGEST: usize = 600;
 
 #[test]
-fn no_room_names_one_above_or_beside_it() {
+fn no_module_names_one_above_or_beside_it() {
     let mut wrong = Vec::new();
     for path in sources() {
-        let Some(room) = room_of(&path) else { continue };
-        for named in rooms_named(&code_of(&fs::read_to_string(&path).unwrap())) {
-            let may = named == room || layer(&named) < layer(&room);
+        let Some(module) = module_of(&path) else {
+            continue;
+        };
+        for named in modules_named(&code_of(&fs::read_to_string(&path).unwrap())) {
+            let may = named == module || layer(&named) < layer(&module);
             if !may {
-                wrong.push(format!("{}: {room} names {named}", path.display()));
+                wrong.push(format!("{}: {module} names {named}", path.display()));
             }
         }
     }
@@ -40,7 +42,7 @@ fn no_room_names_one_above_or_beside_it() {
 }
 
 #[test]
-fn every_room_has_its_line() {
+fn every_module_has_its_line() {
     let declared = fs::read_to_string(root().join("src/lib.rs")).unwrap();
     let declared: Vec<&str> = declared
         .lines()
@@ -93,18 +95,18 @@ fn the_check_sees_paths_trees_and_aliases_but_no_comments_or_texts() {
         "##,
     );
     assert_eq!(
-        rooms_named(&code),
+        modules_named(&code),
         ["config", "domain", "tools", "store", "text"]
     );
 }
 
-fn layer(room: &str) -> usize {
-    let position = LAYERS.iter().position(|layer| layer.contains(&room));
-    position.unwrap_or_else(|| panic!("`crate::{room}` is no room of the house"))
+fn layer(module: &str) -> usize {
+    let position = LAYERS.iter().position(|layer| layer.contains(&module));
+    position.unwrap_or_else(|| panic!("`crate::{module}` is no module of the house"))
 }
 
-/// The room a file belongs to; `lib.rs` and `main.rs` stand outside.
-fn room_of(path: &Path) -> Option<String> {
+/// The module a file belongs to; `lib.rs` and `main.rs` stand outside.
+fn module_of(path: &Path) -> Option<String> {
     let inside = path.strip_prefix(root().join("src")).unwrap();
     let first = inside
         .components()
@@ -113,12 +115,12 @@ fn room_of(path: &Path) -> Option<String> {
         .as_os_str()
         .to_str()
         .unwrap();
-    let room = first.strip_suffix(".rs").unwrap_or(first);
-    (room != "lib" && room != "main").then(|| room.to_owned())
+    let module = first.strip_suffix(".rs").unwrap_or(first);
+    (module != "lib" && module != "main").then(|| module.to_owned())
 }
 
-/// The rooms that `crate::…` paths and `use crate::{…}` trees in `code` begin with, in order.
-fn rooms_named(code: &str) -> Vec<String> {
+/// The modules that `crate::…` paths and `use crate::{…}` trees in `code` begin with, in order.
+fn modules_named(code: &str) -> Vec<String> {
     let compact: String = {
         let words = code.split_whitespace().collect::<Vec<_>>().join(" ");
         words.replace(" :: ", "::").replace(":: ", "::")

@@ -15,7 +15,7 @@ use chorus::domain::{
     Person, ProfileRef, ToolCall, ToolResult, TurnId, Usage, UserId, UserText,
 };
 use chorus::store::{
-    AgentRow, Alongside, Conversation, ConversationKind, FinishedTurn, FirstPart, NewPart,
+    AgentRow, AttachedRows, Conversation, ConversationKind, FinishedTurn, FirstPart, NewPart,
     NewQuestion, NewTurn, Store,
 };
 use tempfile::TempDir;
@@ -180,6 +180,6 @@ pub(crate) fn finished(texts: &[&str]) -> FinishedTurn {
         cost: Cost::Usd(0.0),
         parts: texts.iter().map(|text| NewPart::notice(*text)).collect(),
         first: FirstPart::Waits,
-        alongside: Alongside::default(),
+        attached: AttachedRows::default(),
     }
 }

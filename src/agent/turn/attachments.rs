@@ -10,8 +10,8 @@ use tracing::warn;
 use crate::domain::{Attachment, Image, Inbound};
 use crate::text;
 
+use super::super::deps::AgentDeps;
 use super::super::identity::Identity;
-use super::super::parts::Parts;
 
 /// Largest text file whose words go into the conversation.
 ///
@@ -47,11 +47,11 @@ impl Taken {
     }
 }
 
-pub(super) async fn take_in(parts: &Parts, agent: &Identity, message: &Inbound) -> Taken {
+pub(super) async fn take_in(deps: &AgentDeps, agent: &Identity, message: &Inbound) -> Taken {
     let mut taken = Taken::default();
     for attachment in &message.attachments {
-        match fetch(parts, agent, attachment).await {
-            Ok(fetched) => taken.file(parts, agent, attachment, fetched).await,
+        match fetch(deps, agent, attachment).await {
+            Ok(fetched) => taken.file(deps, agent, attachment, fetched).await,
             Err(reason) => {
                 warn!(agent.id = %agent.id, "an attachment could not be fetched: {reason}");
                 let name = text::one_line(&attachment.name, 200);
@@ -67,7 +67,7 @@ pub(super) async fn take_in(parts: &Parts, agent: &Identity, message: &Inbound) 
 impl Taken {
     async fn file(
         &mut self,
-        parts: &Parts,
+        deps: &AgentDeps,
         agent: &Identity,
         attachment: &Attachment,
         fetched: Fetched,
@@ -80,7 +80,7 @@ impl Taken {
         let mut file = attachment.clone();
         file.url.clear();
         file.size = size;
-        match parts.save_upload(agent, &attachment.name, content).await {
+        match deps.save_upload(agent, &attachment.name, content).await {
             Ok(path) => file.saved_as = Some(path),
             Err(reason) => {
                 warn!(agent.id = %agent.id, "an attachment could not be saved: {reason}");
@@ -128,7 +128,7 @@ struct Fetched {
 
 /// Fetches a file to the disk: ten of them together are a gigabyte.
 async fn fetch(
-    parts: &Parts,
+    deps: &AgentDeps,
     agent: &Identity,
     attachment: &Attachment,
 ) -> Result<Fetched, String> {
@@ -137,7 +137,7 @@ async fn fetch(
         return too_large();
     }
     let said = |error: reqwest::Error| error.without_url().to_string();
-    let mut response = parts
+    let mut response = deps
         .http
         .get(&attachment.url)
         .send()
@@ -145,7 +145,7 @@ async fn fetch(
         .and_then(reqwest::Response::error_for_status)
         .map_err(said)?;
     // Beside the workspace, where there is room for files.
-    let content = tempfile::tempfile_in(parts.folder(agent)).or_else(|_| tempfile::tempfile());
+    let content = tempfile::tempfile_in(deps.folder(agent)).or_else(|_| tempfile::tempfile());
     let mut content = tokio::fs::File::from_std(content.map_err(|error| error.to_string())?);
     let (mut size, mut head) = (0, Vec::new());
     while let Some(chunk) = response.chunk().await.map_err(said)? {

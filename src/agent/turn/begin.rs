@@ -12,17 +12,17 @@ use crate::domain::{
     UserId, UserText, Via,
 };
 use crate::llm::history;
-use crate::store::{Alongside, Begun as Stored, NewTurn, SavedAs, StoreError};
+use crate::store::{AttachedRows, Begun as Stored, NewTurn, SavedAs, StoreError};
 
+use super::super::deps::AgentDeps;
 use super::super::event::{Event, Feed, TurnRef};
 use super::super::identity::Identity;
 use super::super::mailbox::{Source, Trigger};
-use super::super::parts::Parts;
-use super::super::prompt::Moment;
+use super::super::prompt::TurnFacts;
 use super::super::work_clock::WorkClock;
 use super::attachments;
-use super::gauge::Gauge;
-use super::state::{Seed, Tally, Turn, TurnEnd};
+use super::context_meter::ContextMeter;
+use super::state::{Tally, Turn, TurnEnd, TurnParams};
 
 /// What became of the attempt to begin.
 pub(super) enum Begun {
@@ -33,78 +33,79 @@ pub(super) enum Begun {
 }
 
 pub(super) async fn begin(
-    parts: Arc<Parts>,
+    deps: Arc<AgentDeps>,
     agent: Arc<Identity>,
     others: Vec<String>,
-    seed: Seed,
+    params: TurnParams,
 ) -> Begun {
-    let config = parts.agent_config(&agent).await;
+    let config = deps.agent_config(&agent).await;
     let Trigger {
         source,
         model,
         mode,
-    } = seed.trigger;
+    } = params.trigger;
     let first_model = model.clone().or_else(|| {
-        let targets = parts.targets(&agent, &config).ok()?;
+        let targets = deps.targets(&agent, &config).ok()?;
         targets.into_iter().next().map(|target| target.model)
     });
     let opening = Opening {
-        turn: seed.turn,
-        conversation: seed.conversation,
-        channel: seed.channel,
-        facts: facts(&parts, &agent, first_model.as_deref(), &others).await,
+        turn: params.turn,
+        conversation: params.conversation,
+        channel: params.channel,
+        facts: facts(&deps, &agent, first_model.as_deref(), &others).await,
     };
     let reply_to = source.message();
-    let opened = opening.open(&parts, &agent, seed.items, source).await;
+    let opened = opening.open(&deps, &agent, params.items, source).await;
     let (start, mut items) = match opened {
         Ok((Some(start), items)) => (start, items),
         Ok((None, items)) => {
             return Begun::Not(TurnEnd {
                 items: Some(items),
-                learned: seed.learned,
-                leftover: left(seed.steered),
+                calibration: params.calibration,
+                leftover: left(params.steered),
                 ..TurnEnd::default()
             });
         }
         Err(error) => {
-            parts.ledger_failed(seed.channel, reply_to, &error);
+            deps.ledger_failed(params.channel, reply_to, &error);
             return Begun::Not(TurnEnd {
-                leftover: left(seed.steered),
+                leftover: left(params.steered),
                 ..TurnEnd::default()
             });
         }
     };
     Arc::make_mut(&mut items).push(start.item);
-    seed.len
+    params
+        .len
         .store(items.len(), std::sync::atomic::Ordering::Relaxed);
 
     let reference = TurnRef {
-        turn: seed.turn,
+        turn: params.turn,
         agent: agent.id,
         agent_name: agent.name.to_string(),
-        channel: seed.channel,
+        channel: params.channel,
         reply_to: start.turn.reply_to,
     };
     let (preview, preview_seen) = watch::channel(String::new());
     let feed = Feed {
-        progress: seed.progress.subscribe(),
+        progress: params.progress.subscribe(),
         preview: preview_seen,
     };
-    info!(agent.id = %agent.id, turn.id = %seed.turn, "agent {} began a turn", agent.name);
-    parts.emit(Event::TurnStarted(reference.clone(), feed));
+    info!(agent.id = %agent.id, turn.id = %params.turn, "agent {} began a turn", agent.name);
+    deps.emit(Event::TurnStarted(reference.clone(), feed));
     Begun::Turn(Box::new(Turn {
-        parts,
+        deps,
         agent,
         reference,
-        conversation: seed.conversation,
-        branch: seed.branch,
+        conversation: params.conversation,
+        branch: params.branch,
         items,
-        len: seed.len,
-        steered: seed.steered,
+        len: params.len,
+        steered: params.steered,
         joining: None,
-        stop: seed.stop,
-        wanted: seed.wanted,
-        progress: seed.progress,
+        stop: params.stop,
+        wanted: params.wanted,
+        progress: params.progress,
         preview,
         clock: WorkClock::start(),
         people: start.people,
@@ -122,11 +123,11 @@ pub(super) async fn begin(
         stuck: Default::default(),
         health: Default::default(),
         answered_by: None,
-        gauge: Gauge::new(seed.learned),
+        context_meter: ContextMeter::new(params.calibration),
         room_before: 0,
         compaction: Default::default(),
         left_out: None,
-        alongside: Alongside::default(),
+        attached: AttachedRows::default(),
         saved: None,
     }))
 }
@@ -138,24 +139,31 @@ fn left(mut steered: UnboundedReceiver<Inbound>) -> Vec<Inbound> {
 }
 
 /// Reads a conversation; what a crash or a cut left invalid is mended and stored so.
-async fn read_items(parts: &Parts, conversation: ConversationId) -> Result<Vec<Item>, StoreError> {
-    let stored = parts.store.items(conversation).await?;
+async fn read_items(
+    deps: &AgentDeps,
+    conversation: ConversationId,
+) -> Result<Vec<Item>, StoreError> {
+    let stored = deps.store.items(conversation).await?;
     if history::is_valid(&stored) {
         return Ok(stored);
     }
     let repaired = history::repair(&stored);
-    parts
-        .store
+    deps.store
         .replace_items(conversation, repaired.items.clone(), SavedAs::Nothing)
         .await?;
     Ok(repaired.items)
 }
 
 /// What is true as these words enter.
-async fn facts(parts: &Parts, agent: &Identity, model: Option<&str>, others: &[String]) -> String {
-    let workspace = parts.workspace_listing(agent).await;
-    let tasks = parts.task_lines(agent).await;
-    Moment {
+async fn facts(
+    deps: &AgentDeps,
+    agent: &Identity,
+    model: Option<&str>,
+    others: &[String],
+) -> String {
+    let workspace = deps.workspace_listing(agent).await;
+    let tasks = deps.task_lines(agent).await;
+    TurnFacts {
         now: clock::now(),
         model: model.unwrap_or("none"),
         workspace: &workspace,
@@ -186,18 +194,18 @@ impl Opening {
     /// Begins the turn in the ledger; gives the conversation it continues, too.
     async fn open(
         self,
-        parts: &Parts,
+        deps: &AgentDeps,
         agent: &Identity,
         items: Option<Arc<Vec<Item>>>,
         source: Source,
     ) -> Result<(Option<Start>, Arc<Vec<Item>>), StoreError> {
         let items = match items {
             Some(items) => items,
-            None => Arc::new(read_items(parts, self.conversation).await?),
+            None => Arc::new(read_items(deps, self.conversation).await?),
         };
         let begun = match source {
-            Source::Message(message) => self.with_message(parts, agent, &items, *message).await?,
-            Source::Note { text, via } => self.with_note(parts, agent, text, via.as_ref()).await?,
+            Source::Message(message) => self.with_message(deps, agent, &items, *message).await?,
+            Source::Note { text, via } => self.with_note(deps, agent, text, via.as_ref()).await?,
         };
         Ok((begun, items))
     }
@@ -220,7 +228,7 @@ impl Opening {
     /// or withdrawn.
     async fn with_message(
         self,
-        parts: &Parts,
+        deps: &AgentDeps,
         agent: &Identity,
         items: &[Item],
         message: Inbound,
@@ -230,12 +238,12 @@ impl Opening {
             None => vec![message.author.id],
             Some(_) => Vec::new(),
         };
-        let quote = quote_for(parts, items, &message).await?;
+        let quote = quote_for(deps, items, &message).await?;
         let facts = Some(self.facts);
         // Files are fetched once: what they are at last must be known before.
         if message.attachments.is_empty() {
-            let item = item_of(parts, agent, message.clone(), quote.clone(), facts.clone()).await;
-            let begun = parts
+            let item = item_of(deps, agent, message.clone(), quote.clone(), facts.clone()).await;
+            let begun = deps
                 .store
                 .begin_turn_with(turn.clone(), item.clone(), &message);
             if begun.await? == Stored::Running {
@@ -247,11 +255,11 @@ impl Opening {
                 }));
             }
         }
-        let Some(latest) = parts.store.waiting(message.id).await? else {
+        let Some(latest) = deps.store.waiting(message.id).await? else {
             return Ok(None);
         };
-        let item = item_of(parts, agent, latest, quote, facts).await;
-        let begun = parts
+        let item = item_of(deps, agent, latest, quote, facts).await;
+        let begun = deps
             .store
             .begin_turn(turn.clone(), vec![item.clone()])
             .await?;
@@ -266,7 +274,7 @@ impl Opening {
     /// Begins with words that nobody wrote as a message.
     async fn with_note(
         self,
-        parts: &Parts,
+        deps: &AgentDeps,
         agent: &Identity,
         text: String,
         via: Option<&Via>,
@@ -277,11 +285,11 @@ impl Opening {
             at: Some(clock::now()),
             ..UserText::note(text)
         });
-        let begun = parts
+        let begun = deps
             .store
             .begin_turn(turn.clone(), vec![item.clone()])
             .await?;
-        let behind = parts.store.authors_behind(turn.id).await?;
+        let behind = deps.store.authors_behind(turn.id).await?;
         Ok((begun == Stored::Running).then(|| Start {
             turn,
             item,
@@ -293,7 +301,7 @@ impl Opening {
 
 /// What `message` replies to, unless it is in the conversation: then the model has it in mind already.
 async fn quote_for(
-    parts: &Parts,
+    deps: &AgentDeps,
     items: &[Item],
     message: &Inbound,
 ) -> Result<Option<Quote>, StoreError> {
@@ -309,19 +317,19 @@ async fn quote_for(
         return Ok(None);
     }
     // An answer is in the conversation where the words are that it answers.
-    let answered = parts.store.answered_by(replied).await?;
+    let answered = deps.store.answered_by(replied).await?;
     Ok((!answered.iter().any(holds)).then(|| quote.clone()))
 }
 
 /// A person's message as the transcript keeps it, with its files taken in.
 pub(super) async fn item_of(
-    parts: &Parts,
+    deps: &AgentDeps,
     agent: &Identity,
     message: Inbound,
     quote: Option<Quote>,
     facts: Option<String>,
 ) -> Item {
-    let taken = attachments::take_in(parts, agent, &message).await;
+    let taken = attachments::take_in(deps, agent, &message).await;
     Item::User(UserText {
         text: taken.with_texts(message.content),
         author: Some(Author {
@@ -349,7 +357,7 @@ impl Turn {
             let Some(joining) = &self.joining else {
                 return Ok(());
             };
-            if let Some(message) = self.parts.store.waiting(joining.id).await? {
+            if let Some(message) = self.deps.store.waiting(joining.id).await? {
                 self.join(message).await?;
             }
             self.joining = None;
@@ -359,9 +367,9 @@ impl Turn {
     async fn join(&mut self, message: Inbound) -> Result<(), StoreError> {
         let (id, author) = (message.id, message.author.id);
         let via = message.via.is_some();
-        let quote = quote_for(&self.parts, &self.items, &message).await?;
-        let item = item_of(&self.parts, &self.agent, message, quote, None).await;
-        self.parts
+        let quote = quote_for(&self.deps, &self.items, &message).await?;
+        let item = item_of(&self.deps, &self.agent, message, quote, None).await;
+        self.deps
             .store
             .hand_over(self.turn_id(), id, item.clone())
             .await?;

@@ -28,7 +28,7 @@ impl Turn {
     ) -> AuditRow {
         let context = self.context(call.id.clone(), Vec::new(), self.stop.now().clone());
         if let Some(change) = prepared.change(&context).await {
-            audit.detail = self.parts.audit_change(&change);
+            audit.detail = self.deps.audit_change(&change);
         }
         audit
     }
@@ -49,7 +49,7 @@ impl Turn {
             agent_name: self.agent.name.to_string(),
             turn: Some(self.turn_id()),
             call: Some(call.id.clone()),
-            action: self.parts.services.redactor.redact(action).into_owned(),
+            action: self.deps.services.redactor.redact(action).into_owned(),
             decision: decision.to_owned(),
             user: self.people.first().copied().or(self.asker),
             decided_by: by,
@@ -61,7 +61,7 @@ impl Turn {
             detail: match detail {
                 Value::Null => None,
                 detail => Some(
-                    self.parts
+                    self.deps
                         .services
                         .redactor
                         .redact(&detail.to_string())

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::domain::{Assistant, CallId, Participant, ToolCall, ToolResult};
 use crate::permission::{Decision, Profile, Verdict};
-use crate::store::{Alongside, AuditRow, StoreError};
+use crate::store::{AttachedRows, AuditRow, StoreError};
 use crate::tools::{Caller, Prepared, ToolContext, guard};
 
 use super::super::stop::cancelled_after;
@@ -43,8 +43,8 @@ impl Turn {
         answer: Assistant,
     ) -> Result<Option<Stuck>, StoreError> {
         let calls = answer.tool_calls.clone();
-        let profile = self.parts.profile(&self.config);
-        let most = self.parts.limits(&self.agent, &self.config).calls;
+        let profile = self.deps.profile(&self.config);
+        let most = self.deps.limits(&self.agent, &self.config).calls;
         let looked: Vec<Looked> = calls
             .iter()
             .enumerate()
@@ -73,11 +73,11 @@ impl Turn {
             }
         };
         let step: Vec<_> = calls.into_iter().zip(results).collect();
-        let stuck = self.stuck.saw(&step);
+        let stuck = self.stuck.record_step(&step);
         for (_, result) in step {
             self.push(crate::domain::Item::ToolResult(result));
         }
-        self.parts.activity(&self.agent);
+        self.deps.activity(&self.agent);
         Ok(stuck)
     }
 
@@ -92,7 +92,7 @@ impl Turn {
         for (call, looked) in answer.tool_calls.iter().zip(&mut looked).take(at_once) {
             if let Looked::Run(prepared) = looked {
                 let audit = self.audit_allowed(call, prepared).await;
-                self.alongside.audit.push(audit);
+                self.attached.audit.push(audit);
                 starting.push(call.id.clone());
                 *looked = Looked::Started(prepared.clone());
             }
@@ -103,7 +103,7 @@ impl Turn {
 
     /// Checks and judges a call. Nothing of it has run.
     fn look(&self, call: &ToolCall, profile: Result<&Profile, &String>) -> Looked {
-        let prepared = match self.parts.tools.prepare(&call.name, &call.arguments) {
+        let prepared = match self.deps.tools.prepare(&call.name, &call.arguments) {
             Ok(prepared) => prepared,
             Err(reason) => {
                 return Looked::Refused {
@@ -204,13 +204,13 @@ impl Turn {
         prepared: Prepared,
         audit: AuditRow,
     ) -> Result<ToolResult, StoreError> {
-        let alongside = Alongside {
+        let attached = AttachedRows {
             audit: vec![audit],
-            ..Alongside::default()
+            ..AttachedRows::default()
         };
-        self.parts
+        self.deps
             .store
-            .start_call(self.turn_id(), &call.id, alongside)
+            .start_call(self.turn_id(), &call.id, attached)
             .await?;
         self.carry_out(call, prepared).await
     }
@@ -231,11 +231,11 @@ impl Turn {
         let context = self.context(call.id.clone(), people, stop);
         let began = Instant::now();
         let result = guard::run(prepared, &context).await;
-        let ran = Alongside {
+        let ran = AttachedRows {
             attempts: vec![self.tool_row(&result, began.elapsed())],
-            ..Alongside::default()
+            ..AttachedRows::default()
         };
-        self.parts
+        self.deps
             .store
             .finish_call(self.turn_id(), &result, ran)
             .await?;
@@ -258,23 +258,23 @@ impl Turn {
             is_error: true,
             images: Vec::new(),
         };
-        let alongside = Alongside {
+        let attached = AttachedRows {
             audit: vec![self.audit_row(call, action, decision, by, json!({ "reason": reason }))],
-            ..Alongside::default()
+            ..AttachedRows::default()
         };
-        self.parts
+        self.deps
             .store
-            .refuse_call(self.turn_id(), &result, alongside)
+            .refuse_call(self.turn_id(), &result, attached)
             .await?;
         Ok(result)
     }
 
     /// Everyone behind the turn as they are now. Who cannot be looked up is among them, without any right.
     async fn people_now(&self) -> Result<Vec<Participant>, StoreError> {
-        let behind = self.parts.store.people_behind(self.turn_id()).await?;
+        let behind = self.deps.store.people_behind(self.turn_id()).await?;
         let asked = behind
             .into_iter()
-            .map(|user| self.parts.participant(self.agent.guild, user));
+            .map(|user| self.deps.participant(self.agent.guild, user));
         Ok(join_all(asked).await)
     }
 
@@ -301,7 +301,7 @@ impl Turn {
         };
         ToolContext {
             caller,
-            services: self.parts.services.clone(),
+            services: self.deps.services.clone(),
         }
     }
 
@@ -314,7 +314,7 @@ impl Turn {
             Some(text) => format!("{} {}", call.name, crate::text::one_line(text, 80)),
             None => call.name.clone(),
         };
-        let line = self.parts.services.redactor.redact(&line).into_owned();
+        let line = self.deps.services.redactor.redact(&line).into_owned();
         self.progress.send_modify(|progress| {
             progress.recent.push(line);
             let over = progress.recent.len().saturating_sub(RECENT);

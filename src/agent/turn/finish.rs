@@ -5,15 +5,15 @@ use tracing::{error, info};
 use crate::domain::{Assistant, ChannelId, Cost, Item, TurnId, Usage};
 use crate::llm::Target;
 use crate::store::{
-    Alongside, FinishedTurn, FirstPart, NewPart, OutFile, Part, PartBody, PartKind, PartState,
+    AttachedRows, FinishedTurn, FirstPart, NewPart, OutFile, Part, PartBody, PartKind, PartState,
     StoreError,
 };
 use crate::text::{self, Split, escape};
 
+use super::super::deps::AgentDeps;
+use super::super::end_reason::{EndReason, FailureReport};
 use super::super::event::{Event, Said, TurnRef, TurnSummary};
-use super::super::exit::{Exit, FailureReport};
 use super::super::identity::Identity;
-use super::super::parts::Parts;
 use super::state::{Outcome, Turn};
 
 /// Name of the file that an answer too long for messages is sent as.
@@ -33,7 +33,7 @@ impl Turn {
     /// Ends the turn with its outcome.
     pub(super) async fn finish(&mut self, outcome: Outcome) -> Result<(), StoreError> {
         let exit = outcome.exit();
-        if exit == Exit::Interrupted {
+        if exit == EndReason::Interrupted {
             self.add_note(CUT_BY_STOP).await?;
         }
         let said = outcome.said();
@@ -48,7 +48,7 @@ impl Turn {
                 let remarks: Vec<&str> = remark.iter().chain(&other).map(String::as_str).collect();
                 let reply = reply_of(&answer.text, exit, &remarks, &citations);
                 // A refusal is shown and not kept: the next question starts without it.
-                let kept = (exit != Exit::Refused).then_some(answer);
+                let kept = (exit != EndReason::Refused).then_some(answer);
                 (kept, PartKind::Reply, reply)
             }
             Outcome::None { exit, error } => {
@@ -63,7 +63,7 @@ impl Turn {
                 (None, PartKind::Failure, report.render())
             }
         };
-        let reply = self.parts.services.redactor.redact(&reply).into_owned();
+        let reply = self.deps.services.redactor.redact(&reply).into_owned();
         let ended = FinishedTurn {
             answer: answer.clone(),
             exit: exit.as_str().to_owned(),
@@ -72,9 +72,9 @@ impl Turn {
             cost: self.tally.cost,
             parts: parts_of(&reply, kind, self.reference.reply_to),
             first: FirstPart::Sends,
-            alongside: std::mem::take(&mut self.alongside),
+            attached: std::mem::take(&mut self.attached),
         };
-        let queued = self.parts.store.finish_turn(self.turn_id(), ended).await?;
+        let queued = self.deps.store.finish_turn(self.turn_id(), ended).await?;
         if let Some(answer) = answer {
             self.push(Item::Assistant(answer));
         }
@@ -98,12 +98,12 @@ impl Turn {
             branch: self.branch,
         };
         let leads = |part: &Part| part.state == PartState::Sending;
-        self.parts
+        self.deps
             .emit(match queued.into_iter().next().filter(leads) {
                 Some(reply) => Event::Reply(Box::new(reply)),
                 None => Event::Outbox(self.reference.channel),
             });
-        self.parts
+        self.deps
             .emit(Event::TurnEnded(self.reference.clone(), summary));
         Ok(())
     }
@@ -113,7 +113,7 @@ impl Turn {
     /// A line for people under an answer that another model gave than the agent's.
     fn other_model(&self) -> Option<String> {
         let by = self.answered_by.as_ref()?;
-        let own = self.parts.targets(&self.agent, &self.config).ok()?;
+        let own = self.deps.targets(&self.agent, &self.config).ok()?;
         let own = own.first().filter(|own| *own != by)?;
         // Providers may offer a model of the same name.
         let name = |target: &Target| match by.model == own.model {
@@ -129,7 +129,7 @@ impl Turn {
 }
 
 impl Outcome {
-    fn exit(&self) -> Exit {
+    fn exit(&self) -> EndReason {
         match self {
             Self::Answer { exit, .. } | Self::None { exit, .. } => *exit,
         }
@@ -144,9 +144,14 @@ impl Outcome {
 }
 
 /// The answer as people get it: with the sources of a search and a line for each remark.
-fn reply_of(answer: &str, exit: Exit, remarks: &[&str], citations: &[(String, String)]) -> String {
+fn reply_of(
+    answer: &str,
+    exit: EndReason,
+    remarks: &[&str],
+    citations: &[(String, String)],
+) -> String {
     let mut reply = match answer.trim() {
-        "" if exit == Exit::Refused => "The model declined to answer.".to_owned(),
+        "" if exit == EndReason::Refused => "The model declined to answer.".to_owned(),
         text => text.to_owned(),
     };
     let sources: Vec<String> = citations
@@ -169,7 +174,7 @@ fn reply_of(answer: &str, exit: Exit, remarks: &[&str], citations: &[(String, St
 /// Whether `url` leads to the web and stays within its angle brackets.
 fn is_address(url: &str) -> bool {
     let leads = url.starts_with("https://") || url.starts_with("http://");
-    leads && !url.contains(|letter: char| letter.is_whitespace() || matches!(letter, '<' | '>'))
+    leads && !url.contains(|command: char| command.is_whitespace() || matches!(command, '<' | '>'))
 }
 
 /// A reply as the outbox takes it; the first part refers to the message it answers.
@@ -221,29 +226,29 @@ fn bounded(text: &str) -> String {
 
 /// Ends a turn whose task broke off: what the ledger has stands, and people are told.
 pub(in super::super) async fn close_broken(
-    parts: &Parts,
+    deps: &AgentDeps,
     agent: &Identity,
     channel: ChannelId,
     branch: Option<u32>,
     turn: TurnId,
 ) {
     let report = "**Something broke inside Chorus.**\nWhat was done so far is kept. Send a message to go on; the operator finds the cause in the log.";
-    let row = parts.store.turn(turn).await.ok().flatten();
+    let row = deps.store.turn(turn).await.ok().flatten();
     let reply_to = row.as_ref().and_then(|row| row.begun.reply_to);
     let ended = FinishedTurn {
         answer: None::<Assistant>,
-        exit: Exit::Failed.as_str().to_owned(),
+        exit: EndReason::Failed.as_str().to_owned(),
         steps: 0,
         usage: Usage::default(),
         cost: Cost::Unknown,
         parts: parts_of(report, PartKind::Failure, reply_to),
         first: FirstPart::Waits,
-        alongside: Alongside::default(),
+        attached: AttachedRows::default(),
     };
-    if let Err(error) = parts.store.finish_turn(turn, ended).await {
+    if let Err(error) = deps.store.finish_turn(turn, ended).await {
         error!(turn.id = %turn, "failed to close a turn that panicked: {error}");
         // It had not begun, or the ledger fails: this line is all that people get.
-        parts.emit(Event::Say {
+        deps.emit(Event::Say {
             channel,
             reply_to,
             text: report.to_owned(),
@@ -257,7 +262,7 @@ pub(in super::super) async fn close_broken(
         reply_to,
     };
     let summary = TurnSummary {
-        exit: Exit::Failed.as_str().to_owned(),
+        exit: EndReason::Failed.as_str().to_owned(),
         said: Said::Report,
         steps: 0,
         usage: Usage::default(),
@@ -265,6 +270,6 @@ pub(in super::super) async fn close_broken(
         elapsed: std::time::Duration::ZERO,
         branch,
     };
-    parts.emit(Event::Outbox(channel));
-    parts.emit(Event::TurnEnded(reference, summary));
+    deps.emit(Event::Outbox(channel));
+    deps.emit(Event::TurnEnded(reference, summary));
 }

@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use crate::clock;
 use crate::domain::{ToolCall, ToolResult, UserId};
 use crate::permission::{Profile, binding_hash};
-use crate::store::{Alongside, Decision as Stored, NewQuestion, Settled, StoreError};
+use crate::store::{AttachedRows, Decision as Stored, NewQuestion, Settled, StoreError};
 use crate::tools::Prepared;
 
 use super::super::event::{Answer, Choice, Event, Question, QuestionEnd};
@@ -40,10 +40,10 @@ impl Turn {
                 .map(|profile| binding_hash(prepared.info.name, &prepared.arguments, profile, turn))
         };
         let binding = bound(profile);
-        let limit = self.parts.limits(&self.agent, &self.config).approval;
+        let limit = self.deps.limits(&self.agent, &self.config).approval;
         let expires_at = clock::now() + limit;
         let approval = self
-            .parts
+            .deps
             .store
             .open_question(NewQuestion {
                 turn: self.turn_id(),
@@ -56,7 +56,7 @@ impl Turn {
             .await?;
         let (answer, answered) = oneshot::channel();
         self.doing(format!("Waiting for an answer: {}", prepared.info.name));
-        self.parts.emit(Event::Question(Box::new(Question {
+        self.deps.emit(Event::Question(Box::new(Question {
             turn: self.reference.clone(),
             call: call.id.clone(),
             approval,
@@ -82,18 +82,18 @@ impl Turn {
             .await;
         let (decision, by, word, refusal) = judged(&ended);
         let settled = self
-            .parts
+            .deps
             .store
-            .decide_question(approval, decision, by, Alongside::default())
+            .decide_question(approval, decision, by, AttachedRows::default())
             .await?;
         // What runs must be what was shown: anything that changed in between takes the approval back.
         let profile_now = self
-            .parts
-            .profile(&*self.parts.agent_config(&self.agent).await)
+            .deps
+            .profile(&*self.deps.agent_config(&self.agent).await)
             .ok();
         let holds = settled == Settled::Now && bound(profile_now.as_ref()) == binding;
         let refusal = refusal.or((!holds).then_some(CHANGED));
-        self.parts.emit(Event::QuestionClosed {
+        self.deps.emit(Event::QuestionClosed {
             approval,
             end: self.end_of(&ended, refusal),
         });
@@ -102,7 +102,7 @@ impl Turn {
             return self.refuse(call, &action, refusal, word, by).await;
         }
         if decision == Stored::AlwaysAllow {
-            self.parts.always_allow(&self.agent, &action).await;
+            self.deps.always_allow(&self.agent, &action).await;
         }
         self.doing(format!("Running {}", call.name));
         self.note_recent(call);

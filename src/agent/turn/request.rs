@@ -10,8 +10,10 @@ use crate::domain::TurnId;
 use crate::llm::route::{Attempt, Observer, Planned, StepFailure, StepRequest};
 use crate::llm::{Delta, FailureClass, LlmError, Reply, Target, ToolSchema, tokens};
 
-use super::super::aside::{known, row_of};
-use super::super::budget::{Caps, LEAST_OUTPUT, LEAST_WORDS, OverBudget, Promise, Spender, Wish};
+use super::super::auxiliary::{known, row_of};
+use super::super::budget::{
+    Caps, LEAST_OUTPUT, LEAST_WORDS, OverBudget, Reservation, ReservationRequest, Spender,
+};
 use super::super::event::Event;
 use super::super::mailbox::Mode;
 use super::super::prompt;
@@ -43,7 +45,7 @@ pub(super) enum Asked {
 impl Turn {
     /// Asks the turn's targets for the next answer.
     pub(super) async fn ask(&mut self, tools: Tools) -> Asked {
-        let effective = self.parts.effective(&self.agent, &self.config);
+        let effective = self.deps.effective(&self.agent, &self.config);
         let targets = match self.targets() {
             Ok(targets) => targets,
             Err(error) => {
@@ -60,7 +62,7 @@ impl Turn {
             web_search: self.config.web_search && tools == Tools::On,
             tools: schemas,
             items,
-            max_output: Some(self.parts.models.max_output(&targets)),
+            max_output: Some(self.deps.models.max_output(&targets)),
             used_tokens,
         };
         // The last step of a graceful stop listens to an abort only.
@@ -74,15 +76,15 @@ impl Turn {
             Tools::Off => LAST_STEP,
         };
         let _deadline = cancelled_after(&stop, time);
-        let caps = self.parts.caps(&effective);
+        let caps = self.deps.caps(&effective);
         self.send(&targets, &step, &stop, caps, tools).await
     }
 
     /// Whom this turn asks, in order.
     pub(super) fn targets(&self) -> Result<Vec<Target>, String> {
         match &self.model {
-            Some(model) => self.parts.models.targets(std::slice::from_ref(model)),
-            None => self.parts.targets(&self.agent, &self.config),
+            Some(model) => self.deps.models.targets(std::slice::from_ref(model)),
+            None => self.deps.targets(&self.agent, &self.config),
         }
     }
 
@@ -90,7 +92,7 @@ impl Turn {
     pub(super) fn prompt_and_tools(&mut self, tools: Tools) -> (Vec<String>, Arc<Vec<ToolSchema>>) {
         let docs = match self.mode {
             Mode::Lightweight => Arc::from(""),
-            Mode::Standard | Mode::Full => self.parts.docs_of(&self.agent),
+            Mode::Standard | Mode::Full => self.deps.docs_of(&self.agent),
         };
         let system = prompt::system(
             &self.config.system_prompt,
@@ -102,20 +104,21 @@ impl Turn {
             Tools::On => self.tools_now(),
             Tools::Off => return (system, Arc::default()),
         };
-        self.gauge.set_fixed(tokens::of_fixed(&system, &schemas));
+        self.context_meter
+            .set_fixed(tokens::of_fixed(&system, &schemas));
         (system, schemas)
     }
 
     fn tools_now(&self) -> Arc<Vec<ToolSchema>> {
-        match self.parts.profile(&self.config) {
-            Ok(profile) => self.parts.told.of(&self.parts.tools, &profile, self.mode),
+        match self.deps.profile(&self.config) {
+            Ok(profile) => self.deps.told.of(&self.deps.tools, &profile, self.mode),
             Err(_) => Arc::default(),
         }
     }
 
     /// Working time that the turn has left.
     pub(super) fn time_left(&self) -> Duration {
-        let limits = self.parts.limits(&self.agent, &self.config);
+        let limits = self.deps.limits(&self.agent, &self.config);
         limits.work.saturating_sub(self.clock.worked())
     }
 
@@ -128,7 +131,7 @@ impl Turn {
         tools: Tools,
     ) -> Asked {
         let mut health = std::mem::take(&mut self.health);
-        let parts = self.parts.clone();
+        let deps = self.deps.clone();
         let mut watcher = Watcher {
             turn: self,
             caps,
@@ -139,7 +142,7 @@ impl Turn {
             promise: None,
             refused: None,
         };
-        let answered = parts
+        let answered = deps
             .models
             .router()
             .step(targets, step, &mut health, &mut watcher, stop)
@@ -151,8 +154,8 @@ impl Turn {
             Ok(answer) => {
                 // Without its tools a request says nothing of the next one, which has them.
                 if tools == Tools::On {
-                    let facts = parts.models.known().catalog().facts(&answer.target);
-                    self.gauge
+                    let facts = deps.models.known().catalog().facts(&answer.target);
+                    self.context_meter
                         .counted(&self.items, answer.reply.usage, facts.window);
                 }
                 self.answered_by = Some(answer.target);
@@ -188,7 +191,7 @@ struct Watcher<'a> {
     caps: Caps,
     /// Fewest tokens of an answer that are worth asking for.
     least: u32,
-    promise: Option<Promise>,
+    promise: Option<Reservation>,
     /// The budget that forbade the request.
     refused: Option<OverBudget>,
 }
@@ -196,7 +199,7 @@ struct Watcher<'a> {
 impl Watcher<'_> {
     fn give_back(&mut self) {
         if let Some(promise) = self.promise.take() {
-            self.turn.parts.reservations.release(promise);
+            self.turn.deps.reservations.release(promise);
         }
     }
 }
@@ -205,17 +208,17 @@ impl Watcher<'_> {
 impl Observer for Watcher<'_> {
     async fn may_ask(&mut self, planned: &Planned<'_>) -> Result<u32, String> {
         self.give_back();
-        let wish = Wish {
+        let wish = ReservationRequest {
             spender: self.turn.spender(),
             caps: self.caps,
             pending: self.turn.pending(),
             planned,
             least: self.least,
         };
-        let parts = &self.turn.parts;
-        let promised = parts
+        let deps = &self.turn.deps;
+        let promised = deps
             .reservations
-            .promise(&parts.store, wish, clock::now())
+            .promise(&deps.store, wish, clock::now())
             .await;
         let promise = match promised {
             Ok(promise) => promise,
@@ -258,11 +261,11 @@ impl Observer for Watcher<'_> {
         if failed {
             self.turn.preview.send_modify(String::clear);
             // A failed attempt may be the last of the turn's life: it is stored by itself.
-            if let Err(error) = self.turn.parts.store.record_attempt(row).await {
+            if let Err(error) = self.turn.deps.store.record_attempt(row).await {
                 tracing::warn!("an attempt could not be stored: {error}");
             }
         } else {
-            self.turn.alongside.attempts.push(row);
+            self.turn.attached.attempts.push(row);
         }
         self.give_back();
         self.turn.doing("Thinking");
@@ -280,7 +283,7 @@ impl Observer for Watcher<'_> {
             error.class,
             FailureClass::AuthError | FailureClass::QuotaExceeded
         ) {
-            self.turn.parts.emit(Event::Operator {
+            self.turn.deps.emit(Event::Operator {
                 cause: format!("{}:{:?}", target.provider, error.class),
                 text: format!("{target} cannot be used: {}", error.message),
             });
@@ -291,7 +294,7 @@ impl Observer for Watcher<'_> {
 impl Turn {
     /// Money of answers that are not in the ledger yet.
     fn pending(&self) -> f64 {
-        self.alongside
+        self.attached
             .attempts
             .iter()
             .map(|row| known(row.cost))

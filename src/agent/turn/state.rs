@@ -12,21 +12,21 @@ use crate::domain::{
 };
 use crate::llm::Target;
 use crate::llm::route::TurnHealth;
-use crate::store::{Alongside, StoreError};
+use crate::store::{AttachedRows, StoreError};
 
 use super::super::compact::Summarised;
+use super::super::deps::AgentDeps;
+use super::super::end_reason::EndReason;
 use super::super::event::{Progress, TurnRef};
-use super::super::exit::Exit;
 use super::super::identity::Identity;
 use super::super::mailbox::{Mode, Trigger};
-use super::super::parts::Parts;
 use super::super::stop::StopSignal;
-use super::super::stuck::Watch;
+use super::super::stuck::LoopDetector;
 use super::super::work_clock::WorkClock;
-use super::gauge::{Gauge, Learned};
+use super::context_meter::{Calibration, ContextMeter};
 
 /// What a turn is made from.
-pub(in crate::agent) struct Seed {
+pub(in crate::agent) struct TurnParams {
     /// Its id.
     pub turn: TurnId,
     /// The conversation it runs in.
@@ -38,7 +38,7 @@ pub(in crate::agent) struct Seed {
     /// The conversation's items, when the actor had them.
     pub items: Option<Arc<Vec<Item>>>,
     /// What earlier turns learned of its size.
-    pub learned: Learned,
+    pub calibration: Calibration,
     /// Kept at their number.
     pub len: Arc<AtomicUsize>,
     /// What starts it.
@@ -63,12 +63,12 @@ pub(in crate::agent) struct TurnEnd {
     /// How many items the latest save holds, where the turn changed that.
     pub saved: Option<usize>,
     /// What the turn learned of the conversation's size.
-    pub learned: Learned,
+    pub calibration: Calibration,
 }
 
 /// A turn at work.
 pub(in crate::agent) struct Turn {
-    pub(super) parts: Arc<Parts>,
+    pub(super) deps: Arc<AgentDeps>,
     pub(super) agent: Arc<Identity>,
     pub(super) reference: TurnRef,
     pub(super) conversation: ConversationId,
@@ -94,18 +94,18 @@ pub(in crate::agent) struct Turn {
     /// The agent's configuration as the latest step read it.
     pub(super) config: Arc<AgentConfig>,
     pub(super) tally: Tally,
-    pub(super) stuck: Watch,
+    pub(super) stuck: LoopDetector,
     pub(super) health: TurnHealth,
     /// Who gave the latest answer.
     pub(super) answered_by: Option<Target>,
-    pub(super) gauge: Gauge,
+    pub(super) context_meter: ContextMeter,
     /// The room that the latest request was made for, in tokens.
     pub(super) room_before: u64,
     pub(super) compaction: Compaction,
     /// What was left out of the requests of this step, and is still in the ledger.
     pub(super) left_out: Option<LeftOut>,
     /// Rows that wait to be stored with the next step.
-    pub(super) alongside: Alongside,
+    pub(super) attached: AttachedRows,
     pub(super) saved: Option<usize>,
 }
 
@@ -158,14 +158,14 @@ pub(super) enum Outcome {
     /// There is an answer.
     Answer {
         answer: Assistant,
-        exit: Exit,
+        exit: EndReason,
         /// A line under it, where it is not all that it could be.
         remark: Option<String>,
         citations: Vec<(String, String)>,
     },
     /// There is none.
     None {
-        exit: Exit,
+        exit: EndReason,
         /// The last thing that went wrong, for people.
         error: String,
     },
@@ -191,7 +191,7 @@ impl Turn {
     pub(super) fn replace(&mut self, items: Vec<Item>) {
         self.len.store(items.len(), Ordering::Relaxed);
         self.items = Arc::new(items);
-        self.gauge.replaced();
+        self.context_meter.replaced();
     }
 
     /// Says what goes on now.
@@ -217,13 +217,15 @@ impl Turn {
         let items = match ended {
             Ok(_) => Some(self.items),
             Err(error) => {
-                self.parts
+                self.deps
                     .ledger_failed(self.reference.channel, self.reference.reply_to, &error);
                 None
             }
         };
         TurnEnd {
-            learned: self.gauge.learned_of(items.as_deref().map_or(0, Vec::len)),
+            calibration: self
+                .context_meter
+                .learned_of(items.as_deref().map_or(0, Vec::len)),
             items,
             leftover,
             saved: self.saved,

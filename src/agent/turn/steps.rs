@@ -1,12 +1,12 @@
 //! The loop: ask, run the calls, append, ask again, until there is an answer or a reason to end.
 
 use crate::domain::{Assistant, CallId, Item, StopReason, UserText};
-use crate::llm::{CutCall, FailureClass, Reply};
+use crate::llm::{FailureClass, Reply, TruncatedCall};
 use crate::store::StoreError;
 use crate::text;
 
 use super::super::budget::OverBudget;
-use super::super::exit::{CUT_ANSWER, Exit};
+use super::super::end_reason::{CUT_ANSWER, EndReason};
 use super::super::stop::Stop;
 use super::super::stuck::Stuck;
 use super::request::Asked;
@@ -20,20 +20,20 @@ const SHORTENINGS: u32 = 4;
 
 /// Why tools are off in a step.
 struct Last {
-    exit: Exit,
+    exit: EndReason,
     detail: String,
 }
 
 impl Last {
     /// Everything was tried to make the conversation shorter.
     fn is_full(&self) -> bool {
-        self.exit == Exit::Window
+        self.exit == EndReason::Window
     }
 }
 
 /// Little things that may happen a few times in a turn and no more.
 #[derive(Default)]
-struct Patience {
+struct RetryCounters {
     pauses: u32,
     nudged: bool,
     told_cut: bool,
@@ -43,7 +43,7 @@ struct Patience {
     citations: Vec<(String, String)>,
 }
 
-impl Patience {
+impl RetryCounters {
     /// Keeps sources for the end: a search may be in one reply, and the answer in a later one.
     fn cite(&mut self, citations: Vec<(String, String)>) {
         for (title, url) in citations {
@@ -73,14 +73,14 @@ impl Turn {
     }
 
     async fn go_on(&mut self) -> Result<Outcome, StoreError> {
-        let mut patience = Patience::default();
+        let mut patience = RetryCounters::default();
         let mut last: Option<Last> = None;
         loop {
             if let Some(outcome) = self.cut_short() {
                 return Ok(outcome);
             }
             self.take_steered().await?;
-            self.config = self.parts.agent_config(&self.agent).await;
+            self.config = self.deps.agent_config(&self.agent).await;
             if last.is_none() {
                 last = self.limit_reached();
             }
@@ -136,7 +136,7 @@ impl Turn {
                     match self.make_shorter().await? {
                         true => Next::Again,
                         false => Next::Over(Outcome::None {
-                            exit: Exit::Window,
+                            exit: EndReason::Window,
                             error,
                         }),
                     }
@@ -144,18 +144,18 @@ impl Turn {
                 Asked::Failed { class, error } => Next::Over(Outcome::None {
                     exit: match (&last, class) {
                         (Some(last), _) => last.exit,
-                        (None, FailureClass::ContextExceeded) => Exit::Window,
-                        (None, _) => Exit::Failed,
+                        (None, FailureClass::ContextExceeded) => EndReason::Window,
+                        (None, _) => EndReason::Failed,
                     },
                     error,
                 }),
                 Asked::OverBudget(OverBudget { why, last_words }) => match &last {
                     None if last_words => Next::Last(Last {
-                        exit: Exit::Budget,
+                        exit: EndReason::Budget,
                         detail: why,
                     }),
                     _ => Next::Over(Outcome::None {
-                        exit: Exit::Budget,
+                        exit: EndReason::Budget,
                         error: why,
                     }),
                 },
@@ -172,8 +172,8 @@ impl Turn {
     fn cut_short(&self) -> Option<Outcome> {
         let exit = match self.stop.asked()? {
             Stop::Graceful => return None,
-            Stop::Abort => Exit::Aborted,
-            Stop::Shutdown => Exit::Interrupted,
+            Stop::Abort => EndReason::Aborted,
+            Stop::Shutdown => EndReason::Interrupted,
         };
         Some(Outcome::None {
             exit,
@@ -183,25 +183,25 @@ impl Turn {
 
     /// The first limit that this turn has come to.
     fn limit_reached(&self) -> Option<Last> {
-        let limits = self.parts.limits(&self.agent, &self.config);
+        let limits = self.deps.limits(&self.agent, &self.config);
         let reached = |exit, detail| Some(Last { exit, detail });
         if self.stop.asked() == Some(Stop::Graceful) {
-            return reached(Exit::Stopped, String::new());
+            return reached(EndReason::Stopped, String::new());
         }
         if self.tally.steps >= limits.steps {
             return reached(
-                Exit::StepLimit,
+                EndReason::StepLimit,
                 text::count(limits.steps as usize, "step", "steps"),
             );
         }
         if self.clock.worked() >= limits.work {
-            return reached(Exit::TimeLimit, crate::clock::duration(limits.work));
+            return reached(EndReason::TimeLimit, crate::clock::duration(limits.work));
         }
         let used = self.tally.usage.input_total() + self.tally.usage.output;
         if let Some(most) = limits.tokens
             && used >= most
         {
-            return reached(Exit::Budget, format!("{most} tokens"));
+            return reached(EndReason::Budget, format!("{most} tokens"));
         }
         None
     }
@@ -210,13 +210,13 @@ impl Turn {
     async fn take_reply(
         &mut self,
         reply: Reply,
-        patience: &mut Patience,
+        patience: &mut RetryCounters,
     ) -> Result<Next, StoreError> {
         let Reply {
             assistant,
             stop,
             citations,
-            cut_calls,
+            truncated_calls,
             ..
         } = reply;
         patience.cite(citations);
@@ -224,7 +224,7 @@ impl Turn {
             StopReason::Refusal => {
                 return Ok(Next::Over(Outcome::Answer {
                     answer: assistant,
-                    exit: Exit::Refused,
+                    exit: EndReason::Refused,
                     remark: None,
                     citations: std::mem::take(&mut patience.citations),
                 }));
@@ -236,17 +236,21 @@ impl Turn {
             }
             StopReason::ContextExceeded => {
                 return Ok(Next::Last(Last {
-                    exit: Exit::Window,
+                    exit: EndReason::Window,
                     detail: String::new(),
                 }));
             }
-            StopReason::Pause if patience.pauses < PAUSES && can_go_on(&assistant, &cut_calls) => {
+            StopReason::Pause
+                if patience.pauses < PAUSES && can_go_on(&assistant, &truncated_calls) =>
+            {
                 patience.pauses += 1;
                 self.record(assistant).await?;
                 return Ok(Next::Again);
             }
-            _ if !cut_calls.is_empty() => {
-                return self.calls_were_cut(assistant, &cut_calls, patience).await;
+            _ if !truncated_calls.is_empty() => {
+                return self
+                    .calls_were_cut(assistant, &truncated_calls, patience)
+                    .await;
             }
             StopReason::Pause
             | StopReason::MaxTokens
@@ -260,11 +264,11 @@ impl Turn {
         Ok(match stuck {
             None => Next::Again,
             Some(Stuck::Errors) => Next::Last(Last {
-                exit: Exit::Errors,
+                exit: EndReason::Errors,
                 detail: String::new(),
             }),
             Some(Stuck::Repeating | Stuck::PingPong) => Next::Last(Last {
-                exit: Exit::Loop,
+                exit: EndReason::Loop,
                 detail: String::new(),
             }),
         })
@@ -275,20 +279,20 @@ impl Turn {
         &mut self,
         answer: Assistant,
         stop: StopReason,
-        patience: &mut Patience,
+        patience: &mut RetryCounters,
     ) -> Result<Next, StoreError> {
         let is_cut = stop == StopReason::MaxTokens;
         if !answer.text.trim().is_empty() {
             return Ok(Next::Over(Outcome::Answer {
                 answer,
-                exit: Exit::Answered,
+                exit: EndReason::Answered,
                 remark: is_cut.then(|| CUT_ANSWER.to_owned()),
                 citations: std::mem::take(&mut patience.citations),
             }));
         }
         if patience.nudged {
             return Ok(Next::Over(Outcome::None {
-                exit: Exit::Failed,
+                exit: EndReason::Failed,
                 error: "the model answered twice with nothing".to_owned(),
             }));
         }
@@ -307,12 +311,12 @@ impl Turn {
     async fn calls_were_cut(
         &mut self,
         mut answer: Assistant,
-        cut_calls: &[CutCall],
-        patience: &mut Patience,
+        truncated_calls: &[TruncatedCall],
+        patience: &mut RetryCounters,
     ) -> Result<Next, StoreError> {
         if patience.told_cut {
             return Ok(Next::Last(Last {
-                exit: Exit::BadCalls,
+                exit: EndReason::BadCalls,
                 detail: String::new(),
             }));
         }
@@ -322,7 +326,10 @@ impl Turn {
         if !answer.text.trim().is_empty() {
             self.record(answer).await?;
         }
-        let why: Vec<&str> = cut_calls.iter().map(|call| call.why.as_str()).collect();
+        let why: Vec<&str> = truncated_calls
+            .iter()
+            .map(|call| call.why.as_str())
+            .collect();
         self.add_note(format!("{} No call of that answer ran.", why.join(" ")))
             .await?;
         Ok(Next::Again)
@@ -339,10 +346,10 @@ impl Turn {
         answer: Assistant,
         starting: Vec<CallId>,
     ) -> Result<(), StoreError> {
-        let alongside = std::mem::take(&mut self.alongside);
-        self.parts
+        let attached = std::mem::take(&mut self.attached);
+        self.deps
             .store
-            .record_and_start(self.turn_id(), &answer, starting, alongside)
+            .record_and_start(self.turn_id(), &answer, starting, attached)
             .await?;
         self.preview.send_modify(String::clear);
         self.push(Item::Assistant(answer));
@@ -355,7 +362,7 @@ impl Turn {
             at: Some(crate::clock::now()),
             ..UserText::note(text)
         });
-        self.parts
+        self.deps
             .store
             .add_to_turn(self.turn_id(), item.clone())
             .await?;
@@ -365,14 +372,14 @@ impl Turn {
 }
 
 /// Whether a paused answer can be gone on with: it has something to go on from, and no call that waits for its result.
-fn can_go_on(answer: &Assistant, cut_calls: &[CutCall]) -> bool {
-    let has_calls = !answer.tool_calls.is_empty() || !cut_calls.is_empty();
+fn can_go_on(answer: &Assistant, truncated_calls: &[TruncatedCall]) -> bool {
+    let has_calls = !answer.tool_calls.is_empty() || !truncated_calls.is_empty();
     let is_empty = answer.text.trim().is_empty() && answer.opaque.is_empty();
     !has_calls && !is_empty
 }
 
 /// The last step's reply: its text is the answer, its calls are not looked at.
-fn closing(reply: Reply, last: &Last, patience: &mut Patience) -> Outcome {
+fn closing(reply: Reply, last: &Last, patience: &mut RetryCounters) -> Outcome {
     patience.cite(reply.citations);
     let cut = (reply.stop == StopReason::MaxTokens).then_some(CUT_ANSWER);
     let limit = last.exit.remark(&last.detail);

@@ -11,8 +11,8 @@ use crate::store::{SavedAs, StoreError};
 use crate::text::{self, escape};
 
 use super::super::compact::{self, During, Summarised};
+use super::super::end_reason::EndReason;
 use super::super::event::Event;
-use super::super::exit::Exit;
 use super::super::mailbox::Mode;
 use super::super::session_manager::{SessionError, Summary};
 use super::super::sessions::ToSave;
@@ -29,7 +29,7 @@ impl Turn {
     /// Makes sure that the next request fits. Says so when it cannot be made to fit for another full step.
     ///
     /// A stop ends that at once, and nothing of the conversation is given up then.
-    pub(super) async fn make_room(&mut self) -> Result<Option<Exit>, StoreError> {
+    pub(super) async fn make_room(&mut self) -> Result<Option<EndReason>, StoreError> {
         if self
             .compaction
             .running
@@ -41,7 +41,7 @@ impl Turn {
         if self.is_stopping() {
             return Ok(None);
         }
-        if !self.gauge.knows_fixed() {
+        if !self.context_meter.knows_fixed() {
             self.prompt_and_tools(Tools::On);
         }
         self.room_before = self.room();
@@ -72,7 +72,7 @@ impl Turn {
 
     /// How full the room is: the one number that the guard goes by.
     fn share(&mut self) -> f64 {
-        self.gauge.used(&self.items) as f64 / self.room().max(1) as f64
+        self.context_meter.used(&self.items) as f64 / self.room().max(1) as f64
     }
 
     /// The conversation as the next request tells it, and the tokens that this takes.
@@ -81,10 +81,13 @@ impl Turn {
     /// the conversation.
     pub(super) fn told(&mut self) -> (Arc<Vec<Item>>, u64) {
         if !self.is_stopping() || self.share() <= 1.0 {
-            return (Arc::clone(&self.items), self.gauge.used(&self.items));
+            return (
+                Arc::clone(&self.items),
+                self.context_meter.used(&self.items),
+            );
         }
-        let items = history::fit(&self.items, self.gauge.budget(self.room())).items;
-        let tokens = self.gauge.used_by_others(&items);
+        let items = history::fit(&self.items, self.context_meter.budget(self.room())).items;
+        let tokens = self.context_meter.used_by_others(&items);
         (Arc::new(items), tokens)
     }
 
@@ -95,28 +98,28 @@ impl Turn {
             self.compaction.failed = false;
             return Ok(true);
         }
-        let before = self.gauge.estimated(&self.items);
-        self.gauge.refused(&self.items, self.room());
+        let before = self.context_meter.estimated(&self.items);
+        self.context_meter.refused(&self.items, self.room());
         self.compact_now().await?;
         if self.is_stopping() {
             // The last request tells less by what was just learned; the conversation stays as it is.
             return Ok(true);
         }
-        if self.gauge.estimated(&self.items) > before * 3 / 4 {
+        if self.context_meter.estimated(&self.items) > before * 3 / 4 {
             self.drop_to(before / 2);
         }
-        Ok(self.gauge.estimated(&self.items) < before)
+        Ok(self.context_meter.estimated(&self.items) < before)
     }
 
     /// Tokens that the next request may take: by the window of the model that is asked next.
     fn room(&self) -> u64 {
-        self.parts.room(&self.serving())
+        self.deps.room(&self.serving())
     }
 
     /// Tokens that a request may take when nothing made it shorter: by the largest window that the turn may ask.
     fn largest_room(&self) -> u64 {
         let rooms = self.serving();
-        let rooms = rooms.iter().map(|target| self.parts.models.room(target));
+        let rooms = rooms.iter().map(|target| self.deps.models.room(target));
         rooms.max().unwrap_or_else(|| self.room())
     }
 
@@ -142,16 +145,16 @@ impl Turn {
             self.compaction.failed = true;
             return;
         };
-        let (parts, agent, config) = (self.parts.clone(), self.agent.clone(), self.config.clone());
+        let (deps, agent, config) = (self.deps.clone(), self.agent.clone(), self.config.clone());
         let items = self.items.clone();
         let stop = self.stop.now().child_token();
         let during = During {
             turn: Some(self.turn_id()),
             stop: stop.clone(),
-            dense: self.gauge.density(),
+            dense: self.context_meter.density(),
         };
         let summary = tokio::spawn(async move {
-            compact::summarise(&parts, &agent, &config, &items[..cut], Some(during)).await
+            compact::summarise(&deps, &agent, &config, &items[..cut], Some(during)).await
         });
         self.compaction.running = Some(UnderWay {
             cut,
@@ -233,12 +236,12 @@ impl Turn {
 
     /// Puts `items` in the place of the conversation, which is saved, and says so in the channel.
     async fn put_in_place(&mut self, items: Vec<Item>, notice: &str) -> Result<(), StoreError> {
-        let (store, channel) = (&self.parts.store, self.reference.channel);
+        let (store, channel) = (&self.deps.store, self.reference.channel);
         store
             .replace_items(self.conversation, items.clone(), SavedAs::Others)
             .await?;
         store.notice(channel, notice).await?;
-        self.parts.emit(Event::Outbox(channel));
+        self.deps.emit(Event::Outbox(channel));
         self.saved = Some(items.len());
         self.replace(items);
         Ok(())
@@ -258,19 +261,19 @@ impl Turn {
             summary,
             trigger: Trigger::Compaction,
         };
-        self.parts.save_session(&self.agent, save).await
+        self.deps.save_session(&self.agent, save).await
     }
 
     /// What compaction could not do: a fall-back with room is asked, else the oldest exchanges go, then long texts
     /// are cut, until the request fits.
-    fn drop_to_fit(&mut self) -> Option<Exit> {
-        if self.gauge.used(&self.items) <= self.largest_room() {
+    fn drop_to_fit(&mut self) -> Option<EndReason> {
+        if self.context_meter.used(&self.items) <= self.largest_room() {
             return None;
         }
-        let budget = self.gauge.budget(self.room());
+        let budget = self.context_meter.budget(self.room());
         self.drop_to(budget);
-        let fits = self.gauge.estimated(&self.items) <= budget;
-        (!fits).then_some(Exit::Window)
+        let fits = self.context_meter.estimated(&self.items) <= budget;
+        (!fits).then_some(EndReason::Window)
     }
 
     /// Shortens what the next request tells to about `budget` estimated tokens, without asking anybody.
@@ -279,7 +282,7 @@ impl Turn {
     fn drop_to(&mut self, budget: u64) {
         let history::Dropped { items, count } = history::fit(&self.items, budget);
         if items == *self.items {
-            self.gauge.forget_count();
+            self.context_meter.forget_count();
             return;
         }
         let left_out = self.left_out.get_or_insert_with(|| LeftOut {

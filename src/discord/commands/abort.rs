@@ -2,14 +2,14 @@
 
 use super::call::{Context, answer, bot, person};
 use super::sight::agent_here;
-use crate::discord::interaction::Eyes;
+use crate::discord::interaction::Visibility;
 use crate::discord::refusal::Refusal;
 use crate::discord::render;
 
 /// Ends the running turn at once, without an answer
 #[poise::command(slash_command, guild_only)]
 pub(super) async fn abort(ctx: Context<'_>) -> Result<(), Refusal> {
-    answer(ctx, Eyes::All, async {
+    answer(ctx, Visibility::Public, async {
         let here = agent_here(ctx)?;
         let stopped = bot(ctx)
             .manager

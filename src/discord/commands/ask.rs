@@ -9,7 +9,7 @@ use crate::agent::Mode;
 use crate::discord::body::Body;
 use crate::discord::bot::Bot;
 use crate::discord::inbound::sent_at;
-use crate::discord::interaction::{Eyes, Responder};
+use crate::discord::interaction::{Responder, Visibility};
 use crate::discord::refusal::Refusal;
 use crate::discord::render;
 use crate::domain::{Inbound, MessageId};
@@ -80,7 +80,7 @@ pub(super) async fn ask_with(
     if let Err(error) = bot(ctx).manager.ask(message, model, mode).await {
         let refusal = Refusal::from(error);
         let _ = responder
-            .follow_up(&Body::sentence(refusal.0), Eyes::One)
+            .follow_up(&Body::sentence(refusal.0), Visibility::Ephemeral)
             .await;
     }
     Ok(())
@@ -127,18 +127,22 @@ pub(super) fn as_message(
 /// Posts the prompt as the command's answer; the id of that message is what the turn replies to. None when the command
 /// expired, or nothing comes of it for want of that id, which is told then.
 pub(super) async fn show(responder: &Responder, body: &Body) -> Option<MessageId> {
-    responder.say(body, Eyes::All).await.ok()?;
+    responder.say(body, Visibility::Public).await.ok()?;
     match responder.original().await {
         Ok(shown) => Some(shown),
         Err(error) => {
             let why = format!("Nothing was begun: {error}. Ask again.");
-            let _ = responder.follow_up(&Body::sentence(why), Eyes::One).await;
+            let _ = responder
+                .follow_up(&Body::sentence(why), Visibility::Ephemeral)
+                .await;
             None
         }
     }
 }
 
 pub(super) async fn tell(responder: &Responder, refusal: Refusal) -> Result<(), Refusal> {
-    let _ = responder.say(&Body::sentence(refusal.0), Eyes::One).await;
+    let _ = responder
+        .say(&Body::sentence(refusal.0), Visibility::Ephemeral)
+        .await;
     Ok(())
 }

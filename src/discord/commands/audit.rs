@@ -3,7 +3,7 @@
 use super::call::{Context, answer, bot, guild};
 use super::complete;
 use super::sight::{agent_named, named_on_record};
-use crate::discord::interaction::Eyes;
+use crate::discord::interaction::Visibility;
 use crate::discord::refusal::Refusal;
 use crate::discord::render;
 use crate::manager::AgentSummary;
@@ -21,7 +21,7 @@ pub(super) async fn audit(
     #[max = 100]
     n: Option<u32>,
 ) -> Result<(), Refusal> {
-    answer(ctx, Eyes::One, async {
+    answer(ctx, Visibility::Ephemeral, async {
         let agent = match agent {
             Some(name) => Some(audited(ctx, &name).await?.id),
             None => None,

@@ -7,7 +7,7 @@ use tracing::Instrument as _;
 
 use crate::discord::body::Body;
 use crate::discord::bot::Bot;
-use crate::discord::interaction::{Eyes, Responder};
+use crate::discord::interaction::{Responder, Visibility};
 use crate::discord::people;
 use crate::discord::refusal::Refusal;
 use crate::domain::{ChannelId, GuildId, Person, UserId};
@@ -18,7 +18,7 @@ pub(super) type Context<'a> = poise::ApplicationContext<'a, Bot, Refusal>;
 /// Answers a command with what `work` gives; its refusal goes to the one who asked.
 pub(super) async fn answer(
     ctx: Context<'_>,
-    eyes: Eyes,
+    eyes: Visibility,
     work: impl Future<Output = Result<Body, Refusal>> + Send,
 ) -> Result<(), Refusal> {
     let span = tracing::info_span!("command", command = %ctx.command().qualified_name);
@@ -39,7 +39,7 @@ pub(super) fn responder(ctx: Context<'_>) -> Responder {
     )
 }
 
-/// What the room's parts share.
+/// What all commands share.
 pub(super) fn bot<'a>(ctx: Context<'a>) -> &'a Bot {
     ctx.framework.user_data
 }

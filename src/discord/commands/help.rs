@@ -5,14 +5,14 @@ use serenity::all::Permissions;
 use super::call::{Context, answer, bot, person};
 use super::rights::{is_allowed, is_operators};
 use crate::discord::bot::Bot;
-use crate::discord::interaction::Eyes;
+use crate::discord::interaction::Visibility;
 use crate::discord::refusal::Refusal;
 use crate::discord::render;
 
 /// Shows the commands that you may use here
 #[poise::command(slash_command, guild_only)]
 pub(super) async fn help(ctx: Context<'_>) -> Result<(), Refusal> {
-    answer(ctx, Eyes::One, async {
+    answer(ctx, Visibility::Ephemeral, async {
         let member = ctx.interaction.member.as_ref();
         let rights = member
             .and_then(|member| member.permissions)

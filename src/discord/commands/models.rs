@@ -1,14 +1,14 @@
 //! `/models`: what can be asked.
 
 use super::call::{Context, answer, bot, guild};
-use crate::discord::interaction::Eyes;
+use crate::discord::interaction::Visibility;
 use crate::discord::refusal::Refusal;
 use crate::discord::render;
 
 /// Lists the models that can be used, by provider
 #[poise::command(slash_command, guild_only)]
 pub(super) async fn models(ctx: Context<'_>) -> Result<(), Refusal> {
-    answer(ctx, Eyes::One, async {
+    answer(ctx, Visibility::Ephemeral, async {
         let bot = bot(ctx);
         Ok(render::models(
             &bot.models.all(),

@@ -1,14 +1,14 @@
 //! `/permissions`: all profiles, with what they allow, ask and deny.
 
 use super::call::{Context, answer, bot, guild};
-use crate::discord::interaction::Eyes;
+use crate::discord::interaction::Visibility;
 use crate::discord::refusal::Refusal;
 use crate::discord::render;
 
 /// Shows the permission profiles: what each allows, asks and denies
 #[poise::command(slash_command, guild_only)]
 pub(super) async fn permissions(ctx: Context<'_>) -> Result<(), Refusal> {
-    answer(ctx, Eyes::One, async {
+    answer(ctx, Visibility::Ephemeral, async {
         let bot = bot(ctx);
         let server = bot.manager.server(guild(ctx)?);
         Ok(render::profiles(

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::call::{Context, responder};
 use crate::discord::body::Body;
-use crate::discord::interaction::Eyes;
+use crate::discord::interaction::Visibility;
 use crate::discord::refusal::Refusal;
 
 /// Answers, and says how long the way to Discord is
@@ -12,7 +12,11 @@ use crate::discord::refusal::Refusal;
 pub(super) async fn ping(ctx: Context<'_>) -> Result<(), Refusal> {
     let responder = responder(ctx);
     let began = Instant::now();
-    if responder.say(&Body::text("Pong!"), Eyes::One).await.is_ok() {
+    if responder
+        .say(&Body::text("Pong!"), Visibility::Ephemeral)
+        .await
+        .is_ok()
+    {
         let line = format!("Pong! {:.1} ms", began.elapsed().as_secs_f64() * 1_000.0);
         // The first answer stands without it.
         let _ = responder.keep_promise(&Body::text(line)).await;

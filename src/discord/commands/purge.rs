@@ -9,9 +9,9 @@ use super::sight::agent_here;
 use super::{confirm, rights};
 use crate::discord::body::Body;
 use crate::discord::bot::Bot;
-use crate::discord::explain::{self, Deed};
+use crate::discord::explain::{self, Operation};
 use crate::discord::inbound::sent_at;
-use crate::discord::interaction::{Eyes, Responder};
+use crate::discord::interaction::{Responder, Visibility};
 use crate::discord::refusal::Refusal;
 use crate::discord::rest::{RestError, snowflake};
 use crate::discord::{render, route};
@@ -33,7 +33,7 @@ const YOUNG: Duration = Duration::minutes(14 * 24 * 60 - 10);
     default_member_permissions = "MANAGE_MESSAGES"
 )]
 pub(super) async fn purge(ctx: Context<'_>) -> Result<(), Refusal> {
-    answer(ctx, Eyes::One, async {
+    answer(ctx, Visibility::Ephemeral, async {
         let here = agent_here(ctx)?;
         let id = format!("purge:{}", confirm::until());
         Ok(confirm::question(render::ask_purge(here.channel), id))
@@ -59,7 +59,7 @@ pub(in crate::discord) async fn confirmed(
         let _ = responder
             .say(
                 &Body::text("Deleting messages needs the permission Manage Messages."),
-                Eyes::One,
+                Visibility::Ephemeral,
             )
             .await;
         return;
@@ -72,7 +72,7 @@ pub(in crate::discord) async fn confirmed(
         Ok(deleted) => render::purged(deleted, channel),
         Err((deleted, error)) => Body::text(format!(
             "{} Deleted before that: {deleted}.",
-            explain::refusal(Deed::Purge, &error)
+            explain::refusal(Operation::Purge, &error)
         )),
     };
     // An interaction's token lives for 15 minutes; a long purge outlives it, and its result is in the channel itself.

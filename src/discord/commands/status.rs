@@ -3,14 +3,14 @@
 use super::call::{Context, answer, bot};
 use super::sight::agent_here;
 use crate::clock;
-use crate::discord::interaction::Eyes;
+use crate::discord::interaction::Visibility;
 use crate::discord::refusal::Refusal;
 use crate::discord::render;
 
 /// Shows the agent of this channel: model, permissions, session, tasks, sandbox
 #[poise::command(slash_command, guild_only)]
 pub(super) async fn status(ctx: Context<'_>) -> Result<(), Refusal> {
-    answer(ctx, Eyes::One, async {
+    answer(ctx, Visibility::Ephemeral, async {
         let here = agent_here(ctx)?;
         let (_, tasks) = bot(ctx).manager.tasks(here.channel, here.parent).await?;
         let status = bot(ctx).manager.status(here.channel, here.parent).await?;

@@ -2,14 +2,14 @@
 
 use super::call::{Context, answer, bot, person};
 use super::sight::agent_here;
-use crate::discord::interaction::Eyes;
+use crate::discord::interaction::Visibility;
 use crate::discord::refusal::Refusal;
 use crate::discord::render;
 
 /// Asks the running turn to come to an end: it answers with what it has
 #[poise::command(slash_command, guild_only)]
 pub(super) async fn stop(ctx: Context<'_>) -> Result<(), Refusal> {
-    answer(ctx, Eyes::All, async {
+    answer(ctx, Visibility::Public, async {
         let here = agent_here(ctx)?;
         let stopped = bot(ctx)
             .manager

@@ -3,14 +3,14 @@
 use super::call::{Context, answer, bot};
 use super::sight::agent_here;
 use crate::clock;
-use crate::discord::interaction::Eyes;
+use crate::discord::interaction::Visibility;
 use crate::discord::refusal::Refusal;
 use crate::discord::render;
 
 /// Lists the running and recently completed tasks of the agent in this channel
 #[poise::command(slash_command, guild_only)]
 pub(super) async fn tasks(ctx: Context<'_>) -> Result<(), Refusal> {
-    answer(ctx, Eyes::One, async {
+    answer(ctx, Visibility::Ephemeral, async {
         let here = agent_here(ctx)?;
         let (_, tasks) = bot(ctx).manager.tasks(here.channel, here.parent).await?;
         Ok(render::tasks(

@@ -4,7 +4,7 @@ use super::call::{Context, answer, bot, guild};
 use super::complete;
 use super::sight::{named_on_record, reachable_agents, sight};
 use crate::clock;
-use crate::discord::interaction::Eyes;
+use crate::discord::interaction::Visibility;
 use crate::discord::refusal::Refusal;
 use crate::discord::render;
 use crate::discord::render::usage_chart::{ChartError, DayUsage, usage_chart};
@@ -23,7 +23,7 @@ pub(super) async fn usage(
     #[autocomplete = "complete::agent_on_record"]
     agent: Option<String>,
 ) -> Result<(), Refusal> {
-    answer(ctx, Eyes::One, async {
+    answer(ctx, Visibility::Ephemeral, async {
         let (bot, guild) = (bot(ctx), guild(ctx)?);
         let days = days.unwrap_or(30);
         let agent = match agent {

@@ -10,9 +10,9 @@ use chrono::Utc;
 use serde_json::{Map, Value, json};
 use tracing::{error, warn};
 
-use super::outward::Outward;
+use super::context::OutboundContext;
 use crate::discord::body::{File, MAX_CONTENT, MAX_FILE_BYTES};
-use crate::discord::explain::Deed;
+use crate::discord::explain::Operation;
 use crate::discord::rest::{Request, RestError, Urgency, message_id, snowflake};
 use crate::discord::route;
 use crate::domain::{ChannelId, MessageId};
@@ -34,7 +34,7 @@ pub(super) enum Delivery {
     Stuck,
 }
 
-impl Outward {
+impl OutboundContext {
     /// Posts `part` and keeps what came of it.
     pub(super) async fn deliver(&self, part: Part) -> Delivery {
         match self.try_to_deliver(&part).await {
@@ -55,7 +55,7 @@ impl Outward {
         }
         let request = Request::new(route::create_message(channel), Urgency::Durable).json(json);
         if let Err(error) = self.bot.rest.reply(request).await {
-            error!(channel.id = %channel, "a message could not be posted: {}", self.bot.refusal(Deed::Post, channel, &error));
+            error!(channel.id = %channel, "a message could not be posted: {}", self.bot.refusal(Operation::Post, channel, &error));
         }
     }
 
@@ -145,15 +145,15 @@ impl Outward {
     }
 
     async fn refused(&self, part: &Part, error: &RestError) -> Result<Delivery, StoreError> {
-        let deed = if part.body.files.is_empty() {
-            Deed::Post
+        let operation = if part.body.files.is_empty() {
+            Operation::Post
         } else {
-            Deed::PostFile
+            Operation::PostFile
         };
-        let why = self.bot.refusal(deed, part.channel, error);
+        let why = self.bot.refusal(operation, part.channel, error);
         warn!(part.id, channel.id = %part.channel, "part {} was refused: {why}", part.id);
         self.bot.store.mark_failed(part.id, &why).await?;
-        if deed == Deed::PostFile {
+        if operation == Operation::PostFile {
             // The text may still be welcome where the file is not.
             let why = escape::sentence(&why);
             let content =
@@ -169,7 +169,7 @@ impl Outward {
     }
 
     async fn unclear(&self, part: &Part, error: &RestError) -> Result<Delivery, StoreError> {
-        let why = self.bot.refusal(Deed::Read, part.channel, error);
+        let why = self.bot.refusal(Operation::Read, part.channel, error);
         self.bot.store.mark_unknown(part.id, &why).await?;
         let line =
             "⚠️ I cannot tell whether my last message here was posted, so I do not post it twice.";

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::deed::{Act, ActKind, Deed, Done};
-use super::outward::Previews;
+use super::context::Previews;
+use super::live_request::{Done, LiveAction, LiveActionKind, LiveRequest};
 use crate::agent::event::{Feed, Said, TurnRef, TurnSummary};
 use crate::discord::rest::RestError;
 use crate::discord::status_text;
@@ -148,7 +148,7 @@ impl Live {
     }
 
     /// The next thing to do. Edits only when `may_edit`.
-    pub(super) fn next_deed(&mut self, now: Instant, may_edit: bool) -> Option<Deed> {
+    pub(super) fn next_request(&mut self, now: Instant, may_edit: bool) -> Option<LiveRequest> {
         let act = match self.summary.clone() {
             Some(summary) => self.tidy(&summary),
             None => self
@@ -156,75 +156,79 @@ impl Live {
                 .or_else(|| self.type_on(now))
                 .or_else(|| may_edit.then(|| self.show(now)).flatten()),
         };
-        // With a deed done there may be another one; without, all that happened was looked at.
+        // With an operation done there may be another one; without, all that happened was looked at.
         self.is_news = act.is_some();
-        act.map(|act| self.deed(act))
+        act.map(|act| self.request(act))
     }
 
     /// What an edit would show, the preview first.
-    fn show(&mut self, now: Instant) -> Option<Act> {
+    fn show(&mut self, now: Instant) -> Option<LiveAction> {
         let act = self.show_preview(now).or_else(|| self.show_status(now));
         let is_early = now < self.began + PREVIEW_AFTER;
         self.is_stale = act.is_some() || is_early;
         act
     }
 
-    /// What is still to be tidied up when the room ends, one deed after the other.
-    pub(super) fn last_deed(&mut self) -> Option<Deed> {
+    /// What is still to be tidied up when Discord is left, one request after the other.
+    pub(super) fn last_request(&mut self) -> Option<LiveRequest> {
         let act = match self.summary.clone() {
             Some(summary) => self.tidy(&summary)?,
-            None => Act::Finish(self.status.message?, status_text::interrupted()),
+            None => LiveAction::Finish(self.status.message?, status_text::interrupted()),
         };
-        Some(self.deed(act))
+        Some(self.request(act))
     }
 
-    /// Keeps what came of a deed.
+    /// Keeps what came of an operation.
     pub(super) async fn note(&mut self, done: Done, store: &Store) {
         let turn = self.turn.turn;
         match (done.act, done.outcome) {
-            (ActKind::PostStatus | ActKind::LookForStatus, Ok(Some(message))) => {
+            (LiveActionKind::PostStatus | LiveActionKind::LookForStatus, Ok(Some(message))) => {
                 self.status.found(message);
                 keep(store.set_status_post(turn, message).await);
             }
-            (ActKind::PostPreview | ActKind::LookForPreview, Ok(Some(message))) => {
+            (LiveActionKind::PostPreview | LiveActionKind::LookForPreview, Ok(Some(message))) => {
                 self.preview.found(message);
                 keep(store.set_preview(turn, message).await);
             }
-            (ActKind::PostStatus, Err(error)) => {
+            (LiveActionKind::PostStatus, Err(error)) => {
                 self.doing.clear();
                 self.status.lose_post(&error);
             }
-            (ActKind::PostPreview, Err(error)) => {
+            (LiveActionKind::PostPreview, Err(error)) => {
                 self.said.clear();
                 self.preview.lose_post(&error);
             }
-            (ActKind::EditStatus, Err(error)) => {
+            (LiveActionKind::EditStatus, Err(error)) => {
                 self.doing.clear();
                 self.status.lose(&error);
             }
-            (ActKind::EditPreview, Err(error)) => {
+            (LiveActionKind::EditPreview, Err(error)) => {
                 self.said.clear();
                 self.preview.lose(&error);
             }
-            (ActKind::LookForStatus, Ok(None)) => self.status.is_doubtful = false,
-            (ActKind::LookForPreview, Ok(None)) => self.preview.is_doubtful = false,
+            (LiveActionKind::LookForStatus, Ok(None)) => self.status.is_doubtful = false,
+            (LiveActionKind::LookForPreview, Ok(None)) => self.preview.is_doubtful = false,
             // While the turn runs it is looked for again; at its end, the next start does so.
-            (ActKind::LookForStatus, Err(_)) => self.status.is_doubtful = self.summary.is_none(),
-            (ActKind::LookForPreview, Err(_)) => self.preview.is_doubtful = self.summary.is_none(),
-            (ActKind::FinishStatus, _) => self.status.message = None,
-            (ActKind::FinishPreview, _) => self.preview.message = None,
-            (ActKind::Sign, _)
+            (LiveActionKind::LookForStatus, Err(_)) => {
+                self.status.is_doubtful = self.summary.is_none()
+            }
+            (LiveActionKind::LookForPreview, Err(_)) => {
+                self.preview.is_doubtful = self.summary.is_none()
+            }
+            (LiveActionKind::FinishStatus, _) => self.status.message = None,
+            (LiveActionKind::FinishPreview, _) => self.preview.message = None,
+            (LiveActionKind::Sign, _)
             | (
-                ActKind::PostStatus
-                | ActKind::PostPreview
-                | ActKind::EditStatus
-                | ActKind::EditPreview,
+                LiveActionKind::PostStatus
+                | LiveActionKind::PostPreview
+                | LiveActionKind::EditStatus
+                | LiveActionKind::EditPreview,
                 Ok(_),
             ) => {}
         }
     }
 
-    fn react(&mut self) -> Option<Act> {
+    fn react(&mut self) -> Option<LiveAction> {
         let progress = self.feed.progress.borrow();
         let next = progress
             .steered
@@ -233,18 +237,18 @@ impl Live {
             .copied()?;
         drop(progress);
         self.reacted.push(next);
-        Some(Act::React(next))
+        Some(LiveAction::React(next))
     }
 
-    fn type_on(&mut self, now: Instant) -> Option<Act> {
+    fn type_on(&mut self, now: Instant) -> Option<LiveAction> {
         if now < self.next_typing {
             return None;
         }
         self.next_typing = now + TYPING_EVERY;
-        Some(Act::Type)
+        Some(LiveAction::Type)
     }
 
-    fn show_preview(&mut self, now: Instant) -> Option<Act> {
+    fn show_preview(&mut self, now: Instant) -> Option<LiveAction> {
         if self.previews == Previews::Hidden
             || self.preview.given_up
             || now < self.began + PREVIEW_AFTER
@@ -252,7 +256,7 @@ impl Live {
             return None;
         }
         if self.preview.is_doubtful {
-            return Some(Act::LookForPreview);
+            return Some(LiveAction::LookForPreview);
         }
         let said = self.feed.preview.borrow().clone();
         if said.trim().is_empty() || said == self.said {
@@ -262,17 +266,17 @@ impl Live {
         self.said = said;
         self.preview.edited = now;
         Some(match self.preview.message {
-            Some(message) => Act::EditPreview(message, body),
-            None => Act::PostPreview(body),
+            Some(message) => LiveAction::EditPreview(message, body),
+            None => LiveAction::PostPreview(body),
         })
     }
 
-    fn show_status(&mut self, now: Instant) -> Option<Act> {
+    fn show_status(&mut self, now: Instant) -> Option<LiveAction> {
         if self.status.given_up || now < self.began + STATUS_AFTER {
             return None;
         }
         if self.status.is_doubtful {
-            return Some(Act::LookForStatus);
+            return Some(LiveAction::LookForStatus);
         }
         let progress = self.feed.progress.borrow().clone();
         let doing = format!(
@@ -287,34 +291,34 @@ impl Live {
         self.doing = doing;
         self.status.edited = now;
         Some(match self.status.message {
-            Some(message) => Act::EditStatus(message, body),
-            None => Act::PostStatus(body),
+            Some(message) => LiveAction::EditStatus(message, body),
+            None => LiveAction::PostStatus(body),
         })
     }
 
     /// A preview beside the answer goes, and one without an answer says what became of it; then the status becomes a footer.
-    fn tidy(&mut self, summary: &TurnSummary) -> Option<Act> {
+    fn tidy(&mut self, summary: &TurnSummary) -> Option<LiveAction> {
         if self.preview.is_doubtful {
-            return Some(Act::LookForPreview);
+            return Some(LiveAction::LookForPreview);
         }
         if let Some(preview) = self.preview.message {
             return Some(match summary.said {
-                Said::Answer => Act::DeletePreview(preview),
+                Said::Answer => LiveAction::DeletePreview(preview),
                 Said::Report => {
                     let why = status_text::unfinished(&summary.exit);
-                    Act::FinishPreview(preview, status_text::preview_ended(&self.said, &why))
+                    LiveAction::FinishPreview(preview, status_text::preview_ended(&self.said, &why))
                 }
             });
         }
         if self.status.is_doubtful {
-            return Some(Act::LookForStatus);
+            return Some(LiveAction::LookForStatus);
         }
         let status = self.status.message?;
-        Some(Act::Finish(status, status_text::footer(summary)))
+        Some(LiveAction::Finish(status, status_text::footer(summary)))
     }
 
-    fn deed(&self, act: Act) -> Deed {
-        Deed {
+    fn request(&self, act: LiveAction) -> LiveRequest {
+        LiveRequest {
             turn: self.turn.turn,
             channel: self.turn.channel,
             reply_to: self.turn.reply_to,

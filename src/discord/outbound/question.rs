@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use tracing::warn;
 
-use super::outward::Outward;
+use super::context::OutboundContext;
 use crate::agent::event::Question;
 use crate::discord::approval_card;
 use crate::discord::body::Body;
-use crate::discord::explain::Deed;
+use crate::discord::explain::Operation;
 use crate::discord::rest::RestError;
 use crate::domain::{ChannelId, MessageId};
 use crate::text::escape;
@@ -16,7 +16,7 @@ use crate::text::escape;
 /// The pause before a question is posted again that found no line to Discord.
 const POST_AGAIN: Duration = Duration::from_secs(2);
 
-impl Outward {
+impl OutboundContext {
     /// Posts a question and waits for nothing: presses and the end of its time come later.
     pub(super) async fn ask(&self, question: Box<Question>) {
         let id = question.approval;
@@ -43,7 +43,7 @@ impl Outward {
                 Ok(message) => return Some(message),
                 Err(error) => error,
             };
-            let why = self.bot.refusal(Deed::Ask, channel, &error);
+            let why = self.bot.refusal(Operation::Ask, channel, &error);
             warn!(channel.id = %channel, "a question could not be posted: {why}");
             if let RestError::Refused { .. } = error {
                 self.bot.approvals.withdraw(id);

@@ -9,11 +9,11 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
-use super::deed::Done;
+use super::command::OutboundCommand;
+use super::context::OutboundContext;
 use super::deliver::Delivery;
 use super::live::Live;
-use super::order::Order;
-use super::outward::Outward;
+use super::live_request::Done;
 use crate::agent::event::{TurnRef, TurnSummary};
 use crate::domain::{ChannelId, MessageId, TurnId};
 use crate::store::Part;
@@ -21,12 +21,12 @@ use crate::store::Part;
 /// Between two edits in a channel: community figures say 5 in 5 s, and replies want room too.
 const EDIT_EVERY: Duration = Duration::from_millis(1_500);
 
-/// How long the last deliveries may take when the room ends; the rest is sent at the next start.
+/// How long the last deliveries may take when Discord is left; the rest is sent at the next start.
 const LAST_DELIVERY: Duration = Duration::from_secs(5);
 
 pub(super) struct Queue {
-    inbox: UnboundedReceiver<Order>,
-    outward: Arc<Outward>,
+    inbox: UnboundedReceiver<OutboundCommand>,
+    outward: Arc<OutboundContext>,
     channel: ChannelId,
     tasks: TaskTracker,
     turns: Vec<Live>,
@@ -39,9 +39,9 @@ pub(super) struct Queue {
 
 impl Queue {
     pub(super) fn new(
-        outward: Arc<Outward>,
+        outward: Arc<OutboundContext>,
         channel: ChannelId,
-        inbox: UnboundedReceiver<Order>,
+        inbox: UnboundedReceiver<OutboundCommand>,
         tasks: TaskTracker,
     ) -> Self {
         Self {
@@ -75,22 +75,24 @@ impl Queue {
         self.end().await;
     }
 
-    async fn take(&mut self, order: Order) {
-        let is_over = matches!(order, Order::End(..));
+    async fn take(&mut self, order: OutboundCommand) {
+        let is_over = matches!(order, OutboundCommand::End(..));
         if !is_over && !self.outward.bot.may_post(self.channel).await {
             // What is in the ledger is sent once the server is served again.
             return;
         }
         match order {
-            Order::Deliver => self.deliver().await,
-            Order::Reply(part) => self.reply(*part).await,
-            Order::Start(turn, feed) => {
+            OutboundCommand::Deliver => self.deliver().await,
+            OutboundCommand::Reply(part) => self.reply(*part).await,
+            OutboundCommand::Start(turn, feed) => {
                 self.turns
                     .push(Live::new(turn, feed, self.outward.previews))
             }
-            Order::End(turn, summary) => self.turn_ended(&turn, summary),
-            Order::Say(reply_to, text) => self.outward.say(self.channel, reply_to, &text).await,
-            Order::Ask(question) => self.outward.ask(question).await,
+            OutboundCommand::End(turn, summary) => self.turn_ended(&turn, summary),
+            OutboundCommand::Say(reply_to, text) => {
+                self.outward.say(self.channel, reply_to, &text).await
+            }
+            OutboundCommand::Ask(question) => self.outward.ask(question).await,
         }
     }
 
@@ -150,7 +152,7 @@ impl Queue {
 
     /// A turn that is over stays while a post of its is under way: its id is not known yet.
     fn forget_ended(&mut self) {
-        let busy = self.under_way.as_ref().map(|deed| deed.turn);
+        let busy = self.under_way.as_ref().map(|operation| operation.turn);
         self.turns
             .retain(|live| !live.is_over() || busy == Some(live.turn().turn));
     }
@@ -159,25 +161,25 @@ impl Queue {
         !self.turns.is_empty() && self.under_way.is_none()
     }
 
-    /// Begins the most urgent deed of the running turns, if it is time for one.
+    /// Begins the most urgent request of the running turns, if it is time for one.
     fn act(&mut self) {
         let now = Instant::now();
         let may_edit = now >= self.next_edit;
-        let Some(deed) = self
+        let Some(operation) = self
             .turns
             .iter_mut()
-            .find_map(|live| live.next_deed(now, may_edit))
+            .find_map(|live| live.next_request(now, may_edit))
         else {
             return;
         };
-        if deed.is_edit() {
+        if operation.is_edit() {
             self.next_edit = now + EDIT_EVERY;
         }
-        let (turn, message) = (deed.turn(), deed.message());
+        let (turn, message) = (operation.turn(), operation.message());
         let outward = Arc::clone(&self.outward);
         let task = self
             .tasks
-            .spawn(async move { deed.perform(&outward).await });
+            .spawn(async move { operation.perform(&outward).await });
         self.under_way = Some(UnderWay {
             turn,
             message,
@@ -200,17 +202,17 @@ impl Queue {
         let is_edited = self
             .under_way
             .as_ref()
-            .is_some_and(|deed| deed.message == Some(message));
+            .is_some_and(|operation| operation.message == Some(message));
         if is_edited {
             self.wait_for_deed().await;
         }
     }
 
     async fn wait_for_deed(&mut self) {
-        let Some(deed) = self.under_way.take() else {
+        let Some(operation) = self.under_way.take() else {
             return;
         };
-        if let Ok(done) = deed.task.await {
+        if let Ok(done) = operation.task.await {
             self.note(done).await;
         }
     }
@@ -227,10 +229,10 @@ impl Queue {
         due.min().unwrap_or(now)
     }
 
-    /// The room ends: what can still be said in a moment is said.
+    /// Discord is left: what can still be said in a moment is said.
     async fn end(mut self) {
         while let Ok(order) = self.inbox.try_recv() {
-            if let Order::End(turn, summary) = order
+            if let OutboundCommand::End(turn, summary) = order
                 && let Some(live) = self
                     .turns
                     .iter_mut()
@@ -247,8 +249,8 @@ impl Queue {
         self.wait_for_deed().await;
         self.deliver().await;
         for mut live in std::mem::take(&mut self.turns) {
-            while let Some(deed) = live.last_deed() {
-                let done = deed.perform(&self.outward).await;
+            while let Some(operation) = live.last_request() {
+                let done = operation.perform(&self.outward).await;
                 live.note(done, &self.outward.bot.store).await;
             }
         }
@@ -273,10 +275,10 @@ struct UnderWay {
 
 /// The result of what is under way, once it is there; never, when nothing is.
 async fn finished(under_way: &mut Option<UnderWay>) -> Done {
-    let Some(deed) = under_way else {
+    let Some(operation) = under_way else {
         return std::future::pending().await;
     };
-    let done = (&mut deed.task).await;
+    let done = (&mut operation.task).await;
     *under_way = None;
     match done {
         Ok(done) => done,

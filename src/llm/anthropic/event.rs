@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::domain::Usage;
-use crate::llm::lenient::{count, counts};
+use crate::llm::tolerant::{count, counts};
 
 /// An event, by what it says.
 #[derive(Deserialize)]

@@ -7,11 +7,13 @@ use serde_json::{Value, json};
 use super::event::{Change, Counts, Sent};
 use super::request::FORMAT;
 use crate::domain::{StopReason, Usage};
-use crate::llm::failure::{Fault, Said};
+use crate::llm::failure::{ApiError, Said};
 use crate::llm::parts::kind;
 use crate::llm::provider::{Delta, Encoded, OnDelta, Reply};
-use crate::llm::reading::{Draft, Piece, Progress, RawCall, Reading, tagged};
 use crate::llm::sse::Event;
+use crate::llm::stream_decoder::{
+    ContentBlock, Progress, RawCall, ReplyBuilder, StreamDecoder, tagged,
+};
 
 /// Most blocks that one answer has; more is no answer.
 const MAX_BLOCKS: usize = 4_096;
@@ -37,8 +39,8 @@ struct Open {
     citations: Vec<Value>,
 }
 
-impl Reading for Messages {
-    fn take(&mut self, event: &Event, on_delta: &mut OnDelta<'_>) -> Result<Progress, Fault> {
+impl StreamDecoder for Messages {
+    fn take(&mut self, event: &Event, on_delta: &mut OnDelta<'_>) -> Result<Progress, ApiError> {
         match tagged(event)? {
             Sent::MessageStart { message } => {
                 self.started = true;
@@ -69,9 +71,9 @@ impl Reading for Messages {
     }
 
     fn reply(self, request: &Encoded, request_id: Option<String>) -> Reply {
-        let mut draft = Draft {
+        let mut draft = ReplyBuilder {
             usage: self.usage.usage(),
-            ..Draft::default()
+            ..ReplyBuilder::default()
         };
         for block in self.done.values() {
             for citation in &block.citations {
@@ -89,7 +91,7 @@ impl Reading for Messages {
             .done
             .values()
             .any(|block| is_server_side(kind(&block.block)));
-        draft.pieces = self
+        draft.blocks = self
             .done
             .into_values()
             .filter_map(|block| block.piece(keeps_text))
@@ -109,10 +111,12 @@ impl Messages {
         index: u64,
         block: Value,
         on_delta: &mut OnDelta<'_>,
-    ) -> Result<Progress, Fault> {
+    ) -> Result<Progress, ApiError> {
         let is_known = self.open.contains_key(&index) || self.done.contains_key(&index);
         if !self.started || is_known || self.done.len() + self.open.len() >= MAX_BLOCKS {
-            return Err(Fault::invalid("a block of the answer begins out of order"));
+            return Err(ApiError::invalid(
+                "a block of the answer begins out of order",
+            ));
         }
         let field = |name: &str| {
             block
@@ -150,9 +154,9 @@ impl Messages {
         index: u64,
         change: Change,
         on_delta: &mut OnDelta<'_>,
-    ) -> Result<Progress, Fault> {
+    ) -> Result<Progress, ApiError> {
         let Some(block) = self.open.get_mut(&index) else {
-            return Err(Fault::invalid(
+            return Err(ApiError::invalid(
                 "the answer goes on with a block that has not begun",
             ));
         };
@@ -179,7 +183,7 @@ impl Messages {
             Change::TextDelta { .. }
             | Change::ThinkingDelta { .. }
             | Change::InputJsonDelta { .. } => {
-                return Err(Fault::invalid("a block of the answer changes its kind"));
+                return Err(ApiError::invalid("a block of the answer changes its kind"));
             }
         };
         block.text.push_str(&added);
@@ -190,9 +194,9 @@ impl Messages {
         })
     }
 
-    fn close(&mut self, index: u64) -> Result<Progress, Fault> {
+    fn close(&mut self, index: u64) -> Result<Progress, ApiError> {
         let Some(block) = self.open.remove(&index) else {
-            return Err(Fault::invalid(
+            return Err(ApiError::invalid(
                 "a block of the answer ends that has not begun",
             ));
         };
@@ -200,16 +204,16 @@ impl Messages {
         Ok(Progress::Content)
     }
 
-    fn end(&self) -> Result<Progress, Fault> {
+    fn end(&self) -> Result<Progress, ApiError> {
         match (self.started, self.stop, self.open.is_empty()) {
             (true, Some(_), true) => Ok(Progress::Done),
-            _ => Err(Fault::cut()),
+            _ => Err(ApiError::cut()),
         }
     }
 }
 
 impl Open {
-    fn piece(self, keeps_text: bool) -> Option<Piece> {
+    fn piece(self, keeps_text: bool) -> Option<ContentBlock> {
         let kind = kind(&self.block).to_owned();
         let mut block = self.block;
         match kind.as_str() {
@@ -223,12 +227,12 @@ impl Open {
                         .as_object_mut()
                         .and_then(|block| block.insert("citations".into(), self.citations.into())),
                 };
-                Some(Piece::Opaque {
+                Some(ContentBlock::Opaque {
                     block,
                     text: self.text,
                 })
             }
-            "text" => Some(Piece::Text(self.text)),
+            "text" => Some(ContentBlock::Text(self.text)),
             "tool_use" => {
                 let field = |name| {
                     block
@@ -245,7 +249,7 @@ impl Open {
                     (true, Some(input)) => input.to_string(),
                     _ => self.text,
                 };
-                Some(Piece::Call(RawCall {
+                Some(ContentBlock::Call(RawCall {
                     id: field("id"),
                     name: field("name"),
                     arguments,
@@ -256,7 +260,7 @@ impl Open {
                 block["thinking"] = json!(self.text);
                 block["signature"] = json!(self.signature);
                 let is_signed = !self.signature.is_empty();
-                is_signed.then_some(Piece::Opaque {
+                is_signed.then_some(ContentBlock::Opaque {
                     block,
                     text: String::new(),
                 })
@@ -269,16 +273,16 @@ impl Open {
                 {
                     block["input"] = input;
                 }
-                Some(Piece::Opaque {
+                Some(ContentBlock::Opaque {
                     block,
                     text: String::new(),
                 })
             }
-            "redacted_thinking" => Some(Piece::Opaque {
+            "redacted_thinking" => Some(ContentBlock::Opaque {
                 block,
                 text: String::new(),
             }),
-            result if is_server_side(result) => Some(Piece::Opaque {
+            result if is_server_side(result) => Some(ContentBlock::Opaque {
                 block,
                 text: String::new(),
             }),

@@ -5,11 +5,13 @@ use serde_json::{Value, json};
 
 use super::request::FORMAT;
 use crate::domain::{StopReason, Usage};
-use crate::llm::failure::{Fault, Said};
-use crate::llm::lenient::{count, counts, or_default};
+use crate::llm::failure::{ApiError, Said};
 use crate::llm::provider::{Delta, Encoded, OnDelta, Reply};
-use crate::llm::reading::{Draft, Piece, Progress, RawCall, Reading, nonsense};
 use crate::llm::sse::Event;
+use crate::llm::stream_decoder::{
+    ContentBlock, Progress, RawCall, ReplyBuilder, StreamDecoder, nonsense,
+};
+use crate::llm::tolerant::{count, counts, or_default};
 
 /// Most parts that one answer has; more is no answer.
 const MAX_PARTS: usize = 65_536;
@@ -17,7 +19,7 @@ const MAX_PARTS: usize = 65_536;
 /// An answer as far as it has come.
 #[derive(Debug, Default)]
 pub(super) struct Generation {
-    pieces: Vec<Piece>,
+    blocks: Vec<ContentBlock>,
     citations: Vec<(String, String)>,
     stop: Option<StopReason>,
     usage: Option<Usage>,
@@ -116,8 +118,8 @@ impl Counts {
     }
 }
 
-impl Reading for Generation {
-    fn take(&mut self, event: &Event, on_delta: &mut OnDelta<'_>) -> Result<Progress, Fault> {
+impl StreamDecoder for Generation {
+    fn take(&mut self, event: &Event, on_delta: &mut OnDelta<'_>) -> Result<Progress, ApiError> {
         let chunk: Chunk = serde_json::from_str(&event.data).map_err(nonsense)?;
         if let Some(error) = chunk.error.filter(|error| !error.is_null()) {
             return Err(Said::read(&json!({ "error": error })).within_stream());
@@ -156,8 +158,8 @@ impl Reading for Generation {
     }
 
     /// There is no end mark: an answer is whole when its reason to end has come.
-    fn at_end(&self) -> Result<(), Fault> {
-        self.stop.map(|_| ()).ok_or_else(Fault::cut)
+    fn at_end(&self) -> Result<(), ApiError> {
+        self.stop.map(|_| ()).ok_or_else(ApiError::cut)
     }
 
     fn usage(&self) -> Option<Usage> {
@@ -165,8 +167,8 @@ impl Reading for Generation {
     }
 
     fn reply(self, request: &Encoded, request_id: Option<String>) -> Reply {
-        let draft = Draft {
-            pieces: self.pieces,
+        let draft = ReplyBuilder {
+            blocks: self.blocks,
             citations: self.citations,
             usage: self.usage,
         };
@@ -181,13 +183,13 @@ impl Reading for Generation {
 
 impl Generation {
     /// Adds one part; true when it brings anything.
-    fn add(&mut self, part: Part, on_delta: &mut OnDelta<'_>) -> Result<bool, Fault> {
-        if self.pieces.len() >= MAX_PARTS {
-            return Err(Fault::invalid("the answer has too many parts"));
+    fn add(&mut self, part: Part, on_delta: &mut OnDelta<'_>) -> Result<bool, ApiError> {
+        if self.blocks.len() >= MAX_PARTS {
+            return Err(ApiError::invalid("the answer has too many parts"));
         }
         if let Some(call) = part.function_call {
             on_delta(Delta::ToolCall(&call.name));
-            self.pieces.push(Piece::Call(RawCall {
+            self.blocks.push(ContentBlock::Call(RawCall {
                 id: call.id.unwrap_or_default(),
                 name: call.name,
                 arguments: call
@@ -210,11 +212,11 @@ impl Generation {
         let brings = !text.is_empty();
         if brings {
             on_delta(Delta::Text(&text));
-            self.pieces.push(Piece::Text(text));
+            self.blocks.push(ContentBlock::Text(text));
         }
         if let Some(signature) = part.thought_signature {
             let block = json!({ "textSignature": signature });
-            self.pieces.push(Piece::Opaque {
+            self.blocks.push(ContentBlock::Opaque {
                 block,
                 text: String::new(),
             });
@@ -239,7 +241,7 @@ impl Generation {
     }
 }
 
-fn stop_reason(reason: &str) -> Result<StopReason, Fault> {
+fn stop_reason(reason: &str) -> Result<StopReason, ApiError> {
     match reason {
         "MAX_TOKENS" => Ok(StopReason::MaxTokens),
         "SAFETY"
@@ -255,7 +257,9 @@ fn stop_reason(reason: &str) -> Result<StopReason, Fault> {
         | "UNEXPECTED_TOOL_CALL"
         | "TOO_MANY_TOOL_CALLS"
         | "MISSING_THOUGHT_SIGNATURE"
-        | "MALFORMED_RESPONSE" => Err(Fault::invalid("the model made a call that makes no sense")),
+        | "MALFORMED_RESPONSE" => Err(ApiError::invalid(
+            "the model made a call that makes no sense",
+        )),
         _ => Ok(StopReason::EndTurn),
     }
 }

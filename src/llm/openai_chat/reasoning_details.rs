@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::llm::failure::Fault;
+use crate::llm::failure::ApiError;
 
 /// Most blocks of one answer; more is no answer.
 const MAX_BLOCKS: usize = 4_096;
@@ -16,8 +16,8 @@ pub(super) struct Details(Vec<Map<String, Value>>);
 
 impl Details {
     /// Adds pieces: one of the same `index` and `type` as the latest block continues it.
-    pub(super) fn add(&mut self, pieces: Vec<Value>) -> Result<(), Fault> {
-        for piece in pieces {
+    pub(super) fn add(&mut self, blocks: Vec<Value>) -> Result<(), ApiError> {
+        for piece in blocks {
             let Value::Object(piece) = piece else {
                 continue;
             };
@@ -25,7 +25,7 @@ impl Details {
             match self.0.last_mut() {
                 Some(block) if continues(block, &piece) => extend(block, piece),
                 _ if is_full => {
-                    return Err(Fault::invalid("the answer thinks in too many blocks"));
+                    return Err(ApiError::invalid("the answer thinks in too many blocks"));
                 }
                 _ => self.0.push(piece),
             }

@@ -6,11 +6,13 @@ use serde_json::{Map, Value, json};
 use super::reasoning_details::Details;
 use super::request::FORMAT;
 use crate::domain::{StopReason, Usage};
-use crate::llm::failure::{Fault, Said};
-use crate::llm::lenient::{count, counts, or_default};
+use crate::llm::failure::{ApiError, Said};
 use crate::llm::provider::{Delta, Encoded, OnDelta, Reply};
-use crate::llm::reading::{Draft, Piece, Progress, RawCall, Reading, nonsense};
 use crate::llm::sse::Event;
+use crate::llm::stream_decoder::{
+    ContentBlock, Progress, RawCall, ReplyBuilder, StreamDecoder, nonsense,
+};
+use crate::llm::tolerant::{count, counts, or_default};
 
 /// Most calls that one answer makes; more is no answer.
 const MAX_CALLS: usize = 1_024;
@@ -161,13 +163,13 @@ impl Counts {
     }
 }
 
-impl Reading for Completion {
-    fn take(&mut self, event: &Event, on_delta: &mut OnDelta<'_>) -> Result<Progress, Fault> {
+impl StreamDecoder for Completion {
+    fn take(&mut self, event: &Event, on_delta: &mut OnDelta<'_>) -> Result<Progress, ApiError> {
         let data = event.data.trim();
         if data == END {
             return match self.finish {
                 Some(_) => Ok(Progress::Done),
-                None => Err(Fault::cut()),
+                None => Err(ApiError::cut()),
             };
         }
         let chunk: Chunk = serde_json::from_str(data).map_err(nonsense)?;
@@ -212,23 +214,25 @@ impl Reading for Completion {
             _ if self.refusal => StopReason::Refusal,
             _ => StopReason::EndTurn,
         };
-        let mut draft = Draft {
+        let mut draft = ReplyBuilder {
             usage: self.usage,
             citations: self.citations,
-            ..Draft::default()
+            ..ReplyBuilder::default()
         };
         if !self.calls.is_empty()
             && let Some(block) = thought(self.reasoning, self.reasoning_details)
         {
-            draft.pieces.push(Piece::Opaque {
+            draft.blocks.push(ContentBlock::Opaque {
                 block,
                 text: String::new(),
             });
         }
-        draft.pieces.push(Piece::Text(self.text));
-        draft
-            .pieces
-            .extend(self.calls.into_iter().map(|call| Piece::Call(call.raw)));
+        draft.blocks.push(ContentBlock::Text(self.text));
+        draft.blocks.extend(
+            self.calls
+                .into_iter()
+                .map(|call| ContentBlock::Call(call.raw)),
+        );
         draft.finish(FORMAT, stop, request, request_id)
     }
 }
@@ -248,7 +252,7 @@ fn thought(reasoning: String, details: Details) -> Option<Value> {
 
 impl Completion {
     /// Adds what a chunk brings; true when that is anything.
-    fn change(&mut self, change: Change, on_delta: &mut OnDelta<'_>) -> Result<bool, Fault> {
+    fn change(&mut self, change: Change, on_delta: &mut OnDelta<'_>) -> Result<bool, ApiError> {
         let mut brings = false;
         for text in [
             change.content.map(Content::text),
@@ -292,14 +296,14 @@ impl Completion {
         &mut self,
         change: CallChange,
         on_delta: &mut OnDelta<'_>,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, ApiError> {
         let function = change.function.unwrap_or_default();
         let id = change.id.unwrap_or_default();
         let name = function.name.unwrap_or_default();
         let at = match self.place(change.index, &id, &name) {
             Some(at) => at,
             None if self.calls.len() >= MAX_CALLS => {
-                return Err(Fault::invalid("the answer makes too many calls"));
+                return Err(ApiError::invalid("the answer makes too many calls"));
             }
             None => {
                 on_delta(Delta::ToolCall(&name));

@@ -7,12 +7,14 @@ use serde_json::{Value, json};
 
 use super::request::FORMAT;
 use crate::domain::{StopReason, Usage};
-use crate::llm::failure::{Fault, Said};
-use crate::llm::lenient::{count, counts, or_default};
+use crate::llm::failure::{ApiError, Said};
 use crate::llm::parts::kind;
 use crate::llm::provider::{Delta, Encoded, OnDelta, Reply};
-use crate::llm::reading::{Draft, Piece, Progress, RawCall, Reading, tagged};
 use crate::llm::sse::Event;
+use crate::llm::stream_decoder::{
+    ContentBlock, Progress, RawCall, ReplyBuilder, StreamDecoder, tagged,
+};
+use crate::llm::tolerant::{count, counts, or_default};
 
 /// Most items that one answer has; more is no answer.
 const MAX_ITEMS: usize = 4_096;
@@ -115,8 +117,8 @@ impl Counts {
     }
 }
 
-impl Reading for Response {
-    fn take(&mut self, event: &Event, on_delta: &mut OnDelta<'_>) -> Result<Progress, Fault> {
+impl StreamDecoder for Response {
+    fn take(&mut self, event: &Event, on_delta: &mut OnDelta<'_>) -> Result<Progress, ApiError> {
         match tagged(event)? {
             Sent::Begun { item } => {
                 match kind(&item) {
@@ -128,7 +130,7 @@ impl Reading for Response {
             }
             Sent::Done { output_index, item } => {
                 if self.items.len() >= MAX_ITEMS {
-                    return Err(Fault::invalid("the answer has too many items"));
+                    return Err(ApiError::invalid("the answer has too many items"));
                 }
                 self.items.insert(output_index, item);
                 Ok(Progress::Content)
@@ -166,9 +168,9 @@ impl Reading for Response {
     }
 
     fn reply(self, request: &Encoded, request_id: Option<String>) -> Reply {
-        let mut draft = Draft {
+        let mut draft = ReplyBuilder {
             usage: self.usage,
-            ..Draft::default()
+            ..ReplyBuilder::default()
         };
         let mut stop = self.stop.unwrap_or(StopReason::EndTurn);
         for item in self.items.into_values() {
@@ -178,16 +180,16 @@ impl Reading for Response {
                     if refused {
                         stop = StopReason::Refusal;
                     }
-                    draft.pieces.push(Piece::Text(text));
+                    draft.blocks.push(ContentBlock::Text(text));
                 }
-                "function_call" => draft.pieces.push(Piece::Call(RawCall {
+                "function_call" => draft.blocks.push(ContentBlock::Call(RawCall {
                     id: text_of(&item, "call_id").to_owned(),
                     name: text_of(&item, "name").to_owned(),
                     arguments: text_of(&item, "arguments").to_owned(),
                     cut: text_of(&item, "status") == "incomplete",
                     ..RawCall::default()
                 })),
-                "reasoning" | "web_search_call" => draft.pieces.push(Piece::Opaque {
+                "reasoning" | "web_search_call" => draft.blocks.push(ContentBlock::Opaque {
                     block: item,
                     text: String::new(),
                 }),
@@ -201,7 +203,7 @@ impl Reading for Response {
 
 impl Response {
     /// Takes the last event; `stop` is how it ends where it does not say it itself.
-    fn end(&mut self, response: Whole, stop: StopReason) -> Result<Progress, Fault> {
+    fn end(&mut self, response: Whole, stop: StopReason) -> Result<Progress, ApiError> {
         self.usage = response.usage.and_then(|counts| counts.usage());
         if let Some(error) = response.error.filter(|error| !error.is_null()) {
             return Err(Said::read(&json!({ "error": error })).within_stream());
@@ -229,7 +231,7 @@ fn usage_of(counts: &Value) -> Option<Usage> {
 }
 
 /// A message's text, and whether it is a refusal; its sources go to `draft`.
-fn shown(message: &Value, draft: &mut Draft) -> (String, bool) {
+fn shown(message: &Value, draft: &mut ReplyBuilder) -> (String, bool) {
     let (mut text, mut refused) = (String::new(), false);
     for part in list(message, "content") {
         match kind(part) {

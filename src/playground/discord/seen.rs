@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Discord;
 use crate::domain::{ChannelId, GuildId, MessageId, UserId};
 use crate::playground::desk::Request;
-use crate::playground::gateway::Moment;
+use crate::playground::gateway::GatewayEvent;
 use crate::playground::guild::{Attachment, Message};
 use crate::playground::interaction::Answer;
 use crate::playground::view;
@@ -115,7 +115,7 @@ impl Discord {
     }
 
     /// What happened at the gateway, with times.
-    pub fn gateway_log(&self) -> Vec<(Instant, Moment)> {
+    pub fn gateway_log(&self) -> Vec<(Instant, GatewayEvent)> {
         self.look(|world| world.gateway.log.clone())
     }
 

@@ -11,7 +11,7 @@ use super::wire::{Block, Reply};
 const QUOTED: usize = 700;
 
 /// An instruction: what it looks like, the tool for it, and its arguments.
-struct Errand {
+struct DemoCommand {
     pattern: &'static LazyLock<Regex>,
     tool: &'static str,
     arguments: fn(&Captures<'_>) -> Value,
@@ -80,83 +80,83 @@ pattern!(
 );
 
 /// All instructions, the first that fits is meant.
-static ERRANDS: [Errand; 16] = [
-    Errand {
+static ERRANDS: [DemoCommand; 16] = [
+    DemoCommand {
         pattern: &BACKGROUND,
         tool: "run_background",
         arguments: |c| json!({"command": &c[1]}),
     },
-    Errand {
+    DemoCommand {
         pattern: &APPEND,
         tool: "append_file",
         arguments: |c| json!({"path": &c[1], "content": line(&c[2])}),
     },
-    Errand {
+    DemoCommand {
         pattern: &CREATE,
         tool: "create_file",
         arguments: |c| json!({"path": &c[1], "content": line(&c[2])}),
     },
-    Errand {
+    DemoCommand {
         pattern: &REPLACE,
         tool: "str_replace",
         arguments: |c| json!({"path": &c[3], "old_str": bare(&c[1]), "new_str": bare(&c[2])}),
     },
-    Errand {
+    DemoCommand {
         pattern: &RUN,
         tool: "bash",
         arguments: |c| json!({"command": c[1].trim()}),
     },
-    Errand {
+    DemoCommand {
         pattern: &LIST,
         tool: "view",
         arguments: |_| json!({"path": "."}),
     },
-    Errand {
+    DemoCommand {
         pattern: &TASKS,
         tool: "list_tasks",
         arguments: |_| json!({}),
     },
-    Errand {
+    DemoCommand {
         pattern: &AGENTS,
         tool: "list_agents",
         arguments: |_| json!({}),
     },
-    Errand {
+    DemoCommand {
         pattern: &DIFF,
         tool: "git_diff",
         arguments: |_| json!({}),
     },
-    Errand {
+    DemoCommand {
         pattern: &STATUS,
         tool: "git_status",
         arguments: |_| json!({}),
     },
-    Errand {
+    DemoCommand {
         pattern: &SHOW,
         tool: "view",
         arguments: |c| json!({"path": &c[1]}),
     },
-    Errand {
+    DemoCommand {
         pattern: &REMEMBER,
         tool: "self_edit_docs",
         arguments: |c| json!({"path": "notes.md", "content": format!("# Notes\n\n- {}\n", &c[1])}),
     },
-    Errand {
+    DemoCommand {
         pattern: &SEARCH,
         tool: "grep",
         arguments: |c| json!({"pattern": &c[1]}),
     },
-    Errand {
+    DemoCommand {
         pattern: &COMMIT,
         tool: "git_commit",
         arguments: |c| json!({"message": c.get(1).map_or("Work of the demo model", |m| m.as_str())}),
     },
-    Errand {
+    DemoCommand {
         pattern: &SEND,
         tool: "send_file",
         arguments: |c| json!({"path": &c[1]}),
     },
-    Errand {
+    DemoCommand {
         pattern: &FETCH,
         tool: "web_fetch",
         arguments: |c| json!({"url": &c[1]}),

@@ -17,10 +17,10 @@ use crate::playground::rights::Rights;
 /// Characters a person may write in one message.
 const LONGEST: usize = 2_000;
 
-/// One deed. Ids are texts: JavaScript cannot hold 64 bits in a number.
+/// One action. Ids are texts: JavaScript cannot hold 64 bits in a number.
 #[derive(Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
-enum Deed {
+enum UiAction {
     Say {
         channel: String,
         content: String,
@@ -89,13 +89,13 @@ enum Deed {
     },
 }
 
-/// A deed and who does it.
+/// An action and who does it.
 #[derive(Deserialize)]
-pub(super) struct Order {
+pub(super) struct UiRequest {
     #[serde(rename = "as")]
     user: String,
     #[serde(flatten)]
-    deed: Deed,
+    deed: UiAction,
 }
 
 /// An option of a command, with Discord's number of its type.
@@ -123,15 +123,15 @@ pub(super) async fn upload(
     Json(json!({"id": stored.id.to_string(), "name": stored.name, "size": stored.size}))
 }
 
-/// Does one deed; a refusal is a sentence for the person.
-pub(super) async fn act(State(discord): State<Discord>, Json(order): Json<Order>) -> Response {
+/// Does one request; a refusal is a sentence for the person.
+pub(super) async fn act(State(discord): State<Discord>, Json(order): Json<UiRequest>) -> Response {
     match perform(&discord, &order.user, order.deed) {
         Ok(result) => Json(result).into_response(),
         Err(refusal) => (StatusCode::BAD_REQUEST, Json(json!({"error": refusal}))).into_response(),
     }
 }
 
-fn perform(discord: &Discord, user: &str, deed: Deed) -> Result<Value, Refusal> {
+fn perform(discord: &Discord, user: &str, deed: UiAction) -> Result<Value, Refusal> {
     let id = UserId(number(user)?);
     let name = discord.look(|world| world.users.get(&id).map(|user| user.name.clone()));
     let name = name.ok_or("there is nobody with this id")?;
@@ -141,7 +141,7 @@ fn perform(discord: &Discord, user: &str, deed: Deed) -> Result<Value, Refusal> 
         name,
     };
     match deed {
-        Deed::Say {
+        UiAction::Say {
             channel,
             content,
             reply_to,
@@ -168,7 +168,7 @@ fn perform(discord: &Discord, user: &str, deed: Deed) -> Result<Value, Refusal> 
             let message = discord.change(|world| world.post(channel, id, draft));
             Ok(json!({"message": message.to_string()}))
         }
-        Deed::Edit {
+        UiAction::Edit {
             channel,
             message,
             content,
@@ -177,7 +177,7 @@ fn perform(discord: &Discord, user: &str, deed: Deed) -> Result<Value, Refusal> 
             person.edits(channel, message, &content);
             done()
         }
-        Deed::Delete { channel, message } => {
+        UiAction::Delete { channel, message } => {
             let at = place(discord, &channel)?;
             let rights = discord.look(|world| world.rights(at, id));
             if rights.contains(Rights::MANAGE_MESSAGES) {
@@ -188,7 +188,7 @@ fn perform(discord: &Discord, user: &str, deed: Deed) -> Result<Value, Refusal> 
             }
             done()
         }
-        Deed::Dismiss { channel, message } => {
+        UiAction::Dismiss { channel, message } => {
             let (channel, message) = (place(discord, &channel)?, MessageId(number(&message)?));
             let is_own = discord
                 .message(channel, message)
@@ -198,11 +198,11 @@ fn perform(discord: &Discord, user: &str, deed: Deed) -> Result<Value, Refusal> 
             }
             done()
         }
-        Deed::Type { channel } => {
+        UiAction::Type { channel } => {
             person.types(place(discord, &channel)?);
             done()
         }
-        Deed::React {
+        UiAction::React {
             channel,
             message,
             emoji,
@@ -214,7 +214,7 @@ fn perform(discord: &Discord, user: &str, deed: Deed) -> Result<Value, Refusal> 
             );
             done()
         }
-        Deed::Thread {
+        UiAction::Thread {
             channel,
             message,
             name,
@@ -223,7 +223,7 @@ fn perform(discord: &Discord, user: &str, deed: Deed) -> Result<Value, Refusal> 
             let thread = person.opens_thread(place(discord, &channel)?, on, &name);
             Ok(json!({"channel": thread.to_string()}))
         }
-        Deed::Press {
+        UiAction::Press {
             channel,
             message,
             data,
@@ -231,7 +231,7 @@ fn perform(discord: &Discord, user: &str, deed: Deed) -> Result<Value, Refusal> 
             let (channel, message) = (place(discord, &channel)?, MessageId(number(&message)?));
             begun(person.presses(channel, message, data)?)
         }
-        Deed::Run {
+        UiAction::Run {
             channel,
             command,
             options,
@@ -239,7 +239,7 @@ fn perform(discord: &Discord, user: &str, deed: Deed) -> Result<Value, Refusal> 
             let options = values(discord, options)?;
             begun(person.runs(place(discord, &channel)?, &command, &borrowed(&options))?)
         }
-        Deed::Complete {
+        UiAction::Complete {
             channel,
             command,
             options,
@@ -249,7 +249,7 @@ fn perform(discord: &Discord, user: &str, deed: Deed) -> Result<Value, Refusal> 
             let channel = place(discord, &channel)?;
             begun(person.types_option(channel, &command, &borrowed(&options), &focused)?)
         }
-        Deed::Submit {
+        UiAction::Submit {
             interaction,
             fields,
         } => {
@@ -259,8 +259,8 @@ fn perform(discord: &Discord, user: &str, deed: Deed) -> Result<Value, Refusal> 
                 .collect();
             begun(person.submits(number(&interaction)?, &fields)?)
         }
-        Deed::Direct {} => Ok(json!({"channel": person.direct_messages().to_string()})),
-        Deed::AddUser { name } => {
+        UiAction::Direct {} => Ok(json!({"channel": person.direct_messages().to_string()})),
+        UiAction::AddUser { name } => {
             let name = name.trim();
             let fits =
                 |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '.');
@@ -269,7 +269,7 @@ fn perform(discord: &Discord, user: &str, deed: Deed) -> Result<Value, Refusal> 
             }
             Ok(json!({"user": discord.user(name).id.to_string()}))
         }
-        Deed::AddChannel { server, name } => {
+        UiAction::AddChannel { server, name } => {
             let name = name.trim().to_lowercase().replace(' ', "-");
             if name.is_empty() || name.chars().count() > 100 {
                 return Err("A channel's name has 1 to 100 characters.".to_owned());
@@ -277,7 +277,7 @@ fn perform(discord: &Discord, user: &str, deed: Deed) -> Result<Value, Refusal> 
             let channel = discord.add_channel(number(&server)?.into(), &name);
             Ok(json!({"channel": channel.to_string()}))
         }
-        Deed::SetRole { user, role, has } => {
+        UiAction::SetRole { user, role, has } => {
             let id = UserId(number(&user)?);
             let person = Person { id, ..person };
             if has {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use chorus::playground::model::wire::{Block, Reply};
-use chorus::playground::{Break, Effect, Fault, Limits, Moment, Scope};
+use chorus::playground::{Break, Effect, Fault, GatewayEvent, Limits, Scope};
 use serde_json::Value;
 
 use crate::world::{Actor, Lab, Setup, World, run_test_with};
@@ -277,13 +277,13 @@ fn tally(world: &World, diary: &Diary, starts: usize) {
         .collect();
     let ordered = count(&|one| one.is_ordered);
     let log = world.discord.gateway_log();
-    let times = |wanted: fn(&Moment) -> bool| -> Vec<Instant> {
+    let times = |wanted: fn(&GatewayEvent) -> bool| -> Vec<Instant> {
         let fitting = log.iter().filter(|(_, moment)| wanted(moment));
         fitting.map(|(at, _)| *at).collect()
     };
-    let identifies = times(|moment| matches!(moment, Moment::Identified(_)));
-    let resumes = times(|moment| *moment == Moment::Resumed).len();
-    let connections = times(|moment| *moment == Moment::Connected).len();
+    let identifies = times(|moment| matches!(moment, GatewayEvent::Identified(_)));
+    let resumes = times(|moment| *moment == GatewayEvent::Resumed).len();
+    let connections = times(|moment| *moment == GatewayEvent::Connected).len();
     let too_soon = identifies
         .windows(2)
         .filter(|pair| pair[1] - pair[0] < Duration::from_secs(4))

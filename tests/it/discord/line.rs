@@ -4,27 +4,27 @@ use std::time::{Duration, Instant};
 
 use chorus::discord::DiscordError;
 use chorus::discord::gateway::session::{Budget, Loss, Pauses, after_close};
-use chorus::playground::{Break, Moment};
+use chorus::playground::{Break, GatewayEvent};
 use serde_json::{Value, json};
 
 use crate::world::{World, run_test};
 
 /// When this happened at the gateway, each time.
-fn times(world: &World, wanted: fn(&Moment) -> bool) -> Vec<Instant> {
+fn times(world: &World, wanted: fn(&GatewayEvent) -> bool) -> Vec<Instant> {
     let log = world.discord.gateway_log();
     let fitting = log.into_iter().filter(|(_, moment)| wanted(moment));
     fitting.map(|(at, _)| at).collect()
 }
 
-fn identified(moment: &Moment) -> bool {
-    matches!(moment, Moment::Identified(_))
+fn identified(moment: &GatewayEvent) -> bool {
+    matches!(moment, GatewayEvent::Identified(_))
 }
 
-fn resumed(moment: &Moment) -> bool {
-    *moment == Moment::Resumed
+fn resumed(moment: &GatewayEvent) -> bool {
+    *moment == GatewayEvent::Resumed
 }
 
-async fn comes(world: &World, wanted: fn(&Moment) -> bool, count: usize) {
+async fn comes(world: &World, wanted: fn(&GatewayEvent) -> bool, count: usize) {
     world
         .waits("the gateway", |world| {
             (times(world, wanted).len() >= count).then_some(())
@@ -68,7 +68,10 @@ async fn a_session_that_cannot_be_resumed_is_given_up_after_three_tries() {
         is_heard(world, "Here I am.").await;
         comes(world, identified, 2).await;
         // The first connection, three that were cut, and the new session's.
-        assert_eq!(times(world, |moment| *moment == Moment::Connected).len(), 5);
+        assert_eq!(
+            times(world, |moment| *moment == GatewayEvent::Connected).len(),
+            5
+        );
     })
     .await;
 }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use chorus::domain::MessageId;
-use chorus::playground::{Effect, Fault, Message, Moment, Request, Scope};
+use chorus::playground::{Effect, Fault, GatewayEvent, Message, Request, Scope};
 use serde_json::json;
 
 use crate::world::{Setup, World, run_test, run_test_with};
@@ -191,7 +191,7 @@ async fn it_types_while_it_works_and_its_presence_says_how_much_there_is() {
         let says = |world: &World, words: &str| {
             let log = world.discord.gateway_log();
             let latest = log.into_iter().rev().find_map(|(_, moment)| match moment {
-                Moment::Presence(status, text) => Some((status, text)),
+                GatewayEvent::Presence(status, text) => Some((status, text)),
                 _ => None,
             });
             latest.filter(|(_, text)| text == words)
@@ -209,7 +209,7 @@ async fn it_types_while_it_works_and_its_presence_says_how_much_there_is() {
         let log = world.discord.gateway_log();
         let times: Vec<Instant> = log
             .iter()
-            .filter(|(_, moment)| matches!(moment, Moment::Presence(..)))
+            .filter(|(_, moment)| matches!(moment, GatewayEvent::Presence(..)))
             .map(|(at, _)| *at)
             .collect();
         // They leave five seconds apart, and arrive when this machine comes to it.

@@ -84,7 +84,7 @@ async fn text_arrives_whole_with_its_usage_and_id() {
             "{format:?}"
         );
         assert!(
-            reply.assistant.tool_calls.is_empty() && reply.cut_calls.is_empty(),
+            reply.assistant.tool_calls.is_empty() && reply.truncated_calls.is_empty(),
             "{format:?}"
         );
     }
@@ -214,10 +214,10 @@ async fn a_call_at_the_length_limit_is_told_and_never_in_the_answer() {
                 .collect::<Vec<_>>()
         };
         assert_eq!(names(&reply.assistant.tool_calls), ["view"], "{format:?}");
-        assert_eq!(reply.cut_calls.len(), 1, "{format:?}");
-        assert_eq!(reply.cut_calls[0].name, "create_file", "{format:?}");
+        assert_eq!(reply.truncated_calls.len(), 1, "{format:?}");
+        assert_eq!(reply.truncated_calls[0].name, "create_file", "{format:?}");
         assert!(
-            reply.cut_calls[0].why.contains("length limit"),
+            reply.truncated_calls[0].why.contains("length limit"),
             "{format:?}"
         );
     }
@@ -296,8 +296,8 @@ async fn odd_calls_are_told_apart_and_nonsense_is_not_run() {
         .collect();
     assert_eq!(arguments, [json!({"path": "a"}), json!({"path": "b"})]);
     assert_ne!(calls[0].id, calls[1].id);
-    assert_eq!(reply.cut_calls.len(), 1);
-    assert!(reply.cut_calls[0].why.contains("not valid JSON"));
+    assert_eq!(reply.truncated_calls.len(), 1);
+    assert!(reply.truncated_calls[0].why.contains("not valid JSON"));
     assert_eq!(reply.stop, StopReason::ToolUse);
 }
 

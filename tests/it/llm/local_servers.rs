@@ -75,7 +75,11 @@ async fn a_call_that_names_no_tool_is_told_and_not_run() {
     let call = json!({"index": 0, "id": "a", "function": {"arguments": "{}"}});
     let reply = answer(&[delta(json!({"tool_calls": [call]})), ends("tool_calls")]).await;
     assert!(reply.assistant.tool_calls.is_empty());
-    assert!(reply.cut_calls[0].why.contains("without a tool's name"));
+    assert!(
+        reply.truncated_calls[0]
+            .why
+            .contains("without a tool's name")
+    );
 }
 
 /// Servers that repeat the name with every piece of the arguments.

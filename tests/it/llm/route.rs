@@ -98,7 +98,7 @@ impl Provider for Scripted {
             usage,
             request_id: None,
             citations: vec![],
-            cut_calls: vec![],
+            truncated_calls: vec![],
         })
     }
 

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use chorus::playground::{Brain, Discord, Options, Playground};
+use chorus::playground::{Discord, ModelSource, Options, Playground};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -109,7 +109,7 @@ async fn the_token_is_another_one_at_each_start() {
 #[tokio::test]
 async fn a_web_page_gets_nothing_out_of_the_demo_model() {
     let home = TempDir::new().unwrap();
-    let playground = Playground::start(home.path(), 0, Brain::Demo)
+    let playground = Playground::start(home.path(), 0, ModelSource::Demo)
         .await
         .unwrap();
     let variables = playground.variables();
@@ -135,7 +135,7 @@ async fn a_web_page_gets_nothing_out_of_the_demo_model() {
 #[tokio::test]
 async fn the_page_is_there_for_its_own_origin_alone() {
     let home = TempDir::new().unwrap();
-    let playground = Playground::start(home.path(), 0, Brain::Demo)
+    let playground = Playground::start(home.path(), 0, ModelSource::Demo)
         .await
         .unwrap();
     let at = address(&playground.url());

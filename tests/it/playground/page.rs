@@ -1,6 +1,6 @@
 //! The page's own small HTTP interface, and who may use it.
 
-use chorus::playground::{Brain, Playground};
+use chorus::playground::{ModelSource, Playground};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -8,7 +8,7 @@ use super::posted;
 
 async fn started() -> (Playground, TempDir) {
     let home = TempDir::new().unwrap();
-    let playground = Playground::start(home.path(), 0, Brain::Demo)
+    let playground = Playground::start(home.path(), 0, ModelSource::Demo)
         .await
         .unwrap();
     (playground, home)
@@ -125,7 +125,7 @@ async fn a_taken_port_is_one_sentence_with_the_way_out() {
         .unwrap();
 
     let other = TempDir::new().unwrap();
-    let error = Playground::start(&other.path().join("home"), port, Brain::Demo)
+    let error = Playground::start(&other.path().join("home"), port, ModelSource::Demo)
         .await
         .err()
         .unwrap();
@@ -182,7 +182,7 @@ async fn a_trial_goes_on_where_it_ended() {
     let before = playground.discord.transcript(general);
     playground.stop().await;
 
-    let again = Playground::start(home.path(), 0, Brain::Demo)
+    let again = Playground::start(home.path(), 0, ModelSource::Demo)
         .await
         .unwrap();
 
@@ -199,7 +199,7 @@ async fn a_damaged_trial_is_named_with_the_way_out() {
     std::fs::create_dir(home.path().join("discord")).unwrap();
     std::fs::write(home.path().join("discord/discord.json"), "{").unwrap();
 
-    let error = Playground::start(home.path(), 0, Brain::Demo)
+    let error = Playground::start(home.path(), 0, ModelSource::Demo)
         .await
         .err()
         .unwrap()

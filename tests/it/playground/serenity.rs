@@ -5,7 +5,7 @@ mod bot;
 use std::time::Duration;
 
 use chorus::playground::{
-    Answer, Break, Discord, Effect, Fault, Moment, OptionValue, Options, Scope,
+    Answer, Break, Discord, Effect, Fault, GatewayEvent, OptionValue, Options, Scope,
 };
 use serde_json::json;
 
@@ -210,12 +210,12 @@ async fn what_was_missed_comes_after_a_resume() {
                 .then_some(())
         }))
         .await;
-        let log: Vec<Moment> = discord
+        let log: Vec<GatewayEvent> = discord
             .gateway_log()
             .into_iter()
             .map(|(_, moment)| moment)
             .collect();
-        assert!(log.contains(&Moment::Resumed), "{how:?}: {log:?}");
+        assert!(log.contains(&GatewayEvent::Resumed), "{how:?}: {log:?}");
         let said = discord.messages(general).len();
         assert_eq!(said, 2, "{how:?}: told once");
     }

@@ -2,7 +2,7 @@
 
 use chorus::domain::{CallId, Inbound, Item, MessageId, UserId};
 use chorus::store::{
-    Accepted, Alongside, Begun, Decision, FinishedTurn, FirstPart, PartState, Queued, Rest,
+    Accepted, AttachedRows, Begun, Decision, FinishedTurn, FirstPart, PartState, Queued, Rest,
     Settled, StoreError, TurnEnd,
 };
 
@@ -111,13 +111,13 @@ async fn a_whole_turn_is_read_back_in_the_order_of_the_calls() {
     let conversation = home.conversation().await.id;
     let calls = answer("looking", &["a", "b"]);
     home.store
-        .record_answer(turn, &calls, Alongside::default())
+        .record_answer(turn, &calls, AttachedRows::default())
         .await
         .unwrap();
     for id in ["a", "b"] {
         let call = CallId(id.to_owned());
         home.store
-            .start_call(turn, &call, Alongside::default())
+            .start_call(turn, &call, AttachedRows::default())
             .await
             .unwrap();
     }
@@ -125,7 +125,7 @@ async fn a_whole_turn_is_read_back_in_the_order_of_the_calls() {
     for id in ["b", "a"] {
         let given = result(id, id);
         home.store
-            .finish_call(turn, &given, Alongside::default())
+            .finish_call(turn, &given, AttachedRows::default())
             .await
             .unwrap();
     }
@@ -165,12 +165,12 @@ async fn a_call_starts_once_and_only_when_proposed() {
     let call = CallId("a".to_owned());
     let start = async || {
         home.store
-            .start_call(turn, &call, Alongside::default())
+            .start_call(turn, &call, AttachedRows::default())
             .await
     };
     assert!(matches!(start().await, Err(StoreError::NotFound(_))));
     home.store
-        .record_answer(turn, &answer("", &["a"]), Alongside::default())
+        .record_answer(turn, &answer("", &["a"]), AttachedRows::default())
         .await
         .unwrap();
     start().await.unwrap();
@@ -188,13 +188,13 @@ async fn an_answer_and_the_start_of_its_calls_are_stored_together_or_not_at_all(
                 turn,
                 &answer("", calls),
                 vec![a.clone()],
-                Alongside::default(),
+                AttachedRows::default(),
             )
             .await
     };
     let start = async |call: &CallId| {
         home.store
-            .start_call(turn, call, Alongside::default())
+            .start_call(turn, call, AttachedRows::default())
             .await
     };
     assert!(matches!(record(&["b"]).await, Err(StoreError::NotFound(_))));
@@ -215,7 +215,7 @@ async fn the_first_decision_of_a_question_stands() {
         .unwrap();
     let decide = async |decision| {
         home.store
-            .decide_question(id, decision, Some(UserId(1)), Alongside::default())
+            .decide_question(id, decision, Some(UserId(1)), AttachedRows::default())
             .await
             .unwrap()
     };

@@ -7,7 +7,7 @@ use chorus::domain::{AgentId, CallId, Item, MessageId, Trigger, TurnId};
 use chorus::llm::history;
 use chorus::manager::recovery::{NOT_STARTED, Recovered, STARTED, recover, save_interrupted};
 use chorus::store::{
-    Alongside, Decision, Doubt, FinishedTurn, FirstPart, PartState, Settled, TurnEnd,
+    AttachedRows, Decision, Doubt, FinishedTurn, FirstPart, PartState, Settled, TurnEnd,
 };
 use chrono::TimeDelta;
 
@@ -37,19 +37,19 @@ impl Home {
         let turn = self.turn(100).await;
         let answer = answer("on it", &["done", "started", "asked", "proposed"]);
         self.store
-            .record_answer(turn, &answer, Alongside::default())
+            .record_answer(turn, &answer, AttachedRows::default())
             .await
             .unwrap();
         for call in ["done", "started"] {
             let call = CallId(call.to_owned());
             self.store
-                .start_call(turn, &call, Alongside::default())
+                .start_call(turn, &call, AttachedRows::default())
                 .await
                 .unwrap();
         }
         let given = result("done", "fine");
         self.store
-            .finish_call(turn, &given, Alongside::default())
+            .finish_call(turn, &given, AttachedRows::default())
             .await
             .unwrap();
         turn
@@ -125,7 +125,7 @@ async fn open_calls_are_closed_with_what_is_known_and_the_history_is_valid() {
         let call = CallId(call.to_owned());
         assert!(
             home.store
-                .start_call(turn, &call, Alongside::default())
+                .start_call(turn, &call, AttachedRows::default())
                 .await
                 .is_err()
         );
@@ -173,7 +173,7 @@ async fn a_channel_is_told_once_and_what_promised_something_is_put_right() {
     );
     let late = home
         .store
-        .decide_question(question, Decision::Allow, None, Alongside::default());
+        .decide_question(question, Decision::Allow, None, AttachedRows::default());
     assert_eq!(late.await.unwrap(), Settled::Before(Decision::Expired));
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use chorus::agent::session_manager::SessionManager;
 use chorus::domain::{AgentId, CallId, ChannelId, GuildId, MessageId};
 use chorus::manager::recovery::{recover, save_interrupted};
-use chorus::store::{Accepted, Alongside, AuditFilter, HomeLock, NewPart, Store, StoreError};
+use chorus::store::{Accepted, AttachedRows, AuditFilter, HomeLock, NewPart, Store, StoreError};
 use futures_util::{StreamExt as _, future, stream};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
@@ -37,7 +37,7 @@ async fn full() -> (TempDir, AgentId) {
     home.store.mark_sending(parts[0].id).await.unwrap();
     let broken = home.turn(101).await;
     let calls = answer("on it", &["done", "started", "asked"]);
-    let none = Alongside::default;
+    let none = AttachedRows::default;
     let recorded = home.store.record_answer(broken, &calls, none()).await;
     recorded.unwrap();
     for call in ["done", "started"] {

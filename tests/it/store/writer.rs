@@ -1,7 +1,7 @@
 //! Group commit: jobs that wait together share a transaction, and one that fails is undone alone.
 
 use chorus::domain::{CallId, MessageId};
-use chorus::store::{Accepted, Alongside, StoreError};
+use chorus::store::{Accepted, AttachedRows, StoreError};
 use futures_util::future::{join, join_all};
 
 use super::{Home, answer, message, result};
@@ -36,17 +36,23 @@ async fn a_job_that_fails_undoes_itself_and_nothing_else() {
     let conversation = home.conversation().await.id;
     let calls = answer("", &["a"]);
     home.store
-        .record_answer(turn, &calls, Alongside::default())
+        .record_answer(turn, &calls, AttachedRows::default())
         .await
         .unwrap();
     let before = home.store.items(conversation).await.unwrap();
 
     // The answer's item is written before its calls are found to be there already.
-    let twice = home.store.record_answer(turn, &calls, Alongside::default());
+    let twice = home
+        .store
+        .record_answer(turn, &calls, AttachedRows::default());
     let early = result("a", "too early");
-    let early = home.store.finish_call(turn, &early, Alongside::default());
+    let early = home
+        .store
+        .finish_call(turn, &early, AttachedRows::default());
     let unknown = CallId("none".to_owned());
-    let unknown = home.store.start_call(turn, &unknown, Alongside::default());
+    let unknown = home
+        .store
+        .start_call(turn, &unknown, AttachedRows::default());
     let messages: Vec<_> = (1..=20).map(|id| message(id, "hello")).collect();
     let accepts = join_all(messages.iter().map(|message| home.store.accept(message)));
     let ((twice, early), (unknown, accepts)) =

@@ -14,7 +14,7 @@ use chorus::permission::Profiles;
 use chorus::text::redact::Redactor;
 use chorus::tools::output_store::OutputStore;
 use chorus::tools::ports::{
-    Configure, Courier, Grants, Models, OutgoingFile, Peer, Peers, PortError,
+    AgentDirectory, Configure, Grants, Messenger, Models, OutgoingFile, Peer, PortError,
 };
 use chorus::tools::{
     Caller, GitAccess, Prepared, RateLimit, Registry, Services, ToolContext, Web, guard,
@@ -166,7 +166,7 @@ fn config(folder: &std::path::Path) -> AgentConfig {
 }
 
 #[async_trait]
-impl Courier for Seen {
+impl Messenger for Seen {
     async fn post_file(&self, _: &Caller, file: OutgoingFile) -> Result<(), PortError> {
         self.files.lock().unwrap().push(file);
         Ok(())
@@ -174,7 +174,7 @@ impl Courier for Seen {
 }
 
 #[async_trait]
-impl Peers for Seen {
+impl AgentDirectory for Seen {
     async fn list(&self, _: &Caller) -> Result<Vec<Peer>, PortError> {
         Ok(vec![Peer {
             name: AgentName::parse("ada").unwrap(),

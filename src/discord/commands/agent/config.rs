@@ -10,7 +10,7 @@ use super::text_option::text_or_file;
 use crate::discord::body::{Body, clip};
 use crate::discord::bot::Bot;
 use crate::discord::channels::GuildChannels;
-use crate::discord::interaction::{Eyes, Responder};
+use crate::discord::interaction::{Responder, Visibility};
 use crate::discord::refusal::Refusal;
 use crate::discord::{always_card, people, render};
 use crate::domain::{GuildId, Person};
@@ -37,7 +37,7 @@ pub(super) async fn config(
     value: Option<String>,
     #[description = "A text file with the new value, up to 64 KiB"] file: Option<Attachment>,
 ) -> Result<(), Refusal> {
-    answer(ctx, Eyes::One, async {
+    answer(ctx, Visibility::Ephemeral, async {
         let agent = agent_named(ctx, &name)?;
         may_talk(ctx, &agent)?;
         let (bot, guild) = (bot(ctx), guild(ctx)?);
@@ -177,7 +177,7 @@ pub(in crate::discord) async fn submit(
             .map(Body::sentence)
             .map_err(|error| Refusal::from(error).0)
     };
-    let _ = responder.answer(Eyes::One, work).await;
+    let _ = responder.answer(Visibility::Ephemeral, work).await;
 }
 
 fn written(modal: &ModalInteraction) -> Option<String> {

@@ -11,7 +11,7 @@ use crate::discord::channels::GuildChannels;
 use crate::discord::interaction::Responder;
 use crate::discord::operator::direct_message;
 use crate::discord::refusal::Refusal;
-use crate::discord::{interaction::Eyes, render};
+use crate::discord::{interaction::Visibility, render};
 use crate::domain::{ChannelId, GuildId, UserId};
 use crate::manager::KeepFiles;
 
@@ -24,7 +24,7 @@ pub(super) async fn destroy(
     name: String,
     #[description = "Leave its directory in place"] keep_files: Option<bool>,
 ) -> Result<(), Refusal> {
-    answer(ctx, Eyes::One, async {
+    answer(ctx, Visibility::Ephemeral, async {
         let agent = agent_named(ctx, &name)?;
         let keep = keep_files.unwrap_or(false);
         let until = confirm::until();
@@ -58,7 +58,7 @@ pub(in crate::discord) async fn confirmed(
         let _ = responder
             .say(
                 &Body::text("Destroying an agent needs the permission Manage Channels."),
-                Eyes::One,
+                Visibility::Ephemeral,
             )
             .await;
         return;

@@ -6,7 +6,7 @@ use super::super::call::{Context, answer, bot, guild, person};
 use super::super::complete;
 use super::text_option::text_or_file;
 use crate::discord::channels::GuildChannels;
-use crate::discord::interaction::Eyes;
+use crate::discord::interaction::Visibility;
 use crate::discord::refusal::Refusal;
 use crate::discord::render;
 use crate::manager::{NewAgent, Refine};
@@ -30,7 +30,7 @@ pub(super) async fn init(
     #[description = "A text file with the system prompt, up to 64 KiB"] file: Option<Attachment>,
     #[description = "Let a small model make a prompt of the description"] refine: Option<bool>,
 ) -> Result<(), Refusal> {
-    answer(ctx, Eyes::One, async {
+    answer(ctx, Visibility::Ephemeral, async {
         let system_prompt = text_or_file(system_prompt, file, "system_prompt").await?;
         let new = NewAgent {
             name,

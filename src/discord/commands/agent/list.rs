@@ -5,14 +5,14 @@ use super::super::sight::{Sight, sight};
 use crate::clock;
 use crate::discord::body::Body;
 use crate::discord::bot::Bot;
-use crate::discord::interaction::Eyes;
+use crate::discord::interaction::Visibility;
 use crate::discord::refusal::Refusal;
 use crate::discord::render;
 
 /// Lists the agents of this server, destroyed ones included
 #[poise::command(slash_command)]
 pub(super) async fn list(ctx: Context<'_>) -> Result<(), Refusal> {
-    answer(ctx, Eyes::One, async {
+    answer(ctx, Visibility::Ephemeral, async {
         match sight(ctx)? {
             Some(sight) => page(bot(ctx), &sight, 0).await,
             None => Ok(render::agents(&[], 0, clock::now())),

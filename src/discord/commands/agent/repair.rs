@@ -7,7 +7,7 @@ use super::super::{complete, confirm, rights};
 use crate::discord::body::Body;
 use crate::discord::bot::Bot;
 use crate::discord::channels::GuildChannels;
-use crate::discord::interaction::{Eyes, Responder};
+use crate::discord::interaction::{Responder, Visibility};
 use crate::discord::refusal::Refusal;
 use crate::discord::render;
 use crate::domain::GuildId;
@@ -21,7 +21,7 @@ pub(super) async fn repair(
     #[autocomplete = "complete::agent_name"]
     name: String,
 ) -> Result<(), Refusal> {
-    answer(ctx, Eyes::One, async {
+    answer(ctx, Visibility::Ephemeral, async {
         done(bot(ctx), guild(ctx)?, &name, LostFolder::Ask).await
     })
     .await

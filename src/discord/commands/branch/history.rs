@@ -3,7 +3,7 @@
 use super::super::call::{Context, answer, bot};
 use super::super::complete;
 use super::super::sight::agent_here;
-use crate::discord::interaction::Eyes;
+use crate::discord::interaction::Visibility;
 use crate::discord::refusal::Refusal;
 use crate::discord::render;
 
@@ -16,7 +16,7 @@ pub(super) async fn history(
     #[min = 1]
     id: u32,
 ) -> Result<(), Refusal> {
-    answer(ctx, Eyes::All, async {
+    answer(ctx, Visibility::Public, async {
         let here = agent_here(ctx)?;
         let history = bot(ctx)
             .manager

@@ -3,7 +3,7 @@
 use super::super::call::{Context, answer, bot, person};
 use super::super::complete;
 use super::super::sight::agent_here;
-use crate::discord::interaction::Eyes;
+use crate::discord::interaction::Visibility;
 use crate::discord::refusal::Refusal;
 use crate::discord::render;
 use crate::manager::BranchTarget;
@@ -16,7 +16,7 @@ pub(super) async fn kill(
     #[autocomplete = "complete::branch"]
     id: String,
 ) -> Result<(), Refusal> {
-    answer(ctx, Eyes::All, async {
+    answer(ctx, Visibility::Public, async {
         let here = agent_here(ctx)?;
         let which = target(&id)?;
         let killed = bot(ctx)

@@ -2,14 +2,14 @@
 
 use super::super::call::{Context, answer, bot};
 use super::super::sight::agent_here;
-use crate::discord::interaction::Eyes;
+use crate::discord::interaction::Visibility;
 use crate::discord::refusal::Refusal;
 use crate::discord::render;
 
 /// Lists the branches of this agent
 #[poise::command(slash_command)]
 pub(super) async fn list(ctx: Context<'_>) -> Result<(), Refusal> {
-    answer(ctx, Eyes::All, async {
+    answer(ctx, Visibility::Public, async {
         let here = agent_here(ctx)?;
         let branches = bot(ctx)
             .manager

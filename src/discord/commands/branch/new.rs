@@ -3,7 +3,7 @@
 use super::super::ask::{as_message, checked, show, tell};
 use super::super::call::{Context, bot, person, responder};
 use crate::discord::body::Body;
-use crate::discord::interaction::Eyes;
+use crate::discord::interaction::Visibility;
 use crate::discord::refusal::Refusal;
 use crate::discord::render;
 
@@ -36,7 +36,10 @@ pub(super) async fn new(
         }
         Err(error) => {
             let _ = responder
-                .follow_up(&Body::sentence(Refusal::from(error).0), Eyes::One)
+                .follow_up(
+                    &Body::sentence(Refusal::from(error).0),
+                    Visibility::Ephemeral,
+                )
                 .await;
         }
     }

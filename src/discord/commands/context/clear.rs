@@ -3,7 +3,7 @@
 use super::super::call::{Context, answer, bot, person};
 use super::super::sight::agent_here;
 use crate::agent::BeforeClear;
-use crate::discord::interaction::Eyes;
+use crate::discord::interaction::Visibility;
 use crate::discord::refusal::Refusal;
 use crate::discord::render;
 
@@ -13,7 +13,7 @@ pub(super) async fn clear(
     ctx: Context<'_>,
     #[description = "Save it as a session first"] save_first: Option<bool>,
 ) -> Result<(), Refusal> {
-    answer(ctx, Eyes::All, async {
+    answer(ctx, Visibility::Public, async {
         let here = agent_here(ctx)?;
         let first = match save_first.unwrap_or(false) {
             true => BeforeClear::Save,

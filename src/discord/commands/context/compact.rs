@@ -3,13 +3,13 @@
 use super::super::call::{Context, answer, bot};
 use super::super::sight::agent_here;
 use crate::discord::body::Body;
-use crate::discord::interaction::Eyes;
+use crate::discord::interaction::Visibility;
 use crate::discord::refusal::Refusal;
 
 /// Replaces the older part of the conversation by a summary
 #[poise::command(slash_command)]
 pub(super) async fn compact(ctx: Context<'_>) -> Result<(), Refusal> {
-    answer(ctx, Eyes::All, async {
+    answer(ctx, Visibility::Public, async {
         let here = agent_here(ctx)?;
         let compacted = bot(ctx)
             .manager

@@ -5,7 +5,7 @@ use super::super::complete;
 use super::super::sight::{agent_here, named_on_record};
 use crate::discord::body::Body;
 use crate::discord::bot::Bot;
-use crate::discord::interaction::Eyes;
+use crate::discord::interaction::Visibility;
 use crate::discord::refusal::Refusal;
 use crate::discord::render;
 use crate::manager::AgentSummary;
@@ -18,7 +18,7 @@ pub(super) async fn history(
     #[autocomplete = "complete::agent_on_record"]
     agent_name: Option<String>,
 ) -> Result<(), Refusal> {
-    answer(ctx, Eyes::One, async {
+    answer(ctx, Visibility::Ephemeral, async {
         let agent = match &agent_name {
             Some(name) => named_on_record(ctx, name).await?,
             None => agent_here(ctx)?.agent,

@@ -3,7 +3,7 @@
 use super::super::call::{Context, answer, bot, person};
 use super::super::complete;
 use super::super::sight::agent_here;
-use crate::discord::interaction::Eyes;
+use crate::discord::interaction::Visibility;
 use crate::discord::refusal::Refusal;
 use crate::discord::render;
 
@@ -15,7 +15,7 @@ pub(super) async fn import(
     #[autocomplete = "complete::foreign_session"]
     session_id: String,
 ) -> Result<(), Refusal> {
-    answer(ctx, Eyes::One, async {
+    answer(ctx, Visibility::Ephemeral, async {
         let here = agent_here(ctx)?;
         let imported = bot(ctx)
             .manager

@@ -3,7 +3,7 @@
 use super::super::call::{Context, answer, bot, person};
 use super::super::sight::agent_here;
 use crate::agent::AfterSave;
-use crate::discord::interaction::Eyes;
+use crate::discord::interaction::Visibility;
 use crate::discord::refusal::Refusal;
 use crate::discord::render;
 
@@ -16,7 +16,7 @@ pub(super) async fn save(
     description: Option<String>,
     #[description = "Clear the conversation afterwards"] clear: Option<bool>,
 ) -> Result<(), Refusal> {
-    answer(ctx, Eyes::All, async {
+    answer(ctx, Visibility::Public, async {
         let here = agent_here(ctx)?;
         let then = match clear.unwrap_or(false) {
             true => AfterSave::Clear,

@@ -4,7 +4,7 @@ use super::super::call::{Context, answer, bot};
 use super::super::complete;
 use super::super::sight::agent_here;
 use crate::discord::body::Body;
-use crate::discord::interaction::Eyes;
+use crate::discord::interaction::Visibility;
 use crate::discord::refusal::Refusal;
 
 /// Ends a process of this agent, and all that it started
@@ -15,7 +15,7 @@ pub(super) async fn kill(
     #[autocomplete = "complete::task"]
     id: String,
 ) -> Result<(), Refusal> {
-    answer(ctx, Eyes::One, async {
+    answer(ctx, Visibility::Ephemeral, async {
         let here = agent_here(ctx)?;
         let killed = bot(ctx)
             .manager

@@ -3,14 +3,14 @@
 use super::super::call::{Context, answer, bot};
 use super::super::sight::agent_here;
 use crate::clock;
-use crate::discord::interaction::Eyes;
+use crate::discord::interaction::Visibility;
 use crate::discord::refusal::Refusal;
 use crate::discord::render;
 
 /// Lists the processes of this agent
 #[poise::command(slash_command)]
 pub(super) async fn list(ctx: Context<'_>) -> Result<(), Refusal> {
-    answer(ctx, Eyes::One, async {
+    answer(ctx, Visibility::Ephemeral, async {
         let here = agent_here(ctx)?;
         let (_, tasks) = bot(ctx).manager.tasks(here.channel, here.parent).await?;
         Ok(render::processes(

@@ -3,7 +3,7 @@
 use super::super::call::{Context, answer, bot};
 use super::super::complete;
 use super::super::sight::agent_here;
-use crate::discord::interaction::Eyes;
+use crate::discord::interaction::Visibility;
 use crate::discord::refusal::Refusal;
 use crate::discord::render;
 
@@ -19,7 +19,7 @@ pub(super) async fn logs(
     #[max = 1000]
     lines: Option<u32>,
 ) -> Result<(), Refusal> {
-    answer(ctx, Eyes::One, async {
+    answer(ctx, Visibility::Ephemeral, async {
         let here = agent_here(ctx)?;
         let lines = lines.unwrap_or(20) as usize;
         let log = bot(ctx)

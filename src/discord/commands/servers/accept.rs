@@ -3,7 +3,7 @@
 use super::super::call::{Context, answer, bot, person};
 use super::super::complete;
 use super::named::server_named;
-use crate::discord::interaction::Eyes;
+use crate::discord::interaction::Visibility;
 use crate::discord::refusal::Refusal;
 use crate::discord::render;
 
@@ -15,7 +15,7 @@ pub(super) async fn accept(
     #[autocomplete = "complete::server_to_accept"]
     server: String,
 ) -> Result<(), Refusal> {
-    answer(ctx, Eyes::One, async {
+    answer(ctx, Visibility::Ephemeral, async {
         let guild = server_named(ctx, &server)?;
         let row = bot(ctx)
             .manager

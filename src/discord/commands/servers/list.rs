@@ -1,14 +1,14 @@
 //! `/servers list`.
 
 use super::super::call::{Context, answer, bot};
-use crate::discord::interaction::Eyes;
+use crate::discord::interaction::Visibility;
 use crate::discord::refusal::Refusal;
 use crate::discord::render::{self, ListedServer};
 
 /// Show the servers that are served and those that wait to be accepted
 #[poise::command(slash_command, category = "operator")]
 pub(super) async fn list(ctx: Context<'_>) -> Result<(), Refusal> {
-    answer(ctx, Eyes::One, async {
+    answer(ctx, Visibility::Ephemeral, async {
         let bot = bot(ctx);
         let rows = bot.manager.servers().into_iter();
         let all: Vec<ListedServer> = rows

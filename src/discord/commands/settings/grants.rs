@@ -7,7 +7,7 @@ use super::super::complete;
 use super::roles::Change;
 use super::set;
 use crate::config::SettingKey;
-use crate::discord::interaction::Eyes;
+use crate::discord::interaction::Visibility;
 use crate::discord::refusal::Refusal;
 use crate::discord::render;
 use crate::domain::RoleId;
@@ -22,7 +22,7 @@ pub(super) async fn grants(
     #[autocomplete = "complete::profile"]
     profile: Option<String>,
 ) -> Result<(), Refusal> {
-    answer(ctx, Eyes::One, async {
+    answer(ctx, Visibility::Ephemeral, async {
         let bot = bot(ctx);
         let server = bot.manager.server(guild(ctx)?);
         let mut table = server.permission_grants.0;

@@ -4,7 +4,7 @@ use super::super::call::{Context, answer, bot};
 use super::super::complete;
 use super::set;
 use crate::config::SettingKey;
-use crate::discord::interaction::Eyes;
+use crate::discord::interaction::Visibility;
 use crate::discord::refusal::Refusal;
 use crate::llm::discovery::Resolved;
 use crate::text::escape;
@@ -19,7 +19,7 @@ pub(super) async fn model(
 ) -> Result<(), Refusal> {
     match known(ctx, &model).await {
         Ok(model) => set::set(ctx, SettingKey::DefaultModel, model).await,
-        Err(refusal) => answer(ctx, Eyes::One, async { Err(refusal) }).await,
+        Err(refusal) => answer(ctx, Visibility::Ephemeral, async { Err(refusal) }).await,
     }
 }
 

@@ -4,7 +4,7 @@ use super::super::call::{Context, answer, bot};
 use super::super::complete;
 use super::set;
 use crate::config::SettingKey;
-use crate::discord::interaction::Eyes;
+use crate::discord::interaction::Visibility;
 use crate::discord::refusal::Refusal;
 use crate::text::escape;
 
@@ -28,5 +28,5 @@ pub(super) async fn permissions(
         "There is no profile {}; /permissions shows them all.",
         escape::code(&profile)
     );
-    answer(ctx, Eyes::One, async { Err(Refusal(refusal)) }).await
+    answer(ctx, Visibility::Ephemeral, async { Err(Refusal(refusal)) }).await
 }

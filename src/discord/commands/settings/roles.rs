@@ -6,7 +6,7 @@ use super::super::call::{Context, answer, bot, guild};
 use super::set;
 use crate::config::SettingKey;
 use crate::config::effective::Server;
-use crate::discord::interaction::Eyes;
+use crate::discord::interaction::Visibility;
 use crate::discord::refusal::Refusal;
 use crate::discord::render;
 use crate::domain::RoleId;
@@ -34,7 +34,7 @@ pub(super) async fn change(
     now: fn(&Server) -> &[RoleId],
     none: &str,
 ) -> Result<(), Refusal> {
-    answer(ctx, Eyes::One, async {
+    answer(ctx, Visibility::Ephemeral, async {
         let server = bot(ctx).manager.server(guild(ctx)?);
         let mut roles = now(&server).to_vec();
         let role = role.map(|role| RoleId(role.id.get()));

@@ -4,13 +4,13 @@ use serde_json::Value;
 
 use super::super::call::{Context, answer, bot, guild, person};
 use crate::config::SettingKey;
-use crate::discord::interaction::Eyes;
+use crate::discord::interaction::Visibility;
 use crate::discord::refusal::Refusal;
 use crate::discord::render;
 
 /// Changes one setting and says so.
 pub(super) async fn set(ctx: Context<'_>, key: SettingKey, value: String) -> Result<(), Refusal> {
-    answer(ctx, Eyes::One, async move {
+    answer(ctx, Visibility::Ephemeral, async move {
         let meant = key.read(&value).map_err(Refusal)?;
         store(ctx, key, meant).await?;
         Ok(render::setting_changed(key, &value))

@@ -1,14 +1,14 @@
 //! `/settings show`: what holds in this server.
 
 use super::super::call::{Context, answer, bot, guild};
-use crate::discord::interaction::Eyes;
+use crate::discord::interaction::Visibility;
 use crate::discord::refusal::Refusal;
 use crate::discord::render;
 
 /// Shows what holds for the agents of this server
 #[poise::command(slash_command)]
 pub(super) async fn show(ctx: Context<'_>) -> Result<(), Refusal> {
-    answer(ctx, Eyes::One, async {
+    answer(ctx, Visibility::Ephemeral, async {
         let bot = bot(ctx);
         let guild = guild(ctx)?;
         let known = bot.models.available();

@@ -9,7 +9,7 @@ use tracing::{error, info, warn};
 
 use super::{Queue, Taken, log_failure};
 use crate::discord::catch_up::{self, Bounds};
-use crate::discord::explain::Deed;
+use crate::discord::explain::Operation;
 use crate::discord::rest::{RestError, snowflake};
 use crate::discord::{mend, route};
 use crate::domain::{GuildId, MessageId};
@@ -82,7 +82,7 @@ impl Queue {
             warn!(%error, channel.id = %self.channel, "what was missed in {} could not be read", self.channel);
             if matches!(error, RestError::Unauthorized | RestError::Refused { .. }) {
                 if error.is_forbidden() {
-                    let why = self.bot.refusal(Deed::Read, self.channel, &error);
+                    let why = self.bot.refusal(Operation::Read, self.channel, &error);
                     let text = format!(
                         "In <#{}>: {why} What was said there while I was away is not taken up.",
                         self.channel

@@ -17,7 +17,7 @@ const REFUSED_SCALE: f64 = 1.25;
 
 /// What is known of a conversation's size; it goes from turn to turn with it.
 #[derive(Clone, Copy, Debug)]
-pub(in super::super) struct Learned {
+pub(in super::super) struct Calibration {
     /// What the latest answer's provider counted.
     measured: Option<Measured>,
     /// How many tokens an estimated one has turned out to be, over a whole request; never less than one.
@@ -28,7 +28,7 @@ pub(in super::super) struct Learned {
     fixed: u64,
 }
 
-impl Default for Learned {
+impl Default for Calibration {
     fn default() -> Self {
         Self {
             measured: None,
@@ -39,7 +39,7 @@ impl Default for Learned {
     }
 }
 
-impl Learned {
+impl Calibration {
     /// What a provider would count of system prompt and tools.
     fn counted_fixed(self) -> u64 {
         (self.fixed as f64 * self.scale.min(MAX_FIXED)).ceil() as u64
@@ -47,53 +47,56 @@ impl Learned {
 }
 
 /// The conversation of a turn, measured.
-pub(super) struct Gauge {
+pub(super) struct ContextMeter {
     /// Estimate of the conversation, and of how many items: each is counted once.
     estimated: (usize, u64),
-    learned: Learned,
+    calibration: Calibration,
 }
 
-impl Gauge {
+impl ContextMeter {
     /// Begins with what earlier turns learned.
-    pub fn new(learned: Learned) -> Self {
+    pub fn new(calibration: Calibration) -> Self {
         Self {
             estimated: (0, 0),
-            learned,
+            calibration,
         }
     }
 
     /// Forgets what was counted: the conversation is another one now.
     pub fn replaced(&mut self) {
         self.estimated = (0, 0);
-        self.learned.measured = None;
+        self.calibration.measured = None;
     }
 
     /// Forgets what a provider counted.
     pub fn forget_count(&mut self) {
-        self.learned.measured = None;
+        self.calibration.measured = None;
     }
 
     /// Takes note of the estimate of system prompt and tools.
     pub fn set_fixed(&mut self, tokens: u64) {
-        self.learned.fixed = tokens;
+        self.calibration.fixed = tokens;
     }
 
     /// Whether system prompt and tools were estimated yet.
     pub fn knows_fixed(&self) -> bool {
-        self.learned.fixed != 0
+        self.calibration.fixed != 0
     }
 
     /// How many tokens an estimated one of what came last has turned out to be.
     pub fn density(&self) -> f64 {
-        self.learned.densest
+        self.calibration.densest
     }
 
     /// What the next turn of a conversation of `items` items can go by.
-    pub fn learned_of(&self, items: usize) -> Learned {
-        Learned {
+    pub fn learned_of(&self, items: usize) -> Calibration {
+        Calibration {
             // A count with an answer that was not kept says nothing of what is there.
-            measured: self.learned.measured.filter(|count| count.items <= items),
-            ..self.learned
+            measured: self
+                .calibration
+                .measured
+                .filter(|count| count.items <= items),
+            ..self.calibration
         }
     }
 
@@ -102,14 +105,14 @@ impl Gauge {
     /// A count of less than half the estimate is not believed: some servers leave out what they had in their cache.
     pub fn used(&mut self, items: &[Item]) -> u64 {
         let estimated = self.estimated(items);
-        let Learned {
+        let Calibration {
             measured,
             densest,
             fixed,
             ..
-        } = self.learned;
+        } = self.calibration;
         match measured {
-            None => self.learned.counted_fixed() + (estimated as f64 * densest).ceil() as u64,
+            None => self.calibration.counted_fixed() + (estimated as f64 * densest).ceil() as u64,
             Some(_) => {
                 history::used_tokens(items, fixed, measured, densest).max((fixed + estimated) / 2)
             }
@@ -118,8 +121,8 @@ impl Gauge {
 
     /// Tokens that a request with other items than the conversation's would take, by estimate.
     pub fn used_by_others(&self, items: &[Item]) -> u64 {
-        let tokens = tokens::of_items(items) as f64 * self.learned.densest;
-        self.learned.counted_fixed() + tokens.ceil() as u64
+        let tokens = tokens::of_items(items) as f64 * self.calibration.densest;
+        self.calibration.counted_fixed() + tokens.ceil() as u64
     }
 
     /// The conversation by estimate.
@@ -132,25 +135,25 @@ impl Gauge {
 
     /// Estimated tokens that the conversation may have for a request to fit into `room`.
     pub fn budget(&self, room: u64) -> u64 {
-        let room = room.saturating_sub(self.learned.counted_fixed());
-        (room as f64 / self.learned.densest * 0.9) as u64
+        let room = room.saturating_sub(self.calibration.counted_fixed());
+        (room as f64 / self.calibration.densest * 0.9) as u64
     }
 
     /// Takes note of what the provider of a model with `window` tokens counted for the request that it just answered.
     pub fn counted(&mut self, items: &[Item], usage: Usage, window: u64) {
         if usage.input_total() > window {
             // Searches of the provider's own count, too, and some servers count nonsense: neither lies in the window.
-            self.learned.measured = None;
+            self.calibration.measured = None;
             return;
         }
         let input = usage.input_total();
-        let whole = self.learned.fixed + self.estimated(items);
+        let whole = self.calibration.fixed + self.estimated(items);
         let scale = times(input, whole);
         let newest = self.newest(items, input).unwrap_or(scale);
-        let faded = self.learned.densest * FADES;
-        self.learned.scale = scale;
-        self.learned.densest = scale.max(newest).max(faded);
-        self.learned.measured = Some(Measured {
+        let faded = self.calibration.densest * FADES;
+        self.calibration.scale = scale;
+        self.calibration.densest = scale.max(newest).max(faded);
+        self.calibration.measured = Some(Measured {
             items: items.len() + 1,
             tokens: input.saturating_add(usage.output),
         });
@@ -159,18 +162,18 @@ impl Gauge {
     /// Takes note that a provider found the request too long for `room`, whatever was counted.
     pub fn refused(&mut self, items: &[Item], room: u64) {
         let full = room as f64 / self.used(items).max(1) as f64;
-        let scale = self.learned.scale * full.max(REFUSED_SCALE);
-        self.learned.scale = scale.min(MAX_SCALE);
+        let scale = self.calibration.scale * full.max(REFUSED_SCALE);
+        self.calibration.scale = scale.min(MAX_SCALE);
         // What came since the last count took at least what was left of the room.
         let newest = self.newest(items, room).unwrap_or(1.0);
-        let learned = &mut self.learned;
-        learned.densest = learned.densest.max(learned.scale).max(newest);
-        self.learned.measured = None;
+        let calibration = &mut self.calibration;
+        calibration.densest = calibration.densest.max(calibration.scale).max(newest);
+        self.calibration.measured = None;
     }
 
     /// How many tokens an estimated one was, of what came since the count before; `input` is the count now.
     fn newest(&self, items: &[Item], input: u64) -> Option<f64> {
-        let before = self.learned.measured?;
+        let before = self.calibration.measured?;
         let estimate = tokens::of_items(items.get(before.items..)?);
         let counted = input.checked_sub(before.tokens)?;
         (estimate >= SAMPLE).then(|| times(counted, estimate))

@@ -41,8 +41,8 @@ impl Actor {
 
     /// How long silence may last, as configured now; none is for ever.
     pub(super) async fn idle_timeout(&self) -> Option<Duration> {
-        let config = self.parts.agent_config(&self.agent).await;
-        self.parts.effective(&self.agent, &config).idle_timeout
+        let config = self.deps.agent_config(&self.agent).await;
+        self.deps.effective(&self.agent, &config).idle_timeout
     }
 
     /// Starts the timer anew with the timeout in force, where there is a context to watch.
@@ -55,7 +55,7 @@ impl Actor {
 
     /// Whether commands of a conversation still run that report back into it.
     async fn work_goes_on(&self) -> bool {
-        let Ok(shell) = &self.parts.services.shell else {
+        let Ok(shell) = &self.deps.services.shell else {
             return false;
         };
         if !shell.tasks.any_running(self.agent.id) {
@@ -93,7 +93,7 @@ impl Actor {
         self.work.spawn(async move {
             let new = new.into_iter().map(|(id, _)| id);
             let summed = new.zip(summaries.await.into_iter().map(IdleSave::New));
-            Done::Farewell(fired, kept.into_iter().chain(summed).collect())
+            Done::IdleSave(fired, kept.into_iter().chain(summed).collect())
         });
     }
 
@@ -103,7 +103,7 @@ impl Actor {
     ) -> Result<(Vec<(ConversationId, IdleSave)>, Vec<Context>), StoreError> {
         let (mut kept, mut new) = (Vec::new(), Vec::new());
         for context in self.contexts(|conversation| conversation.len() > 0).await? {
-            match self.parts.kept_at_the_stop(&self.agent, context.0).await? {
+            match self.deps.kept_at_the_stop(&self.agent, context.0).await? {
                 Some(meta) => kept.push((context.0, IdleSave::Kept(Box::new(meta)))),
                 None => new.push(context),
             }
@@ -123,7 +123,7 @@ impl Actor {
         for (id, save) in saves {
             if let Err(error) = self.put_away(id, save).await {
                 error!(agent.id = %self.agent.id, "an idle context could not be saved: {error}");
-                self.parts.emit(Event::Say {
+                self.deps.emit(Event::Say {
                     channel: self.agent.channel,
                     reply_to: None,
                     text: escape::sentence(&format!(
@@ -157,8 +157,8 @@ impl Actor {
             escape::text(&text::sentence(&meta.summary)),
             meta.id.short()
         );
-        self.parts.store.notice(channel, &text).await?;
-        self.parts.emit(Event::Outbox(channel));
+        self.deps.store.notice(channel, &text).await?;
+        self.deps.emit(Event::Outbox(channel));
         info!(agent.id = %self.agent.id, session.id = %meta.id, "agent {} fell idle and was saved", self.agent.name);
         Ok(())
     }
@@ -176,7 +176,7 @@ impl Actor {
             summary,
             trigger: Trigger::IdleTimeout,
         };
-        self.parts.save_session(&self.agent, save).await
+        self.deps.save_session(&self.agent, save).await
     }
 }
 

@@ -26,12 +26,12 @@ use super::configuration::Configurations;
 use super::event::Event;
 use super::identity::Identity;
 use super::models::Models;
-use super::told_tools::ToldTools;
+use super::tool_specs::ToolSpecs;
 
 /// Tokens that a request may take while nobody can be asked: compaction waits until somebody can.
 const ROOM_OF_NOBODY: u64 = 100_000;
 
-/// Looks up members as they are now. Discord's room implements it.
+/// Looks up members as they are now. `discord` implements it.
 #[async_trait]
 pub trait Members: Send + Sync {
     /// The member with the roles held at this moment; none when they have left.
@@ -42,7 +42,7 @@ pub trait Members: Send + Sync {
 }
 
 /// What all agents share.
-pub struct Parts {
+pub struct AgentDeps {
     /// The ledger.
     pub store: Store,
     /// Folders of the home.
@@ -70,7 +70,7 @@ pub struct Parts {
     /// Agents' notes.
     pub docs: DocsCache,
     /// What models are told of tools.
-    pub told: ToldTools,
+    pub told: ToolSpecs,
     /// Money promised to requests under way.
     pub reservations: Reservations,
     /// Turns that run, for the presence.
@@ -92,7 +92,7 @@ pub struct Limits {
     pub tokens: Option<u64>,
 }
 
-impl Parts {
+impl AgentDeps {
     /// Shows `event`; without anybody to show it to (while the daemon stops) it is dropped.
     pub fn emit(&self, event: Event) {
         let _ = self.events.send(event);

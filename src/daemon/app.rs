@@ -11,10 +11,10 @@ use tracing::{info, warn};
 
 use super::git;
 use super::options::{DaemonError, DaemonOptions};
-use super::pulse::Pulse;
+use super::watchdog::Watchdog;
 use crate::agent::event::Event;
 use crate::agent::session_manager::SessionManager;
-use crate::agent::{Models as AgentModels, Parts};
+use crate::agent::{AgentDeps, Models as AgentModels};
 use crate::config::{Config, Paths};
 use crate::discord::GatewayHealth;
 use crate::domain::{ChannelId, GuildId, Inbound};
@@ -35,7 +35,7 @@ use crate::workspace::template::Template;
 
 /// The rooms of a running daemon. Cheap to clone.
 #[derive(Clone)]
-pub(super) struct House {
+pub(super) struct App {
     pub(super) paths: Paths,
     pub(super) config: Arc<ArcSwap<Config>>,
     pub(super) profiles: Arc<ArcSwap<Profiles>>,
@@ -53,8 +53,8 @@ pub(super) struct House {
     _lock: Arc<HomeLock>,
 }
 
-impl House {
-    /// Opens every room, and gives what the agents want the world to see.
+impl App {
+    /// Opens every module, and gives what the agents want the world to see.
     ///
     /// # Errors
     ///
@@ -112,7 +112,7 @@ impl House {
         let config = Arc::new(ArcSwap::from_pointee(config));
         let profiles = Arc::new(ArcSwap::from_pointee(profiles));
         let (events, shown) = mpsc::unbounded_channel();
-        let parts = Parts {
+        let parts = AgentDeps {
             store: store.clone(),
             paths: paths.clone(),
             config: config.clone(),
@@ -133,7 +133,7 @@ impl House {
         let manager =
             AgentManager::open(Arc::new(parts), Template::find(env.template_dir.clone())).await?;
         link.join(manager.clone());
-        let house = Self {
+        let app = Self {
             paths,
             config,
             profiles,
@@ -147,11 +147,11 @@ impl House {
             events,
             _lock: Arc::new(lock),
         };
-        Ok((house, shown))
+        Ok((app, shown))
     }
 
     /// Closes what the last stop left open, before Discord is spoken to. Gives the messages that are stored and in no
-    /// turn, for [`House::redeliver`].
+    /// turn, for [`App::redeliver`].
     ///
     /// # Errors
     ///
@@ -280,10 +280,10 @@ impl House {
         let _ = self.events.send(Event::ServersChanged);
     }
 
-    /// The signs of life of this house.
-    pub(super) fn pulse(&self) -> Pulse {
+    /// The signs of life of the daemon.
+    pub(super) fn watchdog(&self) -> Watchdog {
         let manager = self.manager.clone();
-        Pulse::new(self.store.clone(), move || {
+        Watchdog::new(self.store.clone(), move || {
             let manager = manager.clone();
             Box::pin(async move {
                 manager.guilds();

@@ -6,7 +6,7 @@ use crate::store::Part;
 
 /// One thing for a channel's queue to do.
 #[derive(Debug)]
-pub(super) enum Order {
+pub(super) enum OutboundCommand {
     Deliver,
     /// This part is next; it is marked `sending`.
     Reply(Box<Part>),

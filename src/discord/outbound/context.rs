@@ -6,11 +6,11 @@ use crate::discord::bot::Bot;
 
 /// What all queues share.
 #[derive(Clone)]
-pub(in crate::discord) struct Outward {
+pub(in crate::discord) struct OutboundContext {
     pub(in crate::discord) bot: Bot,
     /// Whether answers are shown while they grow.
     pub(in crate::discord) previews: Previews,
-    /// Ends when the room does.
+    /// Ends when Discord is left.
     pub(in crate::discord) stop: CancellationToken,
 }
 

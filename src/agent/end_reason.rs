@@ -12,7 +12,7 @@ pub const CUT_ANSWER: &str =
 
 /// Why a turn ended. Every turn has exactly one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
+pub enum EndReason {
     /// The model answered.
     Answered,
     /// The model declined to answer.
@@ -41,7 +41,7 @@ pub enum Exit {
     Failed,
 }
 
-impl Exit {
+impl EndReason {
     /// The word that the ledger and logs hold.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -113,7 +113,7 @@ impl Exit {
 /// What a turn came to when there is no answer: reason, last error, steps, cost, how to go on.
 pub struct FailureReport<'a> {
     /// The reason.
-    pub exit: Exit,
+    pub exit: EndReason,
     /// The last thing that went wrong, for people.
     pub error: &'a str,
     /// Steps done.
@@ -130,28 +130,28 @@ impl FailureReport<'_> {
     /// The report as one message.
     pub fn render(&self) -> String {
         let reason = match self.exit {
-            Exit::Aborted => {
+            EndReason::Aborted => {
                 return format!(
                     "Stopped at step {}. Nothing more will run; send a message to go on.",
                     self.steps.max(1)
                 );
             }
-            Exit::Interrupted => {
+            EndReason::Interrupted => {
                 return format!(
                     "Interrupted at step {}: Chorus is being stopped. The conversation is kept, and this turn does not go on by itself. Once Chorus runs again, send a message to go on.",
                     self.steps.max(1)
                 );
             }
-            Exit::Stopped => "I stopped, and the model gave no closing answer.",
-            Exit::Refused => "The model declined to answer.",
-            Exit::StepLimit => "I used all steps of this turn without an answer.",
-            Exit::TimeLimit => "I used the working time of this turn without an answer.",
-            Exit::Budget => "The budget is used up.",
-            Exit::Loop => "I was going in circles.",
-            Exit::Errors => "Five tool calls in a row failed.",
-            Exit::BadCalls => "The model's tool calls were cut off or made no sense twice.",
-            Exit::Window => "The conversation does not fit the model's context window.",
-            Exit::Answered | Exit::Failed => "I could not get an answer from the model.",
+            EndReason::Stopped => "I stopped, and the model gave no closing answer.",
+            EndReason::Refused => "The model declined to answer.",
+            EndReason::StepLimit => "I used all steps of this turn without an answer.",
+            EndReason::TimeLimit => "I used the working time of this turn without an answer.",
+            EndReason::Budget => "The budget is used up.",
+            EndReason::Loop => "I was going in circles.",
+            EndReason::Errors => "Five tool calls in a row failed.",
+            EndReason::BadCalls => "The model's tool calls were cut off or made no sense twice.",
+            EndReason::Window => "The conversation does not fit the model's context window.",
+            EndReason::Answered | EndReason::Failed => "I could not get an answer from the model.",
         };
         let error = if self.error.is_empty() {
             String::new()
@@ -160,23 +160,25 @@ impl FailureReport<'_> {
             format!("\nLast error: {}", escape::sentence(&error))
         };
         let way_out = match self.exit {
-            Exit::Budget => {
+            EndReason::Budget => {
                 "Raise it with `/agent config` (`budget_turn`, `budget_day`) or `budgets` in config.json, or go on when a new day or month begins (UTC)."
             }
-            Exit::Window => {
+            EndReason::Window => {
                 "Use `/context compact`, or `/context clear save_first:true` for a fresh start."
             }
-            Exit::Answered
-            | Exit::Refused
-            | Exit::Stopped
-            | Exit::Aborted
-            | Exit::Interrupted
-            | Exit::StepLimit
-            | Exit::TimeLimit
-            | Exit::Loop
-            | Exit::Errors
-            | Exit::BadCalls
-            | Exit::Failed => "Send a message to try again; nothing of the conversation is lost.",
+            EndReason::Answered
+            | EndReason::Refused
+            | EndReason::Stopped
+            | EndReason::Aborted
+            | EndReason::Interrupted
+            | EndReason::StepLimit
+            | EndReason::TimeLimit
+            | EndReason::Loop
+            | EndReason::Errors
+            | EndReason::BadCalls
+            | EndReason::Failed => {
+                "Send a message to try again; nothing of the conversation is lost."
+            }
         };
         format!(
             "**{reason}**{error}\nSteps done: {} · {} tokens{} · {}\n{way_out}",

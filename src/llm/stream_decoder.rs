@@ -6,9 +6,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::failure::Fault;
+use super::failure::ApiError;
 use super::history;
-use super::provider::{CutCall, Encoded, OnDelta, Reply};
+use super::provider::{Encoded, OnDelta, Reply, TruncatedCall};
 use super::sse::Event;
 use super::tokens;
 use crate::domain::{Assistant, CallId, OpaqueBlock, StopReason, ToolCall, Usage};
@@ -25,13 +25,13 @@ pub(super) enum Progress {
 }
 
 /// One wire format reading one answer. Pure: bytes, time and the network are elsewhere.
-pub(super) trait Reading: Send {
+pub(super) trait StreamDecoder: Send {
     /// Takes the next event.
-    fn take(&mut self, event: &Event, on_delta: &mut OnDelta<'_>) -> Result<Progress, Fault>;
+    fn take(&mut self, event: &Event, on_delta: &mut OnDelta<'_>) -> Result<Progress, ApiError>;
 
     /// The stream ended without [`Progress::Done`]. Only a format without an end mark may call that whole.
-    fn at_end(&self) -> Result<(), Fault> {
-        Err(Fault::cut())
+    fn at_end(&self) -> Result<(), ApiError> {
+        Err(ApiError::cut())
     }
 
     /// Tokens counted so far, for an answer that fails later and is paid all the same.
@@ -42,7 +42,7 @@ pub(super) trait Reading: Send {
 }
 
 /// An event that says its kind as `type`; where it does not, the event's own name is its kind.
-pub(super) fn tagged<T: DeserializeOwned>(event: &Event) -> Result<T, Fault> {
+pub(super) fn tagged<T: DeserializeOwned>(event: &Event) -> Result<T, ApiError> {
     let read = serde_json::from_str(&event.data).or_else(|error| {
         let mut value: Value = serde_json::from_str(&event.data)?;
         match &mut value {
@@ -57,13 +57,13 @@ pub(super) fn tagged<T: DeserializeOwned>(event: &Event) -> Result<T, Fault> {
 }
 
 /// The fault of an event that cannot be read.
-pub(super) fn nonsense(error: serde_json::Error) -> Fault {
-    Fault::invalid(format!("an event of the answer makes no sense ({error})"))
+pub(super) fn nonsense(error: serde_json::Error) -> ApiError {
+    ApiError::invalid(format!("an event of the answer makes no sense ({error})"))
 }
 
 /// One block of an answer, in the order of the answer.
 #[derive(Debug)]
-pub(super) enum Piece {
+pub(super) enum ContentBlock {
     /// Text to show.
     Text(String),
     /// A call.
@@ -89,13 +89,13 @@ pub(super) struct RawCall {
 
 /// The blocks of an answer on their way to a [`Reply`].
 #[derive(Debug, Default)]
-pub(super) struct Draft {
-    pub(super) pieces: Vec<Piece>,
+pub(super) struct ReplyBuilder {
+    pub(super) blocks: Vec<ContentBlock>,
     pub(super) citations: Vec<(String, String)>,
     pub(super) usage: Option<Usage>,
 }
 
-impl Draft {
+impl ReplyBuilder {
     /// Adds a source, once.
     pub(super) fn cite(&mut self, title: &str, url: &str) {
         if !url.is_empty() && !self.citations.iter().any(|(_, known)| known == url) {
@@ -111,7 +111,7 @@ impl Draft {
         request: &Encoded,
         request_id: Option<String>,
     ) -> Reply {
-        let mut calls = Calls::new(stop, &self.pieces);
+        let mut calls = Calls::new(stop, &self.blocks);
         let mut assistant = Assistant {
             model: Some(request.model.clone()),
             ..Assistant::default()
@@ -122,18 +122,18 @@ impl Draft {
             index,
             block,
         };
-        for (at, piece) in self.pieces.into_iter().enumerate() {
+        for (at, piece) in self.blocks.into_iter().enumerate() {
             match piece {
-                Piece::Text(text) => {
+                ContentBlock::Text(text) => {
                     position += usize::from(!text.is_empty() && assistant.text.is_empty());
                     assistant.text.push_str(&text);
                 }
-                Piece::Opaque { block, text } => {
+                ContentBlock::Opaque { block, text } => {
                     assistant.text.push_str(&text);
                     assistant.opaque.push(opaque(position, block));
                     position += 1;
                 }
-                Piece::Call(mut raw) => {
+                ContentBlock::Call(mut raw) => {
                     let beside = raw.beside.take();
                     if let Some(call) = calls.proved(at, raw) {
                         if let Some(block) = beside {
@@ -161,7 +161,7 @@ impl Draft {
             usage,
             request_id,
             citations: self.citations,
-            cut_calls: calls.cut,
+            truncated_calls: calls.cut,
         }
     }
 }
@@ -185,16 +185,16 @@ struct Calls {
     /// The last piece that is a call: the one that a limit cut.
     last: Option<usize>,
     ids: HashSet<String>,
-    cut: Vec<CutCall>,
+    cut: Vec<TruncatedCall>,
 }
 
 impl Calls {
-    fn new(stop: StopReason, pieces: &[Piece]) -> Self {
+    fn new(stop: StopReason, blocks: &[ContentBlock]) -> Self {
         Self {
             stop,
-            last: pieces
+            last: blocks
                 .iter()
-                .rposition(|piece| matches!(piece, Piece::Call(_))),
+                .rposition(|piece| matches!(piece, ContentBlock::Call(_))),
             ids: HashSet::new(),
             cut: Vec::new(),
         }
@@ -210,7 +210,7 @@ impl Calls {
                 arguments,
             }),
             Err(why) => {
-                self.cut.push(CutCall {
+                self.cut.push(TruncatedCall {
                     id,
                     name: raw.name,
                     why,

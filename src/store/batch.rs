@@ -16,7 +16,7 @@ const ASSERTION: &str = "SELECT json(iif(changes(), '1', ''))";
 
 /// Statements to run one after another: all of them take effect, or none.
 #[derive(Default)]
-pub(super) struct Script {
+pub(super) struct Batch {
     sql: String,
     arguments: SqliteArguments,
     fault: Option<StoreError>,
@@ -58,7 +58,7 @@ pub(super) struct Frame {
     pub(super) undo: &'static str,
 }
 
-impl Script {
+impl Batch {
     /// Adds a statement. Its values follow by [`Self::bind`], each for a plain `?`.
     pub(super) fn add(&mut self, statement: &'static str) -> &mut Self {
         self.write(statement);

@@ -20,17 +20,17 @@ use super::running::Running;
 const LAST_MOMENT: Duration = Duration::from_millis(100);
 
 /// A supervisor without a job, and what its command will print.
-pub(super) struct Waiting {
+pub(super) struct IdleSupervisor {
     pub(super) running: Running,
     pub(super) output: pipe::Receiver,
     limits: Limits,
 }
 
-/// The place for one [`Waiting`].
+/// The place for one [`IdleSupervisor`].
 #[derive(Default)]
-pub(super) struct Ahead(Mutex<Option<Waiting>>);
+pub(super) struct WarmSupervisor(Mutex<Option<IdleSupervisor>>);
 
-impl Waiting {
+impl IdleSupervisor {
     /// Starts one, in `group`, with the limits of the command it is meant for.
     ///
     /// # Errors
@@ -65,7 +65,7 @@ impl Waiting {
     }
 }
 
-impl Ahead {
+impl WarmSupervisor {
     /// Whether none waits.
     pub(super) fn is_free(&self) -> bool {
         self.0
@@ -74,18 +74,18 @@ impl Ahead {
             .is_none()
     }
 
-    fn take(&self) -> Option<Waiting> {
+    fn take(&self) -> Option<IdleSupervisor> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// The supervisor that waits, if it lives.
-    pub(super) fn take_alive(&self) -> Option<Waiting> {
+    pub(super) fn take_alive(&self) -> Option<IdleSupervisor> {
         let mut waiting = self.take()?;
         waiting.running.is_alive().then_some(waiting)
     }
 
     /// Of two that were started at once, one stays.
-    pub(super) fn put(&self, waiting: Waiting) {
+    pub(super) fn put(&self, waiting: IdleSupervisor) {
         let mut place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let second = place.replace(waiting);
         drop(place);
@@ -95,7 +95,7 @@ impl Ahead {
     }
 }
 
-impl Drop for Ahead {
+impl Drop for WarmSupervisor {
     fn drop(&mut self) {
         if let Some(waiting) = self.take() {
             waiting.leave();
@@ -103,8 +103,8 @@ impl Drop for Ahead {
     }
 }
 
-impl fmt::Debug for Ahead {
+impl fmt::Debug for WarmSupervisor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ahead").finish_non_exhaustive()
+        f.debug_struct("WarmSupervisor").finish_non_exhaustive()
     }
 }

@@ -20,9 +20,9 @@ type Key = (String, Mode);
 
 /// The schemas of each profile and mode.
 #[derive(Debug, Default)]
-pub struct ToldTools(Mutex<HashMap<Key, Arc<Vec<ToolSchema>>>>);
+pub struct ToolSpecs(Mutex<HashMap<Key, Arc<Vec<ToolSchema>>>>);
 
-impl ToldTools {
+impl ToolSpecs {
     /// All tools that `profile` does not deny whatever their arguments, and that belong to `mode`.
     pub(super) fn of(
         &self,

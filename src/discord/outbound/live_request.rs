@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
+use super::context::OutboundContext;
 use super::deliver;
-use super::outward::Outward;
 use crate::discord::body::Body;
 use crate::discord::rest::{Request, RestError, Urgency, message_id, snowflake};
 use crate::discord::{route, status_text};
@@ -16,15 +16,15 @@ const LOOKED_AT: usize = 50;
 const TAKEN: &str = "👀";
 
 /// One request for a turn's looks.
-pub(super) struct Deed {
+pub(super) struct LiveRequest {
     pub(super) turn: TurnId,
     pub(super) channel: ChannelId,
     pub(super) reply_to: Option<MessageId>,
-    pub(super) act: Act,
+    pub(super) act: LiveAction,
 }
 
 /// What it asks for.
-pub(super) enum Act {
+pub(super) enum LiveAction {
     Type,
     React(MessageId),
     PostStatus(Body),
@@ -40,9 +40,9 @@ pub(super) enum Act {
     Finish(MessageId, Body),
 }
 
-/// What a deed was, without what it said.
+/// What an operation was, without what it said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ActKind {
+pub(super) enum LiveActionKind {
     Sign,
     PostStatus,
     EditStatus,
@@ -54,17 +54,17 @@ pub(super) enum ActKind {
     FinishStatus,
 }
 
-/// What came of a deed.
+/// What came of an operation.
 pub(super) struct Done {
     pub(super) turn: TurnId,
-    pub(super) act: ActKind,
+    pub(super) act: LiveActionKind,
     pub(super) outcome: Result<Option<MessageId>, RestError>,
 }
 
-impl Deed {
+impl LiveRequest {
     /// Whether it uses the channel's budget of edits.
     pub(super) const fn is_edit(&self) -> bool {
-        !matches!(self.act, Act::Type | Act::React(_))
+        !matches!(self.act, LiveAction::Type | LiveAction::React(_))
     }
 
     /// Whose looks it is about.
@@ -75,84 +75,84 @@ impl Deed {
     /// The message it changes.
     pub(super) const fn message(&self) -> Option<MessageId> {
         match self.act {
-            Act::EditStatus(id, _)
-            | Act::EditPreview(id, _)
-            | Act::DeletePreview(id)
-            | Act::FinishPreview(id, _)
-            | Act::Finish(id, _) => Some(id),
-            Act::Type
-            | Act::React(_)
-            | Act::PostStatus(_)
-            | Act::PostPreview(_)
-            | Act::LookForPreview
-            | Act::LookForStatus => None,
+            LiveAction::EditStatus(id, _)
+            | LiveAction::EditPreview(id, _)
+            | LiveAction::DeletePreview(id)
+            | LiveAction::FinishPreview(id, _)
+            | LiveAction::Finish(id, _) => Some(id),
+            LiveAction::Type
+            | LiveAction::React(_)
+            | LiveAction::PostStatus(_)
+            | LiveAction::PostPreview(_)
+            | LiveAction::LookForPreview
+            | LiveAction::LookForStatus => None,
         }
     }
 
     /// Makes the request.
-    pub(super) async fn perform(self, outward: &Outward) -> Done {
+    pub(super) async fn perform(self, outward: &OutboundContext) -> Done {
         let rest = &outward.bot.rest;
         let channel = self.channel;
         let passing = Urgency::Passing;
         let (act, outcome) = match self.act {
-            Act::Type => (
-                ActKind::Sign,
+            LiveAction::Type => (
+                LiveActionKind::Sign,
                 rest.send(Request::new(route::typing(channel), passing))
                     .await
                     .map(|_| None),
             ),
-            Act::React(id) => {
+            LiveAction::React(id) => {
                 let route = route::react(channel, id, TAKEN);
                 (
-                    ActKind::Sign,
+                    LiveActionKind::Sign,
                     rest.send(Request::new(route, Urgency::Durable))
                         .await
                         .map(|_| None),
                 )
             }
-            Act::PostStatus(body) => (
-                ActKind::PostStatus,
+            LiveAction::PostStatus(body) => (
+                LiveActionKind::PostStatus,
                 post(outward, channel, self.reply_to, &body).await,
             ),
-            Act::PostPreview(body) => (
-                ActKind::PostPreview,
+            LiveAction::PostPreview(body) => (
+                LiveActionKind::PostPreview,
                 post(outward, channel, self.reply_to, &body).await,
             ),
-            Act::EditStatus(id, body) => (
-                ActKind::EditStatus,
+            LiveAction::EditStatus(id, body) => (
+                LiveActionKind::EditStatus,
                 rest.edit(channel, id, &body, passing).await.map(|()| None),
             ),
-            Act::EditPreview(id, body) => (
-                ActKind::EditPreview,
+            LiveAction::EditPreview(id, body) => (
+                LiveActionKind::EditPreview,
                 rest.edit(channel, id, &body, passing).await.map(|()| None),
             ),
-            Act::LookForPreview => {
+            LiveAction::LookForPreview => {
                 let reply_to = self.reply_to;
                 let is_it = |message: &Value| is_preview_of(message, reply_to);
                 let found = look(outward, channel, is_it).await;
-                (ActKind::LookForPreview, found)
+                (LiveActionKind::LookForPreview, found)
             }
-            Act::LookForStatus => {
+            LiveAction::LookForStatus => {
                 let turn = self.turn;
                 let is_it = |message: &Value| status_text::is_live(message, turn);
                 let found = look(outward, channel, is_it).await;
-                (ActKind::LookForStatus, found)
+                (LiveActionKind::LookForStatus, found)
             }
-            Act::DeletePreview(id) => {
+            LiveAction::DeletePreview(id) => {
                 let request = Request::new(route::delete_message(channel, id), Urgency::Durable);
                 (
-                    ActKind::FinishPreview,
+                    LiveActionKind::FinishPreview,
                     rest.send(request).await.map(|_| None),
                 )
             }
-            Act::FinishPreview(id, body) => (
-                ActKind::FinishPreview,
+            LiveAction::FinishPreview(id, body) => (
+                LiveActionKind::FinishPreview,
                 rest.edit(channel, id, &body, Urgency::Durable)
                     .await
                     .map(|()| None),
             ),
-            Act::Finish(id, body) => (
-                ActKind::FinishStatus,
+            LiveAction::Finish(id, body) => (
+                LiveActionKind::FinishStatus,
                 rest.edit(channel, id, &body, Urgency::Durable)
                     .await
                     .map(|()| None),
@@ -168,7 +168,7 @@ impl Deed {
 
 /// Looks for a message of ours among the newest of the channel.
 async fn look(
-    outward: &Outward,
+    outward: &OutboundContext,
     channel: ChannelId,
     is_it: impl Fn(&Value) -> bool,
 ) -> Result<Option<MessageId>, RestError> {
@@ -195,7 +195,7 @@ fn is_preview_of(message: &Value, reply_to: Option<MessageId>) -> bool {
 
 /// Posts a message that may be left out, silently, as a reply to what the turn answers.
 async fn post(
-    outward: &Outward,
+    outward: &OutboundContext,
     channel: ChannelId,
     reply_to: Option<MessageId>,
     body: &Body,

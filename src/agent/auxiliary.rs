@@ -16,12 +16,12 @@ use crate::llm::route::{
 use crate::llm::{Target, tokens};
 use crate::store::AttemptRow;
 
-use super::budget::{Caps, LEAST_WORDS, Promise, Spender, Wish};
-use super::parts::Parts;
+use super::budget::{Caps, LEAST_WORDS, Reservation, ReservationRequest, Spender};
+use super::deps::AgentDeps;
 use super::stop::cancelled_after;
 
 /// One question beside a turn.
-pub struct Aside<'a> {
+pub struct AuxiliaryRequest<'a> {
     /// What the model is to do.
     pub system: &'a str,
     /// What it is to do it with.
@@ -41,7 +41,7 @@ pub struct Asker {
     pub caps: Caps,
 }
 
-impl Parts {
+impl AgentDeps {
     /// An agent that asks, for `turn` or for itself.
     pub fn asker(
         &self,
@@ -71,15 +71,15 @@ impl Parts {
     /// # Errors
     ///
     /// [`StepFailure::Stopped`] where the time for it was over, too.
-    pub async fn ask_aside(
+    pub async fn ask_auxiliary(
         &self,
         targets: &[Target],
         asker: Asker,
-        aside: Aside<'_>,
+        aside: AuxiliaryRequest<'_>,
         stop: &CancellationToken,
     ) -> Result<StepReply, StepFailure> {
-        let mut books = Books {
-            parts: self,
+        let mut books = UsageRecorder {
+            deps: self,
             asker,
             kind: aside.kind,
             promise: None,
@@ -103,7 +103,7 @@ impl Parts {
         &self,
         asker: Asker,
         models: &[String],
-        aside: Aside<'_>,
+        aside: AuxiliaryRequest<'_>,
     ) -> Result<String, String> {
         let own = self.models.targets(models)?;
         let targets = match self.models.small_beside(&own) {
@@ -111,7 +111,7 @@ impl Parts {
             None => own,
         };
         let (never, patience) = (CancellationToken::new(), aside.patience);
-        let answered = self.ask_aside(&targets, asker, aside, &never).await;
+        let answered = self.ask_auxiliary(&targets, asker, aside, &never).await;
         answered
             .map(|answer| answer.reply.assistant.text)
             .map_err(|failure| why_not(&failure, patience))
@@ -143,41 +143,41 @@ fn step(system: &str, text: String, max_output: u32) -> StepRequest {
 }
 
 /// Keeps the books of questions beside turns, and holds them to the budgets.
-struct Books<'a> {
-    parts: &'a Parts,
+struct UsageRecorder<'a> {
+    deps: &'a AgentDeps,
     asker: Asker,
     kind: &'static str,
-    promise: Option<Promise>,
+    promise: Option<Reservation>,
 }
 
-impl Books<'_> {
+impl UsageRecorder<'_> {
     fn give_back(&mut self) {
         if let Some(promise) = self.promise.take() {
-            self.parts.reservations.release(promise);
+            self.deps.reservations.release(promise);
         }
     }
 }
 
 /// A question that is given up in the middle gives its promise back too.
-impl Drop for Books<'_> {
+impl Drop for UsageRecorder<'_> {
     fn drop(&mut self) {
         self.give_back();
     }
 }
 
 #[async_trait::async_trait]
-impl Observer for Books<'_> {
+impl Observer for UsageRecorder<'_> {
     async fn may_ask(&mut self, planned: &Planned<'_>) -> Result<u32, String> {
         self.give_back();
-        let wish = Wish {
+        let wish = ReservationRequest {
             spender: self.asker.spender,
             caps: self.asker.caps,
             pending: 0.0,
             planned,
             least: LEAST_WORDS,
         };
-        let (parts, now) = (self.parts, clock::now());
-        let promised = parts.reservations.promise(&parts.store, wish, now).await;
+        let (deps, now) = (self.deps, clock::now());
+        let promised = deps.reservations.promise(&deps.store, wish, now).await;
         let promise = promised.map_err(|over| over.why)?;
         self.promise = Some(promise);
         Ok(promise.output)
@@ -185,7 +185,7 @@ impl Observer for Books<'_> {
 
     async fn attempted(&mut self, attempt: &Attempt) {
         let row = row_of(self.asker.spender, None, self.kind, attempt);
-        if let Err(error) = self.parts.store.record_attempt(row).await {
+        if let Err(error) = self.deps.store.record_attempt(row).await {
             tracing::warn!("an attempt could not be stored: {error}");
         }
         self.give_back();

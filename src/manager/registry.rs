@@ -44,7 +44,7 @@ pub struct AgentListing {
 
 /// The index.
 #[derive(Default)]
-pub(super) struct Roster {
+pub(super) struct AgentRegistry {
     agents: RwLock<Index>,
     actors: Mutex<HashMap<AgentId, AgentHandle>>,
 }
@@ -55,7 +55,7 @@ struct Index {
     by_channel: HashMap<ChannelId, AgentId>,
 }
 
-impl Roster {
+impl AgentRegistry {
     /// Takes in the agents of all rows; destroyed ones are not part of it.
     pub fn put_all(&self, rows: Vec<AgentRow>) {
         for row in rows {

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use crate::domain::ConversationId;
 
 use super::actor::Actor;
-use super::mailbox::{Letter, Stopped, Target};
+use super::mailbox::{AgentCommand, Stopped, Target};
 use super::stop::Stop;
 
 /// A summary that stands in the way of whoever wants the conversation to stop.
@@ -23,7 +23,7 @@ pub(super) struct Stoppable {
 
 impl Actor {
     /// Waits for `summary` and hears the mailbox meanwhile. A stop of its conversation ends it, where it is `stoppable`.
-    pub(super) async fn hears_during<T>(
+    pub(super) async fn serve_while_waiting<T>(
         &mut self,
         summary: impl Future<Output = T>,
         stoppable: Option<&Stoppable>,
@@ -33,31 +33,33 @@ impl Actor {
             tokio::select! {
                 biased;
                 summary = &mut summary => return summary,
-                Some(letter) = self.mailbox.recv() => self.hears(letter, stoppable),
+                Some(command) = self.mailbox.recv() => self.hears(command, stoppable),
             }
         }
     }
 
-    fn hears(&mut self, letter: Letter, stoppable: Option<&Stoppable>) {
-        match letter {
-            Letter::Stop(target, stop, by, reply) => {
+    fn hears(&mut self, command: AgentCommand, stoppable: Option<&Stoppable>) {
+        match command {
+            AgentCommand::Stop(target, stop, by, reply) => {
                 self.acts_for = by;
                 let _ = reply.send(self.hears_stop(target, stop, stoppable));
             }
-            Letter::Status(reply) => {
+            AgentCommand::Status(reply) => {
                 let _ = reply.send(self.states());
             }
-            Letter::Close(_) | Letter::Shutdown(_) | Letter::SaveForDestroy(_) => {
+            AgentCommand::Close(_)
+            | AgentCommand::Shutdown(_)
+            | AgentCommand::SaveForDestroy(_) => {
                 if let Some(summary) = stoppable {
                     summary.stop.cancel();
                 }
-                self.put_off.push_back(letter);
+                self.deferred.push_back(command);
             }
-            Letter::Message(_)
-            | Letter::Prompt(_)
-            | Letter::Activity(_)
-            | Letter::Context(..)
-            | Letter::CloseBranches(..) => self.put_off.push_back(letter),
+            AgentCommand::Message(_)
+            | AgentCommand::Prompt(_)
+            | AgentCommand::Activity(_)
+            | AgentCommand::Context(..)
+            | AgentCommand::CloseBranches(..) => self.deferred.push_back(command),
         }
     }
 
@@ -66,12 +68,12 @@ impl Actor {
         if stopped != Stopped::Nothing {
             return stopped;
         }
-        if !self.put_off.is_empty() {
+        if !self.deferred.is_empty() {
             // It holds for the turns of messages that were put off before it, too.
             let (unread, _) = oneshot::channel();
             let by = self.acts_for.clone();
-            self.put_off
-                .push_back(Letter::Stop(target, stop, by, unread));
+            self.deferred
+                .push_back(AgentCommand::Stop(target, stop, by, unread));
         }
         let meant = stoppable.filter(|summary| {
             let conversation = self.conversations.get(&summary.conversation);

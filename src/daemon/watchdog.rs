@@ -27,12 +27,12 @@ const META_KEY: &str = "alive_at";
 
 /// Asks for signs of life.
 #[derive(Clone)]
-pub(super) struct Pulse {
+pub(super) struct Watchdog {
     store: Store,
     manager: std::sync::Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>,
 }
 
-impl Pulse {
+impl Watchdog {
     /// `manager` answers when the agents' manager does.
     pub(super) fn new(
         store: Store,
@@ -45,7 +45,7 @@ impl Pulse {
     }
 
     /// All is well, or what is not.
-    pub(super) async fn feel(&self) -> Result<(), String> {
+    pub(super) async fn check_health(&self) -> Result<(), String> {
         if timeout(PATIENCE, (self.manager)()).await.is_err() {
             return Err("the manager of agents does not answer".to_owned());
         }
@@ -70,7 +70,7 @@ impl Pulse {
         // Three chances before the watchdog bites.
         let mut ticks = tokio::time::interval(interval / 3);
         while stop.run_until_cancelled(ticks.tick()).await.is_some() {
-            match self.feel().await {
+            match self.check_health().await {
                 Ok(()) if *phase.borrow() == Phase::Starting => tell(&[
                     NotifyState::ExtendTimeoutUsec(MORE_TIME),
                     NotifyState::Status("waiting for Discord"),
