@@ -324,7 +324,7 @@ impl Actor {
 
     /// Tells people that the ledger itself failed: without it nothing else can be promised.
     pub(super) fn trouble(&self, channel: Option<crate::domain::ChannelId>, error: &StoreError) {
-        error!(agent.id = %self.agent.id, "the ledger failed: {error}");
+        error!(agent.id = %self.agent.id, "failed to use the ledger: {error}");
         let channel = channel.unwrap_or(self.agent.channel);
         self.deps.emit(Event::Say {
             channel,

@@ -186,7 +186,7 @@ impl Observer for UsageRecorder<'_> {
     async fn attempted(&mut self, attempt: &Attempt) {
         let row = row_of(self.asker.spender, None, self.kind, attempt);
         if let Err(error) = self.deps.store.record_attempt(row).await {
-            tracing::warn!("an attempt could not be stored: {error}");
+            tracing::warn!("failed to store a request to a model: {error}");
         }
         self.give_back();
     }

@@ -78,7 +78,7 @@ impl Actor {
         let all: Vec<ConversationId> = self.conversations.keys().copied().collect();
         for id in all {
             if let Err(error) = self.set_aside(id, why).await {
-                error!(agent.id = %self.agent.id, "a message that waited was not set aside: {error}");
+                error!(agent.id = %self.agent.id, "failed to set a waiting message aside: {error}");
             }
         }
     }

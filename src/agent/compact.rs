@@ -76,7 +76,7 @@ pub async fn summarise(
     };
     let (text, answer) = ask(deps, agent, config, items, question)
         .await
-        .inspect_err(|why| warn!(agent.id = %agent.id, "no compaction: {why}"))
+        .inspect_err(|why| warn!(agent.id = %agent.id, "failed to compact a conversation: {why}"))
         .ok()?;
     Some(Summarised {
         text,

@@ -180,7 +180,7 @@ impl AgentDeps {
         reply_to: Option<MessageId>,
         error: &StoreError,
     ) {
-        error!("the ledger failed: {error}");
+        error!("failed to use the ledger: {error}");
         self.emit(Event::Say {
             channel,
             reply_to,

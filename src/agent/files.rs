@@ -42,7 +42,7 @@ impl AgentDeps {
             .news(agent.id, fault.as_ref().map(|(fault, _)| fault.as_str()));
         let text = match (news, fault) {
             (News::Faulty, Some((fault, told))) => {
-                warn!(agent.id = %agent.id, "agent.json of {} cannot be used: {fault}", agent.name);
+                warn!(agent.id = %agent.id, "failed to read agent.json of {}: {fault}", agent.name);
                 told
             }
             (News::Mended, _) => "`agent.json` can be used again, and is in force.".to_owned(),
@@ -70,7 +70,7 @@ impl AgentDeps {
                     .map_err(|error| error.to_string())
             });
         read.unwrap_or_else(|error| {
-            warn!(agent.id = %agent.id, "the notes of {} cannot be read: {error}", agent.name);
+            warn!(agent.id = %agent.id, "failed to read the notes of {}: {error}", agent.name);
             Arc::from("")
         })
     }
@@ -160,7 +160,7 @@ impl AgentDeps {
                 .map_err(|error| error.to_string())
             });
         if let Err(error) = written {
-            warn!(agent.id = %agent.id, "always_allow could not be written: {error}");
+            warn!(agent.id = %agent.id, "failed to write always_allow: {error}");
             let text = escape::sentence(&format!(
                 "It is allowed this once; “Always allow” could not be written: {error}"
             ));

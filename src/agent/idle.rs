@@ -122,7 +122,7 @@ impl Actor {
         }
         for (id, save) in saves {
             if let Err(error) = self.put_away(id, save).await {
-                error!(agent.id = %self.agent.id, "an idle context could not be saved: {error}");
+                error!(agent.id = %self.agent.id, "failed to save an idle context: {error}");
                 self.deps.emit(Event::Say {
                     channel: self.agent.channel,
                     reply_to: None,

@@ -36,7 +36,7 @@ pub async fn tailor(
         .ask_small(asker, models, aside)
         .await
         .unwrap_or_else(|error| {
-            warn!("a description was taken as the prompt: {error}");
+            warn!("failed to make a prompt of a description; using the description: {error}");
             String::new()
         });
     match text.trim() {

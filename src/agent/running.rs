@@ -51,7 +51,7 @@ impl Actor {
             Items::Here(items) => Some(items),
             Items::Stored => None,
             Items::Lent => {
-                warn!(agent.id = %self.agent.id, "a conversation was lent and no turn runs; reading it again");
+                warn!(agent.id = %self.agent.id, "a conversation belongs to a turn that does not run; reading it again");
                 None
             }
         };

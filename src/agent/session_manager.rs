@@ -311,7 +311,7 @@ impl SessionManager {
         match summariser.summarise(items, patience).await {
             Ok(said) => Summary::of(&said),
             Err(reason) => {
-                warn!(agent.id = %self.agent, "no summary: {reason}");
+                warn!(agent.id = %self.agent, "failed to summarise a session: {reason}");
                 Summary::Failed
             }
         }

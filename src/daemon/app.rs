@@ -158,7 +158,7 @@ impl App {
     /// When the ledger cannot be read or written.
     pub(super) async fn recover(&self) -> Result<Vec<Inbound>, DaemonError> {
         if let Err(error) = self.tasks.recover().await {
-            warn!("tasks of the last run are not all known: {error}");
+            warn!("failed to recover all tasks of the last run: {error}");
         }
         self.manager
             .finish_destructions()
@@ -199,7 +199,7 @@ impl App {
             };
             info!("message {id} is nobody's any more: {error}");
             if let Err(error) = self.store.skip(id, "its agent is gone").await {
-                warn!("message {id} could not be set aside: {error}");
+                warn!("failed to set message {id} aside: {error}");
             }
         }
     }
@@ -238,7 +238,7 @@ impl App {
                         "interrupted conversations"
                     )
                 ),
-                Err(error) => warn!("interrupted conversations could not be read: {error}"),
+                Err(error) => warn!("failed to read the interrupted conversations: {error}"),
             }
             let found = self.models.discover().await;
             for (provider, listed) in &found.providers {
@@ -247,10 +247,10 @@ impl App {
                     None => info!("{provider} has {models}"),
                     Some(error) if listed.valid => {
                         warn!(
-                            "{provider} gave no list of models, the last one stays ({models}): {error}"
+                            "failed to list the models of {provider}; the last list stays ({models}): {error}"
                         );
                     }
-                    Some(error) => warn!("{provider} gave no list of models: {error}"),
+                    Some(error) => warn!("failed to list the models of {provider}: {error}"),
                 }
             }
         };

@@ -52,7 +52,7 @@ pub(super) async fn on_demand(
 fn begin() {
     match NotifyState::monotonic_usec_now() {
         Ok(now) => tell(&[NotifyState::Reloading, now]),
-        Err(error) => warn!("systemd is not told of the reload: {error}"),
+        Err(error) => warn!("failed to notify systemd of the reload: {error}"),
     }
 }
 
@@ -71,7 +71,9 @@ fn reload(app: &App) -> String {
             "config.json was read anew".to_owned()
         }
         Err(reason) => {
-            error!("config.json stays as it was: {reason}");
+            error!(
+                "failed to reload config.json; the earlier configuration stays in force: {reason}"
+            );
             app.tell_operator(
                 format!("config.json: {reason}"),
                 format!("config.json is wrong, so the one before stays in force: {reason}"),

@@ -54,7 +54,10 @@ pub(super) async fn in_order(
 async fn within<T>(limit: Duration, what: &str, step: impl Future<Output = T>) -> Option<T> {
     let done = timeout(limit, step).await.ok();
     if done.is_none() {
-        warn!("after {} s no longer waited for: {what}", limit.as_secs());
+        warn!(
+            "failed to end {what} within {} s: no longer waiting",
+            limit.as_secs()
+        );
     }
     done
 }

@@ -76,7 +76,7 @@ impl Watchdog {
                     NotifyState::Status("waiting for Discord"),
                 ]),
                 Ok(()) => tell(&[NotifyState::Watchdog]),
-                Err(ill) => error!("the watchdog is not fed: {ill}"),
+                Err(ill) => error!("failed to notify the watchdog: {ill}"),
             }
         }
     }
@@ -85,6 +85,6 @@ impl Watchdog {
 /// Tells systemd; without it nobody listens.
 pub(super) fn tell(states: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(states) {
-        warn!("systemd cannot be told: {error}");
+        warn!("failed to notify systemd: {error}");
     }
 }

@@ -74,10 +74,10 @@ async fn show_metrics(State(shown): State<Shown>) -> Response {
             ([(header::CONTENT_TYPE, kind)], text).into_response()
         }
         Err(error) => {
-            error!("the metrics cannot be had: {error:#}");
+            error!("failed to collect the metrics: {error:#}");
             (
                 StatusCode::SERVICE_UNAVAILABLE,
-                "the metrics cannot be had; see the log\n",
+                "The metrics could not be collected; the log says why.\n",
             )
                 .into_response()
         }

@@ -280,7 +280,7 @@ impl Approvals {
             .edit(channel, message, &body, Urgency::Durable)
             .await;
         if let Err(error) = edit {
-            warn!(channel.id = %channel, "a question's card was not edited: {}", explain::refusal(Operation::Edit, &error));
+            warn!(channel.id = %channel, "failed to edit the card of a question: {}", explain::refusal(Operation::Edit, &error));
         }
     }
 

@@ -37,9 +37,7 @@ const SILENT: u64 = 1 << 12;
 pub struct Body {
     /// Its text.
     pub content: String,
-    /// Its embeds.
     pub cards: Vec<Card>,
-    /// Its buttons, row by row.
     pub rows: Vec<Vec<Button>>,
     /// Files that go with it.
     pub files: Vec<File>,
@@ -124,7 +122,6 @@ impl Body {
 pub struct File {
     /// Its name in the channel.
     pub name: String,
-    /// What is in it.
     pub bytes: Bytes,
 }
 
@@ -135,7 +132,6 @@ impl File {
     }
 }
 
-/// An embed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Card {
     /// First line.
@@ -190,25 +186,19 @@ impl Card {
 /// A named value of an embed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// What it is.
     pub name: String,
-    /// What it says.
     pub value: String,
 }
 
 /// What an embed's colour says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
-    /// Plain.
     #[default]
     Plain,
     /// Somebody must decide.
     Asking,
-    /// It went well.
     Good,
-    /// It did not.
     Bad,
-    /// It is over.
     Faded,
 }
 
@@ -224,14 +214,11 @@ impl Tone {
     }
 }
 
-/// A button.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Button {
     /// What comes back when it is pressed.
     pub id: String,
-    /// What it says.
     pub label: String,
-    /// How it looks.
     pub style: Style,
     /// Shown, but cannot be pressed.
     pub disabled: bool,
@@ -240,11 +227,8 @@ pub struct Button {
 /// How a button looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// The thing to do.
     Primary,
-    /// One of several.
     Secondary,
-    /// Says yes.
     Success,
     /// Takes something away.
     Danger,

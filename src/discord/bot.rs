@@ -37,7 +37,6 @@ pub(super) struct BotInner {
     pub(super) cache: ArcSwapOption<Cache>,
     /// What manages the connection.
     pub(super) shards: ArcSwapOption<ShardManager>,
-    /// Our own user.
     pub(super) own: UserId,
     /// Our application, whose commands these are.
     pub(super) application: u64,

@@ -59,7 +59,6 @@ pub(super) async fn pressed(bot: &Bot, press: &ComponentInteraction) {
     }
 }
 
-/// Takes a form.
 pub(super) async fn submitted(bot: &Bot, form: &ModalInteraction) {
     let responder = Responder::new(&bot.rest, bot.application, form.id.get(), &form.token);
     if let Some(name) = form.data.custom_id.strip_prefix(EDIT_PROMPT) {
@@ -203,7 +202,7 @@ async fn take_buttons_off(bot: &Bot, press: &ComponentInteraction) {
     );
     let edit = Request::new(route, Urgency::Durable).json(json!({"components": []}));
     if let Err(error) = bot.rest.send(edit).await {
-        warn!(%error, "a decided card keeps its buttons");
+        warn!(%error, "failed to remove the buttons of a decided card");
     }
 }
 

@@ -94,11 +94,11 @@ pub(super) async fn dispatch(bot: &Bot, context: &serenity::all::Context, event:
 /// Whatever goes wrong before a command's own code runs is told to the one who gave it.
 async fn on_error(failure: FrameworkError<'_, Bot, Refusal>) {
     let Some(poise::Context::Application(ctx)) = failure.ctx() else {
-        error!(%failure, "an interaction could not be served");
+        error!(%failure, "failed to serve an interaction");
         return;
     };
     if ctx.interaction_type == poise::CommandInteractionType::Autocomplete {
-        error!(%failure, "no suggestions for /{}", ctx.command().qualified_name);
+        error!(%failure, "failed to complete an option of /{}", ctx.command().qualified_name);
         return;
     }
     let text = match &failure {
@@ -113,7 +113,7 @@ async fn on_error(failure: FrameworkError<'_, Bot, Refusal>) {
             "This command has changed since your Discord learned it. Reload Discord (Ctrl+R) and try again.".to_owned()
         }
         other => {
-            error!(failure = %other, "a command failed");
+            error!(failure = %other, "failed to run a command");
             "Something went wrong in here; it is in the log.".to_owned()
         }
     };

@@ -9,7 +9,6 @@ use super::rest::RestError;
 pub enum Operation {
     /// Post a message.
     Post,
-    /// Post a file.
     PostFile,
     /// Post a question with buttons.
     Ask,
@@ -17,13 +16,10 @@ pub enum Operation {
     Edit,
     /// React to a message.
     React,
-    /// Make a channel.
     MakeChannel,
-    /// Delete a channel.
     DeleteChannel,
     /// Change a channel's name or topic.
     ChangeChannel,
-    /// Open a thread.
     OpenThread,
     /// Delete messages.
     Purge,

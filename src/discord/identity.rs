@@ -74,7 +74,7 @@ async fn current_user(
                 if tries == START_TRIES || matches!(error, RestError::Refused { .. }) {
                     return Err(DiscordError::Start(error.to_string()));
                 }
-                warn!(%error, "Discord cannot be reached; trying again");
+                warn!(%error, "failed to reach Discord; trying again");
             }
         }
         // A pause between tries, so that an outage is not pressed harder.

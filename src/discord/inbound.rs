@@ -21,7 +21,6 @@ const QUOTED: usize = 1_000;
 /// Why a message is not for an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ignored {
-    /// We wrote it.
     Own,
     /// A bot or webhook wrote it, and they are not allowed.
     Bot,
@@ -38,9 +37,7 @@ pub enum Ignored {
 /// Whether bots and webhooks are answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bots {
-    /// They are.
     Answered,
-    /// They are not.
     Ignored,
 }
 

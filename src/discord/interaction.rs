@@ -135,7 +135,7 @@ impl Responder {
         let route = route::edit_original(self.application, self.id, &self.token);
         let kept = self.send(route, body.to_json().into(), body).await;
         if let Err(error) = &kept {
-            warn!(%error, "a promised answer could not be given");
+            warn!(%error, "failed to answer a deferred interaction");
         }
         kept.map(drop)
     }
@@ -179,7 +179,7 @@ impl Responder {
             .files(files);
         let outcome = self.rest.send(request).await.map(drop);
         if let Err(error) = &outcome {
-            warn!(%error, "an interaction could not be answered");
+            warn!(%error, "failed to answer an interaction");
         }
         outcome
     }

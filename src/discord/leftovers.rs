@@ -25,7 +25,6 @@ const LOOKED_AT: usize = 50;
 enum Mend {
     /// It says how it ended already; only the buttons go.
     ButtonsOff,
-    /// This instead.
     Instead(Body),
     /// The answer says it all: the message goes.
     Gone,
@@ -38,7 +37,7 @@ pub(super) async fn tidy(bot: Bot) {
     let channels = bot.store.unsettled_channels(started - LOOK_BACK).await;
     let channels = match channels {
         Ok(channels) => channels,
-        Err(error) => return warn!(%error, "which turns were interrupted is not known"),
+        Err(error) => return warn!(%error, "failed to read the interrupted turns"),
     };
     let tidied = channels
         .into_iter()
@@ -54,7 +53,7 @@ async fn tidy_channel(bot: &Bot, channel: ChannelId, started: DateTime<Utc>) {
     let messages = match bot.rest.get(route::messages(channel, &query)).await {
         Ok(messages) => messages,
         Err(error) => {
-            return warn!(%error, channel.id = %channel, "what an interrupted turn left in {channel} is not known");
+            return warn!(%error, channel.id = %channel, "failed to read what an interrupted turn left in channel {channel}");
         }
     };
     for message in messages.as_array().into_iter().flatten() {
@@ -91,7 +90,7 @@ async fn tidy_channel(bot: &Bot, channel: ChannelId, started: DateTime<Utc>) {
                 info!(channel.id = %channel, message.id = %id, "put right what a crash left of message {id}")
             }
             Err(error) => {
-                warn!(%error, message.id = %id, "what a crash left of message {id} stays")
+                warn!(%error, message.id = %id, "failed to clean up message {id} after a crash")
             }
         }
     }

@@ -70,7 +70,7 @@ impl Operator {
     /// Kept, so that the next start does not ask again.
     async fn asked_about(&self, server: GuildId, is_told: bool) {
         if !is_told {
-            return warn!(guild.id = %server, "nobody could be told of the server {server}; set `operator_channel`, or let the bot write to you");
+            return warn!(guild.id = %server, "failed to tell anybody of the server {server}; set `operator_channel`, or let the bot write to you");
         }
         if let Err(error) = self.manager.told_of_server(server).await {
             warn!(%error, guild.id = %server, "failed to store that the operator was told of the server {server}");
@@ -83,7 +83,7 @@ impl Operator {
             match self.rest.post(channel, body).await {
                 Ok(_) => return true,
                 Err(error) => {
-                    warn!(%error, "the operator's channel could not be written to; telling the owner instead")
+                    warn!(%error, "failed to post in the operator's channel; telling the owner instead")
                 }
             }
         }
@@ -92,7 +92,7 @@ impl Operator {
             match self.tell_by_message(owner, body).await {
                 Ok(()) => is_told = true,
                 Err(error) => {
-                    warn!(%error, "the operator could not be told by direct message");
+                    warn!(%error, "failed to send the operator a direct message");
                 }
             }
         }

@@ -20,7 +20,7 @@ impl Refusal {
 impl From<ManagerError> for Refusal {
     fn from(error: ManagerError) -> Self {
         if let ManagerError::Failed(cause) = &error {
-            error!(%cause, "a command failed");
+            error!(%cause, "failed to run a command");
         }
         Self(error.to_string())
     }
@@ -28,7 +28,7 @@ impl From<ManagerError> for Refusal {
 
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
-        error!(%error, "a command failed");
+        error!(%error, "failed to run a command");
         Self(format!("The database could not be used: {error}."))
     }
 }

@@ -90,7 +90,7 @@ async fn tell(bot: &Bot, guild: Option<GuildId>, commands: &Value) -> Result<(),
     let known = match bot.store.meta(&key).await {
         Ok(known) => known,
         Err(error) => {
-            warn!(%error, "it is not known which commands are registered; registering them");
+            warn!(%error, "failed to read which commands are registered; registering them");
             None
         }
     };
@@ -109,7 +109,7 @@ async fn tell(bot: &Bot, guild: Option<GuildId>, commands: &Value) -> Result<(),
         info!("registered the slash commands ({})", scope(guild));
     }
     if let Err(error) = bot.store.set_meta(&key, &hash).await {
-        warn!(%error, "that the commands are registered was not kept; they are registered again at the next start");
+        warn!(%error, "failed to store that the commands are registered; registering them again at the next start");
     }
     Ok(())
 }
@@ -133,7 +133,7 @@ async fn has_them(bot: &Bot, guild: Option<GuildId>, commands: &Value) -> bool {
     match bot.rest.get(route).await {
         Ok(listed) => names(&listed) == names(commands),
         Err(error) => {
-            warn!(%error, "which commands are registered could not be read");
+            warn!(%error, "failed to list the registered commands");
             true
         }
     }

@@ -53,7 +53,6 @@ pub fn edit_message(channel: ChannelId, message: MessageId) -> Route {
     )
 }
 
-/// Deletes a message.
 pub fn delete_message(channel: ChannelId, message: MessageId) -> Route {
     let path = format!("/channels/{channel}/messages/{message}");
     bot(
@@ -111,7 +110,6 @@ pub fn edit_channel(channel: ChannelId) -> Route {
     bot(Method::PATCH, "PATCH /channels/:id", channel.0, path)
 }
 
-/// Deletes a channel.
 pub fn delete_channel(channel: ChannelId) -> Route {
     let path = format!("/channels/{channel}");
     bot(Method::DELETE, "DELETE /channels/:id", channel.0, path)
@@ -167,7 +165,6 @@ pub fn open_dm() -> Route {
     )
 }
 
-/// Who we are.
 pub fn current_user() -> Route {
     bot(Method::GET, "GET /users/@me", 0, "/users/@me".into())
 }
@@ -178,7 +175,6 @@ pub fn current_application() -> Route {
     bot(Method::GET, "GET /oauth2/applications/@me", 0, path.into())
 }
 
-/// Where the gateway is.
 pub fn gateway() -> Route {
     bot(Method::GET, "GET /gateway", 0, "/gateway".into())
 }

@@ -47,7 +47,6 @@ pub struct DiscordConfig {
     pub config: Arc<ArcSwap<Config>>,
     /// Profiles that can be named; change with a reload.
     pub profiles: Arc<ArcSwap<Profiles>>,
-    /// Models there are.
     pub models: Arc<Models>,
     /// Takes secrets out of whatever is sent.
     pub redactor: Redactor,

@@ -27,7 +27,6 @@ pub(super) struct Capture {
 
 /// Where all of the output goes once it does not fit.
 enum Spool {
-    /// Nowhere.
     None,
     /// Not needed so far.
     IdleSupervisor(PathBuf),

@@ -60,7 +60,6 @@ impl Policy {
 pub enum Network {
     /// As the daemon does.
     On,
-    /// Not at all.
     Off,
 }
 
@@ -120,7 +119,6 @@ pub enum Ended {
 pub struct Finished {
     /// Exit code as a shell tells it: 128 + n after signal n. None when it was ended from outside.
     pub exit: Option<i32>,
-    /// How it ended.
     pub ended: Ended,
     /// Standard output and error in the order written; beyond the cap its head and tail.
     pub output: Output,

@@ -32,7 +32,6 @@ pub(super) struct Guard {
 enum Part {
     /// A file, with the content of one that changes nothing.
     File(&'static str, &'static str),
-    /// A folder with all in it.
     Folder(&'static str),
     /// A folder that may be written but for these names in it.
     Around(&'static str, &'static [Part]),

@@ -44,16 +44,12 @@ pub(super) enum Lifetime {
     /// It ends with whoever holds the other end of the supervisor's standard input.
     Attached,
     /// It goes on without the daemon; its exit code is written to a file.
-    Detached {
-        /// That file.
-        exit_file: PathBuf,
-    },
+    Detached { exit_file: PathBuf },
 }
 
 /// How a process confines itself before it becomes the command.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Confinement {
-    /// The shell.
     pub(super) shell: PathBuf,
     /// What it is given after `-c`.
     pub(super) script: String,
@@ -90,7 +86,6 @@ pub(super) struct Walls {
 pub(super) enum Around {
     /// Namespaces made by bubblewrap: own processes, own file tree, own network when it is off.
     Bubblewrap,
-    /// Nothing.
     Nothing,
 }
 

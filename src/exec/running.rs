@@ -59,7 +59,6 @@ impl Running {
         })
     }
 
-    /// Sends the job.
     pub(super) async fn send(&mut self, job: &Job) -> std::io::Result<()> {
         let job = serde_json::to_string(job)?;
         self.line.write_all(format!("{job}\n").as_bytes()).await

@@ -51,16 +51,13 @@ pub(super) struct View {
     pub(super) tools: Vec<PathBuf>,
     /// Variables for every command.
     pub(super) environment: BTreeMap<String, String>,
-    /// The shell.
     pub(super) shell: PathBuf,
 }
 
 /// Something kept from ordinary users.
 #[derive(Clone, Debug)]
 pub(super) enum Kept {
-    /// A file.
     File(PathBuf),
-    /// A folder with all in it.
     Folder(PathBuf),
 }
 

@@ -101,7 +101,6 @@ pub struct ModelFacts {
 /// Prices in US dollars for a million tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 pub struct Price {
-    /// Input.
     pub input: f64,
     /// Output, thinking included.
     pub output: f64,

@@ -108,8 +108,8 @@ impl Models {
         let saved = spawn_blocking(move || save(&file, &found).map_err(|error| (error, file)));
         match saved.await {
             Ok(Ok(())) => {}
-            Ok(Err((error, file))) => warn!("{} was not written: {error}", file.display()),
-            Err(error) => warn!("the list of models was not written: {error}"),
+            Ok(Err((error, file))) => warn!("failed to write {}: {error}", file.display()),
+            Err(error) => warn!("failed to write the list of models: {error}"),
         }
     }
 

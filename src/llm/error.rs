@@ -10,7 +10,6 @@ use crate::domain::Usage;
 pub struct LlmError {
     /// What follows from it.
     pub class: FailureClass,
-    /// Who failed.
     pub provider: String,
     /// One sentence for people, with the provider's own words where it gave some; no secrets.
     pub message: String,

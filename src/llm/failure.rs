@@ -63,7 +63,6 @@ pub(super) struct Said {
     kinds: String,
     /// A number that it gives as code.
     code: Option<u16>,
-    /// Its sentence.
     message: String,
     /// A wait that it asks for in the body.
     retry_after: Option<Duration>,
@@ -136,7 +135,6 @@ impl Said {
         }
     }
 
-    /// The table.
     fn class_of(&self, status: u16, retry_after: Option<Duration>) -> FailureClass {
         let names_context = matches!(status, 400 | 413 | 422 | 500) && self.says_context_exceeded();
         match status {

@@ -27,9 +27,7 @@ pub(super) fn said<'a, T>(
 pub(super) enum Part<'a> {
     /// A block of this format, byte for byte.
     Opaque(&'a Value),
-    /// Its text.
     Text(&'a str),
-    /// A call.
     Call(&'a ToolCall),
 }
 

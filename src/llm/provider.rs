@@ -72,7 +72,6 @@ pub struct ToolSchema {
 /// A request ready to send.
 #[derive(Clone, Debug)]
 pub struct Encoded {
-    /// The body.
     pub body: Bytes,
     /// The model it asks, for accounting and for URLs that carry it.
     pub model: String,
@@ -94,7 +93,6 @@ pub enum Delta<'a> {
 /// What is called with each piece of an answer as it arrives.
 pub type OnDelta<'a> = dyn for<'d> FnMut(Delta<'d>) + Send + 'a;
 
-/// A whole answer.
 #[derive(Clone, Debug)]
 pub struct Reply {
     /// The answer as the transcript keeps it.

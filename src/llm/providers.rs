@@ -80,7 +80,6 @@ pub enum ProvidersError {
     NoKey {
         /// The provider.
         name: String,
-        /// The variable.
         variable: String,
     },
     /// A key cannot be read.
@@ -142,7 +141,6 @@ impl Providers {
         self.by_name.insert(provider.name().to_owned(), provider);
     }
 
-    /// The provider of this name.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Provider>> {
         self.by_name.get(name)
     }

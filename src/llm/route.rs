@@ -62,7 +62,6 @@ pub struct StepRequest {
 pub struct StepReply {
     /// The answer; its calls have ids that no other call of the conversation has.
     pub reply: Reply,
-    /// Who gave it.
     pub target: Target,
     /// What this attempt cost.
     pub cost: Cost,
@@ -85,7 +84,6 @@ pub enum StepFailure {
     /// No attempt brought an answer. The error is the last.
     #[error("{last}")]
     Failed {
-        /// The last error.
         last: Box<LlmError>,
         /// How many attempts were made in this step.
         attempts: u32,

@@ -10,7 +10,6 @@ const MAX_EVENT: usize = 8 << 20;
 
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
-/// One event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Event {
     /// Its `event:` field; empty when it has none.

@@ -66,10 +66,12 @@ pub(super) fn nonsense(error: serde_json::Error) -> ApiError {
 pub(super) enum ContentBlock {
     /// Text to show.
     Text(String),
-    /// A call.
     Call(RawCall),
     /// A block for the provider alone, and the text that it shows, if any.
-    Opaque { block: Value, text: String },
+    Opaque {
+        block: Value,
+        text: String,
+    },
 }
 
 /// A call as it was sent, not yet proved whole.

@@ -12,7 +12,6 @@ pub struct Target {
 }
 
 impl Target {
-    /// `model` of `provider`.
     pub fn new(provider: impl Into<String>, model: impl Into<String>) -> Self {
         Self {
             provider: provider.into(),

@@ -20,7 +20,6 @@ const TURNS_SHOWN: u32 = 20;
 /// A branch as `/branch list` shows it.
 #[derive(Clone, Debug)]
 pub struct BranchView {
-    /// Its number.
     pub number: u32,
     /// Its thread, when it lives in one.
     pub thread: Option<ChannelId>,
@@ -37,13 +36,11 @@ pub struct BranchView {
 /// What a branch did.
 #[derive(Clone, Debug)]
 pub struct BranchHistory {
-    /// The branch.
     pub branch: BranchView,
     /// Its steps, oldest first.
     pub steps: Vec<StepView>,
 }
 
-/// One step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepView {
     /// Counted from 1 over the branch's latest turns.
@@ -59,7 +56,6 @@ pub struct StepView {
 pub enum BranchTarget {
     /// The one with this number.
     One(u32),
-    /// All.
     All,
 }
 

@@ -23,7 +23,6 @@ use super::registry::AgentSummary;
 pub struct History {
     /// Key of the agent.
     pub id: AgentId,
-    /// The agent.
     pub agent: String,
     /// The page.
     pub list: SessionList,

@@ -30,16 +30,13 @@ pub enum KeepFiles {
 /// What became of an agent's folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Files {
-    /// It stays.
     Kept,
-    /// It is gone.
     Deleted,
 }
 
 /// What a destruction came to.
 #[derive(Clone, Debug)]
 pub struct Destroyed {
-    /// The agent.
     pub name: String,
     /// The channel that went with it.
     pub channel: Option<ChannelId>,

@@ -48,7 +48,6 @@ impl From<SessionError> for ManagerError {
 }
 
 impl ManagerError {
-    /// A refusal.
     pub(super) fn refused(reason: impl Into<String>) -> Self {
         Self::Refused(reason.into())
     }

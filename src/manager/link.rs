@@ -259,7 +259,7 @@ impl TaskEvents for Link {
             return;
         };
         if let Err(error) = manager.task_caused(event).await {
-            warn!("what a task caused was not done: {error}");
+            warn!("failed to run the hook of a task: {error}");
         }
     }
 }

@@ -71,7 +71,7 @@ impl AgentManager {
                 .and_then(|(_, seen)| *seen);
             match self.rebuild_one(guild, &name, &config, seen).await {
                 Ok(Registered::Done) => info!("agent {name} was rebuilt from its folder"),
-                Ok(taken) => error!("agent {name} was not rebuilt from its folder: {taken:?}"),
+                Ok(taken) => error!("failed to rebuild agent {name} from its folder: {taken:?}"),
                 Err(error) => error!("failed to rebuild agent {name} from its folder: {error}"),
             }
         }

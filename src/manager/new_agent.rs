@@ -16,7 +16,6 @@ pub struct NewAgent {
     pub model: Option<String>,
     /// Name of a profile, or one as JSON.
     pub permission_profile: Option<String>,
-    /// Who asks.
     pub by: Person,
     /// In which server.
     pub guild: GuildId,
@@ -32,12 +31,9 @@ pub enum Refine {
     Tailor,
 }
 
-/// A new agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Made {
-    /// Its name.
     pub name: AgentName,
-    /// Its channel.
     pub channel: ChannelId,
     /// What it asks first.
     pub model: Choice,

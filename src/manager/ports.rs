@@ -42,6 +42,5 @@ pub trait Channels: Send + Sync {
     /// Posts the first message of a new agent's channel.
     async fn welcome(&self, channel: ChannelId, made: &Made) -> Result<(), String>;
 
-    /// The newest message of a channel.
     async fn newest_message(&self, channel: ChannelId) -> Result<Option<MessageId>, String>;
 }

@@ -122,7 +122,7 @@ pub async fn save_interrupted(
             continue;
         };
         if let Err(error) = save_one(store, &manager, &conversation, id).await {
-            warn!(agent.id = %conversation.agent, "an interrupted conversation was not saved: {error}");
+            warn!(agent.id = %conversation.agent, "failed to save an interrupted conversation: {error}");
             failed.push((conversation.agent, error));
         }
     }

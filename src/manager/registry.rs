@@ -15,9 +15,7 @@ use crate::store::AgentRow;
 pub struct AgentSummary {
     /// Key of all its rows.
     pub id: AgentId,
-    /// Its name.
     pub name: AgentName,
-    /// Its server.
     pub guild: GuildId,
     /// Its channel; none while it is being made or after it was lost.
     pub channel: Option<ChannelId>,
@@ -42,7 +40,6 @@ pub struct AgentListing {
     pub model: Choice,
 }
 
-/// The index.
 #[derive(Default)]
 pub(super) struct AgentRegistry {
     agents: RwLock<Index>,
@@ -106,7 +103,6 @@ impl AgentRegistry {
         index.by_id.get(index.by_channel.get(&channel)?).cloned()
     }
 
-    /// The agent with that id.
     pub fn get(&self, id: AgentId) -> Option<AgentSummary> {
         let index = self.agents.read().unwrap_or_else(PoisonError::into_inner);
         index.by_id.get(&id).cloned()

@@ -270,7 +270,6 @@ impl AgentManager {
         ))
     }
 
-    /// The actor of an agent.
     pub(super) fn actor(&self, agent: &AgentSummary) -> Result<AgentHandle, ManagerError> {
         let channel = agent.channel.ok_or_else(|| {
             ManagerError::refused(format!(

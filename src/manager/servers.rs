@@ -25,11 +25,8 @@ const OPERATORS: &str = "operators";
 /// A server as Discord describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeenServer {
-    /// Its id.
     pub guild: GuildId,
-    /// Its name.
     pub name: String,
-    /// Its owner.
     pub owner: UserId,
     /// How many members it has, where Discord said so.
     pub members: Option<u64>,
@@ -38,7 +35,6 @@ pub struct SeenServer {
 /// What is to be done with a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It is served.
     Served,
     /// The operator is to be asked about it.
     Ask(ServerRow),
@@ -136,7 +132,6 @@ impl Servers {
         rows
     }
 
-    /// One server.
     pub fn row(&self, guild: GuildId) -> Option<ServerRow> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         known.rows.get(&guild).cloned()

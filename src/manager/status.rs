@@ -19,7 +19,6 @@ use super::registry::{AgentListing, AgentSummary};
 /// An agent as `/status` shows it.
 #[derive(Clone, Debug)]
 pub struct Status {
-    /// Its name.
     pub name: String,
     /// What it asks first.
     pub model: Choice,
@@ -42,7 +41,6 @@ pub struct Status {
 /// A context that is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionState {
-    /// Messages in it.
     pub messages: usize,
     /// How long nobody wrote.
     pub idle: Duration,

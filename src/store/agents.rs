@@ -40,7 +40,6 @@ pub struct AgentRow {
 /// What came of registering an agent or changing its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Registered {
-    /// Stored.
     Done,
     /// Another agent that is not destroyed has this name.
     NameTaken,

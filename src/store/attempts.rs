@@ -19,7 +19,6 @@ pub struct AttemptRow {
     pub at: DateTime<Utc>,
     /// The agent's server.
     pub guild: Option<GuildId>,
-    /// Whose it is.
     pub agent: AgentId,
     /// The turn it served; none for work beside turns (a summary).
     pub turn: Option<TurnId>,
@@ -33,9 +32,7 @@ pub struct AttemptRow {
     pub model: String,
     /// `ok`, or a failure class.
     pub outcome: String,
-    /// Tokens.
     pub usage: Usage,
-    /// Money.
     pub cost: Cost,
     /// How long it took.
     pub duration: Duration,
@@ -78,15 +75,11 @@ impl UsageFilter {
 pub struct UsageLine {
     /// Day in UTC, `YYYY-MM-DD`.
     pub day: String,
-    /// Whose it is.
     pub agent: AgentId,
-    /// The provider.
     pub provider: String,
-    /// The model.
     pub model: String,
     /// Requests, failed ones too.
     pub requests: u64,
-    /// Tokens.
     pub usage: Usage,
     /// Money, as far as prices are known.
     pub known_usd: f64,

@@ -20,10 +20,8 @@ const LONGEST_REASON: usize = 300;
 /// Begins the text of a failure.
 const FAILED: &str = "failed: ";
 
-/// One decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditRow {
-    /// When.
     pub timestamp: DateTime<Utc>,
     /// In which server.
     pub guild: Option<GuildId>,
@@ -31,7 +29,6 @@ pub struct AuditRow {
     pub agent: Option<AgentId>,
     /// That agent's name then.
     pub agent_name: String,
-    /// In which turn.
     pub turn: Option<TurnId>,
     /// Which call of that turn.
     pub call: Option<CallId>,
@@ -54,7 +51,6 @@ pub struct AuditRow {
 pub enum Outcome {
     /// It was allowed and has begun.
     Started,
-    /// It was done.
     Applied,
     /// It was allowed and did not work, for this reason.
     Failed(String),

@@ -58,13 +58,11 @@ pub enum Settled {
 pub struct OpenQuestion {
     /// Its id; buttons carry it.
     pub id: i64,
-    /// What was asked.
     pub asked: NewQuestion,
     /// The message it was asked in, once posted.
     pub message: Option<MessageId>,
     /// How it ended, if it did.
     pub decision: Option<Decision>,
-    /// Who decided.
     pub decided_by: Option<UserId>,
 }
 

@@ -27,9 +27,7 @@ pub enum ConversationKind {
 /// One conversation of an agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conversation {
-    /// Its id.
     pub id: ConversationId,
-    /// Whose it is.
     pub agent: AgentId,
     /// 0 for the main one, else the branch's number, counted per agent and never used twice.
     pub number: u32,

@@ -27,7 +27,6 @@ pub enum StoreError {
         path.display()
     )]
     Damaged {
-        /// The file.
         path: PathBuf,
         /// What was found.
         reason: String,
@@ -48,7 +47,6 @@ pub enum StoreError {
         path.display()
     )]
     Newer {
-        /// The file.
         path: PathBuf,
         /// Its schema version.
         found: i64,
@@ -61,7 +59,6 @@ pub enum StoreError {
         path.display()
     )]
     Foreign {
-        /// The file.
         path: PathBuf,
         /// How we know.
         reason: String,
@@ -69,7 +66,6 @@ pub enum StoreError {
     /// Another daemon works on this home.
     #[error("another Chorus{} works on {}: stop it first, or set another CHORUS_HOME", pid.map(|pid| format!(" (process {pid})")).unwrap_or_default(), home.display())]
     Locked {
-        /// The home.
         home: PathBuf,
         /// The other process, when it left its number.
         pid: Option<u32>,
@@ -105,7 +101,6 @@ pub enum StoreError {
 /// What is wrong with the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskFault {
-    /// No space left.
     Full,
     /// It may not be written.
     ReadOnly,

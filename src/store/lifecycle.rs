@@ -41,10 +41,7 @@ pub enum Intent {
         keep_files: bool,
     },
     /// Its channel gets this name as soon as Discord allows it.
-    ChannelName {
-        /// The name.
-        name: String,
-    },
+    ChannelName { name: String },
     /// People were told what it lacks, and how to repair it.
     Repair {
         /// Its channel is gone.
@@ -83,7 +80,6 @@ impl IntentKind {
 }
 
 impl Intent {
-    /// Which one it is.
     pub const fn kind(&self) -> IntentKind {
         match self {
             Self::Init { .. } => IntentKind::Init,

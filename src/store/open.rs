@@ -155,7 +155,6 @@ async fn create(path: &Path) -> Result<(), StoreError> {
 pub(super) enum Depth {
     /// Whose it is, and its version.
     Shallow,
-    /// All of it.
     Whole,
 }
 
@@ -345,7 +344,7 @@ pub(super) fn mark_closed(path: &Path) {
     let written = fs::metadata(path)
         .and_then(|metadata| fs::write(beside(path, ".closed"), stamp(&metadata)));
     if let Err(error) = written {
-        warn!("the next start will check the whole database: {error}");
+        warn!("failed to note a clean stop; the next start checks the whole database: {error}");
     }
 }
 

@@ -11,7 +11,6 @@ use super::error::StoreError;
 /// What the original's database holds that Chorus has a place for. Everything else stays in the copy of the file.
 #[derive(Debug, Default)]
 pub struct Original {
-    /// Its agents.
     pub agents: Vec<OriginalAgent>,
     /// Its saved sessions, oldest first.
     pub sessions: Vec<OriginalSession>,
@@ -21,16 +20,12 @@ pub struct Original {
     pub audit: Vec<OriginalAudit>,
 }
 
-/// An agent of the original.
 #[derive(Debug)]
 pub struct OriginalAgent {
     /// Its name; the original allowed more than we do.
     pub name: String,
-    /// Its channel.
     pub channel_id: i64,
-    /// Its server.
     pub guild_id: i64,
-    /// Its model.
     pub model: Option<String>,
     /// Its permission profile.
     pub permissions: String,
@@ -57,7 +52,6 @@ pub struct OriginalSession {
     pub file_path: String,
 }
 
-/// One message of the original.
 #[derive(Debug)]
 pub struct OriginalMessage {
     /// The agent's name.
@@ -81,11 +75,9 @@ pub struct OriginalAudit {
     pub agent_name: String,
     /// RFC 3339.
     pub timestamp: String,
-    /// The action string.
     pub action: String,
     /// The decision's word.
     pub decision: String,
-    /// Whose.
     pub user_id: Option<i64>,
     /// More about it.
     pub detail: Option<String>,

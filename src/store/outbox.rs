@@ -34,9 +34,7 @@ pub enum FirstPart {
 /// What is left in a channel's queue when a part was sent.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Rest {
-    /// This one is next.
     Next(Box<Part>),
-    /// Nothing waits.
     Nothing,
     /// One waits that does not read back; [`Store::next_parts`] settles it.
     Unreadable,

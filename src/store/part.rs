@@ -36,7 +36,6 @@ words! {
         Pending = "pending",
         /// It may have been posted.
         Sending = "sending",
-        /// Posted.
         Sent = "sent",
         /// Nobody can say whether it was posted; people were told.
         Unknown = "unknown",
@@ -69,7 +68,6 @@ pub enum OutFile {
     Text {
         /// Name people see.
         name: String,
-        /// The text.
         text: String,
     },
     /// Bytes in standard Base64, kept whole in the row.
@@ -88,12 +86,9 @@ pub enum OutFile {
     },
 }
 
-/// A part to queue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewPart {
-    /// What it is.
     pub kind: PartKind,
-    /// What is posted.
     pub body: PartBody,
 }
 
@@ -110,20 +105,16 @@ impl NewPart {
     }
 }
 
-/// A queued part.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
     /// Its row; parts of a channel go out in this order.
     pub id: i64,
-    /// Where it goes.
     pub channel: ChannelId,
     /// The turn whose outcome it is part of.
     pub turn: Option<TurnId>,
     /// Position within its turn, counted from 0.
     pub part: u32,
-    /// What it is.
     pub kind: PartKind,
-    /// What is posted.
     pub body: PartBody,
     /// Sent along with `enforce_nonce`, the same for every try.
     pub nonce: String,

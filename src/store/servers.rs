@@ -29,7 +29,6 @@ words! {
 /// A server the bot was seen in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerRow {
-    /// Its id.
     pub guild: GuildId,
     /// Its name when it was last described; empty until then.
     pub name: String,

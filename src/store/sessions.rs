@@ -12,7 +12,6 @@ use crate::domain::{AgentId, ConversationId, SessionId, SessionMeta, Trigger};
 /// A page of sessions, newest first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionPage {
-    /// All there are.
     pub total: u64,
     /// Those of the page.
     pub sessions: Vec<SessionMeta>,
@@ -21,7 +20,6 @@ pub struct SessionPage {
 /// How much of a conversation a saved session covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Covered {
-    /// The conversation.
     pub conversation: ConversationId,
     /// Items saved, from the first.
     pub items: u64,

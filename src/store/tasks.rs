@@ -42,7 +42,6 @@ words! {
 /// A task about to be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewTask {
-    /// Whose it is.
     pub agent: AgentId,
     /// What it belongs to.
     pub kind: TaskKind,
@@ -65,11 +64,9 @@ pub struct NewTask {
 pub struct TaskEnd {
     /// Any status but running.
     pub status: TaskStatus,
-    /// Its exit code, where there is one.
     pub exit_code: Option<i32>,
 }
 
-/// A task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskRow {
     /// Its id within its agent.
@@ -82,7 +79,6 @@ pub struct TaskRow {
     pub pid_started: Option<u64>,
     /// Where it stands.
     pub status: TaskStatus,
-    /// Its exit code.
     pub exit_code: Option<i32>,
     /// When it was started.
     pub started_at: DateTime<Utc>,
@@ -95,7 +91,6 @@ pub struct TaskRow {
 pub struct NewHook {
     /// Whose task.
     pub agent: AgentId,
-    /// Which task.
     pub task: TaskId,
     /// Trigger, action and context, in the shape of whoever runs hooks.
     pub spec: Value,
@@ -106,7 +101,6 @@ pub struct NewHook {
 /// A hook on a task.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hook {
-    /// Its id.
     pub id: i64,
     /// What it was added as.
     pub hook: NewHook,

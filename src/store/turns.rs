@@ -26,7 +26,6 @@ use crate::domain::{
 /// A turn about to begin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewTurn {
-    /// Its id.
     pub id: TurnId,
     /// Whose turn it is.
     pub agent: AgentId,
@@ -72,7 +71,6 @@ pub struct FinishedTurn {
     pub parts: Vec<NewPart>,
     /// Whether the first part goes out at once (D8 and D9 in one).
     pub first: FirstPart,
-    /// Stored with it.
     pub attached: AttachedRows,
 }
 

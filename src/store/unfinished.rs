@@ -21,7 +21,6 @@ use crate::domain::{CallId, ChannelId, ConversationId, Item, MessageId, SessionI
 /// A call without a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenCall {
-    /// Its id.
     pub id: CallId,
     /// The tool.
     pub name: String,
@@ -41,7 +40,6 @@ pub enum CallReach {
 /// A turn that was running.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnfinishedTurn {
-    /// The turn.
     pub turn: TurnRow,
     /// Its calls without results, in order.
     pub calls: Vec<OpenCall>,
@@ -88,11 +86,9 @@ pub struct Closing {
 /// Something people are told of what was unfinished.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Told {
-    /// Where.
     pub channel: ChannelId,
     /// The message of ours it takes the place of: a question, a preview, a live status.
     pub edits: Option<MessageId>,
-    /// What.
     pub part: NewPart,
 }
 

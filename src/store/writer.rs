@@ -177,7 +177,7 @@ impl Writer {
         if let Some(db) = self.db.take()
             && let Err(error) = db.close().await
         {
-            warn!("the database was not closed in order: {error}");
+            warn!("failed to close the database: {error}");
         }
     }
 
@@ -191,7 +191,7 @@ impl Writer {
         };
         let end = end.map_err(|error| error.at(&self.path));
         if let Err(error) = &end {
-            error!("{} writes failed: {error}", jobs.len());
+            error!("failed to commit {} writes: {error}", jobs.len());
             self.after_failure(error).await;
         }
         for job in jobs {

@@ -12,11 +12,8 @@ use crate::domain::{
 /// Who calls a tool, and from where. One per call.
 #[derive(Clone)]
 pub struct Caller {
-    /// The agent.
     pub agent: AgentId,
-    /// Its name.
     pub name: AgentName,
-    /// Its server.
     pub guild: GuildId,
     /// Where the turn is seen: the agent's channel or a branch's thread.
     pub channel: ChannelId,

@@ -31,7 +31,6 @@ pub struct ToolInfo {
 /// A call that was checked and may be judged: what it says here is what will run.
 #[derive(Clone)]
 pub struct Prepared {
-    /// The tool.
     pub info: ToolInfo,
     /// The arguments, with nothing in them that the tool does not know.
     pub arguments: Map<String, Value>,

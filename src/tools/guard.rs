@@ -99,7 +99,7 @@ async fn finish(
         Ok(output) => (output, false),
         Err(error @ ToolError::Rejected(_)) => (Output::from(error.to_string()), true),
         Err(error @ ToolError::Failed(_)) => {
-            warn!(error = %error, "tool {name} could not run");
+            warn!(error = %error, "failed to run tool {name}");
             (Output::from(error.to_string()), true)
         }
     };
@@ -130,7 +130,7 @@ async fn capped(text: String, context: &ToolContext) -> String {
     let all = match saved {
         Ok(Ok(handle)) => format!("all of it: tool_output with handle \"{handle}\""),
         Ok(Err(error)) => {
-            warn!(error = %error, "an output over the cap could not be kept");
+            warn!(error = %error, "failed to keep an output over the cap");
             "the rest could not be kept".to_owned()
         }
         Err(_) => "the rest could not be kept".to_owned(),

@@ -49,7 +49,6 @@ pub trait Messenger: Send + Sync {
 pub struct OutgoingFile {
     /// Name people see.
     pub name: String,
-    /// What is in it.
     pub content: Vec<u8>,
     /// Text above it.
     pub caption: Option<String>,
@@ -80,7 +79,6 @@ pub trait AgentDirectory: Send + Sync {
 /// Another agent of the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peer {
-    /// Its name.
     pub name: AgentName,
     /// Model it asks, when one is set.
     pub model: Option<String>,

@@ -11,7 +11,6 @@ use crate::workspace::{Workspace, WorkspacePath};
 
 /// A folder of the workspace to run a command in.
 pub(super) struct Place {
-    /// The workspace.
     pub(super) workspace: PathBuf,
     /// The folder, for the process.
     pub(super) directory: PathBuf,

@@ -21,7 +21,6 @@ pub(super) const GIT: WorkLimits = WorkLimits {
 
 /// One kind of work. The value holds what it is done with; it goes to the worker as JSON.
 pub(super) trait Work: Serialize + DeserializeOwned {
-    /// Its name.
     const NAME: &'static str;
     /// What it may take.
     const LIMITS: WorkLimits;
@@ -37,7 +36,6 @@ pub(super) trait Work: Serialize + DeserializeOwned {
 /// A line of the list of all work: its name, and what does it in the worker.
 pub(super) type Line = (&'static str, fn(&str, &[u8]) -> Result<String, WorkFailure>);
 
-/// The line of `W`.
 pub(super) const fn line<W: Work>() -> Line {
     (W::NAME, run::<W>)
 }

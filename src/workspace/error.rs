@@ -18,7 +18,6 @@ pub enum FileError {
     /// Nothing has that name.
     #[error("`{path}` does not exist{hint}")]
     NotFound {
-        /// The path.
         path: String,
         /// `; did you mean …?`, or nothing.
         hint: String,
@@ -39,16 +38,10 @@ pub enum FileError {
     Protected(String),
     /// Neither file nor folder.
     #[error("`{path}` is {kind}, not a regular file")]
-    Special {
-        /// The path.
-        path: String,
-        /// What it is.
-        kind: &'static str,
-    },
+    Special { path: String, kind: &'static str },
     /// More than is read at once.
     #[error("`{path}` has {}, more than the {} that fit; use the shell for a part of it", text::bytes(*size), text::bytes(*limit))]
     TooLarge {
-        /// The path.
         path: String,
         /// Its size in bytes.
         size: u64,
@@ -58,7 +51,6 @@ pub enum FileError {
     /// The system said no.
     #[error("`{path}`: {source}")]
     Io {
-        /// The path.
         path: String,
         /// What it said.
         source: io::Error,

@@ -33,7 +33,6 @@ pub struct Jail {
 /// A file that was read.
 #[derive(Debug)]
 pub struct Contents {
-    /// What is in it.
     pub bytes: Vec<u8>,
     permissions: Permissions,
     place: Place,
@@ -359,7 +358,6 @@ impl Jail {
 pub enum Written {
     /// There was none.
     Created,
-    /// There was one.
     Replaced,
 }
 

@@ -43,7 +43,6 @@ pub struct Held {
     held_for.as_secs()
 )]
 pub struct Busy {
-    /// The path.
     pub path: String,
     /// Who writes it.
     pub holder: String,

@@ -28,7 +28,6 @@ pub(super) struct Place {
 pub enum Kind {
     /// A regular file.
     File,
-    /// A folder.
     Folder,
     /// Something else, in words.
     Special(&'static str),

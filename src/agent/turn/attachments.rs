@@ -53,7 +53,7 @@ pub(super) async fn take_in(deps: &AgentDeps, agent: &Identity, message: &Inboun
         match fetch(deps, agent, attachment).await {
             Ok(fetched) => taken.file(deps, agent, attachment, fetched).await,
             Err(reason) => {
-                warn!(agent.id = %agent.id, "an attachment could not be fetched: {reason}");
+                warn!(agent.id = %agent.id, "failed to fetch an attachment: {reason}");
                 let name = text::one_line(&attachment.name, 200);
                 taken
                     .texts
@@ -83,7 +83,7 @@ impl Taken {
         match deps.save_upload(agent, &attachment.name, content).await {
             Ok(path) => file.saved_as = Some(path),
             Err(reason) => {
-                warn!(agent.id = %agent.id, "an attachment could not be saved: {reason}");
+                warn!(agent.id = %agent.id, "failed to save an attachment: {reason}");
                 let name = text::one_line(&attachment.name, 200);
                 self.texts
                     .push((name, format!("(this file could not be saved: {reason})")));

@@ -262,7 +262,7 @@ impl Observer for Watcher<'_> {
             self.turn.preview.send_modify(String::clear);
             // A failed attempt may be the last of the turn's life: it is stored by itself.
             if let Err(error) = self.turn.deps.store.record_attempt(row).await {
-                tracing::warn!("an attempt could not be stored: {error}");
+                tracing::warn!("failed to store a request to a model: {error}");
             }
         } else {
             self.turn.attached.attempts.push(row);

@@ -204,7 +204,7 @@ impl Turn {
             if self.is_stopping() {
                 return Ok(());
             }
-            warn!(agent.id = %self.agent.id, "no summary could be had; the conversation stays as long as it is");
+            warn!(agent.id = %self.agent.id, "failed to summarise a conversation; it stays as long as it is");
             self.compaction.failed = true;
             return Ok(());
         };
@@ -222,7 +222,7 @@ impl Turn {
             Ok(meta) => meta,
             Err(error) => {
                 // Without the raw conversation in a file nothing is given up.
-                warn!(agent.id = %self.agent.id, "the conversation was not saved, so it is not compacted: {error}");
+                warn!(agent.id = %self.agent.id, "failed to save a conversation, so it is not compacted: {error}");
                 self.compaction.failed = true;
                 return Ok(());
             }

@@ -83,7 +83,7 @@ async fn chart(lines: &[UsageLine]) -> Option<Vec<u8>> {
             None
         }
         Err(error) => {
-            tracing::warn!("the chart could not be drawn: {error}");
+            tracing::warn!("failed to draw the usage chart: {error}");
             None
         }
     }

@@ -41,7 +41,7 @@ impl OutboundContext {
             Ok(delivery) => delivery,
             Err(StoreError::NotFound(_)) => Delivery::Settled,
             Err(error) => {
-                error!(%error, part.id, "the outbox cannot be written; part {} stays in it", part.id);
+                error!(%error, part.id, "failed to write the outbox; part {} stays in it", part.id);
                 Delivery::Stuck
             }
         }
@@ -55,7 +55,7 @@ impl OutboundContext {
         }
         let request = Request::new(route::create_message(channel), Urgency::Durable).json(json);
         if let Err(error) = self.bot.rest.reply(request).await {
-            error!(channel.id = %channel, "a message could not be posted: {}", self.bot.refusal(Operation::Post, channel, &error));
+            error!(channel.id = %channel, "failed to post a message: {}", self.bot.refusal(Operation::Post, channel, &error));
         }
     }
 
@@ -69,7 +69,7 @@ impl OutboundContext {
                 return Ok(delivery);
             }
             is_doubtful = true;
-            warn!(part.id, "part {} did not arrive; trying again", part.id);
+            warn!(part.id, "failed to deliver part {}; trying again", part.id);
             // A pause between tries, so that an outage is not pressed harder.
             tokio::select! {
                 () = self.stop.cancelled() => return Ok(Delivery::Stuck),
@@ -151,7 +151,7 @@ impl OutboundContext {
             Operation::PostFile
         };
         let why = self.bot.refusal(operation, part.channel, error);
-        warn!(part.id, channel.id = %part.channel, "part {} was refused: {why}", part.id);
+        warn!(part.id, channel.id = %part.channel, "failed to deliver part {}: {why}", part.id);
         self.bot.store.mark_failed(part.id, &why).await?;
         if operation == Operation::PostFile {
             // The text may still be welcome where the file is not.

@@ -353,6 +353,6 @@ impl Shown {
 
 fn keep<T>(stored: Result<T, crate::store::StoreError>) {
     if let Err(error) = stored {
-        tracing::warn!(%error, "a message's id was not kept; after a crash it would stay as it is");
+        tracing::warn!(%error, "failed to store the id of a message; a crash would leave it as it is");
     }
 }

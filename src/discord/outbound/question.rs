@@ -29,7 +29,7 @@ impl OutboundContext {
             return;
         };
         if let Err(error) = self.bot.store.set_question_post(id, message).await {
-            warn!(%error, "a question's message was not kept; after a crash it would stay as it is");
+            warn!(%error, "failed to store the message of a question; a crash would leave it as it is");
         }
         self.bot.approvals.posted(channel, id, message).await;
     }
@@ -44,7 +44,7 @@ impl OutboundContext {
                 Err(error) => error,
             };
             let why = self.bot.refusal(Operation::Ask, channel, &error);
-            warn!(channel.id = %channel, "a question could not be posted: {why}");
+            warn!(channel.id = %channel, "failed to post a question: {why}");
             if let RestError::Refused { .. } = error {
                 self.bot.approvals.withdraw(id);
                 self.tell_unasked(channel, &why).await;
@@ -63,7 +63,7 @@ impl OutboundContext {
         let line = escape::sentence(&format!("⚠️ {why} Nothing was run."));
         match self.bot.store.notice(channel, &line).await {
             Ok(_) => self.bot.deliver(channel),
-            Err(error) => warn!(%error, "a notice was not stored"),
+            Err(error) => warn!(%error, "failed to store a notice"),
         }
         self.bot
             .tell_operator(format!("ask:{channel}"), format!("In <#{channel}>: {why}"));

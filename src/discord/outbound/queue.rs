@@ -114,7 +114,7 @@ impl Queue {
         match self.outward.bot.store.next_parts(self.channel).await {
             Ok(parts) => parts.into_iter().next(),
             Err(error) => {
-                tracing::error!(%error, "the outbox cannot be read; it is read again with the next message");
+                tracing::error!(%error, "failed to read the outbox; reading it again with the next message");
                 None
             }
         }

@@ -59,7 +59,6 @@ pub fn settings(
     Body::card(card)
 }
 
-/// A setting was changed.
 pub fn setting_changed(key: SettingKey, value: &str) -> Body {
     Body::text(format!(
         "{} is now {}.",

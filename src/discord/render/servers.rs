@@ -13,7 +13,6 @@ pub struct Listed {
     pub row: ServerRow,
     /// Why it is served; none when it is not.
     pub why: Option<Reason>,
-    /// Its agents.
     pub agents: usize,
     /// Whether the bot is in it now.
     pub is_in: bool,
@@ -34,7 +33,6 @@ pub fn server_request(row: &ServerRow) -> Body {
     ))
 }
 
-/// A server was accepted.
 pub fn server_accepted(row: &ServerRow) -> Body {
     Body::text(format!(
         "{} is accepted. Its members can use me now; if I am not in it any more, invite me again. `/servers remove` takes this back.",

@@ -46,7 +46,6 @@ pub fn branch_asked(by: &str, prompt: &str) -> Body {
     prompt_shown(&format!("**{}** opens a branch", escape::name(by)), prompt)
 }
 
-/// A branch was opened.
 pub fn branch_opened(number: u32, by: &str, prompt: &str) -> Body {
     prompt_shown(
         &format!(

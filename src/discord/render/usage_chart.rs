@@ -77,7 +77,6 @@ static FONT: LazyLock<bool> = LazyLock::new(|| {
 pub struct DayUsage {
     /// The day (UTC).
     pub day: NaiveDate,
-    /// The model.
     pub model: String,
     /// Tokens in and out.
     pub tokens: u64,

@@ -45,7 +45,6 @@ pub(super) struct Start {
     pub(super) usage: Option<Counts>,
 }
 
-/// What comes last.
 #[derive(Deserialize)]
 pub(super) struct End {
     #[serde(default)]

@@ -31,7 +31,6 @@ impl fmt::Display for Choice {
 }
 
 impl Choice {
-    /// The model, where there is one.
     pub fn model(&self) -> Option<&str> {
         match self {
             Self::Named(model) | Self::FirstAvailable(model) => Some(model),

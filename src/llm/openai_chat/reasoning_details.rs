@@ -33,7 +33,6 @@ impl Details {
         Ok(())
     }
 
-    /// All blocks.
     pub(super) fn whole(self) -> Vec<Value> {
         self.0.into_iter().map(Value::Object).collect()
     }

@@ -84,9 +84,7 @@ pub struct Attempt {
     pub number: u32,
     /// Tokens it took, as far as they were counted.
     pub usage: Usage,
-    /// What it cost.
     pub cost: Cost,
-    /// What came of it.
     pub outcome: Outcome,
     /// What went wrong, in the words of [`LlmError::message`].
     pub error: Option<String>,
@@ -99,9 +97,7 @@ pub struct Attempt {
 /// What came of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// A whole answer.
     Answered,
-    /// A failure of this class.
     Failed(FailureClass),
     /// It was cut short by a stop.
     Stopped,

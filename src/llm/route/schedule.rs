@@ -46,10 +46,12 @@ impl TurnHealth {
 /// What to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// Ask this one.
     Ask(Target),
     /// Ask nobody for so long; `limited` when that is because of rate limits.
-    Wait { pause: Duration, limited: bool },
+    Wait {
+        pause: Duration,
+        limited: bool,
+    },
     /// Nobody is left.
     Nobody,
 }

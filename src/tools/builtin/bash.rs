@@ -106,7 +106,7 @@ async fn tidy(context: &ToolContext) {
     let (outputs, agent) = (context.services.outputs.clone(), context.name.clone());
     let tidied = tokio::task::spawn_blocking(move || outputs.tidy(&agent)).await;
     if let Ok(Err(error)) = tidied {
-        warn!(error = %error, "old outputs could not be removed");
+        warn!(error = %error, "failed to remove old outputs");
     }
 }
 

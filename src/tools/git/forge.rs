@@ -13,7 +13,6 @@ use crate::tools::git_access::{ForgeAccess, GitAccess};
 /// A merge request to open.
 #[derive(Clone, Debug)]
 pub(in crate::tools) struct MergeRequest {
-    /// Its title.
     pub(in crate::tools) title: String,
     /// Its description, Markdown.
     pub(in crate::tools) description: String,

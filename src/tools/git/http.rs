@@ -73,7 +73,6 @@ fn expect_type(answer: &Response, wanted: &str) -> Result<(), String> {
     }
 }
 
-/// All of an answer.
 pub(super) async fn body(answer: Response) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let mut stream = answer.bytes_stream();

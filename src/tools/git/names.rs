@@ -5,7 +5,6 @@ use crate::tools::error::ToolError;
 /// Characters of a name.
 const LONGEST: usize = 200;
 
-/// Checks the name of a branch.
 pub(in crate::tools) fn check_branch(name: &str) -> Result<(), ToolError> {
     let is_branch = is_reference(name)
         && git2::Branch::name_is_valid(name).unwrap_or(false)
@@ -17,7 +16,6 @@ pub(in crate::tools) fn check_branch(name: &str) -> Result<(), ToolError> {
     }
 }
 
-/// Checks the name of a remote.
 pub(in crate::tools) fn check_remote(name: &str) -> Result<(), ToolError> {
     match is_reference(name) && !name.contains('/') {
         true => Ok(()),

@@ -8,7 +8,6 @@ use crate::tools::git_access::{GitAccess, HostAccess};
 pub(in crate::tools) enum Transport {
     /// HTTPS, or HTTP to this machine.
     Http,
-    /// SSH.
     Ssh,
 }
 

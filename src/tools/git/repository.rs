@@ -49,7 +49,6 @@ impl Opened {
         self.given_up.is_cancelled()
     }
 
-    /// The URL of a remote.
     pub(in crate::tools) fn url(&self, remote: &str) -> Option<String> {
         let mut remotes = self.config.remotes.iter();
         remotes

@@ -23,7 +23,6 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Starts it.
     pub(super) fn start(ssh: &Path, remote: &Remote) -> Result<Self, String> {
         let (target, port) = remote.ssh_target();
         let mut command = Command::new(ssh);

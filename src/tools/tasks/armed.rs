@@ -21,7 +21,6 @@ const MOST_TIME: Duration = Duration::from_millis(500);
 /// Whether a hook looked at all lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Noted {
-    /// It did.
     All,
     /// It took too long, and looks at no more.
     TooSlow,
@@ -47,7 +46,6 @@ pub(super) struct Armed {
 /// Why a hook fires.
 #[derive(Clone, Debug)]
 pub(super) enum Cause {
-    /// The task ended.
     Exit,
     /// It printed this line.
     Match(String),
@@ -61,7 +59,7 @@ impl Armed {
         let spec: HookSpec = match serde_json::from_value(hook.hook.spec) {
             Ok(spec) => spec,
             Err(error) => {
-                warn!(%error, "hook {} cannot be read", hook.id);
+                warn!(%error, "failed to read hook {}", hook.id);
                 return None;
             }
         };

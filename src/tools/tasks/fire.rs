@@ -98,7 +98,7 @@ impl Watch {
             Ok(Some(_)) => hook.last_fired = Some(now),
             Ok(None) => return,
             Err(error) => {
-                warn!(%error, "hook {} did not fire", hook.id);
+                warn!(%error, "failed to fire hook {}", hook.id);
                 return;
             }
         }

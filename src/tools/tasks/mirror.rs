@@ -15,7 +15,7 @@ impl Tasks {
         let rows = match self.inner.store.tasks(agent, RECENT).await {
             Ok(rows) => rows,
             Err(error) => {
-                warn!(%error, "the tasks of {agent_name} could not be read");
+                warn!(%error, "failed to read the tasks of {agent_name}");
                 return;
             }
         };
@@ -30,7 +30,7 @@ impl Tasks {
             .map_err(|error| error.to_string())
         });
         if let Ok(Err(error)) = written.await {
-            warn!(%error, "running_tasks of {agent_name} could not be written");
+            warn!(%error, "failed to write running_tasks of {agent_name}");
         }
     }
 }

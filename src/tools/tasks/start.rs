@@ -15,7 +15,6 @@ use crate::tools::hooks::HookSpec;
 
 /// A task about to be started.
 pub struct NewCommand {
-    /// Its row.
     pub task: NewTask,
     /// The agent's name, for its folder.
     pub agent_name: AgentName,

@@ -10,7 +10,6 @@ use crate::tools::hooks::HookSpec;
 /// One task for a list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskView {
-    /// Its id.
     pub id: TaskId,
     /// What it belongs to.
     pub kind: TaskKind,
@@ -22,7 +21,6 @@ pub struct TaskView {
     pub directory: String,
     /// Its process.
     pub pid: Option<u32>,
-    /// Its exit code.
     pub exit_code: Option<i32>,
     /// When it was started.
     pub started_at: DateTime<Utc>,
@@ -35,7 +33,6 @@ pub struct TaskView {
 /// One hook for a list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HookView {
-    /// The hook.
     pub spec: HookSpec,
     /// How often it has fired.
     pub fires: u32,

@@ -40,7 +40,6 @@ pub(super) enum End {
 /// Why the watch ends its task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Killed {
-    /// It does not.
     No,
     /// Somebody, or a hook, asked for it.
     Asked,
@@ -158,7 +157,7 @@ impl Watch {
                     more |= rest;
                     self.take(lines, prefix).await;
                 }
-                Err(error) => warn!(%error, "a task's log could not be read"),
+                Err(error) => warn!(%error, "failed to read the log of a task"),
             }
         }
         more
@@ -197,7 +196,7 @@ impl Watch {
         let ended = TaskEnd { status, exit_code };
         match self.tasks.inner.store.end_task(agent, &id, ended).await {
             Ok(row) => self.row = row,
-            Err(error) => warn!(%error, "the end of {id} could not be stored"),
+            Err(error) => warn!(%error, "failed to store the end of task {id}"),
         }
         info!(
             task.status = status.as_str(),

@@ -140,7 +140,7 @@ impl Queue {
     async fn say_skipped(&self, skipped: usize, bounds: Bounds) {
         let line = catch_up::skipped_line(skipped, bounds);
         if let Err(error) = self.bot.store.notice(self.channel, &line).await {
-            error!(%error, "a notice was not stored");
+            error!(%error, "failed to store a notice");
             return;
         }
         self.bot.deliver(self.channel);
