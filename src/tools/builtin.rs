@@ -47,10 +47,11 @@ use super::web::Layout;
 use super::work::{self, Line};
 
 /// What workers do.
-pub(super) const WORK: [Line; 8] = [
+pub(super) const WORK: [Line; 9] = [
     work::line::<git_diff::Patch>(),
     work::line::<git_log::History>(),
     work::line::<git_status::Look>(),
+    work::line::<git_status::LookBelow>(),
     work::line::<glob::Listing>(),
     work::line::<grep::Search>(),
     work::line::<tool_output::Page>(),

@@ -1,4 +1,4 @@
-//! git in the workspace repository, without the git program.
+//! git in the workspace's repository, and a look at those below it, without the git program.
 //!
 //! An agent can write everything in its repository, its configuration too, so nothing there is trusted: `vet` refuses
 //! what would lead elsewhere or run something, `repository` opens what was vetted with the vetted configuration alone,
@@ -7,6 +7,7 @@
 //!
 //! ```text
 //! builtin/git_* ─▶ repository (thread, Landlock) ─▶ vet ─▶ config
+//! builtin/git_status ─▶ nested (where the other repositories lie)
 //! builtin/git_push ─▶ push ─▶ remote (URL, host) ─▶ http | ssh ─▶ wire (advertisement, command, report)
 //! builtin/git_merge_request ─▶ forge
 //! ```
@@ -15,6 +16,7 @@ mod config;
 mod forge;
 mod http;
 mod names;
+mod nested;
 mod push;
 mod remote;
 mod repository;
@@ -24,6 +26,9 @@ mod wire;
 
 pub(super) use forge::{MergeRequest, open_merge_request};
 pub(super) use names::{check_branch, check_remote, check_revision};
+pub(super) use nested::{Nested, nested};
 pub(super) use push::push;
 pub(super) use remote::Remote;
-pub(super) use repository::{Opened, check_sizes, create, diff_options, in_repository, read};
+pub(super) use repository::{
+    Opened, check_sizes, create, diff_options, in_repository, read, read_nested,
+};

@@ -3,6 +3,7 @@
 mod agents;
 mod edit;
 mod git;
+mod git_nested;
 mod hostile_paths;
 mod hostile_repositories;
 pub(crate) mod lab;

@@ -1,22 +1,42 @@
-//! `git_status`: what changed since the last commit.
+//! `git_status`: what changed since the last commit, in the workspace's repository and in those below it.
+//!
+//! An agent that works on several repositories clones them into its workspace. Each of those is looked at by a worker process of
+//! its own, so that one that was made to take all memory and time there is costs its own lines alone.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use git2::{Status, StatusOptions};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tokio::time::{Instant, timeout};
 
 use crate::exec::WorkLimits;
 use crate::permission::{Action, Group};
 use crate::text;
 use crate::tools::error::ToolError;
-use crate::tools::git;
+use crate::tools::git::{self, Nested};
 use crate::tools::tool::{Output, Tool, ToolContext};
 use crate::tools::work::{self, Work};
 
-/// Paths that are listed.
+/// Paths that are listed of the workspace's repository.
 const MOST: usize = 300;
+
+/// Paths that are listed of each repository below it.
+const MOST_BELOW: usize = 50;
+
+/// Repositories below the workspace that are looked at.
+const MOST_REPOSITORIES: usize = 10;
+
+/// Repositories that are named although they are not looked at.
+const MOST_NAMED: usize = 20;
+
+/// How long one of them may take.
+const EACH: Duration = Duration::from_secs(10);
+
+/// After that no further one is looked at: the whole call has a minute.
+const ALL: Duration = Duration::from_secs(15);
 
 pub(super) struct GitStatus;
 
@@ -28,7 +48,8 @@ impl Tool for GitStatus {
     type Args = Args;
 
     const NAME: &'static str = "git_status";
-    const DESCRIPTION: &'static str = "Show the branch and what changed.";
+    const DESCRIPTION: &'static str =
+        "Show the branch and what changed, here and in repositories below.";
     const GROUP: Group = Group::GitLocal;
     const SUBJECT: &'static str = "git:status";
 
@@ -40,15 +61,67 @@ impl Tool for GitStatus {
         let work = Look {
             folder: context.services.folder(context),
         };
-        Ok(context.by_worker(&work, &[]).await?.into())
+        let seen = context.by_worker(&work, &[]).await?;
+        let seen: Seen = serde_json::from_str(&seen).map_err(ToolError::failed)?;
+        let mut told = vec![seen.own];
+        told.extend(nested(seen.nested, work.folder, context).await);
+        Ok(told.join("\n\n").into())
     }
 }
 
-/// A look at what changed.
+/// What is told of the repositories below the workspace, a paragraph each.
+async fn nested(nested: Nested, folder: PathBuf, context: &ToolContext) -> Vec<String> {
+    let begun = Instant::now();
+    let mut told = Vec::new();
+    let mut left_out = Vec::new();
+    for below in nested.folders {
+        if told.len() >= MOST_REPOSITORIES || begun.elapsed() > ALL {
+            left_out.push(format!("`{}`", text::visible(&below).0));
+            continue;
+        }
+        let look = LookBelow {
+            folder: folder.clone(),
+            below,
+        };
+        let seen = timeout(EACH, context.by_worker(&look, &[])).await;
+        let seen = match seen {
+            Ok(Ok(seen)) => seen,
+            Ok(Err(error)) => format!("Not looked at: {error}."),
+            Err(_) => format!("Not looked at: it took more than {} s.", EACH.as_secs()),
+        };
+        told.push(format!("In `{}`:\n{seen}", text::visible(&look.below).0));
+    }
+    if !left_out.is_empty() {
+        let more = left_out.len().saturating_sub(MOST_NAMED);
+        left_out.truncate(MOST_NAMED);
+        let named = left_out.join(", ");
+        told.push(match more {
+            0 => format!("[repositories not looked at: {named}]"),
+            more => format!("[repositories not looked at: {named} and {more} more]"),
+        });
+    }
+    if nested.is_partial {
+        told.push(
+            "[there are too many folders to look through all of them for repositories]".into(),
+        );
+    }
+    told
+}
+
+/// A look at the workspace's repository, and for others below it.
 #[derive(Deserialize, Serialize)]
 pub(in crate::tools) struct Look {
     /// The agent's folder.
     folder: PathBuf,
+}
+
+/// What it came to.
+#[derive(Deserialize, Serialize)]
+struct Seen {
+    /// The workspace's own repository.
+    own: String,
+    /// Those below it.
+    nested: Nested,
 }
 
 impl Work for Look {
@@ -56,11 +129,40 @@ impl Work for Look {
     const LIMITS: WorkLimits = work::GIT;
 
     fn run(self, _: &[u8]) -> Result<String, ToolError> {
-        git::read(&self.folder, |opened| status(&opened.git))
+        // Before the other: that restricts this process.
+        let nested = git::nested(&self.folder)?;
+        let own = match nested.is_one || nested.folders.is_empty() {
+            true => git::read(&self.folder, |opened| status(&opened.git, MOST))?,
+            false => "The workspace itself is no repository; git_init makes it one.".to_owned(),
+        };
+        serde_json::to_string(&Seen { own, nested }).map_err(ToolError::failed)
     }
 }
 
-fn status(git: &git2::Repository) -> Result<String, ToolError> {
+/// A look at one repository below the workspace.
+#[derive(Deserialize, Serialize)]
+pub(in crate::tools) struct LookBelow {
+    /// The agent's folder.
+    folder: PathBuf,
+    /// The repository's, below the workspace.
+    below: String,
+}
+
+impl Work for LookBelow {
+    const NAME: &'static str = "git_status_below";
+    const LIMITS: WorkLimits = WorkLimits {
+        seconds: 5,
+        ..work::GIT
+    };
+
+    fn run(self, _: &[u8]) -> Result<String, ToolError> {
+        git::read_nested(&self.folder, &self.below, |opened| {
+            status(&opened.git, MOST_BELOW)
+        })
+    }
+}
+
+fn status(git: &git2::Repository, most: usize) -> Result<String, ToolError> {
     let mut lines = vec![branch(git)];
     let mut options = StatusOptions::new();
     options
@@ -68,15 +170,15 @@ fn status(git: &git2::Repository) -> Result<String, ToolError> {
         .recurse_untracked_dirs(true)
         .exclude_submodules(true);
     let found = git.statuses(Some(&mut options))?;
-    for entry in found.iter().take(MOST) {
+    for entry in found.iter().take(most) {
         let path = text::visible(&String::from_utf8_lossy(entry.path_bytes())).0;
         lines.push(format!("{} {path}", letters(entry.status())));
     }
     if found.is_empty() {
         lines.push("Nothing changed since the last commit.".into());
     }
-    if found.len() > MOST {
-        lines.push(format!("[{} more]", found.len() - MOST));
+    if found.len() > most {
+        lines.push(format!("[{} more]", found.len() - most));
     }
     Ok(lines.join("\n"))
 }

@@ -2,17 +2,20 @@
 //!
 //! Between the vetting and its use an agent's background command may change the repository. So the configuration in
 //! force is our own copy of the vetted one, and from the opening on the thread reads and writes nothing outside the
-//! workspace, where the kernel has Landlock.
+//! workspace, where the kernel has Landlock. The copy is a file in memory: a restricted thread could not remove one on disk.
 
+use std::fs::File;
 use std::io::Write;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use cap_std::fs::{Dir, MetadataExt as _};
 use git2::{DiffOptions, ErrorClass, ErrorCode, Odb, Oid, Repository, RepositoryOpenFlags, Tree};
 use landlock::{
     ABI, Access, AccessFs, Ruleset, RulesetAttr, RulesetCreatedAttr, path_beneath_rules,
 };
-use tempfile::NamedTempFile;
+use rustix::fs::{MemfdFlags, memfd_create};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
@@ -31,7 +34,10 @@ const LANDLOCK: ABI = ABI::V5;
 /// A comparison holds both sides and more in memory.
 const LARGEST_COMPARED: i64 = 32 * 1024 * 1024;
 
-/// The open repository of a workspace.
+/// The workspace itself, as a path below it.
+const WORKSPACE: &str = ".";
+
+/// An open repository in a workspace.
 pub(in crate::tools) struct Opened {
     /// The repository, with the vetted configuration.
     pub(in crate::tools) git: Repository,
@@ -40,7 +46,7 @@ pub(in crate::tools) struct Opened {
     /// Ends when nobody waits for the outcome any more.
     given_up: CancellationToken,
     /// Holds the configuration in force; libgit2 looks at the file again and again.
-    _config_file: NamedTempFile,
+    _config_file: File,
 }
 
 impl Opened {
@@ -72,7 +78,7 @@ pub(in crate::tools) async fn in_repository<T: Send + 'static>(
     let folder = context.services.folder(context);
     let given_up = CancellationToken::new();
     let _waiting = given_up.clone().drop_guard();
-    on_own_thread(move || within(&folder, given_up, work)).await
+    on_own_thread(move || within(&folder, WORKSPACE, given_up, work)).await
 }
 
 /// Runs `work`, which only reads, on the repository of the agent in `folder`. For a worker process, which is confined with it
@@ -81,17 +87,32 @@ pub(in crate::tools) fn read<T>(
     folder: &Path,
     work: impl FnOnce(&Opened) -> Result<T, ToolError>,
 ) -> Result<T, ToolError> {
-    within(folder, CancellationToken::new(), work)
+    read_nested(folder, WORKSPACE, work)
+}
+
+/// As [`read`], of the repository in the folder `below` of the workspace.
+pub(in crate::tools) fn read_nested<T>(
+    folder: &Path,
+    below: &str,
+    work: impl FnOnce(&Opened) -> Result<T, ToolError>,
+) -> Result<T, ToolError> {
+    within(folder, below, CancellationToken::new(), work)
 }
 
 fn within<T>(
     folder: &Path,
+    below: &str,
     given_up: CancellationToken,
     work: impl FnOnce(&Opened) -> Result<T, ToolError>,
 ) -> Result<T, ToolError> {
     let workspace = Workspace::open(folder).map_err(ToolError::failed)?;
-    let opened = open(&workspace, given_up)?;
-    confine(&workspace, &opened)?;
+    let files = workspace.files()?;
+    let place = files.dir().open_dir(below).map_err(ToolError::failed)?;
+    let vetted = vet::vet(&place)?;
+    let all = workspace.files_folder();
+    let opened = open(&place, &all.join(below), vetted, given_up)?;
+    // Not before: libgit2 opens the user's configuration, too, and fails where it may not.
+    restrict(&[&all], &[])?;
     work(&opened)
 }
 
@@ -127,37 +148,42 @@ async fn on_own_thread<T: Send + 'static>(
         .map_err(|_| ToolError::failed("the git thread broke off; this is a bug"))?
 }
 
-fn open(workspace: &Workspace, given_up: CancellationToken) -> Result<Opened, ToolError> {
-    let files = workspace.files()?;
-    let Vetted { config, suspicious } = vet::vet(&files)?;
-    let folder = workspace.files_folder();
+/// Opens the repository of `place`, which is the folder `path` as long as nobody puts another there.
+fn open(
+    place: &Dir,
+    path: &Path,
+    Vetted { config, suspicious }: Vetted,
+    given_up: CancellationToken,
+) -> Result<Opened, ToolError> {
     let flags = RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT;
-    let git = Repository::open_ext(folder.join(".git"), flags, [] as [&str; 0])?;
-    let place = files.dir().dir_metadata().map_err(ToolError::failed)?;
-    let place = {
-        use cap_std::fs::MetadataExt;
-        (place.dev(), place.ino())
-    };
+    let git = Repository::open_ext(path.join(".git"), flags, [] as [&str; 0])?;
+    let meta = place.dir_metadata().map_err(ToolError::failed)?;
+    let place = (meta.dev(), meta.ino());
     let is_same =
         |path: &Path| std::fs::metadata(path).is_ok_and(|meta| (meta.dev(), meta.ino()) == place);
     let is_own = git.workdir().is_some_and(is_same) && !git.is_worktree() && !git.is_bare();
     if !is_own || git.commondir() != git.path() {
-        return Err(refused("its files are not those of the workspace"));
+        return Err(refused("its files are not those of its folder"));
     }
     for object in suspicious {
         check_size(&git.odb()?, object)?;
     }
-    let mut config_file = NamedTempFile::new().map_err(ToolError::failed)?;
-    config_file
-        .write_all(config.rewritten().as_bytes())
-        .map_err(ToolError::failed)?;
-    git.set_config(&git2::Config::open(config_file.path())?)?;
+    let (config_file, config_path) = in_memory(&config.rewritten()).map_err(ToolError::failed)?;
+    git.set_config(&git2::Config::open(&config_path)?)?;
     Ok(Opened {
         git,
         config,
         given_up,
         _config_file: config_file,
     })
+}
+
+/// A file with `text` that lies in no folder, and the path under which this process reaches it.
+fn in_memory(text: &str) -> std::io::Result<(File, PathBuf)> {
+    let mut file = File::from(memfd_create("git-config", MemfdFlags::CLOEXEC)?);
+    file.write_all(text.as_bytes())?;
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+    Ok((file, path.into()))
 }
 
 /// Refuses an object that would take more memory than it may.
@@ -183,10 +209,6 @@ pub(in crate::tools) fn check_sizes(
     let changed = git.diff_tree_to_tree(from, Some(to), None)?;
     let mut ids = changed.deltas().map(|delta| delta.new_file().id());
     ids.try_for_each(|id| check_size(&objects, id))
-}
-
-fn confine(workspace: &Workspace, opened: &Opened) -> Result<(), ToolError> {
-    restrict(&[&workspace.files_folder()], &[opened._config_file.path()])
 }
 
 /// Keeps this thread to `writable` and `readable` for good, where the kernel can.

@@ -9,7 +9,6 @@ use rustix::fs::OFlags;
 use super::config::{self, RepositoryConfig};
 use crate::text;
 use crate::tools::error::ToolError;
-use crate::workspace::Jail;
 
 /// Bytes of a configuration: an ordinary one has a few hundred.
 const LONGEST_CONFIG: u64 = 64 * 1024;
@@ -42,7 +41,7 @@ const POINTERS: [(&str, &str); 5] = [
 /// Bytes of an object's file from which on it is asked what it unpacks to: at most a thousand times as much.
 const SUSPICIOUS: u64 = 256 * 1024;
 
-/// A repository that is the workspace's own.
+/// A repository that may be opened.
 #[derive(Debug)]
 pub(super) struct Vetted {
     /// What its configuration says, as far as it is taken.
@@ -51,8 +50,8 @@ pub(super) struct Vetted {
     pub(super) suspicious: Vec<Oid>,
 }
 
-/// Looks through the workspace's repository.
-pub(super) fn vet(files: &Jail) -> Result<Vetted, ToolError> {
+/// Looks through the repository of the folder `files`.
+pub(super) fn vet(files: &Dir) -> Result<Vetted, ToolError> {
     let git = own_folder(files)?;
     for (pointer, harmless) in POINTERS {
         let points = match read(&git, pointer, harmless.len() as u64) {
@@ -82,9 +81,9 @@ pub(super) fn vet(files: &Jail) -> Result<Vetted, ToolError> {
     })
 }
 
-/// `.git`, which must be a folder of the workspace's own.
-fn own_folder(files: &Jail) -> Result<Dir, ToolError> {
-    let meta = match files.dir().symlink_metadata(".git") {
+/// `.git`, which must be a folder of its own.
+fn own_folder(files: &Dir) -> Result<Dir, ToolError> {
+    let meta = match files.symlink_metadata(".git") {
         Ok(meta) => meta,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Err(ToolError::rejected(
@@ -96,7 +95,7 @@ fn own_folder(files: &Jail) -> Result<Dir, ToolError> {
     if !meta.is_dir() {
         return Err(refused("`.git` is a file or a link, not a folder"));
     }
-    files.dir().open_dir(".git").map_err(ToolError::failed)
+    files.open_dir(".git").map_err(ToolError::failed)
 }
 
 /// A walk through all of a repository.

@@ -1,9 +1,9 @@
 //! Repositories made to do harm: each git tool refuses them or does no harm with them, and nothing outside is read, written
 //! or run.
 
-mod config;
+pub(super) mod config;
 mod harmless;
-mod traps;
+pub(super) mod traps;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 
 use super::lab::Lab;
 
-const CANARY: &str = "canary-2f90";
+pub(super) const CANARY: &str = "canary-2f90";
 
 /// A repository outside, with a secret in its history and one beside it.
-fn outside(lab: &Lab) -> PathBuf {
+pub(super) fn outside(lab: &Lab) -> PathBuf {
     let outside = lab.home.path().join("outside");
     fs::create_dir(&outside).unwrap();
     fs::write(outside.join("secret"), CANARY).unwrap();
@@ -34,7 +34,7 @@ fn outside(lab: &Lab) -> PathBuf {
 }
 
 /// All files below `folder` with what is in them.
-fn everything(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+pub(super) fn everything(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -69,7 +69,7 @@ fn calls() -> Vec<(&'static str, Value)> {
 }
 
 /// A lab with one commit, and a repository outside.
-async fn lab_and_outside() -> (Lab, PathBuf) {
+pub(super) async fn lab_and_outside() -> (Lab, PathBuf) {
     let lab = Lab::new();
     lab.does("git_init", json!({})).await;
     lab.does("git_commit", json!({"message": "Begin"})).await;

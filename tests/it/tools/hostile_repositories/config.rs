@@ -1,6 +1,6 @@
 //! Lines of a `.git/config` that make git read, write, run or reach something else. `OUT` is a folder outside.
 
-pub(super) const LINES: &[(&str, &str)] = &[
+pub(in crate::tools) const LINES: &[(&str, &str)] = &[
     ("core.worktree", "[core]\n\tworktree = OUT\n"),
     ("core.worktree beside the header", "[core] worktree = OUT\n"),
     (

@@ -7,10 +7,10 @@ use std::path::Path;
 use git2::{Oid, Repository};
 
 /// Makes the workspace's repository hostile.
-pub(super) type Trap = fn(git: &Path, outside: &Path);
+pub(in crate::tools) type Trap = fn(git: &Path, outside: &Path);
 
 /// Files and folders; what a configuration says stands in `config`.
-pub(super) const TRAPS: &[(&str, Trap)] = &[
+pub(in crate::tools) const TRAPS: &[(&str, Trap)] = &[
     ("config.worktree", |git, outside| {
         fs::write(
             git.join("config.worktree"),
