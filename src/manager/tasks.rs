@@ -161,10 +161,11 @@ impl AgentManager {
                     Some(conversation) => Place::Conversation(conversation),
                     None => Place::Channel(event.task.task.channel),
                 };
-                self.note(&agent, text, via, place).await
+                self.note(&agent, text, via, place, event.model).await
             }
             TaskEffect::SpawnBranch(text) => {
-                self.note(&agent, text, via, Place::NewBranch(None)).await
+                let place = Place::NewBranch(None);
+                self.note(&agent, text, via, place, event.model).await
             }
             TaskEffect::StopBranch => {
                 let Some(conversation) = event.task.task.conversation else {
@@ -190,17 +191,27 @@ impl AgentManager {
     async fn note(
         &self,
         agent: &AgentSummary,
-        text: String,
+        mut text: String,
         via: Via,
         place: Place,
+        mut model: Option<String>,
     ) -> Result<(), ManagerError> {
+        // It was there when the hook was made.
+        let models = &self.inner.deps.models;
+        if let Some(gone) =
+            model.take_if(|name| models.targets(std::slice::from_ref(name)).is_err())
+        {
+            text.push_str(&format!(
+                "\nThe model `{gone}`, which the hook names for this, is not available now, so the agent's own answers.\n"
+            ));
+        }
         let prompt = Prompt {
             trigger: Trigger {
                 source: Source::Note {
                     text,
                     via: Some(via),
                 },
-                model: None,
+                model,
                 mode: Mode::Standard,
             },
             place,

@@ -52,6 +52,9 @@ fn command(action: &Action) -> Scope {
     if let Some(hooks) = &beside.hooks {
         bound.push(("Hooks", hooks.clone()));
     }
+    if let Some(model) = &beside.model {
+        bound.push(("Model of their turns", model.clone()));
+    }
     Scope {
         what,
         bound,
@@ -64,7 +67,7 @@ fn git(detail: &str) -> Scope {
     let deleted = rest.strip_prefix("--delete ");
     let (what, name, free) = match verb {
         "init" => ("Make its workspace a git repository", "", ""),
-        "status" => ("Show the state of its git repository", "", ""),
+        "status" => ("Show the state of its git repositories", "", ""),
         "log" => ("Show the commits of its git repository", "", ""),
         "diff" => ("Show changes in its git repository", "Between", ""),
         "commit" => (
@@ -155,7 +158,7 @@ fn plain(tool: &str, detail: &str) -> Scope {
         "add_process_hooks" => (
             "Add hooks to this task",
             "Task",
-            "Any instructions for the hooks.",
+            "Any instructions for the hooks, and any model for the turns they start.",
         ),
         "stop_task" => ("Stop this task", "Task", ""),
         "read_task_output" => ("Read what this task printed", "Task", ""),

@@ -1,6 +1,7 @@
 //! Where a command runs and what is to follow it, as the end of its action.
 //!
-//! `tool:run_concurrent:make in web with hooks "when it ends, say so"` is `make` in the folder `web`. A command may end
+//! `tool:run_concurrent:make in web with hooks "when it ends, say so"` is `make` in the folder `web`; behind the hooks may stand
+//! ` and model "gpt-5"`. A command may end
 //! in such words itself. It is told apart by naming the workspace, `.`: `tool:bash:echo all in all` would be `echo all`
 //! in the folder `all`, so the command `echo all in all` is `tool:bash:echo all in all in .`.
 
@@ -13,6 +14,8 @@ pub struct Surroundings {
     pub folder: Option<String>,
     /// The instructions of which hooks on it are made.
     pub hooks: Option<String>,
+    /// The model that works in the turns that the hooks start; only beside hooks.
+    pub model: Option<String>,
 }
 
 /// The words before a folder.
@@ -21,11 +24,14 @@ const IN: &str = " in ";
 /// The words before the instructions for hooks.
 const WITH_HOOKS: &str = " with hooks ";
 
+/// The words before the model, which stand behind the instructions.
+const AND_MODEL: &str = " and model ";
+
 impl Surroundings {
     /// The end of the action of `command`.
     pub(super) fn suffix(&self, command: &str) -> String {
         let hooks = match &self.hooks {
-            Some(hooks) => format!("{WITH_HOOKS}{}", quoted(hooks)),
+            Some(hooks) => format!("{WITH_HOOKS}{}{}", quoted(hooks), self.model_suffix()),
             None => String::new(),
         };
         if let Some(folder) = &self.folder {
@@ -43,16 +49,28 @@ impl Surroundings {
     pub(super) fn connectives(&self, suffix: &str) -> Vec<Range<usize>> {
         let inner = |at: usize, words: &str| at + 1..at + words.len() - 1;
         let folder = self.folder.as_ref().map(|_| inner(0, IN));
+        let model = self.model_suffix();
         let hooks = self.hooks.as_ref().and_then(|hooks| {
-            let length = WITH_HOOKS.len() + quoted(hooks).len();
+            let length = WITH_HOOKS.len() + quoted(hooks).len() + model.len();
             Some(inner(suffix.len().checked_sub(length)?, WITH_HOOKS))
         });
-        folder.into_iter().chain(hooks).collect()
+        let model = hooks
+            .clone()
+            .filter(|_| !model.is_empty())
+            .map(|_| inner(suffix.len() - model.len(), AND_MODEL));
+        folder.into_iter().chain(hooks).chain(model).collect()
+    }
+
+    fn model_suffix(&self) -> String {
+        match &self.model {
+            Some(model) => format!("{AND_MODEL}{}", quoted(model)),
+            None => String::new(),
+        }
     }
 
     /// Everything in it, for a look at its letters.
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
-        [&self.folder, &self.hooks]
+        [&self.folder, &self.hooks, &self.model]
             .into_iter()
             .flatten()
             .map(String::as_str)
@@ -61,16 +79,26 @@ impl Surroundings {
 
 /// The command and the surroundings that the detail of an action spells.
 pub(super) fn split(detail: &str) -> (&str, Surroundings) {
-    let (rest, hooks) = match quoted_end(detail, WITH_HOOKS) {
-        Some((rest, hooks)) => (rest, Some(hooks)),
-        None => (detail, None),
+    let with_model = quoted_end(detail, AND_MODEL)
+        .and_then(|(rest, model)| Some((quoted_end(rest, WITH_HOOKS)?, model)));
+    let (rest, hooks, model) = match with_model {
+        Some(((rest, hooks), model)) => (rest, Some(hooks), Some(model)),
+        None => match quoted_end(detail, WITH_HOOKS) {
+            Some((rest, hooks)) => (rest, Some(hooks), None),
+            None => (detail, None, None),
+        },
     };
     let (command, folder) = match quoted_end(rest, IN).or_else(|| plain_end(rest)) {
         Some((command, folder)) => (command, Some(folder)),
         None => (rest, None),
     };
     let folder = folder.filter(|folder| folder != ".");
-    (command, Surroundings { folder, hooks })
+    let surroundings = Surroundings {
+        folder,
+        hooks,
+        model,
+    };
+    (command, surroundings)
 }
 
 /// `text` as a JSON string.

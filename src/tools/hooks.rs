@@ -11,4 +11,4 @@ mod writer;
 pub(in crate::tools) use parse::pattern;
 pub use parse::{Parsed, parse};
 pub use spec::{ExitFilter, HookAction, HookSpec, MATCH_DELAY, MIN_INTERVAL, Trigger};
-pub use writer::{HookWriter, INSTRUCTIONS, write};
+pub use writer::{HookWriter, INSTRUCTIONS, Wish, write};

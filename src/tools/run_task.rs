@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::permission::{Action, Surroundings};
 use crate::store::{NewTask, TaskKind};
 use crate::tools::error::ToolError;
-use crate::tools::hooks::{self, Parsed};
+use crate::tools::hooks::{self, Parsed, Wish};
 use crate::tools::shell::{Place, command};
 use crate::tools::tasks::NewCommand;
 use crate::tools::tool::{Output, ToolContext};
@@ -19,6 +19,9 @@ pub(in crate::tools) struct Args {
     /// Plain words: what to do when it ends, prints something or takes too long. Without: a notice at its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     instructions: Option<String>,
+    /// For the turns that the instructions start. Without: your own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
     /// Folder of the workspace to run in.
     #[serde(skip_serializing_if = "Option::is_none")]
     working_directory: Option<String>,
@@ -34,9 +37,12 @@ impl Args {
             Err(_) => Some(folder.to_owned()),
         };
         let hooks = self.instructions.clone();
+        let hooks = hooks.filter(|hooks| !hooks.trim().is_empty());
         Action::shell(tool, &*self.command).within(Surroundings {
             folder: folder.filter(|folder| !folder.is_empty()),
-            hooks: hooks.filter(|hooks| !hooks.trim().is_empty()),
+            // Without hooks nothing is started that it could work in.
+            model: hooks.as_ref().and(self.model.clone()),
+            hooks,
         })
     }
 }
@@ -50,10 +56,14 @@ pub(in crate::tools) async fn start(
 ) -> Result<Output, ToolError> {
     let place = Place::find(context, args.working_directory.as_deref()).await?;
     let command = command(action, &place, context)?;
-    let instructions = args.instructions.as_deref().unwrap_or_default();
     let shell = context.services.shell()?;
-    let writer = &*shell.hook_writer;
-    let hooks = hooks::write(writer, context, &args.command, instructions).await;
+    let wish = Wish {
+        command: &args.command,
+        instructions: args.instructions.as_deref().unwrap_or_default(),
+        model: args.model.as_deref(),
+    };
+    let models = &*context.services.models;
+    let hooks = hooks::write(&*shell.hook_writer, models, context, wish).await?;
     let new = NewCommand {
         task: NewTask {
             agent: context.agent,

@@ -8,10 +8,16 @@ use crate::clock;
 use crate::manager::{SessionState, Status};
 use crate::store::TaskStatus;
 use crate::text::{self, count, escape};
-use crate::tools::tasks::TaskView;
+use crate::tools::tasks::{HookView, TaskView};
 
 /// Characters of a command in a list.
 const COMMAND_SHOWN: usize = 60;
+
+/// Hooks of a process that are shown one by one.
+const HOOKS_SHOWN: usize = 3;
+
+/// Characters of a hook in a list.
+const HOOK_SHOWN: usize = 80;
 
 /// How an agent stands.
 pub fn status(status: &Status, tasks: &[TaskView], sandbox: &str, now: DateTime<Utc>) -> Body {
@@ -146,9 +152,29 @@ pub fn processes(agent: &str, tasks: &[TaskView], now: DateTime<Utc>) -> Body {
         if !task.hooks.is_empty() {
             value.push_str(&format!(" · {}", count(task.hooks.len(), "hook", "hooks")));
         }
+        for hook in task.hooks.iter().take(HOOKS_SHOWN) {
+            let spec = text::one_line(&hook.spec.to_string(), HOOK_SHOWN);
+            value.push_str(&format!(
+                "\n{} fired {}",
+                escape::code(&spec.replace('`', "'")),
+                times(hook)
+            ));
+        }
         card = card.field(task.id.to_string(), value);
     }
     Body::card(card)
+}
+
+/// `1 of 3 times`.
+fn times(hook: &HookView) -> String {
+    match hook.spec.max_fires {
+        0 => count(hook.fires as usize, "time", "times"),
+        most => format!(
+            "{} of {}",
+            hook.fires,
+            count(most as usize, "time", "times")
+        ),
+    }
 }
 
 /// The end of what a process printed.

@@ -9,7 +9,7 @@ use crate::permission::{Action, Group};
 use crate::store::TaskStatus;
 use crate::text;
 use crate::tools::error::ToolError;
-use crate::tools::hooks;
+use crate::tools::hooks::{self, Wish};
 use crate::tools::run_task::push_hooks;
 use crate::tools::tasks::TaskError;
 use crate::tools::tool::{Output, Tool, ToolContext};
@@ -22,6 +22,9 @@ pub(super) struct Args {
     id: String,
     /// Plain words: what to do when it ends, prints something or takes too long.
     instructions: String,
+    /// For the turns that the instructions start. Without: your own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
 }
 
 #[async_trait]
@@ -43,8 +46,13 @@ impl Tool for AddProcessHooks {
         if row.status != TaskStatus::Running {
             return Err(TaskError::Ended(id, row.status.as_str()).into());
         }
-        let writer = &*shell.hook_writer;
-        let hooks = hooks::write(writer, context, &row.task.command, &args.instructions).await;
+        let wish = Wish {
+            command: &row.task.command,
+            instructions: &args.instructions,
+            model: args.model.as_deref(),
+        };
+        let models = &*context.services.models;
+        let hooks = hooks::write(&*shell.hook_writer, models, context, wish).await?;
         let total = shell
             .tasks
             .add_hooks(context.agent, &id, hooks.hooks.clone())

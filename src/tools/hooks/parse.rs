@@ -11,6 +11,9 @@ const MOST_HOOKS: usize = 10;
 /// Characters of a pattern or a message.
 const LONGEST_TEXT: usize = 2_000;
 
+/// Characters of a model's name.
+const LONGEST_MODEL: usize = 200;
+
 /// Longest time in seconds that a hook may name: 30 days.
 const LONGEST: f64 = 30.0 * 24.0 * 3600.0;
 
@@ -115,6 +118,15 @@ fn check(hook: &HookSpec) -> Result<(), String> {
     if hook.context_message.chars().count() > LONGEST_TEXT {
         return Err(format!(
             "its message has more than {LONGEST_TEXT} characters"
+        ));
+    }
+    if hook
+        .model
+        .as_ref()
+        .is_some_and(|name| name.chars().count() > LONGEST_MODEL)
+    {
+        return Err(format!(
+            "its model has more than {LONGEST_MODEL} characters"
         ));
     }
     let times = [

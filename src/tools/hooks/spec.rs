@@ -29,6 +29,9 @@ pub struct HookSpec {
     pub max_fires: u32,
     /// Seconds between two firings of a notice, or of any hook without end.
     pub min_message_interval: f64,
+    /// The model that works in the turn it starts; without one the agent's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }
 
 /// When a hook fires.
@@ -107,6 +110,16 @@ pub enum HookAction {
     StopBranch,
 }
 
+impl HookAction {
+    /// Whether the agent works on it, in a turn.
+    pub fn starts_turn(self) -> bool {
+        match self {
+            Self::InjectContext | Self::SpawnBranch => true,
+            Self::NotifyChannel | Self::StopProcess | Self::StopBranch => false,
+        }
+    }
+}
+
 impl HookSpec {
     /// One notice at the exit: what a task has when nothing else was asked for.
     pub fn notice_at_exit() -> Self {
@@ -117,6 +130,7 @@ impl HookSpec {
             output_delay_seconds: 0.0,
             max_fires: 1,
             min_message_interval: MIN_INTERVAL,
+            model: None,
         }
     }
 
@@ -176,6 +190,10 @@ impl fmt::Display for HookAction {
 
 impl fmt::Display for HookSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} → {}", self.trigger, self.action)
+        write!(f, "{} → {}", self.trigger, self.action)?;
+        match &self.model {
+            Some(model) => write!(f, " with {model}"),
+            None => Ok(()),
+        }
     }
 }

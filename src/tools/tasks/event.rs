@@ -23,6 +23,8 @@ pub struct TaskEvent {
     pub effect: TaskEffect,
     /// Hops of hooks and agents that led to it: a turn it starts has this depth.
     pub depth: u8,
+    /// The model of a turn it starts, where its hook has one.
+    pub model: Option<String>,
 }
 
 /// What is to be done about a task.

@@ -126,6 +126,6 @@ impl Watch {
             HookAction::InjectContext => TaskEffect::Inject(told(lines, self)),
             HookAction::SpawnBranch => TaskEffect::SpawnBranch(told(lines, self)),
         };
-        self.emit(effect).await;
+        self.emit_with(effect, spec.model).await;
     }
 }

@@ -226,6 +226,11 @@ impl Watch {
     }
 
     pub(super) async fn emit(&self, effect: TaskEffect) {
+        self.emit_with(effect, None).await;
+    }
+
+    /// As [`Self::emit`], with the model of a turn that `effect` starts.
+    pub(super) async fn emit_with(&self, effect: TaskEffect, model: Option<String>) {
         let Some(events) = self.tasks.inner.events.get() else {
             return;
         };
@@ -234,6 +239,7 @@ impl Watch {
             agent_name: self.agent_name.clone(),
             effect,
             depth: self.depth(),
+            model,
         };
         events.happened(event).await;
     }

@@ -7,7 +7,56 @@ fn action(command: &str, folder: Option<&str>, hooks: Option<&str>) -> Action {
     Action::shell("run_concurrent", command).within(Surroundings {
         folder: folder.map(str::to_owned),
         hooks: hooks.map(str::to_owned),
+        model: None,
     })
+}
+
+/// A command with hooks whose turns another model works in.
+fn with_model(command: &str, hooks: &str, model: &str) -> Action {
+    Action::shell("run_concurrent", command).within(Surroundings {
+        folder: None,
+        hooks: Some(hooks.to_owned()),
+        model: Some(model.to_owned()),
+    })
+}
+
+#[test]
+fn the_model_of_a_hook_is_a_part_of_the_action() {
+    let action = with_model("make", "fix it", "gpt-5");
+    let text = r#"tool:run_concurrent:make with hooks "fix it" and model "gpt-5""#;
+    assert_eq!(action.to_string(), text);
+    assert_eq!(Action::parse(text).unwrap().to_string(), text);
+    // A command that ends so is told apart.
+    let command = r#"make with hooks "fix it" and model "gpt-5""#;
+    let spelled = self::action(command, None, None).to_string();
+    assert_eq!(spelled, format!("{text} in ."));
+    assert_eq!(Action::parse(&spelled).unwrap().detail, command);
+    let nothing = Profile::compile(&[], &[".*"], &[]).unwrap();
+    let covers = |entry: &str, action: &Action| {
+        nothing.decide(action, &[entry.to_owned()]).decision == Decision::Allow
+    };
+    assert!(covers(text, &action));
+    assert!(!covers(text, &with_model("make", "fix it", "opus")));
+    assert!(!covers(
+        r#"tool:run_concurrent:make with hooks "fix it""#,
+        &action
+    ));
+    let bound = scope(text).bound;
+    assert_eq!(
+        bound.last().unwrap(),
+        &("Model of their turns", "gpt-5".to_owned())
+    );
+    for (pattern, expected) in [
+        (r#"make with hooks ".*""#, false),
+        (r#"make with hooks ".*" and model "gpt-5""#, true),
+        ("make( .*)?", false),
+        (".*", true),
+    ] {
+        let pattern = format!("tool:run_concurrent:{pattern}");
+        let profile = Profile::compile(&[&pattern], &[], &[]).unwrap();
+        let allowed = profile.decide(&action, &[]).decision == Decision::Allow;
+        assert_eq!(allowed, expected, "{pattern}");
+    }
 }
 
 #[test]

@@ -2,8 +2,9 @@
 
 use serde_json::json;
 
-use super::uses;
-use crate::world::{World, run_test};
+use super::{is_used, uses};
+use crate::world::model::MODEL;
+use crate::world::{Setup, World, run_test, run_test_with};
 
 /// The id of the only task.
 fn task_id(text: &str) -> String {
@@ -65,6 +66,38 @@ async fn the_end_of_a_background_task_is_told_in_the_channel() {
         world
             .shows("#lab", |text| text.contains("exit") && text.contains('3'))
             .await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_turn_that_a_hook_starts_has_the_model_of_the_hook() {
+    let other = "other-model";
+    let setup = Setup {
+        config: json!({"default_permissions": "open"}),
+        ..Setup::default()
+    };
+    run_test_with(setup, async |world| {
+        world.model.lists(&[MODEL, other]);
+        world.ann.asks("/settings validate-keys", "#general").await;
+        let task = |model: &str| {
+            json!({"command": "exit 3", "instructions": "if it fails, look into it", "model": model})
+        };
+        let near = uses(world, "run_background", task("othermodel")).await;
+        assert!(near.is_error, "{near:?}");
+        assert_eq!(near.text, format!("There is no model `othermodel`. Near names: {other}."));
+        let hook = r#"[{"trigger": {"type": "on_exit"}, "action": "spawn_branch", "context_message": "why?"}]"#;
+        world.model.always_answers("why?", "A missing file.");
+        world
+            .model
+            .calls_tool("run_background", task(other))
+            .answers(hook);
+        is_used(world, "run_background").await.ok();
+        let shown = world.sees("#lab", "A missing file.").await;
+        let footer = format!("-# Answered by `{other}`, not by `{MODEL}`.");
+        assert!(shown.contains(&footer), "{shown}");
+        let list = asks(world, "/process list").await;
+        assert!(list.contains(&format!("spawn_branch with {other}")), "{list}");
     })
     .await;
 }

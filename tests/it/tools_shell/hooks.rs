@@ -237,3 +237,90 @@ async fn without_a_model_there_is_one_notice_at_the_end() {
     let view = &world.tasks.views(world.lab.context.agent).await.unwrap()[0];
     assert_eq!(view.hooks[0].spec, HookSpec::notice_at_exit());
 }
+
+/// What was said of hooks when a task was started, and what `list_tasks` says.
+async fn started(world: &World, instructions: &str, model: Option<&str>, hooks: Value) -> String {
+    world.writer.answers(&hooks.to_string());
+    let mut arguments =
+        json!({"command": "while [ ! -e go ]; do sleep 0.05; done", "instructions": instructions});
+    if let Some(model) = model {
+        arguments["model"] = model.into();
+    }
+    let told = world.lab.does("run_background", arguments).await;
+    told.split_once("Hooks:\n").unwrap().1.to_owned()
+}
+
+#[tokio::test]
+async fn a_hook_has_the_model_that_is_named_for_it() {
+    let mut world = World::new().await;
+    let hooks = json!([
+        {"action": "spawn_branch", "model": "small"},
+        {"action": "inject_context"},
+        {"action": "notify_channel", "model": "small"},
+    ]);
+    let told = started(&world, "let SMALL look into it", Some("demo-small"), hooks).await;
+    insta::assert_snapshot!(told, @"
+    - on_exit → spawn_branch with demo-small
+    - on_exit → inject_context with demo-small
+    - on_exit → notify_channel
+    ");
+    let listed = world.lab.does("list_tasks", json!({})).await;
+    assert!(
+        listed.contains("on_exit → spawn_branch with demo-small (fired 0/1)"),
+        "{listed}"
+    );
+    world.lab.write("go", "");
+    let mut models = Vec::new();
+    for _ in 0..3 {
+        models.push(world.events.recv().await.unwrap().model);
+    }
+    let small = Some("demo-small".to_owned());
+    assert_eq!(models, [small.clone(), small, None]);
+}
+
+#[tokio::test]
+async fn a_model_that_nobody_named_is_not_used() {
+    let world = World::new().await;
+    let hooks = json!([{"action": "spawn_branch", "model": "small"}, {"action": "inject_context", "model": ""}]);
+    insta::assert_snapshot!(started(&world, "look into it", None, hooks).await, @"
+    - on_exit → inject_context
+    Not used: on_exit → spawn_branch with small: the instructions do not name the model `small`; name it there, or as `model`
+    ");
+    let hooks = json!([{"action": "spawn_branch", "model": "large"}]);
+    insta::assert_snapshot!(started(&world, "let large look into it", None, hooks).await, @"
+    - on_exit → notify_channel
+    Not used: on_exit → spawn_branch with large: there is no model `large`
+    ");
+    let hooks = json!([{"action": "notify_channel"}]);
+    insta::assert_snapshot!(started(&world, "tell us", Some("small"), hooks).await, @"
+    - on_exit → notify_channel
+    Not used: the model demo-small, for no hook starts a turn
+    ");
+    world.tasks.shutdown().await;
+}
+
+#[tokio::test]
+async fn with_an_unknown_model_nothing_is_started() {
+    let world = World::new().await;
+    let arguments =
+        json!({"command": "touch ran", "instructions": "look into it", "model": "smal"});
+    for tool in ["run_background", "run_concurrent"] {
+        let told = world.lab.refuses(tool, arguments.clone()).await;
+        assert_eq!(told, "there is no model `smal`");
+    }
+    assert_eq!(
+        world.lab.does("list_tasks", json!({})).await,
+        "There are no tasks."
+    );
+    world.writer.answers("[]");
+    world
+        .lab
+        .does("run_background", json!({"command": "sleep 600"}))
+        .await;
+    let more = json!({"id": "task_001", "instructions": "look into it", "model": "smal"});
+    assert_eq!(
+        world.lab.refuses("add_process_hooks", more).await,
+        "there is no model `smal`"
+    );
+    world.tasks.shutdown().await;
+}

@@ -131,3 +131,33 @@ fn an_adopted_task_can_be_stopped() {
         assert_eq!(row.status, TaskStatus::Killed);
     });
 }
+
+#[test]
+fn a_hook_of_a_task_that_is_adopted_keeps_its_model() {
+    let runtime = Runtime::new().unwrap();
+    let world = runtime.block_on(async {
+        let world = World::new().await;
+        world
+            .writer
+            .answers(r#"[{"action": "spawn_branch", "context_message": "go on"}]"#);
+        let arguments = json!({
+            "command": "while [ ! -e go ]; do sleep 0.05; done",
+            "instructions": "look into it",
+            "model": "small",
+        });
+        world.lab.does("run_background", arguments).await;
+        world
+    });
+    runtime.shutdown_background();
+    let wreck = Wreck { world };
+    Runtime::new().unwrap().block_on(async {
+        let mut second = Second::on(&wreck).await;
+        wreck.world.lab.write("go", "");
+        let event = second.events.recv().await.unwrap();
+        assert!(
+            matches!(event.effect, TaskEffect::SpawnBranch(_)),
+            "{event:?}"
+        );
+        assert_eq!(event.model.as_deref(), Some("demo-small"));
+    });
+}
