@@ -3,13 +3,21 @@
 //! What stays the same for a session stands in the system blocks, so that a provider can cache the
 //! prefix; what changes rides with the newest user item and is stored there.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
+use super::session_label::SUMMARY_FAILED;
 use crate::clock;
-use crate::domain::{AgentName, ChannelId};
+use crate::domain::{AgentName, ChannelId, Item, SessionMeta};
+use crate::text;
 
 /// Top-level names of the workspace that are named before the rest is counted.
 const NAMES_SHOWN: usize = 20;
+
+/// Characters of what a closed branch came to.
+const BRANCH_SHOWN: usize = 500;
+
+/// How long ago a branch was closed that a conversation is still told of.
+const BRANCH_AGE: TimeDelta = TimeDelta::days(7);
 
 /// The system blocks of a request, in their stated order: prompt, docs, facts of the session.
 pub fn system(
@@ -62,6 +70,29 @@ impl TurnFacts<'_> {
         }
         facts
     }
+}
+
+/// What the last closed branch came to, for the facts of a conversation that was not told yet: one with nothing from a
+/// person or the system since.
+pub fn closed_branch(
+    branch: &SessionMeta,
+    conversation: &[Item],
+    now: DateTime<Utc>,
+) -> Option<String> {
+    let told = conversation.iter().rev().find_map(|item| match item {
+        Item::User(user) => user.at,
+        Item::Assistant(_) | Item::ToolResult(_) => None,
+    });
+    let is_news = told.is_none_or(|told| told < branch.saved_at);
+    if !is_news || now - branch.saved_at > BRANCH_AGE {
+        return None;
+    }
+    let came_to = match branch.summary.as_str() {
+        SUMMARY_FAILED => &branch.description,
+        summary => summary,
+    };
+    let shown = text::one_line(came_to, BRANCH_SHOWN);
+    Some(format!("; last closed branch: {shown}"))
 }
 
 fn listing(names: &[String]) -> String {

@@ -30,7 +30,32 @@ const OF_AGENT: &str = "WHERE agent_id = ?1 AND NOT (trigger = 'shutdown' AND id
     WHERE c.agent_id = ?1 AND c.closed_at IS NULL AND c.saved_as IS NOT NULL
         AND c.saved_items = (SELECT count(*) FROM items i WHERE i.conversation_id = c.id)))";
 
+/// Newest sessions among which the one of a closed branch is looked for: one further back is of no more use.
+const RECENT: u32 = 20;
+
 impl Store {
+    /// The session that the agent's last closed branch was saved as, if that was lately.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub async fn last_closed_branch(
+        &self,
+        agent: AgentId,
+    ) -> Result<Option<SessionMeta>, StoreError> {
+        let mut db = self.reader().await?;
+        let row = sqlx::query(
+            "SELECT * FROM (SELECT * FROM sessions WHERE agent_id = ? ORDER BY saved_at DESC LIMIT ?)
+             WHERE trigger = ? ORDER BY saved_at DESC LIMIT 1",
+        )
+        .bind(agent.to_string())
+        .bind(RECENT)
+        .bind(Trigger::BranchClosed.as_str())
+        .fetch_optional(&mut *db)
+        .await?;
+        row.as_ref().map(session).transpose()
+    }
+
     /// Indexes a session whose file is on disk, and notes what of which conversation it covers. The same session
     /// indexed again changes nothing.
     ///

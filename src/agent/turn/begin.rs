@@ -18,7 +18,7 @@ use super::super::deps::AgentDeps;
 use super::super::event::{Event, Feed, TurnRef};
 use super::super::identity::Identity;
 use super::super::mailbox::{Source, Trigger};
-use super::super::prompt::TurnFacts;
+use super::super::prompt::{self, TurnFacts};
 use super::super::work_clock::WorkClock;
 use super::attachments;
 use super::context_meter::ContextMeter;
@@ -193,7 +193,7 @@ struct Start {
 impl Opening {
     /// Begins the turn in the ledger; gives the conversation it continues, too.
     async fn open(
-        self,
+        mut self,
         deps: &AgentDeps,
         agent: &Identity,
         items: Option<Arc<Vec<Item>>>,
@@ -203,6 +203,10 @@ impl Opening {
             Some(items) => items,
             None => Arc::new(read_items(deps, self.conversation).await?),
         };
+        if let Some(branch) = deps.store.last_closed_branch(agent.id).await? {
+            let told = prompt::closed_branch(&branch, &items, clock::now());
+            self.facts.push_str(&told.unwrap_or_default());
+        }
         let begun = match source {
             Source::Message(message) => self.with_message(deps, agent, &items, *message).await?,
             Source::Note { text, via } => self.with_note(deps, agent, text, via.as_ref()).await?,

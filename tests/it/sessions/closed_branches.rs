@@ -154,3 +154,53 @@ async fn with_its_channel_gone_an_agent_loses_neither_threads_nor_its_own_conver
     })
     .await;
 }
+
+/// What stands with the newest message that the model was sent.
+fn newest_facts(world: &World) -> String {
+    let request = world.model.last_request();
+    let messages = request["messages"].as_array().unwrap();
+    messages.last().unwrap().to_string()
+}
+
+#[tokio::test]
+async fn what_a_closed_branch_came_to_is_told_once_in_each_conversation() {
+    run_test(async |world| {
+        exchange(world, "hello", "Hello, Ann.").await;
+        opens_branch(world, "look into herons", "Twelve of them.").await;
+        world.model.summarises(&format!(
+            "Twelve herons were counted. {}",
+            "They stood. ".repeat(100)
+        ));
+        asks(world, "/branch kill id:1").await;
+        exchange(world, "and now?", "Now we know.").await;
+        let told = newest_facts(world);
+        let (_, branch) = told
+            .split_once("; last closed branch: ")
+            .unwrap_or_else(|| panic!("{told}"));
+        assert!(
+            branch.starts_with("Twelve herons were counted. They stood."),
+            "{told}"
+        );
+        assert!(branch.chars().count() < 600, "{told}");
+        exchange(world, "go on", "As you like.").await;
+        let request = world.model.last_request()["messages"].to_string();
+        assert_eq!(
+            request.matches("last closed branch").count(),
+            1,
+            "{request}"
+        );
+
+        world.restarts().await;
+        exchange(world, "still there?", "Still here.").await;
+        let request = world.model.last_request()["messages"].to_string();
+        assert_eq!(
+            request.matches("last closed branch").count(),
+            1,
+            "{request}"
+        );
+        asks(world, "/context clear").await;
+        exchange(world, "once more", "A new talk.").await;
+        assert!(newest_facts(world).contains("; last closed branch: Twelve herons"));
+    })
+    .await;
+}
