@@ -19,7 +19,8 @@ use super::explain::{self, Operation};
 use super::rest::{Rest, Urgency};
 use crate::agent::Stopper;
 use crate::agent::event::{Answer, Choice, Question, QuestionEnd};
-use crate::domain::{ChannelId, MessageId, Person, UserId};
+use crate::domain::{AgentId, ChannelId, MessageId, Person, UserId};
+use crate::manager::AgentManager;
 
 /// Endings kept for those who press late; older ones are read from the ledger.
 const REMEMBERED: usize = 256;
@@ -38,6 +39,7 @@ pub(super) struct Approvals {
     /// Counts changes of the book, for those who wait for one.
     changes: watch::Sender<u64>,
     rest: Rest,
+    manager: AgentManager,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
@@ -60,6 +62,8 @@ struct Open {
 struct Ended {
     id: i64,
     end: QuestionEnd,
+    /// Whose question it was.
+    agent: Option<AgentId>,
     /// What its card becomes, while the card's id is not known yet: Discord may tell of a press before it confirms the post.
     card: Option<Body>,
 }
@@ -92,11 +96,12 @@ pub(super) enum Press {
 }
 
 impl Approvals {
-    pub(super) fn new(rest: Rest, stop: CancellationToken) -> Self {
+    pub(super) fn new(rest: Rest, manager: AgentManager, stop: CancellationToken) -> Self {
         Self {
             book: Arc::default(),
             changes: watch::Sender::default(),
             rest,
+            manager,
             tasks: TaskTracker::new(),
             stop,
         }
@@ -139,12 +144,12 @@ impl Approvals {
             }
             None => {
                 let ended = book.ended.iter_mut().find(|ended| ended.id == id);
-                ended.and_then(|ended| ended.card.take())
+                ended.and_then(|ended| Some((ended.agent?, ended.card.take()?)))
             }
         });
         self.changed();
-        if let Some(ending) = ending {
-            self.show(channel, message, ending).await;
+        if let Some((agent, ending)) = ending {
+            self.show(agent, (channel, message), ending).await;
         }
     }
 
@@ -223,7 +228,11 @@ impl Approvals {
         let card = self.with(|book| {
             let open = book.open.remove(&id);
             let body = open.as_ref().map(|open| closed_card(open, &end));
-            let shown = open.and_then(|open| Some((open.question.turn.channel, open.message?)));
+            let agent = open.as_ref().map(|open| open.question.turn.agent);
+            let shown = open.and_then(|open| {
+                let turn = &open.question.turn;
+                Some((turn.agent, (turn.channel, open.message?)))
+            });
             let (now, later) = match (shown, body) {
                 (Some(shown), Some(body)) => (Some((shown, body)), None),
                 (_, body) => (None, body),
@@ -231,6 +240,7 @@ impl Approvals {
             book.ended.push_back(Ended {
                 id,
                 end,
+                agent,
                 card: later,
             });
             if book.ended.len() > REMEMBERED {
@@ -239,10 +249,10 @@ impl Approvals {
             now
         });
         self.changed();
-        if let Some(((channel, message), body)) = card {
+        if let Some(((agent, card), body)) = card {
             let this = self.clone();
             self.tasks
-                .spawn(async move { this.show(channel, message, body).await });
+                .spawn(async move { this.show(agent, card, body).await });
         }
     }
 
@@ -274,7 +284,12 @@ impl Approvals {
         });
     }
 
-    async fn show(&self, channel: ChannelId, message: MessageId, body: Body) {
+    async fn show(&self, agent: AgentId, card: (ChannelId, MessageId), body: Body) {
+        let guild = self.manager.agent(agent).map(|agent| agent.guild);
+        if guild.is_some_and(|guild| !self.manager.serves(guild)) {
+            return;
+        }
+        let (channel, message) = card;
         let edit = self
             .rest
             .edit(channel, message, &body, Urgency::Durable)

@@ -211,6 +211,9 @@ impl Channels for GuildChannels {
     }
 
     async fn welcome(&self, channel: ChannelId, made: &Made) -> Result<(), String> {
+        if !self.0.may_post(channel).await {
+            return Err("its server is not accepted any more".to_owned());
+        }
         let posted = self.0.rest.post(channel, &render::welcome(made)).await;
         posted
             .map(drop)

@@ -94,7 +94,7 @@ pub async fn run(
         }
         .run(),
     );
-    let approvals = Approvals::new(rest.clone(), config.ends.all.clone());
+    let approvals = Approvals::new(rest.clone(), manager.clone(), config.ends.all.clone());
     let (outbox, outbox_inbox) = mpsc::unbounded_channel();
     let ingress = Arc::<Shared>::default();
     let bot = Bot::new(BotInner {

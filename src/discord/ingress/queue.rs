@@ -219,7 +219,9 @@ impl Queue {
                 error!(%error, message.id = %id, "a message could not be taken");
                 let body = Body::sentence(format!("⚠️ I could not take that message: {error}"));
                 // Without the ledger this line is all there is.
-                let _ = self.bot.rest.post(self.channel, &body).await;
+                if self.bot.may_post(self.channel).await {
+                    let _ = self.bot.rest.post(self.channel, &body).await;
+                }
             }
         }
     }

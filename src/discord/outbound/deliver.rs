@@ -85,6 +85,10 @@ impl OutboundContext {
         part: &Part,
         is_doubtful: bool,
     ) -> Result<Option<Delivery>, StoreError> {
+        // It may have been given up between two parts, or between two tries.
+        if !self.bot.may_post(part.channel).await {
+            return Ok(Some(Delivery::Stuck));
+        }
         if is_doubtful && part.doubt(Utc::now()) == Doubt::LookFirst {
             match self.find(part).await {
                 Ok(Some(message)) => return self.sent(part, message).await.map(Some),

@@ -69,7 +69,7 @@ impl Queue {
                 },
                 done = finished(&mut self.under_way) => self.note(done).await,
                 () = any_changes(&mut self.turns) => {}
-                () = tokio::time::sleep_until(wake), if self.may_act() => self.act(),
+                () = tokio::time::sleep_until(wake), if self.may_act() => self.act().await,
             }
         }
         self.end().await;
@@ -161,8 +161,13 @@ impl Queue {
         !self.turns.is_empty() && self.under_way.is_none()
     }
 
-    /// Begins the most urgent request of the running turns, if it is time for one.
-    fn act(&mut self) {
+    /// Begins the most urgent request of the running turns, if it is time for one. Where the server is served no more, nothing
+    /// more is shown of them.
+    async fn act(&mut self) {
+        if !self.outward.bot.may_post(self.channel).await {
+            self.turns.clear();
+            return;
+        }
         let now = Instant::now();
         let may_edit = now >= self.next_edit;
         let Some(operation) = self
@@ -247,6 +252,9 @@ impl Queue {
 
     async fn say_last(&mut self) {
         self.wait_for_deed().await;
+        if !self.outward.bot.may_post(self.channel).await {
+            return;
+        }
         self.deliver().await;
         for mut live in std::mem::take(&mut self.turns) {
             while let Some(operation) = live.last_request() {

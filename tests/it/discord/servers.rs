@@ -1,5 +1,7 @@
 //! Only the operator's servers, and those the operator accepted: in any other nothing is answered, registered or kept.
 
+mod removed;
+
 use chorus::discord::registered_commands;
 use chorus::domain::{ChannelId, GuildId, MessageId};
 use chorus::playground::{Effect, Fault, Message, Rights};
