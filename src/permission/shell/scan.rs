@@ -13,20 +13,12 @@ pub(super) fn doubt(command: &str) -> Option<String> {
             u32::from(c)
         ));
     }
-    // The full-width forms of `;`, `|` and their like.
-    if let Some(c) = command
-        .chars()
-        .find(|c| matches!(c, '\u{FF00}'..='\u{FFEF}'))
-    {
-        return Some(format!("`{c}` looks like another character"));
-    }
-    if let Some(word) = command.split_whitespace().find(|word| mixes_scripts(word)) {
-        return Some(format!(
-            "`{}` mixes letters that look alike",
-            text::one_line(word, 40)
-        ));
-    }
-    None
+    let (word, plain) = text::look_alikes([command]).into_iter().next()?;
+    Some(format!(
+        "`{}` looks like `{}`",
+        text::one_line(&word, 40),
+        text::one_line(&plain, 40)
+    ))
 }
 
 /// Brackets, bars and redirections that a text may hold to be parsed.
@@ -87,26 +79,4 @@ pub(super) fn other_readings(command: &str) -> Vec<String> {
         readings.push(command.replace(is_odd, ""));
     }
     readings
-}
-
-/// Whether ASCII letters stand beside letters of another script that look like them.
-fn mixes_scripts(word: &str) -> bool {
-    let looks_latin = |c: char| {
-        matches!(c,
-            '\u{370}'..='\u{3FF}'       // Greek
-            | '\u{400}'..='\u{52F}'     // Cyrillic
-            | '\u{530}'..='\u{58F}'     // Armenian
-            | '\u{13A0}'..='\u{13FF}'   // Cherokee
-            | '\u{2C60}'..='\u{2C7F}'   // Latin Extended-C
-            | '\u{A640}'..='\u{A69F}'   // Cyrillic Extended-B
-            | '\u{1C80}'..='\u{1C8F}'   // Cyrillic Extended-C
-            | '\u{2100}'..='\u{214F}'   // letter-like symbols
-            | '\u{2212}' | '\u{2215}' | '\u{2044}' | '\u{2010}'..='\u{2015}' // minus, slashes, dashes
-            | '\u{1D400}'..='\u{1D7FF}' // mathematical letters
-        )
-    };
-    word.chars().any(looks_latin)
-        && word
-            .chars()
-            .any(|c| c.is_ascii_alphanumeric() || "-/;|&<>$`".contains(c))
 }

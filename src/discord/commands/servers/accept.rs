@@ -1,9 +1,8 @@
 //! `/servers accept`.
 
-use super::super::call::{Context, answer, bot, person};
+use super::super::call::{Context, bot, person};
 use super::super::complete;
-use super::named::server_named;
-use crate::discord::interaction::Visibility;
+use super::named::answer_about;
 use crate::discord::refusal::Refusal;
 use crate::discord::render;
 
@@ -15,12 +14,9 @@ pub(super) async fn accept(
     #[autocomplete = "complete::server_to_accept"]
     server: String,
 ) -> Result<(), Refusal> {
-    answer(ctx, Visibility::Ephemeral, async {
-        let guild = server_named(ctx, &server)?;
-        let row = bot(ctx)
-            .manager
-            .accept_server(guild, person(ctx).id)
-            .await?;
+    answer_about(ctx, &server, |guild| async move {
+        let manager = &bot(ctx).manager;
+        let row = manager.accept_server(guild, person(ctx).id).await?;
         Ok(render::server_accepted(&row))
     })
     .await

@@ -1,11 +1,26 @@
 //! The server that an option names.
 
-use super::super::call::{Context, bot};
+use super::super::call::{Context, answer, bot};
+use crate::discord::body::Body;
+use crate::discord::interaction::Visibility;
 use crate::discord::refusal::Refusal;
 use crate::domain::GuildId;
 
+/// Answers a command about the server that `text` names with what `work` gives for it, for the one who asked alone.
+pub(super) async fn answer_about<F>(
+    ctx: Context<'_>,
+    text: &str,
+    work: impl FnOnce(GuildId) -> F + Send,
+) -> Result<(), Refusal>
+where
+    F: Future<Output = Result<Body, Refusal>> + Send,
+{
+    let work = async { work(server_named(ctx, text)?).await };
+    answer(ctx, Visibility::Ephemeral, work).await
+}
+
 /// The server with this id, or the only one with this name.
-pub(super) fn server_named(ctx: Context<'_>, text: &str) -> Result<GuildId, Refusal> {
+fn server_named(ctx: Context<'_>, text: &str) -> Result<GuildId, Refusal> {
     let text = text.trim();
     let rows = bot(ctx).manager.servers();
     let id = text.parse::<GuildId>().ok();

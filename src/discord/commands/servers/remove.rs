@@ -1,12 +1,10 @@
 //! `/servers remove`.
 
-use super::super::call::{Context, answer, bot, person};
+use super::super::call::{Context, bot, person};
 use super::super::complete;
-use super::named::server_named;
-use crate::discord::interaction::Visibility;
+use super::named::answer_about;
 use crate::discord::refusal::Refusal;
-use crate::discord::render;
-use crate::discord::servers;
+use crate::discord::{render, servers};
 
 /// Take the acceptance of a server back: this bot does nothing there any more
 #[poise::command(slash_command, category = "operator")]
@@ -16,12 +14,9 @@ pub(super) async fn remove(
     #[autocomplete = "complete::server_accepted"]
     server: String,
 ) -> Result<(), Refusal> {
-    answer(ctx, Visibility::Ephemeral, async {
-        let guild = server_named(ctx, &server)?;
-        let row = bot(ctx)
-            .manager
-            .remove_server(guild, person(ctx).id)
-            .await?;
+    answer_about(ctx, &server, |guild| async move {
+        let manager = &bot(ctx).manager;
+        let row = manager.remove_server(guild, person(ctx).id).await?;
         Ok(render::server_removed(&row).row(servers::buttons(guild)))
     })
     .await
