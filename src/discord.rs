@@ -1,8 +1,8 @@
 //! Discord: the only users of serenity and poise types.
 //!
 //! ```text
-//! gateway ─▶ events ─▶ inbound · access ─▶ AgentManager::receive
-//!                  └─▶ commands · approvals · buttons
+//! gateway ─▶ hub ─▶ ingress (one queue per channel) ─▶ inbound · access ─▶ AgentManager::receive
+//!               └─▶ commands · approvals · buttons
 //! agent::Event ─▶ outbound (one queue per channel) ─▶ rest ─▶ Discord
 //! ```
 //!
@@ -22,6 +22,7 @@ mod commands;
 mod error;
 pub mod explain;
 pub mod gateway;
+mod hub;
 mod identity;
 pub mod inbound;
 mod ingress;
@@ -29,7 +30,6 @@ mod interaction;
 mod leftovers;
 pub mod limits;
 mod members;
-mod mend;
 mod operator;
 mod outbound;
 pub mod people;
@@ -38,7 +38,6 @@ mod refusal;
 mod registration;
 pub mod render;
 pub mod rest;
-mod room;
 pub mod route;
 mod run;
 mod servers;
@@ -46,6 +45,6 @@ pub mod status_text;
 
 pub use error::DiscordError;
 pub use gateway::GatewayHealth;
+pub use hub::Ends;
 pub use registration::registered_commands;
-pub use room::Ends;
 pub use run::{DiscordConfig, run};

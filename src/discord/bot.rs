@@ -1,13 +1,14 @@
-//! What the Discord module shares.
+//! What is shared by whoever serves an event.
 
 use std::sync::Arc;
 
-use arc_swap::{ArcSwap, ArcSwapOption};
-use serenity::all::{Cache, ShardManager};
+use arc_swap::ArcSwap;
+use serenity::all::Cache;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::approvals::Approvals;
 use super::channel_making::ChannelMaking;
+use super::gateway::SerenityContext;
 use super::operator::Notice;
 use super::refusal::Refusal;
 use super::rest::Rest;
@@ -19,7 +20,7 @@ use crate::manager::AgentManager;
 use crate::permission::Profiles;
 use crate::store::Store;
 
-/// What serving an event takes, for whoever serves an event. Cheap to clone.
+/// What whoever serves an event works with. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Bot(Arc<BotInner>);
 
@@ -33,10 +34,7 @@ pub(super) struct BotInner {
     pub(super) models: Arc<Models>,
     /// How commands are confined.
     pub(super) sandbox: Probing,
-    /// serenity's picture of our servers; a new one with each new connection.
-    pub(super) cache: ArcSwapOption<Cache>,
-    /// What manages the connection.
-    pub(super) shards: ArcSwapOption<ShardManager>,
+    pub(super) serenity: SerenityContext,
     pub(super) own: UserId,
     /// Our application, whose commands these are.
     pub(super) application: u64,
@@ -57,14 +55,14 @@ impl Bot {
         Self(Arc::new(parts))
     }
 
-    /// serenity's picture of our servers, once connected.
-    pub(super) fn cache(&self) -> Option<Arc<Cache>> {
-        self.0.cache.load_full()
+    /// The servers' state, as far as the gateway has described it.
+    pub(super) fn cache(&self) -> &Cache {
+        &self.0.serenity.context.cache
     }
 
     /// Has a channel's outbox delivered.
     pub(super) fn deliver(&self, channel: ChannelId) {
-        // Without the main loop it stays in the ledger for the next start.
+        // Without the hub it stays in the ledger for the next start.
         let _ = self.0.outbox.send(channel);
     }
 

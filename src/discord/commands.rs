@@ -78,15 +78,12 @@ pub(super) fn options() -> Commands {
 }
 
 /// Serves a command, or completes what is being typed.
-pub(super) async fn dispatch(bot: &Bot, context: &serenity::all::Context, event: FullEvent) {
-    let Some(shards) = bot.shards.load_full() else {
-        return;
-    };
+pub(super) async fn dispatch(bot: &Bot, event: FullEvent) {
     let framework = poise::FrameworkContext {
-        serenity_context: context,
+        serenity_context: &bot.serenity.context,
         options: &bot.commands,
         user_data: bot,
-        shard_manager: &shards,
+        shard_manager: &bot.serenity.shards,
     };
     poise::dispatch_event(framework, event).await;
 }

@@ -60,7 +60,7 @@ pub fn ignored(message: &Message, own: u64, bots: Bots) -> Option<Ignored> {
     if !words(message).trim().is_empty() || has_files {
         return None;
     }
-    // `mend` leaves an empty embed where there was anything to see.
+    // `normalise` leaves an empty embed where there was anything to see.
     let shows_something = !message.embeds.is_empty() || !message.message_snapshots.is_empty();
     Some(match shows_something {
         true => Ignored::Empty,

@@ -1,9 +1,9 @@
 //! The way in: one queue per channel, so that messages reach an agent in the order they were written.
 //!
 //! After each new connection a channel's first business is what was missed: its past is read from the ledger's cursor
-//! on before anything new is taken, by the same path. A message that comes twice is one message, here and in the ledger.
+//! on before anything new is taken, by the same path. A message that was read there and comes by the gateway too, or that a
+//! resumed session repeats, is one message: a queue judges an id once, and the ledger takes it once (D1).
 
-mod arrival;
 mod queue;
 mod shared;
 
@@ -11,22 +11,37 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use serenity::all::{Attachment, Message};
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{Instrument as _, debug};
 
-pub(super) use self::arrival::Arrival;
 use self::queue::Queue;
 pub(super) use self::shared::Shared;
 use super::bot::Bot;
 use super::catch_up::{self, Place};
-use crate::domain::{ChannelId, GuildId};
+use crate::domain::{ChannelId, GuildId, MessageId};
+
+/// One thing that a channel's queue deals with.
+#[derive(Debug)]
+pub(super) enum ChannelEvent {
+    /// A message was written.
+    Message(Box<Message>),
+    /// A message's text was changed, and perhaps its files.
+    Edited(MessageId, String, Option<Vec<Attachment>>),
+    /// A message was deleted.
+    Deleted(MessageId),
+    /// Discord says that there is something newer here than the ledger knows.
+    CatchUp(GuildId),
+    /// The session was resumed: look for what the replay may have missed.
+    Resumed,
+}
 
 /// All channels' queues.
 pub(super) struct Ingress {
     bot: Bot,
-    queues: HashMap<ChannelId, UnboundedSender<Arrival>>,
+    queues: HashMap<ChannelId, UnboundedSender<ChannelEvent>>,
     shared: Arc<Shared>,
     tasks: TaskTracker,
     stop: CancellationToken,
@@ -43,8 +58,8 @@ impl Ingress {
         }
     }
 
-    /// A new connection: every channel may have missed something.
-    pub(super) fn connected_anew(&self) {
+    /// A new session: every channel may have missed something.
+    pub(super) fn session_began(&self) {
         self.shared.epoch.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -53,11 +68,11 @@ impl Ingress {
         self.shared.described.send_modify(|count| *count += 1);
     }
 
-    /// The old connection goes on: channels that were in use look again.
+    /// The old session goes on: channels that were in use look again.
     pub(super) fn resumed(&mut self) {
         for queue in self.queues.values() {
             // A queue that has ended has nothing to look for.
-            let _ = queue.send(Arrival::Recheck);
+            let _ = queue.send(ChannelEvent::Resumed);
         }
     }
 
@@ -67,23 +82,23 @@ impl Ingress {
             self.shared.mark_caught_up(place.channel);
             return;
         }
-        self.arrive(place.channel, Arrival::Place(guild));
+        self.send(place.channel, ChannelEvent::CatchUp(guild));
     }
 
     /// Messages of a channel were passed over: it is read from where it was left.
     pub(super) fn read_again(&mut self, guild: GuildId, channel: ChannelId) {
         self.shared.mark_behind(channel);
-        self.arrive(channel, Arrival::Place(guild));
+        self.send(channel, ChannelEvent::CatchUp(guild));
     }
 
     /// Something happened to a message of a channel; where none was taken since the start, there is nothing to do.
-    pub(super) fn arrive_if_known(&mut self, channel: ChannelId, arrival: Arrival) {
+    pub(super) fn send_if_open(&mut self, channel: ChannelId, event: ChannelEvent) {
         if self.queues.contains_key(&channel) {
-            self.arrive(channel, arrival);
+            self.send(channel, event);
         }
     }
 
-    pub(super) fn arrive(&mut self, channel: ChannelId, arrival: Arrival) {
+    pub(super) fn send(&mut self, channel: ChannelId, event: ChannelEvent) {
         let queue = self.queues.entry(channel).or_insert_with(|| {
             let (sender, inbox) = mpsc::unbounded_channel();
             let shared = Arc::clone(&self.shared);
@@ -92,8 +107,8 @@ impl Ingress {
             self.tasks.spawn(queue.run().instrument(span));
             sender
         });
-        if queue.send(arrival).is_err() {
-            debug!(channel.id = %channel, "nothing more is taken in {channel}");
+        if queue.send(event).is_err() {
+            debug!(channel.id = %channel, "an event was dropped: the queue of {channel} has ended");
         }
     }
 

@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 /// Requests that we make of all routes together in [`GLOBAL_WINDOW`]: Discord's global limit is 50 in a second, this
-/// leaves room for those that serenity makes on its own.
+/// leaves some for those that serenity makes on its own: answers to what is being typed.
 const GLOBAL: usize = 45;
 
 /// Discord's second, and a little for clocks that run unevenly.

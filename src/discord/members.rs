@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use serenity::all::{ChannelType, Guild, GuildChannel, Permissions};
+use serenity::cache::GuildRef;
 
 use super::bot::Bot;
 use super::explain::{self, Operation};
@@ -26,8 +27,7 @@ impl Members for Bot {
             Err(error) if is_no_member(&error) => return None,
             Err(_) => None,
         };
-        let cache = self.cache()?;
-        let picture = cache.guild(guild.0)?;
+        let picture = self.server(guild)?;
         let Some(member) = answer else {
             let member = picture.members.get(&serenity::all::UserId::new(user.0))?;
             return Some(people::person_of(&picture, member));
@@ -57,18 +57,19 @@ fn is_no_member(error: &RestError) -> bool {
 }
 
 impl Bot {
+    /// A server as the gateway has described it.
+    pub(super) fn server(&self, guild: GuildId) -> Option<GuildRef<'_>> {
+        self.cache().guild(guild.0)
+    }
+
     /// Whether we have a picture of the server: not between a new session and its description, nor in an outage.
     pub(super) fn knows(&self, guild: GuildId) -> bool {
-        self.cache()
-            .is_some_and(|cache| cache.guild(guild.0).is_some())
+        self.server(guild).is_some()
     }
 
     /// Whether we know this place of a server: a channel, or a thread that is not archived.
     pub(super) fn has_place(&self, guild: GuildId, channel: ChannelId) -> bool {
-        let Some(cache) = self.cache() else {
-            return false;
-        };
-        let Some(picture) = cache.guild(guild.0) else {
+        let Some(picture) = self.server(guild) else {
             return false;
         };
         let id = serenity::all::ChannelId::new(channel.0);
@@ -91,11 +92,10 @@ impl Bot {
     /// What our role lacks for an operation in an agent's channel or a thread under it; none where it lacks nothing that we
     /// know of.
     fn lacks(&self, operation: Operation, channel: ChannelId) -> Option<Permissions> {
-        let cache = self.cache()?;
         let agents = self.manager.guilds();
         let picture = agents
             .into_iter()
-            .filter_map(|guild| cache.guild(guild.0))
+            .filter_map(|guild| self.server(guild))
             .find(|picture| place_of(picture, channel).is_some())?;
         let (place, is_thread) = place_of(&picture, channel)?;
         let own = picture
@@ -111,10 +111,8 @@ impl Bot {
         if let Some(agent) = self.manager.agent_for(channel, None) {
             return Some(agent.guild);
         }
-        let cache = self.cache()?;
-        let agents = self.manager.guilds().into_iter();
-        agents.into_iter().find(|guild| {
-            let picture = cache.guild(guild.0);
+        self.manager.guilds().into_iter().find(|guild| {
+            let picture = self.server(*guild);
             picture.is_some_and(|picture| place_of(&picture, channel).is_some())
         })
     }
@@ -136,8 +134,7 @@ impl Bot {
 
     /// The channel above, when `channel` is a thread.
     pub(super) fn parent_of(&self, guild: GuildId, channel: ChannelId) -> Option<ChannelId> {
-        let cache = self.cache()?;
-        let picture = cache.guild(guild.0)?;
+        let picture = self.server(guild)?;
         let thread = picture
             .threads
             .iter()
@@ -148,8 +145,7 @@ impl Bot {
     /// Where something is said that concerns a whole server: its system channel, else the first text channel, that we may
     /// write in. An agent's channel only where there is no other.
     pub(super) fn first_usable(&self, guild: GuildId) -> Option<ChannelId> {
-        let cache = self.cache()?;
-        let picture = cache.guild(guild.0)?;
+        let picture = self.server(guild)?;
         let own = picture
             .members
             .get(&serenity::all::UserId::new(self.own.0))?;
@@ -173,10 +169,7 @@ impl Bot {
 
     /// Whether our roles let us make channels in `guild`; assumed where the cache does not know, for Discord will say.
     pub(super) fn may_manage_channels(&self, guild: GuildId) -> bool {
-        let Some(cache) = self.cache() else {
-            return true;
-        };
-        let Some(picture) = cache.guild(guild.0) else {
+        let Some(picture) = self.server(guild) else {
             return true;
         };
         let own = picture.members.get(&serenity::all::UserId::new(self.own.0));
@@ -202,10 +195,7 @@ impl Bot {
         channel: ChannelId,
         holds: impl FnOnce(&Guild, &GuildChannel) -> bool,
     ) -> bool {
-        let Some(cache) = self.cache() else {
-            return false;
-        };
-        let Some(picture) = cache.guild(guild.0) else {
+        let Some(picture) = self.server(guild) else {
             return false;
         };
         let found = picture

@@ -31,7 +31,7 @@ use self::queue::Queue;
 use crate::agent::event::Event;
 use crate::domain::ChannelId;
 
-/// All queues. Owned by the main loop, which waits for them at the end.
+/// All queues. Owned by the hub, which waits for them at the end.
 pub(super) struct Outbound {
     outward: Arc<OutboundContext>,
     queues: HashMap<ChannelId, UnboundedSender<OutboundCommand>>,
@@ -98,7 +98,7 @@ impl Outbound {
             sender
         });
         if queue.send(order).is_err() {
-            // It ended with the connection; what it would have sent stays in the ledger.
+            // It ended with the hub; what it would have sent stays in the ledger.
             tracing::debug!(channel.id = %channel, "nothing more is shown in {channel}");
         }
     }

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use serenity::all::{ActivityData, OnlineStatus, ShardMessenger};
-use tokio::sync::watch;
-use tokio_util::sync::CancellationToken;
+use serde_json::{Value, json};
 
 /// Between two changes: Discord takes five in twenty seconds.
-const EVERY: Duration = Duration::from_secs(5);
+pub(super) const BETWEEN: Duration = Duration::from_secs(5);
+
+/// The type of an activity that shows nothing but its state.
+const CUSTOM: u8 = 4;
 
 /// How busy we are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,32 +33,13 @@ pub fn line(busy: Busy) -> String {
     }
 }
 
-/// Shows the latest of `busy` on the latest connection, until `stop`.
-pub(super) async fn run(
-    mut busy: watch::Receiver<Busy>,
-    mut shard: watch::Receiver<Option<ShardMessenger>>,
-    stop: CancellationToken,
-) {
-    loop {
-        let now = *busy.borrow_and_update();
-        if let Some(shard) = &*shard.borrow_and_update() {
-            let status = if now.tasks == 0 {
-                OnlineStatus::Idle
-            } else {
-                OnlineStatus::Online
-            };
-            shard.set_presence(Some(ActivityData::custom(line(now))), status);
-        }
-        let changed = async {
-            tokio::time::sleep(EVERY).await;
-            tokio::select! {
-                changed = busy.changed() => changed.is_ok(),
-                changed = shard.changed() => changed.is_ok(),
-            }
-        };
-        tokio::select! {
-            () = stop.cancelled() => return,
-            goes_on = changed => if !goes_on { return },
-        }
-    }
+/// The presence as the gateway takes it, in IDENTIFY and in an update (op 3).
+pub(super) fn payload(busy: Busy) -> Value {
+    let status = match busy.tasks {
+        0 => "idle",
+        _ => "online",
+    };
+    // Discord wants a name and does not show it.
+    let activity = json!({"name": "~", "type": CUSTOM, "state": line(busy)});
+    json!({"since": null, "afk": false, "status": status, "activities": [activity]})
 }

@@ -352,12 +352,12 @@ pub fn http_client() -> Result<reqwest::Client, reqwest::Error> {
         .build()
 }
 
-/// An HTTP client that opens the gateway's line: without an end to the time that may take.
+/// An HTTP client that opens the gateway's connection, which lasts as long as it may.
 ///
 /// # Errors
 ///
 /// When no TLS backend can be set up.
-pub(super) fn line_client() -> Result<reqwest::Client, reqwest::Error> {
+pub(super) fn gateway_client() -> Result<reqwest::Client, reqwest::Error> {
     reqwest::Client::builder()
         .user_agent(USER_AGENT)
         .connect_timeout(CONNECT_TIMEOUT)

@@ -1,9 +1,9 @@
-//! Puts the Discord module together, and serves Discord with them.
+//! Puts the parts of `discord` together, and serves Discord with them.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use arc_swap::{ArcSwap, ArcSwapOption};
+use arc_swap::ArcSwap;
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
@@ -14,14 +14,14 @@ use super::bot::{Bot, BotInner};
 use super::channel_making::ChannelMaking;
 use super::commands;
 use super::error::DiscordError;
-use super::gateway::{Gateway, GatewayHealth};
+use super::gateway::{Gateway, GatewayConfig, GatewayHealth, SerenityContext};
+use super::hub::{Ends, Hub};
 use super::identity::identify;
 use super::ingress::{Ingress, Shared};
 use super::operator::Operator;
 use super::outbound::{Outbound, OutboundContext, Previews};
-use super::presence::{self, Busy};
+use super::presence::Busy;
 use super::rest::{DISCORD, Rest};
-use super::room::{Ends, Room};
 use crate::agent::event::Event;
 use crate::config::{Config, Secret};
 use crate::domain::GuildId;
@@ -35,7 +35,7 @@ use crate::text::redact::Redactor;
 /// What the log says of a bot that anybody may invite.
 const PUBLIC: &str = "anybody can invite this bot: to prevent that, open https://discord.com/developers/applications, choose the application, set Installation → Install Link to None, and turn off Bot → Public Bot. It does nothing in servers that you do not accept";
 
-/// What the Discord module is given.
+/// What serving Discord takes.
 pub struct DiscordConfig {
     /// The bot's token.
     pub token: Secret,
@@ -94,6 +94,10 @@ pub async fn run(
         }
         .run(),
     );
+    let serenity = SerenityContext::new(config.token.expose(), config.base.as_deref())
+        .await
+        .map_err(|error| DiscordError::Start(format!("failed to set serenity up: {error}")))?;
+    let cache = Arc::clone(&serenity.context.cache);
     let approvals = Approvals::new(rest.clone(), manager.clone(), config.ends.all.clone());
     let (outbox, outbox_inbox) = mpsc::unbounded_channel();
     let ingress = Arc::<Shared>::default();
@@ -106,8 +110,7 @@ pub async fn run(
         profiles: config.profiles,
         models: config.models,
         sandbox: config.sandbox,
-        cache: ArcSwapOption::empty(),
-        shards: ArcSwapOption::empty(),
+        serenity,
         own: identity.user,
         application: identity.application,
         dev_guild: config.dev_guild,
@@ -126,40 +129,32 @@ pub async fn run(
         previews,
         stop: config.ends.all.clone(),
     });
-    let (signals, signal_inbox) = mpsc::unbounded_channel();
-    let gateway = Gateway {
+    let (events_to_hub, inbound) = mpsc::unbounded_channel();
+    let (busy, shown) = watch::channel(Busy::default());
+    let gateway = Gateway::new(GatewayConfig {
         token: config.token.expose().to_owned(),
         base: config.base,
         rest,
+        cache,
         health: config.health,
-        signals,
-        identified: tokio::sync::Mutex::default(),
-    };
+        busy: shown,
+        events: events_to_hub,
+    })?;
     let gateway = tokio::spawn(gateway.run(config.ends.all.clone()));
-    let (busy, busy_inbox) = watch::channel(Busy::default());
-    let (shard, shard_inbox) = watch::channel(None);
-    let presence = tokio::spawn(presence::run(
-        busy_inbox,
-        shard_inbox,
-        config.ends.all.clone(),
-    ));
-    let room = Room {
-        signals: signal_inbox,
+    let hub = Hub {
+        inbound,
         events,
         outbox: outbox_inbox,
         ingress: Ingress::new(bot.clone(), ingress, config.ends.intake.clone()),
         outbound,
         bot,
         busy,
-        shard,
         ends: config.ends,
         serving: TaskTracker::new(),
         served: HashSet::new(),
     };
-    let outcome = room.run(gateway).await;
+    let outcome = hub.run(gateway).await;
     approvals.finish().await;
-    // Both end with what they wait for; a panic in them was reported by itself.
-    let _ = presence.await;
     operator_task.abort();
     outcome
 }

@@ -151,20 +151,10 @@ fn obey(discord: &Discord, connection: &Connection, payload: &Value) {
                 world.gateway.note(GatewayEvent::Identified(intents));
                 ready::begin(world, data, connection.clone());
                 world.tell(None, json!({"t": "online", "is": true}));
+                show_presence(world, &data["presence"]);
             }
             Some(3) => {
-                let status = data["status"].as_str().unwrap_or_default().to_owned();
-                let activity = &data["activities"][0];
-                let text = activity["state"]
-                    .as_str()
-                    .or(activity["name"].as_str())
-                    .unwrap_or_default();
-                let text = text.to_owned();
-                world.tell(
-                    None,
-                    json!({"t": "presence", "status": status, "text": text}),
-                );
-                world.gateway.note(GatewayEvent::Presence(status, text));
+                show_presence(world, data);
             }
             Some(4) => {}
             Some(6) => {
@@ -204,6 +194,22 @@ fn obey(discord: &Discord, connection: &Connection, payload: &Value) {
             _ => answer(Frame::Close(Some(4001))),
         }
     });
+}
+
+/// Shows the presence that IDENTIFY or op 3 asks for.
+fn show_presence(world: &mut World, presence: &Value) {
+    let Some(status) = presence["status"].as_str() else {
+        return;
+    };
+    let activity = &presence["activities"][0];
+    let text = activity["state"].as_str().or(activity["name"].as_str());
+    let text = text.unwrap_or_default();
+    world.tell(
+        None,
+        json!({"t": "presence", "status": status, "text": text}),
+    );
+    let shown = GatewayEvent::Presence(status.to_owned(), text.to_owned());
+    world.gateway.note(shown);
 }
 
 /// The members that op 8 asks for.

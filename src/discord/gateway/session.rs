@@ -1,4 +1,4 @@
-//! What is decided about the line to the gateway: what a loss means, how a session goes on, when to identify. Pure.
+//! What is decided about the session with the gateway: what a disconnect means, when to resume and when to identify. Pure.
 
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ impl Session {
 
 /// How a connection ended, and what follows.
 #[derive(Debug)]
-pub enum Loss {
+pub enum Disconnect {
     /// The session goes on with the next connection.
     Resume(String),
     /// The session is gone; the next connection identifies.
@@ -52,25 +52,25 @@ pub enum Loss {
 }
 
 /// What the gateway means by closing with this code; none for a close frame without one, or none at all.
-pub fn after_close(code: Option<u16>) -> Loss {
+pub fn after_close(code: Option<u16>) -> Disconnect {
     let Some(code) = code else {
-        return Loss::Resume("the connection ended without a word".into());
+        return Disconnect::Resume("the connection ended without a word".into());
     };
     let closed =
-        |what: &str| Loss::Final(DiscordError::Closed(format!("{what} (close code {code})")));
+        |what: &str| Disconnect::Final(DiscordError::Closed(format!("{what} (close code {code})")));
     match code {
-        4004 => Loss::Final(DiscordError::Token),
+        4004 => Disconnect::Final(DiscordError::Token),
         4010 => closed("it refused our shard, which is a fault of this program; update Chorus"),
         4011 => closed(
             "the bot is in more servers than one connection may serve, which Chorus cannot split; take it out of some",
         ),
         4012 => closed("it does not speak our version of its protocol any more; update Chorus"),
         4013 => closed("it does not know an intent we asked for; update Chorus"),
-        4014 => Loss::Final(DiscordError::Intent),
+        4014 => Disconnect::Final(DiscordError::Intent),
         4003 | 4006 | 4007 | 4009 => {
-            Loss::Identify(format!("the session is gone (close code {code})"))
+            Disconnect::Identify(format!("the session is gone (close code {code})"))
         }
-        _ => Loss::Resume(format!("the gateway closed with code {code}")),
+        _ => Disconnect::Resume(format!("the gateway closed with code {code}")),
     }
 }
 

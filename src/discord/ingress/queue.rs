@@ -11,7 +11,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument as _, debug, error};
 
-use super::arrival::Arrival;
+use super::ChannelEvent;
 use super::shared::Shared;
 use crate::agent::Members as _;
 use crate::discord::body::Body;
@@ -23,7 +23,8 @@ use crate::domain::{ChannelId, GuildId, MessageId, Person, UserId};
 use crate::manager::{AgentSummary, Received};
 use crate::store::StoreError;
 
-/// Message ids remembered per channel: serenity reports each message twice to us.
+/// Message ids remembered per channel. After a resume the past is read again from the cursor on, which a message that was
+/// ignored does not move: it stays ignored. The ledger knows only those that were taken.
 const REMEMBERED: usize = 64;
 
 /// How long a new session's servers may take to be described.
@@ -39,14 +40,15 @@ enum Taken {
 
 /// A channel's queue.
 pub(super) struct Queue {
-    inbox: UnboundedReceiver<Arrival>,
+    inbox: UnboundedReceiver<ChannelEvent>,
     bot: Bot,
     shared: Arc<Shared>,
     channel: ChannelId,
     guild: Option<GuildId>,
     /// The channel above, where only Discord itself knew of it.
     place: Option<ChannelId>,
-    recent: VecDeque<MessageId>,
+    /// The latest messages that were judged.
+    judged: VecDeque<MessageId>,
     /// Authors of the past that is being read: asked for once each.
     authors: HashMap<UserId, Option<Person>>,
     stop: CancellationToken,
@@ -54,7 +56,7 @@ pub(super) struct Queue {
 
 impl Queue {
     pub(super) fn new(
-        inbox: UnboundedReceiver<Arrival>,
+        inbox: UnboundedReceiver<ChannelEvent>,
         bot: Bot,
         shared: Arc<Shared>,
         channel: ChannelId,
@@ -67,7 +69,7 @@ impl Queue {
             channel,
             guild: None,
             place: None,
-            recent: VecDeque::new(),
+            judged: VecDeque::new(),
             authors: HashMap::new(),
             stop,
         }
@@ -79,35 +81,34 @@ impl Queue {
             tokio::select! {
                 biased;
                 () = stop.cancelled() => break,
-                arrival = self.inbox.recv() => match arrival {
-                    Some(arrival) => self.take(arrival).await,
+                event = self.inbox.recv() => match event {
+                    Some(event) => self.take(event).await,
                     None => break,
                 },
             }
         }
     }
 
-    async fn take(&mut self, arrival: Arrival) {
-        match arrival {
-            Arrival::Message(message) => self.message(*message).await,
+    async fn take(&mut self, event: ChannelEvent) {
+        match event {
+            ChannelEvent::Message(message) => self.message(*message).await,
             // A person's edit leaves words or files; Discord tells of embeds in the same way.
-            Arrival::Edited(_, content, None) if content.trim().is_empty() => {}
-            Arrival::Edited(id, content, files) => {
+            ChannelEvent::Edited(_, content, None) if content.trim().is_empty() => {}
+            ChannelEvent::Edited(id, content, files) => {
                 let files = files.map(|files| files.iter().map(inbound::to_attachment).collect());
                 let edited = self.bot.manager.edited(id, &content, files).await;
-                log_failure(edited, "an edit was not kept");
+                log_failure(edited, "store an edit");
             }
-            Arrival::Deleted(id) => log_failure(
-                self.bot.manager.deleted(id).await,
-                "a deletion was not kept",
-            ),
-            Arrival::Place(guild) => {
+            ChannelEvent::Deleted(id) => {
+                log_failure(self.bot.manager.deleted(id).await, "store a deletion")
+            }
+            ChannelEvent::CatchUp(guild) => {
                 self.guild = Some(guild);
                 if !self.shared.is_caught_up(self.channel) {
                     self.catch_up(guild).await;
                 }
             }
-            Arrival::Recheck => match self.guild {
+            ChannelEvent::Resumed => match self.guild {
                 Some(guild) if self.server_is_known(guild).await => self.catch_up(guild).await,
                 Some(_) | None => self.shared.mark_behind(self.channel),
             },
@@ -162,7 +163,7 @@ impl Queue {
             return Taken::NotYet;
         }
         let id = MessageId(message.id.get());
-        if self.recent.contains(&id) {
+        if self.judged.contains(&id) {
             return Taken::Settled;
         }
         if let Some(why) = self.ignored(&message) {
@@ -191,9 +192,9 @@ impl Queue {
     }
 
     fn remember(&mut self, id: MessageId) {
-        self.recent.push_back(id);
-        if self.recent.len() > REMEMBERED {
-            self.recent.pop_front();
+        self.judged.push_back(id);
+        if self.judged.len() > REMEMBERED {
+            self.judged.pop_front();
         }
     }
 
@@ -216,7 +217,7 @@ impl Queue {
         match received {
             Ok(Received::Accepted | Received::Duplicate | Received::NoAgent) => {}
             Err(error) => {
-                error!(%error, message.id = %id, "a message could not be taken");
+                error!(message.id = %id, "failed to take a message: {error}");
                 let body = Body::sentence(format!("⚠️ I could not take that message: {error}"));
                 // Without the ledger this line is all there is.
                 if self.bot.may_post(self.channel).await {
@@ -257,8 +258,7 @@ impl Queue {
             return Some(stranger(message));
         }
         if let Some(member) = &message.member {
-            let cache = self.bot.cache()?;
-            let picture = cache.guild(guild.0)?;
+            let picture = self.bot.server(guild)?;
             let name = member
                 .nick
                 .as_deref()
@@ -297,15 +297,15 @@ impl Queue {
         match self.bot.rest.get(route::channel(self.channel)).await {
             Ok(found) => self.place = snowflake(&found["parent_id"]).map(ChannelId),
             Err(error) => {
-                debug!(%error, channel.id = %self.channel, "what {} is cannot be learned", self.channel);
+                debug!(channel.id = %self.channel, "failed to read what channel {} is: {error}", self.channel);
             }
         }
     }
 }
 
-fn log_failure(outcome: Result<(), StoreError>, what: &str) {
+fn log_failure(outcome: Result<(), StoreError>, deed: &str) {
     if let Err(error) = outcome {
-        error!(%error, "{what}");
+        error!("failed to {deed}: {error}");
     }
 }
 

@@ -10,7 +10,7 @@ pub(in crate::discord) struct OutboundContext {
     pub(in crate::discord) bot: Bot,
     /// Whether answers are shown while they grow.
     pub(in crate::discord) previews: Previews,
-    /// Ends when Discord is left.
+    /// Ends when the hub does.
     pub(in crate::discord) stop: CancellationToken,
 }
 

@@ -169,7 +169,7 @@ impl Live {
         act
     }
 
-    /// What is still to be tidied up when Discord is left, one request after the other.
+    /// What is still to be tidied up when the hub ends, one request after the other.
     pub(super) fn last_request(&mut self) -> Option<LiveRequest> {
         let act = match self.summary.clone() {
             Some(summary) => self.tidy(&summary)?,

@@ -21,7 +21,7 @@ use crate::store::Part;
 /// Between two edits in a channel: community figures say 5 in 5 s, and replies want room too.
 const EDIT_EVERY: Duration = Duration::from_millis(1_500);
 
-/// How long the last deliveries may take when Discord is left; the rest is sent at the next start.
+/// How long the last deliveries may take when the hub ends; the rest is sent at the next start.
 const LAST_DELIVERY: Duration = Duration::from_secs(5);
 
 pub(super) struct Queue {
@@ -234,7 +234,7 @@ impl Queue {
         due.min().unwrap_or(now)
     }
 
-    /// Discord is left: what can still be said in a moment is said.
+    /// The hub ends: what can still be said in a moment is said.
     async fn end(mut self) {
         while let Ok(order) = self.inbox.try_recv() {
             if let OutboundCommand::End(turn, summary) = order

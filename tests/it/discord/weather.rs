@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use chorus::playground::{Break, Effect, Fault, Scope};
+use chorus::playground::{Break, Effect, Fault, GatewayEvent, Rights, Scope};
+use serde_json::json;
 
+use super::messages::ledger_has;
 use crate::world::{World, run_test};
 
 fn fault(method: &'static str, path: &str, times: usize, effect: Effect) -> Fault {
@@ -126,6 +128,46 @@ async fn events_that_come_twice_are_one_message() {
         world.discord.repeats_events(5);
         world.exchange("next", "Next.").await;
         assert_eq!(world.model.requests().len(), 2);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_message_that_was_passed_over_stays_so_after_a_resume() {
+    run_test(async |world| {
+        let vip = world.ann.person.gets_role("vip", Rights::default());
+        let thought = world.model.thinks_then("One.");
+        world.ann.says("#lab", "one").await;
+        world.model.was_asked(1).await;
+        let second = world.ann.says("#lab", "two").await;
+        ledger_has(world, second, "two").await;
+        world.edits_agent_json("lab", json!({"access_roles": [vip.0]}));
+        world.bob.says("#lab", "let me in").await;
+        // An edit that is stored says that what came before it in the channel was dealt with.
+        world.ann.edits("#lab", second, "two and a half").await;
+        ledger_has(world, second, "two and a half").await;
+        world.edits_agent_json("lab", json!({"access_roles": []}));
+        world.discord.break_gateway(Break::Reconnect);
+        world
+            .waits("the session to go on", |world| {
+                let log = world.discord.gateway_log();
+                let is_resumed = log
+                    .iter()
+                    .any(|(_, moment)| *moment == GatewayEvent::Resumed);
+                is_resumed.then_some(())
+            })
+            .await;
+        world
+            .ann
+            .edits("#lab", second, "two and three quarters")
+            .await;
+        ledger_has(world, second, "three quarters").await;
+        world.model.answers("Two.");
+        thought.ends();
+        world.sees("#lab", "Two.").await;
+        world.exchange("and three", "Three.").await;
+        let asked = world.model.last_request().to_string();
+        assert!(!asked.contains("let me in"), "{asked}");
     })
     .await;
 }

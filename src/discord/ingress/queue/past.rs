@@ -10,8 +10,9 @@ use tracing::{error, info, warn};
 use super::{Queue, Taken, log_failure};
 use crate::discord::catch_up::{self, Bounds};
 use crate::discord::explain::Operation;
+use crate::discord::gateway::normalise;
 use crate::discord::rest::{RestError, snowflake};
-use crate::discord::{mend, route};
+use crate::discord::route;
 use crate::domain::{GuildId, MessageId};
 
 /// The pause before a past that could not be read is read again.
@@ -65,7 +66,7 @@ impl Queue {
         if let Some(newest) = newest {
             log_failure(
                 self.bot.store.advance_cursor(self.channel, newest).await,
-                "a cursor was not moved",
+                "move a cursor",
             );
         }
         info!(channel.id = %self.channel, taken, skipped, "caught up with {}", self.channel);
@@ -79,7 +80,7 @@ impl Queue {
                 Ok(messages) => return Some(messages),
                 Err(error) => error,
             };
-            warn!(%error, channel.id = %self.channel, "what was missed in {} could not be read", self.channel);
+            warn!(channel.id = %self.channel, "failed to read what was missed in {}: {error}", self.channel);
             if matches!(error, RestError::Unauthorized | RestError::Refused { .. }) {
                 if error.is_forbidden() {
                     let why = self.bot.refusal(Operation::Read, self.channel, &error);
@@ -140,7 +141,7 @@ impl Queue {
     async fn say_skipped(&self, skipped: usize, bounds: Bounds) {
         let line = catch_up::skipped_line(skipped, bounds);
         if let Err(error) = self.bot.store.notice(self.channel, &line).await {
-            error!(%error, "failed to store a notice");
+            error!(channel.id = %self.channel, "failed to store a notice: {error}");
             return;
         }
         self.bot.deliver(self.channel);
@@ -160,11 +161,11 @@ impl Queue {
 fn readable(mut message: serde_json::Value) -> Option<Message> {
     let id = snowflake(&message["id"]);
     if let Some(message) = message.as_object_mut() {
-        mend::message(message);
+        normalise::message(message);
     }
     let read = serde_json::from_value(message);
     if let Err(error) = &read {
-        warn!(%error, message.id = ?id, "a message cannot be read and is passed over");
+        warn!(message.id = ?id, "failed to read a message, which is passed over: {error}");
     }
     read.ok()
 }

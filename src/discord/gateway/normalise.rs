@@ -1,4 +1,4 @@
-//! Messages and interactions in a shape that serenity reads, whatever Discord adds to them. Pure.
+//! Messages and interactions normalised to a shape that serenity reads, whatever Discord adds to them. Pure.
 //!
 //! serenity drops an event as a whole when it cannot read a part of it: what a person writes would be lost because it
 //! replies to a message with components that serenity does not know. So what nobody here looks at is taken out, and
@@ -30,26 +30,21 @@ const OF_MESSAGE: &[&str] = &[
 /// What a message may show besides its text and files. Whether it does is all that counts here.
 const SHOWN: [&str; 4] = ["embeds", "components", "sticker_items", "poll"];
 
-/// A payload of the gateway as serenity is to see it; `name` is its event's.
-pub fn payload(name: Option<&str>, text: String) -> String {
-    let mend: fn(&mut Object) = match name {
-        Some("MESSAGE_CREATE") => message,
-        Some("MESSAGE_UPDATE") => update,
-        Some("INTERACTION_CREATE") => interaction,
-        Some(_) | None => return text,
+/// Normalises the data of the event `name`.
+pub(super) fn event(name: &str, data: &mut Value) {
+    let normalise: fn(&mut Object) = match name {
+        "MESSAGE_CREATE" => message,
+        "MESSAGE_UPDATE" => update,
+        "INTERACTION_CREATE" => interaction,
+        _ => return,
     };
-    let Ok(mut payload) = serde_json::from_str::<Value>(&text) else {
-        return text;
-    };
-    let Some(event) = payload["d"].as_object_mut() else {
-        return text;
-    };
-    mend(event);
-    payload.to_string()
+    if let Some(data) = data.as_object_mut() {
+        normalise(data);
+    }
 }
 
 /// A whole message.
-pub fn message(message: &mut Object) {
+pub(in crate::discord) fn message(message: &mut Object) {
     let shows_something = SHOWN.iter().any(|key| holds(message, key));
     keep(message, OF_MESSAGE);
     if let Some(author) = object(message, "author") {
@@ -215,14 +210,14 @@ fn object<'a>(object: &'a mut Object, key: &str) -> Option<&'a mut Object> {
     object.get_mut(key)?.as_object_mut()
 }
 
-/// The list under `key`, empty where it is none, with `mend` applied to the objects in it.
-fn list_of(object: &mut Object, key: &str, mend: impl Fn(&mut Object)) {
+/// The list under `key`, empty where it is none, with `normalise` applied to the objects in it.
+fn list_of(object: &mut Object, key: &str, normalise: impl Fn(&mut Object)) {
     let list = object.entry(key).or_insert_with(|| json!([]));
     match list {
         Value::Array(all) => all
             .iter_mut()
             .filter_map(Value::as_object_mut)
-            .for_each(mend),
+            .for_each(normalise),
         other => *other = json!([]),
     }
 }

@@ -1,11 +1,10 @@
-//! The room's life: what was left is tidied, then gateway, agents and people are served until the end, which comes in
-//! two steps: first nothing more is taken in, then what is still to be said is said.
+//! Where everything meets: what a crash left is tidied, then the gateway's events, the agents' events and the outboxes are
+//! served until the end, which comes in two steps: first nothing more is taken in, then what is still to be said is said.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 use std::time::Duration;
 
-use serenity::all::{Context, Event as GatewayEvent, FullEvent, Guild, Interaction, PartialGuild};
+use serenity::all::{FullEvent, Guild, Interaction, MessageUpdateEvent, PartialGuild};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -17,8 +16,8 @@ use super::bot::Bot;
 use super::catch_up::Place;
 use super::channels::GuildChannels;
 use super::error::DiscordError;
-use super::gateway::Signal;
-use super::ingress::{Arrival, Ingress};
+use super::gateway::InboundEvent;
+use super::ingress::{ChannelEvent, Ingress};
 use super::outbound::Outbound;
 use super::presence::Busy;
 use super::{buttons, commands, leftovers, registration, servers};
@@ -30,7 +29,7 @@ use crate::manager::{Lacks, SeenServer, Standing};
 /// channel; a Discord that is slower than this must not hold up the answers.
 const TIDY_PATIENCE: Duration = Duration::from_secs(5);
 
-/// The end of the room, in two steps.
+/// The end, in two steps.
 #[derive(Clone, Debug, Default)]
 pub struct Ends {
     /// From here on no message, command or press is taken.
@@ -39,16 +38,15 @@ pub struct Ends {
     pub all: CancellationToken,
 }
 
-/// The room while it lives.
-pub(super) struct Room {
-    pub(super) signals: UnboundedReceiver<Signal>,
+/// Serves the gateway, the agents and the outboxes.
+pub(super) struct Hub {
+    pub(super) inbound: UnboundedReceiver<InboundEvent>,
     pub(super) events: UnboundedReceiver<Event>,
     pub(super) outbox: UnboundedReceiver<ChannelId>,
     pub(super) ingress: Ingress,
     pub(super) outbound: Outbound,
     pub(super) bot: Bot,
     pub(super) busy: watch::Sender<Busy>,
-    pub(super) shard: watch::Sender<Option<serenity::all::ShardMessenger>>,
     pub(super) ends: Ends,
     /// Commands and presses being served.
     pub(super) serving: TaskTracker,
@@ -56,8 +54,8 @@ pub(super) struct Room {
     pub(super) served: HashSet<GuildId>,
 }
 
-impl Room {
-    /// Serves until the gateway or the room ends.
+impl Hub {
+    /// Serves until the gateway ends, or [`Ends::all`].
     pub(super) async fn run(
         mut self,
         mut gateway: JoinHandle<Result<(), DiscordError>>,
@@ -79,7 +77,7 @@ impl Room {
                 ended = &mut gateway => break ended.unwrap_or_else(|error| Err(DiscordError::Start(error.to_string()))),
                 Some(event) = self.events.recv() => self.show(event).await,
                 Some(channel) = self.outbox.recv() => self.outbound.deliver(channel),
-                Some(signal) = self.signals.recv() => self.take(signal).await,
+                Some(event) = self.inbound.recv() => self.take(event).await,
             }
         };
         ends.intake.cancel();
@@ -107,40 +105,49 @@ impl Room {
             Event::ServersChanged => self.look_at_servers().await,
             Event::Operator { cause, text } => self.bot.tell_operator(cause, text),
             Event::Unsettled(guild) => self.settle(guild),
-            Event::Bound(guild, channel) => self.ingress.arrive(channel, Arrival::Place(guild)),
+            Event::Bound(guild, channel) => {
+                self.ingress.send(channel, ChannelEvent::CatchUp(guild))
+            }
             other => self.outbound.show(other),
         }
     }
 
-    async fn take(&mut self, signal: Signal) {
+    async fn take(&mut self, event: InboundEvent) {
         if self.ends.intake.is_cancelled() {
             return;
         }
-        match signal {
-            Signal::Client(shards) => self.bot.shards.store(Some(shards)),
-            Signal::Anew => self.ingress.connected_anew(),
-            Signal::Ready(context) => self.ready(&context).await,
-            Signal::Resumed => self.ingress.resumed(),
-            Signal::Guild(guild) => self.guild(&guild).await,
-            Signal::GuildChanged(guild) => self.guild_changed(&guild).await,
-            Signal::GuildGone(guild) if !guild.unavailable => {
-                self.guild_gone(GuildId(guild.id.get())).await;
+        match event {
+            InboundEvent::Ready => self.session_began().await,
+            InboundEvent::Resumed => self.ingress.resumed(),
+            InboundEvent::GuildCreate(guild) => self.guild(&guild).await,
+            InboundEvent::GuildUpdate(guild) => self.guild_changed(&guild).await,
+            InboundEvent::GuildDelete(guild) if guild.unavailable => {}
+            InboundEvent::GuildDelete(guild) => self.guild_gone(GuildId(guild.id.get())).await,
+            InboundEvent::ChannelDelete(channel) => self.channel_deleted(channel),
+            InboundEvent::ThreadDelete(guild, thread) => self.thread_deleted(guild, thread),
+            InboundEvent::MessageCreate(message) => self.message(message),
+            InboundEvent::MessageUpdate(update) => self.message_changed(*update),
+            InboundEvent::MessageDelete {
+                guild,
+                channel,
+                ids,
+            } => {
+                for id in ids {
+                    self.changed(guild, channel, ChannelEvent::Deleted(id));
+                }
             }
-            Signal::GuildGone(_) => {}
-            Signal::Ordered(event) => self.ordered(*event),
-            Signal::Message(message) => self.message(message),
-            Signal::Interaction(context, interaction) => self.interaction(context, *interaction),
+            InboundEvent::Interaction(interaction) => self.interaction(*interaction),
         }
     }
 
-    async fn ready(&mut self, context: &Context) {
-        self.bot.cache.store(Some(Arc::clone(&context.cache)));
-        self.shard.send_replace(Some(context.shard.clone()));
+    /// Whatever was said before may have been missed, and what waits to be sent is sent.
+    async fn session_began(&mut self) {
+        self.ingress.session_began();
         match self.bot.store.waiting_channels().await {
             Ok(channels) => channels
                 .into_iter()
                 .for_each(|channel| self.outbound.deliver(channel)),
-            Err(error) => warn!(%error, "what was left to send is not known"),
+            Err(error) => warn!("failed to read which channels have something to send: {error}"),
         }
     }
 
@@ -183,9 +190,7 @@ impl Room {
 
     /// Something was decided about servers: those that are served now are, and no others.
     async fn look_at_servers(&mut self) {
-        let Some(cache) = self.bot.cache() else {
-            return;
-        };
+        let cache = self.bot.cache();
         let all: Vec<SeenServer> = cache
             .guilds()
             .into_iter()
@@ -246,10 +251,7 @@ impl Room {
 
     /// Begins to serve a server that was described before. What was said there meanwhile was passed over, so it is read.
     async fn serve_known(&mut self, guild: GuildId) {
-        let picture = self.bot.cache().and_then(|cache| {
-            let picture = cache.guild(guild.0)?;
-            Some(picture.clone())
-        });
+        let picture = self.bot.server(guild).map(|picture| picture.clone());
         let Some(picture) = picture else {
             return;
         };
@@ -273,7 +275,7 @@ impl Room {
             self.deliver_in(id).await;
         }
         if let Err(error) = self.bot.manager.reload_settings(id).await {
-            warn!(%error, "a server's settings could not be read");
+            warn!(guild.id = %id, "failed to read a server's settings: {error}");
         }
         let newest = |channel: &serenity::all::GuildChannel| {
             let last = channel.last_message_id.map(|last| MessageId(last.get()));
@@ -311,7 +313,9 @@ impl Room {
     async fn deliver_in(&mut self, guild: GuildId) {
         let channels = match self.bot.store.waiting_channels().await {
             Ok(channels) => channels,
-            Err(error) => return warn!(%error, "what was left to send is not known"),
+            Err(error) => {
+                return warn!("failed to read which channels have something to send: {error}");
+            }
         };
         for channel in channels {
             if self.bot.guild_of(channel) == Some(guild) {
@@ -333,65 +337,38 @@ impl Room {
         }
         let channel = ChannelId(message.channel_id.get());
         let parent = self.bot.parent_of(guild, channel);
-        let arrival = Arrival::Message(message);
+        let event = ChannelEvent::Message(message);
         match self.bot.manager.agent_for(channel, parent) {
-            Some(_) => self.ingress.arrive(channel, arrival),
+            Some(_) => self.ingress.send(channel, event),
             // A thread whose server is not described yet; once it is, its past is read.
-            None if !self.bot.knows(guild) => self.ingress.arrive_if_known(channel, arrival),
+            None if !self.bot.knows(guild) => self.ingress.send_if_open(channel, event),
             // A thread that was archived, or out of our sight, when its server was described: Discord knows its place.
-            None if !self.bot.has_place(guild, channel) => self.ingress.arrive(channel, arrival),
+            None if !self.bot.has_place(guild, channel) => self.ingress.send(channel, event),
             None => {}
         }
     }
 
-    fn ordered(&mut self, event: GatewayEvent) {
-        match event {
-            GatewayEvent::MessageCreate(event) => self.message(Box::new(event.message)),
-            GatewayEvent::MessageUpdate(event) => {
-                let is_own = event
-                    .author
-                    .is_some_and(|author| author.id.get() == self.bot.own.0);
-                if let Some(content) = event.content.filter(|_| !is_own) {
-                    let arrival =
-                        Arrival::Edited(MessageId(event.id.get()), content, event.attachments);
-                    self.changed(event.guild_id, ChannelId(event.channel_id.get()), arrival);
-                }
-            }
-            GatewayEvent::MessageDelete(event) => {
-                let arrival = Arrival::Deleted(MessageId(event.message_id.get()));
-                self.changed(event.guild_id, ChannelId(event.channel_id.get()), arrival);
-            }
-            GatewayEvent::MessageDeleteBulk(event) => {
-                for id in event.ids {
-                    let arrival = Arrival::Deleted(MessageId(id.get()));
-                    self.changed(event.guild_id, ChannelId(event.channel_id.get()), arrival);
-                }
-            }
-            GatewayEvent::ChannelDelete(event) => {
-                self.channel_deleted(ChannelId(event.channel.id.get()))
-            }
-            GatewayEvent::ThreadDelete(event)
-                if self.bot.serves(GuildId(event.thread.guild_id.get())) =>
-            {
-                self.thread_deleted(ChannelId(event.thread.id.get()))
-            }
-            _ => {}
+    fn message_changed(&mut self, update: MessageUpdateEvent) {
+        let is_own = update
+            .author
+            .is_some_and(|author| author.id.get() == self.bot.own.0);
+        if let Some(content) = update.content.filter(|_| !is_own) {
+            let guild = update.guild_id.map(|guild| GuildId(guild.get()));
+            let channel = ChannelId(update.channel_id.get());
+            let id = MessageId(update.id.get());
+            let edited = ChannelEvent::Edited(id, content, update.attachments);
+            self.changed(guild, channel, edited);
         }
     }
 
     /// A message was changed or deleted; of interest where messages are taken.
-    fn changed(
-        &mut self,
-        guild: Option<serenity::all::GuildId>,
-        channel: ChannelId,
-        arrival: Arrival,
-    ) {
-        if guild.is_some_and(|guild| !self.bot.serves(GuildId(guild.get()))) {
+    fn changed(&mut self, guild: Option<GuildId>, channel: ChannelId, event: ChannelEvent) {
+        if guild.is_some_and(|guild| !self.bot.serves(guild)) {
             return;
         }
         match self.bot.manager.agent_for(channel, None) {
-            Some(_) => self.ingress.arrive(channel, arrival),
-            None => self.ingress.arrive_if_known(channel, arrival),
+            Some(_) => self.ingress.send(channel, event),
+            None => self.ingress.send_if_open(channel, event),
         }
     }
 
@@ -444,16 +421,19 @@ impl Room {
         });
     }
 
-    fn thread_deleted(&self, thread: ChannelId) {
+    fn thread_deleted(&self, guild: GuildId, thread: ChannelId) {
+        if !self.bot.serves(guild) {
+            return;
+        }
         let manager = self.bot.manager.clone();
         self.serving.spawn(async move {
             if let Err(error) = manager.thread_deleted(thread).await {
-                warn!(%error, channel.id = %thread, "the branch of a deleted thread was not closed");
+                warn!(channel.id = %thread, "failed to close the branch of a deleted thread: {error}");
             }
         });
     }
 
-    fn interaction(&self, context: Context, interaction: Interaction) {
+    fn interaction(&self, interaction: Interaction) {
         let bot = self.bot.clone();
         let span = tracing::info_span!("interaction", interaction.id = %interaction.id());
         self.serving.spawn(
@@ -463,12 +443,8 @@ impl Room {
                 }
                 match interaction {
                     Interaction::Command(_) | Interaction::Autocomplete(_) => {
-                        commands::dispatch(
-                            &bot,
-                            &context,
-                            FullEvent::InteractionCreate { interaction },
-                        )
-                        .await;
+                        commands::dispatch(&bot, FullEvent::InteractionCreate { interaction })
+                            .await;
                     }
                     Interaction::Component(press) => buttons::pressed(&bot, &press).await,
                     Interaction::Modal(form) => buttons::submitted(&bot, &form).await,

@@ -1,9 +1,9 @@
-//! The line to the gateway: what breaks it, what ends it for good, and what it may cost.
+//! The connection to the gateway: what breaks it, what ends it for good, and what it may cost.
 
 use std::time::{Duration, Instant};
 
 use chorus::discord::DiscordError;
-use chorus::discord::gateway::session::{Budget, Loss, Pauses, after_close};
+use chorus::discord::gateway::session::{Budget, Disconnect, Pauses, after_close};
 use chorus::playground::{Break, GatewayEvent};
 use serde_json::{Value, json};
 
@@ -48,7 +48,7 @@ async fn a_close_frame_without_a_code_costs_no_session() {
 }
 
 #[tokio::test]
-async fn a_line_that_falls_silent_is_noticed_and_the_session_goes_on() {
+async fn a_connection_that_falls_silent_is_noticed_and_the_session_goes_on() {
     run_test(async |world| {
         world.discord.heartbeat(Duration::from_millis(300));
         world.discord.break_gateway(Break::Reconnect);
@@ -190,21 +190,27 @@ fn pauses_grow_while_nothing_comes_of_it_and_end_with_a_good_connection() {
 
 #[test]
 fn close_codes_mean_what_discord_says_they_mean() {
-    assert!(matches!(after_close(None), Loss::Resume(_)));
+    assert!(matches!(after_close(None), Disconnect::Resume(_)));
     for code in [1000, 1001, 1006, 4000, 4001, 4002, 4005, 4008] {
-        assert!(matches!(after_close(Some(code)), Loss::Resume(_)), "{code}");
+        assert!(
+            matches!(after_close(Some(code)), Disconnect::Resume(_)),
+            "{code}"
+        );
     }
     for code in [4003, 4007, 4009] {
         assert!(
-            matches!(after_close(Some(code)), Loss::Identify(_)),
+            matches!(after_close(Some(code)), Disconnect::Identify(_)),
             "{code}"
         );
     }
     for code in [4004, 4010, 4011, 4012, 4013, 4014] {
-        assert!(matches!(after_close(Some(code)), Loss::Final(_)), "{code}");
+        assert!(
+            matches!(after_close(Some(code)), Disconnect::Final(_)),
+            "{code}"
+        );
     }
     assert!(matches!(
         after_close(Some(4014)),
-        Loss::Final(DiscordError::Intent)
+        Disconnect::Final(DiscordError::Intent)
     ));
 }

@@ -1,6 +1,5 @@
-//! One connection to Discord's gateway: opened by our own HTTP client, read as text, kept alive by heartbeats.
+//! One connection to Discord's gateway: opened by our own HTTP client, parsed once, kept alive by heartbeats.
 
-use std::borrow::Cow;
 use std::io::Read as _;
 use std::time::Duration;
 
@@ -8,7 +7,6 @@ use flate2::read::ZlibDecoder;
 use futures_util::{SinkExt as _, StreamExt as _};
 use reqwest::{StatusCode, Upgraded, Url, header};
 use serde::Deserialize;
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 use tokio_tungstenite::WebSocketStream;
@@ -34,63 +32,36 @@ const CLOSE_WITHIN: Duration = Duration::from_secs(1);
 const MOST_UNPACKED: u64 = 256 * 1024 * 1024;
 
 /// An open connection.
-pub(super) struct Upstream {
+pub(super) struct Connection {
     socket: WebSocketStream<Upgraded>,
     interval: Duration,
     next_beat: Instant,
     is_acknowledged: bool,
 }
 
-/// What came.
-pub(super) enum Heard {
+/// What the gateway sent.
+pub(super) enum Frame {
     Payload(Payload),
-    /// It cannot be read.
-    Garbage(String),
+    /// It is no payload, for this reason.
+    Unreadable(String),
     /// The end, with the close frame's code if it had one.
     Closed(Option<u16>),
 }
 
-/// One payload, as text and in its parts.
+/// One payload.
+#[derive(Deserialize)]
 pub(super) struct Payload {
     pub(super) op: u8,
+    #[serde(default, rename = "s")]
     pub(super) sequence: Option<u64>,
+    /// The event's name.
+    #[serde(default, rename = "t")]
     pub(super) name: Option<String>,
-    pub(super) text: String,
+    #[serde(default, rename = "d")]
+    pub(super) data: Value,
 }
 
-#[derive(Deserialize)]
-struct Envelope<'a> {
-    op: u8,
-    #[serde(default)]
-    s: Option<u64>,
-    #[serde(default, borrow)]
-    t: Option<Cow<'a, str>>,
-    #[serde(default, borrow)]
-    d: Option<&'a RawValue>,
-}
-
-impl Payload {
-    fn read(text: String) -> Result<Self, serde_json::Error> {
-        let Envelope { op, s, t, .. } = serde_json::from_str(&text)?;
-        let name = t.map(Cow::into_owned);
-        Ok(Self {
-            op,
-            sequence: s,
-            name,
-            text,
-        })
-    }
-
-    /// Its data; null when there is none.
-    pub(super) fn data(&self) -> Value {
-        let envelope: Option<Envelope<'_>> = serde_json::from_str(&self.text).ok();
-        envelope
-            .and_then(|envelope| serde_json::from_str(envelope.d?.get()).ok())
-            .unwrap_or_default()
-    }
-}
-
-impl Upstream {
+impl Connection {
     /// Opens a connection and waits for its HELLO.
     pub(super) async fn open(http: &reqwest::Client, address: &str) -> Result<Self, String> {
         let opened = timeout(OPEN_WITHIN, open(http, address)).await;
@@ -103,10 +74,10 @@ impl Upstream {
         };
         let hello = timeout(HELLO_WITHIN, this.next()).await;
         match hello.map_err(|_| "the gateway does not say hello".to_owned())? {
-            Heard::Payload(hello) if hello.op == 10 => this.greet(&hello.data())?,
-            Heard::Payload(other) => return Err(format!("op {} came instead of hello", other.op)),
-            Heard::Garbage(why) => return Err(why),
-            Heard::Closed(code) => return Err(format!("closed before hello ({code:?})")),
+            Frame::Payload(hello) if hello.op == 10 => this.greet(&hello.data)?,
+            Frame::Payload(other) => return Err(format!("op {} came instead of hello", other.op)),
+            Frame::Unreadable(error) => return Err(error),
+            Frame::Closed(code) => return Err(format!("closed before hello ({code:?})")),
         }
         Ok(this)
     }
@@ -153,27 +124,24 @@ impl Upstream {
         }
     }
 
-    /// The next thing that comes. Nothing is lost when this is dropped before it is there.
-    pub(super) async fn next(&mut self) -> Heard {
+    /// The next frame. Nothing is lost when this is dropped before it is there.
+    pub(super) async fn next(&mut self) -> Frame {
         loop {
-            let message = match self.socket.next().await {
-                Some(Ok(message)) => message,
-                Some(Err(_)) | None => return Heard::Closed(None),
-            };
-            let text = match message {
-                Message::Text(text) => text.as_str().to_owned(),
-                Message::Binary(bytes) => match unpacked(&bytes) {
-                    Ok(text) => text,
-                    Err(error) => return Heard::Garbage(error.to_string()),
+            let parsed = match self.socket.next().await {
+                Some(Ok(Message::Text(text))) => serde_json::from_str(text.as_str()),
+                Some(Ok(Message::Binary(bytes))) => match unpacked(&bytes) {
+                    Ok(text) => serde_json::from_str(&text),
+                    Err(error) => return Frame::Unreadable(error.to_string()),
                 },
-                Message::Close(frame) => {
-                    return Heard::Closed(frame.map(|frame| frame.code.into()));
+                Some(Ok(Message::Close(frame))) => {
+                    return Frame::Closed(frame.map(|frame| frame.code.into()));
                 }
-                Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => continue,
+                Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => continue,
+                Some(Err(_)) | None => return Frame::Closed(None),
             };
-            return match Payload::read(text) {
-                Ok(payload) => Heard::Payload(payload),
-                Err(error) => Heard::Garbage(error.to_string()),
+            return match parsed {
+                Ok(payload) => Frame::Payload(payload),
+                Err(error) => Frame::Unreadable(error.to_string()),
             };
         }
     }

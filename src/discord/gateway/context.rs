@@ -1,0 +1,123 @@
+//! What serenity and poise want beside an event: a [`Context`] and a [`ShardManager`], without a connection of theirs.
+//!
+//! A context holds a messenger to a shard, and serenity makes a shard only out of a WebSocket. So at the start one shard
+//! is connected to ourselves over loopback, asked for its messenger, and dropped. Nothing is ever sent by it: poise uses
+//! it for collectors and its ping, and we use neither.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serenity::all::{
+    Cache, Context, GatewayIntents, Http, HttpBuilder, Shard, ShardId, ShardInfo, ShardManager,
+    ShardManagerOptions, ShardMessenger, ShardRunner, ShardRunnerOptions,
+};
+use serenity::cache::Settings;
+use serenity::prelude::{Mutex, RwLock, TypeMap};
+use tokio::net::TcpListener;
+use tokio::time::timeout;
+use tokio_tungstenite::accept_async;
+
+use crate::discord::rest::http_client;
+
+/// How long a connection to ourselves may take.
+const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+
+/// How long a handshake with whoever finds the port may take.
+const HANDSHAKE_WITHIN: Duration = Duration::from_secs(1);
+
+/// What poise's dispatch is given with each interaction.
+pub(in crate::discord) struct SerenityContext {
+    pub(in crate::discord) context: Context,
+    pub(in crate::discord) shards: Arc<ShardManager>,
+}
+
+impl SerenityContext {
+    /// Requests go to `base`, where it is not Discord.
+    ///
+    /// # Errors
+    ///
+    /// When loopback cannot be used.
+    pub(in crate::discord) async fn new(token: &str, base: Option<&str>) -> Result<Self, String> {
+        let http = Arc::new(http(token, base));
+        let cache = Arc::new(cache());
+        let data = Arc::new(RwLock::new(TypeMap::new()));
+        let (shards, _) = ShardManager::new(ShardManagerOptions {
+            data: Arc::clone(&data),
+            event_handlers: Vec::new(),
+            raw_event_handlers: Vec::new(),
+            framework: Arc::default(),
+            shard_index: 0,
+            shard_init: 0,
+            shard_total: 1,
+            ws_url: Arc::default(),
+            cache: Arc::clone(&cache),
+            http: Arc::clone(&http),
+            intents: GatewayIntents::empty(),
+            presence: None,
+        });
+        let connected = timeout(CONNECT_WITHIN, shard_of_our_own()).await;
+        let runner = ShardRunner::new(ShardRunnerOptions {
+            data: Arc::clone(&data),
+            event_handlers: Vec::new(),
+            raw_event_handlers: Vec::new(),
+            framework: None,
+            manager: Arc::clone(&shards),
+            shard: connected.map_err(|_| "loopback does not answer".to_owned())??,
+            cache: Arc::clone(&cache),
+            http: Arc::clone(&http),
+        });
+        let context = Context {
+            data,
+            shard: ShardMessenger::new(&runner),
+            shard_id: ShardId(0),
+            http,
+            cache,
+        };
+        Ok(Self { context, shards })
+    }
+}
+
+fn http(token: &str, base: Option<&str>) -> Http {
+    let mut http = HttpBuilder::new(token);
+    if let Ok(client) = http_client() {
+        http = http.client(client);
+    }
+    if let Some(base) = base {
+        // serenity's limiter would send its requests to discord.com all the same.
+        http = http.proxy(base).ratelimiter_disabled(true);
+    }
+    http.build()
+}
+
+fn cache() -> Cache {
+    let mut settings = Settings::default();
+    settings.max_messages = 0;
+    Cache::new_with_settings(settings)
+}
+
+/// A shard that is connected to nobody but us.
+async fn shard_of_our_own() -> Result<Shard, String> {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await;
+    let listener = listener.map_err(|error| error.to_string())?;
+    let address = listener.local_addr().map_err(|error| error.to_string())?;
+    let url = Arc::new(Mutex::new(format!("ws://{address}")));
+    let info = ShardInfo {
+        id: ShardId(0),
+        total: 1,
+    };
+    let shard = Shard::new(url, "", info, GatewayIntents::empty(), None);
+    tokio::select! {
+        shard = shard => shard.map_err(|error| error.to_string()),
+        error = accept(&listener) => Err(error.to_string()),
+    }
+}
+
+/// Answers whoever connects; what follows is read by nobody.
+async fn accept(listener: &TcpListener) -> std::io::Error {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => drop(timeout(HANDSHAKE_WITHIN, accept_async(stream)).await),
+            Err(error) => return error,
+        }
+    }
+}
