@@ -33,6 +33,7 @@ mod members;
 mod operator;
 mod outbound;
 pub mod people;
+mod posting;
 pub mod presence;
 mod refusal;
 mod registration;

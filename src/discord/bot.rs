@@ -10,6 +10,7 @@ use super::approvals::Approvals;
 use super::channel_making::ChannelMaking;
 use super::gateway::SerenityContext;
 use super::operator::Notice;
+use super::posting::Posting;
 use super::refusal::Refusal;
 use super::rest::Rest;
 use crate::config::Config;
@@ -44,6 +45,7 @@ pub(super) struct BotInner {
     /// Channels whose outbox holds something new.
     pub(super) outbox: UnboundedSender<ChannelId>,
     pub(super) making: ChannelMaking,
+    pub(super) posting: Posting,
     pub(super) commands: Commands,
 }
 

@@ -122,7 +122,7 @@ fn files(message: &Message) -> impl Iterator<Item = &serenity::all::Attachment> 
 }
 
 /// The message it replies to; one that it forwards is none.
-fn replied_to(message: &Message) -> Option<MessageId> {
+pub(super) fn replied_to(message: &Message) -> Option<MessageId> {
     let reference = message.message_reference.as_ref()?;
     let is_reply = reference.kind == MessageReferenceKind::Default;
     let id = reference.message_id.filter(|_| is_reply)?;

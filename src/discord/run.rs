@@ -20,6 +20,7 @@ use super::identity::identify;
 use super::ingress::{Ingress, Shared};
 use super::operator::Operator;
 use super::outbound::{Outbound, OutboundContext, Previews};
+use super::posting::Posting;
 use super::presence::Busy;
 use super::rest::{DISCORD, Rest};
 use crate::agent::event::Event;
@@ -117,6 +118,7 @@ pub async fn run(
         operator,
         outbox,
         making: ChannelMaking::default(),
+        posting: Posting::default(),
         commands: commands::options(),
     });
     manager.connect(Arc::new(bot.clone()));

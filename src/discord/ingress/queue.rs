@@ -210,6 +210,7 @@ impl Queue {
             debug!(message.id = %id, "a message was ignored: its author has no access");
             return;
         }
+        self.know_what_it_replies_to(&message).await;
         let parent = self.parent(guild);
         let inbound = inbound::to_inbound(&message, guild, parent, author, self.bot.own);
         let span = tracing::info_span!("message", message.id = %id, agent.id = %agent.id);
@@ -224,6 +225,21 @@ impl Queue {
                     let _ = self.bot.rest.post(self.channel, &body).await;
                 }
             }
+        }
+    }
+
+    /// Waits for the id of an answer of ours that is being posted, where the message may reply to it: the id says to which
+    /// conversation the message belongs.
+    async fn know_what_it_replies_to(&self, message: &Message) {
+        let Some(replied) = inbound::replied_to(message) else {
+            return;
+        };
+        if !self.bot.posting.is_under_way(self.channel) {
+            return;
+        }
+        let known = self.bot.store.conversation_of_message(replied).await;
+        if !matches!(known, Ok(Some(_))) {
+            self.bot.posting.settles(self.channel).await;
         }
     }
 

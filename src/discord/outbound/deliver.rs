@@ -37,6 +37,7 @@ pub(super) enum Delivery {
 impl OutboundContext {
     /// Posts `part` and keeps what came of it.
     pub(super) async fn deliver(&self, part: Part) -> Delivery {
+        let _posting = self.bot.posting.begin(part.channel);
         match self.try_to_deliver(&part).await {
             Ok(delivery) => delivery,
             Err(StoreError::NotFound(_)) => Delivery::Settled,

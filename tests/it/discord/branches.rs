@@ -1,7 +1,10 @@
 //! Branches: further conversations of an agent, beside the main one, opened by a command or a thread.
 
+use std::time::Duration;
+
 use chorus::domain::{ChannelId, MessageId};
 use chorus::playground::model::wire::{Block, Reply};
+use chorus::playground::{Effect, Fault};
 use serde_json::{Value, json};
 
 use super::messages::ledger_has;
@@ -26,6 +29,25 @@ async fn opens(world: &mut World, prompt: &str, answer: &str) -> MessageId {
         .runs(&format!("/branch new prompt:{prompt}"), "#lab")
         .await;
     said(world, "#lab", answer).await
+}
+
+#[tokio::test]
+async fn a_reply_to_an_answer_whose_post_is_still_under_way_goes_to_its_branch() {
+    run_test(async |world| {
+        world.discord.order(Fault {
+            method: "POST",
+            path: "/messages".into(),
+            times: 1,
+            effect: Effect::Late(Duration::from_secs(2)),
+        });
+        let answer = opens(world, "look into colours", "Red, mostly.").await;
+        world.model.answers("Blue too.");
+        world.ann.replies("#lab", answer, "and blue?").await;
+        world.sees("#lab", "Blue too.").await;
+        let branch = world.model.last_request().to_string();
+        assert!(branch.contains("look into colours"), "{branch}");
+    })
+    .await;
 }
 
 fn open_thread(world: &World, name: &str) -> ChannelId {
