@@ -206,7 +206,7 @@ impl Gateway {
         let payload = match frame {
             Frame::Payload(payload) => payload,
             Frame::Unreadable(error) => {
-                warn!("failed to read a payload of the gateway: {error}");
+                warn!(%error, "failed to read a payload of the gateway");
                 return Ok(());
             }
             Frame::Closed(code) => return Err(after_close(code)),
@@ -257,7 +257,7 @@ impl Gateway {
         match event::inbound_event(&self.config.cache, &name, payload.data) {
             Ok(Some(event)) => self.tell(event),
             Ok(None) => {}
-            Err(error) => warn!("failed to read the event {name}: {error}"),
+            Err(error) => warn!(%error, "failed to read the event {name}"),
         }
     }
 

@@ -147,7 +147,7 @@ impl Hub {
             Ok(channels) => channels
                 .into_iter()
                 .for_each(|channel| self.outbound.deliver(channel)),
-            Err(error) => warn!("failed to read which channels have something to send: {error}"),
+            Err(error) => warn!(%error, "failed to read which channels have something to send"),
         }
     }
 
@@ -275,7 +275,7 @@ impl Hub {
             self.deliver_in(id).await;
         }
         if let Err(error) = self.bot.manager.reload_settings(id).await {
-            warn!(guild.id = %id, "failed to read a server's settings: {error}");
+            warn!(%error, guild.id = %id, "failed to read a server's settings");
         }
         let newest = |channel: &serenity::all::GuildChannel| {
             let last = channel.last_message_id.map(|last| MessageId(last.get()));
@@ -314,7 +314,7 @@ impl Hub {
         let channels = match self.bot.store.waiting_channels().await {
             Ok(channels) => channels,
             Err(error) => {
-                return warn!("failed to read which channels have something to send: {error}");
+                return warn!(%error, "failed to read which channels have something to send");
             }
         };
         for channel in channels {
@@ -395,7 +395,7 @@ impl Hub {
                     bot.manager.tell_lacking(lacking, told_in).await;
                 }
                 Some(Err(error)) => {
-                    warn!(guild.id = %guild, "failed to look for the channels of agents: {error}");
+                    warn!(%error, guild.id = %guild, "failed to look for the channels of agents");
                 }
                 None => {}
             }
@@ -428,7 +428,7 @@ impl Hub {
         let manager = self.bot.manager.clone();
         self.serving.spawn(async move {
             if let Err(error) = manager.thread_deleted(thread).await {
-                warn!(channel.id = %thread, "failed to close the branch of a deleted thread: {error}");
+                warn!(%error, channel.id = %thread, "failed to close the branch of a deleted thread");
             }
         });
     }

@@ -218,7 +218,7 @@ impl Queue {
         match received {
             Ok(Received::Accepted | Received::Duplicate | Received::NoAgent) => {}
             Err(error) => {
-                error!(message.id = %id, "failed to take a message: {error}");
+                error!(%error, message.id = %id, "failed to take a message");
                 let body = Body::sentence(format!("⚠️ I could not take that message: {error}"));
                 // Without the ledger this line is all there is.
                 if self.bot.may_post(self.channel).await {
@@ -321,7 +321,7 @@ impl Queue {
 
 fn log_failure(outcome: Result<(), StoreError>, deed: &str) {
     if let Err(error) = outcome {
-        error!("failed to {deed}: {error}");
+        error!(%error, "failed to {deed}");
     }
 }
 

@@ -80,7 +80,7 @@ impl Queue {
                 Ok(messages) => return Some(messages),
                 Err(error) => error,
             };
-            warn!(channel.id = %self.channel, "failed to read what was missed in {}: {error}", self.channel);
+            warn!(%error, channel.id = %self.channel, "failed to read what was missed in {}", self.channel);
             if matches!(error, RestError::Unauthorized | RestError::Refused { .. }) {
                 if error.is_forbidden() {
                     let why = self.bot.refusal(Operation::Read, self.channel, &error);
@@ -141,7 +141,7 @@ impl Queue {
     async fn say_skipped(&self, skipped: usize, bounds: Bounds) {
         let line = catch_up::skipped_line(skipped, bounds);
         if let Err(error) = self.bot.store.notice(self.channel, &line).await {
-            error!(channel.id = %self.channel, "failed to store a notice: {error}");
+            error!(%error, channel.id = %self.channel, "failed to store a notice");
             return;
         }
         self.bot.deliver(self.channel);
@@ -165,7 +165,7 @@ fn readable(mut message: serde_json::Value) -> Option<Message> {
     }
     let read = serde_json::from_value(message);
     if let Err(error) = &read {
-        warn!(message.id = ?id, "failed to read a message, which is passed over: {error}");
+        warn!(%error, message.id = ?id, "failed to read a message, which is passed over");
     }
     read.ok()
 }
