@@ -27,11 +27,24 @@ mod schema;
 mod services;
 mod shell;
 pub mod tasks;
-mod tool;
 mod web;
 mod work;
 pub mod worker;
 mod write_file;
+
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::domain::Image;
+use crate::exec::WorkError;
+use crate::permission::{Action, Group};
+use work::Work;
 
 pub use caller::Caller;
 pub use change::Change;
@@ -42,5 +55,104 @@ pub use peers::first_prose;
 pub use rate_limit::RateLimit;
 pub use registry::Registry;
 pub use services::{Services, Shell, http_client};
-pub use tool::{Output, Tool, ToolContext};
 pub use web::{Web, is_public};
+
+/// One tool. Its arguments are a type, and the JSON Schema that the model sees is derived from it.
+#[async_trait]
+pub trait Tool: Send + Sync + 'static {
+    /// Its arguments. Doc comments of the fields are what the model reads.
+    type Args: DeserializeOwned + Serialize + JsonSchema + Send + Sync + 'static;
+
+    /// Name to call it by.
+    const NAME: &'static str;
+    /// What it does, for the model: a sentence or two.
+    const DESCRIPTION: &'static str;
+    /// Which group of the built-in profiles it belongs to.
+    const GROUP: Group;
+    /// What follows `tool:` in all its actions, such as `git:push`, for [`crate::permission::Profile::denies_all`].
+    const SUBJECT: &'static str = Self::NAME;
+    /// Whether it goes by the roles that the turn's people hold now ([`Caller::people`]), which Discord is asked for.
+    const BY_PEOPLE: bool = false;
+
+    /// The action this call would be, from validated arguments.
+    fn action(args: &Self::Args) -> Action;
+
+    /// The workspace path it would write, for calls that may not run side by side.
+    fn writes(_args: &Self::Args) -> Option<String> {
+        None
+    }
+
+    /// What the call would change in the agent's own configuration, for the audit row.
+    ///
+    /// Asked before the call runs, for the row is written when the call is decided.
+    async fn change(&self, _args: &Self::Args, _context: &ToolContext) -> Option<Change> {
+        None
+    }
+
+    /// How long it may run before the guard ends it.
+    ///
+    /// None where it keeps its own time: then it also watches `context.stop` itself.
+    fn deadline(_args: &Self::Args) -> Option<Duration> {
+        Some(Duration::from_secs(60))
+    }
+
+    /// Runs the call. Dropping the future must leave nothing running.
+    ///
+    /// # Errors
+    ///
+    /// See [`ToolError`].
+    async fn run(&self, args: Self::Args, context: &ToolContext) -> Result<Output, ToolError>;
+}
+
+/// What a tool gave: text for the model, and pictures where it can see.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Output {
+    /// Text for the model.
+    pub text: String,
+    /// Pictures.
+    pub images: Vec<Image>,
+}
+
+impl From<String> for Output {
+    fn from(text: String) -> Self {
+        Self {
+            text,
+            images: Vec::new(),
+        }
+    }
+}
+
+/// What a tool is called with.
+#[derive(Clone)]
+pub struct ToolContext {
+    /// Who calls it.
+    pub caller: Caller,
+    /// The parts of the daemon that tools use.
+    pub services: Arc<Services>,
+}
+
+impl ToolContext {
+    /// Has `work` done on `bytes` by a worker process. Dropping the future ends it.
+    async fn by_worker<W: Work>(&self, work: &W, bytes: &[u8]) -> Result<String, WorkError> {
+        let job = serde_json::to_string(work);
+        let job = job.map_err(|error| WorkError::Failed(error.to_string()))?;
+        let workers = &self.services.workers;
+        workers
+            .run(self.agent, W::LIMITS, (W::NAME, job), bytes)
+            .await
+    }
+}
+
+impl Deref for ToolContext {
+    type Target = Caller;
+
+    fn deref(&self) -> &Caller {
+        &self.caller
+    }
+}
+
+impl DerefMut for ToolContext {
+    fn deref_mut(&mut self) -> &mut Caller {
+        &mut self.caller
+    }
+}

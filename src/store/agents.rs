@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
+use super::Store;
 use super::batch::Batch;
 use super::codec::{json, parsed, readable, stamp, time, time_option};
 use super::error::StoreError;
-use super::handle::Store;
 use crate::domain::{AgentId, AgentStatus, ChannelId, GuildId, ProfileRef, UserId};
 
 /// An agent as the index holds it; its `agent.json` is the truth.

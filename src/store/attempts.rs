@@ -6,10 +6,10 @@ use chrono::{DateTime, Utc};
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
+use super::Store;
 use super::batch::Batch;
 use super::codec::{count, counted, dollars, parsed, parsed_option, readable, stamp, time};
 use super::error::StoreError;
-use super::handle::Store;
 use crate::domain::{AgentId, Cost, GuildId, TurnId, Usage};
 
 /// One request to a model or one tool run, ended.

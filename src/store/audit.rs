@@ -7,10 +7,10 @@ use chrono::{DateTime, Utc};
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
+use super::Store;
 use super::batch::Batch;
 use super::codec::{parsed_option, readable, stamp, time};
 use super::error::StoreError;
-use super::handle::Store;
 use crate::domain::{AgentId, CallId, GuildId, ToolResult, TurnId, UserId};
 use crate::text;
 

@@ -1,7 +1,7 @@
 //! Who is behind a turn: the people whose messages led to it, however many hooks and agents lie between.
 
+use super::Store;
 use super::error::StoreError;
-use super::handle::Store;
 use crate::domain::{TurnId, UserId};
 
 /// A turn and those that led to it, the first of the chain last.

@@ -4,12 +4,12 @@ use chrono::{DateTime, Utc};
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
+use super::Store;
 use super::attached::AttachedRows;
 use super::audit::close_call;
 use super::batch::Batch;
 use super::codec::{now, parsed, parsed_option, stamp, time, words};
 use super::error::StoreError;
-use super::handle::Store;
 use super::items::insert_item_of;
 use crate::domain::{CallId, ChannelId, Item, MessageId, ToolResult, TurnId, UserId};
 

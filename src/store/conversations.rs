@@ -4,10 +4,10 @@ use chrono::{DateTime, Utc};
 use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
+use super::Store;
 use super::batch::Batch;
 use super::codec::{counted, now, parsed, parsed_option, readable, stamp, time, time_option};
 use super::error::StoreError;
-use super::handle::Store;
 use crate::domain::{AgentId, ChannelId, ConversationId, MessageId, SessionId, TurnId};
 
 /// Which conversation to open.

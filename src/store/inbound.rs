@@ -2,10 +2,10 @@
 
 use sqlx::Row as _;
 
+use super::Store;
 use super::batch::Batch;
 use super::codec::{from_json, json, now, readable, report_unreadable};
 use super::error::StoreError;
-use super::handle::Store;
 use super::outbox::queue;
 use super::part::NewPart;
 use crate::domain::{Attachment, ChannelId, Inbound, MessageId, TurnId};

@@ -6,11 +6,11 @@ use futures_util::TryStreamExt as _;
 use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
+use super::Store;
 use super::batch::Batch;
 use super::codec::{count, from_json, json, report_unreadable};
 use super::conversations::touch;
 use super::error::StoreError;
-use super::handle::Store;
 use crate::domain::{CallId, ConversationId, Item, SessionId, TurnId, UserText};
 
 /// What stands in the place of an item that does not read back.

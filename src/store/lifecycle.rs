@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sqlx::sqlite::SqliteRow;
 
+use super::Store;
 use super::agents::{self, AgentRow, Registered};
 use super::batch::Batch;
 use super::codec::{from_json, json, now, parsed, readable};
 use super::error::StoreError;
-use super::handle::Store;
 use super::inbound::move_cursor;
 use super::outbox::queue;
 use super::part::NewPart;

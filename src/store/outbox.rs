@@ -9,10 +9,10 @@
 use sqlx::Row as _;
 use uuid::Uuid;
 
+use super::Store;
 use super::batch::Batch;
 use super::codec::{json, now, report_unreadable};
 use super::error::StoreError;
-use super::handle::Store;
 use super::part::{NewPart, Part, PartState, part_row};
 use crate::domain::{ChannelId, MessageId, TurnId};
 

@@ -8,8 +8,8 @@ use sqlx::sqlite::SqlitePoolOptions;
 use tokio::sync::mpsc;
 
 use super::error::StoreError;
-use super::handle::{Inner, Store};
 use super::open;
+use super::{Inner, Store};
 use crate::text;
 
 impl Store {

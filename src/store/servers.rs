@@ -4,10 +4,10 @@ use chrono::{DateTime, Utc};
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
+use super::Store;
 use super::batch::Batch;
 use super::codec::{count, parsed, readable, stamp, time_option, words};
 use super::error::StoreError;
-use super::handle::Store;
 use crate::domain::{GuildId, UserId};
 
 words! {

@@ -3,10 +3,10 @@
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
+use super::Store;
 use super::batch::Batch;
 use super::codec::{count, counted, parsed, readable, stamp, time};
 use super::error::StoreError;
-use super::handle::Store;
 use crate::domain::{AgentId, ConversationId, SessionId, SessionMeta, Trigger};
 
 /// A page of sessions, newest first.

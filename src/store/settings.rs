@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use sqlx::Row as _;
 
+use super::Store;
 use super::batch::Batch;
 use super::codec::{from_json, report_unreadable};
 use super::error::StoreError;
-use super::handle::Store;
 use crate::domain::GuildId;
 
 impl Store {

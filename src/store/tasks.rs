@@ -5,12 +5,12 @@ use serde_json::Value;
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
+use super::Store;
 use super::batch::Batch;
 use super::codec::{
     from_json, now, parsed, parsed_option, readable, stamp, time, time_option, words,
 };
 use super::error::StoreError;
-use super::handle::Store;
 use crate::domain::{AgentId, ChannelId, ConversationId, TaskId, TurnId};
 
 words! {

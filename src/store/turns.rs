@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
+use super::Store;
 use super::attached::AttachedRows;
 use super::batch::Batch;
 use super::codec::{
@@ -13,7 +14,6 @@ use super::codec::{
 };
 use super::conversations::{touch, touch_of};
 use super::error::StoreError;
-use super::handle::Store;
 use super::inbound::{claim, claim_unchanged};
 use super::items::insert_item_of;
 use super::outbox::{FirstPart, queue_outcome};

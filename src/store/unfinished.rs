@@ -6,12 +6,12 @@ use chrono::{DateTime, Utc};
 use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
+use super::Store;
 use super::batch::Batch;
 use super::calls::{OpenQuestion, question};
 use super::codec::{count, now, readable, report_unreadable, stamp};
 use super::conversations::{Conversation, conversation};
 use super::error::StoreError;
-use super::handle::Store;
 use super::items::replace;
 use super::outbox::queue;
 use super::part::{NewPart, Part, part_row};

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::change::Change;
 use super::error::ToolError;
-use super::tool::{Output, Tool, ToolContext};
+use super::{Output, Tool, ToolContext};
 use super::{arguments, schema};
 use crate::llm::ToolSchema;
 use crate::permission::{Action, Group};

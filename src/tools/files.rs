@@ -2,8 +2,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::tools::ToolContext;
 use crate::tools::error::ToolError;
-use crate::tools::tool::ToolContext;
 use crate::workspace::jail::Contents;
 use crate::workspace::{FileError, Jail, Workspace, WorkspacePath};
 

@@ -10,7 +10,7 @@ use tracing::{Instrument, info, info_span, warn};
 
 use super::erased::Prepared;
 use super::error::ToolError;
-use super::tool::{Output, ToolContext};
+use super::{Output, ToolContext};
 use crate::domain::ToolResult;
 
 /// Characters of one result that a model is given whole.

@@ -1,8 +1,8 @@
 //! What the tools between agents share: finding the other one, and saying in a line what it is for.
 
+use super::ToolContext;
 use super::error::ToolError;
 use super::ports::Peer;
-use super::tool::ToolContext;
 use crate::domain::AgentName;
 use crate::text;
 

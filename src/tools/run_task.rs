@@ -9,7 +9,7 @@ use crate::tools::error::ToolError;
 use crate::tools::hooks::{self, Parsed, Wish};
 use crate::tools::shell::{Place, command};
 use crate::tools::tasks::NewCommand;
-use crate::tools::tool::{Output, ToolContext};
+use crate::tools::{Output, ToolContext};
 use crate::workspace::WorkspacePath;
 
 #[derive(Deserialize, Serialize, JsonSchema)]

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use super::ToolContext;
 use super::error::ToolError;
 use super::tasks::TaskError;
-use super::tool::ToolContext;
 use crate::exec::{Command, ExecError};
 use crate::permission::Action;
 use crate::workspace::{Workspace, WorkspacePath};

@@ -9,7 +9,6 @@
 //! The database is the truth about tasks; `running_tasks` in `agent.json` is a mirror of it. A task's output goes
 //! straight to its log files, so it survives a crash of the daemon: [`Tasks::recover`] takes such tasks up again.
 
-mod all;
 mod armed;
 mod event;
 mod fire;
@@ -21,9 +20,240 @@ mod text;
 mod view;
 mod watch;
 
-pub use all::{MOST_RUNNING, RECENT, TaskError, Tasks};
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::domain::{AgentId, AgentName, ChannelId, TaskId};
+use crate::exec::{ExecError, Probing, TaskFiles};
+use crate::store::{Hook, Store, StoreError, TaskRow, TaskStatus};
+use crate::tools::hooks::HookSpec;
+
 pub use event::{TaskEffect, TaskEvent, TaskEvents};
 pub use follow::Tail;
 pub use start::NewCommand;
 pub(in crate::tools) use text::outcome;
 pub use view::{HookView, TaskView};
+
+/// Tasks of one agent that may run at once; more is a runaway.
+pub const MOST_RUNNING: usize = 16;
+
+/// Ended tasks that lists and the mirror hold.
+pub const RECENT: u32 = 20;
+
+/// Why a request about a task was not met.
+#[derive(Debug, thiserror::Error)]
+pub enum TaskError {
+    /// The agent has no such task.
+    #[error("there is no task `{0}`; `list_tasks` shows those there are")]
+    Unknown(TaskId),
+    /// It has ended before.
+    #[error("{0} has ended already: {1}")]
+    Ended(TaskId, &'static str),
+    /// No more may run.
+    #[error("{MOST_RUNNING} tasks of this agent run already; stop one first (`stop_task`)")]
+    TooMany,
+    /// The command cannot be run.
+    #[error(transparent)]
+    Exec(#[from] ExecError),
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A file could not be made or read.
+    #[error("the task's files: {0}")]
+    Io(#[from] std::io::Error),
+}
+
+/// All tasks of all agents. Cheap to clone.
+#[derive(Clone)]
+pub struct Tasks {
+    inner: Arc<Inner>,
+}
+
+/// What all clones of [`Tasks`] share.
+struct Inner {
+    store: Store,
+    sandbox: Probing,
+    agents: PathBuf,
+    max_depth: u8,
+    events: OnceLock<Arc<dyn TaskEvents>>,
+    live: Mutex<HashMap<Key, Live>>,
+    watches: TaskTracker,
+    closing: CancellationToken,
+}
+
+/// A task among those of all agents.
+type Key = (AgentId, TaskId);
+
+/// A running task as its watch shares it.
+#[derive(Clone)]
+struct Live {
+    tail: Arc<Mutex<Tail>>,
+    orders: mpsc::UnboundedSender<Order>,
+}
+
+/// What a watch is told.
+enum Order {
+    /// End the task, and say when it has ended.
+    Stop(oneshot::Sender<TaskRow>),
+    /// Keep an eye on these too.
+    Hooks(Vec<Hook>),
+}
+
+impl Tasks {
+    /// Tasks kept in `store`, run by `sandbox`, with their files below `agents`; `max_depth` bounds how many hops of
+    /// hooks one message may cause.
+    pub fn new(store: Store, sandbox: Probing, agents: PathBuf, max_depth: u8) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                store,
+                sandbox,
+                agents,
+                max_depth,
+                events: OnceLock::new(),
+                live: Mutex::default(),
+                watches: TaskTracker::new(),
+                closing: CancellationToken::new(),
+            }),
+        }
+    }
+
+    /// Says who shows and does what tasks cause. Until then it is dropped; to be called once, before [`Tasks::recover`].
+    pub fn connect(&self, events: Arc<dyn TaskEvents>) {
+        let _ = self.inner.events.set(events);
+    }
+
+    /// Ends a task and waits until nothing of it is left. Its hooks on exit fire.
+    ///
+    /// # Errors
+    ///
+    /// [`TaskError::Unknown`] and [`TaskError::Ended`].
+    pub async fn stop(&self, agent: AgentId, id: &TaskId) -> Result<TaskRow, TaskError> {
+        let row = self.row(agent, id).await?;
+        let Some(live) = self.live(agent, id) else {
+            return Err(TaskError::Ended(id.clone(), row.status.as_str()));
+        };
+        let (done, ended) = oneshot::channel();
+        let _ = live.orders.send(Order::Stop(done));
+        match ended.await {
+            Ok(row) => Ok(row),
+            // It ended by itself in the same moment.
+            Err(_) => {
+                let row = self.row(agent, id).await?;
+                Err(TaskError::Ended(id.clone(), row.status.as_str()))
+            }
+        }
+    }
+
+    /// Ends all tasks of an agent, before it is destroyed.
+    pub async fn stop_all(&self, agent: AgentId) {
+        let running: Vec<TaskId> = self
+            .keys()
+            .into_iter()
+            .filter(|key| key.0 == agent)
+            .map(|key| key.1)
+            .collect();
+        let stops = running.iter().map(|id| self.stop(agent, id));
+        futures_util::future::join_all(stops).await;
+    }
+
+    /// Ends all tasks of all agents, in order: rows say `killed`, hooks stay silent. Gives each channel's line on what ended.
+    pub async fn shutdown(&self) -> Vec<(ChannelId, String)> {
+        let running = self.keys();
+        self.inner.closing.cancel();
+        self.inner.watches.close();
+        self.inner.watches.wait().await;
+        let mut ended: BTreeMap<ChannelId, Vec<TaskRow>> = BTreeMap::new();
+        for (agent, id) in running {
+            let row = self.row(agent, &id).await;
+            // One that ended by itself in the same moment says so itself.
+            if let Ok(row) = row
+                && row.status == TaskStatus::Killed
+            {
+                ended.entry(row.task.channel).or_default().push(row);
+            }
+        }
+        let line = |(channel, rows): (ChannelId, Vec<TaskRow>)| {
+            (channel, text::ended_with_the_stop(&rows))
+        };
+        ended.into_iter().map(line).collect()
+    }
+
+    /// Whether a task of the agent runs.
+    pub fn any_running(&self, agent: AgentId) -> bool {
+        self.keys().iter().any(|key| key.0 == agent)
+    }
+
+    /// Adds hooks to a running task; says how many it has then.
+    ///
+    /// # Errors
+    ///
+    /// [`TaskError::Unknown`] and [`TaskError::Ended`].
+    pub async fn add_hooks(
+        &self,
+        agent: AgentId,
+        id: &TaskId,
+        hooks: Vec<HookSpec>,
+    ) -> Result<usize, TaskError> {
+        let row = self.row(agent, id).await?;
+        let Some(live) = self.live(agent, id) else {
+            return Err(TaskError::Ended(id.clone(), row.status.as_str()));
+        };
+        let added = self.insert_hooks(&row, hooks).await?;
+        let _ = live.orders.send(Order::Hooks(added));
+        Ok(self.inner.store.hooks(agent, id).await?.len())
+    }
+
+    /// Where a task's output and exit code are.
+    pub fn files(&self, agent_name: &AgentName, id: &TaskId) -> TaskFiles {
+        TaskFiles::under(&self.folder(agent_name).join("processes").join(&id.0))
+    }
+
+    /// The last lines of a running task, in the order they came; none once it has ended.
+    pub fn tail(&self, agent: AgentId, id: &TaskId) -> Option<Vec<String>> {
+        let live = self.live(agent, id)?;
+        let tail = live.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(tail.lines())
+    }
+
+    /// One task.
+    ///
+    /// # Errors
+    ///
+    /// [`TaskError::Unknown`].
+    pub async fn row(&self, agent: AgentId, id: &TaskId) -> Result<TaskRow, TaskError> {
+        let unknown = || TaskError::Unknown(id.clone());
+        match self.inner.store.task(agent, id).await {
+            Ok(row) => row.ok_or_else(unknown),
+            Err(StoreError::NotFound(_)) => Err(unknown()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// An agent's folder.
+    fn folder(&self, agent_name: &AgentName) -> PathBuf {
+        self.inner.agents.join(agent_name.as_str())
+    }
+
+    /// A task as its watch shares it, while it runs.
+    fn live(&self, agent: AgentId, id: &TaskId) -> Option<Live> {
+        self.lock_live().get(&(agent, id.clone())).cloned()
+    }
+
+    /// All running tasks.
+    fn keys(&self) -> Vec<Key> {
+        self.lock_live().keys().cloned().collect()
+    }
+
+    /// The running tasks; held for a moment only.
+    fn lock_live(&self) -> std::sync::MutexGuard<'_, HashMap<Key, Live>> {
+        self.inner
+            .live
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}

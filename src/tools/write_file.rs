@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::error::ToolError;
-use super::tool::{Output, Tool, ToolContext};
+use super::{Output, Tool, ToolContext};
 use super::{files, lines};
 use crate::permission::{Action, Group};
 use crate::workspace::{Jail, WorkspacePath};

@@ -12,7 +12,7 @@ use crate::tools::error::ToolError;
 use crate::tools::hooks::{self, Wish};
 use crate::tools::run_task::push_hooks;
 use crate::tools::tasks::TaskError;
-use crate::tools::tool::{Output, Tool, ToolContext};
+use crate::tools::{Output, Tool, ToolContext};
 
 pub(super) struct AddProcessHooks;
 

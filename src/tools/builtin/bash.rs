@@ -12,7 +12,7 @@ use crate::permission::{Action, Group};
 use crate::tools::error::ToolError;
 use crate::tools::output_store::Handle;
 use crate::tools::shell::{self, Place};
-use crate::tools::tool::{Output, Tool, ToolContext};
+use crate::tools::{Output, Tool, ToolContext};
 
 /// Time for a command that asks for none.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);

@@ -9,7 +9,7 @@ use crate::permission::{Action, Group};
 use crate::text;
 use crate::tools::error::ToolError;
 use crate::tools::git;
-use crate::tools::tool::{Output, Tool, ToolContext};
+use crate::tools::{Output, Tool, ToolContext};
 
 pub(super) struct GitBranch;
 

@@ -12,7 +12,7 @@ use crate::permission::{Action, Group};
 use crate::text;
 use crate::tools::error::ToolError;
 use crate::tools::git::Opened;
-use crate::tools::tool::{Output, Tool, ToolContext};
+use crate::tools::{Output, Tool, ToolContext};
 use crate::tools::{files, git};
 use crate::workspace::{FileError, Jail, WorkspacePath, repository};
 

@@ -11,8 +11,8 @@ use crate::exec::WorkLimits;
 use crate::permission::{Action, Group};
 use crate::tools::error::ToolError;
 use crate::tools::git;
-use crate::tools::tool::{Output, Tool, ToolContext};
 use crate::tools::work::{self, Work};
+use crate::tools::{Output, Tool, ToolContext};
 
 /// Bytes of a patch that are made; what is over the output cap is kept on disk.
 const MOST: usize = 8 * 1024 * 1024;

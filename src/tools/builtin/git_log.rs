@@ -13,8 +13,8 @@ use crate::permission::{Action, Group};
 use crate::text;
 use crate::tools::error::ToolError;
 use crate::tools::git;
-use crate::tools::tool::{Output, Tool, ToolContext};
 use crate::tools::work::{self, Work};
+use crate::tools::{Output, Tool, ToolContext};
 
 /// Commits when nobody asked for a number.
 const USUAL: usize = 20;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::permission::{Action, Group};
 use crate::tools::error::ToolError;
 use crate::tools::git;
-use crate::tools::tool::{Output, Tool, ToolContext};
+use crate::tools::{Output, Tool, ToolContext};
 
 /// A large first push over a slow line.
 const DEADLINE: Duration = Duration::from_secs(300);

@@ -17,8 +17,8 @@ use crate::permission::{Action, Group};
 use crate::text;
 use crate::tools::error::ToolError;
 use crate::tools::git::{self, Nested};
-use crate::tools::tool::{Output, Tool, ToolContext};
 use crate::tools::work::{self, Work};
+use crate::tools::{Output, Tool, ToolContext};
 
 /// Paths that are listed of the workspace's repository.
 const MOST: usize = 300;

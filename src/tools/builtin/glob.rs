@@ -11,8 +11,8 @@ use crate::exec::WorkLimits;
 use crate::permission::{Action, Group};
 use crate::tools::error::ToolError;
 use crate::tools::files;
-use crate::tools::tool::{Output, Tool, ToolContext};
 use crate::tools::work::{self, Work};
+use crate::tools::{Output, Tool, ToolContext};
 use crate::workspace::walk::{self, Step, Walked};
 use crate::workspace::{Workspace, WorkspacePath};
 

@@ -10,7 +10,7 @@ use crate::permission::{Action, Group};
 use crate::text;
 use crate::tools::error::ToolError;
 use crate::tools::peers;
-use crate::tools::tool::{Output, Tool, ToolContext};
+use crate::tools::{Output, Tool, ToolContext};
 use crate::workspace::{Workspace, WorkspacePath, template};
 
 /// Bytes of a README that are looked at.

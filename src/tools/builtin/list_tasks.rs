@@ -10,7 +10,7 @@ use crate::store::TaskStatus;
 use crate::text;
 use crate::tools::error::ToolError;
 use crate::tools::tasks::TaskView;
-use crate::tools::tool::{Output, Tool, ToolContext};
+use crate::tools::{Output, Tool, ToolContext};
 
 /// Characters of a command in the list.
 const COMMAND: usize = 120;

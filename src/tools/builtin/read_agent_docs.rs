@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::permission::{Action, Group};
 use crate::tools::error::ToolError;
 use crate::tools::peers;
-use crate::tools::tool::{Output, Tool, ToolContext};
+use crate::tools::{Output, Tool, ToolContext};
 use crate::workspace::Workspace;
 
 pub(super) struct ReadAgentDocs;

@@ -16,8 +16,8 @@ use crate::permission::{Action, Group};
 use crate::tools::error::ToolError;
 use crate::tools::hooks::pattern;
 use crate::tools::tasks::outcome;
-use crate::tools::tool::{Output, Tool, ToolContext};
 use crate::tools::work::{self, Work};
+use crate::tools::{Output, Tool, ToolContext};
 
 /// Lines for a call that asks for no number: what is kept in memory anyway.
 const DEFAULT_LINES: usize = 100;

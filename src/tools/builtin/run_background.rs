@@ -6,7 +6,7 @@ use crate::permission::{Action, Group};
 use crate::store::TaskKind;
 use crate::tools::error::ToolError;
 use crate::tools::run_task::{self, Args};
-use crate::tools::tool::{Output, Tool, ToolContext};
+use crate::tools::{Output, Tool, ToolContext};
 
 pub(super) struct RunBackground;
 

@@ -9,7 +9,7 @@ use crate::text;
 use crate::tools::change::Change;
 use crate::tools::error::ToolError;
 use crate::tools::files;
-use crate::tools::tool::{Output, Tool, ToolContext};
+use crate::tools::{Output, Tool, ToolContext};
 use crate::workspace::WorkspacePath;
 use crate::workspace::docs::MOST_BYTES;
 use crate::workspace::jail::Written;

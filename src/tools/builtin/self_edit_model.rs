@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::permission::{Action, Group};
 use crate::tools::change::Change;
 use crate::tools::error::ToolError;
-use crate::tools::tool::{Output, Tool, ToolContext};
+use crate::tools::{Output, Tool, ToolContext};
 
 pub(super) struct SelfEditModel;
 

@@ -9,7 +9,7 @@ use crate::domain::{Participant, ProfileRef};
 use crate::permission::{Action, Group, all_known, all_may_grant};
 use crate::tools::change::Change;
 use crate::tools::error::ToolError;
-use crate::tools::tool::{Output, Tool, ToolContext};
+use crate::tools::{Output, Tool, ToolContext};
 
 /// The one profile that everybody may give: it can only take away.
 const FREE: &str = "locked";

@@ -8,7 +8,7 @@ use crate::permission::{Action, Group};
 use crate::text;
 use crate::tools::change::Change;
 use crate::tools::error::ToolError;
-use crate::tools::tool::{Output, Tool, ToolContext};
+use crate::tools::{Output, Tool, ToolContext};
 
 /// Bytes of a prompt; what people can set as a file.
 const LONGEST: usize = 64 * 1024;

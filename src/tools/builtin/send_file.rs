@@ -9,7 +9,7 @@ use crate::text;
 use crate::tools::error::ToolError;
 use crate::tools::files;
 use crate::tools::ports::OutgoingFile;
-use crate::tools::tool::{Output, Tool, ToolContext};
+use crate::tools::{Output, Tool, ToolContext};
 
 /// Bytes Discord takes from a bot in a server without boosts.
 const LARGEST: u64 = 10 * 1024 * 1024;

@@ -13,8 +13,8 @@ use crate::exec::WorkLimits;
 use crate::permission::{Action, Group};
 use crate::tools::error::ToolError;
 use crate::tools::output_store::Handle;
-use crate::tools::tool::{Output, Tool, ToolContext};
 use crate::tools::work::{self, Work};
+use crate::tools::{Output, Tool, ToolContext};
 
 /// Lines of a page nobody asked a size for.
 const PAGE: u64 = 400;

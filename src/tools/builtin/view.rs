@@ -10,7 +10,7 @@ use crate::domain::Image;
 use crate::permission::{Action, Group};
 use crate::text;
 use crate::tools::error::ToolError;
-use crate::tools::tool::{Output, Tool, ToolContext};
+use crate::tools::{Output, Tool, ToolContext};
 use crate::tools::{files, lines};
 use crate::workspace::jail::{Kind, MOST_NAMES};
 use crate::workspace::{Jail, WorkspacePath};

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::exec::WorkError;
 use crate::permission::{Action, Group};
 use crate::tools::error::ToolError;
-use crate::tools::tool::{Output, Tool, ToolContext};
+use crate::tools::{Output, Tool, ToolContext};
 
 /// A slow page is not worth a turn's time.
 const DEADLINE: Duration = Duration::from_secs(45);

@@ -9,9 +9,9 @@ use super::remote::{Remote, Transport};
 use super::repository::{Opened, in_repository};
 use super::wire::Advertisement;
 use super::{http, ssh, wire};
+use crate::tools::ToolContext;
 use crate::tools::error::ToolError;
 use crate::tools::git_access::HostAccess;
-use crate::tools::tool::ToolContext;
 
 /// Bytes of a pack: it is held in memory while it is sent.
 const LARGEST_PACK: usize = 256 * 1024 * 1024;

@@ -22,8 +22,8 @@ use tokio_util::sync::CancellationToken;
 use super::config::RepositoryConfig;
 use super::vet::{self, LARGEST_OBJECT, Vetted, refused};
 use crate::text;
+use crate::tools::ToolContext;
 use crate::tools::error::ToolError;
-use crate::tools::tool::ToolContext;
 use crate::workspace::{Workspace, repository};
 
 /// The version of Landlock asked for; older kernels give what they have.

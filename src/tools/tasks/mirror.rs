@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use tracing::warn;
 
-use super::all::{RECENT, Tasks};
+use super::{RECENT, Tasks};
 use crate::clock;
 use crate::domain::{AgentId, AgentName};
 use crate::store::TaskRow;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::all::{TaskError, Tasks};
 use super::watch::End;
+use super::{TaskError, Tasks};
 use crate::domain::AgentName;
 use crate::exec::{Process, TaskFiles};
 use crate::store::TaskRow;

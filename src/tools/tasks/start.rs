@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::mpsc;
 use tracing::{Instrument, info_span};
 
-use super::all::{Live, MOST_RUNNING, TaskError, Tasks};
 use super::follow::Tail;
 use super::watch::{End, Watch};
+use super::{Live, MOST_RUNNING, TaskError, Tasks};
 use crate::domain::AgentName;
 use crate::exec::{Command, ExecError};
 use crate::store::{Hook, NewHook, NewTask, TaskEnd, TaskRow, TaskStatus};

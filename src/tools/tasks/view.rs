@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::all::{RECENT, TaskError, Tasks};
+use super::{RECENT, TaskError, Tasks};
 use crate::domain::{AgentId, TaskId};
 use crate::store::{TaskKind, TaskRow, TaskStatus};
 use crate::tools::hooks::HookSpec;

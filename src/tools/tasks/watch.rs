@@ -11,11 +11,11 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-use super::all::{Order, Tasks};
 use super::armed::{Armed, Cause};
 use super::event::{TaskEffect, TaskEvent};
 use super::follow::{Follow, Tail};
 use super::text;
+use super::{Order, Tasks};
 use crate::domain::AgentName;
 use crate::exec::{ExecError, Process, end_tree};
 use crate::store::{Hook, TaskEnd, TaskKind, TaskRow, TaskStatus};
