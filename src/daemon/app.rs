@@ -22,7 +22,7 @@ use crate::exec::{Bubblewrap, Policy, Probing, SandboxSettings, Workers};
 use crate::llm::discovery::Models;
 use crate::llm::route::Router;
 use crate::llm::{Catalog, Providers, client};
-use crate::manager::{AgentManager, Link, recovery};
+use crate::manager::{AgentManager, ToolPorts, recovery};
 use crate::permission::Profiles;
 use crate::store::{HomeLock, Store};
 use crate::text::{self, redact::Redactor};
@@ -81,7 +81,7 @@ impl App {
         let workers = workers(program.clone());
         let sandbox = sandbox(program, &config);
 
-        let link = Arc::new(Link::default());
+        let link = Arc::new(ToolPorts::default());
         let catalog = Arc::new(Catalog::new(config.models.clone()));
         let providers = Arc::new(providers);
         let models = Models::remembered(
@@ -313,7 +313,7 @@ fn shell(
     paths: &Paths,
     config: &Config,
     sandbox: Probing,
-    link: &Arc<Link>,
+    link: &Arc<ToolPorts>,
 ) -> Shell {
     let hops = u8::try_from(config.max_hook_recursion_depth.get()).unwrap_or(u8::MAX);
     let tasks = Tasks::new(store.clone(), sandbox.clone(), paths.agents(), hops);

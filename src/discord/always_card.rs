@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::body::{Body, Button, Card, Style, Tone};
+use super::body::{Body, Button, Embed, Style, Tone};
 use crate::permission::{Scope, scope};
 use crate::text::{self, escape};
 
@@ -38,8 +38,8 @@ pub fn ask(approval: i64, agent: &str, action: &str) -> Body {
         scope.what,
         bounds(&scope)
     );
-    let card = Card::new("Always allow?", description).tone(Tone::Asking);
-    let body = Body::card(card).row(vec![
+    let embed = Embed::new("Always allow?", description).tone(Tone::Asking);
+    let body = Body::embed(embed).row(vec![
         Button::new(format!("always:{approval}"), "Confirm", Style::Danger),
         Button::new("cancel:", "Cancel", Style::Secondary),
     ]);
@@ -55,7 +55,7 @@ pub fn list(agent: &str, entries: &[String]) -> Body {
     if entries.is_empty() {
         let text =
             "Nothing is allowed for good. *Always allow* under a question adds an entry here.";
-        return Body::card(Card::new(title, text));
+        return Body::embed(Embed::new(title, text));
     }
     let agent_name = escape::name(agent);
     let mut shown = format!("{agent_name} may do this without a question:\n");
@@ -81,7 +81,7 @@ pub fn list(agent: &str, entries: &[String]) -> Body {
             entries.len()
         ));
     }
-    let mut body = Body::card(Card::new(title, shown));
+    let mut body = Body::embed(Embed::new(title, shown));
     for row in buttons.chunks(5) {
         body = body.row(row.to_vec());
     }

@@ -11,7 +11,7 @@ use crate::domain::UserId;
 use crate::store::Decision;
 use crate::text::{self, escape};
 
-use super::body::{Body, Button, Card, MAX_DESCRIPTION, Style, Tone};
+use super::body::{Body, Button, Embed, MAX_DESCRIPTION, Style, Tone};
 
 /// Characters of the action and the arguments that the card holds; what is longer goes into a file.
 const MAX_SHOWN: usize = 3_000;
@@ -41,17 +41,19 @@ pub fn open(question: &Question) -> Body {
         "Expires at {} UTC; no answer means no.",
         question.expires_at.format("%H:%M:%S")
     ));
-    with_full_text(Body::card(card), question).row(buttons(question.approval))
+    with_full_text(Body::embed(card), question).row(buttons(question.approval))
 }
 
 /// The same card once the question is closed: without buttons, saying how.
 pub fn closed(question: &Question, ending: Ending<'_>) -> Body {
-    Body::card(end_card(card(question), ending))
+    Body::embed(end_card(card(question), ending))
 }
 
 /// A card whose question is not known any more, after a restart or long after its time.
 pub fn expired() -> Body {
-    Body::card(Card::new("Expired", "This question is closed. Nothing was run.").tone(Tone::Faded))
+    Body::embed(
+        Embed::new("Expired", "This question is closed. Nothing was run.").tone(Tone::Faded),
+    )
 }
 
 /// The choice and the approval that a button's id names.
@@ -82,7 +84,7 @@ fn buttons(approval: i64) -> Vec<Button> {
     ]
 }
 
-fn card(question: &Question) -> Card {
+fn card(question: &Question) -> Embed {
     let (action, arguments) = (&question.action, &question.arguments);
     let title = format!(
         "{} wants to use {}",
@@ -95,7 +97,7 @@ fn card(question: &Question) -> Card {
         None => description.push_str(&ends(action, arguments)),
     }
     debug_assert!(description.chars().count() <= MAX_DESCRIPTION);
-    Card::new(title, description)
+    Embed::new(title, description)
 }
 
 /// What of the action and the arguments a reader could take for something else.
@@ -195,7 +197,7 @@ fn with_full_text(body: Body, question: &Question) -> Body {
     body.file("arguments.txt", text)
 }
 
-fn end_card(card: Card, ending: Ending<'_>) -> Card {
+fn end_card(card: Embed, ending: Ending<'_>) -> Embed {
     match ending {
         Ending::Decided(choice, by) => {
             let (word, tone) = match choice {

@@ -37,7 +37,7 @@ const SILENT: u64 = 1 << 12;
 pub struct Body {
     /// Its text.
     pub content: String,
-    pub cards: Vec<Card>,
+    pub embeds: Vec<Embed>,
     pub rows: Vec<Vec<Button>>,
     /// Files that go with it.
     pub files: Vec<File>,
@@ -58,9 +58,9 @@ impl Body {
     }
 
     /// A message of one embed.
-    pub fn card(card: Card) -> Self {
+    pub fn embed(embed: Embed) -> Self {
         Self {
-            cards: vec![card],
+            embeds: vec![embed],
             ..Self::default()
         }
     }
@@ -95,7 +95,7 @@ impl Body {
         let mut body = Map::new();
         let content = clip_markdown(&prose(&self.content), MAX_CONTENT);
         body.insert("content".into(), content.into());
-        body.insert("embeds".into(), cards_to_json(&self.cards));
+        body.insert("embeds".into(), embeds_to_json(&self.embeds));
         body.insert("components".into(), rows_to_json(&self.rows));
         body.insert("attachments".into(), attachments.into());
         body.insert("allowed_mentions".into(), json!({"parse": []}));
@@ -133,7 +133,7 @@ impl File {
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Card {
+pub struct Embed {
     /// First line.
     pub title: String,
     /// Text under the title.
@@ -148,7 +148,7 @@ pub struct Card {
     pub tone: Tone,
 }
 
-impl Card {
+impl Embed {
     /// An embed with a title and a text.
     pub fn new(title: impl Into<String>, description: impl Into<String>) -> Self {
         Self {
@@ -290,32 +290,32 @@ fn rows_to_json(rows: &[Vec<Button>]) -> Value {
 }
 
 /// Embeds share one budget of characters: what the first ones use, the later ones lack.
-fn cards_to_json(cards: &[Card]) -> Value {
+fn embeds_to_json(embeds: &[Embed]) -> Value {
     let mut budget = Budget(MAX_EMBEDS_TOTAL);
-    cards
+    embeds
         .iter()
         .take(10)
-        .map(|card| card_to_json(card, &mut budget))
+        .map(|embed| embed_to_json(embed, &mut budget))
         .collect()
 }
 
-fn card_to_json(card: &Card, budget: &mut Budget) -> Value {
-    let mut embed = Map::new();
-    embed.insert("color".into(), card.tone.colour().into());
-    let title = budget.take(&prose(&card.title), MAX_TITLE);
+fn embed_to_json(embed: &Embed, budget: &mut Budget) -> Value {
+    let mut json = Map::new();
+    json.insert("color".into(), embed.tone.colour().into());
+    let title = budget.take(&prose(&embed.title), MAX_TITLE);
     if !title.trim().is_empty() {
-        embed.insert("title".into(), title.into());
+        json.insert("title".into(), title.into());
     }
-    let footer = budget.take(&prose(&card.footer), MAX_FOOTER);
+    let footer = budget.take(&prose(&embed.footer), MAX_FOOTER);
     if !footer.trim().is_empty() {
-        embed.insert("footer".into(), json!({"text": footer}));
+        json.insert("footer".into(), json!({"text": footer}));
     }
-    let description = budget.take(&prose(&card.description), MAX_DESCRIPTION);
+    let description = budget.take(&prose(&embed.description), MAX_DESCRIPTION);
     if !description.trim().is_empty() {
-        embed.insert("description".into(), description.into());
+        json.insert("description".into(), description.into());
     }
     let mut fields = Vec::new();
-    for field in card.fields.iter().take(MAX_FIELDS) {
+    for field in embed.fields.iter().take(MAX_FIELDS) {
         let name = budget.take(&prose(&field.name), MAX_TITLE);
         let value = budget.take(&prose(&field.value), MAX_FIELD_VALUE);
         if name.trim().is_empty() || value.trim().is_empty() {
@@ -324,15 +324,15 @@ fn card_to_json(card: &Card, budget: &mut Budget) -> Value {
         fields.push(json!({"name": name, "value": value, "inline": false}));
     }
     if !fields.is_empty() {
-        embed.insert("fields".into(), fields.into());
+        json.insert("fields".into(), fields.into());
     }
-    if let Some(image) = &card.image {
-        embed.insert(
+    if let Some(image) = &embed.image {
+        json.insert(
             "image".into(),
             json!({"url": format!("attachment://{image}")}),
         );
     }
-    embed.into()
+    json.into()
 }
 
 struct Budget(usize);

@@ -7,7 +7,7 @@ use landlock::{
 };
 
 use super::command::Network;
-use super::job::Walls;
+use super::job::AccessRules;
 
 /// How far Landlock reaches on this kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,8 +44,8 @@ pub(super) fn version() -> u32 {
 /// # Errors
 ///
 /// When the kernel has Landlock and refuses the rules.
-pub(super) fn restrict(walls: &Walls) -> Result<Reach, String> {
-    let status = rules(walls).map_err(|error| format!("Landlock: {error}"))?;
+pub(super) fn restrict(rules: &AccessRules) -> Result<Reach, String> {
+    let status = enforce(rules).map_err(|error| format!("Landlock: {error}"))?;
     match (status.ruleset, number(status.landlock)) {
         (_, 0) => Ok(Reach::None),
         (RulesetStatus::NotEnforced, _) => {
@@ -58,20 +58,20 @@ pub(super) fn restrict(walls: &Walls) -> Result<Reach, String> {
     }
 }
 
-fn rules(walls: &Walls) -> Result<RestrictionStatus, RulesetError> {
-    let mut rules = Ruleset::default()
+fn enforce(rules: &AccessRules) -> Result<RestrictionStatus, RulesetError> {
+    let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(NEWEST))?
         .scope(Scope::from_all(NEWEST))?;
-    if walls.network == Network::Off {
-        rules = rules.handle_access(AccessNet::from_all(NEWEST))?;
+    if rules.network == Network::Off {
+        ruleset = ruleset.handle_access(AccessNet::from_all(NEWEST))?;
     }
     // Paths that do not exist are passed over: there is nothing to reach.
-    rules
+    ruleset
         .create()?
-        .add_rules(path_beneath_rules(&walls.list, AccessFs::ReadDir))?
-        .add_rules(path_beneath_rules(&walls.read, AccessFs::from_read(NEWEST)))?
-        .add_rules(path_beneath_rules(&walls.write, AccessFs::from_all(NEWEST)))?
+        .add_rules(path_beneath_rules(&rules.list, AccessFs::ReadDir))?
+        .add_rules(path_beneath_rules(&rules.read, AccessFs::from_read(NEWEST)))?
+        .add_rules(path_beneath_rules(&rules.write, AccessFs::from_all(NEWEST)))?
         .restrict_self()
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::command::Network;
 use super::guard::Guard;
 use super::job::HELPER_INSIDE;
-use super::view::{CONFIGURATION, Kept, View};
+use super::view::{CONFIGURATION, HiddenPath, MachineView};
 
 /// Bytes that a command's private `/tmp` may hold, and its `/dev/shm` too; both live in memory.
 const TMP_SIZE: u64 = 1 << 30;
@@ -13,7 +13,7 @@ const TMP_SIZE: u64 = 1 << 30;
 /// Everything of the tree that depends on the command.
 pub(super) struct Tree<'a> {
     /// What this machine shows.
-    pub(super) view: &'a View,
+    pub(super) view: &'a MachineView,
     /// The helper's binary outside.
     pub(super) helper: &'a Path,
     /// Writable, at the same path inside.
@@ -54,8 +54,8 @@ pub(super) fn line(bubblewrap: &Path, tree: &Tree<'_>) -> Result<Vec<String>, St
     line.over_itself("--ro-bind", Path::new(CONFIGURATION))?;
     for kept in &tree.view.kept {
         match kept {
-            Kept::File(path) => line.words(&["--ro-bind", "/dev/null", &text(path)?]),
-            Kept::Folder(path) => line.words(&["--tmpfs", &text(path)?]),
+            HiddenPath::File(path) => line.words(&["--ro-bind", "/dev/null", &text(path)?]),
+            HiddenPath::Folder(path) => line.words(&["--tmpfs", &text(path)?]),
         }
     }
     if let (Network::On, Some(resolver)) = (tree.network, &tree.view.resolver) {

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use rustix::process::{Signal, set_parent_process_death_signal};
 
-use super::job::{Around, CONFINED, Confinement, InodePin};
+use super::job::{CONFINED, Confinement, InodePin, Namespaces};
 use super::{access, limits, syscalls};
 
 /// Reads the orders from standard input, obeys them, and becomes the command.
@@ -60,8 +60,8 @@ fn prepare(orders: &Confinement) -> Result<Command, String> {
     // Without bubblewrap's --new-session it would stay in the daemon's terminal session.
     let _ = rustix::process::setsid();
     limits::apply(&orders.limits)?;
-    if let Some(walls) = &orders.walls {
-        if walls.around == Around::Nothing {
+    if let Some(walls) = &orders.access {
+        if walls.namespaces == Namespaces::None {
             limits::drop_capabilities()?;
         }
         rustix::thread::set_no_new_privs(true)

@@ -34,7 +34,7 @@ enum Part {
     File(&'static str, &'static str),
     Folder(&'static str),
     /// A folder that may be written but for these names in it.
-    Around(&'static str, &'static [Part]),
+    Nested(&'static str, &'static [Part]),
 }
 
 /// `modules` and `worktrees` are not among them: `git submodule` and `git worktree` write there, and what lies there is used only
@@ -45,9 +45,9 @@ const PARTS: &[Part] = &[
     Part::File(mend::COMMON, ITSELF),
     Part::Folder("hooks"),
     Part::Folder("info"),
-    Part::Around(
+    Part::Nested(
         "objects",
-        &[Part::Around("info", &[Part::File("alternates", "")])],
+        &[Part::Nested("info", &[Part::File("alternates", "")])],
     ),
 ];
 
@@ -91,7 +91,7 @@ impl Guard {
             self.inode_pin(path.clone(), stat);
             match part {
                 Part::File(..) | Part::Folder(_) => self.frozen.push(path),
-                Part::Around(name, inner) => {
+                Part::Nested(name, inner) => {
                     self.pinned.push(path.clone());
                     let below = match open_folder(folder, name) {
                         Ok(below) => below,
@@ -119,14 +119,14 @@ impl Guard {
 impl Part {
     fn name(&self) -> &'static str {
         match self {
-            Self::File(name, _) | Self::Folder(name) | Self::Around(name, _) => name,
+            Self::File(name, _) | Self::Folder(name) | Self::Nested(name, _) => name,
         }
     }
 
     fn kind(&self) -> FileType {
         match self {
             Self::File(..) => FileType::RegularFile,
-            Self::Folder(_) | Self::Around(..) => FileType::Directory,
+            Self::Folder(_) | Self::Nested(..) => FileType::Directory,
         }
     }
 
@@ -139,7 +139,7 @@ impl Part {
         }
         let made = match self {
             Self::File(_, content) => mend::write_new(folder, name, content),
-            Self::Folder(_) | Self::Around(..) => mkdirat(folder, name, Mode::from_raw_mode(0o755)),
+            Self::Folder(_) | Self::Nested(..) => mkdirat(folder, name, Mode::from_raw_mode(0o755)),
         };
         match made {
             Ok(()) | Err(Errno::EXIST) => statat(folder, name, AtFlags::SYMLINK_NOFOLLOW),

@@ -62,12 +62,12 @@ pub(super) struct Confinement {
     /// Files that must still be the ones that were meant, looked at before anything runs.
     pub(super) inode_pins: Vec<InodePin>,
     /// The walls; none with the sandbox off.
-    pub(super) walls: Option<Walls>,
+    pub(super) access: Option<AccessRules>,
 }
 
 /// Landlock and seccomp.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Walls {
+pub(super) struct AccessRules {
     /// Paths that can be read and executed, with all below.
     pub(super) read: Vec<PathBuf>,
     /// Folders whose entries can be listed though not read.
@@ -77,16 +77,16 @@ pub(super) struct Walls {
     /// Whether the network is reached.
     pub(super) network: Network,
     /// Whether bubblewrap stands around it.
-    pub(super) around: Around,
+    pub(super) namespaces: Namespaces,
 }
 
 /// What stands around the walls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Around {
+pub(super) enum Namespaces {
     /// Namespaces made by bubblewrap: own processes, own file tree, own network when it is off.
     Bubblewrap,
-    Nothing,
+    None,
 }
 
 /// A file by identity.

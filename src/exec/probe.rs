@@ -11,7 +11,7 @@ use super::access;
 use super::cgroup::Groups;
 use super::command::{Bounds, Command, ExecError, Limits, Network, Policy};
 use super::sandbox::{Sandbox, SandboxInner};
-use super::view::{self, View};
+use super::view::{self, MachineView};
 
 /// How long one try at start may take.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
@@ -58,7 +58,7 @@ impl Sandbox {
     ///
     /// When there is no bash, or the helper cannot be started at all.
     pub async fn probe(settings: &SandboxSettings) -> Result<Self, ExecError> {
-        let view = View::of_this_machine(&settings.read).map_err(ExecError::Setup)?;
+        let view = MachineView::of_this_machine(&settings.read).map_err(ExecError::Setup)?;
         let bubblewrap = match settings.bubblewrap {
             Bubblewrap::Never => Err("bubblewrap is switched off".to_owned()),
             Bubblewrap::Search => {

@@ -9,9 +9,9 @@ use super::bubblewrap::{self, Tree};
 use super::cgroup::{Group, Groups};
 use super::command::{Command, ExecError, Limits, MAX_SCRIPT, Network, Policy};
 use super::guard;
-use super::job::{Around, Confinement, Job, Lifetime, Walls};
+use super::job::{AccessRules, Confinement, Job, Lifetime, Namespaces};
 use super::process::GRACE;
-use super::view::{self, View};
+use super::view::{self, MachineView};
 use super::warm::WarmSupervisor;
 
 /// Device files that a command may use where it has no `/dev` of its own.
@@ -51,7 +51,7 @@ pub struct Sandbox {
 #[derive(Clone, Debug)]
 pub(super) struct SandboxInner {
     pub(super) helper: PathBuf,
-    pub(super) view: View,
+    pub(super) view: MachineView,
     /// Bubblewrap, or why there is none.
     pub(super) bubblewrap: Result<PathBuf, String>,
     /// Landlock's version with seccomp beside it, or why they do not work.
@@ -171,7 +171,7 @@ impl Sandbox {
                 environment,
                 limits: command.limits,
                 inode_pins: Vec::new(),
-                walls: None,
+                access: None,
             },
         };
         match (command.policy.mode, &parts.bubblewrap, &parts.walls) {
@@ -203,12 +203,12 @@ impl Sandbox {
         job.wrapper = bubblewrap::line(bubblewrap, &tree).map_err(ExecError::Setup)?;
         job.confinement.inode_pins = guard.inode_pins;
         // The tree holds nothing that may not be read; what may be written is said twice.
-        job.confinement.walls = Some(Walls {
+        job.confinement.access = Some(AccessRules {
             read: vec!["/".into()],
             list: Vec::new(),
             write: vec![command.workspace.clone(), "/tmp".into(), "/dev".into()],
             network: command.policy.network,
-            around: Around::Bubblewrap,
+            namespaces: Namespaces::Bubblewrap,
         });
         Ok(())
     }
@@ -229,12 +229,12 @@ impl Sandbox {
         job.confinement
             .environment
             .insert("TMPDIR".to_owned(), scratch.display().to_string());
-        job.confinement.walls = Some(Walls {
+        job.confinement.access = Some(AccessRules {
             read,
             list: vec![view::CONFIGURATION.into()],
             write,
             network: command.policy.network,
-            around: Around::Nothing,
+            namespaces: Namespaces::None,
         });
     }
 

@@ -12,7 +12,7 @@ use seccompiler::{
 
 use super::access::Reach;
 use super::command::Network;
-use super::job::{Around, Walls};
+use super::job::{AccessRules, Namespaces};
 
 /// Denied whatever their arguments.
 const DENIED: &[i64] = &[
@@ -139,14 +139,17 @@ const SECOND_TABLE: Option<i64> = None;
 /// # Errors
 ///
 /// When the kernel refuses, or the machine's architecture is not one we have tables for.
-pub(super) fn restrict(walls: &Walls, reach: Reach) -> Result<(), String> {
-    for program in programs(walls, reach).map_err(|error| format!("seccomp: {error}"))? {
+pub(super) fn restrict(rules: &AccessRules, reach: Reach) -> Result<(), String> {
+    for program in programs(rules, reach).map_err(|error| format!("seccomp: {error}"))? {
         seccompiler::apply_filter(&program).map_err(|error| format!("seccomp: {error}"))?;
     }
     Ok(())
 }
 
-fn programs(walls: &Walls, reach: Reach) -> Result<[BpfProgram; 2], seccompiler::BackendError> {
+fn programs(
+    rules: &AccessRules,
+    reach: Reach,
+) -> Result<[BpfProgram; 2], seccompiler::BackendError> {
     let mut denied: BTreeMap<i64, Vec<SeccompRule>> =
         DENIED.iter().map(|call| (*call, Vec::new())).collect();
     let namespaces = NEW_NAMESPACE
@@ -163,8 +166,8 @@ fn programs(walls: &Walls, reach: Reach) -> Result<[BpfProgram; 2], seccompiler:
         .map(|request| rule(1, Width::Dword, Is::Eq, *request))
         .collect::<Result<_, _>>()?;
     denied.insert(libc::SYS_ioctl, terminal);
-    denied.insert(libc::SYS_socket, sockets(walls, reach)?);
-    if walls.around == Around::Nothing {
+    denied.insert(libc::SYS_socket, sockets(rules, reach)?);
+    if rules.namespaces == Namespaces::None {
         denied.extend(SHARED.iter().map(|call| (*call, Vec::new())));
         denied.extend(of_others()?);
     }
@@ -202,18 +205,21 @@ fn of_others() -> Result<BTreeMap<i64, Vec<SeccompRule>>, seccompiler::BackendEr
 }
 
 /// Which `socket` calls are denied; an empty list means every one.
-fn sockets(walls: &Walls, reach: Reach) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+fn sockets(
+    rules: &AccessRules,
+    reach: Reach,
+) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
     let mut allowed = Vec::new();
-    match (walls.around, walls.network) {
+    match (rules.namespaces, rules.network) {
         // An empty network namespace still has its own loopback.
-        (Around::Bubblewrap, _) | (Around::Nothing, Network::On) => {
+        (Namespaces::Bubblewrap, _) | (Namespaces::None, Network::On) => {
             allowed.extend([libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK]);
         }
-        (Around::Nothing, Network::Off) => {}
+        (Namespaces::None, Network::Off) => {}
     }
     // Sockets of other programs are reached by path without bubblewrap, by abstract name with a shared network.
-    let abstract_names_closed = reach == Reach::Scoped || walls.network == Network::Off;
-    if walls.around == Around::Bubblewrap && abstract_names_closed {
+    let abstract_names_closed = reach == Reach::Scoped || rules.network == Network::Off;
+    if rules.namespaces == Namespaces::Bubblewrap && abstract_names_closed {
         allowed.push(libc::AF_UNIX);
     }
     if allowed.is_empty() {

@@ -36,13 +36,13 @@ const TOOLCHAINS: &[&str] = &[
 
 /// What a command sees of this machine.
 #[derive(Clone, Debug)]
-pub(super) struct View {
+pub(super) struct MachineView {
     /// Folders of the system.
     pub(super) system: Vec<PathBuf>,
     /// Those that are links on this machine, with where they lead.
     pub(super) links: Vec<(PathBuf, PathBuf)>,
     /// What is kept from ordinary users inside [`CONFIGURATION`].
-    pub(super) kept: Vec<Kept>,
+    pub(super) kept: Vec<HiddenPath>,
     /// Entries of [`CONFIGURATION`], at any depth, that together leave out what is kept.
     pub(super) open: Vec<PathBuf>,
     /// Where name resolution is configured, when that lies outside [`CONFIGURATION`].
@@ -56,12 +56,12 @@ pub(super) struct View {
 
 /// Something kept from ordinary users.
 #[derive(Clone, Debug)]
-pub(super) enum Kept {
+pub(super) enum HiddenPath {
     File(PathBuf),
     Folder(PathBuf),
 }
 
-impl Kept {
+impl HiddenPath {
     /// Whether this process could read it.
     fn is_readable(&self) -> bool {
         let (Self::File(path) | Self::Folder(path)) = self;
@@ -70,7 +70,7 @@ impl Kept {
     }
 }
 
-impl View {
+impl MachineView {
     /// Looks around. `read` replaces the toolchains found in `PATH` unless it is empty.
     ///
     /// # Errors
@@ -99,7 +99,7 @@ impl View {
         let (mut kept, mut open) = (Vec::new(), Vec::new());
         sort_out(Path::new(CONFIGURATION), &mut kept, &mut open);
         // What the daemon itself cannot read needs no cover, and each cover costs every command a little.
-        kept.retain(Kept::is_readable);
+        kept.retain(HiddenPath::is_readable);
         Ok(Self {
             system,
             links,
@@ -141,7 +141,7 @@ fn system() -> (Vec<(PathBuf, PathBuf)>, Vec<PathBuf>) {
 ///
 /// The system's own permissions say what is secret: `shadow`, `sudoers`, host keys and the like. That matters for a
 /// daemon that runs as root, which could read them.
-fn sort_out(folder: &Path, kept: &mut Vec<Kept>, open: &mut Vec<PathBuf>) -> bool {
+fn sort_out(folder: &Path, kept: &mut Vec<HiddenPath>, open: &mut Vec<PathBuf>) -> bool {
     let Ok(entries) = fs::read_dir(folder) else {
         return true;
     };
@@ -154,7 +154,7 @@ fn sort_out(folder: &Path, kept: &mut Vec<Kept>, open: &mut Vec<PathBuf>) -> boo
         if meta.is_symlink() {
             readable.push(path);
         } else if meta.is_dir() && others & 0o005 != 0o005 {
-            kept.push(Kept::Folder(path));
+            kept.push(HiddenPath::Folder(path));
             all_open = false;
         } else if meta.is_dir() {
             let mut below = Vec::new();
@@ -165,7 +165,7 @@ fn sort_out(folder: &Path, kept: &mut Vec<Kept>, open: &mut Vec<PathBuf>) -> boo
                 all_open = false;
             }
         } else if others & 0o004 == 0 {
-            kept.push(Kept::File(path));
+            kept.push(HiddenPath::File(path));
             all_open = false;
         } else {
             readable.push(path);

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::super::body::{Body, Button, Card, Style, Tone};
+use super::super::body::{Body, Button, Embed, Style, Tone};
 use super::lists::{pager, quoted};
 use crate::clock;
 use crate::domain::AgentStatus;
@@ -28,7 +28,7 @@ pub fn welcome(made: &Made) -> Body {
         model(&made.model),
         escape::code(&made.profile)
     );
-    Body::card(Card::new(format!("{} is ready", made.name), text).tone(Tone::Good))
+    Body::embed(Embed::new(format!("{} is ready", made.name), text).tone(Tone::Good))
 }
 
 /// What the one who made an agent is told.
@@ -55,11 +55,11 @@ pub fn agents(agents: &[AgentListing], page: usize, now: DateTime<Utc>) -> Body 
     let pages = agents.len().div_ceil(PER_PAGE);
     let page = page.min(pages - 1);
     let title = format!("Agents ({})", agents.len());
-    let mut card = Card::new(title, "").footer(format!("Page {} of {pages}", page + 1));
+    let mut embed = Embed::new(title, "").footer(format!("Page {} of {pages}", page + 1));
     for agent in agents.iter().skip(page * PER_PAGE).take(PER_PAGE) {
-        card = card.field(&agent.row.name, describe(agent, now));
+        embed = embed.field(&agent.row.name, describe(agent, now));
     }
-    Body::card(card).row(pager("agents", page, pages))
+    Body::embed(embed).row(pager("agents", page, pages))
 }
 
 fn describe(agent: &AgentListing, now: DateTime<Utc>) -> String {
@@ -107,12 +107,12 @@ pub fn config_value(name: &str, key: &str, value: &str) -> Body {
     let title = format!("{name}: {key}");
     let fenced = text::fenced(value, "");
     let body = match fenced.chars().count() <= super::super::body::MAX_DESCRIPTION {
-        true => Body::card(Card::new(title, fenced)),
+        true => Body::embed(Embed::new(title, fenced)),
         false => {
             let size = text::bytes(value.len() as u64);
             let note =
                 format!("The value is too long to show here ({size}); it is attached in full.");
-            Body::card(Card::new(title, note)).file(format!("{key}.txt"), value.to_owned())
+            Body::embed(Embed::new(title, note)).file(format!("{key}.txt"), value.to_owned())
         }
     };
     if key != "system_prompt" {

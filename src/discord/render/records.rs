@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::body::{Body, Card, MAX_DESCRIPTION};
+use super::super::body::{Body, Embed, MAX_DESCRIPTION};
 use super::super::status_text::{dollars, thousands};
 use super::lists::lines_within;
 use crate::domain::{AgentId, ChannelId, Cost, Usage};
@@ -19,7 +19,7 @@ pub fn audit<'a>(rows: impl Iterator<Item = &'a AuditRow>) -> Body {
         return Body::text("There are no decisions yet.");
     }
     let shown = count(lines.len(), "decision", "decisions");
-    Body::card(Card::new("Audit", lines_within(lines, MAX_DESCRIPTION)).footer(shown))
+    Body::embed(Embed::new("Audit", lines_within(lines, MAX_DESCRIPTION)).footer(shown))
 }
 
 fn audit_line(row: &AuditRow) -> String {
@@ -77,7 +77,7 @@ pub fn usage(
 ) -> Body {
     let title = format!("Usage of the last {}", count(days as usize, "day", "days"));
     if lines.is_empty() {
-        return Body::card(Card::new(title, "No model was asked."));
+        return Body::embed(Embed::new(title, "No model was asked."));
     }
     let mut by_agent: BTreeMap<String, Sum> = BTreeMap::new();
     let mut by_model: BTreeMap<String, Sum> = BTreeMap::new();
@@ -89,14 +89,14 @@ pub fn usage(
         by_model.entry(line.model.clone()).or_default().add(line);
         all.add(line);
     }
-    let mut card = Card::new(title, all.show())
+    let mut embed = Embed::new(title, all.show())
         .field("By agent", lines_within(table(&by_agent), 1_000))
         .field("By model", lines_within(table(&by_model), 1_000));
     let Some(chart) = chart else {
-        return Body::card(card);
+        return Body::embed(embed);
     };
-    card.image = Some(CHART.to_owned());
-    Body::card(card).file(CHART, chart)
+    embed.image = Some(CHART.to_owned());
+    Body::embed(embed).file(CHART, chart)
 }
 
 fn table(sums: &BTreeMap<String, Sum>) -> Vec<String> {

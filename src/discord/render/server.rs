@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::body::{Body, Card, MAX_DESCRIPTION, MAX_FIELD_VALUE, Tone};
+use super::super::body::{Body, Embed, MAX_DESCRIPTION, MAX_FIELD_VALUE, Tone};
 use super::lists::lines_within;
 use crate::clock;
 use crate::config::effective::Server;
@@ -27,7 +27,7 @@ pub fn settings(
         None => "Not checked yet: `/settings validate-keys`".to_owned(),
         Some(known) => lines_within(key_lines(known), MAX_FIELD_VALUE),
     };
-    let card = Card::new("Settings of this server", "")
+    let embed = Embed::new("Settings of this server", "")
         .field("Default model", super::agents::model(model))
         .field(
             "Default permissions",
@@ -56,7 +56,7 @@ pub fn settings(
             clock::duration(config.max_bash_timeout.get()),
         )
         .field("API keys", keys);
-    Body::card(card)
+    Body::embed(embed)
 }
 
 pub fn setting_changed(key: SettingKey, value: &str) -> Body {
@@ -92,7 +92,7 @@ fn role_list(roles: &[RoleId], none: &str) -> String {
 
 /// Who may grant which profiles.
 pub fn grants(table: &BTreeMap<RoleId, Vec<String>>) -> Body {
-    Body::card(Card::new(
+    Body::embed(Embed::new(
         "Who may grant which profiles",
         grant_lines(table),
     ))
@@ -123,7 +123,7 @@ pub fn models(all: &[Target], known: Option<&Available>, default: &Choice) -> Bo
             .or_default()
             .push(&target.model);
     }
-    let mut card = Card::new("Available models", "").footer(format!("Default: {default}"));
+    let mut embed = Embed::new("Available models", "").footer(format!("Default: {default}"));
     for (provider, models) in providers {
         let old = known.and_then(|known| old_list(known.providers.get(provider)?));
         let lines = models
@@ -133,12 +133,12 @@ pub fn models(all: &[Target], known: Option<&Available>, default: &Choice) -> Bo
                 false => escape::code(model),
             });
         let name = format!("{provider} ({})", models.len());
-        card = card.field(
+        embed = embed.field(
             name,
             lines_within(old.into_iter().chain(lines), MAX_FIELD_VALUE),
         );
     }
-    Body::card(card)
+    Body::embed(embed)
 }
 
 /// Why the models of a provider are those it named before.
@@ -162,8 +162,8 @@ pub fn keys(found: &Available) -> Body {
         "Last updated {} UTC",
         found.last_updated.format("%Y-%m-%d %H:%M")
     );
-    Body::card(
-        Card::new("Key validation", text)
+    Body::embed(
+        Embed::new("Key validation", text)
             .footer(footer)
             .tone(Tone::Good),
     )
@@ -192,7 +192,7 @@ fn listed_models(listed: &Listed) -> String {
 
 /// All profiles with their lists. What does not fit is in the attached file.
 pub fn profiles(profiles: &Profiles, default: &str) -> Body {
-    let mut card = Card::new(
+    let mut embed = Embed::new(
         "Permission profiles",
         "Patterns of actions, judged in the order deny, allow, ask; what none matches is denied.",
     );
@@ -228,11 +228,11 @@ pub fn profiles(profiles: &Profiles, default: &str) -> Body {
         } else {
             name.to_owned()
         };
-        card = card.field(title, shown);
+        embed = embed.field(title, shown);
     }
     match is_cut {
-        true => Body::card(card).file("profiles.md", full),
-        false => Body::card(card),
+        true => Body::embed(embed).file("profiles.md", full),
+        false => Body::embed(embed),
     }
 }
 
@@ -251,5 +251,5 @@ pub fn help(commands: &[(String, String)]) -> Body {
         .map(|(name, description)| format!("`/{name}` {description}"));
     let text = lines_within(lines, MAX_DESCRIPTION);
     let footer = "Or just write: messages in an agent's channel go to that agent.";
-    Body::card(Card::new("What you may do here", text).footer(footer))
+    Body::embed(Embed::new("What you may do here", text).footer(footer))
 }

@@ -1,6 +1,6 @@
 //! Servers, for the operator.
 
-use super::super::body::{Body, Card, MAX_FIELD_VALUE};
+use super::super::body::{Body, Embed, MAX_FIELD_VALUE};
 use super::lists::lines_within;
 use crate::manager::{Reason, leaves_at};
 use crate::store::{ServerRow, ServerState};
@@ -58,7 +58,7 @@ pub fn servers(all: &[Listed]) -> Body {
             false => lines_within(lines, MAX_FIELD_VALUE),
         }
     };
-    let card = Card::new(
+    let embed = Embed::new(
         "Servers",
         "I serve your own servers, or those that `servers` in config.json lists, and those that you accepted.",
     )
@@ -73,7 +73,7 @@ pub fn servers(all: &[Listed]) -> Body {
             one.why.is_none() && matches!(one.row.state, ServerState::Left | ServerState::Gone)
         }),
     );
-    Body::card(card)
+    Body::embed(embed)
 }
 
 fn line(one: &Listed) -> String {

@@ -1,6 +1,6 @@
 //! Contexts and saved sessions, in the words of the design.
 
-use super::super::body::{Body, Card, MAX_CONTENT, MAX_DESCRIPTION, clip};
+use super::super::body::{Body, Embed, MAX_CONTENT, MAX_DESCRIPTION, clip};
 use super::lists::{lines_within, pager};
 use crate::agent::session_manager::{FileState, Imported};
 use crate::agent::{AfterSave, Cleared, Restored};
@@ -110,7 +110,7 @@ pub fn history(history: &History, page: u32) -> Body {
         .sessions
         .iter()
         .map(|(session, file)| line(session, file));
-    let mut card = Card::new(
+    let mut embed = Embed::new(
         format!("Sessions for {}:", history.agent),
         lines_within(lines, MAX_DESCRIPTION),
     )
@@ -121,9 +121,9 @@ pub fn history(history: &History, page: u32) -> Body {
     ));
     if !list.unreadable.is_empty() {
         let reasons = list.unreadable.iter().map(|reason| foreign(reason, 200));
-        card = card.field("Files that are no sessions", lines_within(reasons, 1_000));
+        embed = embed.field("Files that are no sessions", lines_within(reasons, 1_000));
     }
-    Body::card(card).row(pager(
+    Body::embed(embed).row(pager(
         &format!("sessions:{}", history.id),
         page as usize,
         pages,

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::super::body::{Body, Card, MAX_CONTENT, MAX_DESCRIPTION};
+use super::super::body::{Body, Embed, MAX_CONTENT, MAX_DESCRIPTION};
 use super::lists::lines_within;
 use crate::clock;
 use crate::manager::{SessionState, Status};
@@ -58,7 +58,7 @@ pub fn status(status: &Status, tasks: &[TaskView], sandbox: &str, now: DateTime<
         ),
         None => "\nLast session saved: never".to_owned(),
     });
-    Body::card(Card::new(
+    Body::embed(Embed::new(
         format!("Status of {}", status.name),
         lines_within(lines, MAX_DESCRIPTION),
     ))
@@ -118,7 +118,7 @@ pub fn tasks(agent: &str, tasks: &[TaskView], now: DateTime<Utc>) -> Body {
             task.status.as_str()
         )
     }));
-    Body::card(Card::new(
+    Body::embed(Embed::new(
         format!("Tasks of {agent}"),
         lines_within(lines, MAX_DESCRIPTION),
     ))
@@ -129,7 +129,7 @@ pub fn processes(agent: &str, tasks: &[TaskView], now: DateTime<Utc>) -> Body {
     if tasks.is_empty() {
         return Body::text(format!("{agent} has no processes."));
     }
-    let mut card = Card::new(format!("Processes of {agent}"), "");
+    let mut embed = Embed::new(format!("Processes of {agent}"), "");
     for task in tasks.iter().rev().take(24) {
         let mut value = format!(
             "{}\n{} · started {}",
@@ -160,9 +160,9 @@ pub fn processes(agent: &str, tasks: &[TaskView], now: DateTime<Utc>) -> Body {
                 times(hook)
             ));
         }
-        card = card.field(task.id.to_string(), value);
+        embed = embed.field(task.id.to_string(), value);
     }
-    Body::card(card)
+    Body::embed(embed)
 }
 
 /// `1 of 3 times`.

@@ -1,6 +1,6 @@
 //! Turns and branches.
 
-use super::super::body::{Body, Card, MAX_CONTENT, MAX_DESCRIPTION};
+use super::super::body::{Body, Embed, MAX_CONTENT, MAX_DESCRIPTION};
 use super::super::status_text::seconds;
 use super::lists::{lines_within, quoted};
 use crate::agent::ClosedBranches;
@@ -97,7 +97,7 @@ pub fn branches(agent: &str, branches: &[BranchView]) -> Body {
         )
     });
     let text = lines_within(lines, MAX_DESCRIPTION);
-    Body::card(Card::new(format!("Branches of {agent}"), text))
+    Body::embed(Embed::new(format!("Branches of {agent}"), text))
 }
 
 /// Branches were ended.
@@ -130,7 +130,7 @@ pub fn branch_history(history: &BranchHistory) -> Body {
         escape::text(&text::one_line(&branch.prompt, 80))
     );
     if history.steps.is_empty() {
-        return Body::card(Card::new(title, "No steps yet."));
+        return Body::embed(Embed::new(title, "No steps yet."));
     }
     let lines = history.steps.iter().map(|step| {
         let took = match step.duration {
@@ -143,5 +143,5 @@ pub fn branch_history(history: &BranchHistory) -> Body {
             escape::text(&text::one_line(&step.description, 120))
         )
     });
-    Body::card(Card::new(title, lines_within(lines, MAX_DESCRIPTION)))
+    Body::embed(Embed::new(title, lines_within(lines, MAX_DESCRIPTION)))
 }

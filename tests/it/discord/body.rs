@@ -1,6 +1,6 @@
 //! Whatever is put into a message, Discord accepts what comes out.
 
-use chorus::discord::body::{Body, Button, Card, Style};
+use chorus::discord::body::{Body, Button, Embed, Style};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -43,11 +43,11 @@ proptest! {
         footer in "\\PC{0,2500}",
         content in "\\PC{0,2500}",
     ) {
-        let mut card = Card::new(title, description).footer(footer);
+        let mut card = Embed::new(title, description).footer(footer);
         for (name, value) in fields {
             card = card.field(name, value);
         }
-        let mut body = Body::card(card);
+        let mut body = Body::embed(card);
         body.content = content;
         check(&body);
     }

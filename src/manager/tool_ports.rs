@@ -32,11 +32,11 @@ use super::handle::AgentManager;
 
 /// What tools reach the agents through.
 #[derive(Default)]
-pub struct Link {
+pub struct ToolPorts {
     manager: OnceLock<AgentManager>,
 }
 
-impl Link {
+impl ToolPorts {
     /// Joins the manager. Until then every port answers that the daemon is starting.
     pub fn join(&self, manager: AgentManager) {
         // Joined twice would be joined to the same.
@@ -55,7 +55,7 @@ fn broken(error: impl std::fmt::Display) -> PortError {
 }
 
 #[async_trait]
-impl Messenger for Link {
+impl Messenger for ToolPorts {
     async fn post_file(&self, caller: &Caller, file: OutgoingFile) -> Result<(), PortError> {
         let deps = self.manager()?.deps();
         let caption = deps
@@ -84,7 +84,7 @@ impl Messenger for Link {
 }
 
 #[async_trait]
-impl AgentDirectory for Link {
+impl AgentDirectory for ToolPorts {
     async fn list(&self, caller: &Caller) -> Result<Vec<Peer>, PortError> {
         let manager = self.manager()?;
         let deps = manager.deps();
@@ -159,7 +159,7 @@ impl AgentDirectory for Link {
 }
 
 #[async_trait]
-impl Models for Link {
+impl Models for ToolPorts {
     async fn list(&self) -> Result<Vec<String>, PortError> {
         let known = self.manager()?.deps().models.known();
         if known.providers().is_empty() {
@@ -183,7 +183,7 @@ impl Models for Link {
 }
 
 #[async_trait]
-impl Configure for Link {
+impl Configure for ToolPorts {
     async fn set(&self, caller: &Caller, key: &str, value: Value) -> Result<(), PortError> {
         let manager = self.manager()?;
         let agent = manager
@@ -220,7 +220,7 @@ impl Configure for Link {
     }
 }
 
-impl ShellRules for Link {
+impl ShellRules for ToolPorts {
     fn of(&self, caller: &Caller) -> Rules {
         let Some(manager) = self.manager.get() else {
             return Rules {
@@ -249,7 +249,7 @@ impl ShellRules for Link {
 }
 
 #[async_trait]
-impl TaskEvents for Link {
+impl TaskEvents for ToolPorts {
     async fn happened(&self, event: TaskEvent) {
         let Some(manager) = self.manager.get() else {
             warn!(
@@ -265,7 +265,7 @@ impl TaskEvents for Link {
 }
 
 #[async_trait]
-impl HookWriter for Link {
+impl HookWriter for ToolPorts {
     async fn ask(
         &self,
         caller: &Caller,
