@@ -92,7 +92,7 @@ impl std::fmt::Debug for Store {
 }
 
 impl Store {
-    /// Opens the database file `path`, making or upgrading it as needed. Hold the home's [`HomeLock`](HomeLock) before.
+    /// Opens the database file `path`, making or upgrading it as needed. Hold the home's [`HomeLock`] before.
     ///
     /// After a stop that was not in order (or a change by other hands) the whole file is checked first.
     ///

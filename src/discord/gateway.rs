@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Each frame is parsed once. serenity makes values of events and keeps the servers' state in its cache; the connection is
-//! our own: `session` decides, `connection` is one WebSocket, `open` identifies or resumes, and [`Gateway`] goes from one
+//! our own: `session` decides, `connection` is one WebSocket, `open` identifies or resumes, and `Gateway` goes from one
 //! connection to the next. docs/decisions/0704 says why.
 
 mod connection;
