@@ -135,7 +135,6 @@ impl Store {
         }
     }
 
-    /// The database file.
     pub fn path(&self) -> &Path {
         &self.inner.path
     }

@@ -2,7 +2,7 @@
 //!
 //! `registry` knows them by name and checks arguments; `guard` runs one call with its deadline, output cap and span.
 //! Permission is judged before, by whoever holds the profile; a tool only says which action it would be.
-//! What tools need from the rooms above is asked through the small traits in `ports`.
+//! What tools need from the layers above is asked through the small traits in `ports`.
 
 mod arguments;
 pub mod builtin;
@@ -109,7 +109,6 @@ pub trait Tool: Send + Sync + 'static {
 pub struct Output {
     /// Text for the model.
     pub text: String,
-    /// Pictures.
     pub images: Vec<Image>,
 }
 
@@ -125,7 +124,6 @@ impl From<String> for Output {
 /// What a tool is called with.
 #[derive(Clone)]
 pub struct ToolContext {
-    /// Who calls it.
     pub caller: Caller,
     /// The parts of the daemon that tools use.
     pub services: Arc<Services>,

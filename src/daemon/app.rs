@@ -1,4 +1,4 @@
-//! The rooms, opened and joined.
+//! The modules, opened and joined.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ use crate::workspace::docs::DocsCache;
 use crate::workspace::locks::PathLocks;
 use crate::workspace::template::Template;
 
-/// The rooms of a running daemon. Cheap to clone.
+/// The parts of a running daemon. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct App {
     pub(super) paths: Paths,

@@ -30,7 +30,6 @@ pub struct AgentConfig {
     pub fallback_models: Vec<String>,
     /// The agent's own instructions, first in every request.
     pub system_prompt: String,
-    /// What it may do.
     pub permissions: ProfileRef,
     /// Action strings that are allowed besides the profile, matched to the letter.
     #[serde(default)]
@@ -62,7 +61,6 @@ pub struct AgentConfig {
     /// Who made it; asked when no person started a turn.
     #[serde(default, deserialize_with = "optional_id")]
     pub owner_id: Option<UserId>,
-    /// When it was made.
     #[serde(default)]
     pub created_at: Option<DateTime<Utc>>,
     /// When it was made again over the files of a destroyed agent.
@@ -158,7 +156,6 @@ impl AgentName {
         Err(NameError::Malformed)
     }
 
-    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -18,11 +18,8 @@ pub struct Inbound {
     pub parent_id: Option<ChannelId>,
     /// Who wrote it, with the rights they held then.
     pub author: Person,
-    /// Its text as written.
     pub content: String,
-    /// Files that came with it.
     pub attachments: Vec<Attachment>,
-    /// The message it replies to.
     pub reply_to: Option<MessageId>,
     /// What that message says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -40,7 +37,6 @@ pub struct Quote {
     /// Name of who wrote it; none where that is the agent itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
-    /// When it was written.
     pub at: DateTime<Utc>,
     /// Its beginning; none where it was deleted or Discord does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -101,11 +97,9 @@ pub struct Via {
 /// A member of a server at one moment: rights are read anew for each decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Person {
-    /// Who it is.
     pub id: UserId,
     /// Name shown in the server; hostile text until rendered.
     pub name: String,
-    /// Roles held.
     pub roles: Vec<RoleId>,
     /// Holds Administrator (the server's owner does).
     pub is_administrator: bool,
@@ -125,7 +119,6 @@ pub enum Participant {
 /// Who wrote a text, as the transcript keeps it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Author {
-    /// Who it is.
     pub id: UserId,
     /// Name shown when it was written.
     pub name: String,
@@ -141,7 +134,6 @@ pub struct Attachment {
     /// MIME type, as Discord said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_type: Option<String>,
-    /// Where it can be fetched.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub url: String,
     /// Where it was saved, relative to the workspace, once it was.

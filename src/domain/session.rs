@@ -20,9 +20,7 @@ pub struct SessionMeta {
     pub description: String,
     /// Two to four sentences, or `(summary generation failed)`.
     pub summary: String,
-    /// When it was saved.
     pub saved_at: DateTime<Utc>,
-    /// What caused the save.
     pub trigger: Trigger,
     /// Length of `messages`.
     pub message_count: u64,
@@ -40,7 +38,6 @@ pub struct SessionMeta {
 pub enum Trigger {
     /// `/context save`.
     ManualSave,
-    /// The idle timer fired.
     IdleTimeout,
     /// The daemon stopped in order.
     Shutdown,
@@ -48,7 +45,6 @@ pub enum Trigger {
     ContextClear,
     /// A branch was killed, or the thread that it lived in was deleted.
     BranchClosed,
-    /// The agent was destroyed.
     Destroy,
     /// The conversation was about to be compacted.
     Compaction,

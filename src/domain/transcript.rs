@@ -34,7 +34,6 @@ impl Item {
 /// What a person wrote, or a note of the system.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct UserText {
-    /// The text as written.
     pub text: String,
     /// Who wrote it; none for a note.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -45,7 +44,6 @@ pub struct UserText {
     /// The message it replies to, where that was not in the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quote: Option<Quote>,
-    /// Files that came with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,
     /// Pictures the model is shown.
@@ -114,10 +112,8 @@ pub struct Assistant {
     /// Blocks that only the provider that made them understands and may need back (thinking, server-side search).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub opaque: Vec<OpaqueBlock>,
-    /// The model that answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Tokens it took.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
 }
@@ -129,7 +125,6 @@ pub struct OpaqueBlock {
     pub format: String,
     /// Its position among the blocks of the answer, counted from 0; text and tool calls count too.
     pub index: usize,
-    /// The block itself.
     pub block: Value,
 }
 
@@ -147,9 +142,7 @@ pub struct ToolCall {
 /// What one tool call gave.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ToolResult {
-    /// The call it answers.
     pub call_id: CallId,
-    /// The tool that ran.
     pub name: String,
     /// Text for the model.
     pub content: String,
@@ -174,15 +167,12 @@ pub struct Image {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
-    /// It was done.
     EndTurn,
-    /// It wants tools run.
     ToolUse,
     /// It reached the output limit: its last call may be cut and must not run.
     MaxTokens,
     /// It paused a long server-side step and wants to be asked again.
     Pause,
-    /// It declined.
     Refusal,
     /// The conversation is longer than its window.
     ContextExceeded,

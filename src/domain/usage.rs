@@ -41,7 +41,6 @@ impl AddAssign for Usage {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Cost {
-    /// A known sum.
     Usd(f64),
     /// At least one price is not known.
     Unknown,

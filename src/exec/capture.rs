@@ -50,7 +50,6 @@ impl Capture {
         }
     }
 
-    /// Takes in the next bytes.
     pub(super) async fn push(&mut self, bytes: &[u8]) {
         self.spool_before(bytes).await;
         let to_head = bytes.len().min(HEAD - self.head.len());

@@ -21,9 +21,7 @@ pub struct Command {
     pub workspace: PathBuf,
     /// Where it starts; inside the workspace.
     pub directory: PathBuf,
-    /// How it is confined.
     pub policy: Policy,
-    /// How much it may take.
     pub limits: Limits,
 }
 
@@ -97,7 +95,6 @@ impl Default for Limits {
 /// What ends a command besides itself, and where its output goes.
 #[derive(Clone, Debug)]
 pub struct Bounds {
-    /// How long it may take.
     pub timeout: Duration,
     /// File for all of its output, made only when that does not fit into the result.
     pub spool: Option<PathBuf>,
@@ -106,9 +103,7 @@ pub struct Bounds {
 /// How a command came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// By itself.
     Exited,
-    /// Its time was up.
     TimedOut,
     /// It was stopped from outside.
     Stopped,
@@ -122,7 +117,6 @@ pub struct Finished {
     pub ended: Ended,
     /// Standard output and error in the order written; beyond the cap its head and tail.
     pub output: Output,
-    /// How long it took.
     pub duration: Duration,
 }
 

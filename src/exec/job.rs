@@ -53,11 +53,9 @@ pub(super) struct Confinement {
     pub(super) shell: PathBuf,
     /// What it is given after `-c`.
     pub(super) script: String,
-    /// Where it starts.
     pub(super) directory: PathBuf,
     /// Its whole environment.
     pub(super) environment: BTreeMap<String, String>,
-    /// Resource limits.
     pub(super) limits: Limits,
     /// Files that must still be the ones that were meant, looked at before anything runs.
     pub(super) inode_pins: Vec<InodePin>,
@@ -94,7 +92,6 @@ pub(super) enum Namespaces {
 pub(super) struct InodePin {
     /// Where it must be found.
     pub(super) path: PathBuf,
-    /// The device that holds it.
     pub(super) device: u64,
     /// Its number there.
     pub(super) inode: u64,

@@ -25,9 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Where a task leaves its traces.
 #[derive(Clone, Debug)]
 pub struct TaskFiles {
-    /// Standard output.
     pub stdout: PathBuf,
-    /// Standard error.
     pub stderr: PathBuf,
     /// Exit code as a line of text, written whole by the supervisor at the end.
     pub exit_code: PathBuf,

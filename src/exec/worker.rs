@@ -49,11 +49,9 @@ pub struct WorkLimits {
 /// What a worker is told, as one line of JSON before the bytes to work on.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct WorkOrder {
-    /// Which work.
     pub(super) name: String,
     /// What it is done with, as JSON.
     pub(super) job: String,
-    /// What it may take.
     pub(super) limits: WorkLimits,
 }
 

@@ -48,9 +48,7 @@ struct Table {
 /// A command that asks one model: `/haiku`, `/opus`, ….
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Shortcut {
-    /// Name of the command.
     pub name: String,
-    /// The model it asks.
     pub model: String,
     /// How people call the model.
     pub display: String,
@@ -82,9 +80,7 @@ pub struct ModelFacts {
     pub max_output: u32,
     /// What it costs; none when that is not known.
     pub price: Option<Price>,
-    /// It sees pictures.
     pub images: bool,
-    /// It calls tools.
     pub tools: bool,
     /// It can think before it answers.
     pub thinking: bool,
@@ -120,14 +116,10 @@ pub struct Price {
 pub struct LongPrice {
     /// Input tokens, cached ones included.
     pub above: u64,
-    /// As [`Price::input`].
     pub input: f64,
-    /// As [`Price::output`].
     pub output: f64,
-    /// As [`Price::cache_read`].
     #[serde(default)]
     pub cache_read: Option<f64>,
-    /// As [`Price::cache_write`].
     #[serde(default)]
     pub cache_write: Option<f64>,
 }

@@ -118,12 +118,10 @@ impl Models {
         self.available.load_full()
     }
 
-    /// What is known of models.
     pub fn catalog(&self) -> &Arc<Catalog> {
         &self.catalog
     }
 
-    /// Who can be asked.
     pub fn providers(&self) -> &Arc<Providers> {
         &self.providers
     }

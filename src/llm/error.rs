@@ -8,7 +8,6 @@ use crate::domain::Usage;
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{provider}: {message}")]
 pub struct LlmError {
-    /// What follows from it.
     pub class: FailureClass,
     pub provider: String,
     /// One sentence for people, with the provider's own words where it gave some; no secrets.

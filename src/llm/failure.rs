@@ -24,7 +24,6 @@ const MAX_RETRY_AFTER: Duration = Duration::from_secs(86_400);
 /// What went wrong with one request, before it is known whose it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ApiError {
-    /// What follows from it.
     pub(super) class: FailureClass,
     /// One sentence for people.
     pub(super) message: String,

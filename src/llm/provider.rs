@@ -61,7 +61,6 @@ pub struct Request {
 /// A tool as a model is told of it.
 #[derive(Clone, Debug)]
 pub struct ToolSchema {
-    /// Name to call it by.
     pub name: String,
     /// What it does, for the model.
     pub description: String,
@@ -97,9 +96,7 @@ pub type OnDelta<'a> = dyn for<'d> FnMut(Delta<'d>) + Send + 'a;
 pub struct Reply {
     /// The answer as the transcript keeps it.
     pub assistant: Assistant,
-    /// Why it ended.
     pub stop: StopReason,
-    /// Tokens it took.
     pub usage: Usage,
     /// The provider's id of the request, for its support.
     pub request_id: Option<String>,
@@ -114,7 +111,6 @@ pub struct Reply {
 pub struct TruncatedCall {
     /// Its id, as far as it came.
     pub id: CallId,
-    /// The tool it names.
     pub name: String,
     /// What was wrong, a sentence for the model.
     pub why: String,

@@ -68,7 +68,6 @@ pub enum ProvidersError {
     /// An address that is none.
     #[error("providers.{name}: base_url {url:?} is no http or https address")]
     Address {
-        /// The provider.
         name: String,
         /// What was written.
         url: String,
@@ -77,11 +76,7 @@ pub enum ProvidersError {
     #[error(
         "providers.{name}: the variable {variable} is not set; set it, or leave api_key_env out"
     )]
-    NoKey {
-        /// The provider.
-        name: String,
-        variable: String,
-    },
+    NoKey { name: String, variable: String },
     /// A key cannot be read.
     #[error(transparent)]
     Env(#[from] EnvError),

@@ -63,9 +63,7 @@ pub struct StepReply {
     /// The answer; its calls have ids that no other call of the conversation has.
     pub reply: Reply,
     pub target: Target,
-    /// What this attempt cost.
     pub cost: Cost,
-    /// How many attempts it took.
     pub attempts: u32,
 }
 

@@ -79,7 +79,6 @@ pub(super) enum ContentBlock {
 pub(super) struct RawCall {
     /// Its id; may be empty or used twice.
     pub(super) id: String,
-    /// The tool.
     pub(super) name: String,
     /// JSON, if it is whole.
     pub(super) arguments: String,

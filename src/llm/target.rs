@@ -5,7 +5,6 @@ use std::fmt;
 /// A provider and one of its models.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Target {
-    /// The provider's name.
     pub provider: String,
     /// The model, as the provider knows it.
     pub model: String,

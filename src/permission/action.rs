@@ -167,7 +167,6 @@ impl fmt::Display for Action {
 /// Why a text is no action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ActionError {
-    /// Not of the form at all.
     #[error("not an action: expected `tool:<tool>:<detail>`")]
     Malformed,
 }

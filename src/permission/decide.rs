@@ -13,11 +13,8 @@ use super::profile::Profile;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Decision {
-    /// It runs.
     Allow,
-    /// A person is asked.
     Ask,
-    /// It does not run.
     Deny,
 }
 

@@ -15,7 +15,6 @@ pub enum Group {
     Docs,
     /// Listing, reading and writing to other agents.
     AgentComm,
-    /// One shell command.
     Shell,
     /// Commands that go on beside the turn, and hooks on them.
     Tasks,

@@ -172,7 +172,6 @@ pub enum ProfileError {
     /// No profile has this name.
     #[error("no permission profile is called `{name}`; {hint}")]
     UnknownName {
-        /// The name asked for.
         name: String,
         /// What there is.
         hint: String,
@@ -186,7 +185,6 @@ pub enum ProfileError {
     /// A key that profiles do not have.
     #[error("a permission profile has no key `{key}`; {hint}")]
     UnknownKey {
-        /// The key.
         key: String,
         /// What it may have been meant to be.
         hint: String,
@@ -197,39 +195,28 @@ pub enum ProfileError {
     /// A list that is none.
     #[error("`{list}` must be a list of patterns, not {found}")]
     NotAList {
-        /// The list.
         list: &'static str,
-        /// What stands there.
         found: &'static str,
     },
     /// An entry that is no text.
     #[error("`{list}[{index}]` must be a pattern in quotes, not {found}")]
     NotAString {
-        /// The list.
         list: &'static str,
         /// The entry, counted from 0.
         index: usize,
-        /// What stands there.
         found: &'static str,
     },
     /// More patterns than a list may have.
     #[error("`{list}` has {count} patterns, at most {MAX_PATTERNS} are allowed")]
-    TooMany {
-        /// The list.
-        list: &'static str,
-        /// Its length.
-        count: usize,
-    },
+    TooMany { list: &'static str, count: usize },
     /// A pattern that does not compile.
     #[error("`{list}[{index}]` is not a pattern: `{pattern}`: {reason}")]
     Pattern {
-        /// The list.
         list: &'static str,
         /// The entry, counted from 0.
         index: usize,
         /// The pattern, cut for people.
         pattern: String,
-        /// What is wrong with it.
         reason: PatternError,
     },
 }

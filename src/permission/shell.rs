@@ -57,7 +57,6 @@ pub struct Script {
 /// A simple command as written.
 #[derive(Debug)]
 pub(super) struct Simple {
-    /// Its text.
     pub(super) text: String,
     /// Its words, the program first.
     pub(super) words: Vec<Word>,
@@ -90,7 +89,6 @@ impl Simple {
 }
 
 impl Script {
-    /// Parses `command`.
     pub(super) fn parse(command: &str) -> Self {
         let mut script = Self {
             raw: command.to_owned(),

@@ -28,7 +28,6 @@ pub struct AgentRow {
     pub permissions: ProfileRef,
     /// Who made it.
     pub owner_id: Option<UserId>,
-    /// When it was made.
     pub created_at: DateTime<Utc>,
     /// When it was made again over the files of a destroyed agent.
     #[serde(default)]

@@ -15,9 +15,7 @@ use crate::domain::{AgentId, Cost, GuildId, TurnId, Usage};
 /// One request to a model or one tool run, ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AttemptRow {
-    /// When it began.
     pub at: DateTime<Utc>,
-    /// The agent's server.
     pub guild: Option<GuildId>,
     pub agent: AgentId,
     /// The turn it served; none for work beside turns (a summary).
@@ -34,7 +32,6 @@ pub struct AttemptRow {
     pub outcome: String,
     pub usage: Usage,
     pub cost: Cost,
-    /// How long it took.
     pub duration: Duration,
     /// The provider's id of the request.
     pub request_id: Option<String>,
@@ -45,13 +42,9 @@ pub struct AttemptRow {
 /// Which attempts to count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UsageFilter {
-    /// From this moment on.
     pub since: Option<DateTime<Utc>>,
-    /// Only this agent's.
     pub agent: Option<AgentId>,
-    /// Only this server's.
     pub guild: Option<GuildId>,
-    /// Only this turn's.
     pub turn: Option<TurnId>,
 }
 

@@ -23,14 +23,11 @@ const FAILED: &str = "failed: ";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditRow {
     pub timestamp: DateTime<Utc>,
-    /// In which server.
     pub guild: Option<GuildId>,
-    /// About which agent.
     pub agent: Option<AgentId>,
     /// That agent's name then.
     pub agent_name: String,
     pub turn: Option<TurnId>,
-    /// Which call of that turn.
     pub call: Option<CallId>,
     /// The action string that was judged.
     pub action: String,
@@ -96,9 +93,7 @@ impl fmt::Display for Outcome {
 /// Which rows to list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AuditFilter {
-    /// Only this server's.
     pub guild: Option<GuildId>,
-    /// Only this agent's.
     pub agent: Option<AgentId>,
     /// Only rows older than this one: the last id of the page before.
     pub before: Option<i64>,

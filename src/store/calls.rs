@@ -16,9 +16,7 @@ use crate::domain::{CallId, ChannelId, Item, MessageId, ToolResult, TurnId, User
 /// A question about to be asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewQuestion {
-    /// The turn that waits.
     pub turn: TurnId,
-    /// The call in question.
     pub call: CallId,
     /// Where it is asked.
     pub channel: ChannelId,
@@ -33,11 +31,9 @@ pub struct NewQuestion {
 words! {
     /// How a question ended.
     Decision {
-        /// Run it this once.
         Allow = "allow",
         /// Run it, and the same action from now on.
         AlwaysAllow = "always_allow",
-        /// Do not run it.
         Deny = "deny",
         /// Nobody answered in time, or the daemon stopped.
         Expired = "expired",

@@ -35,13 +35,11 @@ pub struct Conversation {
     pub thread: Option<ChannelId>,
     /// What a branch was opened for.
     pub prompt: String,
-    /// When it was opened.
     pub opened_at: DateTime<Utc>,
     /// When something last entered it.
     pub last_active_at: DateTime<Utc>,
     /// When it was closed, if it was.
     pub closed_at: Option<DateTime<Utc>>,
-    /// Items it holds.
     pub items: u64,
     /// How many of them, from the first, a saved session covers.
     pub saved_items: u64,

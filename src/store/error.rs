@@ -26,11 +26,7 @@ pub enum StoreError {
         "the database {} is damaged: {reason}. It was left as it is: keep a copy, then put a backup in its place (`chorus restore`)",
         path.display()
     )]
-    Damaged {
-        path: PathBuf,
-        /// What was found.
-        reason: String,
-    },
+    Damaged { path: PathBuf, reason: String },
     /// One row does not read back; the rest is not touched by that.
     #[error(
         "the database holds something unreadable in {what}: {reason}; a backup may have it as it was (`chorus restore`)"
@@ -38,7 +34,6 @@ pub enum StoreError {
     BadRow {
         /// Which column or value.
         what: String,
-        /// What is wrong with it.
         reason: String,
     },
     /// A later version of Chorus has written it.
@@ -58,11 +53,7 @@ pub enum StoreError {
         "{} is not a database of this program ({reason}). It was left as it is: use another CHORUS_HOME, or `chorus migrate-home` for a home of the Python original",
         path.display()
     )]
-    Foreign {
-        path: PathBuf,
-        /// How we know.
-        reason: String,
-    },
+    Foreign { path: PathBuf, reason: String },
     /// Another daemon works on this home.
     #[error("another Chorus{} works on {}: stop it first, or set another CHORUS_HOME", pid.map(|pid| format!(" (process {pid})")).unwrap_or_default(), home.display())]
     Locked {
@@ -75,18 +66,10 @@ pub enum StoreError {
         "{} cannot be used: {reason}; let this user write there, or set another CHORUS_HOME",
         path.display()
     )]
-    Home {
-        /// The path in question.
-        path: PathBuf,
-        /// The system's own words.
-        reason: String,
-    },
+    Home { path: PathBuf, reason: String },
     /// The SQLite this program was built with has the WAL-reset corruption.
     #[error("SQLite {found} can corrupt its write-ahead log; 3.51.3 or later is needed")]
-    OldSqlite {
-        /// The version found.
-        found: String,
-    },
+    OldSqlite { found: String },
     /// What was named is not there.
     #[error("there is no {0}")]
     NotFound(String),
@@ -102,7 +85,6 @@ pub enum StoreError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskFault {
     Full,
-    /// It may not be written.
     ReadOnly,
     /// It reports errors.
     Io,

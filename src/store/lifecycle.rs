@@ -29,17 +29,9 @@ pub enum Intent {
         before: Option<Box<AgentRow>>,
     },
     /// Its folder and row are getting another name.
-    Rename {
-        /// The name it had.
-        from: String,
-        /// The name it gets.
-        to: String,
-    },
+    Rename { from: String, to: String },
     /// It is being destroyed; its contexts are saved.
-    Destroy {
-        /// Its folder stays.
-        keep_files: bool,
-    },
+    Destroy { keep_files: bool },
     /// Its channel gets this name as soon as Discord allows it.
     ChannelName { name: String },
     /// People were told what it lacks, and how to repair it.
@@ -54,15 +46,10 @@ pub enum Intent {
 /// Which of the intents an agent can have, one of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IntentKind {
-    /// [`Intent::Init`].
     Init,
-    /// [`Intent::Rename`].
     Rename,
-    /// [`Intent::Destroy`].
     Destroy,
-    /// [`Intent::ChannelName`].
     ChannelName,
-    /// [`Intent::Repair`].
     Repair,
 }
 

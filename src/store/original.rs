@@ -40,7 +40,6 @@ pub struct OriginalAgent {
 pub struct OriginalSession {
     /// A UUID.
     pub id: String,
-    /// The agent's name.
     pub agent_name: String,
     /// What a person gave.
     pub description: String,
@@ -54,11 +53,9 @@ pub struct OriginalSession {
 
 #[derive(Debug)]
 pub struct OriginalMessage {
-    /// The agent's name.
     pub agent_name: String,
     /// `user`, `assistant`, `tool` or `system`.
     pub role: String,
-    /// Its text.
     pub content: String,
     /// Tool calls, as the original wrote them.
     pub tool_calls: Option<Value>,
@@ -71,7 +68,6 @@ pub struct OriginalMessage {
 /// One audited decision of the original.
 #[derive(Debug)]
 pub struct OriginalAudit {
-    /// The agent's name.
     pub agent_name: String,
     /// RFC 3339.
     pub timestamp: String,
@@ -79,7 +75,6 @@ pub struct OriginalAudit {
     /// The decision's word.
     pub decision: String,
     pub user_id: Option<i64>,
-    /// More about it.
     pub detail: Option<String>,
 }
 

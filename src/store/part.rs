@@ -32,7 +32,6 @@ words! {
 words! {
     /// Where a part stands.
     PartState {
-        /// Not tried yet.
         Pending = "pending",
         /// It may have been posted.
         Sending = "sending",
@@ -49,10 +48,8 @@ words! {
 pub struct PartBody {
     /// The text, at most 2,000 characters.
     pub content: String,
-    /// The message it refers to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<MessageId>,
-    /// Files posted with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<OutFile>,
     /// An embed in Discord's own shape.
@@ -74,7 +71,6 @@ pub enum OutFile {
     Bytes {
         /// Name people see.
         name: String,
-        /// The bytes.
         base64: String,
     },
     /// A file on disk, read when it is sent.
@@ -120,11 +116,9 @@ pub struct Part {
     pub nonce: String,
     /// The message it takes the place of by an edit; a repeated edit does no harm.
     pub edits: Option<MessageId>,
-    /// Where it stands.
     pub state: PartState,
     /// The message it became.
     pub message: Option<MessageId>,
-    /// When it was queued.
     pub queued_at: DateTime<Utc>,
     /// When it was first tried (or cleared to be).
     pub first_try: Option<DateTime<Utc>>,

@@ -44,7 +44,6 @@ pub struct ServerRow {
     pub told_at: Option<DateTime<Utc>>,
     /// Who accepted it or had the bot leave; none for a server accepted by an upgrade.
     pub decided_by: Option<UserId>,
-    /// When that was decided.
     pub decided_at: Option<DateTime<Utc>>,
 }
 

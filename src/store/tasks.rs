@@ -43,7 +43,6 @@ words! {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewTask {
     pub agent: AgentId,
-    /// What it belongs to.
     pub kind: TaskKind,
     /// The command as the model wrote it.
     pub command: String,
@@ -71,25 +70,20 @@ pub struct TaskEnd {
 pub struct TaskRow {
     /// Its id within its agent.
     pub id: TaskId,
-    /// What it was started with.
     pub task: NewTask,
     /// Its process.
     pub pid: Option<u32>,
     /// That process's start time in clock ticks since boot: a number used again has another.
     pub pid_started: Option<u64>,
-    /// Where it stands.
     pub status: TaskStatus,
     pub exit_code: Option<i32>,
-    /// When it was started.
     pub started_at: DateTime<Utc>,
-    /// When it ended.
     pub ended_at: Option<DateTime<Utc>>,
 }
 
 /// A hook to be added to a task.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewHook {
-    /// Whose task.
     pub agent: AgentId,
     pub task: TaskId,
     /// Trigger, action and context, in the shape of whoever runs hooks.
@@ -102,11 +96,8 @@ pub struct NewHook {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hook {
     pub id: i64,
-    /// What it was added as.
     pub hook: NewHook,
-    /// How often it fired.
     pub fires: u32,
-    /// When it last did.
     pub last_fired: Option<DateTime<Utc>>,
 }
 

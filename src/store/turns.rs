@@ -27,7 +27,6 @@ use crate::domain::{
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewTurn {
     pub id: TurnId,
-    /// Whose turn it is.
     pub agent: AgentId,
     /// The conversation it continues.
     pub conversation: ConversationId,
@@ -48,7 +47,6 @@ pub struct NewTurn {
 /// What came of beginning a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Begun {
-    /// It is running now.
     Running,
     /// Another root turn has this trigger, or it is not as it was.
     Not,
@@ -61,11 +59,8 @@ pub struct FinishedTurn {
     pub answer: Option<Assistant>,
     /// Exit reason, one of `docs/models.md`.
     pub exit: String,
-    /// Steps done.
     pub steps: u32,
-    /// Tokens in all.
     pub usage: Usage,
-    /// Money in all.
     pub cost: Cost,
     /// What people are shown, in order. Part 1 takes the place of the turn's preview, if it has one.
     pub parts: Vec<NewPart>,
@@ -77,9 +72,7 @@ pub struct FinishedTurn {
 words! {
     /// Where a turn stands.
     TurnEnd {
-        /// It is at work.
         Running = "running",
-        /// It has its outcome.
         Finished = "finished",
         /// The daemon stopped under it; recovery gave it its outcome.
         Interrupted = "interrupted",
@@ -89,25 +82,18 @@ words! {
 /// A turn as the ledger holds it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TurnRow {
-    /// What it began with.
     pub begun: NewTurn,
-    /// Where it stands.
     pub state: TurnEnd,
     /// Exit reason, once it ended.
     pub exit: Option<String>,
-    /// Steps done.
     pub steps: u32,
-    /// Tokens in all.
     pub usage: Usage,
-    /// Money in all.
     pub cost: Cost,
     /// The message that showed the answer growing.
     pub preview: Option<MessageId>,
     /// Its live status message.
     pub status_post: Option<MessageId>,
-    /// When it began.
     pub began_at: DateTime<Utc>,
-    /// When it ended.
     pub ended_at: Option<DateTime<Utc>>,
 }
 

@@ -22,7 +22,6 @@ use crate::domain::{CallId, ChannelId, ConversationId, Item, MessageId, SessionI
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenCall {
     pub id: CallId,
-    /// The tool.
     pub name: String,
     /// Whether it had begun.
     pub reach: CallReach,
@@ -31,7 +30,6 @@ pub struct OpenCall {
 /// How far an unfinished call came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallReach {
-    /// It never ran.
     Proposed,
     /// It ran, nobody knows how far.
     Started,
@@ -50,7 +48,6 @@ pub struct UnfinishedTurn {
 /// A turn that was running and whose row does not read back: all that is left of it is whom to tell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnreadableTurn {
-    /// Where it was seen.
     pub channel: ChannelId,
     /// The message it answers.
     pub reply_to: Option<MessageId>,

@@ -19,9 +19,7 @@ pub struct Caller {
     pub channel: ChannelId,
     /// The conversation it belongs to.
     pub conversation: ConversationId,
-    /// The turn it belongs to.
     pub turn: TurnId,
-    /// The call itself.
     pub call: CallId,
     /// The agent's configuration as this step read it.
     pub config: Arc<AgentConfig>,

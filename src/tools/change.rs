@@ -15,7 +15,6 @@ pub struct Change {
     pub edited: String,
     /// The value before, empty when there was none.
     pub old: String,
-    /// The value after.
     pub new: String,
 }
 

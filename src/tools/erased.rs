@@ -34,7 +34,6 @@ pub struct Prepared {
     pub info: ToolInfo,
     /// The arguments, with nothing in them that the tool does not know.
     pub arguments: Map<String, Value>,
-    /// The action to judge.
     pub action: Action,
     /// The workspace path it writes.
     pub writes: Option<String>,

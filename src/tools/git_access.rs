@@ -29,7 +29,6 @@ pub struct HostAccess {
 /// The API of one forge.
 #[derive(Clone)]
 pub struct ForgeAccess {
-    /// Whose API it speaks.
     pub kind: ForgeKind,
     /// Base URL of it, without a slash at the end.
     pub base_url: String,

@@ -143,7 +143,6 @@ pub trait ShellRules: Send + Sync {
 /// Rules for commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// How they are confined.
     pub policy: Policy,
     /// Most time that one `bash` call may take.
     pub max_timeout: Duration,

@@ -38,15 +38,12 @@ pub struct Services {
     pub http: reqwest::Client,
     /// Do work on text that nobody vouches for.
     pub workers: Workers,
-    /// Reads the public web.
     pub web: Web,
     /// Posts things for people to see.
     pub courier: Arc<dyn Messenger>,
-    /// The other agents.
     pub peers: Arc<dyn AgentDirectory>,
     /// The models that can be asked.
     pub models: Arc<dyn Models>,
-    /// The agents' configuration.
     pub configure: Arc<dyn Configure>,
     /// What runs commands, or why nothing does.
     pub shell: Result<Shell, String>,

@@ -57,10 +57,8 @@ pub enum TaskError {
     /// No more may run.
     #[error("{MOST_RUNNING} tasks of this agent run already; stop one first (`stop_task`)")]
     TooMany,
-    /// The command cannot be run.
     #[error(transparent)]
     Exec(#[from] ExecError),
-    /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// A file could not be made or read.

@@ -32,7 +32,6 @@ const LARGEST_PAGE: usize = 2 * 1024 * 1024;
 /// A page as it was sent.
 #[derive(Debug)]
 pub(super) struct Page {
-    /// Where it was found.
     pub(super) url: Url,
     /// Its beginning, of [`LARGEST_PAGE`] bytes at most.
     pub(super) bytes: Vec<u8>,

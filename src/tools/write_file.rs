@@ -59,7 +59,6 @@ impl<T: WriteFile> Tool for T {
 
 /// A changed text, and what the model is told of it.
 pub(super) struct Edited {
-    /// All of the file.
     pub(super) text: String,
     /// What was done.
     pub(super) told: String,

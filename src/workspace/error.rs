@@ -12,7 +12,6 @@ pub enum FileError {
     BadPath {
         /// The path as given, shortened.
         path: String,
-        /// What is wrong with it.
         reason: String,
     },
     /// Nothing has that name.
@@ -41,20 +40,10 @@ pub enum FileError {
     Special { path: String, kind: &'static str },
     /// More than is read at once.
     #[error("`{path}` has {}, more than the {} that fit; use the shell for a part of it", text::bytes(*size), text::bytes(*limit))]
-    TooLarge {
-        path: String,
-        /// Its size in bytes.
-        size: u64,
-        /// The limit in bytes.
-        limit: u64,
-    },
+    TooLarge { path: String, size: u64, limit: u64 },
     /// The system said no.
     #[error("`{path}`: {source}")]
-    Io {
-        path: String,
-        /// What it said.
-        source: io::Error,
-    },
+    Io { path: String, source: io::Error },
 }
 
 impl FileError {

@@ -64,7 +64,6 @@ impl Jail {
         Ok(Self { root })
     }
 
-    /// The folder's descriptor.
     pub fn dir(&self) -> &Dir {
         &self.root
     }

@@ -26,7 +26,6 @@ pub(super) struct Place {
 /// What a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A regular file.
     File,
     Folder,
     /// Something else, in words.

@@ -24,7 +24,6 @@ pub(in crate::cli) struct Manifest {
     pub(super) format: u32,
     /// Version of the program that made it.
     pub(in crate::cli) chorus: String,
-    /// When it was made.
     pub(in crate::cli) made_at: DateTime<Utc>,
     /// Every file, by its path within the home.
     pub(in crate::cli) files: BTreeMap<String, Entry>,

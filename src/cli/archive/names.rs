@@ -18,11 +18,8 @@ const ABOVE_LINKS: usize = 2;
 /// What a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A folder.
     Folder,
-    /// A regular file.
     File,
-    /// A symbolic link.
     Link,
 }
 

@@ -50,7 +50,6 @@ pub(in crate::cli) struct Backup {
 
 /// What [`Backup::check`] found.
 pub(in crate::cli) struct Checked {
-    /// The list.
     pub(in crate::cli) manifest: Manifest,
     /// Bytes that unpacking writes.
     pub(in crate::cli) written: u64,

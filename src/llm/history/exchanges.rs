@@ -50,7 +50,6 @@ pub fn split_for_compaction(items: &[Item], keep_recent: u64) -> Option<usize> {
 pub struct Dropped {
     /// What is left, a note first where something went.
     pub items: Vec<Item>,
-    /// How many items went.
     pub count: usize,
 }
 

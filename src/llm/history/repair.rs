@@ -19,7 +19,6 @@ const MAX_NAME: usize = 64;
 /// A conversation made valid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repaired {
-    /// The valid conversation.
     pub items: Vec<Item>,
     /// What had to be changed, a phrase each; empty when nothing was.
     pub changed: Vec<String>,

@@ -37,7 +37,6 @@ pub trait Observer: Send {
 /// An attempt that is about to be made.
 #[derive(Clone, Copy, Debug)]
 pub struct Planned<'a> {
-    /// Whom it asks.
     pub target: &'a Target,
     /// Which attempt of the step it is, counted from 1.
     pub number: u32,
@@ -78,7 +77,6 @@ impl Planned<'_> {
 /// An attempt that was made.
 #[derive(Clone, Debug)]
 pub struct Attempt {
-    /// Whom it asked.
     pub target: Target,
     /// Which attempt of the step it was, counted from 1.
     pub number: u32,

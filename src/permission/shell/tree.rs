@@ -36,28 +36,23 @@ pub(super) struct Tree {
 /// One simple command.
 #[derive(Clone, Debug)]
 pub(super) struct Written {
-    /// Its text.
     pub(super) text: String,
     /// Its words, the program first; assignments and redirections left out.
     pub(super) words: Vec<Word>,
     /// Values that it assigns before the program's name.
     pub(super) assigned: Vec<(String, Word)>,
-    /// What it reads.
     pub(super) input: Input,
 }
 
 /// What a command gets on its standard input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Input {
-    /// Nothing.
     Nothing,
-    /// This text.
     Text(String),
     /// Something that is known only when it runs, or a file.
     Unknown,
 }
 
-/// Parses `text`.
 pub(super) fn parse(text: &str) -> Tree {
     let mut tree = Tree::default();
     if scan::is_tangled(text) {

@@ -14,7 +14,6 @@ pub(in crate::tools) enum Transport {
 /// A remote's URL, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::tools) struct Remote {
-    /// How it is spoken to.
     pub(in crate::tools) transport: Transport,
     /// `http` or `https`; for SSH the user.
     pub(super) scheme_or_user: String,

@@ -14,10 +14,8 @@ pub const MATCH_DELAY: f64 = 2.0;
 /// One hook, in the shape that the database keeps and the small model writes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HookSpec {
-    /// When it fires.
     #[serde(default)]
     pub trigger: Trigger,
-    /// What it does then.
     #[serde(default)]
     pub action: HookAction,
     /// What the agent wants to be told with it.
@@ -38,18 +36,14 @@ pub struct HookSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Trigger {
-    /// The task ended.
     OnExit {
-        /// Ended how.
         #[serde(default, skip_serializing_if = "ExitFilter::is_any")]
         exit_filter: ExitFilter,
     },
-    /// It printed a line.
     OnOutputMatch {
         /// Regular expression found somewhere in the line.
         pattern: String,
     },
-    /// It still runs.
     OnTimeout {
         /// Seconds after its start.
         timeout_seconds: f64,
@@ -104,7 +98,6 @@ pub enum HookAction {
     /// Starts a branch of the agent.
     #[default]
     SpawnBranch,
-    /// Ends the task.
     StopProcess,
     /// Ends the branch that started the task.
     StopBranch,

@@ -17,9 +17,7 @@ pub trait TaskEvents: Send + Sync {
 pub struct TaskEvent {
     /// The task: it names the agent, the channel and the conversation it belongs to.
     pub task: TaskRow,
-    /// The agent's name.
     pub agent_name: AgentName,
-    /// What is to be done.
     pub effect: TaskEffect,
     /// Hops of hooks and agents that led to it: a turn it starts has this depth.
     pub depth: u8,

@@ -11,20 +11,15 @@ use crate::tools::hooks::HookSpec;
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskView {
     pub id: TaskId,
-    /// What it belongs to.
     pub kind: TaskKind,
-    /// Where it stands.
     pub status: TaskStatus,
     /// The command as the model wrote it.
     pub command: String,
     /// Where it runs, relative to the workspace.
     pub directory: String,
-    /// Its process.
     pub pid: Option<u32>,
     pub exit_code: Option<i32>,
-    /// When it was started.
     pub started_at: DateTime<Utc>,
-    /// When it ended.
     pub ended_at: Option<DateTime<Utc>>,
     /// What waits for something to happen to it.
     pub hooks: Vec<HookView>,
@@ -34,7 +29,6 @@ pub struct TaskView {
 #[derive(Clone, Debug, PartialEq)]
 pub struct HookView {
     pub spec: HookSpec,
-    /// How often it has fired.
     pub fires: u32,
 }
 
