@@ -114,8 +114,8 @@ impl Action {
     }
 
     /// Why it must never run, if it is a shell command that ruins the machine.
-    pub fn catastrophe(&self) -> Option<&str> {
-        self.script()?.catastrophe()
+    pub fn destructive(&self) -> Option<&str> {
+        self.script()?.destructive()
     }
 
     /// The action as it reads without what a reader does not see, and without case: a deny must hold for that too.

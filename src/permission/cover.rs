@@ -3,12 +3,21 @@
 //! `git log .*` matches `git log --output=x`, and `https://docs.rs.*` matches `https://docs.rs.evil.example/`: the
 //! wildcard took in what nobody meant. To see how far a pattern binds a text, parts of the text are exchanged; where
 //! the pattern does not notice, a wildcard stood.
+//!
+//! This errs towards asking (`docs/decisions/0108-why-probing-errs-towards-asking.md` has the whole argument):
+//!
+//! - It only takes away. A pattern that covers has matched the whole action before.
+//! - A letter that a wildcard took in can be exchanged: whatever else the wildcard takes fits in the same place, and
+//!   the rest of the text is matched as before. So every letter that must be spelled is exchanged for those next to
+//!   it in the alphabet, and any range of three letters or more is found, whatever it leaves out.
+//! - What cannot be tried (the engine gives up, there is too much of it) is not covered.
 
+use std::cell::Cell;
 use std::fmt;
 use std::ops::Range;
 
 use super::action::Action;
-use super::pattern::{Pattern, Reach};
+use super::pattern::{Pattern, PatternScope};
 use super::shell::{Risk, Simple};
 
 /// Text that no pattern spells.
@@ -16,7 +25,7 @@ const STRANGE: &str = "Zq7";
 
 /// Why a pattern that matches does not cover.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Gap {
+pub(super) enum Uncovered {
     /// A wildcard covers an option, code or a command that must be spelled.
     Swallowed(String),
     /// What the pattern excludes, the command does in another spelling.
@@ -29,9 +38,11 @@ pub(super) enum Gap {
     Spills(String),
     /// The URL names a user, so that its beginning is not its host.
     HidesHost(String),
+    /// The engine gave up, or there was too much to try.
+    Untried,
 }
 
-impl fmt::Display for Gap {
+impl fmt::Display for Uncovered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Swallowed(word) => {
@@ -44,49 +55,78 @@ impl fmt::Display for Gap {
             }
             Self::Spills(word) => write!(f, "a wildcard inside another argument covers `{word}`"),
             Self::HidesHost(url) => write!(f, "`{url}` does not begin with its host"),
+            Self::Untried => write!(f, "it takes too long to see what the pattern covers of it"),
         }
     }
 }
 
 /// Why `pattern`, which matches `command` of `action`, does not cover it.
-pub(super) fn gap(pattern: &Pattern, action: &Action, command: &Simple) -> Option<Gap> {
+pub(super) fn uncovered_part(
+    pattern: &Pattern,
+    action: &Action,
+    command: &Simple,
+) -> Option<Uncovered> {
     let tool = &action.tool;
     let suffix = action.suffix(&command.text);
-    // An engine that gives up counts as a wildcard.
-    let matches = |text: &str| {
-        pattern
-            .matches(&format!("tool:{tool}:{text}{suffix}"))
-            .unwrap_or(true)
+    let trial = Trial::of(pattern);
+    let matches = |text: &str| trial.matches(&format!("tool:{tool}:{text}{suffix}"));
+    let elsewhere = |suffix: &str| trial.matches(&format!("tool:{tool}:{}{suffix}", command.text));
+    let excluded = || match pattern.scope(tool) {
+        PatternScope::AllBut => command.forms().into_iter().find(|form| !matches(form)),
+        PatternScope::Everything | PatternScope::Narrow => None,
     };
-    let elsewhere = |suffix: &str| {
-        pattern
-            .matches(&format!("tool:{tool}:{}{suffix}", command.text))
-            .unwrap_or(true)
-    };
-    if let Some(gap) = surroundings(action, &suffix, &elsewhere) {
-        return Some(gap);
-    }
-    if pattern.reach(tool) == Reach::AllBut {
-        let differs = command.forms().into_iter().find(|form| !matches(form));
-        if let Some(form) = differs {
-            return Some(Gap::Excluded(form));
-        }
-    }
-    swallowed(command, &matches)
+    surroundings(action, &suffix, &elsewhere)
+        .or_else(|| excluded().map(Uncovered::Excluded))
+        .or_else(|| swallowed(command, &matches))
         .or_else(|| completed(command, &matches))
         .or_else(|| climbs(command, &matches))
         .or_else(|| spills(command, &matches))
         .or_else(|| urls(command, &matches))
+        .or_else(|| trial.failed())
 }
 
 /// Why `pattern`, which matches the URL of `tool`, does not cover it.
-pub(super) fn url_gap(pattern: &Pattern, tool: &str, url: &str) -> Option<Gap> {
-    let matches = |text: &str| {
-        pattern
-            .matches(&format!("tool:{tool}:{text}"))
-            .unwrap_or(true)
-    };
-    url_in(url, &(0..url.len()), &matches)
+pub(super) fn uncovered_url(pattern: &Pattern, tool: &str, url: &str) -> Option<Uncovered> {
+    let trial = Trial::of(pattern);
+    let matches = |text: &str| trial.matches(&format!("tool:{tool}:{text}"));
+    url_in(url, &(0..url.len()), &matches).or_else(|| trial.failed())
+}
+
+/// Tries texts on one pattern, and keeps what that costs.
+struct Trial<'a> {
+    pattern: &'a Pattern,
+    bytes: Cell<usize>,
+    gave_up: Cell<bool>,
+}
+
+impl<'a> Trial<'a> {
+    /// Bytes that are tried on a pattern for one command: a few hundred times the longest line that a person writes,
+    /// and less than a second of work.
+    const MOST_BYTES: usize = 32 << 20;
+
+    fn of(pattern: &'a Pattern) -> Self {
+        Self {
+            pattern,
+            bytes: Cell::new(0),
+            gave_up: Cell::new(false),
+        }
+    }
+
+    /// Whether the pattern matches `text`; what cannot be tried counts as a wildcard, and as [`Uncovered::Untried`].
+    fn matches(&self, text: &str) -> bool {
+        self.bytes.set(self.bytes.get().saturating_add(text.len()));
+        if self.bytes.get() > Self::MOST_BYTES {
+            return true;
+        }
+        self.pattern.matches(text).unwrap_or_else(|_| {
+            self.gave_up.set(true);
+            true
+        })
+    }
+
+    fn failed(&self) -> Option<Uncovered> {
+        (self.gave_up.get() || self.bytes.get() > Self::MOST_BYTES).then_some(Uncovered::Untried)
+    }
 }
 
 type Matches<'a> = dyn Fn(&str) -> bool + 'a;
@@ -101,18 +141,19 @@ fn replaced(text: &str, place: &Range<usize>, other: &str) -> String {
 }
 
 /// The words `in` and `with hooks` must be spelled, or `make( .*)?` would be `make` in any folder.
-fn surroundings(action: &Action, suffix: &str, matches: &Matches<'_>) -> Option<Gap> {
+fn surroundings(action: &Action, suffix: &str, matches: &Matches<'_>) -> Option<Uncovered> {
     let mut places = action.surroundings().connectives(suffix).into_iter();
     let swallowed = places.find(|place| {
         let word = suffix.get(place.clone()).unwrap_or_default();
         let mut others = neighbours(word).into_iter();
         others.any(|other| matches(&replaced(suffix, place, &other)))
+            || free_letters(suffix, place, matches).any(|is_free| is_free)
     })?;
     let rest = suffix.get(swallowed.start..).unwrap_or_default();
-    Some(Gap::Swallowed(rest.to_owned()))
+    Some(Uncovered::Swallowed(rest.to_owned()))
 }
 
-fn swallowed(command: &Simple, matches: &Matches<'_>) -> Option<Gap> {
+fn swallowed(command: &Simple, matches: &Matches<'_>) -> Option<Uncovered> {
     command.risks().into_iter().find_map(|risk| {
         let place = match &risk {
             Risk::Option(place) | Risk::Whole(place) => place,
@@ -122,10 +163,11 @@ fn swallowed(command: &Simple, matches: &Matches<'_>) -> Option<Gap> {
         if matches!(risk, Risk::Whole(_)) {
             others.push(format!("{word}{STRANGE}"));
         }
-        others
+        let is_swallowed = others
             .iter()
             .any(|other| matches(&replaced(&command.text, place, other)))
-            .then(|| Gap::Swallowed(word.to_owned()))
+            || free_letters(&command.text, place, matches).any(|is_free| is_free);
+        is_swallowed.then(|| Uncovered::Swallowed(word.to_owned()))
     })
 }
 
@@ -152,8 +194,45 @@ fn neighbours(word: &str) -> Vec<String> {
     others
 }
 
+/// For each letter and digit at `place` of `text`, whether a wildcard took it in.
+///
+/// It did where two of the four letters next to it in the alphabet fit as well: a range of three or more that holds
+/// the letter holds two of them. One alone may be spelled: `bash|dash`.
+fn free_letters<'a>(
+    text: &'a str,
+    place: &Range<usize>,
+    matches: &'a Matches<'_>,
+) -> impl Iterator<Item = bool> + 'a {
+    let bytes = text.as_bytes().get(place.clone()).unwrap_or_default();
+    let letters = bytes.iter().zip(place.clone());
+    letters
+        .filter(|(letter, _)| letter.is_ascii_alphanumeric())
+        .map(move |(letter, at)| {
+            let near = [-2_i8, -1, 1, 2].map(|step| letter.wrapping_add_signed(step));
+            let is_of_its_row = |other: &u8| {
+                other.is_ascii_digit() == letter.is_ascii_digit()
+                    && other.is_ascii_lowercase() == letter.is_ascii_lowercase()
+                    && other.is_ascii_alphanumeric()
+            };
+            near.into_iter()
+                .filter(is_of_its_row)
+                .filter(|other| {
+                    let other = char::from(*other).to_string();
+                    matches(&replaced(text, &(at..at + 1), &other))
+                })
+                .nth(1)
+                .is_some()
+        })
+}
+
+/// Whether wildcards took in each letter at `place`, and there are some.
+fn is_all_free(text: &str, place: &Range<usize>, matches: &Matches<'_>) -> bool {
+    let mut free = free_letters(text, place, matches).peekable();
+    free.peek().is_some() && free.all(|is_free| is_free)
+}
+
 /// A wildcard must not complete the name of a program, nor the subcommand of a program that takes one.
-fn completed(command: &Simple, matches: &Matches<'_>) -> Option<Gap> {
+fn completed(command: &Simple, matches: &Matches<'_>) -> Option<Uncovered> {
     const WITH_SUBCOMMANDS: [&str; 7] = ["git", "cargo", "gh", "npm", "docker", "kubectl", "doctl"];
     let (program, arguments) = command.words.split_first()?;
     let subcommand = arguments
@@ -175,15 +254,20 @@ fn completed(command: &Simple, matches: &Matches<'_>) -> Option<Gap> {
                 ))
         };
         let is_free = matches(&replaced(&command.text, &word.place(), STRANGE));
-        if !is_free && (1..name.len()).any(ends_open) {
-            return Some(Gap::Completed(name.to_owned()));
+        let version = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+        let start = word.place().start;
+        let free = free_letters(&command.text, &(start..start + version.len()), matches);
+        let free: Vec<bool> = free.collect();
+        let is_mixed = free.contains(&true) && free.contains(&false);
+        if !is_free && (is_mixed || (1..name.len()).any(ends_open)) {
+            return Some(Uncovered::Completed(name.to_owned()));
         }
     }
     None
 }
 
 /// `docs/../../x` is `../x`, and a pattern must match it as such too.
-fn climbs(command: &Simple, matches: &Matches<'_>) -> Option<Gap> {
+fn climbs(command: &Simple, matches: &Matches<'_>) -> Option<Uncovered> {
     let climbing = command
         .arguments()
         .iter()
@@ -191,7 +275,7 @@ fn climbs(command: &Simple, matches: &Matches<'_>) -> Option<Gap> {
     for word in climbing {
         let direct = direct_path(word.value());
         if direct != word.value() && !matches(&replaced(&command.text, &word.place(), &direct)) {
-            return Some(Gap::Climbs(word.value().to_owned()));
+            return Some(Uncovered::Climbs(word.value().to_owned()));
         }
     }
     None
@@ -213,7 +297,7 @@ fn direct_path(path: &str) -> String {
 }
 
 /// A wildcard that begins inside a file's name ends with it: `cat docs/.*` is not `cat docs/a /etc/shadow`.
-fn spills(command: &Simple, matches: &Matches<'_>) -> Option<Gap> {
+fn spills(command: &Simple, matches: &Matches<'_>) -> Option<Uncovered> {
     let operands: Vec<_> = command
         .arguments()
         .iter()
@@ -227,52 +311,53 @@ fn spills(command: &Simple, matches: &Matches<'_>) -> Option<Gap> {
             continue;
         }
         let is_bound = !matches(&replaced(&command.text, &word.place(), STRANGE));
-        let ends_open = matches(&replaced(
-            &command.text,
-            &word.place(),
-            &format!("{source}{STRANGE}"),
-        ));
+        let longer = format!("{source}{STRANGE}");
+        let ends_open = matches(&replaced(&command.text, &word.place(), &longer))
+            || free_letters(&command.text, &word.place(), matches).last() == Some(true);
         if !is_bound || !ends_open {
             continue;
         }
         for later in &operands[index + 1..] {
             let other = command.text.get(later.place())?;
-            let is_free = matches(&replaced(&command.text, &later.place(), STRANGE));
+            let is_free = matches(&replaced(&command.text, &later.place(), STRANGE))
+                || is_all_free(&command.text, &later.place(), matches);
             // What would be allowed in the first one's place is allowed behind it.
             let alone = command.text.get(..word.place().end)?;
             let fits = matches(&replaced(alone, &word.place(), &direct_path(other)));
             if is_free && !fits && !is_number(other) {
-                return Some(Gap::Spills(other.to_owned()));
+                return Some(Uncovered::Spills(other.to_owned()));
             }
         }
     }
     None
 }
 
-fn urls(command: &Simple, matches: &Matches<'_>) -> Option<Gap> {
+fn urls(command: &Simple, matches: &Matches<'_>) -> Option<Uncovered> {
     let urls: Vec<_> = command
         .arguments()
         .iter()
         .filter(|word| word.value().contains("://"))
         .collect();
     for word in &urls {
-        if let Some(gap) = url_in(&command.text, &word.place(), matches) {
-            return Some(gap);
+        if let Some(uncovered) = url_in(&command.text, &word.place(), matches) {
+            return Some(uncovered);
         }
     }
     // When one URL is bound, the others must be.
     let free = |place: Range<usize>| matches(&replaced(&command.text, &place, STRANGE));
+    let is_loose =
+        |place: Range<usize>| free(place.clone()) || is_all_free(&command.text, &place, matches);
     let loose: Vec<_> = command
         .arguments()
         .iter()
         .filter(|word| !word.is_option() && (word.value().contains("://") || is_fetcher(command)))
-        .filter(|word| free(word.place()))
+        .filter(|word| is_loose(word.place()))
         .collect();
     let some_bound = urls.iter().any(|word| !free(word.place()));
     loose
         .first()
         .filter(|_| some_bound)
-        .map(|word| Gap::Spills(word.value().to_owned()))
+        .map(|word| Uncovered::Spills(word.value().to_owned()))
 }
 
 fn is_fetcher(command: &Simple) -> bool {
@@ -283,7 +368,7 @@ fn is_fetcher(command: &Simple) -> bool {
 }
 
 /// The URL at `place` of `text`: its host must be bound to its end, or not at all.
-fn url_in(text: &str, place: &Range<usize>, matches: &Matches<'_>) -> Option<Gap> {
+fn url_in(text: &str, place: &Range<usize>, matches: &Matches<'_>) -> Option<Uncovered> {
     let whole = text.get(place.clone())?;
     let start = place.start + whole.find("://")? + 3;
     let rest = text.get(start..place.end)?;
@@ -292,7 +377,7 @@ fn url_in(text: &str, place: &Range<usize>, matches: &Matches<'_>) -> Option<Gap
         .unwrap_or(rest.len());
     let host = &rest[..length];
     if host.contains('@') || rest.contains('\\') || host.contains('%') {
-        return Some(Gap::HidesHost(whole.to_owned()));
+        return Some(Uncovered::HidesHost(whole.to_owned()));
     }
     let at = start..start + length;
     let ends_open = |end: usize| {
@@ -303,8 +388,8 @@ fn url_in(text: &str, place: &Range<usize>, matches: &Matches<'_>) -> Option<Gap
                 &format!("{}{STRANGE}.invalid", &host[..end]),
             ))
     };
-    if !ends_open(0) && (1..host.len()).any(ends_open) {
-        return Some(Gap::Completed(host.to_owned()));
+    if !ends_open(0) && ((1..host.len()).any(ends_open) || is_open_at_its_end(text, &at, matches)) {
+        return Some(Uncovered::Completed(host.to_owned()));
     }
     let path_place = at.end..place.end;
     let path = text
@@ -316,7 +401,25 @@ fn url_in(text: &str, place: &Range<usize>, matches: &Matches<'_>) -> Option<Gap
     if path.split(['/', '\\']).any(|part| part == "..")
         && !matches(&replaced(text, &path_place, &direct_path(&path)))
     {
-        return Some(Gap::Climbs(whole.to_owned()));
+        return Some(Uncovered::Climbs(whole.to_owned()));
     }
     None
+}
+
+/// Whether a wildcard takes in the end of the host at `place` and not all of it.
+///
+/// A port and the last number of an address are no names that somebody else could have.
+fn is_open_at_its_end(text: &str, place: &Range<usize>, matches: &Matches<'_>) -> bool {
+    let host = text.get(place.clone()).unwrap_or_default();
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if digits(port) => name,
+        _ => host,
+    };
+    if name.rsplit('.').next().is_none_or(digits) {
+        return false;
+    }
+    let name = place.start..place.start + name.len();
+    let free: Vec<bool> = free_letters(text, &name, matches).collect();
+    free.last() == Some(&true) && free.contains(&false)
 }

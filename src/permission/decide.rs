@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::action::Action;
 use super::cover;
-use super::pattern::{Pattern, Reach};
+use super::pattern::{Pattern, PatternScope};
 use super::profile::Profile;
 
 /// What becomes of an action, from the widest to the strictest.
@@ -96,7 +96,7 @@ impl Profile {
     pub fn denies_all(&self, subject: &str) -> bool {
         let (tool, _) = subject.split_once(':').unwrap_or((subject, ""));
         let covers = |pattern: &Pattern| match subject == tool {
-            true => pattern.reach(tool) == Reach::Everything,
+            true => pattern.scope(tool) == PatternScope::Everything,
             false => pattern.covers_operation(subject),
         };
         self.deny.iter().any(covers)
@@ -113,13 +113,13 @@ impl Profile {
             if !matches!(pattern.matches(text), Ok(true)) {
                 continue;
             }
-            let gap = cover::url_gap(pattern, &action.tool, &action.detail);
-            if pattern.reach(&action.tool) == Reach::Everything
-                || (doubt.is_none() && gap.is_none())
+            let uncovered = cover::uncovered_url(pattern, &action.tool, &action.detail);
+            if pattern.scope(&action.tool) == PatternScope::Everything
+                || (doubt.is_none() && uncovered.is_none())
             {
                 return Verdict::allow(format!("allowed by `{}`", pattern.source()));
             }
-            doubt = doubt.or(gap.map(|gap| gap.to_string()));
+            doubt = doubt.or(uncovered.map(|uncovered| uncovered.to_string()));
         }
         match self.asks(text) {
             Some(pattern) => Verdict::ask(asked(pattern, doubt.as_deref())),

@@ -4,9 +4,9 @@
 //! command as written, and a pattern that is not universal never allows what cannot be judged by its text.
 
 use super::action::Action;
-use super::cover::{self, Gap};
+use super::cover::{self, Uncovered};
 use super::decide::{Verdict, asked, unmatched};
-use super::pattern::{Pattern, Reach};
+use super::pattern::{Pattern, PatternScope};
 use super::profile::Profile;
 use super::shell::{Script, Simple};
 
@@ -58,7 +58,7 @@ impl Profile {
     pub(super) fn decide_script(&self, action: &Action, text: &str, script: &Script) -> Verdict {
         let universal = self.allow.iter().find(|pattern| {
             matches!(pattern.matches(text), Ok(true))
-                && pattern.reach(&action.tool) == Reach::Everything
+                && pattern.scope(&action.tool) == PatternScope::Everything
         });
         if let Some(pattern) = universal {
             return match self.hidden(action, script) {
@@ -122,7 +122,7 @@ impl Profile {
             [&text, &bare]
                 .into_iter()
                 .any(|text| matches!(pattern.matches(text), Ok(true)))
-                && (pattern.reach(&action.tool) == Reach::Everything || script.is_single())
+                && (pattern.scope(&action.tool) == PatternScope::Everything || script.is_single())
         };
         match self.ask.iter().find(speaks) {
             Some(pattern) => Verdict::ask(asked(pattern, Some(doubt))),
@@ -142,7 +142,7 @@ impl Profile {
             return allowed;
         }
         match self.asks_about(action, &action.detail) {
-            Some(pattern) if pattern.reach(&action.tool) == Reach::Narrow => {
+            Some(pattern) if pattern.scope(&action.tool) == PatternScope::Narrow => {
                 Verdict::ask(asked(pattern, None))
             }
             _ => allowed,
@@ -152,17 +152,17 @@ impl Profile {
     fn part(&self, action: &Action, command: &Simple) -> Verdict {
         let suffix = action.suffix(&command.text);
         let text = format!("tool:{}:{}{suffix}", action.tool, command.text);
-        let mut gap: Option<Gap> = None;
+        let mut uncovered: Option<Uncovered> = None;
         for pattern in &self.allow {
             if !matches!(pattern.matches(&text), Ok(true)) {
                 continue;
             }
-            match cover::gap(pattern, action, command) {
+            match cover::uncovered_part(pattern, action, command) {
                 None => return Verdict::allow(format!("allowed by `{}`", pattern.source())),
-                Some(found) => gap = Some(found),
+                Some(found) => uncovered = Some(found),
             }
         }
-        let doubt = gap.map(|gap| gap.to_string());
+        let doubt = uncovered.map(|uncovered| uncovered.to_string());
         match self.asks_about(action, &command.text) {
             Some(pattern) => Verdict::ask(asked(pattern, doubt.as_deref())),
             None => Verdict::deny(format!(

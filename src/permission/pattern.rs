@@ -31,7 +31,7 @@ pub(super) struct Pattern {
 
 /// How much of a tool's actions a pattern of `allow` covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reach {
+pub(super) enum PatternScope {
     /// Everything: an operator's choice that no doubt narrows.
     Everything,
     /// Everything but what the pattern itself excludes, so exclusions must hold for every spelling of the action.
@@ -91,17 +91,17 @@ impl Pattern {
     /// How much of what `tool` can do this pattern covers.
     ///
     /// Found by trying details that have nothing in common. A pattern that covers them all by excluding
-    /// something (`(?!push).*`, `[^;]*`) is [`Reach::AllBut`].
-    pub(super) fn reach(&self, tool: &str) -> Reach {
+    /// something (`(?!push).*`, `[^;]*`) is [`PatternScope::AllBut`].
+    pub(super) fn scope(&self, tool: &str) -> PatternScope {
         let covers = |probe: &&str| {
             self.matches(&format!("tool:{tool}:{probe}"))
                 .unwrap_or(false)
         };
         match (PROBES.iter().all(&covers), self.excludes()) {
-            (true, false) => Reach::Everything,
-            (true, true) => Reach::AllBut,
-            (false, true) if PROBES.iter().skip(1).any(covers) => Reach::AllBut,
-            (false, _) => Reach::Narrow,
+            (true, false) => PatternScope::Everything,
+            (true, true) => PatternScope::AllBut,
+            (false, true) if PROBES.iter().skip(1).any(covers) => PatternScope::AllBut,
+            (false, _) => PatternScope::Narrow,
         }
     }
 
@@ -179,9 +179,9 @@ fn named<'a>(source: &'a str, lead: &str) -> Option<(Vec<&'a str>, &'a str)> {
             (vec![&rest[..end]], &rest[end..])
         }
     };
-    let ends = rest.is_empty() || rest.starts_with([':', '(', '\\', ' ']);
-    (ends && !rest.starts_with("(?") && names.iter().all(|name| is_name(name)))
-        .then_some((names, rest))
+    // Anything else could go on with the name: `ba\S+`, `ba(sh)?`.
+    let ends = matches!(rest, "" | "( .*)?" | r"(\s.*)?") || rest.starts_with([':', ' ']);
+    (ends && names.iter().all(|name| is_name(name))).then_some((names, rest))
 }
 
 /// Whether a `|` stands outside all brackets, or the brackets are too odd to tell.

@@ -3,13 +3,13 @@
 //! ```text
 //! command ─▶ scan (what bash reads otherwise) ─▶ tree (simple commands) ─▶ lexer (a second reader agrees)
 //!                                                      │
-//!                                                      └▶ through (what wrappers run) ─▶ plain (forms for deny)
+//!                                                      └▶ wrappers (what they run) ─▶ plain (forms for deny)
 //! ```
 //!
 //! Two questions are kept apart. *May a narrow pattern allow it?* Only when it is nothing but plain commands, and
-//! `Script::doubt` says why not. *May it hide what a deny is about?* `Script::blind` says so.
+//! `Script::doubt` says why not. *May it hide what a deny is about?* `Script::opaque` says so.
 
-mod catastrophe;
+mod destructive;
 mod lexer;
 mod options;
 mod plain;
@@ -18,17 +18,17 @@ mod remote;
 mod risk;
 mod scan;
 mod tables;
-mod through;
 mod tree;
 mod word;
+mod wrappers;
 
 pub(super) use risk::Risk;
 
 use tables::has;
 use tables::programs::{TAKE_NO_FILES, WRITERS};
-use through::Inner;
 use tree::Tree;
 use word::Word;
+use wrappers::Inner;
 
 /// Bytes of a command that are taken apart. A longer one is never allowed by a pattern that is not universal.
 const MAX_PARSED: usize = 64 * 1024;
@@ -50,8 +50,8 @@ pub struct Script {
     /// Words of commands of which some vary.
     varying: Vec<Vec<Word>>,
     doubt: Option<String>,
-    blind: Option<String>,
-    catastrophe: Option<String>,
+    opaque: Option<String>,
+    destructive: Option<String>,
 }
 
 /// A simple command as written.
@@ -96,11 +96,11 @@ impl Script {
             forms: Vec::new(),
             varying: Vec::new(),
             doubt: scan::doubt(command),
-            blind: None,
-            catastrophe: None,
+            opaque: None,
+            destructive: None,
         };
         if command.contains('\0') {
-            script.blind("it holds a zero byte");
+            script.mark_opaque("it holds a zero byte");
         }
         if command.len() > MAX_PARSED {
             let reason = format!(
@@ -108,7 +108,7 @@ impl Script {
                 command.len()
             );
             script.doubt.get_or_insert_with(|| reason.clone());
-            script.blind(&reason);
+            script.mark_opaque(&reason);
             return script;
         }
         let tree = tree::parse(command);
@@ -147,36 +147,36 @@ impl Script {
                     None => return,
                 },
             };
-            if let Some(reason) = &tree.blind {
-                self.blind(reason);
+            if let Some(reason) = &tree.opaque {
+                self.mark_opaque(reason);
             }
-            if self.catastrophe.is_none() {
-                self.catastrophe = catastrophe::in_tree(&tree);
+            if self.destructive.is_none() {
+                self.destructive = destructive::in_tree(&tree);
             }
             for text in &tree.evaluated {
                 match depth < MAX_DEPTH {
                     true => texts.push((text.clone(), depth + 1)),
-                    false => self.blind("it nests commands too deep"),
+                    false => self.mark_opaque("it nests commands too deep"),
                 }
             }
             if runs_what_it_wrote(&tree) {
-                self.blind("it runs a file that it writes itself");
+                self.mark_opaque("it runs a file that it writes itself");
             }
             for command in &tree.commands {
                 looked_at += 1;
                 self.forms.push(command.text.clone());
                 self.keep(&command.words);
-                for inner in through::inner(command) {
+                for inner in wrappers::inner(command) {
                     looked_at += 1;
                     match inner {
                         Inner::Words(words) => self.keep(&words),
                         Inner::Script(text) if depth < MAX_DEPTH => texts.push((text, depth + 1)),
-                        Inner::Script(_) => self.blind("it nests commands too deep"),
-                        Inner::Unseen(reason) => self.blind(&reason),
+                        Inner::Script(_) => self.mark_opaque("it nests commands too deep"),
+                        Inner::Unseen(reason) => self.mark_opaque(&reason),
                     }
                 }
                 if looked_at > MAX_LOOKED_AT {
-                    return self.blind("it holds too many commands");
+                    return self.mark_opaque("it holds too many commands");
                 }
             }
         }
@@ -184,21 +184,21 @@ impl Script {
 
     fn keep(&mut self, words: &[Word]) {
         self.forms.extend(plain::forms(words));
-        if self.catastrophe.is_none() {
-            self.catastrophe = catastrophe::of_words(words);
+        if self.destructive.is_none() {
+            self.destructive = destructive::of_words(words);
         }
         if words.iter().any(|word| word.varies) {
             self.varying.push(words.to_vec());
         }
     }
 
-    fn blind(&mut self, reason: &str) {
-        self.blind.get_or_insert_with(|| reason.to_owned());
+    fn mark_opaque(&mut self, reason: &str) {
+        self.opaque.get_or_insert_with(|| reason.to_owned());
     }
 
     /// Why it must never run, if it ruins the machine.
-    pub(super) fn catastrophe(&self) -> Option<&str> {
-        self.catastrophe.as_deref()
+    pub(super) fn destructive(&self) -> Option<&str> {
+        self.destructive.as_deref()
     }
 
     /// Why no narrow pattern may allow it, if so.
@@ -208,7 +208,7 @@ impl Script {
 
     /// Why it may run something that `forms` does not show, if so.
     pub(super) fn hides(&self) -> Option<&str> {
-        self.blind.as_deref()
+        self.opaque.as_deref()
     }
 
     /// The simple commands as written.
@@ -222,7 +222,7 @@ impl Script {
             return false;
         };
         let rest = self.raw.replacen(&command.text, "", 1);
-        self.blind.is_none() && !rest.contains([';', '&', '|', '\n', '(', ')', '{', '}', '`'])
+        self.opaque.is_none() && !rest.contains([';', '&', '|', '\n', '(', ')', '{', '}', '`'])
     }
 
     /// What a deny is held against: each command as written, in its plain forms, and what it runs in turn.

@@ -68,7 +68,7 @@ pub(super) fn command(
     place: &Place,
     context: &ToolContext,
 ) -> Result<Command, ToolError> {
-    if let Some(why) = action.catastrophe() {
+    if let Some(why) = action.destructive() {
         return Err(ToolError::Rejected(format!(
             "this command never runs, whatever the permissions say: {why}"
         )));

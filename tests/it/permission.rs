@@ -2,9 +2,10 @@
 
 mod adversaries;
 mod builtin;
-mod catastrophe;
 mod corpus;
+mod cover;
 mod custom;
+mod destructive;
 mod differential;
 mod elsewhere;
 pub mod grants;

@@ -22,7 +22,7 @@ pub(super) struct Tree {
     /// The first thing in it that is more than a plain command.
     pub(super) doubt: Option<String>,
     /// Why commands may be hidden in it that are not in `commands`.
-    pub(super) blind: Option<String>,
+    pub(super) opaque: Option<String>,
     /// Files that it writes to.
     pub(super) targets: Vec<Word>,
     /// Parts of the text that redirect harmlessly.
@@ -91,15 +91,15 @@ pub(super) fn parse(text: &str) -> Tree {
 impl Tree {
     fn give_up(&mut self, reason: &str) {
         self.doubt(reason);
-        self.blind(reason);
+        self.mark_opaque(reason);
     }
 
     fn doubt(&mut self, reason: &str) {
         self.doubt.get_or_insert_with(|| reason.to_owned());
     }
 
-    fn blind(&mut self, reason: &str) {
-        self.blind.get_or_insert_with(|| reason.to_owned());
+    fn mark_opaque(&mut self, reason: &str) {
+        self.opaque.get_or_insert_with(|| reason.to_owned());
     }
 
     /// Visits every node, each with what its commands read. The nodes waiting are on a list, not on our stack.
@@ -124,7 +124,7 @@ impl Tree {
                 "command_substitution"
                     if slice(node, text).starts_with('`') && slice(node, text).contains('\\') =>
                 {
-                    self.blind("it quotes inside backticks");
+                    self.mark_opaque("it quotes inside backticks");
                 }
                 _ => {}
             }
@@ -230,7 +230,7 @@ impl Tree {
                 .bytes()
                 .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         {
-            self.blind("a here-document ends in an unusual word");
+            self.mark_opaque("a here-document ends in an unusual word");
         }
     }
 

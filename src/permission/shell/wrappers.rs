@@ -1,4 +1,4 @@
-//! Looks through a command at what it runs in turn, for deny only.
+//! What the commands of wrapper programs run in turn, for deny only.
 
 use std::sync::LazyLock;
 
@@ -15,7 +15,7 @@ use super::tables::programs::{ABOUT_TEXT, COMMAND_VARIABLES, CONFIGURING_VARIABL
 use super::tree::{Input, Written};
 use super::word::Word;
 
-/// Words of one command after which looking through gives up.
+/// Words of one command after which a wrapper is not looked into.
 const MAX_WORDS: usize = 200;
 
 /// What a command runs besides itself.

@@ -50,7 +50,7 @@ fn commands_that_ruin_the_machine_are_known_however_they_are_spelled() {
         "chown -R x /",
     ] {
         assert!(
-            Action::shell("bash", command).catastrophe().is_some(),
+            Action::shell("bash", command).destructive().is_some(),
             "{command}"
         );
     }
@@ -80,10 +80,10 @@ fn commands_that_only_look_like_it_run() {
         "cat /dev/sda | head",
     ] {
         assert_eq!(
-            Action::shell("bash", command).catastrophe(),
+            Action::shell("bash", command).destructive(),
             None,
             "{command}"
         );
     }
-    assert_eq!(Action::new("view", "rm -rf /").catastrophe(), None);
+    assert_eq!(Action::new("view", "rm -rf /").destructive(), None);
 }
