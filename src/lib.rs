@@ -33,8 +33,6 @@ pub mod manager;
 
 pub mod discord;
 
-pub mod playground;
-
 pub mod daemon;
 
 pub mod cli;

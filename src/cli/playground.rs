@@ -10,7 +10,7 @@ use super::handover;
 use super::run::Signals;
 use crate::config::Env;
 use crate::daemon::{self, DaemonOptions};
-use crate::playground::{ModelSource, Playground, PlaygroundError};
+use chorus_playground::{ModelSource, Playground, PlaygroundError};
 
 /// Try Chorus in the browser: a local Discord, a demo model and a page on loopback.
 #[derive(Debug, clap::Args)]

@@ -1,65 +1,11 @@
-//! Identifiers, each its own type, so that one is never passed for another.
+//! Our own identifiers, each its own type, so that one is never passed for another; those of Discord are in `chorus-ids`.
 
 use std::fmt;
 use std::str::FromStr;
 
+pub use chorus_ids::{ChannelId, GuildId, MessageId, RoleId, UserId};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
-
-/// A Discord snowflake: 64 bits, written as a decimal number.
-macro_rules! snowflake {
-    ($($(#[$doc:meta])* $name:ident;)*) => {$(
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
-        #[serde(transparent)]
-        pub struct $name(pub u64);
-
-        impl $name {
-            /// The id as SQLite holds it: the same 64 bits, signed.
-            pub const fn as_i64(self) -> i64 {
-                self.0 as i64
-            }
-
-            /// The id that SQLite held as `stored`.
-            pub const fn from_i64(stored: i64) -> Self {
-                Self(stored as u64)
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.0.fmt(f)
-            }
-        }
-
-        impl From<u64> for $name {
-            fn from(id: u64) -> Self {
-                Self(id)
-            }
-        }
-
-        impl FromStr for $name {
-            type Err = std::num::ParseIntError;
-
-            fn from_str(text: &str) -> Result<Self, Self::Err> {
-                text.parse().map(Self)
-            }
-        }
-    )*};
-}
-
-snowflake! {
-    /// A Discord channel or thread.
-    ChannelId;
-    /// A Discord server.
-    GuildId;
-    /// A Discord message.
-    MessageId;
-    /// A Discord role.
-    RoleId;
-    /// A Discord user.
-    UserId;
-}
 
 /// An id of ours: a random UUID.
 macro_rules! uuid_id {

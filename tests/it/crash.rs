@@ -14,7 +14,7 @@ mod steps;
 mod verdict;
 
 use chorus::domain::MessageId;
-use chorus::playground::Message;
+use chorus_playground::Message;
 
 use crate::world::World;
 

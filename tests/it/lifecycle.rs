@@ -15,7 +15,7 @@ mod upgraded;
 
 use std::path::PathBuf;
 
-use chorus::playground::Message;
+use chorus_playground::Message;
 
 use crate::world::World;
 

@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use chorus::domain::{ChannelId, MessageId};
-use chorus::playground::{Discord, Message, Options};
+use chorus_playground::{Discord, Message, Options};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import derock from "discord-markdown-parser";
 import * as odiffey from "@odiffey/discord-markdown";
 
-const source = readFileSync(new URL("../../src/playground/page/rules.js", import.meta.url), "utf8");
+const source = readFileSync(new URL("../../crates/playground/src/page/rules.js", import.meta.url), "utf8");
 const page = await import(`data:text/javascript,${encodeURIComponent(source)}`);
 
 const NAMES = {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use chorus::playground::model::wire::{Block, Reply};
+use chorus_playground::model::wire::{Block, Reply};
 use regex::Regex;
 use serde_json::{Value, json};
 

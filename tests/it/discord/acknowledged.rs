@@ -1,7 +1,7 @@
 //! Every command is answered or promised an answer without waiting for anything slow.
 
 use chorus::domain::RoleId;
-use chorus::playground::{Answer, Effect, Fault, OptionValue};
+use chorus_playground::{Answer, Effect, Fault, OptionValue};
 use serde_json::Value;
 use sqlx::ConnectOptions as _;
 use sqlx::sqlite::SqliteConnectOptions;

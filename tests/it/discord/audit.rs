@@ -118,7 +118,7 @@ async fn changes_by_command_are_audited_with_what_came_of_them() {
         let alice = Actor::new(&world.discord, "alice");
         alice
             .person
-            .gets_role("keepers", chorus::playground::Rights::MANAGE_CHANNELS);
+            .gets_role("keepers", chorus_playground::Rights::MANAGE_CHANNELS);
         alice
             .asks("/agent config name:lab key:sandbox value:off", "#lab")
             .await;

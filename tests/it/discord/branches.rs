@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use chorus::domain::{ChannelId, MessageId};
-use chorus::playground::model::wire::{Block, Reply};
-use chorus::playground::{Effect, Fault};
+use chorus_playground::model::wire::{Block, Reply};
+use chorus_playground::{Effect, Fault};
 use serde_json::{Value, json};
 
 use super::messages::ledger_has;

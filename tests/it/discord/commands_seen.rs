@@ -188,7 +188,7 @@ async fn access_roles_shut_others_out() {
         let role = world
             .ann
             .person
-            .gets_role("crew", chorus::playground::Rights(0));
+            .gets_role("crew", chorus_playground::Rights(0));
         world
             .ann
             .asks(&format!("/settings access role:{role}"), "#general")
@@ -236,7 +236,7 @@ async fn roles_of_an_agent_that_make_no_sense_never_let_everybody_in() {
         let role = world
             .ann
             .person
-            .gets_role("crew", chorus::playground::Rights(0));
+            .gets_role("crew", chorus_playground::Rights(0));
         for nonsense in ["admins", "[null]", "[]", "\"\"", "-1", "<@&>"] {
             let command = format!("/agent config name:lab key:access_roles value:{nonsense}");
             let told = world.ann.asks(&command, "#lab").await;

@@ -1,6 +1,6 @@
 //! A conversation as people see it.
 
-use chorus::playground::Message;
+use chorus_playground::Message;
 
 use crate::world::{World, run_test};
 

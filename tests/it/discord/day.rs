@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use chorus::playground::model::wire::{Block, Reply};
-use chorus::playground::{Break, Effect, Fault, GatewayEvent, Limits, Scope};
+use chorus_playground::model::wire::{Block, Reply};
+use chorus_playground::{Break, Effect, Fault, GatewayEvent, Limits, Scope};
 use serde_json::Value;
 
 use crate::world::{Actor, Lab, Setup, World, run_test_with};
@@ -259,14 +259,14 @@ async fn dusk(world: &World, diary: &Diary) {
 /// Holds what the bot did against Discord's limits, and says what there was.
 fn tally(world: &World, diary: &Diary, starts: usize) {
     let requests = world.discord.requests();
-    let count = |is: &dyn Fn(&&chorus::playground::Request) -> bool| {
+    let count = |is: &dyn Fn(&&chorus_playground::Request) -> bool| {
         requests.iter().filter(|one| is(one)).count()
     };
     let own_429s: Vec<String> = requests
         .iter()
         .filter(|one| one.status == Some(429) && !one.is_ordered)
         .map(|one| {
-            let same = |other: &&chorus::playground::Request| {
+            let same = |other: &&chorus_playground::Request| {
                 other.path == one.path && other.method == one.method && other.at < one.at
             };
             let before = requests.iter().filter(same).map(|other| one.at - other.at);

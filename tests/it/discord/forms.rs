@@ -1,6 +1,6 @@
 //! Answers that go on: pages that are turned, forms that are filled in, values of every length.
 
-use chorus::playground::Answer;
+use chorus_playground::Answer;
 
 use crate::world::{World, run_test};
 

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use chorus::discord::DiscordError;
 use chorus::discord::gateway::session::{Budget, Disconnect, Pauses, after_close};
-use chorus::playground::{Break, GatewayEvent};
+use chorus_playground::{Break, GatewayEvent};
 use serde_json::{Value, json};
 
 use crate::world::{World, run_test};

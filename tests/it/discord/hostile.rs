@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chorus::playground::{Break, Effect, Fault, Rights};
+use chorus_playground::{Break, Effect, Fault, Rights};
 use serde_json::{Value, json};
 
 use super::messages::ledger_has;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chorus::playground::{Effect, Fault, Message};
+use chorus_playground::{Effect, Fault, Message};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _};
 
@@ -52,7 +52,7 @@ async fn a_preview_says_what_became_of_it_before_anything_stands_beside_it() {
         let after = &requests[asked..];
         let at = |method: &str, end: &str| {
             let is_it =
-                |one: &chorus::playground::Request| one.method == method && one.path.ends_with(end);
+                |one: &chorus_playground::Request| one.method == method && one.path.ends_with(end);
             after.iter().position(is_it).expect(end)
         };
         let ended = at("PATCH", &format!("/messages/{}", preview.id));

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use chorus::domain::MessageId;
-use chorus::playground::{Effect, Fault, GatewayEvent, Message, Request, Scope};
+use chorus_playground::{Effect, Fault, GatewayEvent, Message, Request, Scope};
 use serde_json::json;
 
 use crate::world::{Setup, World, run_test, run_test_with};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chorus::playground::{Effect, Fault, Message};
+use chorus_playground::{Effect, Fault, Message};
 use serde_json::{Value, json};
 
 use crate::world::{Setup, World, run_test, run_test_with};

@@ -1,6 +1,6 @@
 //! Who reaches an agent, its records and its keys: by `access_roles`, by what they see, by what they may grant.
 
-use chorus::playground::Rights;
+use chorus_playground::Rights;
 use serde_json::{Value, json};
 
 use crate::world::{Actor, World, run_test};
@@ -134,7 +134,7 @@ async fn destroys_lab(world: &World, keep_files: &str) {
         .waits("lab to be destroyed", |world| {
             let told = world.discord.private_messages(world.ann.id());
             let is_it =
-                |one: &chorus::playground::Message| one.content.contains("**lab** is destroyed");
+                |one: &chorus_playground::Message| one.content.contains("**lab** is destroyed");
             told.iter().any(is_it).then_some(())
         })
         .await;

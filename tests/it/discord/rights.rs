@@ -1,6 +1,6 @@
 //! What Discord or a server forbids, takes away or lets expire: told in words, and no harm to the rest.
 
-use chorus::playground::{Answer, Effect, Fault, Rights};
+use chorus_playground::{Answer, Effect, Fault, Rights};
 
 use crate::world::{World, run_test};
 

@@ -4,7 +4,7 @@ mod removed;
 
 use chorus::discord::registered_commands;
 use chorus::domain::{ChannelId, GuildId, MessageId};
-use chorus::playground::{Effect, Fault, Message, Rights};
+use chorus_playground::{Effect, Fault, Message, Rights};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use sqlx::ConnectOptions as _;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chorus::playground::{Break, Effect, Fault, GatewayEvent, Rights, Scope};
+use chorus_playground::{Break, Effect, Fault, GatewayEvent, Rights, Scope};
 use serde_json::json;
 
 use super::messages::ledger_has;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chorus::playground::{Effect, Fault, Scope};
+use chorus_playground::{Effect, Fault, Scope};
 
 use super::{channels_called, folder, folders, is_welcomed, rows, talks};
 use crate::world::{Lab, Setup, Way, World, run_test, run_test_with};

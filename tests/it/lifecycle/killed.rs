@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chorus::playground::{Effect, Fault};
+use chorus_playground::{Effect, Fault};
 
 use super::{channels_called, folders, is_welcomed, rows, talks};
 use crate::world::{Setup, Way, World, run_test_with};

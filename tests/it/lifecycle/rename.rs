@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chorus::playground::{Effect, Fault, Scope};
+use chorus_playground::{Effect, Fault, Scope};
 
 use super::{channels_called, folder, is_saved, rows, talks};
 use crate::world::{World, run_test};

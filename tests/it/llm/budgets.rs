@@ -1,6 +1,6 @@
 //! Budgets as people meet them: a runaway ends, and the channel is told why.
 
-use chorus::playground::model::wire::{Block, Reply};
+use chorus_playground::model::wire::{Block, Reply};
 use serde_json::{Value, json};
 
 use super::turns::{LAST_WORDS, had_one_last_step};

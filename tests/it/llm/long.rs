@@ -1,6 +1,6 @@
 //! Long conversations in small windows: never overrun, never bricked, and nothing given up that is not saved.
 
-use chorus::playground::model::wire::{Block, Reply};
+use chorus_playground::model::wire::{Block, Reply};
 use serde_json::{Value, json};
 
 use crate::world::model::{MODEL, Thought};

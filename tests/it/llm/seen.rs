@@ -1,6 +1,6 @@
 //! Models as people in Discord see them: the chart, the keys, sources, thinking, and answers that never end.
 
-use chorus::playground::model::wire::{Block, Reply};
+use chorus_playground::model::wire::{Block, Reply};
 use serde_json::{Value, json};
 
 use super::wire::{Format, Wire, events};

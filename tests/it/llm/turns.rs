@@ -1,6 +1,6 @@
 //! How a turn goes and ends: its limits, its circles, its stops, and what people say meanwhile.
 
-use chorus::playground::model::wire::{Block, Reply};
+use chorus_playground::model::wire::{Block, Reply};
 use serde_json::{Value, json};
 
 use super::budgets::{further, goes_on_until_its_last_step};

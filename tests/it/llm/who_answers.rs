@@ -1,6 +1,6 @@
 //! Which model answers: the agent's own, named as such, with its own window; and nobody gets a conversation unasked.
 
-use chorus::playground::model::wire::{Block, Reply};
+use chorus_playground::model::wire::{Block, Reply};
 use serde_json::{Value, json};
 
 use super::wire::{Format, Wire, events};

@@ -1,6 +1,6 @@
 //! A window that is full: a stop does not wait until room is made, and where no room can be made the turn ends all the same.
 
-use chorus::playground::model::wire::{Block, Reply};
+use chorus_playground::model::wire::{Block, Reply};
 use serde_json::{Map, Value, json};
 
 use crate::world::model::{MODEL, Thought};

@@ -6,7 +6,7 @@
 use std::process::Stdio;
 use std::time::Duration;
 
-use chorus::playground::{Discord, Options};
+use chorus_playground::{Discord, Options};
 use rustix::process::Signal;
 use serde_json::json;
 use tokio::process::{Child, Command};

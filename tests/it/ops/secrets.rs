@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use chorus::playground::Options;
+use chorus_playground::Options;
 
 use super::program;
 use crate::world::{Setup, model, run_test_with};

@@ -1,6 +1,6 @@
 //! The watchdog is fed while the daemon itself lives, whatever Discord and models do; and only then.
 
-use chorus::playground::Break;
+use chorus_playground::Break;
 use rustix::process::Signal;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection};

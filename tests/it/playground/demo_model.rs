@@ -1,6 +1,6 @@
 //! The demo model, asked over its wire.
 
-use chorus::playground::model::DemoModel;
+use chorus_playground::model::DemoModel;
 use serde_json::{Value, json};
 
 use super::posted;

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use chorus::playground::{Discord, ModelSource, Options, Playground};
+use chorus_playground::{Discord, ModelSource, Options, Playground};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;

@@ -1,6 +1,6 @@
 //! The page's own small HTTP interface, and who may use it.
 
-use chorus::playground::{ModelSource, Playground};
+use chorus_playground::{ModelSource, Playground};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

@@ -1,6 +1,6 @@
 //! The local Discord's REST, asked directly: its limits, errors and pages are Discord's own.
 
-use chorus::playground::{Discord, Limits, Options, Person, Rights};
+use chorus_playground::{Discord, Limits, Options, Person, Rights};
 use chrono::{TimeDelta, Utc};
 use reqwest::Method;
 use serde_json::{Value, json};

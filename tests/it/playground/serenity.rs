@@ -4,7 +4,7 @@ mod bot;
 
 use std::time::Duration;
 
-use chorus::playground::{
+use chorus_playground::{
     Answer, Break, Discord, Effect, Fault, GatewayEvent, OptionValue, Options, Scope,
 };
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! Who is behind a turn decides whom it reaches and what it may become: everyone, at every hop, as they are now.
 
-use chorus::playground::Rights;
-use chorus::playground::model::wire::{Block, Reply};
+use chorus_playground::Rights;
+use chorus_playground::model::wire::{Block, Reply};
 use serde_json::{Value, json};
 
 use super::{Given, uses_for};
@@ -212,7 +212,7 @@ async fn wants_open(world: &mut World, meanwhile: impl AsyncFnOnce(&World)) -> S
     world
         .waits("the second question", |world| {
             let all = world.messages("#lab");
-            let open = |one: &chorus::playground::Message| {
+            let open = |one: &chorus_playground::Message| {
                 one.id > first.id && one.buttons().iter().any(|button| button.label == "Allow")
             };
             all.iter().any(open).then_some(())

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use chorus::domain::{ChannelId, MessageId, RoleId, UserId};
-use chorus::playground::{Answer, Discord, Message, OptionValue, Person};
+use chorus_playground::{Answer, Discord, Message, OptionValue, Person};
 use serde_json::Value;
 
 use super::PATIENCE;

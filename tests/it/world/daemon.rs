@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use chorus::config::Env;
 use chorus::daemon::{self, DaemonError, DaemonOptions, Phase};
-use chorus::playground::Discord;
+use chorus_playground::Discord;
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 use tokio::process::{Child, Command};
 use tokio::runtime::{Builder, Runtime};

@@ -1,6 +1,6 @@
 //! What happens at the beginning of many a story.
 
-use chorus::playground::Message;
+use chorus_playground::Message;
 use serde_json::json;
 
 use super::{Actor, World};

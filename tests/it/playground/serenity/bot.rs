@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chorus::playground::Discord;
+use chorus_playground::Discord;
 use poise::serenity_prelude as serenity;
 use serenity::{GatewayIntents, Http};
 use tokio::task::JoinHandle;

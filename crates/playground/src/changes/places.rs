@@ -1,0 +1,255 @@
+//! Servers, channels, threads and roles: made and taken away.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::guild::{Channel, ChannelKind, Guild, Member, Role, ThreadState};
+use crate::rights::Rights;
+use crate::wire;
+use crate::world::World;
+use chorus_ids::{ChannelId, GuildId, MessageId, RoleId, UserId};
+
+impl World {
+    /// Adds a server with its `#general`; the bot is in it already.
+    pub(crate) fn add_guild(&mut self, name: &str, owner: UserId) -> GuildId {
+        let id = GuildId(self.next_id());
+        let bot_role = RoleId(self.next_id());
+        let everyone = Role {
+            id: RoleId(id.0),
+            name: "@everyone".into(),
+            rights: Rights::EVERYONE,
+            colour: 0,
+        };
+        let of_bot = Role {
+            id: bot_role,
+            name: "Chorus".into(),
+            rights: Rights::BOT,
+            colour: 0x5b8def,
+        };
+        let mut guild = Guild {
+            id,
+            name: name.to_owned(),
+            owner,
+            roles: vec![everyone, of_bot],
+            members: BTreeMap::new(),
+        };
+        guild.members.insert(
+            self.bot,
+            Member {
+                roles: vec![bot_role],
+                nick: None,
+            },
+        );
+        guild.members.insert(owner, Member::default());
+        self.guilds.insert(id, guild);
+        self.add_channel(id, "general", ChannelKind::Text, None);
+        let data = wire::guild_create(self, id);
+        self.dispatch("GUILD_CREATE", data);
+        self.tell(None, json!({"t": "reload"}));
+        id
+    }
+
+    /// Has people see these commands, in one server or everywhere.
+    pub(crate) fn show_commands(&mut self, guild: Option<GuildId>, mut commands: Vec<Value>) {
+        for command in &mut commands {
+            command["id"] = json!(self.next_id().to_string());
+        }
+        self.commands.insert(guild, commands);
+    }
+
+    /// Puts the bot into a server that it is not in, as an invitation does.
+    pub(crate) fn put_bot_in(&mut self, id: GuildId) {
+        let bot = self.bot;
+        if let Some(guild) = self.guilds.get_mut(&id) {
+            let roles = guild.roles.iter().filter(|role| role.name == "Chorus");
+            let roles = roles.map(|role| role.id).collect();
+            guild.members.insert(bot, Member { roles, nick: None });
+        }
+        let data = wire::guild_create(self, id);
+        self.dispatch("GUILD_CREATE", data);
+        self.tell(None, json!({"t": "reload"}));
+    }
+
+    /// Takes the bot out of a server, with its commands: it left, or was removed.
+    pub(crate) fn take_bot_out(&mut self, id: GuildId) {
+        let bot = self.bot;
+        if let Some(guild) = self.guilds.get_mut(&id) {
+            guild.members.remove(&bot);
+        }
+        self.commands.remove(&Some(id));
+        self.dispatch("GUILD_DELETE", json!({"id": id.to_string()}));
+        self.tell(None, json!({"t": "reload"}));
+    }
+
+    pub(crate) fn add_channel(
+        &mut self,
+        guild: GuildId,
+        name: &str,
+        kind: ChannelKind,
+        parent: Option<ChannelId>,
+    ) -> ChannelId {
+        let id = ChannelId(self.next_id());
+        let position = self
+            .channels
+            .values()
+            .filter(|c| c.guild == Some(guild))
+            .count();
+        let channel = Channel {
+            id,
+            kind,
+            guild: Some(guild),
+            parent,
+            name: name.to_owned(),
+            topic: None,
+            position: position as u16,
+            overwrites: Vec::new(),
+            last_message: None,
+            thread: None,
+            recipient: None,
+        };
+        self.channels.insert(id, channel);
+        self.channel_event("CHANNEL_CREATE", id);
+        id
+    }
+
+    /// Opens a thread under `parent`, on a message or without one.
+    pub(crate) fn add_thread(
+        &mut self,
+        parent: ChannelId,
+        on: Option<MessageId>,
+        name: &str,
+        kind: ChannelKind,
+        owner: UserId,
+    ) -> ChannelId {
+        let id = ChannelId(on.map_or_else(|| self.next_id(), |message| message.0));
+        let guild = self.channels.get(&parent).and_then(|channel| channel.guild);
+        let mut members = vec![owner];
+        if owner != self.bot {
+            members.push(self.bot);
+        }
+        let thread = ThreadState {
+            owner,
+            archived: false,
+            locked: false,
+            auto_archive_minutes: 1440,
+            members,
+        };
+        self.channels.insert(
+            id,
+            Channel {
+                id,
+                kind,
+                guild,
+                parent: Some(parent),
+                name: name.to_owned(),
+                topic: None,
+                position: 0,
+                overwrites: Vec::new(),
+                last_message: None,
+                thread: Some(thread),
+                recipient: None,
+            },
+        );
+        self.channel_event("THREAD_CREATE", id);
+        if let Some(message) = on
+            && let Some(starter) = self.message_mut(parent, message)
+        {
+            starter.thread = Some(id);
+            self.message_event("MESSAGE_UPDATE", parent, message);
+        }
+        id
+    }
+
+    /// A thread that somebody writes in is archived no more.
+    pub(crate) fn unarchive(&mut self, id: ChannelId) {
+        let thread = self
+            .channels
+            .get_mut(&id)
+            .and_then(|one| one.thread.as_mut());
+        let Some(thread) = thread.filter(|thread| thread.archived) else {
+            return;
+        };
+        thread.archived = false;
+        self.channel_event("THREAD_UPDATE", id);
+    }
+
+    /// The conversation between the bot and `user`.
+    pub(crate) fn direct(&mut self, user: UserId) -> ChannelId {
+        let known = self
+            .channels
+            .values()
+            .find(|channel| channel.recipient == Some(user));
+        if let Some(channel) = known {
+            return channel.id;
+        }
+        let id = ChannelId(self.next_id());
+        self.channels.insert(
+            id,
+            Channel {
+                id,
+                kind: ChannelKind::Direct,
+                guild: None,
+                parent: None,
+                name: String::new(),
+                topic: None,
+                position: 0,
+                overwrites: Vec::new(),
+                last_message: None,
+                thread: None,
+                recipient: Some(user),
+            },
+        );
+        self.tell(Some(user), json!({"t": "reload"}));
+        id
+    }
+
+    /// Takes a channel away, with its messages and threads.
+    pub(crate) fn remove_channel(&mut self, id: ChannelId) {
+        let below: Vec<ChannelId> = self
+            .channels
+            .values()
+            .filter(|channel| channel.parent == Some(id) && channel.kind.is_thread())
+            .map(|channel| channel.id)
+            .collect();
+        for thread in below {
+            self.remove_channel(thread);
+        }
+        let is_thread = self
+            .channels
+            .get(&id)
+            .is_some_and(|channel| channel.kind.is_thread());
+        self.channel_event(
+            if is_thread {
+                "THREAD_DELETE"
+            } else {
+                "CHANNEL_DELETE"
+            },
+            id,
+        );
+        self.channels.remove(&id);
+        self.messages.remove(&id);
+    }
+
+    /// The role with this name in a server, made when it is missing.
+    pub(crate) fn role(&mut self, guild: GuildId, name: &str, rights: Rights) -> RoleId {
+        let id = RoleId(self.next_id());
+        let Some(found) = self.guilds.get_mut(&guild) else {
+            return id;
+        };
+        if let Some(role) = found.roles.iter().find(|role| role.name == name) {
+            return role.id;
+        }
+        let position = found.roles.len();
+        let role = Role {
+            id,
+            name: name.to_owned(),
+            rights,
+            colour: 0,
+        };
+        let data = json!({"guild_id": guild.to_string(), "role": wire::role(&role, position)});
+        found.roles.push(role);
+        self.dispatch("GUILD_ROLE_CREATE", data);
+        id
+    }
+}

@@ -1,0 +1,93 @@
+//! Who is told of a change: the pages, and the bot by its gateway.
+
+use serde_json::{Value, json};
+
+use crate::guild::Guild;
+use crate::rights::Rights;
+use crate::wire;
+use crate::world::{News, World};
+use chorus_ids::{ChannelId, GuildId, MessageId, UserId};
+
+impl World {
+    /// Tells the bot and the pages that a message is new or has changed.
+    pub(crate) fn message_event(&mut self, name: &'static str, channel: ChannelId, id: MessageId) {
+        let Some(message) = self.message(channel, id) else {
+            return;
+        };
+        let only_for = message.only_for;
+        let data = wire::message_event(self, message);
+        self.tell(only_for, json!({"t": name, "d": data.clone()}));
+        if only_for.is_none() {
+            self.dispatch(name, data);
+        }
+    }
+
+    /// Tells the bot and the pages of a channel.
+    pub(crate) fn channel_event(&mut self, name: &'static str, id: ChannelId) {
+        let Some(channel) = self.channels.get(&id) else {
+            return;
+        };
+        let data = wire::channel(self, channel);
+        self.tell(None, json!({"t": name, "d": data.clone()}));
+        self.dispatch(name, data);
+    }
+
+    /// Tells the bot and the pages that a member has changed.
+    pub(crate) fn member_event(&mut self, guild: GuildId, user: UserId) {
+        let Some(member) = self
+            .guilds
+            .get(&guild)
+            .and_then(|guild| guild.members.get(&user))
+        else {
+            return;
+        };
+        let mut data = wire::member(self, user, member);
+        data["guild_id"] = json!(guild.to_string());
+        self.tell(None, json!({"t": "reload"}));
+        self.dispatch("GUILD_MEMBER_UPDATE", data);
+    }
+
+    /// Tells the pages.
+    pub(crate) fn tell(&self, only_for: Option<UserId>, body: Value) {
+        // No page open is no fault.
+        let _ = self.news.send(News { only_for, body });
+    }
+
+    /// Sends an event to every session of the bot that asked for its kind.
+    pub(crate) fn dispatch(&mut self, name: &str, mut data: Value) {
+        self.gateway.alters(name, &mut data);
+        if let Some(held) = &mut self.gateway.held {
+            held.push((name.to_owned(), data));
+            return;
+        }
+        self.gateway
+            .latest
+            .push_back((name.to_owned(), data.clone()));
+        if self.gateway.latest.len() > 100 {
+            self.gateway.latest.pop_front();
+        }
+        if is_visible(self, &data) {
+            self.gateway.send(name, &data, self.bot);
+        }
+    }
+}
+
+/// Whether the bot may see the channel that an event is about.
+fn is_visible(world: &World, data: &Value) -> bool {
+    let channel = data["channel_id"]
+        .as_str()
+        .and_then(|id| id.parse::<u64>().ok());
+    let Some(channel) = channel.map(ChannelId) else {
+        return true;
+    };
+    let is_outside = |guild: &Guild| !guild.holds(world.bot);
+    if world.guild_of(channel).is_some_and(is_outside) {
+        return false;
+    }
+    if !world.channels.contains_key(&channel) || data.get("token").is_some() {
+        return true;
+    }
+    world
+        .rights(channel, world.bot)
+        .contains(Rights::VIEW_CHANNEL)
+}

@@ -1,0 +1,134 @@
+//! What can go wrong with a local Discord, on order: requests, rate limits, the gateway.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::Discord;
+use crate::desk::Fault;
+use crate::desk::limits::Limits;
+use crate::gateway::Break;
+use crate::wire;
+use chorus_ids::GuildId;
+
+impl Discord {
+    /// Has requests fail from now on, after the faults ordered before.
+    pub fn order(&self, fault: Fault) {
+        self.change(|world| world.desk.faults.push(fault));
+    }
+
+    /// Forgets every fault that was ordered.
+    pub fn heals(&self) {
+        self.change(|world| world.desk.faults.clear());
+    }
+
+    /// Turns rate limits on or off.
+    pub fn limits(&self, limits: Limits) {
+        self.change(|world| world.desk.buckets.limits = limits);
+    }
+
+    /// Breaks the bot's connection.
+    pub fn break_gateway(&self, how: Break) {
+        self.change(|world| world.gateway.break_connections(how));
+    }
+
+    /// Refuses the next `count` RESUMEs.
+    pub fn refuses_resumes(&self, count: usize) {
+        self.change(|world| world.gateway.refuse_resumes = count);
+    }
+
+    /// Cuts the connection at the next `count` RESUMEs, without a word.
+    pub fn cuts_resumes(&self, count: usize) {
+        self.change(|world| world.gateway.cut_resumes = count);
+    }
+
+    /// Says that the bot may identify only `count` more times for so long.
+    pub fn leaves_identifies(&self, count: u64, reset_after: Duration) {
+        self.change(|world| {
+            world.gateway.identifies_left = count;
+            world.gateway.identifies_reset = reset_after;
+        });
+    }
+
+    /// Sends words to the bot that need not be a payload.
+    pub fn sends_words(&self, words: &str) {
+        self.change(|world| world.gateway.send_raw(words));
+    }
+
+    /// Closes IDENTIFYs with 4014 that ask for one of these intents.
+    pub fn disallows_intents(&self, intents: u64) {
+        self.change(|world| world.gateway.disallowed_intents = intents);
+    }
+
+    /// Heartbeat interval told to connections from now on; 41.25 s unless told.
+    pub fn heartbeat(&self, interval: Duration) {
+        self.change(|world| world.gateway.heartbeat = interval);
+    }
+
+    /// Keeps events back from now on.
+    pub fn holds_events(&self) {
+        self.change(|world| {
+            world.gateway.held.get_or_insert_default();
+        });
+    }
+
+    /// Sends the events that were kept back, late but in order.
+    pub fn releases_events(&self) {
+        self.change(|world| {
+            for (name, data) in world.gateway.held.take().unwrap_or_default() {
+                world.dispatch(&name, data);
+            }
+        });
+    }
+
+    /// Sends the latest `count` events once more.
+    pub fn repeats_events(&self, count: usize) {
+        self.change(|world| {
+            let latest = &world.gateway.latest;
+            let start = latest.len().saturating_sub(count);
+            let again: Vec<(String, Value)> = latest.iter().skip(start).cloned().collect();
+            for (name, data) in again {
+                world.dispatch(&name, data);
+            }
+        });
+    }
+
+    /// Sends an event of any name and shape.
+    pub fn sends_event(&self, name: &str, data: Value) {
+        self.change(|world| world.dispatch(name, data));
+    }
+
+    /// Changes every event from now on, by its name, before it is sent; messages that are read as `MESSAGE_CREATE`.
+    pub fn alters_events(&self, change: impl Fn(&str, &mut Value) + Send + 'static) {
+        self.change(|world| world.gateway.alter = Some(Box::new(change)));
+    }
+
+    /// Sends events as they are again.
+    pub fn leaves_events_alone(&self) {
+        self.change(|world| world.gateway.alter = None);
+    }
+
+    /// Takes a server out of the bot's sight, as in an outage of Discord's.
+    pub fn loses_guild(&self, guild: GuildId) {
+        let data = json!({"id": guild.to_string(), "unavailable": true});
+        self.change(|world| world.dispatch("GUILD_DELETE", data));
+    }
+
+    /// Describes a server, as when an outage ends.
+    pub fn describes_guild(&self, guild: GuildId) {
+        self.change(|world| {
+            let data = wire::guild_create(world, guild);
+            world.dispatch("GUILD_CREATE", data);
+        });
+    }
+
+    /// Forgets all commands that were registered.
+    pub fn forgets_commands(&self) {
+        self.change(|world| world.commands.clear());
+    }
+
+    /// Ends the time to answer the interactions under way, as if the bot had taken too long.
+    pub fn expires_interactions(&self) {
+        self.change(|world| world.expire_interactions(None));
+    }
+}

@@ -1,0 +1,126 @@
+//! What can be seen in a local Discord: messages, answers, commands, requests, the gateway's log.
+
+use std::time::Instant;
+
+use serde_json::Value;
+
+use super::Discord;
+use crate::desk::Request;
+use crate::gateway::GatewayEvent;
+use crate::guild::{Attachment, Message};
+use crate::interaction::Answer;
+use crate::view;
+use chorus_ids::{ChannelId, GuildId, MessageId, UserId};
+
+impl Discord {
+    /// Messages of a channel in order, ephemeral ones among them.
+    pub fn messages(&self, channel: ChannelId) -> Vec<Message> {
+        self.look(|world| {
+            world
+                .messages
+                .get(&channel)
+                .map(|all| all.values().cloned().collect())
+                .unwrap_or_default()
+        })
+    }
+
+    /// One message.
+    pub fn message(&self, channel: ChannelId, id: MessageId) -> Option<Message> {
+        self.look(|world| world.message(channel, id).cloned())
+    }
+
+    /// Every ephemeral message to somebody, in order.
+    pub fn private_messages(&self, user: UserId) -> Vec<Message> {
+        self.look(|world| {
+            let all = world.messages.values().flat_map(|channel| channel.values());
+            let mut own: Vec<Message> = all
+                .filter(|one| one.only_for == Some(user))
+                .cloned()
+                .collect();
+            own.sort_by_key(|message| message.id);
+            own
+        })
+    }
+
+    /// Id of the newest message anywhere.
+    pub fn newest_message(&self) -> Option<MessageId> {
+        self.look(|world| {
+            world
+                .messages
+                .values()
+                .filter_map(|all| all.keys().last().copied())
+                .max()
+        })
+    }
+
+    /// The whole channel as text: who said what, embeds, buttons, reactions, ephemeral answers.
+    pub fn transcript(&self, channel: ChannelId) -> String {
+        self.look(|world| view::channel(world, channel))
+    }
+
+    /// One message as text, as in [`Discord::transcript`].
+    pub fn shown(&self, message: &Message) -> String {
+        self.look(|world| view::message(world, message))
+    }
+
+    /// Content of a file on a message.
+    pub fn file(&self, attachment: &Attachment) -> Vec<u8> {
+        self.look(|world| {
+            world
+                .files
+                .get(&attachment.id)
+                .map(|file| file.bytes.to_vec())
+                .unwrap_or_default()
+        })
+    }
+
+    /// How the bot answered an interaction so far.
+    pub fn answer_to(&self, interaction: u64) -> Answer {
+        self.look(|world| {
+            let found = world.interactions.get(&interaction);
+            found.map_or(Answer::Nothing, |interaction| interaction.answer.clone())
+        })
+    }
+
+    /// Messages that answer an interaction, in order, those still there.
+    pub fn replies_to(&self, interaction: u64) -> Vec<Message> {
+        self.look(|world| {
+            let Some(found) = world.interactions.get(&interaction) else {
+                return Vec::new();
+            };
+            let all = found.replies.iter();
+            all.filter_map(|id| world.message(found.channel, *id).cloned())
+                .collect()
+        })
+    }
+
+    /// Commands registered for all servers, or for one.
+    pub fn commands(&self, guild: Option<GuildId>) -> Vec<Value> {
+        self.look(|world| world.commands.get(&guild).cloned().unwrap_or_default())
+    }
+
+    /// In which channels the bot began to type, each time.
+    pub fn typed(&self) -> Vec<ChannelId> {
+        self.look(|world| world.typed.clone())
+    }
+
+    /// Every REST request so far.
+    pub fn requests(&self) -> Vec<Request> {
+        self.look(|world| world.desk.log.clone())
+    }
+
+    /// Requests for routes that do not exist here.
+    pub fn unknown_routes(&self) -> Vec<String> {
+        self.look(|world| world.desk.unknown.clone())
+    }
+
+    /// What happened at the gateway, with times.
+    pub fn gateway_log(&self) -> Vec<(Instant, GatewayEvent)> {
+        self.look(|world| world.gateway.log.clone())
+    }
+
+    /// Whether the bot is connected with a session.
+    pub fn is_connected(&self) -> bool {
+        self.look(|world| world.gateway.is_connected())
+    }
+}

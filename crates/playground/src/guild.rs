@@ -1,0 +1,289 @@
+//! What a Discord consists of: servers, roles, members, channels, messages. Plain data.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::rights::Rights;
+use chorus_ids::{ChannelId, GuildId, MessageId, RoleId, UserId};
+
+/// Largest file the local Discord takes: 10 MiB, what a server without boosts has.
+pub(crate) const FILE_LIMIT: usize = 10 * 1024 * 1024;
+
+/// Somebody with an account.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct User {
+    pub(crate) id: UserId,
+    pub(crate) name: String,
+    pub(crate) is_bot: bool,
+    /// Direct messages from the bot are refused, as people can choose.
+    pub(crate) closed_to_direct_messages: bool,
+}
+
+/// A server.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Guild {
+    pub(crate) id: GuildId,
+    pub(crate) name: String,
+    pub(crate) owner: UserId,
+    /// The first one is `@everyone`; its id is the server's.
+    pub(crate) roles: Vec<Role>,
+    pub(crate) members: BTreeMap<UserId, Member>,
+}
+
+impl Guild {
+    /// Whether somebody is a member.
+    pub(crate) fn holds(&self, user: UserId) -> bool {
+        self.members.contains_key(&user)
+    }
+}
+
+/// A role of a server.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Role {
+    pub(crate) id: RoleId,
+    pub(crate) name: String,
+    pub(crate) rights: Rights,
+    pub(crate) colour: u32,
+}
+
+/// Somebody in a server.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Member {
+    pub(crate) roles: Vec<RoleId>,
+    pub(crate) nick: Option<String>,
+}
+
+/// What sort of channel it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ChannelKind {
+    /// For text.
+    Text,
+    /// Between one person and the bot.
+    Direct,
+    /// A heading over channels.
+    Category,
+    /// A thread that all can see.
+    PublicThread,
+    /// A thread by invitation.
+    PrivateThread,
+}
+
+impl ChannelKind {
+    /// Discord's number for it.
+    pub(crate) const fn number(self) -> u8 {
+        match self {
+            Self::Text => 0,
+            Self::Direct => 1,
+            Self::Category => 4,
+            Self::PublicThread => 11,
+            Self::PrivateThread => 12,
+        }
+    }
+
+    /// The kind with Discord's number, among those that exist here.
+    pub(crate) const fn from_number(number: u64) -> Option<Self> {
+        match number {
+            0 => Some(Self::Text),
+            1 => Some(Self::Direct),
+            4 => Some(Self::Category),
+            11 => Some(Self::PublicThread),
+            12 => Some(Self::PrivateThread),
+            _ => None,
+        }
+    }
+
+    /// Whether it hangs under a text channel.
+    pub const fn is_thread(self) -> bool {
+        matches!(self, Self::PublicThread | Self::PrivateThread)
+    }
+}
+
+/// A channel, a category, a thread or a direct conversation.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Channel {
+    pub(crate) id: ChannelId,
+    pub(crate) kind: ChannelKind,
+    /// None for a direct conversation.
+    pub(crate) guild: Option<GuildId>,
+    /// A category over a channel, or the channel over a thread.
+    pub(crate) parent: Option<ChannelId>,
+    pub(crate) name: String,
+    pub(crate) topic: Option<String>,
+    pub(crate) position: u16,
+    pub(crate) overwrites: Vec<Overwrite>,
+    pub(crate) last_message: Option<MessageId>,
+    pub(crate) thread: Option<ThreadState>,
+    /// The person at the other end of a direct conversation.
+    pub(crate) recipient: Option<UserId>,
+}
+
+/// What only threads have.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct ThreadState {
+    pub(crate) owner: UserId,
+    pub(crate) archived: bool,
+    pub(crate) locked: bool,
+    pub(crate) auto_archive_minutes: u64,
+    pub(crate) members: Vec<UserId>,
+}
+
+/// Whom an overwrite is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum OverwriteOf {
+    Role(RoleId),
+    Member(UserId),
+}
+
+/// Rights given or taken in one channel.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Overwrite {
+    pub(crate) of: OverwriteOf,
+    pub(crate) allow: Rights,
+    pub(crate) deny: Rights,
+}
+
+/// A message, as Discord holds it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Message {
+    /// Its id; the time it was sent is in it.
+    pub id: MessageId,
+    /// Where it is.
+    pub channel: ChannelId,
+    /// Who wrote it.
+    pub author: UserId,
+    /// Name of who wrote it.
+    pub author_name: String,
+    /// Its text.
+    pub content: String,
+    /// Embeds, in Discord's shape.
+    pub embeds: Vec<Value>,
+    /// Rows of components, in Discord's shape.
+    pub components: Vec<Value>,
+    /// Files.
+    pub attachments: Vec<Attachment>,
+    /// The message it replies to.
+    pub reply_to: Option<MessageId>,
+    /// Reactions, in the order they came.
+    pub reactions: Vec<Reaction>,
+    /// Discord's flags: 4 embeds suppressed, 64 ephemeral, 128 loading.
+    pub flags: u64,
+    /// When it was last edited.
+    pub edited: Option<DateTime<Utc>>,
+    /// Who alone can see it.
+    pub only_for: Option<UserId>,
+    /// Who gets a ping from it: `@everyone` or names.
+    pub pings: Vec<String>,
+    /// The command it answers, such as `/agent init`.
+    pub command: Option<String>,
+    /// The thread that was opened on it.
+    pub thread: Option<ChannelId>,
+    /// How often it was edited.
+    pub edits: usize,
+    pub(crate) kind: u8,
+    pub(crate) nonce: Option<Value>,
+    pub(crate) interaction: Option<(u64, UserId)>,
+}
+
+/// A file on a message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attachment {
+    /// Its id.
+    pub id: u64,
+    /// Name.
+    pub name: String,
+    /// MIME type.
+    pub content_type: String,
+    /// Size in bytes.
+    pub size: usize,
+}
+
+/// A file that can be fetched.
+#[derive(Clone)]
+pub(crate) struct File {
+    pub(crate) name: String,
+    pub(crate) content_type: String,
+    pub(crate) bytes: bytes::Bytes,
+}
+
+/// A message about to be posted.
+#[derive(Default)]
+pub(crate) struct Draft {
+    pub(crate) content: String,
+    pub(crate) embeds: Vec<Value>,
+    pub(crate) components: Vec<Value>,
+    pub(crate) attachments: Vec<Attachment>,
+    pub(crate) reply_to: Option<MessageId>,
+    pub(crate) flags: u64,
+    pub(crate) only_for: Option<UserId>,
+    pub(crate) allowed_mentions: Option<Value>,
+    pub(crate) nonce: Option<Value>,
+    /// The interaction it answers, who began it, and the command's words.
+    pub(crate) interaction: Option<(u64, UserId, Option<String>)>,
+    /// When it was sent, for messages from before.
+    pub(crate) at: Option<DateTime<Utc>>,
+}
+
+/// One sort of reaction on a message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reaction {
+    /// The emoji itself, or `name:id` of a custom one.
+    pub emoji: String,
+    /// Who reacted, in order.
+    pub by: Vec<UserId>,
+}
+
+/// A button under a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Button {
+    /// What it says.
+    pub label: String,
+    /// What the bot is told when it is pressed; empty for a link.
+    pub custom_id: String,
+    /// Greyed out.
+    pub is_disabled: bool,
+}
+
+impl Message {
+    /// Its buttons, row by row.
+    pub fn buttons(&self) -> Vec<Button> {
+        self.parts_of_type(2)
+            .map(|part| Button {
+                label: text(&part["label"]),
+                custom_id: text(&part["custom_id"]),
+                is_disabled: part["disabled"].as_bool().unwrap_or(false),
+            })
+            .collect()
+    }
+
+    /// Its select menus, in Discord's shape.
+    pub fn selects(&self) -> Vec<Value> {
+        self.parts()
+            .filter(|part| matches!(part["type"].as_u64(), Some(3 | 5..=8)))
+            .cloned()
+            .collect()
+    }
+
+    /// Whether only one person sees it.
+    pub fn is_ephemeral(&self) -> bool {
+        self.only_for.is_some()
+    }
+
+    fn parts(&self) -> impl Iterator<Item = &Value> {
+        self.components
+            .iter()
+            .filter_map(|row| row["components"].as_array())
+            .flatten()
+    }
+
+    fn parts_of_type(&self, number: u64) -> impl Iterator<Item = &Value> {
+        self.parts()
+            .filter(move |part| part["type"].as_u64() == Some(number))
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,159 @@
+//! The web page: a small Discord in the browser, for one person on this machine.
+//!
+//! Whoever can reach it can have agents run commands, so it answers only to a browser that was pointed at loopback:
+//! `Host` must be ours, and `Origin`, where there is one, too. That keeps other web sites out, DNS rebinding included.
+
+mod act;
+mod files;
+mod snapshot;
+
+use std::io;
+use std::net::SocketAddr;
+
+use axum::extract::ws::{Message as Socketed, WebSocket, WebSocketUpgrade};
+use axum::extract::{DefaultBodyLimit, Path, Query, Request, State};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{any, get, post};
+use axum::{Json, Router};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::sync::broadcast::error::RecvError;
+use tokio_util::sync::CancellationToken;
+
+use super::discord::Discord;
+use super::guild::FILE_LIMIT;
+use super::loopback::{is_addressed, is_of_origin};
+use super::rest::answer;
+use chorus_ids::{ChannelId, UserId};
+
+/// What the page may load and talk to: itself.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+                      connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
+
+/// Who looks.
+#[derive(Deserialize)]
+struct As {
+    #[serde(rename = "as")]
+    user: UserIdText,
+}
+
+/// A user id as the page writes it: JavaScript cannot hold 64 bits in a number.
+#[derive(Deserialize)]
+#[serde(try_from = "String")]
+struct UserIdText(UserId);
+
+impl TryFrom<String> for UserIdText {
+    type Error = std::num::ParseIntError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse().map(Self)
+    }
+}
+
+/// Serves the page on a listener that is bound already, until `stop`.
+///
+/// # Errors
+///
+/// When the listener fails.
+pub(super) async fn serve(
+    discord: Discord,
+    listener: TcpListener,
+    stop: CancellationToken,
+) -> io::Result<()> {
+    let address = listener.local_addr()?;
+    let routes = Router::new()
+        .route("/api/state", get(state))
+        .route("/api/channels/{id}/messages", get(messages))
+        .route("/api/events", any(events))
+        .route("/api/act", post(act::act))
+        .route("/api/upload", post(act::upload))
+        .route("/attachments/{id}/{name}", get(answer::attachment))
+        .fallback(files::file)
+        .layer(DefaultBodyLimit::max(FILE_LIMIT))
+        .layer(middleware::from_fn_with_state(address, guard))
+        .with_state(discord);
+    axum::serve(listener, routes)
+        .with_graceful_shutdown(stop.cancelled_owned())
+        .await
+}
+
+/// Refuses whatever did not come from our own page, and closes what an answer could open.
+async fn guard(State(own): State<SocketAddr>, request: Request, next: Next) -> Response {
+    if !is_addressed(&request, own) || !is_of_origin(request.headers(), own) {
+        let words =
+            "This page is only for a browser on this machine; open it by its loopback address.";
+        return (StatusCode::FORBIDDEN, words).into_response();
+    }
+    let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    headers.insert(
+        header::CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static(POLICY),
+    );
+    headers.insert(
+        header::X_CONTENT_TYPE_OPTIONS,
+        HeaderValue::from_static("nosniff"),
+    );
+    headers.insert(
+        header::REFERRER_POLICY,
+        HeaderValue::from_static("no-referrer"),
+    );
+    let isolation = HeaderName::from_static("cross-origin-resource-policy");
+    headers.insert(isolation, HeaderValue::from_static("same-origin"));
+    response
+}
+
+async fn state(State(discord): State<Discord>) -> Json<Value> {
+    Json(discord.look(snapshot::state))
+}
+
+async fn messages(
+    State(discord): State<Discord>,
+    Path(channel): Path<u64>,
+    Query(As { user }): Query<As>,
+) -> Json<Value> {
+    Json(discord.look(|world| snapshot::messages(world, ChannelId(channel), user.0)))
+}
+
+async fn events(
+    State(discord): State<Discord>,
+    Query(As { user }): Query<As>,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    upgrade.on_upgrade(move |socket| tell(discord, user.0, socket))
+}
+
+/// Sends what happens to one page, as far as its person may know.
+///
+/// The first word is to load everything: what happened before the page began to listen was told to nobody.
+async fn tell(discord: Discord, user: UserId, mut socket: WebSocket) {
+    let mut news = discord.look(|world| world.news.subscribe());
+    let reload = json!({"t": "reload"});
+    if socket
+        .send(Socketed::text(reload.to_string()))
+        .await
+        .is_err()
+    {
+        return;
+    }
+    loop {
+        let body = tokio::select! {
+            received = socket.recv() => match received {
+                Some(Ok(_)) => continue,
+                Some(Err(_)) | None => return,
+            },
+            one = news.recv() => match one {
+                Ok(one) if one.only_for.is_none_or(|owner| owner == user) => one.body,
+                Ok(_) => continue,
+                Err(RecvError::Lagged(_)) => reload.clone(),
+                Err(RecvError::Closed) => return,
+            },
+        };
+        if socket.send(Socketed::text(body.to_string())).await.is_err() {
+            return;
+        }
+    }
+}

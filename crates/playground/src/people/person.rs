@@ -1,0 +1,63 @@
+//! Somebody at the local Discord, found or made by name.
+
+use crate::discord::Discord;
+use crate::guild::Member;
+use chorus_ids::{GuildId, UserId};
+
+/// Somebody at the local Discord.
+#[derive(Clone)]
+pub struct Person {
+    pub(crate) discord: Discord,
+    /// Their id.
+    pub id: UserId,
+    /// Their name.
+    pub name: String,
+}
+
+/// Why a person could not do something, in a sentence.
+pub type Refusal = String;
+
+impl Discord {
+    /// Somebody by name; a plain member of every server, made when there is nobody of that name.
+    pub fn user(&self, name: &str) -> Person {
+        let id = self.change(|world| {
+            let known = world
+                .users
+                .values()
+                .find(|user| user.name == name && !user.is_bot);
+            if let Some(user) = known {
+                return user.id;
+            }
+            let id = world.add_user(name);
+            let guilds: Vec<GuildId> = world.guilds.keys().copied().collect();
+            for guild in guilds {
+                if let Some(guild) = world.guilds.get_mut(&guild) {
+                    guild.members.insert(id, Member::default());
+                }
+                world.member_event(guild, id);
+            }
+            id
+        });
+        Person {
+            discord: self.clone(),
+            id,
+            name: name.to_owned(),
+        }
+    }
+
+    /// Another bot, in every server.
+    pub fn other_bot(&self, name: &str) -> Person {
+        let person = self.user(name);
+        self.change(|world| {
+            if let Some(user) = world.users.get_mut(&person.id) {
+                user.is_bot = true;
+            }
+        });
+        person
+    }
+
+    /// Adds a server owned by `owner`.
+    pub fn add_guild(&self, name: &str, owner: &Person) -> GuildId {
+        self.change(|world| world.add_guild(name, owner.id))
+    }
+}

@@ -1,0 +1,238 @@
+//! One gateway connection: HELLO, then whatever either side says, until one of them ends it.
+
+mod ready;
+
+use std::io::Write;
+use std::time::Duration;
+
+use axum::extract::ws::{CloseFrame, Message as Socketed, WebSocket};
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::discord::Discord;
+use super::gateway::{Connection, Frame, GatewayEvent};
+use super::wire;
+use super::world::World;
+use chorus_ids::{GuildId, UserId};
+
+/// How long a bot may take to hear that it is closed.
+const GOODBYE: Duration = Duration::from_secs(1);
+
+/// Serves one connection until it ends.
+pub(crate) async fn serve(discord: Discord, mut socket: WebSocket) {
+    let (frames, mut inbox) = mpsc::unbounded_channel();
+    let (number, hello) = discord.change(|world| {
+        world.gateway.counter += 1;
+        world.gateway.note(GatewayEvent::Connected);
+        let interval = world.gateway.heartbeat.as_millis() as u64;
+        (
+            world.gateway.counter,
+            json!({"op": 10, "d": {"heartbeat_interval": interval}, "s": null, "t": null}),
+        )
+    });
+    let connection = Connection {
+        number,
+        frames,
+        is_stalled: false,
+    };
+    let mut is_open = socket.send(Socketed::text(hello.to_string())).await.is_ok();
+    while is_open {
+        tokio::select! {
+            biased;
+            frame = inbox.recv() => {
+                is_open = match frame {
+                    Some(frame) => deliver(&mut socket, frame).await,
+                    None => false,
+                };
+            }
+            received = socket.recv() => {
+                let Some(Ok(received)) = received else { break };
+                is_open = match read(received) {
+                    Received::Payload(payload) => {
+                        obey(&discord, &connection, &payload);
+                        true
+                    }
+                    Received::Nothing => true,
+                    Received::Garbage => deliver(&mut socket, Frame::Close(Some(4002))).await,
+                    Received::Closed => false,
+                };
+            }
+        }
+    }
+    discord.change(|world| {
+        world.gateway.lose_connection(number);
+        world.tell(
+            None,
+            json!({"t": "online", "is": world.gateway.is_connected()}),
+        );
+        world.gateway.note(GatewayEvent::Disconnected);
+    });
+}
+
+enum Received {
+    Payload(Value),
+    Nothing,
+    Garbage,
+    Closed,
+}
+
+fn read(message: Socketed) -> Received {
+    let parsed = match &message {
+        Socketed::Text(text) => serde_json::from_str(text.as_str()),
+        Socketed::Binary(bytes) => serde_json::from_slice(bytes),
+        Socketed::Ping(_) | Socketed::Pong(_) => return Received::Nothing,
+        Socketed::Close(_) => return Received::Closed,
+    };
+    parsed.map_or(Received::Garbage, Received::Payload)
+}
+
+/// Sends one frame; false when the connection is over.
+async fn deliver(socket: &mut WebSocket, frame: Frame) -> bool {
+    match frame {
+        Frame::Payload(payload) => socket.send(Socketed::text(payload)).await.is_ok(),
+        Frame::Compressed(payload) => match zlib(&payload) {
+            Ok(bytes) => socket.send(Socketed::binary(bytes)).await.is_ok(),
+            Err(_) => false,
+        },
+        Frame::Close(code) => {
+            let frame = code.map(|code| CloseFrame {
+                code,
+                reason: "".into(),
+            });
+            let _ = socket.send(Socketed::Close(frame)).await;
+            // Were something of the bot's left unread, the system would take the goodbye back and reset the connection.
+            let unread = async { while let Some(Ok(_)) = socket.recv().await {} };
+            let _ = tokio::time::timeout(GOODBYE, unread).await;
+            false
+        }
+        Frame::Cut => false,
+    }
+}
+
+fn zlib(payload: &str) -> std::io::Result<Vec<u8>> {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(payload.as_bytes())?;
+    encoder.finish()
+}
+
+/// Does what the bot's payload asks for.
+fn obey(discord: &Discord, connection: &Connection, payload: &Value) {
+    discord.change(|world| {
+        let data = &payload["d"];
+        let answer = |frame: Frame| {
+            let _ = connection.frames.send(frame);
+        };
+        match payload["op"].as_u64() {
+            Some(1) => {
+                if !world.gateway.is_stalled(connection.number) {
+                    answer(Frame::Payload(
+                        json!({"op": 11, "s": null, "t": null, "d": null}).to_string(),
+                    ));
+                }
+            }
+            Some(2) => {
+                let token = data["token"].as_str().unwrap_or_default();
+                let intents = data["intents"].as_u64().unwrap_or(0);
+                let refusal = if token.trim_start_matches("Bot ") != world.token {
+                    Some(4004)
+                } else if intents & world.gateway.disallowed_intents != 0 {
+                    Some(4014)
+                } else {
+                    None
+                };
+                if let Some(code) = refusal {
+                    world.gateway.note(GatewayEvent::Refused(code));
+                    answer(Frame::Close(Some(code)));
+                    return;
+                }
+                world.gateway.identifies_left = world.gateway.identifies_left.saturating_sub(1);
+                world.gateway.note(GatewayEvent::Identified(intents));
+                ready::begin(world, data, connection.clone());
+                world.tell(None, json!({"t": "online", "is": true}));
+                show_presence(world, &data["presence"]);
+            }
+            Some(3) => {
+                show_presence(world, data);
+            }
+            Some(4) => {}
+            Some(6) => {
+                if data["token"]
+                    .as_str()
+                    .unwrap_or_default()
+                    .trim_start_matches("Bot ")
+                    != world.token
+                {
+                    world.gateway.note(GatewayEvent::Refused(4004));
+                    answer(Frame::Close(Some(4004)));
+                    return;
+                }
+                if world.gateway.cut_resumes > 0 {
+                    world.gateway.cut_resumes -= 1;
+                    answer(Frame::Cut);
+                    return;
+                }
+                let id = data["session_id"].as_str().unwrap_or_default();
+                let sequence = data["seq"].as_u64().unwrap_or(0);
+                if world.gateway.resume(id, sequence, connection.clone()) {
+                    world.gateway.note(GatewayEvent::Resumed);
+                    world.tell(None, json!({"t": "online", "is": true}));
+                } else {
+                    world.gateway.sessions.remove(id);
+                    world.gateway.note(GatewayEvent::ResumeRefused);
+                    answer(Frame::Payload(
+                        json!({"op": 9, "d": false, "s": null, "t": null}).to_string(),
+                    ));
+                }
+            }
+            Some(8) => {
+                if let Some(chunk) = members_chunk(world, data) {
+                    world.dispatch("GUILD_MEMBERS_CHUNK", chunk);
+                }
+            }
+            _ => answer(Frame::Close(Some(4001))),
+        }
+    });
+}
+
+/// Shows the presence that IDENTIFY or op 3 asks for.
+fn show_presence(world: &mut World, presence: &Value) {
+    let Some(status) = presence["status"].as_str() else {
+        return;
+    };
+    let activity = &presence["activities"][0];
+    let text = activity["state"].as_str().or(activity["name"].as_str());
+    let text = text.unwrap_or_default();
+    world.tell(
+        None,
+        json!({"t": "presence", "status": status, "text": text}),
+    );
+    let shown = GatewayEvent::Presence(status.to_owned(), text.to_owned());
+    world.gateway.note(shown);
+}
+
+/// The members that op 8 asks for.
+fn members_chunk(world: &World, asked: &Value) -> Option<Value> {
+    let guild = asked["guild_id"].as_str()?.parse::<u64>().ok()?;
+    let found = world.guilds.get(&GuildId(guild))?;
+    let wanted: Option<Vec<UserId>> = asked["user_ids"].as_array().map(|list| {
+        list.iter()
+            .filter_map(|id| id.as_str()?.parse().ok())
+            .collect()
+    });
+    let members: Vec<Value> = found
+        .members
+        .iter()
+        .filter(|(user, _)| wanted.as_ref().is_none_or(|wanted| wanted.contains(user)))
+        .map(|(user, member)| wire::member(world, *user, member))
+        .collect();
+    Some(json!({
+        "guild_id": guild.to_string(),
+        "members": members,
+        "chunk_index": 0,
+        "chunk_count": 1,
+        "not_found": [],
+        "nonce": asked.get("nonce").cloned(),
+    }))
+}
