@@ -1,4 +1,4 @@
-//! What tools ask of the rooms above them. `daemon` joins each to who can do it.
+//! What tools ask of the layers above them. `daemon` joins each to who can do it.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,6 +1,7 @@
-//! The house stands: no module names a module above it or beside it, and every file keeps the house rules.
+//! Modules form layers: none names a module above it or beside it, and every file keeps the rules of the project.
 
 mod bounded_work;
+mod words;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -118,7 +119,7 @@ fn the_check_sees_paths_trees_and_aliases_but_no_comments_or_texts() {
 
 fn layer(module: &str) -> usize {
     let position = LAYERS.iter().position(|layer| layer.contains(&module));
-    position.unwrap_or_else(|| panic!("`crate::{module}` is no module of the house"))
+    position.unwrap_or_else(|| panic!("`crate::{module}` is no module of the library"))
 }
 
 /// The module a file belongs to; `lib.rs` and `main.rs` stand outside.
@@ -141,7 +142,7 @@ fn modules_named(code: &str) -> Vec<String> {
         let words = code.split_whitespace().collect::<Vec<_>>().join(" ");
         words.replace(" :: ", "::").replace(":: ", "::")
     };
-    let mut rooms = Vec::new();
+    let mut modules = Vec::new();
     for (start, _) in compact.match_indices("crate::") {
         let is_longer_word = compact[..start].ends_with(|c: char| c.is_alphanumeric() || c == '_');
         if is_longer_word {
@@ -149,11 +150,11 @@ fn modules_named(code: &str) -> Vec<String> {
         }
         let rest = &compact[start + "crate::".len()..];
         match rest.strip_prefix('{') {
-            Some(tree) => rooms.extend(branches(tree)),
-            None => rooms.push(word(rest)),
+            Some(tree) => modules.extend(branches(tree)),
+            None => modules.push(word(rest)),
         }
     }
-    rooms
+    modules
 }
 
 /// First words of the branches of a `{…}` tree whose opening brace has been taken.
