@@ -19,6 +19,8 @@ use chorus::exec::{
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
+use crate::poll::until;
+
 /// Long enough that only a command that hangs reaches it.
 const LONG: Duration = Duration::from_secs(120);
 
@@ -120,13 +122,6 @@ fn processes_with(marker: &str) -> Vec<String> {
         .filter_map(|entry| command_line(&entry.ok()?.path()))
         .filter(|line| line.contains(marker))
         .collect()
-}
-
-/// Waits for a state of the machine; the test's own time limit is what bounds it.
-async fn until(reached: impl Fn() -> bool) {
-    while !reached() {
-        tokio::task::yield_now().await;
-    }
 }
 
 fn command_line(process: &Path) -> Option<String> {

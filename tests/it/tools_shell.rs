@@ -18,6 +18,7 @@ use chorus::tools::tasks::{TaskEffect, TaskEvent, TaskEvents, Tasks};
 use chorus::tools::{Caller, Shell};
 use tokio::sync::mpsc;
 
+use crate::poll;
 use crate::tools::lab::Lab;
 
 /// The agent `lab` with a shell.
@@ -87,7 +88,7 @@ impl World {
     /// Waits until a task has ended, and gives its row.
     async fn ended(&self, id: &TaskId) -> TaskRow {
         while self.tasks.tail(self.lab.context.agent, id).is_some() {
-            tokio::task::yield_now().await;
+            poll::pause().await;
         }
         self.tasks.row(self.lab.context.agent, id).await.unwrap()
     }

@@ -25,6 +25,8 @@ use chorus_playground::{Discord, Message, Options};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::poll;
+
 pub use actor::Actor;
 use daemon::Running;
 pub use daemon::Way;
@@ -281,7 +283,7 @@ impl World {
     pub async fn ledger_says(&self, sql: &'static str, expected: &[&str]) {
         let waiting = tokio::time::timeout(PATIENCE, async {
             while self.ledger(sql).await != expected {
-                tokio::task::yield_now().await;
+                poll::pause().await;
             }
         });
         let waited = waiting.await;

@@ -24,15 +24,37 @@ const MOST: usize = 300;
 /// More lives than a recovery takes that is killed at each of its steps.
 const LIVES: usize = 100;
 
-#[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_lost_at_any_step() {
-    at_every_edge(Recovery::Whole).await;
+/// The shards that the edges are divided into: tests that run side by side, each with a conversation of its own.
+const SHARDS: usize = 8;
+
+/// Makes the tests of all shards. The suite runs the first: the first edge of each kind, then every eighth.
+macro_rules! shards {
+    ($test:ident, $recovery:expr) => {
+        mod $test {
+            use super::{Recovery, at_every_edge};
+
+            shards!(@each $recovery, (shard_0 0));
+            shards!(@each $recovery,
+                (shard_1 1 #[ignore = "a part of the long run"]) (shard_2 2 #[ignore = "a part of the long run"])
+                (shard_3 3 #[ignore = "a part of the long run"]) (shard_4 4 #[ignore = "a part of the long run"])
+                (shard_5 5 #[ignore = "a part of the long run"]) (shard_6 6 #[ignore = "a part of the long run"])
+                (shard_7 7 #[ignore = "a part of the long run"]));
+        }
+    };
+    (@each $recovery:expr, $(($name:ident $shard:literal $(#[$attribute:meta])?))+) => {$(
+        #[tokio::test(flavor = "multi_thread")]
+        $(#[$attribute])?
+        async fn $name() {
+            at_every_edge($recovery, $shard).await;
+        }
+    )+};
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_lost_when_recovery_is_killed_at_every_step_too() {
-    at_every_edge(Recovery::KilledAtEachStep).await;
-}
+shards!(nothing_is_lost_at_any_step, Recovery::Whole);
+shards!(
+    nothing_is_lost_when_recovery_is_killed_at_every_step_too,
+    Recovery::KilledAtEachStep
+);
 
 /// What becomes of the starts after a kill.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -43,8 +65,8 @@ enum Recovery {
     KilledAtEachStep,
 }
 
-/// Has a conversation about a job of each kind killed at its first edge, then at its second, until it has none that is new.
-async fn at_every_edge(recovery: Recovery) {
+/// Has a conversation about a job of each kind killed at the shard's first edge, then at its second, until it has none that is new.
+async fn at_every_edge(recovery: Recovery, shard: usize) {
     if !strace::sees_files() {
         return;
     }
@@ -56,7 +78,10 @@ async fn at_every_edge(recovery: Recovery) {
     run_test_with(setup, async |world| {
         world.model.follows(jobs::work);
         world.stops().await;
-        let mut run = Run::default();
+        let mut run = Run {
+            shard,
+            ..Run::default()
+        };
         for _ in 0..MOST {
             let edge = match run.conversation(world).await {
                 End::Killed(edge) => edge,
@@ -88,6 +113,7 @@ type Place = (Edge, usize);
 /// What was done so far.
 #[derive(Default)]
 struct Run {
+    shard: usize,
     jobs: Vec<Job>,
     kills: Kills,
     /// Where conversations were killed.
@@ -107,14 +133,15 @@ impl Run {
     }
 
     /// A life in which jobs are done one after the other, with an orderly stop at its end, killed at the first edge
-    /// where none was killed before.
+    /// of the shard where none was killed before.
     async fn conversation(&mut self, world: &mut World) -> End {
-        let seen = self.seen.clone();
+        let (seen, shard) = (self.seen.clone(), self.shard);
         let mut counts: HashMap<Edge, usize> = HashMap::new();
         let life = Life::until(&world.home(), move |edge| {
             let count = counts.entry(edge.kind()).or_default();
             *count += 1;
-            seen.lock().unwrap().insert((edge.kind(), *count))
+            let is_ours = (*count - 1) % SHARDS == shard;
+            is_ours && seen.lock().unwrap().insert((edge.kind(), *count))
         });
         world.launches(&life.tracer());
         for kind in Kind::ALL {

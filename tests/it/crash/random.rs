@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::jobs::{self, Kind};
 use super::verdict::{Job, Kills, Verdict};
 use super::{AGENTS, answer_questions, make_agents, open_question};
+use crate::dice::Dice;
 use crate::world::{Lab, Setup, Way, World, run_test_with};
 
 /// Kills without `CHORUS_CRASH_KILLS`.
@@ -19,20 +20,6 @@ const LONGEST_LIFE: u64 = 40;
 /// When nothing happens for so long there is nothing to interrupt, and more is ordered.
 const QUIET: Duration = Duration::from_millis(300);
 
-/// A small generator of numbers: the same seed, the same run of decisions.
-struct Chance(u64);
-
-impl Chance {
-    /// A number below `bound`.
-    fn below(&mut self, bound: u64) -> u64 {
-        // xorshift64*: enough to be erratic, short enough to be read.
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % bound
-    }
-}
-
 fn variable(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
@@ -42,11 +29,11 @@ async fn nothing_is_lost_or_done_twice() {
     let kills = variable("CHORUS_CRASH_KILLS").map_or(KILLS, |kills| kills as usize);
     let seed = variable("CHORUS_CRASH_SEED").unwrap_or_else(|| u64::from(std::process::id()) + 1);
     println!("CHORUS_CRASH_SEED={seed}");
-    let mut chance = Chance(seed);
+    let mut dice = Dice(seed);
     let mut all = Verdict::default();
     while all.kills.at_random < kills {
         let next = IN_A_WORLD.min(kills - all.kills.at_random);
-        let (killed, jobs) = in_a_world(&mut chance, next).await;
+        let (killed, jobs) = in_a_world(&mut dice, next).await;
         all.kills.at_random += killed;
         all.jobs += jobs;
         println!("{all}");
@@ -54,7 +41,7 @@ async fn nothing_is_lost_or_done_twice() {
 }
 
 /// Kills the daemon of a new world so often; gives the kills and the messages. Everything must be as it should be then.
-async fn in_a_world(chance: &mut Chance, kills: usize) -> (usize, usize) {
+async fn in_a_world(dice: &mut Dice, kills: usize) -> (usize, usize) {
     let setup = Setup {
         way: Way::Program,
         lab: Lab::Made,
@@ -66,7 +53,7 @@ async fn in_a_world(chance: &mut Chance, kills: usize) -> (usize, usize) {
         world.model.follows(jobs::work);
         make_agents(world, &AGENTS).await;
         let mut run = Run {
-            chance,
+            dice,
             jobs: Vec::new(),
         };
         for _ in 0..kills {
@@ -92,16 +79,16 @@ async fn in_a_world(chance: &mut Chance, kills: usize) -> (usize, usize) {
 
 /// What was ordered so far, and what comes next.
 struct Run<'a> {
-    chance: &'a mut Chance,
+    dice: &'a mut Dice,
     jobs: Vec<Job>,
 }
 
 impl Run<'_> {
     /// Orders none to three jobs.
     fn orders(&mut self, world: &World) {
-        for _ in 0..self.chance.below(4) {
-            let agent = AGENTS[self.chance.below(3) as usize];
-            let kind = Kind::ALL[self.chance.below(3) as usize];
+        for _ in 0..self.dice.below(4) {
+            let agent = AGENTS[self.dice.below(3) as usize];
+            let kind = Kind::ALL[self.dice.below(3) as usize];
             self.order(world, agent, kind);
         }
     }
@@ -120,7 +107,7 @@ impl Run<'_> {
     /// Lets the daemon live until a random number of things have happened, then a little longer. There is always
     /// something to do, so that it does not die in its sleep.
     async fn a_life(&mut self, world: &mut World) {
-        let mut left = 1 + self.chance.below(LONGEST_LIFE);
+        let mut left = 1 + self.dice.below(LONGEST_LIFE);
         let mut answered = Vec::new();
         while left > 0 {
             let next = world.discord.wait_for(|_| {
@@ -129,21 +116,20 @@ impl Run<'_> {
                 (is_new || left == 0).then_some(())
             });
             if tokio::time::timeout(QUIET, next).await.is_err() {
-                let agent = AGENTS[self.chance.below(3) as usize];
-                let kind = Kind::ALL[self.chance.below(3) as usize];
+                let agent = AGENTS[self.dice.below(3) as usize];
+                let kind = Kind::ALL[self.dice.below(3) as usize];
                 self.order(world, agent, kind);
             }
             // A question is left open now and then.
-            if self.chance.below(8) > 0 {
+            if self.dice.below(8) > 0 {
                 answer_questions(world, &AGENTS, &mut answered);
             }
-            if self.chance.below(3) == 0 {
+            if self.dice.below(3) == 0 {
                 self.orders(world);
             }
         }
-        for _ in 0..self.chance.below(20_000) {
-            tokio::task::yield_now().await;
-        }
+        let longer = Duration::from_millis(self.dice.below(20));
+        tokio::time::sleep(longer).await;
     }
 
     /// Lets everything be answered that was ever ordered.

@@ -11,6 +11,7 @@ use chorus_playground::model::wire::{Block, Reply};
 use chorus_playground::{Break, Effect, Fault, GatewayEvent, Limits, Scope};
 use serde_json::Value;
 
+use crate::dice::Dice;
 use crate::world::{Actor, Lab, Setup, World, run_test_with};
 
 const AGENTS: usize = 10;
@@ -24,25 +25,12 @@ const LINES: usize = 90;
 /// 429s that our own pace may draw, beside those that were ordered.
 const MOST_OWN_429S: f64 = 0.005;
 
-/// The same numbers in the same order for the same seed (splitmix64).
-struct Dice(u64);
+fn dice() -> Dice {
+    Dice(number("CHORUS_TEST_DAY_SEED").unwrap_or(1))
+}
 
-impl Dice {
-    fn from_environment() -> Self {
-        Self(number("CHORUS_TEST_DAY_SEED").unwrap_or(1))
-    }
-
-    fn below(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % sides
-    }
-
-    fn millis(&mut self, from: u64, to: u64) -> Duration {
-        Duration::from_millis(from + self.below(to - from))
-    }
+fn millis(dice: &mut Dice, from: u64, to: u64) -> Duration {
+    Duration::from_millis(from + dice.below(to - from))
 }
 
 fn number(variable: &str) -> Option<u64> {
@@ -167,7 +155,7 @@ fn strike(world: &World, dice: &mut Dice, number: usize) {
             discord.break_gateway(Break::Cut);
         }
     }
-    let retry_after = dice.millis(100, 600);
+    let retry_after = millis(dice, 100, 600);
     let limited = |scope| Effect::RateLimited { scope, retry_after };
     let (method, path, effect) = match number % 10 {
         0 => ("POST", "/messages", limited(Scope::Bucket)),
@@ -202,7 +190,7 @@ async fn hours(world: &mut World, diary: &mut Diary, dice: &mut Dice, long: Dura
         if Instant::now() >= next_strike && world.discord.is_connected() {
             strike(world, dice, strikes);
             strikes += 1;
-            next_strike = Instant::now() + dice.millis(800, 2_500);
+            next_strike = Instant::now() + millis(dice, 800, 2_500);
         }
         let agent = dice.below(AGENTS as u64) as usize;
         let by = if dice.below(2) == 0 {
@@ -211,7 +199,7 @@ async fn hours(world: &mut World, diary: &mut Diary, dice: &mut Dice, long: Dura
             &world.bob
         };
         diary.write(by, agent).await;
-        tokio::time::sleep(dice.millis(40, 250)).await;
+        tokio::time::sleep(millis(dice, 40, 250)).await;
     }
     world.discord.releases_events();
     world.discord.heals();
@@ -316,7 +304,7 @@ fn setup() -> Setup {
 async fn on_a_day_with_every_kind_of_weather_nothing_is_lost_doubled_or_out_of_order() {
     run_test_with(setup(), async |world| {
         dawn(world).await;
-        let (mut diary, mut dice) = (Diary::default(), Dice::from_environment());
+        let (mut diary, mut dice) = (Diary::default(), dice());
         hours(world, &mut diary, &mut dice, length(20)).await;
         dusk(world, &diary).await;
         tally(world, &diary, 1);
@@ -328,7 +316,7 @@ async fn on_a_day_with_every_kind_of_weather_nothing_is_lost_doubled_or_out_of_o
 async fn a_day_with_the_daemon_off_for_a_while_is_caught_up_with() {
     run_test_with(setup(), async |world| {
         dawn(world).await;
-        let (mut diary, mut dice) = (Diary::default(), Dice::from_environment());
+        let (mut diary, mut dice) = (Diary::default(), dice());
         hours(world, &mut diary, &mut dice, length(5)).await;
         dusk(world, &diary).await;
         world.stops().await;

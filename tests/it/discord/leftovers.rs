@@ -6,6 +6,7 @@ use chorus_playground::{Effect, Fault, Message};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _};
 
+use crate::poll;
 use crate::world::{Setup, Way, World, run_test_with};
 
 /// As if the daemon had died between posting the preview and keeping its id.
@@ -97,7 +98,7 @@ async fn keeps_both(world: &World) {
             if !rows.is_empty() {
                 return;
             }
-            tokio::task::yield_now().await;
+            poll::pause().await;
         }
     };
     let waited = tokio::time::timeout(Duration::from_secs(60), kept).await;

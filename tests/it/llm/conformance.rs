@@ -363,9 +363,7 @@ async fn dropping_the_request_ends_it_at_the_provider() {
             tokio::spawn(
                 async move { provider.stream(&body, &mut |_: Delta<'_>| {}).await.is_ok() },
             );
-        while wire.requests().is_empty() {
-            tokio::task::yield_now().await;
-        }
+        wire.is_asked().await;
         asking.abort();
         wire.left
             .recv()

@@ -13,6 +13,7 @@ use chorus::llm::route::{
 use chorus::llm::{
     Catalog, Encoded, FailureClass, LlmError, OnDelta, Provider, Providers, Reply, Request, Target,
 };
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::conformance::view_tool;
@@ -33,7 +34,7 @@ struct Scripted {
     name: &'static str,
     script: Mutex<VecDeque<Does>>,
     encoded: Mutex<Vec<Request>>,
-    asked: Mutex<u32>,
+    asked: watch::Sender<u32>,
 }
 
 #[async_trait]
@@ -52,7 +53,7 @@ impl Provider for Scripted {
     }
 
     async fn stream(&self, body: &Encoded, _: &mut OnDelta<'_>) -> Result<Reply, LlmError> {
-        *self.asked.lock().unwrap() += 1;
+        self.asked.send_modify(|count| *count += 1);
         let does = self
             .script
             .lock()
@@ -137,7 +138,7 @@ impl Turn {
                 name,
                 script: Mutex::new(script.into()),
                 encoded: Mutex::default(),
-                asked: Mutex::default(),
+                asked: watch::Sender::default(),
             });
             scripted.push(Arc::clone(&provider));
             providers.add(provider);
@@ -201,7 +202,7 @@ impl Turn {
     fn asked(&self) -> Vec<u32> {
         self.scripted
             .iter()
-            .map(|provider| *provider.asked.lock().unwrap())
+            .map(|provider| *provider.asked.borrow())
             .collect()
     }
 }
@@ -416,11 +417,9 @@ async fn a_limited_target_is_left_alone_while_another_can_be_asked() {
 async fn a_stop_cuts_a_request_short_and_accounts_for_it() {
     let mut turn = Turn::new(vec![vec![Hangs]]);
     let stop = turn.stop.clone();
-    let asked = Arc::clone(&turn.scripted[0]);
+    let mut asked = turn.scripted[0].asked.subscribe();
     let stopping = async {
-        while *asked.asked.lock().unwrap() == 0 {
-            tokio::task::yield_now().await;
-        }
+        asked.wait_for(|count| *count > 0).await.unwrap();
         stop.cancel();
     };
     let mut notes = Notes::default();

@@ -1,8 +1,8 @@
 //! A server that answers with bytes, exactly as scripted, and keeps what it was asked.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use chorus::config::Secret;
@@ -10,7 +10,7 @@ use chorus::llm::{Anthropic, Endpoint, Gemini, OpenAiChat, OpenAiResponses, Prov
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
@@ -49,7 +49,7 @@ impl Asked {
 
 pub struct Wire {
     pub address: SocketAddr,
-    pub asked: Arc<Mutex<Vec<Asked>>>,
+    asked: watch::Sender<Vec<Asked>>,
     /// One message for each connection that the client closed first.
     pub left: mpsc::UnboundedReceiver<()>,
     task: JoinHandle<()>,
@@ -86,9 +86,9 @@ impl Wire {
     async fn start_listing(scripts: Vec<Vec<Play>>, models: Option<Value>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let asked = Arc::new(Mutex::new(Vec::new()));
+        let asked = watch::Sender::new(Vec::new());
         let (goes, left) = mpsc::unbounded_channel();
-        let record = Arc::clone(&asked);
+        let record = asked.clone();
         let script = Arc::new(Script {
             scripts,
             models,
@@ -110,7 +110,13 @@ impl Wire {
     }
 
     pub fn requests(&self) -> Vec<Asked> {
-        self.asked.lock().unwrap().clone()
+        self.asked.borrow().clone()
+    }
+
+    /// Waits for the first request.
+    pub async fn is_asked(&self) {
+        let mut asked = self.asked.subscribe();
+        asked.wait_for(|asked| !asked.is_empty()).await.unwrap();
     }
 
     pub fn base_url(&self) -> String {
@@ -122,7 +128,7 @@ impl Wire {
 struct Script {
     scripts: Vec<Vec<Play>>,
     models: Option<Value>,
-    record: Arc<Mutex<Vec<Asked>>>,
+    record: watch::Sender<Vec<Asked>>,
     number: AtomicUsize,
 }
 
@@ -137,7 +143,7 @@ async fn serve(mut stream: TcpStream, script: Arc<Script>, goes: mpsc::Unbounded
             &models.to_string(),
         ),
         _ => {
-            script.record.lock().unwrap().push(asked);
+            script.record.send_modify(|all| all.push(asked));
             let number = script.number.fetch_add(1, Ordering::SeqCst);
             script.scripts[number.min(script.scripts.len() - 1)].clone()
         }

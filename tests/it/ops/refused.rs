@@ -7,6 +7,7 @@ use std::process::Stdio;
 use tokio::process::Command;
 
 use super::{command, program, seen};
+use crate::dice::Dice;
 use crate::store::damaged::{FROM_THE_FUTURE, changes};
 use crate::world::{Setup, run_test, run_test_with};
 
@@ -174,12 +175,6 @@ async fn a_backup_to_a_full_disk() {
 
 /// Bytes that do not get smaller by compression.
 fn noise() -> Vec<u8> {
-    let mut state = 1_u64;
-    let mut next = || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        (state >> 56) as u8
-    };
-    (0..2_000_000).map(|_| next()).collect()
+    let mut dice = Dice(1);
+    (0..2_000_000).map(|_| dice.below(256) as u8).collect()
 }

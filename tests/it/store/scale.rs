@@ -9,6 +9,7 @@ use chorus::manager::recovery::{recover, save_interrupted};
 use chorus::store::{SavedAs, Store};
 
 use super::{Home, user};
+use crate::poll;
 
 #[tokio::test]
 #[ignore = "a measurement"]
@@ -88,8 +89,8 @@ async fn longest_wait(is_over: impl Fn() -> bool) -> Duration {
     let mut longest = Duration::ZERO;
     while !is_over() {
         let before = Instant::now();
-        tokio::task::yield_now().await;
-        longest = longest.max(before.elapsed());
+        poll::pause().await;
+        longest = longest.max(before.elapsed().saturating_sub(poll::PAUSE));
     }
     longest
 }

@@ -12,6 +12,7 @@ use git2::Repository;
 use serde_json::{Value, json};
 
 use super::{is_used, uses};
+use crate::poll;
 use crate::tools::push::{Server, tip};
 use crate::world::{Setup, World, run_test_with};
 
@@ -42,11 +43,7 @@ impl Tour<'_> {
 
     /// Waits for something that comes true by itself.
     async fn until(&self, what: &str, is_so: impl Fn(&World) -> bool) {
-        let waiting = async {
-            while !is_so(self.world) {
-                tokio::task::yield_now().await;
-            }
-        };
+        let waiting = poll::until(|| is_so(self.world));
         let waited = tokio::time::timeout(Duration::from_secs(60), waiting).await;
         assert!(
             waited.is_ok(),

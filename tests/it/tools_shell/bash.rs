@@ -6,6 +6,7 @@ use chorus::domain::SandboxMode;
 use serde_json::json;
 
 use super::World;
+use crate::poll;
 
 /// The result without what varies: the time it took.
 fn untimed(text: &str) -> String {
@@ -101,9 +102,7 @@ async fn a_stop_ends_the_command() {
         .lab
         .does("bash", json!({"command": "touch begun; sleep 1000"}));
     let stopper = async {
-        while !world.lab.files().join("begun").exists() {
-            tokio::task::yield_now().await;
-        }
+        poll::until(|| world.lab.files().join("begun").exists()).await;
         stop.cancel();
     };
     let (text, ()) = tokio::join!(call, stopper);

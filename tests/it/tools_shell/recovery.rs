@@ -12,6 +12,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 
 use super::{Recorded, World, sandbox};
+use crate::poll;
 
 /// What is left after a daemon's end without a goodbye: its home, and whatever runs on.
 struct Wreck {
@@ -92,7 +93,7 @@ fn a_task_that_ended_meanwhile_is_known_by_the_code_it_left() {
         .path()
         .join("agents/lab/processes/task_001/exit_code");
     while !code.exists() {
-        std::thread::yield_now();
+        std::thread::sleep(poll::PAUSE);
     }
     Runtime::new().unwrap().block_on(async {
         let mut second = Second::on(&wreck).await;

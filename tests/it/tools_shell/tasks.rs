@@ -8,6 +8,7 @@ use chorus::tools::tasks::TaskEffect;
 use serde_json::json;
 
 use super::World;
+use crate::poll;
 
 #[tokio::test]
 async fn a_background_task_runs_on_and_is_seen_everywhere() {
@@ -106,7 +107,7 @@ async fn a_stopped_task_leaves_nothing() {
         .await
         .contains("up")
     {
-        tokio::task::yield_now().await;
+        poll::pause().await;
     }
     let text = world.lab.does("stop_task", json!({"id": "task_001"})).await;
     assert_eq!(text, "task_001 killed; nothing of it is left running.");
