@@ -88,9 +88,10 @@ fn check(profile: &Profile, form: Form) -> anyhow::Result<()> {
 
 /// A line that is a JSON string means what it spells.
 fn spelled_out(line: &str) -> String {
-    match line.starts_with('"') {
-        true => serde_json::from_str(line).unwrap_or_else(|_| line.to_owned()),
-        false => line.to_owned(),
+    if line.starts_with('"') {
+        serde_json::from_str(line).unwrap_or_else(|_| line.to_owned())
+    } else {
+        line.to_owned()
     }
 }
 

@@ -254,9 +254,10 @@ fn as_written(program: &Path) -> anyhow::Result<String> {
         )
     })?;
     let path = path.replace('%', "%%");
-    Ok(match path.contains(char::is_whitespace) {
-        true => format!("\"{path}\""),
-        false => path,
+    Ok(if path.contains(char::is_whitespace) {
+        format!("\"{path}\"")
+    } else {
+        path
     })
 }
 

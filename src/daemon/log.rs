@@ -33,13 +33,14 @@ pub fn start(env: &Env, redactor: &Redactor) -> Result<Log, String> {
         format!("CHORUS_LOG is no filter: {error}; write one such as info,chorus::llm=debug")
     })?;
     let lines = fmt::layer().with_writer(Masked(redactor.clone()));
-    let lines = match is_for_people() {
-        true => lines.compact().with_ansi(true).boxed(),
-        false => lines
+    let lines = if is_for_people() {
+        lines.compact().with_ansi(true).boxed()
+    } else {
+        lines
             .json()
             .flatten_event(true)
             .with_current_span(false)
-            .boxed(),
+            .boxed()
     };
     let (spans, log) = spans(env)?;
     // Somebody else's log (a test's) stays.

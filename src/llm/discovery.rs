@@ -79,9 +79,10 @@ impl Models {
                 },
                 Ok(Err(error)) => Listed {
                     error: Some(error.message),
-                    ..match says_nothing(error.class) {
-                        true => known(name).unwrap_or_default(),
-                        false => Listed::default(),
+                    ..if says_nothing(error.class) {
+                        known(name).unwrap_or_default()
+                    } else {
+                        Listed::default()
                     }
                 },
                 Err(_) => Listed {

@@ -282,9 +282,10 @@ async fn is_event_stream(response: &mut Response, deadline: Instant) -> Result<(
     }
     let value: Value = serde_json::from_slice(&body).unwrap_or_default();
     let error = value.get(0).unwrap_or(&value).get("error");
-    Err(match error.is_some_and(|error| !error.is_null()) {
-        true => Said::read(&value).within_stream(),
-        false => wrong,
+    Err(if error.is_some_and(|error| !error.is_null()) {
+        Said::read(&value).within_stream()
+    } else {
+        wrong
     })
 }
 
@@ -322,9 +323,10 @@ fn fault_of(error: &reqwest::Error) -> ApiError {
     let names_url = error
         .url()
         .is_some_and(|url| deepest.contains(url.as_str()));
-    match names_url || deepest.is_empty() {
-        true => ApiError::new(class, what),
-        false => ApiError::new(class, format!("{what} ({deepest})")),
+    if names_url || deepest.is_empty() {
+        ApiError::new(class, what)
+    } else {
+        ApiError::new(class, format!("{what} ({deepest})"))
     }
 }
 

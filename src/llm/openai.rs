@@ -38,9 +38,10 @@ impl Provider for OpenAi {
             .catalog
             .facts(&Target::new(self.name(), request.model.as_str()));
         // Only Responses searches the web beside an agent's tools.
-        match facts.responses || request.web_search {
-            true => self.responses.encode(request),
-            false => self.chat.encode(request),
+        if facts.responses || request.web_search {
+            self.responses.encode(request)
+        } else {
+            self.chat.encode(request)
         }
     }
 

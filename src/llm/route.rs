@@ -135,9 +135,10 @@ impl Router {
         let mut attempts = 0;
         let mut last = None;
         loop {
-            let next = match attempts < self.max_attempts {
-                true => schedule.next(Instant::now()),
-                false => Next::Nobody,
+            let next = if attempts < self.max_attempts {
+                schedule.next(Instant::now())
+            } else {
+                Next::Nobody
             };
             let target = match next {
                 Next::Ask(target) => target,
@@ -317,9 +318,10 @@ impl Bodies {
             model: target.model.clone(),
             system: step.system.clone(),
             items: Arc::clone(&step.items),
-            tools: match facts.tools {
-                true => Arc::clone(&step.tools),
-                false => Arc::default(),
+            tools: if facts.tools {
+                Arc::clone(&step.tools)
+            } else {
+                Arc::default()
             },
             max_output_tokens: max_output,
             web_search: step.web_search && facts.web_search,

@@ -77,9 +77,10 @@ impl Decoder {
         let Ok(text) = std::str::from_utf8(&bytes) else {
             return Err(ApiError::invalid("the answer is not UTF-8"));
         };
-        let text = match std::mem::replace(&mut self.started, true) {
-            false => text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text),
-            true => text,
+        let text = if !std::mem::replace(&mut self.started, true) {
+            text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text)
+        } else {
+            text
         };
         if text.is_empty() {
             let event = std::mem::take(&mut self.event);

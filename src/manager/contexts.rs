@@ -172,9 +172,10 @@ impl AgentManager {
         limit: u32,
     ) -> Result<History, ManagerError> {
         let sessions = self.sessions_of(agent);
-        let list = match self.has_own_folder(agent) {
-            true => sessions.list_sessions(offset, limit).await?,
-            false => sessions.list_without_files(offset, limit).await?,
+        let list = if self.has_own_folder(agent) {
+            sessions.list_sessions(offset, limit).await?
+        } else {
+            sessions.list_without_files(offset, limit).await?
         };
         Ok(History {
             id: agent.id,

@@ -64,12 +64,11 @@ impl AgentManager {
         let _alone = self.inner.names.lock(name).await;
         let agent = self.find(guild, name)?;
         let mut notes = Vec::new();
-        let saved = match self.has_folder(&agent) {
-            true => self.save_for_destroy(&agent).await?,
-            false => {
-                notes.extend(self.unsaved(&agent).await);
-                Vec::new()
-            }
+        let saved = if self.has_folder(&agent) {
+            self.save_for_destroy(&agent).await?
+        } else {
+            notes.extend(self.unsaved(&agent).await);
+            Vec::new()
         };
         let keep_files = keep == KeepFiles::Yes;
         let store = &self.inner.deps.store;
@@ -109,9 +108,10 @@ impl AgentManager {
         name: &AgentName,
         keep_files: bool,
     ) -> Result<(), ManagerError> {
-        match keep_files {
-            true => self.let_go_of_channel(name).await,
-            false => self.remove_folder(name).await,
+        if keep_files {
+            self.let_go_of_channel(name).await
+        } else {
+            self.remove_folder(name).await
         }
         Ok(self.inner.deps.store.destroy_agent(id).await?)
     }

@@ -21,7 +21,7 @@ pub(super) struct Making {
 
 impl Making {
     /// Makes the folder of `config` from the template, with a repository in its workspace.
-    pub fn new(
+    pub(super) fn new(
         template: &Template,
         agents: &Path,
         name: &AgentName,
@@ -49,7 +49,7 @@ impl Making {
     }
 
     /// Moves the folder to where it belongs.
-    pub fn place(mut self, to: &Path) -> Result<(), String> {
+    pub(super) fn place(mut self, to: &Path) -> Result<(), String> {
         rename(&self.at, to)
             .map_err(|error| format!("moving the new folder to {}: {error}", to.display()))?;
         self.placed = true;

@@ -72,14 +72,15 @@ impl AgentManager {
         text: &str,
         by: &Person,
     ) -> Result<ProfileRef, ManagerError> {
-        let profile: ProfileRef = match text.trim_start().starts_with('{') {
-            true => refuse_double_keys(text)
+        let profile: ProfileRef = if text.trim_start().starts_with('{') {
+            refuse_double_keys(text)
                 .and_then(|()| serde_json::from_str(text))
                 .map(ProfileRef::Custom)
                 .map_err(|error| {
                     ManagerError::refused(format!("The profile is not valid JSON: {error}."))
-                })?,
-            false => ProfileRef::Named(text.trim().to_owned()),
+                })?
+        } else {
+            ProfileRef::Named(text.trim().to_owned())
         };
         self.inner
             .deps

@@ -14,7 +14,7 @@ pub(super) struct NameLocks(Mutex<HashMap<String, Weak<AsyncMutex<()>>>>);
 
 impl NameLocks {
     /// Waits until nobody else holds this name.
-    pub async fn lock(&self, name: &str) -> OwnedMutexGuard<()> {
+    pub(super) async fn lock(&self, name: &str) -> OwnedMutexGuard<()> {
         let lock = {
             let mut locks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             locks.retain(|_, lock| lock.strong_count() > 0);
@@ -29,17 +29,16 @@ impl NameLocks {
     }
 
     /// Waits for two names, in an order that all keep, so that nobody waits for somebody who waits for them.
-    pub async fn lock_both(
+    pub(super) async fn lock_both(
         &self,
         one: &str,
         other: &str,
     ) -> (OwnedMutexGuard<()>, Option<OwnedMutexGuard<()>>) {
-        match one == other {
-            true => (self.lock(one).await, None),
-            false => {
-                let first = self.lock(one.min(other)).await;
-                (first, Some(self.lock(one.max(other)).await))
-            }
+        if one == other {
+            (self.lock(one).await, None)
+        } else {
+            let first = self.lock(one.min(other)).await;
+            (first, Some(self.lock(one.max(other)).await))
         }
     }
 }
@@ -56,7 +55,7 @@ pub(super) struct Renames<'a> {
 
 impl Renaming {
     /// Takes it on; none while another has.
-    pub fn begin(&self, agent: AgentId) -> Option<Renames<'_>> {
+    pub(super) fn begin(&self, agent: AgentId) -> Option<Renames<'_>> {
         let is_new = self.agents(|agents| agents.insert(agent));
         is_new.then_some(Renames { of: self, agent })
     }
@@ -87,13 +86,13 @@ pub(super) struct Closed<'a> {
 
 impl Gate {
     /// Closes the gate of an agent; only who holds its name may.
-    pub fn close(&self, agent: AgentId) -> Closed<'_> {
+    pub(super) fn close(&self, agent: AgentId) -> Closed<'_> {
         self.agents(|closed| closed.insert(agent));
         Closed { gate: self, agent }
     }
 
     /// Waits until the gate of an agent is open.
-    pub async fn passes(&self, agent: AgentId) {
+    pub(super) async fn passes(&self, agent: AgentId) {
         loop {
             let opened = self.opened.notified();
             tokio::pin!(opened);

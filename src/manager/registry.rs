@@ -54,7 +54,7 @@ struct Index {
 
 impl AgentRegistry {
     /// Takes in the agents of all rows; destroyed ones are not part of it.
-    pub fn put_all(&self, rows: Vec<AgentRow>) {
+    pub(super) fn put_all(&self, rows: Vec<AgentRow>) {
         for row in rows {
             if row.status != AgentStatus::Destroyed
                 && let Ok(name) = AgentName::parse(&row.name)
@@ -71,7 +71,7 @@ impl AgentRegistry {
     }
 
     /// Adds an agent, or puts it in the place of what was known of it.
-    pub fn put(&self, agent: AgentSummary) {
+    pub(super) fn put(&self, agent: AgentSummary) {
         let mut index = self.agents.write().unwrap_or_else(PoisonError::into_inner);
         // Not a search of all channels: at the start each of ten thousand agents comes through here.
         let before = index.by_id.get(&agent.id).and_then(|known| known.channel);
@@ -87,7 +87,7 @@ impl AgentRegistry {
     }
 
     /// Forgets an agent.
-    pub fn remove(&self, id: AgentId) {
+    pub(super) fn remove(&self, id: AgentId) {
         let mut index = self.agents.write().unwrap_or_else(PoisonError::into_inner);
         index.by_channel.retain(|_, known| *known != id);
         index.by_id.remove(&id);
@@ -98,18 +98,18 @@ impl AgentRegistry {
     }
 
     /// The agent that lives in `channel`.
-    pub fn in_channel(&self, channel: ChannelId) -> Option<AgentSummary> {
+    pub(super) fn in_channel(&self, channel: ChannelId) -> Option<AgentSummary> {
         let index = self.agents.read().unwrap_or_else(PoisonError::into_inner);
         index.by_id.get(index.by_channel.get(&channel)?).cloned()
     }
 
-    pub fn get(&self, id: AgentId) -> Option<AgentSummary> {
+    pub(super) fn get(&self, id: AgentId) -> Option<AgentSummary> {
         let index = self.agents.read().unwrap_or_else(PoisonError::into_inner);
         index.by_id.get(&id).cloned()
     }
 
     /// The agent with that name, in whatever server.
-    pub fn named(&self, name: &str) -> Option<AgentSummary> {
+    pub(super) fn named(&self, name: &str) -> Option<AgentSummary> {
         let index = self.agents.read().unwrap_or_else(PoisonError::into_inner);
         index
             .by_id
@@ -119,7 +119,7 @@ impl AgentRegistry {
     }
 
     /// The agents of a server, by name.
-    pub fn of_guild(&self, guild: GuildId) -> Vec<AgentSummary> {
+    pub(super) fn of_guild(&self, guild: GuildId) -> Vec<AgentSummary> {
         let index = self.agents.read().unwrap_or_else(PoisonError::into_inner);
         let mut agents: Vec<AgentSummary> = index
             .by_id
@@ -132,7 +132,7 @@ impl AgentRegistry {
     }
 
     /// All servers with agents.
-    pub fn guilds(&self) -> Vec<GuildId> {
+    pub(super) fn guilds(&self) -> Vec<GuildId> {
         let index = self.agents.read().unwrap_or_else(PoisonError::into_inner);
         let mut guilds: Vec<GuildId> = index.by_id.values().map(|agent| agent.guild).collect();
         guilds.sort_unstable();
@@ -141,7 +141,7 @@ impl AgentRegistry {
     }
 
     /// The actor of an agent, made by `make` when there is none.
-    pub fn actor(&self, id: AgentId, make: impl FnOnce() -> AgentHandle) -> AgentHandle {
+    pub(super) fn actor(&self, id: AgentId, make: impl FnOnce() -> AgentHandle) -> AgentHandle {
         let mut actors = self.actors.lock().unwrap_or_else(PoisonError::into_inner);
         match actors.get(&id) {
             Some(handle) if !handle.is_closed() => handle.clone(),
@@ -154,7 +154,7 @@ impl AgentRegistry {
     }
 
     /// The actor of an agent, if it has one.
-    pub fn running(&self, id: AgentId) -> Option<AgentHandle> {
+    pub(super) fn running(&self, id: AgentId) -> Option<AgentHandle> {
         let actors = self.actors.lock().unwrap_or_else(PoisonError::into_inner);
         actors
             .get(&id)
@@ -163,13 +163,13 @@ impl AgentRegistry {
     }
 
     /// All actors, taken out: no new one is found afterwards.
-    pub fn take_actors(&self) -> Vec<AgentHandle> {
+    pub(super) fn take_actors(&self) -> Vec<AgentHandle> {
         let mut actors = self.actors.lock().unwrap_or_else(PoisonError::into_inner);
         actors.drain().map(|(_, handle)| handle).collect()
     }
 
     /// Ends the knowledge of an agent's actor, so that the next message makes a new one.
-    pub fn drop_actor(&self, id: AgentId) -> Option<AgentHandle> {
+    pub(super) fn drop_actor(&self, id: AgentId) -> Option<AgentHandle> {
         self.actors
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

@@ -83,7 +83,10 @@ struct KeptOperators {
 
 impl Servers {
     /// Reads what is known.
-    pub async fn open(store: Store, config: Arc<ArcSwap<Config>>) -> Result<Self, StoreError> {
+    pub(super) async fn open(
+        store: Store,
+        config: Arc<ArcSwap<Config>>,
+    ) -> Result<Self, StoreError> {
         let rows = store.servers().await?;
         let kept = store.meta(OPERATORS).await?;
         let kept = kept.and_then(|text| serde_json::from_str::<KeptOperators>(&text).ok());
@@ -104,7 +107,7 @@ impl Servers {
     }
 
     /// Why a server is served; none when it is not.
-    pub fn reason(&self, guild: GuildId) -> Option<Reason> {
+    pub(super) fn reason(&self, guild: GuildId) -> Option<Reason> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         let row = known.rows.get(&guild);
         if row.is_some_and(|row| row.state == ServerState::Accepted) {
@@ -119,27 +122,27 @@ impl Servers {
     }
 
     /// The owner of the application or the members of its team; empty while Discord has not said.
-    pub fn operators(&self) -> Vec<UserId> {
+    pub(super) fn operators(&self) -> Vec<UserId> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         known.operators.clone()
     }
 
     /// What is known of all servers, by name.
-    pub fn all(&self) -> Vec<ServerRow> {
+    pub(super) fn all(&self) -> Vec<ServerRow> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         let mut rows: Vec<ServerRow> = known.rows.values().cloned().collect();
         rows.sort_by(|one, other| (&one.name, one.guild).cmp(&(&other.name, other.guild)));
         rows
     }
 
-    pub fn row(&self, guild: GuildId) -> Option<ServerRow> {
+    pub(super) fn row(&self, guild: GuildId) -> Option<ServerRow> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         known.rows.get(&guild).cloned()
     }
 
     /// Keeps who the operator is, as Discord says it of this bot. With none, what was kept of this very bot holds.
     /// True when that differs from what was known.
-    pub async fn set_operators(
+    pub(super) async fn set_operators(
         &self,
         bot: UserId,
         operators: Vec<UserId>,
@@ -169,7 +172,7 @@ impl Servers {
 
     /// Takes note of a server as Discord describes it, and says what is to be done with it. Of a server that is not
     /// served nothing is kept but what the operator is asked.
-    pub async fn saw(&self, seen: SeenServer) -> Result<Standing, StoreError> {
+    pub(super) async fn saw(&self, seen: SeenServer) -> Result<Standing, StoreError> {
         let _alone = self.changing.lock().await;
         let before = self.row(seen.guild);
         let mut row = before.clone().unwrap_or_else(|| ServerRow::new(seen.guild));
@@ -243,7 +246,7 @@ impl Servers {
     }
 
     /// Changes what is kept of a server; what `change` refuses stays as it is.
-    pub async fn change<E: From<StoreError>>(
+    pub(super) async fn change<E: From<StoreError>>(
         &self,
         guild: GuildId,
         change: impl FnOnce(&mut ServerRow) -> Result<(), E>,
@@ -256,7 +259,7 @@ impl Servers {
     }
 
     /// Servers whose time to be accepted is over.
-    pub fn overdue(&self, now: DateTime<Utc>) -> Vec<GuildId> {
+    pub(super) fn overdue(&self, now: DateTime<Utc>) -> Vec<GuildId> {
         let is_over = |row: &ServerRow| row.state == ServerState::Waiting && is_due(row, now);
         let due = self.all().into_iter().filter(is_over).map(|row| row.guild);
         due.filter(|guild| self.reason(*guild).is_none()).collect()

@@ -191,9 +191,10 @@ fn normal_path(path: &str) -> String {
         }
     }
     let root = if path.starts_with('/') { "/" } else { "" };
-    match names.is_empty() && root.is_empty() {
-        true => ".".to_owned(),
-        false => format!("{root}{}", names.join("/")),
+    if names.is_empty() && root.is_empty() {
+        ".".to_owned()
+    } else {
+        format!("{root}{}", names.join("/"))
     }
 }
 

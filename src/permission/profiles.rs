@@ -40,9 +40,10 @@ impl Profiles {
     ) -> Result<Self, (String, ProfileError)> {
         let mut all = Self::builtin().map_err(|error| ("built-in".to_owned(), error))?;
         for (name, value) in custom {
-            let profile = match builtin::NAMES.contains(&name) || name == "custom" {
-                true => Err(ProfileError::NameTaken),
-                false => Profile::parse(value),
+            let profile = if builtin::NAMES.contains(&name) || name == "custom" {
+                Err(ProfileError::NameTaken)
+            } else {
+                Profile::parse(value)
             };
             let profile = profile.map_err(|error| (name.to_owned(), error))?;
             all.named.insert(name.to_owned(), Arc::new(profile));

@@ -180,9 +180,10 @@ fn plain(tool: &str, detail: &str) -> Scope {
 }
 
 fn bound_to(what: &'static str, name: &'static str, value: &str, free: &'static str) -> Scope {
-    let bound = match name.is_empty() || value.is_empty() {
-        true => Vec::new(),
-        false => vec![(name, value.to_owned())],
+    let bound = if name.is_empty() || value.is_empty() {
+        Vec::new()
+    } else {
+        vec![(name, value.to_owned())]
     };
     Scope { what, bound, free }
 }

@@ -39,9 +39,10 @@ impl Surroundings {
         }
         let detail = format!("{command}{hooks}");
         let (read, others) = split(&detail);
-        match read == command && others == *self {
-            true => hooks,
-            false => format!("{IN}.{hooks}"),
+        if read == command && others == *self {
+            hooks
+        } else {
+            format!("{IN}.{hooks}")
         }
     }
 
@@ -108,9 +109,10 @@ fn quoted(text: &str) -> String {
 
 /// A folder as it stands in an action: in quotes where it holds more than the usual characters.
 fn spelled(folder: &str) -> String {
-    match is_plain(folder) {
-        true => folder.to_owned(),
-        false => quoted(folder),
+    if is_plain(folder) {
+        folder.to_owned()
+    } else {
+        quoted(folder)
     }
 }
 

@@ -174,9 +174,10 @@ fn taken(error: &sqlx::Error) -> Option<Registered> {
     if !database.is_unique_violation() {
         return None;
     }
-    Some(match database.message().contains("channel_id") {
-        true => Registered::ChannelTaken,
-        false => Registered::NameTaken,
+    Some(if database.message().contains("channel_id") {
+        Registered::ChannelTaken
+    } else {
+        Registered::NameTaken
     })
 }
 

@@ -188,9 +188,10 @@ pub(super) fn insert_audit(batch: &mut Batch, row: &AuditRow) {
 
 /// Writes what came of a call that had started, with its result.
 pub(super) fn close_call(batch: &mut Batch, turn: TurnId, result: &ToolResult) {
-    let outcome = match result.is_error {
-        true => Outcome::failed(&result.content),
-        false => Outcome::Applied,
+    let outcome = if result.is_error {
+        Outcome::failed(&result.content)
+    } else {
+        Outcome::Applied
     };
     batch
         .add("UPDATE audit_log SET outcome = ? WHERE turn_id = ? AND call_id = ? AND outcome = 'started'")

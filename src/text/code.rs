@@ -8,7 +8,7 @@ use super::short::one_line;
 use super::visible::{is_hidden, visible, written_out};
 
 /// What opens and closes a block.
-pub const FENCE: &str = "```";
+pub(super) const FENCE: &str = "```";
 
 /// Whether `text` holds what would end a block: three backticks in a row.
 pub fn holds_fence(text: &str) -> bool {
@@ -135,10 +135,10 @@ pub fn clip_markdown(text: &str, max: usize) -> String {
     let line = if open.mark == FENCE { "\n" } else { "" };
     let closing = format!("…{line}{}", open.mark);
     let head = kept(max.saturating_sub(closing.chars().count()));
-    match head.len() > open.at + open.mark.len() {
-        // A part of a run of backticks would not close what is open.
-        true => format!("{}{closing}", head.trim_end_matches('`')),
-        false => format!("{}…", &text[..open.at]),
+    if head.len() > open.at + open.mark.len() {
+        format!("{}{closing}", head.trim_end_matches('`'))
+    } else {
+        format!("{}…", &text[..open.at])
     }
 }
 

@@ -184,9 +184,10 @@ impl<'a> Block<'a> {
             return;
         }
         out.push(format!("{}{FENCE}{}", self.prefix, self.language));
-        match is_blank {
-            true => out.push(format!("{} ", self.prefix)),
-            false => out.extend(lines.iter().map(|line| (*line).to_owned())),
+        if is_blank {
+            out.push(format!("{} ", self.prefix))
+        } else {
+            out.extend(lines.iter().map(|line| (*line).to_owned()))
         }
         out.push(format!("{}{FENCE}", self.prefix));
     }
@@ -198,9 +199,10 @@ fn bare(line: &str) -> &str {
 }
 
 fn escape_backticks(mark: &str) -> String {
-    match mark.starts_with('`') {
-        true => r"\`".repeat(mark.len()),
-        false => mark.to_owned(),
+    if mark.starts_with('`') {
+        r"\`".repeat(mark.len())
+    } else {
+        mark.to_owned()
     }
 }
 

@@ -139,8 +139,9 @@ fn guarded(line: &str) -> String {
         let digits = &body[..body.len() - after_digits.len()];
         return format!("{indent}{digits}\\{after_digits}");
     }
-    match body.starts_with(['#', '>', '-', '+']) {
-        true => format!("{indent}\\{body}"),
-        false => line.to_owned(),
+    if body.starts_with(['#', '>', '-', '+']) {
+        format!("{indent}\\{body}")
+    } else {
+        line.to_owned()
     }
 }

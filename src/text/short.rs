@@ -36,9 +36,10 @@ pub fn one_line(text: &str, max: usize) -> String {
 pub fn sentence(text: &str) -> String {
     let text = text.trim();
     let words = text.trim_end_matches(['"', '”', '’', '\'', ')', '*', '_', '`']);
-    match words.ends_with(['.', '!', '?', '…']) {
-        true => text.to_owned(),
-        false => format!("{text}."),
+    if words.ends_with(['.', '!', '?', '…']) {
+        text.to_owned()
+    } else {
+        format!("{text}.")
     }
 }
 

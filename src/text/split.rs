@@ -51,9 +51,10 @@ pub fn split(reply: &str) -> Split {
         outline: Outline::of(reply),
     }
     .parts();
-    match parts.len() > MAX_PARTS {
-        true => Split::File,
-        false => Split::Parts(parts),
+    if parts.len() > MAX_PARTS {
+        Split::File
+    } else {
+        Split::Parts(parts)
     }
 }
 
@@ -69,14 +70,16 @@ impl Splitter<'_> {
         let mut open: Option<&Fence> = None;
         while start < self.text.len() {
             let prefix = open.map(Fence::reopened).unwrap_or_default();
-            let closing = match self.outline.fences.is_empty() {
-                true => 0,
-                false => FENCE.len() + 1,
+            let closing = if self.outline.fences.is_empty() {
+                0
+            } else {
+                FENCE.len() + 1
             };
             let room = PART_CHARS - prefix.chars().count();
-            let (end, next) = match self.fits(start, room) {
-                true => (self.text.len(), self.text.len()),
-                false => self.cut(start, room - closing),
+            let (end, next) = if self.fits(start, room) {
+                (self.text.len(), self.text.len())
+            } else {
+                self.cut(start, room - closing)
             };
             open = self
                 .outline

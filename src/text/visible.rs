@@ -56,9 +56,10 @@ pub const fn is_hidden(c: char) -> bool {
 ///
 /// Where there was one, a `\u{` of the text itself is written as `\u{5C}u{`, so that what is shown can be one text only.
 pub fn visible(text: &str) -> (String, bool) {
-    match text.contains(is_hidden) {
-        true => (written_out(text, |_, c| is_hidden(c)), true),
-        false => (text.to_owned(), false),
+    if text.contains(is_hidden) {
+        (written_out(text, |_, c| is_hidden(c)), true)
+    } else {
+        (text.to_owned(), false)
     }
 }
 

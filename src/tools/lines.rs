@@ -23,9 +23,10 @@ impl Ending {
     pub(super) fn of(text: &str) -> Self {
         let all = text.matches('\n').count();
         let windows = text.matches("\r\n").count();
-        match windows * 2 > all {
-            true => Self::Windows,
-            false => Self::Unix,
+        if windows * 2 > all {
+            Self::Windows
+        } else {
+            Self::Unix
         }
     }
 

@@ -138,9 +138,10 @@ impl Resolve for PublicOnly {
         Box::pin(async move {
             let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
             let public: Vec<SocketAddr> = found.filter(|found| is_public(found.ip())).collect();
-            match public.is_empty() {
-                true => Err("the name leads to no public address".into()),
-                false => Ok(Box::new(public.into_iter()) as Addrs),
+            if public.is_empty() {
+                Err("the name leads to no public address".into())
+            } else {
+                Ok(Box::new(public.into_iter()) as Addrs)
             }
         })
     }

@@ -189,9 +189,10 @@ impl Jail {
     ///
     /// When it is not there or leads out.
     pub fn kind(&self, path: &WorkspacePath) -> Result<Kind, FileError> {
-        let meta = match path.is_root() {
-            true => return Ok(Kind::Folder),
-            false => self.existing(path)?.required_meta()?,
+        let meta = if path.is_root() {
+            return Ok(Kind::Folder);
+        } else {
+            self.existing(path)?.required_meta()?
         };
         Ok(kind_of(&meta.file_type()))
     }

@@ -39,9 +39,10 @@ impl Template {
         let here = Path::new("template");
         let is_source_tree = fs::read_to_string("Cargo.toml")
             .is_ok_and(|manifest| manifest.contains("name = \"chorus\""));
-        match is_source_tree && here.join("agent.json").is_file() {
-            true => Self::Folder(here.to_owned()),
-            false => Self::Embedded,
+        if is_source_tree && here.join("agent.json").is_file() {
+            Self::Folder(here.to_owned())
+        } else {
+            Self::Embedded
         }
     }
 

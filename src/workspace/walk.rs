@@ -71,9 +71,10 @@ impl Walk<'_> {
         rules: &mut Vec<(usize, Gitignore)>,
     ) -> Step {
         // A rule speaks of paths below the folder it stands in: how much of a path to leave away is kept with it.
-        let prefix = match path.is_root() {
-            true => 0,
-            false => path.as_str().len() + 1,
+        let prefix = if path.is_root() {
+            0
+        } else {
+            path.as_str().len() + 1
         };
         let own = ignore_rules(folder);
         let has_own = own.is_some();

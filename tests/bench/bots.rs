@@ -12,27 +12,27 @@ use super::discord::TOKEN;
 
 /// Which program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     Chorus,
     Null,
 }
 
 /// The program measured: the one built with this, or the one that `CHORUS_BENCH_PROGRAM` names.
-pub fn program() -> PathBuf {
+pub(crate) fn program() -> PathBuf {
     let named = std::env::var_os("CHORUS_BENCH_PROGRAM");
     let named = named.map(|path| std::path::absolute(path).unwrap());
     named.unwrap_or_else(|| env!("CARGO_BIN_EXE_chorus").into())
 }
 
 /// A process that runs.
-pub struct Bot {
+pub(crate) struct Bot {
     child: Child,
     /// When it was spawned.
     pub spawned: Instant,
 }
 
 impl Bot {
-    pub fn spawn(kind: Kind, home: &Path, discord: &str, model: &str) -> Self {
+    pub(crate) fn spawn(kind: Kind, home: &Path, discord: &str, model: &str) -> Self {
         let mut command = match kind {
             Kind::Chorus => {
                 let mut command = Command::new(program());
@@ -75,7 +75,7 @@ impl Bot {
     }
 
     /// Stops it as an operator does, and waits for its end.
-    pub async fn stop(mut self) {
+    pub(crate) async fn stop(mut self) {
         let id = Pid::from_raw(self.id() as i32).unwrap();
         kill_process(id, Signal::TERM).unwrap();
         if tokio::time::timeout(Duration::from_secs(30), self.child.wait())
@@ -87,7 +87,7 @@ impl Bot {
     }
 
     /// Resident memory in KiB.
-    pub fn resident(&self) -> f64 {
+    pub(crate) fn resident(&self) -> f64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap();
         let line = status
             .lines()
@@ -97,7 +97,7 @@ impl Bot {
     }
 
     /// Time on the processor of all threads that live, from the scheduler's own books.
-    pub fn scheduled(&self) -> Duration {
+    pub(crate) fn scheduled(&self) -> Duration {
         let tasks = std::fs::read_dir(format!("/proc/{}/task", self.id())).unwrap();
         let nanos = tasks.flatten().filter_map(|task| {
             let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
@@ -107,7 +107,7 @@ impl Bot {
     }
 
     /// Time on the processor of the whole process, threads that ended too; its children not.
-    pub fn cpu(&self) -> Duration {
+    pub(crate) fn cpu(&self) -> Duration {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.id())).unwrap();
         let (_, after_name) = stat.rsplit_once(')').unwrap();
         let fields: Vec<u64> = after_name

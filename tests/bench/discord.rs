@@ -27,11 +27,11 @@ const FIRST_GUILD: u64 = 91_000_000_000_000_000;
 const FIRST_CHANNEL: u64 = 92_000_000_000_000_000;
 
 /// What bots log in with.
-pub const TOKEN: &str = "OTAwMDAwMDAwMDAwMDAwMDE.bench.not-a-secret";
+pub(crate) const TOKEN: &str = "OTAwMDAwMDAwMDAwMDAwMDE.bench.not-a-secret";
 
 /// A loopback Discord with so many channels. Clones are the same one.
 #[derive(Clone)]
-pub struct Discord {
+pub(crate) struct Discord {
     base: String,
     shared: Arc<Shared>,
 }
@@ -45,17 +45,17 @@ struct Shared {
 }
 
 /// The channel of the agent with that number.
-pub fn channel(number: u64) -> u64 {
+pub(crate) fn channel(number: u64) -> u64 {
     FIRST_CHANNEL + number
 }
 
 /// The server of the agent with that number.
-pub fn guild(number: u64) -> u64 {
+pub(crate) fn guild(number: u64) -> u64 {
     FIRST_GUILD + number / CHANNELS_PER_GUILD
 }
 
 impl Discord {
-    pub async fn start(channels: u64, seen: UnboundedSender<Seen>) -> Self {
+    pub(crate) async fn start(channels: u64, seen: UnboundedSender<Seen>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
         let newest = (since.as_millis() as u64 - 1_420_070_400_000) << 22;
@@ -80,12 +80,12 @@ impl Discord {
     }
 
     /// What `CHORUS_DISCORD_API_URL` is to be.
-    pub fn base(&self) -> &str {
+    pub(crate) fn base(&self) -> &str {
         &self.base
     }
 
     /// Ann writes in the channel of an agent; gives the moment at which it went out.
-    pub fn says(&self, agent: u64, text: &str) -> Instant {
+    pub(crate) fn says(&self, agent: u64, text: &str) -> Instant {
         let id = self.message_id();
         let message = json!({
             "id": id.to_string(), "channel_id": channel(agent).to_string(), "guild_id": guild(agent).to_string(),
@@ -192,7 +192,7 @@ impl Discord {
 }
 
 /// A listener whose connections send at once.
-pub fn nodelay(
+pub(crate) fn nodelay(
     listener: TcpListener,
 ) -> impl axum::serve::Listener<Addr = std::net::SocketAddr, Io = tokio::net::TcpStream> {
     use axum::serve::ListenerExt as _;

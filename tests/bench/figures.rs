@@ -28,7 +28,7 @@ const AGENTS: u64 = 25;
 const IDLE: Duration = Duration::from_secs(20);
 
 /// Measures the rows whose group contains `only`, and prints the table.
-pub async fn all(only: &str) {
+pub(crate) async fn all(only: &str) {
     let load = machine::load();
     let mut rows = Vec::new();
     let wanted = |group: &str| {

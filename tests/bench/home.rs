@@ -14,7 +14,7 @@ use super::discord::{channel, guild};
 use super::{model, scratch};
 
 /// A home with so many agents, whose profile is `profile`.
-pub async fn with_agents(agents: u64, profile: &str) -> TempDir {
+pub(crate) async fn with_agents(agents: u64, profile: &str) -> TempDir {
     let home = TempDir::new_in(scratch()).unwrap();
     let config = json!({"default_model": model::MODEL});
     fs::write(home.path().join("config.json"), config.to_string()).unwrap();

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Writes a page and waits for the disk, again and again; gives how long each took.
-pub fn fsyncs(folder: &Path, times: usize) -> Vec<Duration> {
+pub(crate) fn fsyncs(folder: &Path, times: usize) -> Vec<Duration> {
     let path = folder.join("fsync-probe");
     let file = File::create(&path).unwrap();
     let page = [7_u8; 4120];
@@ -24,13 +24,13 @@ pub fn fsyncs(folder: &Path, times: usize) -> Vec<Duration> {
 }
 
 /// How many wanted a processor in the last minute.
-pub fn load() -> String {
+pub(crate) fn load() -> String {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split_whitespace().next().unwrap_or("?").to_owned()
 }
 
 /// The value that so many of a hundred do not exceed.
-pub fn percentile(values: &[Duration], percent: usize) -> Duration {
+pub(crate) fn percentile(values: &[Duration], percent: usize) -> Duration {
     let mut sorted = values.to_vec();
     sorted.sort_unstable();
     let last = sorted.len().saturating_sub(1);
@@ -40,6 +40,6 @@ pub fn percentile(values: &[Duration], percent: usize) -> Duration {
         .unwrap_or_default()
 }
 
-pub fn median(values: &[Duration]) -> Duration {
+pub(crate) fn median(values: &[Duration]) -> Duration {
     percentile(values, 50)
 }

@@ -20,14 +20,14 @@ use super::discord::nodelay;
 use super::stage::Seen;
 
 /// Its name.
-pub const MODEL: &str = "scripted-model";
+pub(crate) const MODEL: &str = "scripted-model";
 
 /// What it says when nothing else was scripted, and what the null bot answers with.
-pub const ANSWER: &str = "It is done: everything you asked for is in the file.";
+pub(crate) const ANSWER: &str = "It is done: everything you asked for is in the file.";
 
 /// The scripted model. Clones are the same one.
 #[derive(Clone)]
-pub struct Model {
+pub(crate) struct Model {
     base: String,
     shared: Arc<Shared>,
 }
@@ -41,7 +41,7 @@ struct Shared {
 }
 
 impl Model {
-    pub async fn start(seen: UnboundedSender<Seen>) -> Self {
+    pub(crate) async fn start(seen: UnboundedSender<Seen>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let model = Self {
             base: format!("http://{}", listener.local_addr().unwrap()),
@@ -65,19 +65,19 @@ impl Model {
     }
 
     /// What `ANTHROPIC_BASE_URL` is to be.
-    pub fn base(&self) -> &str {
+    pub(crate) fn base(&self) -> &str {
         &self.base
     }
 
     /// Calls a tool at the next request.
-    pub fn calls(&self, tool: &str, arguments: Value) {
+    pub(crate) fn calls(&self, tool: &str, arguments: Value) {
         let number = self.shared.calls.fetch_add(1, Ordering::Relaxed);
         let call = Block::Call(format!("toolu_{number}"), tool.to_owned(), arguments);
         self.shared.script.lock().unwrap().push_back(rendered(call));
     }
 
     /// From now on it thinks so long about each answer.
-    pub fn thinks_for(&self, pause: Duration) {
+    pub(crate) fn thinks_for(&self, pause: Duration) {
         self.shared
             .pause_ms
             .store(pause.as_millis() as u64, Ordering::Relaxed);

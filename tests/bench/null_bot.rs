@@ -10,7 +10,7 @@ use super::model::{ANSWER, MODEL};
 const USUAL_REQUEST: usize = 12_000;
 
 /// Runs until it is killed.
-pub async fn run() {
+pub(crate) async fn run() {
     let variable = |name| std::env::var(name).unwrap();
     let (token, base) = (
         variable("DISCORD_TOKEN"),

@@ -14,7 +14,7 @@ use super::model::Model;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Something that a server saw.
-pub enum Seen {
+pub(crate) enum Seen {
     /// The bot logged in.
     Identified { at: Instant },
     /// The whole of a request reached the model.
@@ -26,7 +26,7 @@ pub enum Seen {
 }
 
 /// One message and what came of it.
-pub struct Turn {
+pub(crate) struct Turn {
     /// Message out → request in.
     pub to_request: Duration,
     /// Answer out → next request in, for each tool step.
@@ -38,7 +38,7 @@ pub struct Turn {
 }
 
 /// A bot and its servers.
-pub struct Stage {
+pub(crate) struct Stage {
     pub discord: Discord,
     pub model: Model,
     pub bot: Bot,
@@ -49,7 +49,7 @@ pub struct Stage {
 
 impl Stage {
     /// Starts the bot and waits until it has logged in.
-    pub async fn open(kind: Kind, home: &Path, channels: u64) -> Self {
+    pub(crate) async fn open(kind: Kind, home: &Path, channels: u64) -> Self {
         let (sender, mut seen) = mpsc::unbounded_channel();
         let discord = Discord::start(channels, sender.clone()).await;
         let model = Model::start(sender).await;
@@ -69,12 +69,12 @@ impl Stage {
     }
 
     /// Ends the bot in order.
-    pub async fn close(self) {
+    pub(crate) async fn close(self) {
         self.bot.stop().await;
     }
 
     /// One message, from Ann's hand to the bot's reply.
-    pub async fn turn(&mut self, agent: u64, text: &str) -> Turn {
+    pub(crate) async fn turn(&mut self, agent: u64, text: &str) -> Turn {
         while self.seen.try_recv().is_ok() {}
         let said = self.discord.says(agent, text);
         let (mut request, mut to_request, mut answered) = (None, Duration::ZERO, said);
@@ -104,7 +104,7 @@ impl Stage {
     }
 
     /// All of `agents` at once, each so many messages, the next when the last is answered. Gives the time of all.
-    pub async fn crowd(&mut self, agents: std::ops::Range<u64>, messages: u32) -> Duration {
+    pub(crate) async fn crowd(&mut self, agents: std::ops::Range<u64>, messages: u32) -> Duration {
         while self.seen.try_recv().is_ok() {}
         let mut left: Vec<u32> = vec![messages; agents.end as usize];
         let mut open = agents.clone().count() as u32 * messages;
@@ -126,7 +126,7 @@ impl Stage {
     }
 
     /// Waits until the bot does nothing any more.
-    pub async fn settles(&self) {
+    pub(crate) async fn settles(&self) {
         let mut before = self.bot.scheduled();
         loop {
             tokio::time::sleep(Duration::from_millis(500)).await;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// One row.
-pub struct Row {
+pub(crate) struct Row {
     pub name: String,
     pub target: String,
     pub figure: String,
@@ -14,7 +14,7 @@ pub struct Row {
 
 /// How a figure is judged and printed.
 #[derive(Clone, Copy)]
-pub enum Unit {
+pub(crate) enum Unit {
     Ms,
     MiB,
     KiB,
@@ -38,7 +38,7 @@ impl Unit {
 
 /// What is wished for.
 #[derive(Clone, Copy)]
-pub enum Target {
+pub(crate) enum Target {
     Below(f64),
     Above(f64),
     /// For comparison only.
@@ -46,7 +46,13 @@ pub enum Target {
 }
 
 impl Row {
-    pub fn new(name: &str, unit: Unit, target: Target, figure: f64, null: Option<f64>) -> Self {
+    pub(crate) fn new(
+        name: &str,
+        unit: Unit,
+        target: Target,
+        figure: f64,
+        null: Option<f64>,
+    ) -> Self {
         let (words, verdict) = match target {
             Target::Below(most) => (format!("< {}", unit.print(most)), mark(figure < most)),
             Target::Above(least) => (format!("> {}", unit.print(least)), mark(figure > least)),
@@ -64,17 +70,14 @@ impl Row {
 }
 
 const fn mark(met: bool) -> &'static str {
-    match met {
-        true => "met",
-        false => "MISSED",
-    }
+    if met { "met" } else { "MISSED" }
 }
 
-pub fn ms(duration: Duration) -> f64 {
+pub(crate) fn ms(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1000.0
 }
 
-pub fn print(rows: &[Row]) {
+pub(crate) fn print(rows: &[Row]) {
     let cells = |row: &Row| {
         [
             row.name.clone(),

@@ -7,6 +7,6 @@ mod hostile_backups;
 mod init;
 mod migrate_home;
 mod permissions;
-pub mod program;
+pub(crate) mod program;
 mod secrets;
 mod service;

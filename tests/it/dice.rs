@@ -1,11 +1,11 @@
 //! Numbers that look random: the same seed, the same run of decisions.
 
 /// A generator with a seed (splitmix64).
-pub struct Dice(pub u64);
+pub(crate) struct Dice(pub u64);
 
 impl Dice {
     /// A number below `sides`.
-    pub fn below(&mut self, sides: u64) -> u64 {
+    pub(crate) fn below(&mut self, sides: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -8,7 +8,7 @@ mod custom;
 mod destructive;
 mod differential;
 mod elsewhere;
-pub mod grants;
+pub(crate) mod grants;
 mod limits;
 mod properties;
 mod surroundings;

@@ -5,16 +5,16 @@
 use std::time::Duration;
 
 /// Between two looks. Looking without a pause would take a core from the daemon that is waited for.
-pub const PAUSE: Duration = Duration::from_millis(5);
+pub(crate) const PAUSE: Duration = Duration::from_millis(5);
 
 /// Waits for a state of the machine; the test's own time limit is what bounds it.
-pub async fn until(reached: impl Fn() -> bool) {
+pub(crate) async fn until(reached: impl Fn() -> bool) {
     while !reached() {
         pause().await;
     }
 }
 
 /// For loops whose look is asynchronous.
-pub async fn pause() {
+pub(crate) async fn pause() {
     tokio::time::sleep(PAUSE).await;
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// A request format with a published schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Published {
+pub(crate) enum Published {
     AnthropicMessages,
     OpenAiChat,
     OpenAiResponses,
@@ -22,7 +22,7 @@ static RESPONSES: LazyLock<Validator> =
 
 impl Published {
     /// The format that is asked for at an address; none where its maker publishes no schema.
-    pub fn at(path: &str) -> Option<Self> {
+    pub(crate) fn at(path: &str) -> Option<Self> {
         [
             ("/v1/messages", Self::AnthropicMessages),
             ("/chat/completions", Self::OpenAiChat),
@@ -32,7 +32,7 @@ impl Published {
         .find_map(|(end, format)| path.ends_with(end).then_some(format))
     }
 
-    pub fn schema(self) -> &'static Validator {
+    pub(crate) fn schema(self) -> &'static Validator {
         match self {
             Self::AnthropicMessages => &ANTHROPIC,
             Self::OpenAiChat => &CHAT,
@@ -41,7 +41,7 @@ impl Published {
     }
 
     /// Everything in `body` that breaks the schema.
-    pub fn broken(self, body: &Value) -> Vec<String> {
+    pub(crate) fn broken(self, body: &Value) -> Vec<String> {
         self.schema()
             .iter_errors(body)
             .map(|error| format!("{self:?} {}: {error}", error.instance_path()))

@@ -12,7 +12,7 @@ use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
 /// A text and what may be found in it.
-pub struct Case {
+pub(crate) struct Case {
     text: String,
     allowed: &'static [&'static str],
     blocks: Option<Vec<String>>,
@@ -21,7 +21,7 @@ pub struct Case {
 
 impl Case {
     /// A text that may hold `allowed`, besides plain text and code.
-    pub fn new(text: impl Into<String>, allowed: &'static [&'static str]) -> Self {
+    pub(crate) fn new(text: impl Into<String>, allowed: &'static [&'static str]) -> Self {
         Self {
             text: text.into(),
             allowed,
@@ -31,20 +31,20 @@ impl Case {
     }
 
     /// The same, whose blocks of code hold just this.
-    pub fn blocks(mut self, blocks: impl IntoIterator<Item = String>) -> Self {
+    pub(crate) fn blocks(mut self, blocks: impl IntoIterator<Item = String>) -> Self {
         self.blocks = Some(blocks.into_iter().collect());
         self
     }
 
     /// The same, which shows just this.
-    pub fn shown(mut self, shown: impl Into<String>) -> Self {
+    pub(crate) fn shown(mut self, shown: impl Into<String>) -> Self {
         self.shown = Some(shown.into());
         self
     }
 }
 
 /// Fails unless every implementation finds in each text what may be there and nothing else.
-pub fn judges(cases: &[Case]) {
+pub(crate) fn judges(cases: &[Case]) {
     let cases: Vec<Value> = cases
         .iter()
         .enumerate()
@@ -72,7 +72,7 @@ pub fn judges(cases: &[Case]) {
 }
 
 /// What a script of the referee answers; none where it cannot be run.
-pub fn runs(script: &str, input: &Value) -> Option<Value> {
+pub(crate) fn runs(script: &str, input: &Value) -> Option<Value> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/referee");
     if !folder.join("node_modules").exists() {
         println!("not run: the referee is missing (npm ci --prefix tests/referee)");
@@ -100,7 +100,7 @@ pub fn runs(script: &str, input: &Value) -> Option<Value> {
 }
 
 /// Hostile texts made at random, the same ones each time.
-pub fn at_random(count: usize) -> Vec<String> {
+pub(crate) fn at_random(count: usize) -> Vec<String> {
     let pieces = [
         "```",
         "````",

@@ -12,10 +12,10 @@
 #![allow(dead_code)] // What a person can do here is not bounded by what the tests of one day do.
 
 mod actor;
-pub mod daemon;
-pub mod model;
-pub mod scenes;
-pub mod strace;
+pub(crate) mod daemon;
+pub(crate) mod model;
+pub(crate) mod scenes;
+pub(crate) mod strace;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -27,16 +27,16 @@ use tempfile::TempDir;
 
 use crate::poll;
 
-pub use actor::Actor;
+pub(crate) use actor::Actor;
 use daemon::Running;
-pub use daemon::Way;
+pub(crate) use daemon::Way;
 use model::Model;
 
 /// Longest wait before a test says what it waited for in vain. Nothing depends on how long things take.
 const PATIENCE: Duration = Duration::from_secs(90);
 
 /// How a world is made.
-pub struct Setup {
+pub(crate) struct Setup {
     /// Keys of `config.json` besides the default model.
     pub config: Value,
     /// The daemon as a task of the test, or as a process.
@@ -51,7 +51,7 @@ pub struct Setup {
 
 /// Whether the agent `lab` is made before the test begins.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Lab {
+pub(crate) enum Lab {
     /// It is, in `#lab`.
     Made,
     /// It is not.
@@ -71,7 +71,7 @@ impl Default for Setup {
 }
 
 /// Everything a test can touch.
-pub struct World {
+pub(crate) struct World {
     /// The local Discord.
     pub discord: Discord,
     /// The scripted model.
@@ -87,12 +87,12 @@ pub struct World {
 }
 
 /// Runs a test in a world with the agent `lab` in `#lab`.
-pub async fn run_test(story: impl AsyncFnOnce(&mut World)) {
+pub(crate) async fn run_test(story: impl AsyncFnOnce(&mut World)) {
     run_test_with(Setup::default(), story).await;
 }
 
 /// Runs a test in a world made to measure.
-pub async fn run_test_with(setup: Setup, story: impl AsyncFnOnce(&mut World)) {
+pub(crate) async fn run_test_with(setup: Setup, story: impl AsyncFnOnce(&mut World)) {
     let mut world = World::begin(setup).await;
     story(&mut world).await;
     world.stops().await;
@@ -145,7 +145,7 @@ impl World {
     // --- the daemon ----------------------------------------------------------------------------
 
     /// Starts the daemon and waits until it takes messages.
-    pub async fn starts(&mut self) {
+    pub(crate) async fn starts(&mut self) {
         self.launches(&[]);
         let running = self.daemon.as_mut().unwrap();
         running.is_ready(&self.discord).await;
@@ -153,19 +153,19 @@ impl World {
     }
 
     /// Starts the daemon and does not wait, run by another program if one is given.
-    pub fn launches(&mut self, prefix: &[String]) {
+    pub(crate) fn launches(&mut self, prefix: &[String]) {
         let running = Running::start(self.setup.way, prefix, self.variables());
         self.daemon = Some(running);
     }
 
     /// Waits until the daemon ends by itself, and gives the reason that it said.
-    pub async fn last_words(&mut self) -> String {
+    pub(crate) async fn last_words(&mut self) -> String {
         let daemon = self.daemon.take().expect("no daemon runs");
         daemon.last_words().await
     }
 
     /// Stops it as SIGTERM does, and waits for its end.
-    pub async fn stops(&mut self) {
+    pub(crate) async fn stops(&mut self) {
         if let Some(daemon) = self.daemon.take() {
             daemon.stop().await;
             self.is_left().await;
@@ -173,7 +173,7 @@ impl World {
     }
 
     /// Stops it as SIGTERM does; says whether it ended in order and was not killed meanwhile.
-    pub async fn ends_in_order(&mut self) -> bool {
+    pub(crate) async fn ends_in_order(&mut self) -> bool {
         let Some(daemon) = self.daemon.take() else {
             return true;
         };
@@ -183,17 +183,17 @@ impl World {
     }
 
     /// The program's process.
-    pub fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.daemon.as_ref().unwrap().pid()
     }
 
     /// Sends a signal to the program.
-    pub async fn signals(&mut self, which: rustix::process::Signal) {
+    pub(crate) async fn signals(&mut self, which: rustix::process::Signal) {
         self.daemon.as_mut().unwrap().signals(which).await;
     }
 
     /// Ends it without a word, as SIGKILL does.
-    pub async fn kills(&mut self) {
+    pub(crate) async fn kills(&mut self) {
         if let Some(daemon) = self.daemon.take() {
             daemon.kill().await;
             self.is_left().await;
@@ -210,13 +210,13 @@ impl World {
     }
 
     /// Stops it and starts it again.
-    pub async fn restarts(&mut self) {
+    pub(crate) async fn restarts(&mut self) {
         self.stops().await;
         self.starts().await;
     }
 
     /// The daemon's environment.
-    pub fn variables(&self) -> Vec<(String, String)> {
+    pub(crate) fn variables(&self) -> Vec<(String, String)> {
         let home = self.home.path().to_str().unwrap();
         let fixed = [
             ("CHORUS_HOME", home),
@@ -239,19 +239,19 @@ impl World {
     }
 
     /// Has the daemon's environment hold one more variable from its next start on.
-    pub fn has_variable(&mut self, name: &'static str, value: &str) {
+    pub(crate) fn has_variable(&mut self, name: &'static str, value: &str) {
         self.setup.env.push((name, value.to_owned()));
     }
 
     // --- what is there -------------------------------------------------------------------------
 
     /// The daemon's home directory.
-    pub fn home(&self) -> PathBuf {
+    pub(crate) fn home(&self) -> PathBuf {
         self.home.path().to_owned()
     }
 
     /// An agent's workspace.
-    pub fn workspace(&self, agent: &str) -> PathBuf {
+    pub(crate) fn workspace(&self, agent: &str) -> PathBuf {
         self.home
             .path()
             .join("agents")
@@ -260,7 +260,7 @@ impl World {
     }
 
     /// An agent's `agent.json`.
-    pub fn agent_json(&self, agent: &str) -> Value {
+    pub(crate) fn agent_json(&self, agent: &str) -> Value {
         let path = self
             .home
             .path()
@@ -271,7 +271,7 @@ impl World {
     }
 
     /// Changes keys of an agent's `agent.json`, as somebody does who edits it by hand.
-    pub fn edits_agent_json(&self, agent: &str, keys: Value) {
+    pub(crate) fn edits_agent_json(&self, agent: &str, keys: Value) {
         let path = self.home().join("agents").join(agent).join("agent.json");
         let mut file = self.agent_json(agent);
         let keys = keys.as_object().cloned().unwrap_or_default();
@@ -280,7 +280,7 @@ impl World {
     }
 
     /// Waits until the ledger gives `expected` for a statement.
-    pub async fn ledger_says(&self, sql: &'static str, expected: &[&str]) {
+    pub(crate) async fn ledger_says(&self, sql: &'static str, expected: &[&str]) {
         let waiting = tokio::time::timeout(PATIENCE, async {
             while self.ledger(sql).await != expected {
                 poll::pause().await;
@@ -296,7 +296,7 @@ impl World {
     }
 
     /// The first column of what the ledger answers, each row as text.
-    pub async fn ledger(&self, sql: &'static str) -> Vec<String> {
+    pub(crate) async fn ledger(&self, sql: &'static str) -> Vec<String> {
         use sqlx::ConnectOptions as _;
         let options = sqlx::sqlite::SqliteConnectOptions::new()
             .filename(self.home().join("db/chorus.db"))
@@ -306,26 +306,26 @@ impl World {
     }
 
     /// The channel with this name.
-    pub fn channel(&self, name: &str) -> ChannelId {
+    pub(crate) fn channel(&self, name: &str) -> ChannelId {
         self.discord
             .channel(name)
             .unwrap_or_else(|| panic!("there is no channel {name}"))
     }
 
     /// All messages of a channel.
-    pub fn messages(&self, channel: &str) -> Vec<Message> {
+    pub(crate) fn messages(&self, channel: &str) -> Vec<Message> {
         self.discord.messages(self.channel(channel))
     }
 
     /// The whole channel as text.
-    pub fn transcript(&self, channel: &str) -> String {
+    pub(crate) fn transcript(&self, channel: &str) -> String {
         self.discord.transcript(self.channel(channel))
     }
 
     // --- waiting -------------------------------------------------------------------------------
 
     /// Waits until the whole channel satisfies `done`, and gives it as text.
-    pub async fn shows(&self, channel: &str, done: impl Fn(&str) -> bool) -> String {
+    pub(crate) async fn shows(&self, channel: &str, done: impl Fn(&str) -> bool) -> String {
         let id = self.channel(channel);
         self.waits(&format!("{channel} to change"), |world| {
             let transcript = world.discord.transcript(id);
@@ -335,7 +335,7 @@ impl World {
     }
 
     /// Waits until `text` is in a channel, and gives the whole channel.
-    pub async fn sees(&self, channel: &str, text: &str) -> String {
+    pub(crate) async fn sees(&self, channel: &str, text: &str) -> String {
         let id = self.channel(channel);
         self.waits(&format!("“{text}” in {channel}"), |world| {
             let transcript = world.discord.transcript(id);
@@ -345,7 +345,7 @@ impl World {
     }
 
     /// The next message of the bot that all can see in a channel and this did not give before.
-    pub async fn next_message(&mut self, channel: &str) -> Message {
+    pub(crate) async fn next_message(&mut self, channel: &str) -> Message {
         let (id, seen) = (self.channel(channel), self.seen);
         let next = self
             .waits(&format!("a message of the bot in {channel}"), |world| {
@@ -360,13 +360,13 @@ impl World {
     }
 
     /// The next ephemeral answer to this person, as text.
-    pub async fn next_private_reply(&self, who: &Actor) -> String {
+    pub(crate) async fn next_private_reply(&self, who: &Actor) -> String {
         let message = who.next_private().await;
         self.discord.shown(&message)
     }
 
     /// Waits for a question with buttons in a channel that is not answered yet.
-    pub async fn question(&self, channel: &str) -> Message {
+    pub(crate) async fn question(&self, channel: &str) -> Message {
         let id = self.channel(channel);
         self.waits(&format!("a question in {channel}"), |world| {
             let all = world.discord.messages(id).into_iter().rev();
@@ -380,7 +380,7 @@ impl World {
     }
 
     /// Counts everything said so far as read.
-    pub fn reads_everything(&mut self) {
+    pub(crate) fn reads_everything(&mut self) {
         let newest = self.discord.newest_message();
         self.seen = newest.unwrap_or(MessageId(0));
         self.ann.reads_until(self.seen);
@@ -388,7 +388,11 @@ impl World {
     }
 
     /// Waits for `found`; in vain, it says for what, and what there is instead.
-    pub async fn waits<T>(&self, what: &str, mut found: impl FnMut(&Self) -> Option<T>) -> T {
+    pub(crate) async fn waits<T>(
+        &self,
+        what: &str,
+        mut found: impl FnMut(&Self) -> Option<T>,
+    ) -> T {
         let waiting = self.discord.wait_for(|_| found(self));
         match tokio::time::timeout(PATIENCE, waiting).await {
             Ok(result) => result,
@@ -397,7 +401,7 @@ impl World {
     }
 
     /// Runs a command in `#lab` again and again until its answer holds `text`: for what changes without a message.
-    pub async fn waits_for_reply(&self, command: &str, text: &str) -> String {
+    pub(crate) async fn waits_for_reply(&self, command: &str, text: &str) -> String {
         let patient = tokio::time::timeout(PATIENCE, async {
             loop {
                 let reply = self.ann.asks(command, "#lab").await;
@@ -411,7 +415,7 @@ impl World {
     }
 
     /// Waits until something is so, or until the daemon has ended by itself; says whether it is so.
-    pub async fn waits_or_ends(&mut self, mut is_so: impl FnMut(&Self) -> bool) -> bool {
+    pub(crate) async fn waits_or_ends(&mut self, mut is_so: impl FnMut(&Self) -> bool) -> bool {
         let Some(mut daemon) = self.daemon.take() else {
             return is_so(self);
         };
@@ -427,12 +431,12 @@ impl World {
     }
 
     /// From now on the daemon, a program, can write no file beyond so many bytes; none lifts the limit.
-    pub fn limits_files(&self, bytes: Option<u64>) {
+    pub(crate) fn limits_files(&self, bytes: Option<u64>) {
         self.daemon.as_ref().unwrap().limits_files(bytes);
     }
 
     /// Everything that can be seen, for the message of a failed test.
-    pub fn report(&self) -> String {
+    pub(crate) fn report(&self) -> String {
         let mut report = String::new();
         for name in self.discord.channel_names(self.discord.guild()) {
             let Some(id) = self.discord.channel(&name) else {

@@ -298,9 +298,10 @@ fn write(target: &Dir, item: &Item, data: &mut dyn Read) -> anyhow::Result<()> {
             options.write(true).create_new(true).mode(0o600);
             let mut file = target.open_with(&item.name, &options)?.into_std();
             write_sparsely(&mut file, data)?;
-            let mode = match item.name.starts_with(DATABASE) {
-                true => 0o600,
-                false => item.mode & KEPT_MODE,
+            let mode = if item.name.starts_with(DATABASE) {
+                0o600
+            } else {
+                item.mode & KEPT_MODE
             };
             file.set_permissions(Permissions::from_mode(mode))?;
             // A file system without such times is no reason to stop.
@@ -351,9 +352,10 @@ fn is_zero(chunk: &[u8]) -> bool {
 fn finish_folder(target: &Dir, folder: &Item) -> anyhow::Result<()> {
     let file = target.open(&folder.name)?.into_std();
     let _ = file.set_times(FileTimes::new().set_modified(folder.modified));
-    let mode = match folder.name.starts_with(DATABASE) {
-        true => 0o700,
-        false => folder.mode & KEPT_MODE,
+    let mode = if folder.name.starts_with(DATABASE) {
+        0o700
+    } else {
+        folder.mode & KEPT_MODE
     };
     Ok(file.set_permissions(Permissions::from_mode(mode))?)
 }

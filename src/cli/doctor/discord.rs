@@ -169,13 +169,14 @@ fn intents(application: &Application) -> Check {
 }
 
 fn public(application: &Application) -> Check {
-    match application.bot_public {
-        true => Check::warning(
+    if application.bot_public {
+        Check::warning(
             "public",
             "anybody can invite the bot; it does nothing in servers that you do not accept",
             HOW_TO_CLOSE,
-        ),
-        false => Check::ok("public", "only you can invite the bot"),
+        )
+    } else {
+        Check::ok("public", "only you can invite the bot")
     }
 }
 

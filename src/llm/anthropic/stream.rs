@@ -219,13 +219,14 @@ impl Open {
         match kind.as_str() {
             "text" if keeps_text && !self.text.trim().is_empty() => {
                 block["text"] = json!(self.text);
-                match self.citations.is_empty() {
-                    true => block
+                if self.citations.is_empty() {
+                    block
                         .as_object_mut()
-                        .and_then(|block| block.shift_remove("citations")),
-                    false => block
+                        .and_then(|block| block.shift_remove("citations"))
+                } else {
+                    block
                         .as_object_mut()
-                        .and_then(|block| block.insert("citations".into(), self.citations.into())),
+                        .and_then(|block| block.insert("citations".into(), self.citations.into()))
                 };
                 Some(ContentBlock::Opaque {
                     block,

@@ -197,9 +197,10 @@ fn given(result: &ToolResult, request: &Request) -> Vec<Value> {
 }
 
 fn image(image: &Image, request: &Request) -> Value {
-    match request.sees_images {
-        true => json!({"inlineData": {"mimeType": image.media_type, "data": image.data}}),
-        false => json!({"text": UNSEEN_IMAGE}),
+    if request.sees_images {
+        json!({"inlineData": {"mimeType": image.media_type, "data": image.data}})
+    } else {
+        json!({"text": UNSEEN_IMAGE})
     }
 }
 

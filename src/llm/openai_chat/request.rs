@@ -265,8 +265,9 @@ fn tool(tool: &ToolSchema) -> Tool<'_> {
 }
 
 fn image(image: &Image, request: &Request) -> Value {
-    match request.sees_images {
-        true => json!({"type": "image_url", "image_url": {"url": data_url(image)}}),
-        false => json!({"type": "text", "text": UNSEEN_IMAGE}),
+    if request.sees_images {
+        json!({"type": "image_url", "image_url": {"url": data_url(image)}})
+    } else {
+        json!({"type": "text", "text": UNSEEN_IMAGE})
     }
 }

@@ -60,9 +60,10 @@ pub(super) fn encode(provider: &str, request: &Request) -> Result<Encoded, LlmEr
     if request.web_search {
         tools.push(Tool::WebSearch);
     }
-    let include = match is_openai_reasoning(&request.model) {
-        true => vec!["reasoning.encrypted_content"],
-        false => Vec::new(),
+    let include = if is_openai_reasoning(&request.model) {
+        vec!["reasoning.encrypted_content"]
+    } else {
+        Vec::new()
     };
     let body = Body {
         model: &request.model,
@@ -137,8 +138,9 @@ fn tool(tool: &ToolSchema) -> Tool<'_> {
 }
 
 fn image(image: &Image, request: &Request) -> Value {
-    match request.sees_images {
-        true => json!({"type": "input_image", "image_url": data_url(image), "detail": "auto"}),
-        false => json!({"type": "input_text", "text": UNSEEN_IMAGE}),
+    if request.sees_images {
+        json!({"type": "input_image", "image_url": data_url(image), "detail": "auto"})
+    } else {
+        json!({"type": "input_text", "text": UNSEEN_IMAGE})
     }
 }

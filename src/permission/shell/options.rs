@@ -138,9 +138,10 @@ impl Risks {
 /// Adds `options` to the letters (`-o`) and the long ones (`--output`).
 fn by_form(options: &'static str, letters: &mut String, long: &mut Vec<&'static str>) {
     for option in options.split_whitespace() {
-        match option.starts_with("--") {
-            true => long.push(option),
-            false => letters.push_str(option.trim_start_matches('-')),
+        if option.starts_with("--") {
+            long.push(option)
+        } else {
+            letters.push_str(option.trim_start_matches('-'))
         }
     }
 }

@@ -62,9 +62,10 @@ fn reordered(name: &str, values: &[&str]) -> Vec<String> {
             value if value.starts_with("--") => "",
             value => value.strip_prefix('-').unwrap_or_default(),
         };
-        match !short.is_empty() && short.chars().all(|c| c.is_ascii_alphabetic()) {
-            true => letters.extend(short.chars()),
-            false => rest.push(value),
+        if !short.is_empty() && short.chars().all(|c| c.is_ascii_alphabetic()) {
+            letters.extend(short.chars())
+        } else {
+            rest.push(value)
         }
     }
     if letters.contains(&'R') && name == "rm" {

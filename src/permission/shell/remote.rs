@@ -200,12 +200,13 @@ fn api(name: &str, arguments: &[&Word]) -> Vec<String> {
                 'i' => {}
                 'X' => {
                     let given = cluster[index + 1..].trim_start_matches('=').to_owned();
-                    method = match given.is_empty() {
-                        true => words
+                    method = if given.is_empty() {
+                        words
                             .next()
                             .map(|word| word.value.clone())
-                            .or(Some(String::new())),
-                        false => Some(given),
+                            .or(Some(String::new()))
+                    } else {
+                        Some(given)
                     };
                     break;
                 }

@@ -170,13 +170,16 @@ fn code<'a>(name: &str, arguments: &'a [Word]) -> Vec<&'a Word> {
         // A name with a colon is a file on another machine, fetched with a program.
         "tar" | "gtar" => those(&|value| value.contains(':') && !value.starts_with("--")),
         "curl" => those(&|value| value.contains("%output{")),
-        "ip" => match arguments
-            .iter()
-            .any(|word| matches!(word.value.as_str(), "exec" | "-b" | "-batch"))
-        {
-            true => arguments.iter().collect(),
-            false => Vec::new(),
-        },
+        "ip" => {
+            if arguments
+                .iter()
+                .any(|word| matches!(word.value.as_str(), "exec" | "-b" | "-batch"))
+            {
+                arguments.iter().collect()
+            } else {
+                Vec::new()
+            }
+        }
         "sqlite3" | "sqlite" => operands
             .into_iter()
             .skip(1)
@@ -386,9 +389,10 @@ pub(super) fn sed_scripts(arguments: &[Word]) -> Vec<(&Word, &str)> {
         // `-l` takes a value, which may hold an `e` that is no option.
         is_sure &= !value.contains('l');
         if let Some((_, attached)) = value.split_once('e') {
-            match attached.is_empty() {
-                true => scripts.extend(next),
-                false => scripts.push((word, attached)),
+            if attached.is_empty() {
+                scripts.extend(next)
+            } else {
+                scripts.push((word, attached))
             }
         }
     }

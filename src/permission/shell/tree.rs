@@ -70,9 +70,10 @@ pub(super) fn parse(text: &str) -> Tree {
     let steps = Cell::new(0_usize);
     let mut progress = |_: &tree_sitter::ParseState| {
         steps.set(steps.get() + 1);
-        match steps.get() > MAX_STEPS {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        if steps.get() > MAX_STEPS {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
         }
     };
     let options = ParseOptions::new().progress_callback(&mut progress);
@@ -184,14 +185,13 @@ impl Tree {
                 node.kind(),
                 "raw_string" | "string" | "word" | "concatenation"
             );
-            match is_leaf {
-                true => {
-                    let word = Word::read(slice(node, text), 0..0);
-                    let runs = |word: &str| word.contains("$(") || word.contains('`');
-                    let known = word.known().filter(|word| runs(word));
-                    self.evaluated.extend(known.map(str::to_owned));
-                }
-                false => waiting.extend(children(node)),
+            if is_leaf {
+                let word = Word::read(slice(node, text), 0..0);
+                let runs = |word: &str| word.contains("$(") || word.contains('`');
+                let known = word.known().filter(|word| runs(word));
+                self.evaluated.extend(known.map(str::to_owned));
+            } else {
+                waiting.extend(children(node))
             }
         }
     }
@@ -348,9 +348,10 @@ fn here_text(node: Node<'_>, text: &str) -> Input {
         return Input::Unknown;
     };
     let body = slice(body, text);
-    match quoted || !body.contains(['$', '`', '\\']) {
-        true => Input::Text(body.to_owned()),
-        false => Input::Unknown,
+    if quoted || !body.contains(['$', '`', '\\']) {
+        Input::Text(body.to_owned())
+    } else {
+        Input::Unknown
     }
 }
 

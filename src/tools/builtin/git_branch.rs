@@ -82,8 +82,9 @@ fn list(git: &Repository) -> Result<String, ToolError> {
         let line = format!("{mark} {name} {:.10} {summary}", commit.id().to_string());
         lines.push(text::visible(&line).0);
     }
-    match lines.is_empty() {
-        true => Ok("There is no branch before the first commit.".into()),
-        false => Ok(lines.join("\n")),
+    if lines.is_empty() {
+        Ok("There is no branch before the first commit.".into())
+    } else {
+        Ok(lines.join("\n"))
     }
 }

@@ -42,13 +42,17 @@ impl Tool for GitCheckout {
     async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {
         let Args { r#ref: to, create } = args;
         let is_new = create.unwrap_or(false);
-        match is_new {
-            true => git::check_branch(&to)?,
-            false => git::check_revision(&to)?,
+        if is_new {
+            git::check_branch(&to)?
+        } else {
+            git::check_revision(&to)?
         }
-        let done = git::in_repository(context, move |opened| match is_new {
-            true => new_branch(&opened.git, &to),
-            false => go(&opened.git, &to),
+        let done = git::in_repository(context, move |opened| {
+            if is_new {
+                new_branch(&opened.git, &to)
+            } else {
+                go(&opened.git, &to)
+            }
         });
         done.await.map(Output::from)
     }

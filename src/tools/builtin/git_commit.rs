@@ -80,9 +80,10 @@ fn own_path(path: &str, jail: &Jail) -> Result<WorkspacePath, ToolError> {
     if path.is_in_repository() {
         return Err(FileError::Protected(path.to_string()).into());
     }
-    match jail.is_direct(&path) {
-        true => Ok(path),
-        false => Err(FileError::Outside(path.to_string()).into()),
+    if jail.is_direct(&path) {
+        Ok(path)
+    } else {
+        Err(FileError::Outside(path.to_string()).into())
     }
 }
 

@@ -91,9 +91,10 @@ fn patch(opened: &Repository, from: Option<&str>, to: Option<&str>) -> Result<St
         None => opened.diff_tree_to_workdir_with_index(from.as_ref(), Some(&mut options))?,
     };
     let text = printed(&diff)?;
-    match text.is_empty() {
-        true => Ok("No difference.".into()),
-        false => Ok(text),
+    if text.is_empty() {
+        Ok("No difference.".into())
+    } else {
+        Ok(text)
     }
 }
 

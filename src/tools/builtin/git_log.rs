@@ -70,9 +70,10 @@ impl Work for History {
 
     fn run(self, _: &[u8]) -> Result<String, ToolError> {
         let count = self.args.count.unwrap_or(USUAL).min(MOST);
-        let format = match self.args.oneline.unwrap_or(false) {
-            true => one_line,
-            false => in_full,
+        let format = if self.args.oneline.unwrap_or(false) {
+            one_line
+        } else {
+            in_full
         };
         git::read(&self.folder, |opened| log(&opened.git, count, format))
     }

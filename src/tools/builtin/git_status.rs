@@ -131,9 +131,10 @@ impl Work for Look {
     fn run(self, _: &[u8]) -> Result<String, ToolError> {
         // Before the other: that restricts this process.
         let nested = git::nested(&self.folder)?;
-        let own = match nested.is_one || nested.folders.is_empty() {
-            true => git::read(&self.folder, |opened| status(&opened.git, MOST))?,
-            false => "The workspace itself is no repository; git_init makes it one.".to_owned(),
+        let own = if nested.is_one || nested.folders.is_empty() {
+            git::read(&self.folder, |opened| status(&opened.git, MOST))?
+        } else {
+            "The workspace itself is no repository; git_init makes it one.".to_owned()
         };
         serde_json::to_string(&Seen { own, nested }).map_err(ToolError::failed)
     }

@@ -119,9 +119,10 @@ impl Pattern {
                 .matcher
                 .is_match(path.rsplit('/').next().unwrap_or(path));
         }
-        let below = match folder.is_root() {
-            true => path,
-            false => path.get(folder.as_str().len() + 1..).unwrap_or(path),
+        let below = if folder.is_root() {
+            path
+        } else {
+            path.get(folder.as_str().len() + 1..).unwrap_or(path)
         };
         self.matcher.is_match(below)
     }

@@ -107,9 +107,10 @@ impl Work for Search {
             if only.as_ref().is_none_or(|only| only.matches(&path, file)) {
                 found.file(&jail, file);
             }
-            match found.is_full() {
-                true => Step::Enough,
-                false => Step::On,
+            if found.is_full() {
+                Step::Enough
+            } else {
+                Step::On
             }
         });
         Ok(found.report(&path, walked))

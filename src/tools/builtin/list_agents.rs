@@ -64,8 +64,9 @@ fn described(folder: &Path) -> String {
         String::from_utf8(contents.bytes).ok()
     };
     let line = peers::first_prose(&readme().unwrap_or_default());
-    match line.is_empty() || line == peers::first_prose(template::README) {
-        true => "it has written nothing about itself yet".to_owned(),
-        false => text::visible(&line).0,
+    if line.is_empty() || line == peers::first_prose(template::README) {
+        "it has written nothing about itself yet".to_owned()
+    } else {
+        text::visible(&line).0
     }
 }

@@ -41,9 +41,12 @@ impl Tool for ListModels {
         let current = context.config.model.as_deref();
         let lines: Vec<String> = models
             .into_iter()
-            .map(|id| match current == Some(id.as_str()) {
-                true => format!("{id} (yours)"),
-                false => id,
+            .map(|id| {
+                if current == Some(id.as_str()) {
+                    format!("{id} (yours)")
+                } else {
+                    id
+                }
             })
             .collect();
         Ok(lines.join("\n").into())

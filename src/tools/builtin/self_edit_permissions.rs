@@ -72,18 +72,20 @@ impl Tool for SelfEditPermissions {
 /// Everyone behind the turn must hold the right, by the roles they hold now.
 async fn may_grant(profile: &ProfileRef, context: &ToolContext) -> Result<(), ToolError> {
     // Without a message of a person there is nobody who asked for it, whoever is behind the turn.
-    let people: &[Participant] = match context.has_message {
-        true => &context.people,
-        false => &[],
+    let people: &[Participant] = if context.has_message {
+        &context.people
+    } else {
+        &[]
     };
     let grants = context.services.configure.grants(context.guild).await?;
     let is_free = match profile {
         ProfileRef::Named(name) => name == FREE || *name == grants.default_profile,
         ProfileRef::Custom(_) => false,
     };
-    match is_free {
-        true => all_known(people).map(drop),
-        false => all_may_grant(&grants.table, people, profile),
+    if is_free {
+        all_known(people).map(drop)
+    } else {
+        all_may_grant(&grants.table, people, profile)
     }
     .map_err(ToolError::Rejected)
 }

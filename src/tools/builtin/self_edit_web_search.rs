@@ -17,10 +17,7 @@ pub(super) struct Args {
 }
 
 const fn word(enabled: bool) -> &'static str {
-    match enabled {
-        true => "on",
-        false => "off",
-    }
+    if enabled { "on" } else { "off" }
 }
 
 #[async_trait]

@@ -151,10 +151,11 @@ impl Section {
 
 /// A value without quotes, escapes or comments, the three ways in which it may mean other than it says.
 fn plain(value: &str) -> Result<String, String> {
-    match value.contains(['"', '\\', '#', ';']) {
-        true => Err(format!(
+    if value.contains(['"', '\\', '#', ';']) {
+        Err(format!(
             "the value {value:?}: quotes, escapes or comments in it"
-        )),
-        false => Ok(value.to_owned()),
+        ))
+    } else {
+        Ok(value.to_owned())
     }
 }

@@ -135,8 +135,9 @@ fn reason(body: &Value) -> String {
         Value::Null => String::new(),
         other => other.to_string(),
     };
-    match details.is_empty() {
-        true => message,
-        false => format!("{message}: {}", details.join("; ")),
+    if details.is_empty() {
+        message
+    } else {
+        format!("{message}: {}", details.join("; "))
     }
 }

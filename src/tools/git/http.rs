@@ -67,9 +67,10 @@ fn expect_type(answer: &Response, wanted: &str) -> Result<(), String> {
         .headers()
         .get("content-type")
         .and_then(|value| value.to_str().ok());
-    match given == Some(wanted) {
-        true => Ok(()),
-        false => Err("the server does not speak git's HTTP protocol there".into()),
+    if given == Some(wanted) {
+        Ok(())
+    } else {
+        Err("the server does not speak git's HTTP protocol there".into())
     }
 }
 

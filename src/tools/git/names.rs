@@ -10,16 +10,18 @@ pub(in crate::tools) fn check_branch(name: &str) -> Result<(), ToolError> {
         && git2::Branch::name_is_valid(name).unwrap_or(false)
         && !name.starts_with("refs/")
         && name != "HEAD";
-    match is_branch {
-        true => Ok(()),
-        false => Err(refusal("branch", name)),
+    if is_branch {
+        Ok(())
+    } else {
+        Err(refusal("branch", name))
     }
 }
 
 pub(in crate::tools) fn check_remote(name: &str) -> Result<(), ToolError> {
-    match is_reference(name) && !name.contains('/') {
-        true => Ok(()),
-        false => Err(refusal("remote", name)),
+    if is_reference(name) && !name.contains('/') {
+        Ok(())
+    } else {
+        Err(refusal("remote", name))
     }
 }
 
@@ -32,9 +34,10 @@ pub(in crate::tools) fn check_revision(text: &str) -> Result<(), ToolError> {
         Some(mark) => &text[..name.len() + mark],
         None => text,
     };
-    match is_reference(name) && text.len() <= LONGEST {
-        true => Ok(()),
-        false => Err(refusal("commit", text)),
+    if is_reference(name) && text.len() <= LONGEST {
+        Ok(())
+    } else {
+        Err(refusal("commit", text))
     }
 }
 

@@ -190,12 +190,13 @@ fn in_memory(text: &str) -> std::io::Result<(File, PathBuf)> {
 fn check_size(objects: &Odb<'_>, id: Oid) -> Result<(), ToolError> {
     // One that cannot be read says so where it is needed.
     let size = objects.read_header(id).map_or(0, |(size, _)| size as u64);
-    match size > LARGEST_OBJECT {
-        true => Err(refused(&format!(
+    if size > LARGEST_OBJECT {
+        Err(refused(&format!(
             "the object {id} has {} once unpacked",
             text::bytes(size)
-        ))),
-        false => Ok(()),
+        )))
+    } else {
+        Ok(())
     }
 }
 

@@ -170,12 +170,13 @@ fn read(git: &Dir, name: &str, longest: u64) -> io::Result<String> {
     }
     let mut text = String::new();
     file.take(longest + 1).read_to_string(&mut text)?;
-    match text.len() as u64 > longest {
-        true => Err(io::Error::other(format!(
+    if text.len() as u64 > longest {
+        Err(io::Error::other(format!(
             "more than {}",
             text::bytes(longest)
-        ))),
-        false => Ok(text),
+        )))
+    } else {
+        Ok(text)
     }
 }
 

@@ -93,9 +93,10 @@ pub(super) fn report(bytes: &[u8]) -> Result<(), String> {
             Some(_) | None => {}
         }
     }
-    match is_taken {
-        true => Ok(()),
-        false => Err("it did not say whether the branch moved".into()),
+    if is_taken {
+        Ok(())
+    } else {
+        Err("it did not say whether the branch moved".into())
     }
 }
 

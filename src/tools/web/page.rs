@@ -70,10 +70,7 @@ impl Layout {
                     | "application/toml"
             );
         (is_html || is_text).then(|| Self {
-            markup: match is_html {
-                true => Markup::Laid,
-                false => Markup::None,
-            },
+            markup: if is_html { Markup::Laid } else { Markup::None },
             is_latin1: parameters.contains("iso-8859-1") || parameters.contains("windows-1252"),
         })
     }
@@ -94,9 +91,10 @@ impl Work for Layout {
     const LIMITS: WorkLimits = work::TEXT;
 
     fn run(self, bytes: &[u8]) -> Result<String, ToolError> {
-        let text = match self.is_latin1 {
-            true => bytes.iter().map(|byte| char::from(*byte)).collect(),
-            false => String::from_utf8_lossy(bytes).into_owned(),
+        let text = if self.is_latin1 {
+            bytes.iter().map(|byte| char::from(*byte)).collect()
+        } else {
+            String::from_utf8_lossy(bytes).into_owned()
         };
         Ok(match self.markup {
             Markup::None => text,
@@ -198,9 +196,10 @@ fn words(html: &str) -> String {
         if !INLINE.contains(&name.as_str()) && !words.ends_with('\n') {
             words.push('\n');
         }
-        let body = match HIDDEN.contains(&name.as_str()) && !tag.starts_with('/') {
-            true => after_hidden(tag, &name),
-            false => tag,
+        let body = if HIDDEN.contains(&name.as_str()) && !tag.starts_with('/') {
+            after_hidden(tag, &name)
+        } else {
+            tag
         };
         rest = body.split_once('>').map_or("", |(_, rest)| rest);
     }
@@ -242,13 +241,14 @@ fn add_words(words: &mut String, text: &str) {
         if !words.ends_with(['\n', ' ']) {
             words.push(' ');
         }
-        match word.contains('&') {
-            true => words.push_str(
+        if word.contains('&') {
+            words.push_str(
                 &CHARACTERS
                     .iter()
                     .fold(word.to_owned(), |word, (from, to)| word.replace(from, to)),
-            ),
-            false => words.push_str(word),
+            )
+        } else {
+            words.push_str(word)
         }
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 /// The program with these arguments and nothing in its environment but a home.
-pub fn chorus(home: &Path, arguments: &[&str]) -> Command {
+pub(crate) fn chorus(home: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_chorus"));
     command
         .args(arguments)
@@ -17,14 +17,14 @@ pub fn chorus(home: &Path, arguments: &[&str]) -> Command {
 }
 
 /// What it wrote, and its exit code.
-pub struct Seen {
+pub(crate) struct Seen {
     pub code: i32,
     pub out: String,
     pub err: String,
 }
 
 /// Runs it to its end.
-pub fn seen(command: &mut Command) -> Seen {
+pub(crate) fn seen(command: &mut Command) -> Seen {
     let Output {
         status,
         stdout,

@@ -26,9 +26,10 @@ fn unit(whose: &str) -> String {
 fn installed(whose: &str) -> &'static str {
     let program = env!("CARGO_BIN_EXE_chorus");
     let hidden = ["/home/", "/root/", "/tmp/", "/var/tmp/", "/run/user/"];
-    match whose == "--system" && hidden.iter().any(|folder| program.starts_with(folder)) {
-        true => "/usr/local/bin/chorus",
-        false => program,
+    if whose == "--system" && hidden.iter().any(|folder| program.starts_with(folder)) {
+        "/usr/local/bin/chorus"
+    } else {
+        program
     }
 }
 

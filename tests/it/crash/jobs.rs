@@ -70,9 +70,10 @@ pub(super) fn work(request: &Value) -> Reply {
         .filter(|(number, _)| !seen.named.contains(number))
         .map(|(number, _)| format!("done-{number}"))
         .collect();
-    let text = match words.is_empty() {
-        true => "Nothing new.".to_owned(),
-        false => words.join(" "),
+    let text = if words.is_empty() {
+        "Nothing new.".to_owned()
+    } else {
+        words.join(" ")
     };
     Reply::new(vec![Block::Text(text)])
 }

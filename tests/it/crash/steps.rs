@@ -54,9 +54,10 @@ impl fmt::Display for Edge {
 impl Edge {
     /// The edge with a file name that is the same in every life, where the file has another in each.
     pub(super) fn kind(&self) -> Self {
-        let name = match is_unnamed(&self.file) {
-            true => "(unfinished)",
-            false => "(finished)",
+        let name = if is_unnamed(&self.file) {
+            "(unfinished)"
+        } else {
+            "(finished)"
         };
         let file = match self.file.parent() {
             Some(folder) if !self.file.starts_with("db") => folder.join(name),
@@ -133,12 +134,11 @@ fn watch(pipe: &Path, home: PathBuf, mut is_last: impl FnMut(&Edge) -> bool) -> 
     for line in BufReader::new(File::open(pipe).unwrap()).lines() {
         match calls.read(&line.unwrap()) {
             Some((thread, Told::Edge(edge))) if matches!(end, End::ByItself(_)) => {
-                end = match is_last(&edge) {
-                    true => {
-                        signals(thread, Signal::KILL);
-                        End::Killed(edge)
-                    }
-                    false => End::ByItself(Some(edge)),
+                end = if is_last(&edge) {
+                    signals(thread, Signal::KILL);
+                    End::Killed(edge)
+                } else {
+                    End::ByItself(Some(edge))
                 };
             }
             Some((thread, Told::Halt)) => signals(thread, Signal::CONT),

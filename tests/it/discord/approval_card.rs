@@ -7,7 +7,7 @@ use chrono::Utc;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-pub fn question(action: &str, arguments: &str) -> Question {
+pub(super) fn question(action: &str, arguments: &str) -> Question {
     Question {
         turn: TurnRef {
             turn: TurnId::random(),

@@ -24,13 +24,14 @@ async fn a_thousand_clicks_are_all_acknowledged_while_fifty_turns_run() {
         world.ann.knows_commands().await;
         world.model.follows(|request| {
             let is_asked = request["messages"].to_string().contains("tool_result");
-            let block = match is_asked {
-                true => Block::Text("Done.".into()),
-                false => Block::Call(
+            let block = if is_asked {
+                Block::Text("Done.".into())
+            } else {
+                Block::Call(
                     "toolu_1".into(),
                     "bash".into(),
                     json!({"command": "echo x >> count.txt"}),
-                ),
+                )
             };
             Reply::new(vec![block])
         });

@@ -71,12 +71,12 @@ fn each_command_has_its_line_in_the_documentation() {
         let name = command["name"].as_str().unwrap();
         let subs = command["options"].as_array().cloned().unwrap_or_default();
         let subs: Vec<_> = subs.iter().filter(|option| option["type"] == 1).collect();
-        let names: Vec<String> = match subs.is_empty() {
-            true => vec![name.to_owned()],
-            false => subs
-                .iter()
+        let names: Vec<String> = if subs.is_empty() {
+            vec![name.to_owned()]
+        } else {
+            subs.iter()
                 .map(|sub| format!("{name} {}", sub["name"].as_str().unwrap()))
-                .collect(),
+                .collect()
         };
         let is_told = |name: &String| {
             page.contains(&format!("`/{name}`")) || page.contains(&format!("`/{name} "))

@@ -27,7 +27,7 @@ fn with_long_answers(budgets: Value) -> Setup {
 }
 
 /// A call that was never made before: nobody goes in circles here.
-pub fn further(request: &Value, output_tokens: u64) -> Reply {
+pub(super) fn further(request: &Value, output_tokens: u64) -> Reply {
     let number = request["messages"].as_array().unwrap().len();
     let block = Block::Call(
         format!("toolu_{number}"),
@@ -48,7 +48,7 @@ fn says(text: &str, output_tokens: u64) -> Reply {
 }
 
 /// Has the model call tools for as long as it has any, then say [`LAST_WORDS`].
-pub async fn goes_on_until_its_last_step(world: &World) {
+pub(super) async fn goes_on_until_its_last_step(world: &World) {
     world.model.follows(|request| match request.get("tools") {
         Some(_) => further(request, 80),
         None => says(LAST_WORDS, 80),

@@ -198,7 +198,7 @@ fn a_window_learned_is_the_smaller_one() {
     let target = Target::new("local", "nobody-knows");
     assert_eq!(catalog.facts(&target).window, 128_000);
     catalog.learn_window(&target, 4_096);
-    catalog.clone().learn_window(&target, 8_192);
+    catalog.learn_window(&target, 8_192);
     catalog.learn_window(&target, 7);
     assert_eq!(catalog.facts(&target).window, 4_096);
     assert_eq!(catalog.facts(&target).max_output, 2_048);

@@ -16,7 +16,7 @@ use super::wire::{FORMATS, Format, Play, Wire, events};
 
 const PATIENT: Duration = Duration::from_secs(60);
 
-pub fn view_tool() -> ToolSchema {
+pub(super) fn view_tool() -> ToolSchema {
     ToolSchema {
         name: "view".into(),
         description: "Shows a file.".into(),
@@ -27,7 +27,7 @@ pub fn view_tool() -> ToolSchema {
     }
 }
 
-pub fn request(model: &str, items: Vec<Item>) -> Request {
+pub(super) fn request(model: &str, items: Vec<Item>) -> Request {
     Request {
         model: model.into(),
         system: vec!["You help.".into(), "# docs/a.md\nBe brief.".into()],

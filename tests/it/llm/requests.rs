@@ -208,9 +208,10 @@ fn the_schemas_are_strict_enough_to_refuse_nonsense() {
         };
         for (key, value) in [("model", Value::Null), ("unknown", json!(1))] {
             let mut body = body(format, rich(), |_| {});
-            match value.is_null() {
-                true => body.as_object_mut().unwrap().insert(key.into(), json!([1])),
-                false => body.as_object_mut().unwrap().insert(key.into(), value),
+            if value.is_null() {
+                body.as_object_mut().unwrap().insert(key.into(), json!([1]))
+            } else {
+                body.as_object_mut().unwrap().insert(key.into(), value)
             };
             assert!(
                 !published.schema().is_valid(&body),

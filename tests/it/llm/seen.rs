@@ -8,7 +8,7 @@ use crate::world::model::MODEL;
 use crate::world::{Setup, run_test, run_test_with};
 
 /// A bot that asks `wire` in `format`, and shows nothing of an answer before it is whole.
-pub fn asking(wire: &Wire, format: Format) -> Setup {
+pub(super) fn asking(wire: &Wire, format: Format) -> Setup {
     let written = match format {
         Format::Anthropic => "anthropic",
         Format::OpenAiChat => "openai",

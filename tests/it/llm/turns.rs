@@ -31,10 +31,10 @@ async fn runs_on(world: &World) {
 }
 
 /// What the model says in its last step.
-pub const LAST_WORDS: &str = "This is how far I came.";
+pub(super) const LAST_WORDS: &str = "This is how far I came.";
 
 /// The last request had no tools, its answer was shown, and so was why.
-pub async fn had_one_last_step(world: &World, requests: usize, why: &str) {
+pub(super) async fn had_one_last_step(world: &World, requests: usize, why: &str) {
     world.sees("#lab", LAST_WORDS).await;
     world.sees("#lab", &format!("Ended early: {why}")).await;
     assert_eq!(world.model.requests().len(), requests);
@@ -163,12 +163,13 @@ async fn what_is_said_during_a_turn_is_heard_in_it() {
     run_test_with(
         with(json!({"max_tool_loop_iterations": 1000})),
         async |world| {
-            world.model.follows(
-                |request| match request.to_string().contains("and be brief") {
-                    true => Reply::new(vec![Block::Text("In brief: done.".to_owned())]),
-                    false => further(request, 80),
-                },
-            );
+            world.model.follows(|request| {
+                if request.to_string().contains("and be brief") {
+                    Reply::new(vec![Block::Text("In brief: done.".to_owned())])
+                } else {
+                    further(request, 80)
+                }
+            });
             world.ann.says("#lab", "tell me all").await;
             world.model.was_asked(2).await;
             world.bob.says("#lab", "and be brief").await;

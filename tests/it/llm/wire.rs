@@ -18,7 +18,7 @@ use crate::published::Published;
 
 /// How the server answers one request, step by step; then it closes the connection.
 #[derive(Clone)]
-pub enum Play {
+pub(super) enum Play {
     Bytes(Vec<u8>),
     /// The same bytes again and again, at this distance, until the client goes.
     Forever(Vec<u8>, Duration),
@@ -30,14 +30,14 @@ pub enum Play {
 
 /// One request, as it came.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub(super) struct Asked {
     pub head: String,
     pub body: Value,
 }
 
 impl Asked {
     /// The path that was asked, without its query.
-    pub fn path(&self) -> &str {
+    pub(super) fn path(&self) -> &str {
         let target = self.head.split(' ').nth(1).unwrap_or_default();
         target.split('?').next().unwrap_or_default()
     }
@@ -47,7 +47,7 @@ impl Asked {
     }
 }
 
-pub struct Wire {
+pub(super) struct Wire {
     pub address: SocketAddr,
     asked: watch::Sender<Vec<Asked>>,
     /// One message for each connection that the client closed first.
@@ -73,12 +73,12 @@ impl Drop for Wire {
 
 impl Wire {
     /// Answers the n-th request with the n-th script, later ones with the last.
-    pub async fn start(scripts: Vec<Vec<Play>>) -> Self {
+    pub(super) async fn start(scripts: Vec<Vec<Play>>) -> Self {
         Self::start_listing(scripts, None).await
     }
 
     /// As [`Wire::start`], for a whole bot: who asks for the models is given `models`, besides the scripts.
-    pub async fn start_with_models(scripts: Vec<Vec<Play>>, models: &[&str]) -> Self {
+    pub(super) async fn start_with_models(scripts: Vec<Vec<Play>>, models: &[&str]) -> Self {
         let list: Vec<Value> = models.iter().map(|id| json!({"id": id})).collect();
         Self::start_listing(scripts, Some(json!({"data": list}))).await
     }
@@ -109,17 +109,17 @@ impl Wire {
         }
     }
 
-    pub fn requests(&self) -> Vec<Asked> {
+    pub(super) fn requests(&self) -> Vec<Asked> {
         self.asked.borrow().clone()
     }
 
     /// Waits for the first request.
-    pub async fn is_asked(&self) {
+    pub(super) async fn is_asked(&self) {
         let mut asked = self.asked.subscribe();
         asked.wait_for(|asked| !asked.is_empty()).await.unwrap();
     }
 
-    pub fn base_url(&self) -> String {
+    pub(super) fn base_url(&self) -> String {
         format!("http://{}", self.address)
     }
 }
@@ -202,14 +202,14 @@ async fn read_request(stream: &mut TcpStream) -> Option<Asked> {
 }
 
 /// A whole answer: an event stream that ends with the connection.
-pub fn events(body: &[u8]) -> Vec<Play> {
+pub(super) fn events(body: &[u8]) -> Vec<Play> {
     let mut bytes = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nrequest-id: req_7\r\nconnection: close\r\n\r\n".to_vec();
     bytes.extend_from_slice(body);
     vec![Play::Bytes(bytes)]
 }
 
 /// A whole answer of any status.
-pub fn answer(status: u16, headers: &str, body: &str) -> Vec<Play> {
+pub(super) fn answer(status: u16, headers: &str, body: &str) -> Vec<Play> {
     let length = body.len();
     vec![Play::Bytes(
         format!("HTTP/1.1 {status} Status\r\n{headers}content-length: {length}\r\nconnection: close\r\n\r\n{body}").into_bytes(),
@@ -218,14 +218,14 @@ pub fn answer(status: u16, headers: &str, body: &str) -> Vec<Play> {
 
 /// The wire formats under test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub(super) enum Format {
     Anthropic,
     OpenAiChat,
     OpenAiResponses,
     Gemini,
 }
 
-pub const FORMATS: [Format; 4] = [
+pub(super) const FORMATS: [Format; 4] = [
     Format::Anthropic,
     Format::OpenAiChat,
     Format::OpenAiResponses,
@@ -233,7 +233,7 @@ pub const FORMATS: [Format; 4] = [
 ];
 
 impl Format {
-    pub fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Anthropic => "anthropic",
             Self::OpenAiChat => "openai_chat",
@@ -243,7 +243,7 @@ impl Format {
     }
 
     /// A recorded answer: `text`, `calls`, `cut_call`, `error`, `search`.
-    pub fn fixture(self, kind: &str) -> Vec<u8> {
+    pub(super) fn fixture(self, kind: &str) -> Vec<u8> {
         let path = format!(
             "{}/tests/data/llm/{}_{kind}.sse",
             env!("CARGO_MANIFEST_DIR"),
@@ -253,7 +253,7 @@ impl Format {
     }
 
     /// A provider of this format at `base_url`, that waits `silence` for content.
-    pub fn provider(self, base_url: String, silence: Duration) -> Arc<dyn Provider> {
+    pub(super) fn provider(self, base_url: String, silence: Duration) -> Arc<dyn Provider> {
         let endpoint = Endpoint {
             name: self.name().to_owned(),
             client: client().unwrap(),

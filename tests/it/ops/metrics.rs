@@ -6,13 +6,13 @@ use super::program;
 use crate::world::{Setup, run_test_with};
 
 /// An address on loopback that nobody listens on.
-pub fn free_address() -> String {
+pub(super) fn free_address() -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().to_string()
 }
 
 /// Status and body of a page.
-pub async fn get(address: &str, path: &str) -> (u16, String) {
+pub(super) async fn get(address: &str, path: &str) -> (u16, String) {
     let response = reqwest::get(format!("http://{address}{path}"))
         .await
         .unwrap();

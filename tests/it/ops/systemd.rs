@@ -15,14 +15,14 @@ use crate::world::run_test_with;
 const PATIENCE: Duration = Duration::from_secs(90);
 
 /// The service manager's end of the socket.
-pub struct Systemd {
+pub(super) struct Systemd {
     folder: TempDir,
     heard: UnboundedReceiver<String>,
 }
 
 impl Systemd {
     /// Listens from now on, and reads at once what is sent, as systemd does.
-    pub fn listen() -> Self {
+    pub(super) fn listen() -> Self {
         let folder = TempDir::new().unwrap();
         let socket = UnixDatagram::bind(folder.path().join("notify")).unwrap();
         let (said, heard) = mpsc::unbounded_channel();
@@ -39,13 +39,13 @@ impl Systemd {
     }
 
     /// What the daemon finds in its environment.
-    pub fn variable(&self) -> (&'static str, String) {
+    pub(super) fn variable(&self) -> (&'static str, String) {
         let path = self.folder.path().join("notify");
         ("NOTIFY_SOCKET", path.to_str().unwrap().to_owned())
     }
 
     /// Waits for a notification with this line, and gives it whole.
-    pub async fn hears(&mut self, line: &str) -> String {
+    pub(super) async fn hears(&mut self, line: &str) -> String {
         let waiting = async {
             loop {
                 let words = self.heard.recv().await.unwrap();
@@ -59,7 +59,7 @@ impl Systemd {
     }
 
     /// Everything that came and was not looked at.
-    pub fn unread(&mut self) -> Vec<String> {
+    pub(super) fn unread(&mut self) -> Vec<String> {
         std::iter::from_fn(|| self.heard.try_recv().ok()).collect()
     }
 }

@@ -315,9 +315,10 @@ fn the_attacks_are_real() {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .status();
-        match status.is_ok() && work.join("pwn").exists() {
-            true => ran.push(command),
-            false => not_run.push(command),
+        if status.is_ok() && work.join("pwn").exists() {
+            ran.push(command)
+        } else {
+            not_run.push(command)
         }
     }
     eprintln!("{} ran; not run here:\n{}", ran.len(), not_run.join("\n"));

@@ -9,7 +9,7 @@ use chorus::permission::{
 use serde_json::json;
 
 /// Somebody with these roles and no power.
-pub fn person(id: u64, roles: &[u64]) -> Person {
+pub(crate) fn person(id: u64, roles: &[u64]) -> Person {
     Person {
         id: UserId(id),
         name: "Ann".into(),

@@ -270,10 +270,7 @@ proptest! {
         let at = words.iter().take(cut).map(|word| word.len()).sum::<usize>().min(whole.len());
         let (head, tail) = whole.split_at(at);
         let tail = (!tail.is_empty() && tail != ".").then_some(tail);
-        let divided = match hooks {
-            true => action(head, None, tail),
-            false => action(head, tail, None),
-        };
+        let divided = if hooks { action(head, None, tail) } else { action(head, tail, None) };
         let text = divided.to_string();
         let read = Action::parse(&text).unwrap();
         prop_assert_eq!(&read.detail, head);

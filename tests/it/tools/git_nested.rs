@@ -106,9 +106,10 @@ async fn a_hostile_repository_below_is_not_used_and_hides_no_other() {
         let path = lab.files().join("a/.git/config");
         let usual = fs::read_to_string(&path).unwrap();
         let lines = lines.replace("OUT", outside.to_str().unwrap());
-        let text = match lines.starts_with('[') {
-            true => format!("{usual}{lines}"),
-            false => format!("{lines}{usual}"),
+        let text = if lines.starts_with('[') {
+            format!("{usual}{lines}")
+        } else {
+            format!("{lines}{usual}")
         };
         fs::write(&path, text).unwrap();
         harms_nothing(trap, &lab, &outside).await;

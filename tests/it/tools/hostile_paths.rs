@@ -62,9 +62,10 @@ fn outside(lab: &Lab) -> Vec<(String, Vec<u8>)> {
 fn collect(folder: &Path, found: &mut Vec<(String, Vec<u8>)>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => collect(&path, found),
-            false => found.push((path.display().to_string(), fs::read(&path).unwrap())),
+        if path.is_dir() {
+            collect(&path, found)
+        } else {
+            found.push((path.display().to_string(), fs::read(&path).unwrap()))
         }
     }
 }

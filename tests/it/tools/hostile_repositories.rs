@@ -38,9 +38,10 @@ pub(super) fn everything(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => found.extend(everything(&path)),
-            false => found.push((path.clone(), fs::read(&path).unwrap())),
+        if path.is_dir() {
+            found.extend(everything(&path))
+        } else {
+            found.push((path.clone(), fs::read(&path).unwrap()))
         }
     }
     found.sort();
@@ -97,9 +98,10 @@ async fn no_configuration_that_leads_elsewhere_is_used() {
         let path = lab.files().join(".git/config");
         let lines = lines.replace("OUT", outside.to_str().unwrap());
         let usual = fs::read_to_string(&path).unwrap();
-        let text = match lines.starts_with('[') {
-            true => format!("{usual}{lines}"),
-            false => format!("{lines}{usual}"),
+        let text = if lines.starts_with('[') {
+            format!("{usual}{lines}")
+        } else {
+            format!("{lines}{usual}")
         };
         fs::write(&path, text).unwrap();
         is_refused(trap, &lab, &outside).await;

@@ -108,9 +108,10 @@ fn passes_on(world: &World) {
         if all.contains("Agent `mid` writes to you") {
             return says("Beta works.".into());
         }
-        let to = match all.contains("Agent `lab` writes to you") {
-            true => "beta",
-            false => "mid",
+        let to = if all.contains("Agent `lab` writes to you") {
+            "beta"
+        } else {
+            "mid"
         };
         let message = json!({"agent": to, "message": "pass it on"});
         calls(&format!("toolu_{to}"), "send_to_agent", message)

@@ -11,7 +11,7 @@ use super::PATIENCE;
 
 /// Somebody who acts. Clones are the same person.
 #[derive(Clone)]
-pub struct Actor {
+pub(crate) struct Actor {
     /// The person at the local Discord, for everything that is not here.
     pub person: Person,
     discord: Discord,
@@ -20,7 +20,7 @@ pub struct Actor {
 
 impl Actor {
     /// The person with this name.
-    pub fn new(discord: &Discord, name: &str) -> Self {
+    pub(crate) fn new(discord: &Discord, name: &str) -> Self {
         Self {
             person: discord.user(name),
             discord: discord.clone(),
@@ -29,37 +29,42 @@ impl Actor {
     }
 
     /// Their id.
-    pub fn id(&self) -> UserId {
+    pub(crate) fn id(&self) -> UserId {
         self.person.id
     }
 
     /// Writes in a channel.
-    pub async fn says(&self, channel: &str, text: &str) -> MessageId {
+    pub(crate) async fn says(&self, channel: &str, text: &str) -> MessageId {
         self.person.says(self.channel(channel), text)
     }
 
     /// Replies to a message.
-    pub async fn replies(&self, channel: &str, to: MessageId, text: &str) -> MessageId {
+    pub(crate) async fn replies(&self, channel: &str, to: MessageId, text: &str) -> MessageId {
         self.person.replies(self.channel(channel), to, text)
     }
 
     /// Writes with files.
-    pub async fn uploads(&self, channel: &str, text: &str, files: &[(&str, &[u8])]) -> MessageId {
+    pub(crate) async fn uploads(
+        &self,
+        channel: &str,
+        text: &str,
+        files: &[(&str, &[u8])],
+    ) -> MessageId {
         self.person.uploads(self.channel(channel), text, files)
     }
 
     /// Changes a message of theirs.
-    pub async fn edits(&self, channel: &str, message: MessageId, text: &str) {
+    pub(crate) async fn edits(&self, channel: &str, message: MessageId, text: &str) {
         self.person.edits(self.channel(channel), message, text);
     }
 
     /// Deletes a message.
-    pub async fn deletes(&self, channel: &str, message: MessageId) {
+    pub(crate) async fn deletes(&self, channel: &str, message: MessageId) {
         self.person.deletes(self.channel(channel), message);
     }
 
     /// Waits for a button with this label that they can press, the newest one, and presses it.
-    pub async fn clicks(&self, channel: &str, label: &str) -> u64 {
+    pub(crate) async fn clicks(&self, channel: &str, label: &str) -> u64 {
         let id = self.channel(channel);
         let message = self
             .waits(&format!("a button {label} in {channel}"), |discord| {
@@ -77,7 +82,7 @@ impl Actor {
     }
 
     /// Waits until the bot's commands are registered.
-    pub async fn knows_commands(&self) {
+    pub(crate) async fn knows_commands(&self) {
         let registered = |discord: &Discord| {
             let all = [
                 discord.commands(None),
@@ -90,7 +95,7 @@ impl Actor {
     }
 
     /// Runs a command as it is typed, such as `/agent init name:lab model:small`, and gives its interaction.
-    pub async fn runs(&self, typed: &str, channel: &str) -> u64 {
+    pub(crate) async fn runs(&self, typed: &str, channel: &str) -> u64 {
         self.tries(typed, channel)
             .await
             .unwrap_or_else(|refusal| panic!("{typed}: {refusal}"))
@@ -101,7 +106,7 @@ impl Actor {
     /// # Errors
     ///
     /// What Discord's own client would say.
-    pub async fn tries(&self, typed: &str, channel: &str) -> Result<u64, String> {
+    pub(crate) async fn tries(&self, typed: &str, channel: &str) -> Result<u64, String> {
         let id = self.channel(channel);
         let (command, options) = self.parse(typed);
         let options: Vec<(&str, OptionValue)> = options
@@ -112,7 +117,7 @@ impl Actor {
     }
 
     /// Runs a command and waits for its answer, as text.
-    pub async fn asks(&self, typed: &str, channel: &str) -> String {
+    pub(crate) async fn asks(&self, typed: &str, channel: &str) -> String {
         let run = self.runs(typed, channel).await;
         let message = self
             .waits(&format!("an answer to {typed}"), |discord| {
@@ -127,7 +132,7 @@ impl Actor {
     }
 
     /// What is offered while they type into an option, such as `/models show name:` with the option `name`.
-    pub async fn completes(&self, typed: &str, option: &str, channel: &str) -> Vec<String> {
+    pub(crate) async fn completes(&self, typed: &str, option: &str, channel: &str) -> Vec<String> {
         let (command, options) = self.parse(typed);
         let options: Vec<(&str, OptionValue)> = options
             .iter()
@@ -145,7 +150,7 @@ impl Actor {
     }
 
     /// The next ephemeral message to them that this did not give before; "thinking" is waited out.
-    pub async fn next_private(&self) -> Message {
+    pub(crate) async fn next_private(&self) -> Message {
         let message = self
             .waits(
                 &format!("a private answer to {}", self.person.name),

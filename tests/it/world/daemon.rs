@@ -21,7 +21,7 @@ use super::PATIENCE;
 
 /// How the daemon runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub(crate) enum Way {
     /// As a task of the test: quick, and seen by coverage.
     InProcess,
     /// As a process of its own: for signals.
@@ -211,7 +211,7 @@ impl Running {
 
 /// A `config.json` that keeps a daemon waiting until somebody has written it: as early as a test can meet one. Opening it
 /// for writing returns once the daemon reads.
-pub fn keeps_waiting(home: &Path) -> PathBuf {
+pub(crate) fn keeps_waiting(home: &Path) -> PathBuf {
     use rustix::fs::{CWD, FileType, Mode, mknodat};
     let fifo = home.join("config.json");
     mknodat(CWD, &fifo, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
@@ -219,7 +219,7 @@ pub fn keeps_waiting(home: &Path) -> PathBuf {
 }
 
 /// Waits until the program listens to `signal`, or has ended. Before its first line it cannot, nor does what starts it.
-pub async fn hears(child: &mut Child, signal: Signal) {
+pub(crate) async fn hears(child: &mut Child, signal: Signal) {
     while child.try_wait().unwrap().is_none() {
         let process = PathBuf::from(format!("/proc/{}", child.id().unwrap()));
         let is_program = match fs::read_link(process.join("exe")) {
@@ -241,7 +241,7 @@ pub async fn hears(child: &mut Child, signal: Signal) {
 }
 
 /// Sends a signal to a program, unless it has ended.
-pub fn signal(child: &Child, signal: Signal) {
+pub(crate) fn signal(child: &Child, signal: Signal) {
     if let Some(id) = pid(child) {
         kill_process(id, signal).unwrap();
     }

@@ -25,13 +25,13 @@ use tokio::net::TcpListener;
 use tokio::sync::{Notify, watch};
 
 /// The name of the scripted model.
-pub const MODEL: &str = "scripted-model";
+pub(crate) const MODEL: &str = "scripted-model";
 /// The key that it takes.
-pub const KEY: &str = "sk-scripted";
+pub(crate) const KEY: &str = "sk-scripted";
 
 /// The scripted model. Clones are the same one.
 #[derive(Clone)]
-pub struct Model {
+pub(crate) struct Model {
     shared: Arc<Shared>,
 }
 
@@ -82,13 +82,13 @@ enum Act {
 }
 
 /// A model that is thinking; it goes on when told, or when this is dropped.
-pub struct Thought {
+pub(crate) struct Thought {
     gate: Arc<Notify>,
 }
 
 impl Thought {
     /// Lets the model answer.
-    pub fn ends(self) {}
+    pub(crate) fn ends(self) {}
 }
 
 impl Drop for Thought {
@@ -98,25 +98,25 @@ impl Drop for Thought {
 }
 
 /// An answer that streams only as far as it is let.
-pub struct Stream {
+pub(crate) struct Stream {
     grants: Arc<tokio::sync::Semaphore>,
 }
 
 impl Stream {
     /// Lets so many further events out.
-    pub fn lets(&self, events: usize) {
+    pub(crate) fn lets(&self, events: usize) {
         self.grants.add_permits(events);
     }
 
     /// Lets all of it out.
-    pub fn ends(self) {
+    pub(crate) fn ends(self) {
         self.grants.add_permits(1_000_000);
     }
 }
 
 impl Model {
     /// Starts the server.
-    pub async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0)))
             .await
             .unwrap();
@@ -143,24 +143,24 @@ impl Model {
     }
 
     /// What `ANTHROPIC_BASE_URL` is to be.
-    pub fn base_url(&self) -> &str {
+    pub(crate) fn base_url(&self) -> &str {
         &self.shared.base
     }
 
     // --- the script ---------------------------------------------------------------------------
 
     /// Answers the next request that is not scripted yet with a text.
-    pub fn answers(&self, text: &str) -> &Self {
+    pub(crate) fn answers(&self, text: &str) -> &Self {
         self.act(Act::Answer(said(text)))
     }
 
     /// Calls one tool.
-    pub fn calls_tool(&self, name: &str, arguments: Value) -> &Self {
+    pub(crate) fn calls_tool(&self, name: &str, arguments: Value) -> &Self {
         self.calls(&[(name, arguments)])
     }
 
     /// Calls several tools in one answer.
-    pub fn calls(&self, calls: &[(&str, Value)]) -> &Self {
+    pub(crate) fn calls(&self, calls: &[(&str, Value)]) -> &Self {
         let taken = self.script(|script| script.queue.len() + script.requests.len());
         let blocks = calls.iter().enumerate().map(|(index, (name, arguments))| {
             Block::Call(
@@ -173,12 +173,12 @@ impl Model {
     }
 
     /// Gives any answer.
-    pub fn replies(&self, reply: Reply) -> &Self {
+    pub(crate) fn replies(&self, reply: Reply) -> &Self {
         self.act(Act::Answer(reply))
     }
 
     /// Answers with a text whenever the latest words of a person contain `needle`, after the script of other calls.
-    pub fn always_answers(&self, needle: &str, text: &str) -> &Self {
+    pub(crate) fn always_answers(&self, needle: &str, text: &str) -> &Self {
         self.script(|script| {
             script
                 .standing
@@ -189,44 +189,44 @@ impl Model {
 
     /// Answers all that is not scripted by a rule, which sees the whole request: for conversations that no script can
     /// foresee.
-    pub fn follows(&self, rule: impl Fn(&Value) -> Reply + Send + 'static) {
+    pub(crate) fn follows(&self, rule: impl Fn(&Value) -> Reply + Send + 'static) {
         self.script(|script| script.rule = Some(Box::new(rule)));
     }
 
     /// Sums every conversation up with these words.
-    pub fn summarises(&self, text: &str) {
+    pub(crate) fn summarises(&self, text: &str) {
         self.script(|script| script.summary = Some(text.to_owned()));
     }
 
     /// Refuses to sum anything up.
-    pub fn cannot_summarise(&self) {
+    pub(crate) fn cannot_summarise(&self) {
         self.script(|script| script.summary = None);
     }
 
     /// Thinks about every summary until told.
-    pub fn thinks_about_summaries(&self) -> Thought {
+    pub(crate) fn thinks_about_summaries(&self) -> Thought {
         let gate = Arc::new(Notify::new());
         self.script(|script| script.summary_gate = Some(Arc::clone(&gate)));
         Thought { gate }
     }
 
     /// Refuses what takes more than so many tokens, answer included, and counts what it takes.
-    pub fn has_window(&self, tokens: u64) {
+    pub(crate) fn has_window(&self, tokens: u64) {
         self.script(|script| script.window = Some(tokens));
     }
 
     /// How often a request took more than the window.
-    pub fn overruns(&self) -> usize {
+    pub(crate) fn overruns(&self) -> usize {
         self.script(|script| script.overruns)
     }
 
     /// Thinks about the next request until told; then says "done thinking".
-    pub fn is_thinking(&self) -> Thought {
+    pub(crate) fn is_thinking(&self) -> Thought {
         self.thinks_then("done thinking")
     }
 
     /// Thinks about the next request until told; then says `text`.
-    pub fn thinks_then(&self, text: &str) -> Thought {
+    pub(crate) fn thinks_then(&self, text: &str) -> Thought {
         let gate = Arc::new(Notify::new());
         self.act(Act::Think(
             Arc::clone(&gate),
@@ -236,12 +236,12 @@ impl Model {
     }
 
     /// Refuses the next request.
-    pub fn fails_with(&self, status: u16, body: Value) -> &Self {
+    pub(crate) fn fails_with(&self, status: u16, body: Value) -> &Self {
         self.fails_with_headers(status, body, &[])
     }
 
     /// Refuses the next request, with headers such as `retry-after`.
-    pub fn fails_with_headers(
+    pub(crate) fn fails_with_headers(
         &self,
         status: u16,
         body: Value,
@@ -258,37 +258,37 @@ impl Model {
     }
 
     /// Is limited for so many seconds.
-    pub fn is_limited(&self, seconds: u64) -> &Self {
+    pub(crate) fn is_limited(&self, seconds: u64) -> &Self {
         let body =
             json!({"type": "error", "error": {"type": "rate_limit_error", "message": "slow down"}});
         self.fails_with_headers(429, body, &[("retry-after", &seconds.to_string())])
     }
 
     /// Is overloaded.
-    pub fn is_overloaded(&self) -> &Self {
+    pub(crate) fn is_overloaded(&self) -> &Self {
         let body = json!({"type": "error", "error": {"type": "overloaded_error", "message": "overloaded"}});
         self.fails_with(529, body)
     }
 
     /// Streams these texts as one answer, each event only when let.
-    pub fn streams(&self, text: &str) -> Stream {
+    pub(crate) fn streams(&self, text: &str) -> Stream {
         let grants = Arc::new(tokio::sync::Semaphore::new(0));
         self.act(Act::Paced(said(text), Arc::clone(&grants)));
         Stream { grants }
     }
 
     /// Ends the connection after so many events of an answer.
-    pub fn is_cut_after(&self, events: usize, text: &str) -> &Self {
+    pub(crate) fn is_cut_after(&self, events: usize, text: &str) -> &Self {
         self.act(Act::Cut(said(text), events))
     }
 
     /// Sends these bytes as its event stream.
-    pub fn sends_raw(&self, stream: &str) -> &Self {
+    pub(crate) fn sends_raw(&self, stream: &str) -> &Self {
         self.act(Act::Raw(stream.to_owned()))
     }
 
     /// Lists these models.
-    pub fn lists(&self, models: &[&str]) {
+    pub(crate) fn lists(&self, models: &[&str]) {
         self.script(|script| {
             script.models = models.iter().map(|one| (*one).to_owned()).collect();
             script.unlisted = None;
@@ -296,13 +296,13 @@ impl Model {
     }
 
     /// Answers with this status to who asks for its models, until [`Self::lists`].
-    pub fn cannot_list(&self, status: u16) {
+    pub(crate) fn cannot_list(&self, status: u16) {
         let status = StatusCode::from_u16(status).unwrap();
         self.script(|script| script.unlisted = Some(status));
     }
 
     /// Forgets what was scripted and not yet used.
-    pub fn forgets(&self) {
+    pub(crate) fn forgets(&self) {
         self.script(|script| script.queue.clear());
     }
 
@@ -314,17 +314,17 @@ impl Model {
     // --- what it was asked ---------------------------------------------------------------------
 
     /// Bodies of all requests, summaries among them.
-    pub fn requests(&self) -> Vec<Value> {
+    pub(crate) fn requests(&self) -> Vec<Value> {
         self.script(|script| script.requests.clone())
     }
 
     /// The latest request.
-    pub fn last_request(&self) -> Value {
+    pub(crate) fn last_request(&self) -> Value {
         self.requests().pop().expect("the model was asked nothing")
     }
 
     /// Waits until it was asked `count` times in all.
-    pub async fn was_asked(&self, count: usize) -> Value {
+    pub(crate) async fn was_asked(&self, count: usize) -> Value {
         let mut asked = self.shared.asked.subscribe();
         let waiting = asked.wait_for(|now| *now >= count);
         let waited = tokio::time::timeout(Duration::from_secs(60), waiting)
@@ -335,12 +335,12 @@ impl Model {
     }
 
     /// What was wrong with requests.
-    pub fn violations(&self) -> Vec<String> {
+    pub(crate) fn violations(&self) -> Vec<String> {
         self.script(|script| script.violations.clone())
     }
 
     /// Scripted answers that nobody asked for.
-    pub fn unused(&self) -> usize {
+    pub(crate) fn unused(&self) -> usize {
         self.script(|script| script.queue.len())
     }
 

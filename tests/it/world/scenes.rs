@@ -6,43 +6,43 @@ use serde_json::json;
 use super::{Actor, World};
 
 /// The command of [`World::wants_to_write`].
-pub const WRITES: &str = "echo asked > asked.txt";
+pub(crate) const WRITES: &str = "echo asked > asked.txt";
 
 impl World {
     /// Ann writes in `#lab`, and the model answers.
-    pub async fn exchange(&self, said: &str, answer: &str) {
+    pub(crate) async fn exchange(&self, said: &str, answer: &str) {
         self.model.answers(answer);
         self.ann.says("#lab", said).await;
         self.sees("#lab", answer).await;
     }
 
     /// Has the agent want to run a command for somebody; once that is settled, the model says `then`.
-    pub async fn wants_to_write(&self, who: &Actor, then: &str) {
+    pub(crate) async fn wants_to_write(&self, who: &Actor, then: &str) {
         let call = json!({"command": WRITES});
         self.model.calls_tool("bash", call).answers(then);
         who.says("#lab", "write it").await;
     }
 
     /// The same, up to the question whether it may.
-    pub async fn asks_to_write(&self, who: &Actor, then: &str) -> Message {
+    pub(crate) async fn asks_to_write(&self, who: &Actor, then: &str) -> Message {
         self.wants_to_write(who, then).await;
         self.question("#lab").await
     }
 
     /// The same, and somebody allows it.
-    pub async fn writes_when_allowed(&self, who: &Actor) {
+    pub(crate) async fn writes_when_allowed(&self, who: &Actor) {
         self.asks_to_write(who, "Written.").await;
         who.clicks("#lab", "Allow").await;
         self.sees("#lab", "Written.").await;
     }
 
     /// Whether that command has run.
-    pub fn was_written(&self) -> bool {
+    pub(crate) fn was_written(&self) -> bool {
         self.workspace("lab").join("asked.txt").exists()
     }
 
     /// Makes an agent, and waits for the welcome in its channel.
-    pub async fn makes_agent(&self, name: &str) {
+    pub(crate) async fn makes_agent(&self, name: &str) {
         let command = format!("/agent init name:{name}");
         self.ann.runs(&command, "#general").await;
         let channel = format!("#{name}");

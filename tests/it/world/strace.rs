@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Whether it is installed; a test that is not run for want of it says so.
-pub fn is_there() -> bool {
+pub(crate) fn is_there() -> bool {
     let found = Command::new("strace").arg("-V").output().is_ok();
     if !found {
         println!("not run: strace is missing (apt-get install strace)");
@@ -17,7 +17,7 @@ pub fn is_there() -> bool {
 
 /// Whether it is installed and can tell which files the daemon's calls are about: the daemon hides its memory, and the
 /// kernel then shows its open files to nobody but root.
-pub fn sees_files() -> bool {
+pub(crate) fn sees_files() -> bool {
     let is_root = rustix::process::geteuid().is_root();
     if !is_root {
         println!("not run: only root sees the files of a process that hides its memory");
@@ -27,7 +27,7 @@ pub fn sees_files() -> bool {
 
 /// What the program is run by, to have `injection` done to its system calls `calls`, such as `fsync,rename`. What it
 /// sees goes to `log`. The program stays our own child: the tracer is put aside.
-pub fn injecting(calls: &str, injection: &str, log: &Path) -> Vec<String> {
+pub(crate) fn injecting(calls: &str, injection: &str, log: &Path) -> Vec<String> {
     let (trace, inject) = (
         format!("trace={calls}"),
         format!("inject={calls}:{injection}"),
