@@ -29,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use self::connection::{Connection, Frame, Payload};
-use self::session::{Disconnect, Pauses, Session, after_close};
+use self::session::{Backoff, Disconnect, Session, after_close};
 use super::error::DiscordError;
 use super::presence::{self, Busy};
 use super::rest::{Rest, gateway_client};
@@ -57,7 +57,7 @@ pub(super) struct Gateway {
     config: GatewayConfig,
     http: reqwest::Client,
     session: Option<Session>,
-    pauses: Pauses,
+    backoff: Backoff,
     /// When we identified last, whatever became of it.
     identified: Option<Instant>,
     /// When the presence may be changed again.
@@ -97,7 +97,7 @@ impl Gateway {
             config,
             http,
             session: None,
-            pauses: Pauses::default(),
+            backoff: Backoff::default(),
             identified: None,
             presence_from: Instant::now(),
         })
@@ -131,7 +131,7 @@ impl Gateway {
             };
             info!("the connection to Discord was lost: {reason}");
             let lived = attempt.began.elapsed();
-            let pause = self.pauses.after(attempt.is_accepted, lived);
+            let pause = self.backoff.after(attempt.is_accepted, lived);
             if stop.run_until_cancelled(sleep(pause)).await.is_none() {
                 return Ok(());
             }

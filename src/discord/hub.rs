@@ -1,7 +1,7 @@
 //! Where everything meets: what a crash left is tidied, then the gateway's events, the agents' events and the outboxes are
 //! served until the end, which comes in two steps: first nothing more is taken in, then what is still to be said is said.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use serenity::all::{FullEvent, Guild, Interaction, MessageUpdateEvent, PartialGuild};
@@ -291,6 +291,7 @@ impl Hub {
         let manager = self.bot.manager.clone();
         self.serving
             .spawn(async move { manager.tell_unreadable(id).await });
+        let cursors = self.cursors().await;
         let places = guild.channels.values().chain(&guild.threads);
         for channel in places {
             let here = ChannelId(channel.id.get());
@@ -298,14 +299,24 @@ impl Hub {
             if self.bot.manager.agent_for(here, parent).is_none() {
                 continue;
             }
-            let cursor = self.bot.store.cursor(here).await.unwrap_or_default();
             let last_message = channel.last_message_id.map(|last| MessageId(last.get()));
             let place = Place {
                 channel: here,
                 last_message,
-                cursor,
+                cursor: cursors.get(&here).copied(),
             };
             self.ingress.place(id, place);
+        }
+    }
+
+    /// The newest message of each channel that the ledger has, read at once: what comes meanwhile waits for this.
+    async fn cursors(&self) -> HashMap<ChannelId, MessageId> {
+        match self.bot.store.cursors().await {
+            Ok(cursors) => cursors.into_iter().collect(),
+            Err(error) => {
+                warn!(%error, "failed to read the cursors; channels are looked through from their beginning");
+                HashMap::new()
+            }
         }
     }
 

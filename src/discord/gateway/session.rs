@@ -74,11 +74,11 @@ pub fn after_close(code: Option<u16>) -> Disconnect {
     }
 }
 
-/// Pauses between connections.
+/// The pauses between connections, which grow while they come to nothing.
 #[derive(Debug, Default)]
-pub struct Pauses(Duration);
+pub struct Backoff(Duration);
 
-impl Pauses {
+impl Backoff {
     /// The pause after a connection that was accepted, or not, and lived so long.
     pub fn after(&mut self, was_accepted: bool, lived: Duration) -> Duration {
         self.0 = match was_accepted {

@@ -313,7 +313,7 @@ impl Queue {
         match self.bot.rest.get(route::channel(self.channel)).await {
             Ok(found) => self.place = snowflake(&found["parent_id"]).map(ChannelId),
             Err(error) => {
-                debug!(channel.id = %self.channel, "failed to read what channel {} is: {error}", self.channel);
+                debug!(%error, channel.id = %self.channel, "failed to read what channel {} is", self.channel);
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use chorus::discord::DiscordError;
-use chorus::discord::gateway::session::{Budget, Disconnect, Pauses, after_close};
+use chorus::discord::gateway::session::{Backoff, Budget, Disconnect, after_close};
 use chorus_playground::{Break, GatewayEvent};
 use serde_json::{Value, json};
 
@@ -174,18 +174,18 @@ fn half_of_the_sessions_are_free_and_the_rest_is_spread_over_the_day() {
 
 #[test]
 fn pauses_grow_while_nothing_comes_of_it_and_end_with_a_good_connection() {
-    let mut pauses = Pauses::default();
+    let mut backoff = Backoff::default();
     let at_once = Duration::ZERO;
-    let failed: Vec<Duration> = (0..4).map(|_| pauses.after(false, at_once)).collect();
+    let failed: Vec<Duration> = (0..4).map(|_| backoff.after(false, at_once)).collect();
     assert_eq!(
         failed,
         [500, 1_000, 2_000, 4_000].map(Duration::from_millis)
     );
     for _ in 0..20 {
-        pauses.after(false, at_once);
+        backoff.after(false, at_once);
     }
-    assert_eq!(pauses.after(false, at_once), Duration::from_secs(120));
-    assert_eq!(pauses.after(true, Duration::from_secs(60)), Duration::ZERO);
+    assert_eq!(backoff.after(false, at_once), Duration::from_secs(120));
+    assert_eq!(backoff.after(true, Duration::from_secs(60)), Duration::ZERO);
 }
 
 #[test]
