@@ -1,4 +1,13 @@
-//! What is shared by whoever serves an event.
+//! What is shared by whoever serves an event: the ways to the manager, the ledger and Discord, what is known of servers and
+//! their members, and which approvals are open.
+
+pub(super) mod approvals;
+pub(super) mod channel_making;
+pub(super) mod channels;
+mod members;
+pub(super) mod posting;
+mod refusal;
+pub(super) mod servers;
 
 use std::sync::Arc;
 
@@ -6,20 +15,21 @@ use arc_swap::ArcSwap;
 use serenity::all::Cache;
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::approvals::Approvals;
-use super::channel_making::ChannelMaking;
+use self::approvals::Approvals;
+use self::channel_making::ChannelMaking;
+use self::posting::Posting;
 use super::gateway::SerenityContext;
-use super::operator::Notice;
-use super::posting::Posting;
-use super::refusal::Refusal;
 use super::rest::Rest;
 use crate::config::Config;
+use crate::discord::people::operator::Notice;
 use crate::domain::{ChannelId, GuildId, UserId};
 use crate::exec::Probing;
 use crate::llm::discovery::Models;
 use crate::manager::AgentManager;
 use crate::permission::Profiles;
 use crate::store::Store;
+
+pub(super) use self::refusal::Refusal;
 
 /// What whoever serves an event works with. Cheap to clone.
 #[derive(Clone)]

@@ -15,6 +15,7 @@ mod event;
 mod health;
 pub(super) mod normalise;
 mod open;
+pub(super) mod presence;
 pub mod session;
 
 use std::sync::Arc;
@@ -29,9 +30,9 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use self::connection::{Connection, Frame, Payload};
+use self::presence::Busy;
 use self::session::{Backoff, Disconnect, Session, after_close};
 use super::error::DiscordError;
-use super::presence::{self, Busy};
 use super::rest::{Rest, gateway_client};
 
 pub(super) use self::context::SerenityContext;

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use serenity::all::{FullEvent, Guild, Interaction, MessageUpdateEvent, PartialGuild};
+use serenity::all::{Guild, Interaction, MessageUpdateEvent, PartialGuild};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -12,15 +12,15 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{Instrument as _, warn};
 
-use super::bot::Bot;
-use super::catch_up::Place;
-use super::channels::GuildChannels;
+use super::bot::channels::GuildChannels;
+use super::bot::{Bot, servers};
 use super::error::DiscordError;
 use super::gateway::InboundEvent;
-use super::ingress::{ChannelEvent, Ingress};
-use super::outbound::Outbound;
-use super::presence::Busy;
-use super::{buttons, commands, leftovers, registration, servers};
+use super::gateway::presence::Busy;
+use super::inbound::catch_up::Place;
+use super::inbound::{ChannelEvent, Ingress};
+use super::interactions::{self, registration};
+use super::outbound::{Outbound, leftovers};
 use crate::agent::event::Event;
 use crate::domain::{ChannelId, GuildId, MessageId, UserId};
 use crate::manager::{Lacks, SeenServer, Standing};
@@ -447,37 +447,9 @@ impl Hub {
     fn interaction(&self, interaction: Interaction) {
         let bot = self.bot.clone();
         let span = tracing::info_span!("interaction", interaction.id = %interaction.id());
-        self.serving.spawn(
-            async move {
-                if !is_for_us(&bot, &interaction) {
-                    return servers::turn_away(&bot, &interaction).await;
-                }
-                match interaction {
-                    Interaction::Command(_) | Interaction::Autocomplete(_) => {
-                        commands::dispatch(&bot, FullEvent::InteractionCreate { interaction })
-                            .await;
-                    }
-                    Interaction::Component(press) => buttons::pressed(&bot, &press).await,
-                    Interaction::Modal(form) => buttons::submitted(&bot, &form).await,
-                    _ => {}
-                }
-            }
-            .instrument(span),
-        );
+        self.serving
+            .spawn(async move { interactions::serve(&bot, interaction).await }.instrument(span));
     }
-}
-
-/// Whether an interaction is served: one of a served server, or of direct messages; and the operator's decision about a
-/// server wherever it is pressed.
-fn is_for_us(bot: &Bot, interaction: &Interaction) -> bool {
-    let guild = match interaction {
-        Interaction::Command(command) | Interaction::Autocomplete(command) => command.guild_id,
-        Interaction::Component(press) if press.data.custom_id.starts_with("server:") => None,
-        Interaction::Component(press) => press.guild_id,
-        Interaction::Modal(form) => form.guild_id,
-        _ => None,
-    };
-    guild.is_none_or(|guild| bot.serves(GuildId(guild.get())))
 }
 
 fn seen(guild: &Guild) -> SeenServer {

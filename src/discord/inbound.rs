@@ -1,198 +1,123 @@
-//! What a message on Discord is to us: one for an agent, or none for a stated reason. Pure.
+//! The way in: one queue per channel, so that messages reach an agent in the order they were written.
+//!
+//! After each new connection a channel's first business is what was missed: its past is read from the ledger's cursor
+//! on before anything new is taken, by the same path. A message that was read there and comes by the gateway too, or that a
+//! resumed session repeats, is one message: a queue judges an id once, and the ledger takes it once (D1).
+
+pub mod catch_up;
+pub mod message;
+mod queue;
+mod shared;
 
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use chrono::{DateTime, Utc};
-use serenity::all::{Message, MessageReferenceKind, MessageType};
+use serenity::all::{Attachment, Message};
+use tokio::sync::mpsc::{self, UnboundedSender};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::{Instrument as _, debug};
 
-use super::body::clip;
-use crate::domain::{Attachment, ChannelId, GuildId, Inbound, MessageId, Person, Quote, UserId};
+use self::catch_up::Place;
+use self::queue::Queue;
+pub(super) use self::shared::Shared;
+use super::bot::Bot;
+use crate::domain::{ChannelId, GuildId, MessageId};
 
-/// Messages of bots in a row, with no person between, that an agent answers where bots are allowed at all.
-const BOT_ROUNDS: u32 = 8;
-
-/// How long bots may go on among themselves before a person must speak again.
-const BOT_TIME: Duration = Duration::from_secs(600);
-
-/// Characters of the message that somebody replies to, as far as a model that has not got it in mind is shown it.
-const QUOTED: usize = 1_000;
-
-/// Why a message is not for an agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ignored {
-    Own,
-    /// A bot or webhook wrote it, and they are not allowed.
-    Bot,
-    /// Discord wrote it: a pin, a new member, a thread's name.
-    System,
-    /// It was written outside a server.
-    Direct,
-    /// It has neither text nor files.
-    Empty,
-    /// It has nothing at all, as messages look when the Message Content intent is missing.
-    NoContent,
+/// One thing that a channel's queue deals with.
+#[derive(Debug)]
+pub(super) enum ChannelEvent {
+    /// A message was written.
+    Message(Box<Message>),
+    /// A message's text was changed, and perhaps its files.
+    Edited(MessageId, String, Option<Vec<Attachment>>),
+    /// A message was deleted.
+    Deleted(MessageId),
+    /// Discord says that there is something newer here than the ledger knows.
+    CatchUp(GuildId),
+    /// The session was resumed: look for what the replay may have missed.
+    Resumed,
 }
 
-/// Whether bots and webhooks are answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bots {
-    Answered,
-    Ignored,
+/// All channels' queues.
+pub(super) struct Ingress {
+    bot: Bot,
+    queues: HashMap<ChannelId, UnboundedSender<ChannelEvent>>,
+    shared: Arc<Shared>,
+    tasks: TaskTracker,
+    stop: CancellationToken,
 }
 
-/// Judges a message by itself, before it is known whose channel it is in.
-pub fn ignored(message: &Message, own: u64, bots: Bots) -> Option<Ignored> {
-    if message.author.id.get() == own {
-        return Some(Ignored::Own);
-    }
-    if bots == Bots::Ignored && is_bot(message) {
-        return Some(Ignored::Bot);
-    }
-    let is_written = matches!(
-        message.kind,
-        MessageType::Regular | MessageType::InlineReply
-    );
-    if !is_written || message.author.system {
-        return Some(Ignored::System);
-    }
-    let has_files = files(message).next().is_some();
-    if !words(message).trim().is_empty() || has_files {
-        return None;
-    }
-    // `normalise` leaves an empty embed where there was anything to see.
-    let shows_something = !message.embeds.is_empty() || !message.message_snapshots.is_empty();
-    Some(match shows_something {
-        true => Ignored::Empty,
-        false => Ignored::NoContent,
-    })
-}
-
-/// Whether a program wrote it.
-pub fn is_bot(message: &Message) -> bool {
-    message.author.bot || message.webhook_id.is_some()
-}
-
-/// The message as the ledger keeps it. `parent` is the channel above when it was written in a thread, `own` the bot's user.
-pub fn to_inbound(
-    message: &Message,
-    guild: GuildId,
-    parent: Option<ChannelId>,
-    author: Person,
-    own: UserId,
-) -> Inbound {
-    Inbound {
-        id: MessageId(message.id.get()),
-        channel_id: ChannelId(message.channel_id.get()),
-        guild_id: guild,
-        parent_id: parent,
-        author,
-        content: words(message),
-        attachments: files(message).map(to_attachment).collect(),
-        reply_to: replied_to(message),
-        quote: quote(message, own),
-        sent_at: sent_at(MessageId(message.id.get())),
-        via: None,
-    }
-}
-
-/// What it says: its own text, and that of a message it forwards.
-fn words(message: &Message) -> String {
-    let mut words = message.content.clone();
-    for forwarded in &message.message_snapshots {
-        let quoted: String = forwarded
-            .content
-            .lines()
-            .map(|line| format!("\n> {line}"))
-            .collect();
-        if !quoted.is_empty() {
-            words.push_str(&format!("[forwarded message]{quoted}\n"));
+impl Ingress {
+    pub(super) fn new(bot: Bot, shared: Arc<Shared>, stop: CancellationToken) -> Self {
+        Self {
+            bot,
+            queues: HashMap::new(),
+            shared,
+            tasks: TaskTracker::new(),
+            stop,
         }
     }
-    words
-}
 
-/// Its files, and those of a message it forwards.
-fn files(message: &Message) -> impl Iterator<Item = &serenity::all::Attachment> {
-    let forwarded = message
-        .message_snapshots
-        .iter()
-        .flat_map(|forwarded| &forwarded.attachments);
-    message.attachments.iter().chain(forwarded)
-}
-
-/// The message it replies to; one that it forwards is none.
-pub(super) fn replied_to(message: &Message) -> Option<MessageId> {
-    let reference = message.message_reference.as_ref()?;
-    let is_reply = reference.kind == MessageReferenceKind::Default;
-    let id = reference.message_id.filter(|_| is_reply)?;
-    Some(MessageId(id.get()))
-}
-
-/// What the message it replies to says.
-fn quote(message: &Message, own: UserId) -> Option<Quote> {
-    let replied = replied_to(message)?;
-    let original = message.referenced_message.as_deref();
-    let author = original.map(|original| &original.author);
-    let author = author.filter(|author| author.id.get() != own.0);
-    Some(Quote {
-        author: author.map(|author| author.global_name.as_ref().unwrap_or(&author.name).clone()),
-        at: sent_at(replied),
-        text: original.map(|original| clip(&shown(original), QUOTED)),
-    })
-}
-
-/// All that a message shows, in words.
-fn shown(message: &Message) -> String {
-    let mut lines = vec![words(message)];
-    for embed in &message.embeds {
-        lines.extend(embed.title.clone());
-        lines.extend(embed.description.clone());
-    }
-    lines.extend(files(message).map(|file| format!("[file {}]", file.filename)));
-    lines.retain(|line| !line.trim().is_empty());
-    match lines.is_empty() {
-        true => "[a message without text]".to_owned(),
-        false => lines.join("\n"),
-    }
-}
-
-/// A file as the ledger keeps it.
-pub fn to_attachment(attachment: &serenity::all::Attachment) -> Attachment {
-    Attachment {
-        name: attachment.filename.clone(),
-        size: u64::from(attachment.size),
-        content_type: attachment.content_type.clone(),
-        url: attachment.url.clone(),
-        saved_as: None,
-    }
-}
-
-/// When Discord took a message: its id says so.
-pub fn sent_at(message: MessageId) -> DateTime<Utc> {
-    /// The first second of 2015, from which Discord counts.
-    const DISCORD_EPOCH_MS: u64 = 1_420_070_400_000;
-    let millis = (message.0 >> 22) + DISCORD_EPOCH_MS;
-    i64::try_from(millis)
-        .ok()
-        .and_then(DateTime::from_timestamp_millis)
-        .unwrap_or_default()
-}
-
-/// Keeps bots that answer each other from going on for ever.
-#[derive(Debug, Default)]
-pub struct BotLoops(HashMap<ChannelId, (u32, Instant)>);
-
-impl BotLoops {
-    /// A person spoke: bots may have their say again.
-    pub fn person_spoke(&mut self, channel: ChannelId) {
-        self.0.remove(&channel);
+    /// A new session: every channel may have missed something.
+    pub(super) fn session_began(&self) {
+        self.shared.epoch.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether one more message of a bot is answered in `channel`.
-    pub fn lets_through(&mut self, channel: ChannelId, now: Instant) -> bool {
-        let (rounds, since) = self.0.entry(channel).or_insert((0, now));
-        *rounds = rounds.saturating_add(1);
-        *rounds <= BOT_ROUNDS && now.saturating_duration_since(*since) <= BOT_TIME
+    /// A server is known now, with its channels and threads.
+    pub(super) fn server_described(&self) {
+        self.shared.described.send_modify(|count| *count += 1);
+    }
+
+    /// The old session goes on: channels that were in use look again.
+    pub(super) fn resumed(&mut self) {
+        for queue in self.queues.values() {
+            // A queue that has ended has nothing to look for.
+            let _ = queue.send(ChannelEvent::Resumed);
+        }
+    }
+
+    /// A channel or thread as Discord describes it after connecting. Without anything missed, no queue is made.
+    pub(super) fn place(&mut self, guild: GuildId, place: Place) {
+        if catch_up::read_after(&place).is_none() && !self.queues.contains_key(&place.channel) {
+            self.shared.mark_caught_up(place.channel);
+            return;
+        }
+        self.send(place.channel, ChannelEvent::CatchUp(guild));
+    }
+
+    /// Messages of a channel were passed over: it is read from where it was left.
+    pub(super) fn read_again(&mut self, guild: GuildId, channel: ChannelId) {
+        self.shared.mark_behind(channel);
+        self.send(channel, ChannelEvent::CatchUp(guild));
+    }
+
+    /// Something happened to a message of a channel; where none was taken since the start, there is nothing to do.
+    pub(super) fn send_if_open(&mut self, channel: ChannelId, event: ChannelEvent) {
+        if self.queues.contains_key(&channel) {
+            self.send(channel, event);
+        }
+    }
+
+    pub(super) fn send(&mut self, channel: ChannelId, event: ChannelEvent) {
+        let queue = self.queues.entry(channel).or_insert_with(|| {
+            let (sender, inbox) = mpsc::unbounded_channel();
+            let shared = Arc::clone(&self.shared);
+            let queue = Queue::new(inbox, self.bot.clone(), shared, channel, self.stop.clone());
+            let span = tracing::info_span!("inbound", channel.id = %channel);
+            self.tasks.spawn(queue.run().instrument(span));
+            sender
+        });
+        if queue.send(event).is_err() {
+            debug!(channel.id = %channel, "an event was dropped: the queue of {channel} has ended");
+        }
+    }
+
+    /// Waits until all queues have ended; they do when `stop` is cancelled.
+    pub(super) async fn finish(self) {
+        drop(self.queues);
+        self.tasks.close();
+        self.tasks.wait().await;
     }
 }

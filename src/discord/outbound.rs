@@ -13,6 +13,7 @@
 mod command;
 mod context;
 mod deliver;
+pub(super) mod leftovers;
 mod live;
 mod live_request;
 mod question;

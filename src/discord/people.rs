@@ -1,4 +1,9 @@
-//! Members of a server as [`Person`]: which roles and rights they hold, and which channels they see.
+//! Who somebody is: members of a server as [`Person`], with the roles and rights they hold and the channels they see; who the
+//! operator is, and who we are ourselves.
+
+pub mod access;
+pub(super) mod identity;
+pub(super) mod operator;
 
 use serenity::all::{Guild, GuildChannel, Member, Permissions};
 

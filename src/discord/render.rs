@@ -1,11 +1,14 @@
 //! What commands answer. Pure: values in, messages out, within Discord's limits and with nothing of foreign text in force.
 
 mod agents;
+pub(super) mod always_card;
+pub mod approval_card;
 mod lists;
 mod records;
 mod server;
 mod servers;
 mod sessions;
+pub(super) mod status_text;
 mod tasks;
 mod turns;
 pub mod usage_chart;

@@ -4,7 +4,11 @@
 //! request waits for its bucket, is retried after a 429 or a 5xx, and stops for good after a 401.
 
 mod answer;
+pub mod body;
+pub mod explain;
+pub mod limits;
 mod request;
+pub mod route;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,9 +19,9 @@ use reqwest::Method;
 use serde_json::Value;
 use tracing::{error, warn};
 
-use super::body::Body;
-use super::limits::{Limits, RouteKey};
-use super::route::{self, Proof, Route};
+use self::body::Body;
+use self::limits::{Limits, RouteKey};
+use self::route::{Proof, Route};
 use crate::domain::{ChannelId, MessageId};
 use crate::text::redact::Redactor;
 

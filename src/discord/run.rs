@@ -9,19 +9,19 @@ use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 use tracing::warn;
 
-use super::approvals::Approvals;
+use super::bot::approvals::Approvals;
+use super::bot::channel_making::ChannelMaking;
+use super::bot::posting::Posting;
 use super::bot::{Bot, BotInner};
-use super::channel_making::ChannelMaking;
-use super::commands;
 use super::error::DiscordError;
+use super::gateway::presence::Busy;
 use super::gateway::{Gateway, GatewayConfig, GatewayHealth, SerenityContext};
 use super::hub::{Ends, Hub};
-use super::identity::identify;
-use super::ingress::{Ingress, Shared};
-use super::operator::Operator;
+use super::inbound::{Ingress, Shared};
+use super::interactions;
 use super::outbound::{Outbound, OutboundContext, Previews};
-use super::posting::Posting;
-use super::presence::Busy;
+use super::people::identity::identify;
+use super::people::operator::Operator;
 use super::rest::{DISCORD, Rest};
 use crate::agent::event::Event;
 use crate::config::{Config, Secret};
@@ -119,7 +119,7 @@ pub async fn run(
         outbox,
         making: ChannelMaking::default(),
         posting: Posting::default(),
-        commands: commands::options(),
+        commands: interactions::options(),
     });
     manager.connect(Arc::new(bot.clone()));
     let previews = match config.config.load().stream_replies {

@@ -1,6 +1,7 @@
 //! Modules form layers: none names a module above it or beside it, and every file keeps the rules of the project.
 
 mod bounded_work;
+mod discord;
 mod words;
 
 use std::fs;
@@ -138,23 +139,29 @@ fn module_of(path: &Path) -> Option<String> {
 
 /// The modules that `crate::…` paths and `use crate::{…}` trees in `code` begin with, in order.
 fn modules_named(code: &str) -> Vec<String> {
+    names_after("crate::", code)
+}
+
+/// The names that paths and `use` trees in `code` have right after `prefix`, in order.
+fn names_after(prefix: &str, code: &str) -> Vec<String> {
     let compact: String = {
         let words = code.split_whitespace().collect::<Vec<_>>().join(" ");
         words.replace(" :: ", "::").replace(":: ", "::")
     };
-    let mut modules = Vec::new();
-    for (start, _) in compact.match_indices("crate::") {
-        let is_longer_word = compact[..start].ends_with(|c: char| c.is_alphanumeric() || c == '_');
-        if is_longer_word {
+    let mut names = Vec::new();
+    for (start, _) in compact.match_indices(prefix) {
+        let before = &compact[..start];
+        let is_longer_word = before.ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        if is_longer_word || before.ends_with("super::") {
             continue;
         }
-        let rest = &compact[start + "crate::".len()..];
+        let rest = &compact[start + prefix.len()..];
         match rest.strip_prefix('{') {
-            Some(tree) => modules.extend(branches(tree)),
-            None => modules.push(word(rest)),
+            Some(tree) => names.extend(branches(tree)),
+            None => names.push(word(rest)),
         }
     }
-    modules
+    names
 }
 
 /// First words of the branches of a `{…}` tree whose opening brace has been taken.

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 /// A Discord snowflake: 64 bits, written as a decimal number.
@@ -61,4 +62,24 @@ snowflake! {
     RoleId;
     /// A Discord user.
     UserId;
+}
+
+/// The first millisecond of 2015, from which Discord counts.
+const DISCORD_EPOCH_MS: i64 = 1_420_070_400_000;
+
+/// A snowflake's bits below its time.
+const BELOW_TIME: u32 = 22;
+
+impl MessageId {
+    /// When Discord took the message: its id says so.
+    pub fn sent_at(self) -> DateTime<Utc> {
+        let since = i64::try_from(self.0 >> BELOW_TIME).unwrap_or_default();
+        DateTime::from_timestamp_millis(since + DISCORD_EPOCH_MS).unwrap_or_default()
+    }
+
+    /// The smallest id that a message sent at `time` can have.
+    pub fn first_at(time: DateTime<Utc>) -> Self {
+        let since = time.timestamp_millis() - DISCORD_EPOCH_MS;
+        Self(u64::try_from(since).unwrap_or_default() << BELOW_TIME)
+    }
 }

@@ -11,8 +11,7 @@ use super::connection::Connection;
 use super::session::{Budget, Disconnect};
 use super::{Gateway, INTENTS};
 use crate::discord::error::DiscordError;
-use crate::discord::rest::RestError;
-use crate::discord::route;
+use crate::discord::rest::{RestError, route};
 
 /// A wait for an IDENTIFY that the operator should hear of.
 const LONG: Duration = Duration::from_secs(30);

@@ -11,10 +11,10 @@ use serde_json::{Map, Value, json};
 use tracing::{error, warn};
 
 use super::context::OutboundContext;
-use crate::discord::body::{File, MAX_CONTENT, MAX_FILE_BYTES};
-use crate::discord::explain::Operation;
+use crate::discord::rest::body::{File, MAX_CONTENT, MAX_FILE_BYTES};
+use crate::discord::rest::explain::Operation;
+use crate::discord::rest::route;
 use crate::discord::rest::{Request, RestError, Urgency, message_id, snowflake};
-use crate::discord::route;
 use crate::domain::{ChannelId, MessageId};
 use crate::store::{Doubt, OutFile, Part, PartState, Rest, StoreError};
 use crate::text::{self, escape};
@@ -186,7 +186,7 @@ impl OutboundContext {
     /// its first try.
     async fn find(&self, part: &Part) -> Result<Option<MessageId>, RestError> {
         let first_try = part.first_try.unwrap_or(part.queued_at);
-        let since = snowflake_at(first_try - chrono::Duration::seconds(10));
+        let since = MessageId::first_at(first_try - chrono::Duration::seconds(10));
         let query = format!("after={since}&limit=100");
         let messages = self
             .bot
@@ -268,11 +268,4 @@ async fn read_files(files: &[OutFile]) -> (Vec<File>, String) {
         }
     }
     (read, lost)
-}
-
-/// The smallest id a message could have had at that time.
-fn snowflake_at(time: chrono::DateTime<Utc>) -> u64 {
-    const DISCORD_EPOCH_MS: i64 = 1_420_070_400_000;
-    let since = time.timestamp_millis() - DISCORD_EPOCH_MS;
-    u64::try_from(since).unwrap_or_default() << 22
 }

@@ -10,8 +10,8 @@ use tokio::time::Instant;
 use super::context::Previews;
 use super::live_request::{Done, LiveAction, LiveActionKind, LiveRequest};
 use crate::agent::event::{Feed, Said, TurnRef, TurnSummary};
+use crate::discord::render::status_text;
 use crate::discord::rest::RestError;
-use crate::discord::status_text;
 use crate::domain::MessageId;
 use crate::store::Store;
 

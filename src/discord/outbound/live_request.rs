@@ -4,9 +4,10 @@ use serde_json::Value;
 
 use super::context::OutboundContext;
 use super::deliver;
-use crate::discord::body::Body;
+use crate::discord::render::status_text;
+use crate::discord::rest::body::Body;
+use crate::discord::rest::route;
 use crate::discord::rest::{Request, RestError, Urgency, message_id, snowflake};
-use crate::discord::{route, status_text};
 use crate::domain::{ChannelId, MessageId, TurnId};
 
 /// Messages looked at for one whose post was not answered, the newest: it was posted seconds ago.

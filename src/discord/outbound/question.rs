@@ -6,10 +6,10 @@ use tracing::warn;
 
 use super::context::OutboundContext;
 use crate::agent::event::Question;
-use crate::discord::approval_card;
-use crate::discord::body::Body;
-use crate::discord::explain::Operation;
+use crate::discord::render::approval_card;
 use crate::discord::rest::RestError;
+use crate::discord::rest::body::Body;
+use crate::discord::rest::explain::Operation;
 use crate::domain::{ChannelId, MessageId};
 use crate::text::escape;
 

@@ -2,9 +2,9 @@
 
 use chrono::{DateTime, Utc};
 
-use super::super::body::{Body, Button, Embed, Style, Tone};
 use super::lists::{pager, quoted};
 use crate::clock;
+use crate::discord::rest::body::{Body, Button, Embed, Style, Tone};
 use crate::domain::AgentStatus;
 use crate::llm::discovery::Choice;
 use crate::manager::{AgentListing, Destroyed, Files, Made};
@@ -21,7 +21,7 @@ const MOST_QUOTED: usize = 3_500;
 
 /// The first message in an agent's channel.
 pub fn welcome(made: &Made) -> Body {
-    let prompt = super::super::body::clip(&made.system_prompt, PROMPT_SHOWN);
+    let prompt = crate::discord::rest::body::clip(&made.system_prompt, PROMPT_SHOWN);
     let quoted = quoted(&prompt, MOST_QUOTED);
     let text = format!(
         "**Model:** {}\n**Permissions:** {}\n**System prompt**\n{quoted}\nWrite here to begin. `/status` shows how I stand, `/help` what else there is.",
@@ -106,7 +106,7 @@ fn describe(agent: &AgentListing, now: DateTime<Utc>) -> String {
 pub fn config_value(name: &str, key: &str, value: &str) -> Body {
     let title = format!("{name}: {key}");
     let fenced = text::fenced(value, "");
-    let body = match fenced.chars().count() <= super::super::body::MAX_DESCRIPTION {
+    let body = match fenced.chars().count() <= crate::discord::rest::body::MAX_DESCRIPTION {
         true => Body::embed(Embed::new(title, fenced)),
         false => {
             let size = text::bytes(value.len() as u64);

@@ -1,6 +1,6 @@
 //! Lists: counted, cut to what a message holds, and turned page by page.
 
-use crate::discord::body::{Button, Style, clip};
+use crate::discord::rest::body::{Button, Style, clip};
 use crate::text::escape;
 
 /// The buttons that turn pages: `id` is what the pages are of, `page` is counted from 0.

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::super::body::{Body, Embed, MAX_DESCRIPTION};
-use super::super::status_text::{dollars, thousands};
 use super::lists::lines_within;
+use super::status_text::{dollars, thousands};
+use crate::discord::rest::body::{Body, Embed, MAX_DESCRIPTION};
 use crate::domain::{AgentId, ChannelId, Cost, Usage};
 use crate::store::{AuditRow, UsageLine};
 use crate::text::{count, escape, one_line};

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::super::body::{Body, Embed, MAX_DESCRIPTION, MAX_FIELD_VALUE, Tone};
 use super::lists::lines_within;
 use crate::clock;
 use crate::config::effective::Server;
 use crate::config::{Config, SettingKey};
+use crate::discord::rest::body::{Body, Embed, MAX_DESCRIPTION, MAX_FIELD_VALUE, Tone};
 use crate::domain::RoleId;
 use crate::llm::Target;
 use crate::llm::discovery::{Available, Choice, Listed};

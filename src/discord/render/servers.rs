@@ -1,7 +1,7 @@
 //! Servers, for the operator.
 
-use super::super::body::{Body, Embed, MAX_FIELD_VALUE};
 use super::lists::lines_within;
+use crate::discord::rest::body::{Body, Embed, MAX_FIELD_VALUE};
 use crate::manager::{Reason, leaves_at};
 use crate::store::{ServerRow, ServerState};
 use crate::text::count;

@@ -1,9 +1,9 @@
 //! Contexts and saved sessions, in the words of the design.
 
-use super::super::body::{Body, Embed, MAX_CONTENT, MAX_DESCRIPTION, clip};
 use super::lists::{lines_within, pager};
 use crate::agent::session_manager::{FileState, Imported};
 use crate::agent::{AfterSave, Cleared, Restored};
+use crate::discord::rest::body::{Body, Embed, MAX_CONTENT, MAX_DESCRIPTION, clip};
 use crate::domain::SessionMeta;
 use crate::manager::History;
 use crate::text::{self, count, escape};

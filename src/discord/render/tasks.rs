@@ -2,9 +2,9 @@
 
 use chrono::{DateTime, Utc};
 
-use super::super::body::{Body, Embed, MAX_CONTENT, MAX_DESCRIPTION};
 use super::lists::lines_within;
 use crate::clock;
+use crate::discord::rest::body::{Body, Embed, MAX_CONTENT, MAX_DESCRIPTION};
 use crate::manager::{SessionState, Status};
 use crate::store::TaskStatus;
 use crate::text::{self, count, escape};

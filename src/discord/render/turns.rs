@@ -1,9 +1,9 @@
 //! Turns and branches.
 
-use super::super::body::{Body, Embed, MAX_CONTENT, MAX_DESCRIPTION};
-use super::super::status_text::seconds;
 use super::lists::{lines_within, quoted};
+use super::status_text::seconds;
 use crate::agent::ClosedBranches;
+use crate::discord::rest::body::{Body, Embed, MAX_CONTENT, MAX_DESCRIPTION};
 use crate::manager::{BranchHistory, BranchView, Stopped};
 use crate::text::{self, count, escape};
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 use reqwest::Response;
 use serde_json::Value;
 
-use crate::discord::body::clip;
-use crate::discord::limits::{Scope, Seen};
+use super::body::clip;
+use super::limits::{Scope, Seen};
 use crate::domain::MessageId;
 
 /// Discord's code for a reply in a channel whose history we may not read.

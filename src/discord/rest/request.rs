@@ -3,8 +3,8 @@
 use reqwest::multipart;
 use serde_json::Value;
 
-use crate::discord::body::{Body, File};
-use crate::discord::route::Route;
+use super::body::{Body, File};
+use super::route::Route;
 
 /// Whether a request must arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Who may talk, who may press.
 
 use chorus::agent::event::Choice;
-use chorus::discord::access::{Deciders, may_press};
+use chorus::discord::people::access::{Deciders, may_press};
 use chorus::domain::{RoleId, UserId};
 use chorus::permission::may_talk;
 

@@ -1,7 +1,7 @@
 //! The card that asks a person.
 
 use chorus::agent::event::{Choice, Question, TurnRef};
-use chorus::discord::approval_card::{self, Ending};
+use chorus::discord::render::approval_card::{self, Ending};
 use chorus::domain::{AgentId, CallId, ChannelId, TurnId, UserId};
 use chrono::Utc;
 use serde_json::Value;
@@ -28,7 +28,7 @@ pub(super) fn question(action: &str, arguments: &str) -> Question {
     }
 }
 
-fn description(body: &chorus::discord::body::Body) -> String {
+fn description(body: &chorus::discord::rest::body::Body) -> String {
     let json = Value::Object(body.to_json());
     json["embeds"][0]["description"]
         .as_str()

@@ -1,6 +1,6 @@
 //! Whatever is put into a message, Discord accepts what comes out.
 
-use chorus::discord::body::{Body, Button, Embed, Style};
+use chorus::discord::rest::body::{Body, Button, Embed, Style};
 use proptest::prelude::*;
 use serde_json::Value;
 

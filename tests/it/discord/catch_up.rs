@@ -1,7 +1,6 @@
 //! What was said while we were away.
 
-use chorus::discord::catch_up::{Bounds, Place, Plan, plan, read_after};
-use chorus::discord::inbound::sent_at;
+use chorus::discord::inbound::catch_up::{Bounds, Place, Plan, plan, read_after};
 use chorus::domain::{ChannelId, MessageId};
 use chrono::{DateTime, Duration, Utc};
 
@@ -44,7 +43,7 @@ fn only_channels_past_their_cursor_are_read() {
 #[test]
 fn a_message_id_says_when_it_was_sent() {
     let now = Utc::now();
-    let sent = sent_at(at(now, Duration::minutes(5), 3));
+    let sent = at(now, Duration::minutes(5), 3).sent_at();
     assert_eq!(
         sent.timestamp_millis(),
         (now - Duration::minutes(5)).timestamp_millis()

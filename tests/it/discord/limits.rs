@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use chorus::discord::limits::{Limits, RouteKey, Scope, Seen};
+use chorus::discord::rest::limits::{Limits, RouteKey, Scope, Seen};
 
 fn route(major: u64) -> RouteKey {
     RouteKey {

@@ -1,7 +1,7 @@
 //! What a model or a file wrote stays code or plain words on Discord's own rules, wherever it is shown.
 
-use chorus::discord::body::Body;
-use chorus::discord::{approval_card, render};
+use chorus::discord::render::{self, approval_card};
+use chorus::discord::rest::body::Body;
 use chorus::text::{self, escape};
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;

@@ -1,0 +1,257 @@
+//! The channels that agents live in: made in our categories, renamed, deleted.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use tracing::warn;
+
+use super::Bot;
+use crate::discord::render;
+use crate::discord::rest::explain::{self, Operation};
+use crate::discord::rest::route;
+use crate::discord::rest::{Request, RestError, Urgency, snowflake};
+use crate::domain::{ChannelId, GuildId, MessageId};
+use crate::manager::{Channels, Made, Renamed};
+use crate::text::prose;
+
+/// The category of agents' channels; when it is full, the same with a number.
+const CATEGORY: &str = "Chorus Agents";
+
+/// Channels Discord holds in one category.
+const PER_CATEGORY: usize = 50;
+
+/// Channels Discord holds in one server, categories included.
+const PER_SERVER: usize = 500;
+
+const SERVER_IS_FULL: &str = "This server has 500 channels, which is all Discord allows. Delete one, or destroy an agent, and try again.";
+
+/// Characters of a topic.
+const MAX_TOPIC: usize = 1_024;
+
+const TEXT: u64 = 0;
+const CATEGORY_KIND: u64 = 4;
+
+/// [`Channels`] over Discord.
+pub(in crate::discord) struct GuildChannels(Bot);
+
+impl GuildChannels {
+    pub(in crate::discord) fn new(bot: Bot) -> Self {
+        Self(bot)
+    }
+
+    async fn all(&self, guild: GuildId) -> Result<Vec<Value>, String> {
+        let answer = self.0.rest.get(route::guild_channels(guild)).await;
+        match answer.map_err(|error| explain::refusal(Operation::Read, &error))? {
+            Value::Array(channels) => Ok(channels),
+            _ => Err("Discord did not list the server's channels.".to_owned()),
+        }
+    }
+
+    /// A category of ours with room in it, made when there is none.
+    async fn category(&self, guild: GuildId, channels: &[Value]) -> Result<Category, String> {
+        for number in 1.. {
+            let name = category_name(number);
+            let Some(category) = find_category(channels, &name) else {
+                let category = json!({"name": name, "type": CATEGORY_KIND});
+                let made = self.make(guild, category, channels).await;
+                return made.map(Category::New);
+            };
+            let held = channels
+                .iter()
+                .filter(|channel| snowflake(&channel["parent_id"]) == Some(category))
+                .count();
+            if held < PER_CATEGORY {
+                return Ok(Category::Known(category));
+            }
+        }
+        Err("there are more categories than a server holds".to_owned())
+    }
+
+    /// Makes a channel or category that is not among `known`, the server's. An answer that is lost leaves open whether
+    /// it was made, so it is looked for before it is asked for again: there must not be two.
+    async fn make(&self, guild: GuildId, wanted: Value, known: &[Value]) -> Result<u64, String> {
+        let name = wanted["name"].as_str().unwrap_or_default().to_owned();
+        let request = Request::new(route::create_channel(guild), Urgency::Durable)
+            .json(wanted.clone())
+            .audit_reason(format!("Chorus: {name}"))
+            .once();
+        let mut pauses = PAUSES.into_iter();
+        loop {
+            let reason = match self.0.rest.send(request.clone()).await {
+                Ok(made) => {
+                    return snowflake(&made["id"])
+                        .ok_or_else(|| "Discord named no id for the new channel.".to_owned());
+                }
+                Err(reason) => reason,
+            };
+            if matches!(reason, RestError::Unreachable(_)) {
+                if let Some(made) = newcomer(&self.all(guild).await?, known, &wanted) {
+                    return Ok(made);
+                }
+                if let Some(pause) = pauses.next() {
+                    tokio::time::sleep(pause).await;
+                    continue;
+                }
+            }
+            return Err(explain::refusal(Operation::MakeChannel, &reason));
+        }
+    }
+}
+
+/// Between the tries to make a channel.
+const PAUSES: [Duration; 3] = [
+    Duration::from_millis(500),
+    Duration::from_secs(1),
+    Duration::from_secs(2),
+];
+
+/// The wait before a channel is renamed again, where Discord did not say how long.
+const UNSAID: Duration = Duration::from_secs(5);
+
+/// A category for a new channel.
+enum Category {
+    Known(u64),
+    New(u64),
+}
+
+#[async_trait]
+impl Channels for GuildChannels {
+    async fn can_create(&self, guild: GuildId) -> Result<(), String> {
+        let channels = self.all(guild).await?;
+        if channels.len() >= PER_SERVER {
+            return Err(SERVER_IS_FULL.to_owned());
+        }
+        match self.0.may_manage_channels(guild) {
+            true => Ok(()),
+            false => Err(explain::lacking(Operation::MakeChannel)),
+        }
+    }
+
+    async fn create(&self, guild: GuildId, name: &str, topic: &str) -> Result<ChannelId, String> {
+        // Two at once would each make a category.
+        let lock = self.0.making.lock(guild);
+        let _alone = lock.lock().await;
+        let channels = self.all(guild).await?;
+        if channels.len() >= PER_SERVER {
+            return Err(SERVER_IS_FULL.to_owned());
+        }
+        let category = self.category(guild, &channels).await?;
+        let topic: String = prose(topic).chars().take(MAX_TOPIC).collect();
+        let (Category::Known(parent) | Category::New(parent)) = category;
+        let channel = json!({
+            "name": name,
+            "type": TEXT,
+            "topic": topic,
+            "parent_id": parent.to_string(),
+        });
+        let made = self.make(guild, channel, &channels).await;
+        if let (Err(_), Category::New(category)) = (&made, category)
+            && let Err(reason) = self.delete(ChannelId(category)).await
+        {
+            warn!("failed to delete a category that was made in vain: {reason}");
+        }
+        made.map(ChannelId)
+    }
+
+    async fn delete(&self, channel: ChannelId) -> Result<(), String> {
+        match self.0.rest.get(route::delete_channel(channel)).await {
+            Ok(_) => Ok(()),
+            Err(error) if error.is_gone() => Ok(()),
+            Err(error) => Err(explain::refusal(Operation::DeleteChannel, &error)),
+        }
+    }
+
+    async fn rename(&self, channel: ChannelId, name: &str) -> Result<Renamed, String> {
+        let route = route::edit_channel(channel);
+        let request = Request::new(route.clone(), Urgency::Passing).json(json!({"name": name}));
+        match self.0.rest.send(request).await {
+            Ok(_) => Ok(Renamed::Now),
+            Err(RestError::Busy | RestError::Unreachable(_)) => {
+                Ok(Renamed::After(self.0.rest.wait(&route).unwrap_or(UNSAID)))
+            }
+            Err(error) => Err(explain::refusal(Operation::ChangeChannel, &error)),
+        }
+    }
+
+    async fn exists(&self, guild: GuildId, channel: ChannelId) -> Result<bool, String> {
+        match self.0.rest.get(route::channel(channel)).await {
+            Ok(found) => Ok(snowflake(&found["guild_id"]) == Some(guild.0)),
+            Err(error) if error.is_gone() => Ok(false),
+            // It is there, only not for our eyes.
+            Err(RestError::Refused { status: 403, .. }) => Ok(true),
+            Err(error) => Err(explain::refusal(Operation::Read, &error)),
+        }
+    }
+
+    async fn find(&self, guild: GuildId, name: &str) -> Result<Option<ChannelId>, String> {
+        let channels = self.all(guild).await?;
+        let ours: Vec<u64> = channels
+            .iter()
+            .filter(|channel| is_category_of_ours(channel))
+            .filter_map(|channel| snowflake(&channel["id"]))
+            .collect();
+        let found = channels.iter().find(|channel| {
+            channel["type"].as_u64() == Some(TEXT)
+                && channel["name"].as_str() == Some(name)
+                && snowflake(&channel["parent_id"]).is_some_and(|parent| ours.contains(&parent))
+        });
+        Ok(found
+            .and_then(|channel| snowflake(&channel["id"]))
+            .map(ChannelId))
+    }
+
+    async fn newest_message(&self, channel: ChannelId) -> Result<Option<MessageId>, String> {
+        let answer = self.0.rest.get(route::messages(channel, "limit=1")).await;
+        let messages = answer.map_err(|error| explain::refusal(Operation::Read, &error))?;
+        Ok(messages
+            .get(0)
+            .and_then(|newest| snowflake(&newest["id"]))
+            .map(MessageId))
+    }
+
+    async fn welcome(&self, channel: ChannelId, made: &Made) -> Result<(), String> {
+        if !self.0.may_post(channel).await {
+            return Err("its server is not accepted any more".to_owned());
+        }
+        let posted = self.0.rest.post(channel, &render::welcome(made)).await;
+        posted
+            .map(drop)
+            .map_err(|error| explain::refusal(Operation::Post, &error))
+    }
+}
+
+/// The channel that was wanted, where it is among those of the server now and was not before.
+fn newcomer(now: &[Value], before: &[Value], wanted: &Value) -> Option<u64> {
+    let is_wanted = |channel: &&Value| {
+        ["name", "type"]
+            .iter()
+            .all(|key| channel[*key] == wanted[*key])
+            && wanted
+                .get("parent_id")
+                .is_none_or(|parent| channel["parent_id"] == *parent)
+    };
+    let is_new = |channel: &&Value| !before.iter().any(|known| known["id"] == channel["id"]);
+    let mut found = now.iter().filter(is_wanted).filter(is_new);
+    found.find_map(|channel| snowflake(&channel["id"]))
+}
+
+fn category_name(number: usize) -> String {
+    match number {
+        1 => CATEGORY.to_owned(),
+        number => format!("{CATEGORY} {number}"),
+    }
+}
+
+fn find_category(channels: &[Value], name: &str) -> Option<u64> {
+    let found = channels.iter().find(|channel| {
+        channel["type"].as_u64() == Some(CATEGORY_KIND) && channel["name"].as_str() == Some(name)
+    });
+    found.and_then(|channel| snowflake(&channel["id"]))
+}
+
+fn is_category_of_ours(channel: &Value) -> bool {
+    let is_named = |name: &str| name == CATEGORY || name.starts_with(&format!("{CATEGORY} "));
+    channel["type"].as_u64() == Some(CATEGORY_KIND)
+        && channel["name"].as_str().is_some_and(is_named)
+}

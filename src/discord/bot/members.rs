@@ -1,0 +1,225 @@
+//! Members as they are at the moment somebody's rights are asked for.
+
+use async_trait::async_trait;
+use serenity::all::{ChannelType, Guild, GuildChannel, Permissions};
+use serenity::cache::GuildRef;
+
+use super::Bot;
+use crate::agent::Members;
+use crate::discord::people;
+use crate::discord::rest::RestError;
+use crate::discord::rest::explain::{self, Operation};
+use crate::discord::rest::route;
+use crate::domain::{ChannelId, GuildId, Person, UserId};
+
+/// Discord's code for somebody who is no member.
+const UNKNOWN_MEMBER: u64 = 10_007;
+/// Discord's code for somebody who does not exist.
+const UNKNOWN_USER: u64 = 10_013;
+
+#[async_trait]
+impl Members for Bot {
+    /// Asks Discord, for the cache learns of changed roles only from what a member says; falls back to the cache.
+    async fn person(&self, guild: GuildId, user: UserId) -> Option<Person> {
+        let answer = self.rest.get(route::member(guild, user)).await;
+        let answer = match answer {
+            Ok(answer) => Some(answer),
+            Err(error) if is_no_member(&error) => return None,
+            Err(_) => None,
+        };
+        let picture = self.server(guild)?;
+        let Some(member) = answer else {
+            let member = picture.members.get(&serenity::all::UserId::new(user.0))?;
+            return Some(people::person_of(&picture, member));
+        };
+        let roles: Vec<serenity::all::RoleId> =
+            serde_json::from_value(member["roles"].clone()).ok()?;
+        let name = [
+            &member["nick"],
+            &member["user"]["global_name"],
+            &member["user"]["username"],
+        ]
+        .into_iter()
+        .find_map(|name| name.as_str())
+        .unwrap_or_default();
+        Some(people::person(&picture, user.0, name, &roles))
+    }
+
+    fn sees(&self, guild: GuildId, person: &Person, channel: ChannelId) -> bool {
+        self.in_text_channel(guild, channel, |picture, channel| {
+            people::person_sees(picture, channel, person)
+        })
+    }
+}
+
+fn is_no_member(error: &RestError) -> bool {
+    matches!(error.code(), Some(UNKNOWN_MEMBER | UNKNOWN_USER))
+}
+
+impl Bot {
+    /// A server as the gateway has described it.
+    pub(in crate::discord) fn server(&self, guild: GuildId) -> Option<GuildRef<'_>> {
+        self.cache().guild(guild.0)
+    }
+
+    /// Whether we have a picture of the server: not between a new session and its description, nor in an outage.
+    pub(in crate::discord) fn knows(&self, guild: GuildId) -> bool {
+        self.server(guild).is_some()
+    }
+
+    /// Whether we know this place of a server: a channel, or a thread that is not archived.
+    pub(in crate::discord) fn has_place(&self, guild: GuildId, channel: ChannelId) -> bool {
+        let Some(picture) = self.server(guild) else {
+            return false;
+        };
+        let id = serenity::all::ChannelId::new(channel.0);
+        picture.channels.contains_key(&id) || picture.threads.iter().any(|thread| thread.id == id)
+    }
+
+    /// Why Discord refused an operation in a channel, and the way out: what our role lacks is named where it is known.
+    pub(in crate::discord) fn refusal(
+        &self,
+        operation: Operation,
+        channel: ChannelId,
+        error: &RestError,
+    ) -> String {
+        match self.lacks(operation, channel) {
+            Some(missing) if error.is_forbidden() => explain::lacking_these(operation, missing),
+            Some(_) | None => explain::refusal(operation, error),
+        }
+    }
+
+    /// What our role lacks for an operation in an agent's channel or a thread under it; none where it lacks nothing that we
+    /// know of.
+    fn lacks(&self, operation: Operation, channel: ChannelId) -> Option<Permissions> {
+        let agents = self.manager.guilds();
+        let picture = agents
+            .into_iter()
+            .filter_map(|guild| self.server(guild))
+            .find(|picture| place_of(picture, channel).is_some())?;
+        let (place, is_thread) = place_of(&picture, channel)?;
+        let own = picture
+            .members
+            .get(&serenity::all::UserId::new(self.own.0))?;
+        let held = picture.user_permissions_in(place, own);
+        let missing = operation.needs(is_thread) - held;
+        (!missing.is_empty()).then_some(missing)
+    }
+
+    /// The server of an agent's channel or of a thread under one, where it is known.
+    pub(in crate::discord) fn guild_of(&self, channel: ChannelId) -> Option<GuildId> {
+        if let Some(agent) = self.manager.agent_for(channel, None) {
+            return Some(agent.guild);
+        }
+        self.manager.guilds().into_iter().find(|guild| {
+            let picture = self.server(*guild);
+            picture.is_some_and(|picture| place_of(&picture, channel).is_some())
+        })
+    }
+
+    /// Whether anything may be posted in a channel: not where its server is not served. Of threads that no server's
+    /// description names the database knows whose they are.
+    pub(in crate::discord) async fn may_post(&self, channel: ChannelId) -> bool {
+        let guild = match self.guild_of(channel) {
+            Some(guild) => Some(guild),
+            None => self.guild_of_branch(channel).await,
+        };
+        guild.is_none_or(|guild| self.serves(guild))
+    }
+
+    async fn guild_of_branch(&self, thread: ChannelId) -> Option<GuildId> {
+        let branch = self.store.conversation_by_thread(thread).await.ok()??;
+        Some(self.manager.agent(branch.agent)?.guild)
+    }
+
+    /// The channel above, when `channel` is a thread.
+    pub(in crate::discord) fn parent_of(
+        &self,
+        guild: GuildId,
+        channel: ChannelId,
+    ) -> Option<ChannelId> {
+        let picture = self.server(guild)?;
+        let thread = picture
+            .threads
+            .iter()
+            .find(|thread| thread.id.get() == channel.0)?;
+        thread.parent_id.map(|parent| ChannelId(parent.get()))
+    }
+
+    /// Where something is said that concerns a whole server: its system channel, else the first text channel, that we may
+    /// write in. An agent's channel only where there is no other.
+    pub(in crate::discord) fn first_usable(&self, guild: GuildId) -> Option<ChannelId> {
+        let picture = self.server(guild)?;
+        let own = picture
+            .members
+            .get(&serenity::all::UserId::new(self.own.0))?;
+        let needs = Operation::Post.needs(false);
+        let mut usable: Vec<&GuildChannel> = picture
+            .channels
+            .values()
+            .filter(|channel| is_text(channel))
+            .filter(|channel| picture.user_permissions_in(channel, own).contains(needs))
+            .collect();
+        usable.sort_by_key(|channel| {
+            let is_agents = self
+                .manager
+                .agent_for(ChannelId(channel.id.get()), None)
+                .is_some();
+            let is_system = picture.system_channel_id == Some(channel.id);
+            (is_agents, !is_system, channel.position, channel.id)
+        });
+        usable.first().map(|channel| ChannelId(channel.id.get()))
+    }
+
+    /// Whether our roles let us make channels in `guild`; assumed where the cache does not know, for Discord will say.
+    pub(in crate::discord) fn may_manage_channels(&self, guild: GuildId) -> bool {
+        let Some(picture) = self.server(guild) else {
+            return true;
+        };
+        let own = picture.members.get(&serenity::all::UserId::new(self.own.0));
+        own.is_none_or(|member| people::may_manage_channels(&picture, member))
+    }
+
+    /// Whether the member sees the channel; unknown ones they do not.
+    pub(in crate::discord) fn sees(
+        &self,
+        guild: GuildId,
+        channel: ChannelId,
+        member: &serenity::all::Member,
+    ) -> bool {
+        self.in_text_channel(guild, channel, |picture, channel| {
+            people::sees(picture, channel, member)
+        })
+    }
+
+    /// Whether `holds` for a text channel that we know of.
+    fn in_text_channel(
+        &self,
+        guild: GuildId,
+        channel: ChannelId,
+        holds: impl FnOnce(&Guild, &GuildChannel) -> bool,
+    ) -> bool {
+        let Some(picture) = self.server(guild) else {
+            return false;
+        };
+        let found = picture
+            .channels
+            .get(&serenity::all::ChannelId::new(channel.0));
+        found.is_some_and(|channel| is_text(channel) && holds(&picture, channel))
+    }
+}
+
+/// A channel of a server, or the one above a thread of it; and whether it is a thread.
+fn place_of(picture: &Guild, channel: ChannelId) -> Option<(&GuildChannel, bool)> {
+    let id = serenity::all::ChannelId::new(channel.0);
+    if let Some(found) = picture.channels.get(&id) {
+        return Some((found, false));
+    }
+    let thread = picture.threads.iter().find(|thread| thread.id == id)?;
+    let above = picture.channels.get(&thread.parent_id?)?;
+    Some((above, true))
+}
+
+fn is_text(channel: &GuildChannel) -> bool {
+    matches!(channel.kind, ChannelType::Text | ChannelType::News)
+}

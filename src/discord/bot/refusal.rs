@@ -1,0 +1,34 @@
+//! Why a command, a button or a form was not served, in a sentence for the one who gave it.
+
+use tracing::error;
+
+use crate::manager::ManagerError;
+use crate::store::StoreError;
+
+/// Why a command was not done: a sentence for the one who gave it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(in crate::discord) struct Refusal(pub(in crate::discord) String);
+
+impl Refusal {
+    /// Says why.
+    pub(in crate::discord) fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+}
+
+impl From<ManagerError> for Refusal {
+    fn from(error: ManagerError) -> Self {
+        if let ManagerError::Failed(cause) = &error {
+            error!(%cause, "failed to run a command");
+        }
+        Self(error.to_string())
+    }
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        error!(%error, "failed to run a command");
+        Self(format!("The database could not be used: {error}."))
+    }
+}

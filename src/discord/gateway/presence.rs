@@ -1,0 +1,45 @@
+//! What people see beside our name: idle, or how much is going on.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// Between two changes: Discord takes five in twenty seconds.
+pub(in crate::discord) const BETWEEN: Duration = Duration::from_secs(5);
+
+/// The type of an activity that shows nothing but its state.
+const CUSTOM: u8 = 4;
+
+/// How busy we are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Busy {
+    /// Turns running.
+    pub tasks: usize,
+    /// Agents with a running turn.
+    pub agents: usize,
+}
+
+/// The line beside our name.
+pub fn line(busy: Busy) -> String {
+    let Busy { tasks, agents } = busy;
+    let plural = |count: usize| if count == 1 { "" } else { "s" };
+    match tasks {
+        0 => "Idle".to_owned(),
+        _ => format!(
+            "{tasks} task{} in {agents} agent{}",
+            plural(tasks),
+            plural(agents)
+        ),
+    }
+}
+
+/// The presence as the gateway takes it, in IDENTIFY and in an update (op 3).
+pub(in crate::discord) fn payload(busy: Busy) -> Value {
+    let status = match busy.tasks {
+        0 => "idle",
+        _ => "online",
+    };
+    // Discord wants a name and does not show it.
+    let activity = json!({"name": "~", "type": CUSTOM, "state": line(busy)});
+    json!({"since": null, "afk": false, "status": status, "activities": [activity]})
+}

@@ -1,0 +1,70 @@
+//! What was said while we were away: which channels to read, and which messages of them still count. Pure.
+
+use chrono::{DateTime, Duration, Utc};
+
+use crate::domain::{ChannelId, MessageId};
+
+/// How much of the past is taken up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Messages older than this are skipped.
+    pub max_age: Duration,
+    /// At most so many messages of one channel, the newest.
+    pub max_messages: usize,
+}
+
+/// A channel with a conversation, as the gateway describes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The channel or thread.
+    pub channel: ChannelId,
+    /// Its newest message, as far as Discord knows.
+    pub last_message: Option<MessageId>,
+    /// The newest message that the ledger has of it.
+    pub cursor: Option<MessageId>,
+}
+
+/// Where reading must begin, or none when nothing was missed. A channel without a cursor is read from its beginning.
+pub fn read_after(place: &Place) -> Option<MessageId> {
+    let seen = place.cursor.unwrap_or(MessageId(place.channel.0));
+    match place.last_message {
+        Some(last) if last > seen => Some(seen),
+        Some(_) | None => None,
+    }
+}
+
+/// What becomes of the messages that were read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// These are taken, oldest first.
+    pub take: Vec<MessageId>,
+    /// These are passed over: too old, or too many.
+    pub skip: Vec<MessageId>,
+}
+
+/// Divides the messages of one channel, in whatever order they came.
+pub fn plan(mut messages: Vec<MessageId>, bounds: Bounds, now: DateTime<Utc>) -> Plan {
+    messages.sort_unstable();
+    messages.dedup();
+    let oldest = now - bounds.max_age;
+    let too_old = messages.partition_point(|message| message.sent_at() < oldest);
+    let too_many = messages.len().saturating_sub(bounds.max_messages);
+    let take = messages.split_off(too_old.max(too_many));
+    Plan {
+        take,
+        skip: messages,
+    }
+}
+
+/// The line that says what was passed over.
+pub fn skipped_line(skipped: usize, bounds: Bounds) -> String {
+    let messages = match skipped {
+        1 => "1 message was".to_owned(),
+        count => format!("{count} messages were"),
+    };
+    format!(
+        "-# {messages} written while I was away and not taken up (older than {} h, or more than the newest {}). Write again what still matters.",
+        bounds.max_age.num_hours(),
+        bounds.max_messages
+    )
+}

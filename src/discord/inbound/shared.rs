@@ -1,0 +1,56 @@
+//! What the channels' queues share.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use tokio::sync::watch;
+
+use super::message::BotLoops;
+use crate::domain::ChannelId;
+
+/// What the queues share.
+#[derive(Default)]
+pub(in crate::discord) struct Shared {
+    /// Counts descriptions of servers, for those who wait for one.
+    pub(super) described: watch::Sender<u64>,
+    /// Counts connections; a channel that has not caught up with the latest does so first.
+    pub(super) epoch: AtomicU64,
+    caught_up: Mutex<HashMap<ChannelId, u64>>,
+    loops: Mutex<BotLoops>,
+}
+
+impl Shared {
+    /// Whether nothing of this channel's past is missing since the latest connection.
+    pub(super) fn is_caught_up(&self, channel: ChannelId) -> bool {
+        let caught_up = self
+            .caught_up
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        caught_up.get(&channel) == Some(&self.epoch.load(Ordering::Relaxed))
+    }
+
+    /// Nothing of this channel's past is missing.
+    pub(super) fn mark_caught_up(&self, channel: ChannelId) {
+        let epoch = self.epoch.load(Ordering::Relaxed);
+        let mut caught_up = self
+            .caught_up
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        caught_up.insert(channel, epoch);
+    }
+
+    /// Something of this channel's past may be missing.
+    pub(super) fn mark_behind(&self, channel: ChannelId) {
+        let mut caught_up = self
+            .caught_up
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        caught_up.remove(&channel);
+    }
+
+    /// Asks what keeps bots from answering each other for ever.
+    pub(super) fn loops<T>(&self, act: impl FnOnce(&mut BotLoops) -> T) -> T {
+        act(&mut self.loops.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}

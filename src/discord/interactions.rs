@@ -1,0 +1,43 @@
+//! Slash commands, buttons and forms: what people ask of the bot itself, and what it answers them.
+
+mod buttons;
+mod commands;
+pub(super) mod registration;
+mod responder;
+mod servers;
+
+use serenity::all::{FullEvent, Interaction};
+
+use super::bot::Bot;
+use crate::domain::GuildId;
+
+pub(super) use self::commands::options;
+use self::responder::{Responder, Visibility};
+
+/// Serves a command, a completion, a press or a form.
+pub(super) async fn serve(bot: &Bot, interaction: Interaction) {
+    if !is_for_us(bot, &interaction) {
+        return servers::turn_away(bot, &interaction).await;
+    }
+    match interaction {
+        Interaction::Command(_) | Interaction::Autocomplete(_) => {
+            commands::dispatch(bot, FullEvent::InteractionCreate { interaction }).await;
+        }
+        Interaction::Component(press) => buttons::pressed(bot, &press).await,
+        Interaction::Modal(form) => buttons::submitted(bot, &form).await,
+        _ => {}
+    }
+}
+
+/// Whether an interaction is served: one of a served server, or of direct messages; and the operator's decision about a
+/// server wherever it is pressed.
+fn is_for_us(bot: &Bot, interaction: &Interaction) -> bool {
+    let guild = match interaction {
+        Interaction::Command(command) | Interaction::Autocomplete(command) => command.guild_id,
+        Interaction::Component(press) if press.data.custom_id.starts_with("server:") => None,
+        Interaction::Component(press) => press.guild_id,
+        Interaction::Modal(form) => form.guild_id,
+        _ => None,
+    };
+    guild.is_none_or(|guild| bot.serves(GuildId(guild.get())))
+}

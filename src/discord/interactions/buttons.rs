@@ -1,0 +1,287 @@
+//! Presses of buttons, and forms sent: what a component's id asks for is done.
+//!
+//! Ids say all there is to know (`approval:42:allow`, `stop:<turn>`, `page:agents:2`), so a button of before a restart
+//! works, or says why it does not.
+
+use serde_json::json;
+use serenity::all::{ComponentInteraction, ModalInteraction};
+use tracing::warn;
+
+use super::commands::sight::Sight;
+use super::commands::{self, EDIT_PROMPT, pages, rights};
+use super::{Responder, Visibility, servers};
+use crate::agent::event::{Choice, QuestionEnd};
+use crate::discord::bot::approvals::{Found, Press, Pressed};
+use crate::discord::bot::{Bot, Refusal};
+use crate::discord::people::{self, access};
+use crate::discord::render::{self, always_card, approval_card};
+use crate::discord::rest::body::Body;
+use crate::discord::rest::route;
+use crate::discord::rest::{Request, Urgency};
+use crate::domain::{ChannelId, GuildId, MessageId, Person, TurnId, UserId};
+use crate::permission::may_always_allow;
+use crate::store::Decision;
+
+/// What is told where a button names a question that its message does not ask.
+const NOT_ITS_CARD: &str = "This button does not belong to the question it names, so nothing was decided. Use the buttons of the question itself.";
+
+/// Does what a press asks for.
+pub(super) async fn pressed(bot: &Bot, press: &ComponentInteraction) {
+    let responder = Responder::new(&bot.rest, bot.application, press.id.get(), &press.token);
+    let (kind, rest) = press
+        .data
+        .custom_id
+        .split_once(':')
+        .unwrap_or((&press.data.custom_id, ""));
+    match kind {
+        "approval" => decide(bot, &responder, press).await,
+        "always" => allow_always(bot, &responder, press, rest).await,
+        "ungrant" => commands::take_back(bot, &responder, press, rest).await,
+        "stop" | "abort" => end_turn(bot, &responder, press, kind, rest).await,
+        "page" => turn_page(bot, &responder, press, rest).await,
+        "destroy" => commands::confirm_destroy(bot, &responder, press, rest).await,
+        "repair" => commands::confirm_repair(bot, &responder, press, rest).await,
+        "purge" => commands::confirm_purge(bot, &responder, press, rest).await,
+        "server" => servers::pressed(bot, &responder, press, rest).await,
+        "prompt" => edit_prompt(bot, &responder, press, rest).await,
+        "cancel" => {
+            let _ = responder
+                .update(&Body::text("Cancelled. Nothing was done."))
+                .await;
+        }
+        _ => {
+            let _ = responder
+                .say(
+                    &Body::text("This button does nothing any more."),
+                    Visibility::Ephemeral,
+                )
+                .await;
+        }
+    }
+}
+
+pub(super) async fn submitted(bot: &Bot, form: &ModalInteraction) {
+    let responder = Responder::new(&bot.rest, bot.application, form.id.get(), &form.token);
+    if let Some(name) = form.data.custom_id.strip_prefix(EDIT_PROMPT) {
+        commands::submit_prompt(bot, &responder, form, name).await;
+    }
+}
+
+/// Allow, Deny, Always allow. Discord hears of the press first, whatever comes of it.
+async fn decide(bot: &Bot, responder: &Responder, press: &ComponentInteraction) {
+    if responder.acknowledge().await.is_err() {
+        return;
+    }
+    let Some((id, choice)) = approval_card::pressed(&press.data.custom_id) else {
+        return;
+    };
+    let Some((guild, person)) = who(press) else {
+        return;
+    };
+    let requesters = match bot.approvals.find(id, card_of(press)).await {
+        Found::Open(requesters) => requesters,
+        Found::Elsewhere => {
+            let told = Body::text(NOT_ITS_CARD);
+            let _ = responder.follow_up(&told, Visibility::Ephemeral).await;
+            return;
+        }
+        Found::Closed => return too_late(bot, responder, press, id).await,
+    };
+    if let Err(reason) = may_decide(bot, guild, &person, &requesters, choice) {
+        let _ = responder
+            .follow_up(&Body::text(reason), Visibility::Ephemeral)
+            .await;
+        return;
+    }
+    if choice == Choice::AlwaysAllow
+        && let Some((agent, action)) = bot.approvals.subject(id)
+    {
+        let asked_again = always_card::ask(id, &agent, &action);
+        let _ = responder
+            .follow_up(&asked_again, Visibility::Ephemeral)
+            .await;
+        return;
+    }
+    match bot.approvals.decide(id, choice, &person) {
+        Press::Decided => {}
+        Press::TooLate => too_late(bot, responder, press, id).await,
+    }
+}
+
+/// Why `person` may not decide a question of these people so.
+fn may_decide(
+    bot: &Bot,
+    guild: GuildId,
+    person: &Person,
+    requesters: &[UserId],
+    choice: Choice,
+) -> Result<(), String> {
+    let server = bot.manager.server(guild);
+    let open_refused = match choice {
+        Choice::AlwaysAllow => may_always_allow(&server.permission_grants, person).err(),
+        Choice::Allow | Choice::Deny => None,
+    };
+    let deciders = access::Deciders {
+        approver_roles: &server.approver_roles,
+        requesters,
+        open_refused: open_refused.as_deref(),
+    };
+    access::may_press(person, choice, &deciders)
+}
+
+/// The message whose button was pressed.
+fn card_of(press: &ComponentInteraction) -> Pressed {
+    Pressed {
+        channel: ChannelId(press.channel_id.get()),
+        message: MessageId(press.message.id.get()),
+    }
+}
+
+/// Confirm, on the private message that says what *Always allow* will cover.
+async fn allow_always(bot: &Bot, responder: &Responder, press: &ComponentInteraction, id: &str) {
+    if responder.acknowledge().await.is_err() {
+        return;
+    }
+    let (Ok(id), Some((guild, person))) = (id.parse::<i64>(), who(press)) else {
+        return;
+    };
+    let answer = match bot.approvals.find_in(id, card_of(press).channel) {
+        Found::Closed => why_too_late(bot, id).await,
+        Found::Elsewhere => NOT_ITS_CARD.to_owned(),
+        Found::Open(requesters) => {
+            match may_decide(bot, guild, &person, &requesters, Choice::AlwaysAllow) {
+                Err(reason) => reason,
+                Ok(()) => match bot.approvals.decide(id, Choice::AlwaysAllow, &person) {
+                    Press::Decided => always_card::GRANTED.to_owned(),
+                    Press::TooLate => why_too_late(bot, id).await,
+                },
+            }
+        }
+    };
+    let _ = responder.keep_promise(&Body::text(answer)).await;
+}
+
+/// How a question has ended, for somebody who pressed too late.
+async fn why_too_late(bot: &Bot, id: i64) -> String {
+    if let Some(end) = bot.approvals.ending(id).await {
+        return approval_card::told_late(&end);
+    }
+    match decided(bot, id).await {
+        Some((by, decision)) => approval_card::told_decided(by, decision),
+        None => approval_card::told_late(&QuestionEnd::Expired),
+    }
+}
+
+/// Who decided a question that an earlier process asked, and what.
+async fn decided(bot: &Bot, id: i64) -> Option<(UserId, Decision)> {
+    let question = bot.store.question(id).await.ok()??;
+    question.decided_by.zip(question.decision)
+}
+
+/// A press on a question that somebody has decided already, or that has ended: told how. The card is left alone where this
+/// process asked, for it says so itself.
+async fn too_late(bot: &Bot, responder: &Responder, press: &ComponentInteraction, id: i64) {
+    if bot.approvals.ending(id).await.is_none() {
+        match decided(bot, id).await {
+            Some(_) => take_buttons_off(bot, press).await,
+            None => {
+                let _ = responder.keep_promise(&approval_card::expired()).await;
+            }
+        }
+    }
+    let reason = why_too_late(bot, id).await;
+    let _ = responder
+        .follow_up(&Body::text(reason), Visibility::Ephemeral)
+        .await;
+}
+
+/// A crash may have left a decided card with its buttons on; what the card says stays.
+async fn take_buttons_off(bot: &Bot, press: &ComponentInteraction) {
+    let route = route::edit_message(
+        ChannelId(press.channel_id.get()),
+        MessageId(press.message.id.get()),
+    );
+    let edit = Request::new(route, Urgency::Durable).json(json!({"components": []}));
+    if let Err(error) = bot.rest.send(edit).await {
+        warn!(%error, "failed to remove the buttons of a decided card");
+    }
+}
+
+async fn end_turn(
+    bot: &Bot,
+    responder: &Responder,
+    press: &ComponentInteraction,
+    how: &str,
+    turn: &str,
+) {
+    let work = async {
+        let (guild, person) = who(press).ok_or("Buttons work in a server.")?;
+        let turn: TurnId = turn
+            .parse()
+            .map_err(|_| "This button does nothing any more.")?;
+        let channel = ChannelId(press.channel_id.get());
+        let parent = bot.parent_of(guild, channel);
+        let agent = bot
+            .manager
+            .agent_for(channel, parent)
+            .ok_or("No agent lives here any more.")?;
+        if !bot.manager.access(&agent).admits(&person) {
+            return Err("You have no access to this agent.".to_owned());
+        }
+        let stopped = match how {
+            "stop" => bot
+                .manager
+                .stop_turn(channel, parent, turn, &person)
+                .await
+                .map(render::stopping),
+            _ => bot
+                .manager
+                .abort_turn(channel, parent, turn, &person)
+                .await
+                .map(render::aborted),
+        };
+        stopped.map_err(|error| Refusal::from(error).0)
+    };
+    let _ = responder.answer(Visibility::Ephemeral, work).await;
+}
+
+async fn turn_page(bot: &Bot, responder: &Responder, press: &ComponentInteraction, rest: &str) {
+    let (Some(guild), Some(member)) = (press.guild_id, press.member.as_ref()) else {
+        return;
+    };
+    let sight = Sight::new(bot, GuildId(guild.get()), member);
+    let work = async {
+        let turned = pages::turn(bot, &sight, rest).await;
+        turned.map_err(|refusal| refusal.0)
+    };
+    if let Err(error) = responder.replace(work).await {
+        tracing::debug!(%error, "a page was not turned");
+    }
+}
+
+async fn edit_prompt(bot: &Bot, responder: &Responder, press: &ComponentInteraction, name: &str) {
+    let rights = rights::of_press(press);
+    let opened = match who(press) {
+        Some((guild, by)) if rights.administrator() || rights.manage_channels() => {
+            commands::open_prompt(bot, responder, guild, &by, name).await
+        }
+        _ => Err(Refusal::new(
+            "Changing an agent needs the permission Manage Channels.",
+        )),
+    };
+    if let Err(refusal) = opened {
+        let _ = responder
+            .say(&Body::sentence(refusal.0), Visibility::Ephemeral)
+            .await;
+    }
+}
+
+/// Who pressed, with the roles that Discord sent along, and in which server.
+fn who(press: &ComponentInteraction) -> Option<(GuildId, Person)> {
+    let guild = GuildId(press.guild_id?.get());
+    let member = press.member.as_ref()?;
+    Some((
+        guild,
+        people::person_with(member, member.permissions.unwrap_or_default()),
+    ))
+}

@@ -1,0 +1,119 @@
+//! Slash commands: each one file, which parses, makes one call to the manager, and renders.
+//!
+//! A command is registered with the permission it needs, and that permission is checked again here, for Discord lets
+//! a server's administrators change who sees a command.
+
+mod abort;
+mod agent;
+mod ask;
+mod audit;
+mod branch;
+mod call;
+mod complete;
+mod confirm;
+mod context;
+mod help;
+mod models;
+pub(super) mod pages;
+mod permissions;
+mod ping;
+mod process;
+mod purge;
+pub(super) mod rights;
+mod servers;
+mod settings;
+mod shortcut;
+pub(super) mod sight;
+mod status;
+mod stop;
+mod tasks;
+mod usage;
+
+use poise::FrameworkError;
+use serenity::all::FullEvent;
+use tracing::error;
+
+use self::call::responder;
+use super::Visibility;
+use crate::discord::bot::{Bot, Commands, Refusal};
+use crate::discord::rest::body::Body;
+
+pub(super) use agent::{
+    EDIT_PROMPT, confirm_destroy, confirm_repair, open_prompt, submit_prompt, take_back,
+};
+pub(super) use purge::confirmed as confirm_purge;
+
+/// All commands, with shortcuts for the models of the catalogue.
+pub(in crate::discord) fn options() -> Commands {
+    let mut commands = vec![
+        agent::agent(),
+        settings::settings(),
+        servers::servers(),
+        context::context(),
+        branch::branch(),
+        process::process(),
+        ask::ask(),
+        stop::stop(),
+        abort::abort(),
+        status::status(),
+        tasks::tasks(),
+        models::models(),
+        permissions::permissions(),
+        usage::usage(),
+        audit::audit(),
+        purge::purge(),
+        ping::ping(),
+        help::help(),
+    ];
+    commands.extend(shortcut::all());
+    poise::set_qualified_names(&mut commands);
+    Commands {
+        commands,
+        initialize_owners: false,
+        command_check: Some(|context| Box::pin(async move { rights::check(context) })),
+        on_error: |failure| Box::pin(on_error(failure)),
+        ..Commands::default()
+    }
+}
+
+/// Serves a command, or completes what is being typed.
+pub(super) async fn dispatch(bot: &Bot, event: FullEvent) {
+    let framework = poise::FrameworkContext {
+        serenity_context: &bot.serenity.context,
+        options: &bot.commands,
+        user_data: bot,
+        shard_manager: &bot.serenity.shards,
+    };
+    poise::dispatch_event(framework, event).await;
+}
+
+/// Whatever goes wrong before a command's own code runs is told to the one who gave it.
+async fn on_error(failure: FrameworkError<'_, Bot, Refusal>) {
+    let Some(poise::Context::Application(ctx)) = failure.ctx() else {
+        error!(%failure, "failed to serve an interaction");
+        return;
+    };
+    if ctx.interaction_type == poise::CommandInteractionType::Autocomplete {
+        error!(%failure, "failed to complete an option of /{}", ctx.command().qualified_name);
+        return;
+    }
+    let text = match &failure {
+        FrameworkError::CommandCheckFailed { error: Some(refusal), .. }
+        | FrameworkError::Command { error: refusal, .. } => refusal.0.clone(),
+        FrameworkError::GuildOnly { .. } => "Commands work in a server, not in direct messages.".to_owned(),
+        FrameworkError::ArgumentParse { input, error, .. } => match input {
+            Some(input) => format!("`{input}` cannot be used here: {error}."),
+            None => format!("An option cannot be used: {error}."),
+        },
+        FrameworkError::CommandStructureMismatch { .. } => {
+            "This command has changed since your Discord learned it. Reload Discord (Ctrl+R) and try again.".to_owned()
+        }
+        other => {
+            error!(failure = %other, "failed to run a command");
+            "Something went wrong in here; it is in the log.".to_owned()
+        }
+    };
+    let _ = responder(ctx)
+        .say(&Body::sentence(text), Visibility::Ephemeral)
+        .await;
+}

@@ -1,0 +1,194 @@
+//! `/agent config`: one value of an agent, shown or changed.
+
+use serde_json::{Value, json};
+use serenity::all::{Attachment, ComponentInteraction, ModalInteraction};
+
+use super::super::call::{Context, answer, bot, guild, person};
+use super::super::sight::{admits, agent_named, may_talk};
+use super::super::{complete, rights};
+use super::text_option::text_or_file;
+use crate::discord::bot::Bot;
+use crate::discord::bot::Refusal;
+use crate::discord::bot::channels::GuildChannels;
+use crate::discord::interactions::{Responder, Visibility};
+use crate::discord::people;
+use crate::discord::render::{self, always_card};
+use crate::discord::rest::body::{Body, clip};
+use crate::domain::{GuildId, Person};
+
+/// Begins the ids of the Edit button and its form; the agent's name follows.
+pub(in crate::discord) const EDIT_PROMPT: &str = "prompt:";
+
+/// Characters Discord takes in a form's field.
+const MAX_FIELD: usize = 4_000;
+
+/// Shows or changes one value of an agent
+#[poise::command(slash_command, default_member_permissions = "MANAGE_CHANNELS")]
+pub(super) async fn config(
+    ctx: Context<'_>,
+    #[description = "The agent"]
+    #[autocomplete = "complete::agent_name"]
+    name: String,
+    #[description = "What to show or change"]
+    #[autocomplete = "complete::config_key"]
+    key: String,
+    #[description = "The new value; left out, the current one is shown"]
+    #[autocomplete = "complete::config_value"]
+    #[max_length = 6000]
+    value: Option<String>,
+    #[description = "A text file with the new value, up to 64 KiB"] file: Option<Attachment>,
+) -> Result<(), Refusal> {
+    answer(ctx, Visibility::Ephemeral, async {
+        let agent = agent_named(ctx, &name)?;
+        may_talk(ctx, &agent)?;
+        let (bot, guild) = (bot(ctx), guild(ctx)?);
+        let name = agent.name.as_str();
+        match text_or_file(value, file, "value").await? {
+            None if key == "always_allow" => {
+                let entries = bot.manager.always_allowed(guild, name).await?;
+                Ok(always_card::list(name, &entries))
+            }
+            None => {
+                let value = bot.manager.config_value(guild, name, &key).await?;
+                Ok(render::config_value(name, &key, &value))
+            }
+            Some(value) => {
+                let done = bot
+                    .manager
+                    .configure(
+                        guild,
+                        name,
+                        &key,
+                        &value,
+                        &person(ctx),
+                        &GuildChannels::new(bot.clone()),
+                    )
+                    .await?;
+                Ok(Body::sentence(done))
+            }
+        }
+    })
+    .await
+}
+
+/// The press of Take back under the list of `always_allow`. `rest` is what follows `ungrant:` in its id.
+pub(in crate::discord) async fn take_back(
+    bot: &Bot,
+    responder: &Responder,
+    press: &ComponentInteraction,
+    rest: &str,
+) {
+    let work = async {
+        let rights = rights::of_press(press);
+        let member = press.guild_id.zip(press.member.as_ref());
+        let Some((guild, member)) =
+            member.filter(|_| rights.administrator() || rights.manage_channels())
+        else {
+            return Err("Changing an agent needs the permission Manage Channels.".to_owned());
+        };
+        let (digest, name) = rest.split_once(':').unwrap_or_default();
+        let guild = GuildId(guild.get());
+        let by = people::person_with(member, rights);
+        may_edit(bot, guild, &by, name).map_err(|refusal| refusal.0)?;
+        let is_it = |entry: &str| always_card::digest(entry) == digest;
+        let left = bot.manager.take_back(guild, name, &by, is_it).await;
+        let left = left.map_err(|error| Refusal::from(error).0)?;
+        Ok(always_card::list(name, &left))
+    };
+    let _ = responder.replace(work).await;
+}
+
+/// The form that edits a prompt, when its Edit button is pressed.
+pub(in crate::discord) async fn open_form(
+    bot: &Bot,
+    responder: &Responder,
+    guild: GuildId,
+    by: &Person,
+    name: &str,
+) -> Result<(), Refusal> {
+    may_edit(bot, guild, by, name)?;
+    let prompt = bot
+        .manager
+        .config_value(guild, name, "system_prompt")
+        .await?;
+    if prompt.chars().count() > MAX_FIELD {
+        return Err(Refusal(format!(
+            "The prompt has more than {MAX_FIELD} characters, which is all a form holds. Set it with the option `file` of /agent config."
+        )));
+    }
+    let _ = responder.form(form(name, &prompt)).await;
+    Ok(())
+}
+
+/// Refuses who may not talk to the agent of this name; what is to be done with one that is not there is said elsewhere.
+fn may_edit(bot: &Bot, guild: GuildId, by: &Person, name: &str) -> Result<(), Refusal> {
+    let agents = bot.manager.agents(guild);
+    let found = agents.iter().find(|agent| agent.name.as_str() == name);
+    found.map_or(Ok(()), |agent| admits(bot, by, agent))
+}
+
+fn form(name: &str, prompt: &str) -> Value {
+    json!({
+        "custom_id": format!("{EDIT_PROMPT}{name}"),
+        "title": clip(&format!("System prompt of {name}"), 45),
+        "components": [{
+            "type": 1,
+            "components": [{
+                "type": 4,
+                "custom_id": "system_prompt",
+                "label": "System prompt",
+                "style": 2,
+                "max_length": MAX_FIELD,
+                "required": true,
+                "value": prompt,
+            }],
+        }],
+    })
+}
+
+/// Takes what was written into the form.
+pub(in crate::discord) async fn submit(
+    bot: &Bot,
+    responder: &Responder,
+    modal: &ModalInteraction,
+    name: &str,
+) {
+    let work = async {
+        let Some((guild, member)) = modal.guild_id.zip(modal.member.as_ref()) else {
+            return Err("Commands work in a server, not in direct messages.".to_owned());
+        };
+        let rights = member.permissions.unwrap_or_default();
+        if !rights.administrator() && !rights.manage_channels() {
+            return Err("Changing an agent needs the permission Manage Channels.".to_owned());
+        }
+        let prompt = written(modal).unwrap_or_default();
+        let by = people::person_with(member, rights);
+        let guild = GuildId(guild.get());
+        may_edit(bot, guild, &by, name).map_err(|refusal| refusal.0)?;
+        bot.manager
+            .configure(
+                guild,
+                name,
+                "system_prompt",
+                &prompt,
+                &by,
+                &GuildChannels::new(bot.clone()),
+            )
+            .await
+            .map(Body::sentence)
+            .map_err(|error| Refusal::from(error).0)
+    };
+    let _ = responder.answer(Visibility::Ephemeral, work).await;
+}
+
+fn written(modal: &ModalInteraction) -> Option<String> {
+    modal
+        .data
+        .components
+        .iter()
+        .flat_map(|row| &row.components)
+        .find_map(|component| match component {
+            serenity::all::ActionRowComponent::InputText(input) => input.value.clone(),
+            _ => None,
+        })
+}

@@ -1,0 +1,68 @@
+//! `/agent repair`: mends an agent whose channel or directory is missing; a new directory is asked about first.
+
+use serenity::all::ComponentInteraction;
+
+use super::super::call::{Context, answer, bot, guild};
+use super::super::{complete, confirm, rights};
+use crate::discord::bot::Bot;
+use crate::discord::bot::Refusal;
+use crate::discord::bot::channels::GuildChannels;
+use crate::discord::interactions::{Responder, Visibility};
+use crate::discord::render;
+use crate::discord::rest::body::Body;
+use crate::domain::GuildId;
+use crate::manager::{LostFolder, Repaired};
+
+/// Mends an agent whose channel or directory is missing
+#[poise::command(slash_command, default_member_permissions = "MANAGE_CHANNELS")]
+pub(super) async fn repair(
+    ctx: Context<'_>,
+    #[description = "The agent"]
+    #[autocomplete = "complete::agent_name"]
+    name: String,
+) -> Result<(), Refusal> {
+    answer(ctx, Visibility::Ephemeral, async {
+        done(bot(ctx), guild(ctx)?, &name, LostFolder::Ask).await
+    })
+    .await
+}
+
+async fn done(bot: &Bot, guild: GuildId, name: &str, lost: LostFolder) -> Result<Body, Refusal> {
+    let channels = GuildChannels::new(bot.clone());
+    let repaired = bot.manager.repair(guild, name, lost, &channels).await?;
+    Ok(match repaired {
+        Repaired::Done(text) => Body::sentence(text),
+        Repaired::NeedsFolder(lost) => confirm::question(
+            render::ask_new_folder(&lost),
+            format!("repair:{}:{name}", confirm::until()),
+        ),
+    })
+}
+
+/// The press of Confirm. `rest` is what follows `repair:` in its id.
+pub(in crate::discord) async fn confirmed(
+    bot: &Bot,
+    responder: &Responder,
+    press: &ComponentInteraction,
+    rest: &str,
+) {
+    let rights = rights::of_press(press);
+    let work = async {
+        let (until, name) = rest.split_once(':').unwrap_or_default();
+        if !confirm::still_stands(until) {
+            return Err(
+                "Nothing was made: the question stood for 30 s. Run /agent repair again."
+                    .to_owned(),
+            );
+        }
+        let guild = press
+            .guild_id
+            .filter(|_| rights.administrator() || rights.manage_channels())
+            .ok_or("Repairing an agent needs the permission Manage Channels.")?;
+        let guild = GuildId(guild.get());
+        let repaired = done(bot, guild, name, LostFolder::MakeNew).await;
+        repaired.map_err(|refusal| refusal.0)
+    };
+    // A failed answer was logged where it failed; there is nobody left to tell.
+    let _ = responder.replace(work).await;
+}

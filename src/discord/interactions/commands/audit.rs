@@ -1,0 +1,46 @@
+//! `/audit`: the latest decisions on what agents may do.
+
+use super::call::{Context, answer, bot, guild};
+use super::complete;
+use super::sight::{agent_named, named_on_record};
+use crate::discord::bot::Refusal;
+use crate::discord::interactions::Visibility;
+use crate::discord::render;
+use crate::manager::AgentSummary;
+use crate::store::AuditFilter;
+
+/// Shows the latest decisions: what was allowed, asked and denied, and by whom
+#[poise::command(slash_command, guild_only, default_member_permissions = "MANAGE_GUILD")]
+pub(super) async fn audit(
+    ctx: Context<'_>,
+    #[description = "Only this agent's"]
+    #[autocomplete = "complete::agent_on_record"]
+    agent: Option<String>,
+    #[description = "How many; 20 if left out"]
+    #[min = 1]
+    #[max = 100]
+    n: Option<u32>,
+) -> Result<(), Refusal> {
+    answer(ctx, Visibility::Ephemeral, async {
+        let agent = match agent {
+            Some(name) => Some(audited(ctx, &name).await?.id),
+            None => None,
+        };
+        let filter = AuditFilter {
+            guild: Some(guild(ctx)?),
+            agent,
+            before: None,
+        };
+        let rows = bot(ctx).store.audit_page(filter, n.unwrap_or(20)).await?;
+        Ok(render::audit(rows.iter().map(|(_, row)| row)))
+    })
+    .await
+}
+
+/// An agent whose decisions are kept: one that they see, whoever may talk to it, or a destroyed one.
+async fn audited(ctx: Context<'_>, name: &str) -> Result<AgentSummary, Refusal> {
+    match agent_named(ctx, name) {
+        Ok(agent) => Ok(agent),
+        Err(_) => named_on_record(ctx, name).await,
+    }
+}

@@ -1,0 +1,261 @@
+//! Suggestions while an option is being typed: at most 25, Discord's limit.
+
+use std::time::Duration;
+
+use serenity::all::{AutocompleteChoice, CreateAutocompleteResponse};
+
+use super::call::{Context, bot, guild, person};
+use super::sight::{agent_here, reachable_agents, sight, visible_agents};
+use crate::discord::rest::body::clip;
+use crate::manager::CONFIG_KEYS;
+use crate::store::{ServerRow, ServerState};
+use crate::text::prose;
+
+/// Suggestions Discord takes.
+const MOST: usize = 25;
+
+/// Saved sessions that are looked through, the newest.
+const LOOKED_AT: u32 = 200;
+
+/// Discord waits three seconds for suggestions; half of it is for the way there.
+const SUGGESTED_WITHIN: Duration = Duration::from_millis(1_500);
+
+/// Characters of a suggestion's label and of its value.
+const MAX_LABEL: usize = 100;
+
+/// Those of `values` that contain what was typed, whatever its case; those that begin with it first.
+fn among(values: impl IntoIterator<Item = String>, typed: &str) -> CreateAutocompleteResponse {
+    labelled(
+        values.into_iter().map(|value| (value.clone(), value)),
+        typed,
+    )
+}
+
+fn labelled(
+    pairs: impl IntoIterator<Item = (String, String)>,
+    typed: &str,
+) -> CreateAutocompleteResponse {
+    let typed = typed.to_lowercase();
+    let mut fitting: Vec<(String, String)> = pairs
+        .into_iter()
+        .filter(|(label, value)| {
+            value.chars().count() <= MAX_LABEL
+                && (label.to_lowercase().contains(&typed) || value.to_lowercase().contains(&typed))
+        })
+        .collect();
+    fitting.sort_by_key(|(label, _)| !label.to_lowercase().starts_with(&typed));
+    let choices = fitting
+        .into_iter()
+        .take(MOST)
+        .map(|(label, value)| AutocompleteChoice::new(clip(&prose(&label), MAX_LABEL), value))
+        .collect();
+    CreateAutocompleteResponse::new().set_choices(choices)
+}
+
+/// Names of agents the person sees.
+pub(super) async fn agent_name(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
+    let agents = visible_agents(ctx).unwrap_or_default();
+    among(
+        agents.into_iter().map(|agent| agent.name.to_string()),
+        typed,
+    )
+}
+
+/// Agents whose records the person may see: those they may talk to, and destroyed ones, which are told apart by id.
+pub(super) async fn agent_on_record(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
+    let names: Vec<String> = reachable_agents(ctx)
+        .unwrap_or_default()
+        .into_iter()
+        .map(|agent| agent.name.to_string())
+        .collect();
+    let destroyed = match (sight(ctx), guild(ctx)) {
+        (Ok(Some(sight)), Ok(guild)) if sight.covers_destroyed() => {
+            let reading = bot(ctx).manager.all_destroyed(guild);
+            in_time(reading).await.and_then(Result::ok)
+        }
+        _ => None,
+    };
+    let gone = destroyed.unwrap_or_default().into_iter().map(|row| {
+        let made = row.created_at.format("%Y-%m-%d");
+        let label = format!("{} (destroyed, made {made})", row.name);
+        (label, row.id.to_string())
+    });
+    let there = names.into_iter().map(|name| (name.clone(), name));
+    labelled(there.chain(gone), typed)
+}
+
+/// Servers that can be accepted, for the operator.
+pub(super) async fn server_to_accept(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
+    servers(ctx, typed, |row| row.state != ServerState::Accepted)
+}
+
+/// Servers that were accepted, for the operator.
+pub(super) async fn server_accepted(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
+    servers(ctx, typed, |row| row.state == ServerState::Accepted)
+}
+
+fn servers(
+    ctx: Context<'_>,
+    typed: &str,
+    is_meant: fn(&ServerRow) -> bool,
+) -> CreateAutocompleteResponse {
+    if !bot(ctx).is_operator(person(ctx).id) {
+        return CreateAutocompleteResponse::new();
+    }
+    let rows = bot(ctx).manager.servers().into_iter();
+    let meant = rows.filter(|row| row.state != ServerState::Seen && is_meant(row));
+    let pairs = meant.map(|row| {
+        (
+            format!("{} ({})", clip(&row.name, 70), row.guild),
+            row.guild.to_string(),
+        )
+    });
+    labelled(pairs, typed)
+}
+
+/// Models that can be used.
+pub(super) async fn model(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
+    among(model_names(ctx), typed)
+}
+
+/// Profiles that can be named.
+pub(super) async fn profile(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
+    among(profile_names(ctx), typed)
+}
+
+/// Keys of an agent's configuration.
+pub(super) async fn config_key(_: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
+    among(CONFIG_KEYS.map(str::to_owned), typed)
+}
+
+/// Values for the key that was chosen before.
+pub(super) async fn config_value(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
+    let key = ctx
+        .args
+        .iter()
+        .find_map(|option| match (&option.name, &option.value) {
+            (&"key", serenity::all::ResolvedValue::String(key)) => Some(*key),
+            _ => None,
+        });
+    let values: Vec<String> = match key {
+        Some("model" | "fallback_models") => model_names(ctx),
+        Some("permissions") => profile_names(ctx),
+        Some("web_search" | "network") => vec!["true".into(), "false".into()],
+        Some("sandbox") => ["required", "auto", "off"].map(str::to_owned).into(),
+        Some("idle_timeout") => ["0", "300", "900", "1800", "3600"]
+            .map(str::to_owned)
+            .into(),
+        Some(_) | None => Vec::new(),
+    };
+    among(values, typed)
+}
+
+/// Saved sessions of the agent here, newest first, by their descriptions.
+pub(super) async fn session(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
+    let Ok(here) = agent_here(ctx) else {
+        return CreateAutocompleteResponse::new();
+    };
+    let manager = &bot(ctx).manager;
+    let reading = manager.context_history(&here.agent, 0, LOOKED_AT);
+    let sessions = match in_time(reading).await {
+        Some(Ok(history)) => history.list.sessions,
+        Some(Err(_)) | None => Vec::new(),
+    };
+    let pairs = sessions.into_iter().map(|(session, _)| {
+        let label = format!(
+            "{} · {} · {}",
+            session.id.short(),
+            session.saved_at.format("%Y-%m-%d %H:%M"),
+            session.description
+        );
+        (label, session.id.to_string())
+    });
+    labelled(pairs, typed)
+}
+
+/// Files of other agents among the sessions of the agent here, by their names.
+pub(super) async fn foreign_session(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
+    let Ok(here) = agent_here(ctx) else {
+        return CreateAutocompleteResponse::new();
+    };
+    let reading = bot(ctx).manager.context_history(&here.agent, 0, 1);
+    let files = match in_time(reading).await {
+        Some(Ok(history)) => history.list.foreign,
+        Some(Err(_)) | None => Vec::new(),
+    };
+    among(files, typed)
+}
+
+/// Numbers of the agent's branches, and `all`.
+pub(super) async fn branch(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
+    labelled(
+        branches(ctx)
+            .await
+            .into_iter()
+            .chain([("all".to_owned(), "all".to_owned())]),
+        typed,
+    )
+}
+
+/// Numbers of the agent's branches.
+pub(super) async fn branch_number(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
+    labelled(branches(ctx).await, typed)
+}
+
+/// The agent's tasks.
+pub(super) async fn task(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
+    let Ok(here) = agent_here(ctx) else {
+        return CreateAutocompleteResponse::new();
+    };
+    let reading = bot(ctx).manager.tasks(here.channel, here.parent);
+    let tasks = match in_time(reading).await {
+        Some(Ok((_, tasks))) => tasks,
+        Some(Err(_)) | None => Vec::new(),
+    };
+    let pairs = tasks.into_iter().map(|task| {
+        (
+            format!("{} {} ({})", task.id, task.command, task.status.as_str()),
+            task.id.to_string(),
+        )
+    });
+    labelled(pairs, typed)
+}
+
+async fn branches(ctx: Context<'_>) -> Vec<(String, String)> {
+    let Ok(here) = agent_here(ctx) else {
+        return Vec::new();
+    };
+    let reading = bot(ctx).manager.branch_list(here.channel, here.parent);
+    let branches = match in_time(reading).await {
+        Some(Ok(branches)) => branches,
+        Some(Err(_)) | None => Vec::new(),
+    };
+    branches
+        .into_iter()
+        .map(|branch| {
+            (
+                format!("#{} {}", branch.number, branch.prompt),
+                branch.number.to_string(),
+            )
+        })
+        .collect()
+}
+
+/// What `reading` gives, unless it takes too long: a suggestion cannot be promised.
+async fn in_time<T>(reading: impl Future<Output = T>) -> Option<T> {
+    tokio::time::timeout(SUGGESTED_WITHIN, reading).await.ok()
+}
+
+fn model_names(ctx: Context<'_>) -> Vec<String> {
+    bot(ctx)
+        .models
+        .all()
+        .into_iter()
+        .map(|target| target.model)
+        .collect()
+}
+
+fn profile_names(ctx: Context<'_>) -> Vec<String> {
+    let profiles = bot(ctx).profiles.load();
+    profiles.iter().map(|(name, _)| name.to_owned()).collect()
+}

@@ -1,0 +1,20 @@
+//! `/models`: what can be asked.
+
+use super::call::{Context, answer, bot, guild};
+use crate::discord::bot::Refusal;
+use crate::discord::interactions::Visibility;
+use crate::discord::render;
+
+/// Lists the models that can be used, by provider
+#[poise::command(slash_command, guild_only)]
+pub(super) async fn models(ctx: Context<'_>) -> Result<(), Refusal> {
+    answer(ctx, Visibility::Ephemeral, async {
+        let bot = bot(ctx);
+        Ok(render::models(
+            &bot.models.all(),
+            bot.models.available().as_deref(),
+            &bot.manager.choice(guild(ctx)?, None),
+        ))
+    })
+    .await
+}

@@ -1,0 +1,20 @@
+//! `/permissions`: all profiles, with what they allow, ask and deny.
+
+use super::call::{Context, answer, bot, guild};
+use crate::discord::bot::Refusal;
+use crate::discord::interactions::Visibility;
+use crate::discord::render;
+
+/// Shows the permission profiles: what each allows, asks and denies
+#[poise::command(slash_command, guild_only)]
+pub(super) async fn permissions(ctx: Context<'_>) -> Result<(), Refusal> {
+    answer(ctx, Visibility::Ephemeral, async {
+        let bot = bot(ctx);
+        let server = bot.manager.server(guild(ctx)?);
+        Ok(render::profiles(
+            &bot.profiles.load(),
+            &server.default_permissions,
+        ))
+    })
+    .await
+}

@@ -1,0 +1,151 @@
+//! `/purge`: deletes the messages of this agent's channel. What the agent has in mind stays, and so does the ledger.
+
+use chrono::{Duration, Utc};
+use serde_json::json;
+use serenity::all::ComponentInteraction;
+
+use super::call::{Context, answer};
+use super::sight::agent_here;
+use super::{confirm, rights};
+use crate::discord::bot::Bot;
+use crate::discord::bot::Refusal;
+use crate::discord::interactions::{Responder, Visibility};
+use crate::discord::render;
+use crate::discord::rest::body::Body;
+use crate::discord::rest::explain::{self, Operation};
+use crate::discord::rest::route;
+use crate::discord::rest::{RestError, snowflake};
+use crate::domain::{ChannelId, MessageId};
+
+/// Messages deleted at most.
+const MOST: usize = 5_000;
+
+/// Messages that are read, and deleted, in one request.
+const PAGE: usize = 100;
+
+/// Discord deletes many at once only where they are younger than two weeks; a little less, for clocks differ.
+const YOUNG: Duration = Duration::minutes(14 * 24 * 60 - 10);
+
+/// Deletes up to 5,000 messages of this agent's channel, after asking
+#[poise::command(
+    slash_command,
+    guild_only,
+    default_member_permissions = "MANAGE_MESSAGES"
+)]
+pub(super) async fn purge(ctx: Context<'_>) -> Result<(), Refusal> {
+    answer(ctx, Visibility::Ephemeral, async {
+        let here = agent_here(ctx)?;
+        let id = format!("purge:{}", confirm::until());
+        Ok(confirm::question(render::ask_purge(here.channel), id))
+    })
+    .await
+}
+
+/// The press of Confirm. `until` is what follows `purge:` in its id.
+pub(in crate::discord) async fn confirmed(
+    bot: &Bot,
+    responder: &Responder,
+    press: &ComponentInteraction,
+    until: &str,
+) {
+    if !confirm::still_stands(until) {
+        let late =
+            Body::text("Nothing was deleted: the question stood for 30 s. Run /purge again.");
+        let _ = responder.update(&late).await;
+        return;
+    }
+    let rights = rights::of_press(press);
+    if !rights.administrator() && !rights.manage_messages() {
+        let _ = responder
+            .say(
+                &Body::text("Deleting messages needs the permission Manage Messages."),
+                Visibility::Ephemeral,
+            )
+            .await;
+        return;
+    }
+    if responder.update(&Body::text("Deleting …")).await.is_err() {
+        return;
+    }
+    let channel = ChannelId(press.channel_id.get());
+    let body = match delete(bot, channel).await {
+        Ok(deleted) => render::purged(deleted, channel),
+        Err((deleted, error)) => Body::text(format!(
+            "{} Deleted before that: {deleted}.",
+            explain::refusal(Operation::Purge, &error)
+        )),
+    };
+    // An interaction's token lives for 15 minutes; a long purge outlives it, and its result is in the channel itself.
+    let _ = responder.keep_promise(&body).await;
+}
+
+async fn delete(bot: &Bot, channel: ChannelId) -> Result<usize, (usize, RestError)> {
+    let mut deleted = 0;
+    let mut before = None;
+    while deleted < MOST {
+        let page = page(bot, channel, before, PAGE.min(MOST - deleted))
+            .await
+            .map_err(|error| (deleted, error))?;
+        let Some(oldest) = page.iter().min().copied() else {
+            break;
+        };
+        before = Some(oldest);
+        let border = Utc::now() - YOUNG;
+        let (young, old): (Vec<_>, Vec<_>) = page.into_iter().partition(|id| id.sent_at() > border);
+        deleted += delete_young(bot, channel, &young)
+            .await
+            .map_err(|error| (deleted, error))?;
+        for message in old {
+            delete_one(bot, channel, message)
+                .await
+                .map_err(|error| (deleted, error))?;
+            deleted += 1;
+        }
+    }
+    Ok(deleted)
+}
+
+async fn page(
+    bot: &Bot,
+    channel: ChannelId,
+    before: Option<MessageId>,
+    limit: usize,
+) -> Result<Vec<MessageId>, RestError> {
+    let query = match before {
+        Some(before) => format!("before={before}&limit={limit}"),
+        None => format!("limit={limit}"),
+    };
+    let messages = bot.rest.get(route::messages(channel, &query)).await?;
+    let ids = messages
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|message| snowflake(&message["id"]));
+    Ok(ids.map(MessageId).collect())
+}
+
+async fn delete_young(
+    bot: &Bot,
+    channel: ChannelId,
+    messages: &[MessageId],
+) -> Result<usize, RestError> {
+    match messages {
+        [] => {}
+        [only] => delete_one(bot, channel, *only).await?,
+        many => {
+            let ids: Vec<String> = many.iter().map(MessageId::to_string).collect();
+            bot.rest
+                .put(route::delete_messages(channel), json!({"messages": ids}))
+                .await?;
+        }
+    }
+    Ok(messages.len())
+}
+
+async fn delete_one(bot: &Bot, channel: ChannelId, message: MessageId) -> Result<(), RestError> {
+    match bot.rest.get(route::delete_message(channel, message)).await {
+        Ok(_) => Ok(()),
+        Err(error) if error.is_gone() => Ok(()),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,21 @@
+//! `/status`: how the agent of this channel stands.
+
+use super::call::{Context, answer, bot};
+use super::sight::agent_here;
+use crate::clock;
+use crate::discord::bot::Refusal;
+use crate::discord::interactions::Visibility;
+use crate::discord::render;
+
+/// Shows the agent of this channel: model, permissions, session, tasks, sandbox
+#[poise::command(slash_command, guild_only)]
+pub(super) async fn status(ctx: Context<'_>) -> Result<(), Refusal> {
+    answer(ctx, Visibility::Ephemeral, async {
+        let here = agent_here(ctx)?;
+        let (_, tasks) = bot(ctx).manager.tasks(here.channel, here.parent).await?;
+        let status = bot(ctx).manager.status(here.channel, here.parent).await?;
+        let sandbox = bot(ctx).sandbox.describe(status.policy).await;
+        Ok(render::status(&status, &tasks, &sandbox, clock::now()))
+    })
+    .await
+}

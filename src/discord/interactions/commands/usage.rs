@@ -1,0 +1,90 @@
+//! `/usage`: tokens and money, by agent and model, with a chart.
+
+use super::call::{Context, answer, bot, guild};
+use super::complete;
+use super::sight::{named_on_record, reachable_agents, sight};
+use crate::clock;
+use crate::discord::bot::Refusal;
+use crate::discord::interactions::Visibility;
+use crate::discord::render;
+use crate::discord::render::usage_chart::{ChartError, DayUsage, usage_chart};
+use crate::domain::Cost;
+use crate::store::{UsageFilter, UsageLine};
+
+/// Shows tokens and cost by agent and model, with a chart
+#[poise::command(slash_command, guild_only)]
+pub(super) async fn usage(
+    ctx: Context<'_>,
+    #[description = "How many days back; 30 if left out"]
+    #[min = 1]
+    #[max = 365]
+    days: Option<u32>,
+    #[description = "Only this agent's"]
+    #[autocomplete = "complete::agent_on_record"]
+    agent: Option<String>,
+) -> Result<(), Refusal> {
+    answer(ctx, Visibility::Ephemeral, async {
+        let (bot, guild) = (bot(ctx), guild(ctx)?);
+        let days = days.unwrap_or(30);
+        let agent = match agent {
+            Some(name) => Some(named_on_record(ctx, &name).await?.id),
+            None => None,
+        };
+        let since = clock::now() - chrono::Duration::days(i64::from(days));
+        let mut lines = bot
+            .store
+            .usage(UsageFilter {
+                since: Some(since),
+                agent,
+                guild: Some(guild),
+                turn: None,
+            })
+            .await?;
+        let names = reachable_agents(ctx)?;
+        let sees_destroyed = sight(ctx)?.is_some_and(|sight| sight.covers_destroyed());
+        lines.retain(|line| match bot.manager.agent(line.agent) {
+            Some(_) => names.iter().any(|agent| agent.id == line.agent),
+            None => sees_destroyed,
+        });
+        let name_of = |id| {
+            names
+                .iter()
+                .find(|agent| agent.id == id)
+                .map(|agent| agent.name.to_string())
+        };
+        let chart = chart(&lines).await;
+        Ok(render::usage(&lines, days, name_of, chart))
+    })
+    .await
+}
+
+/// The picture; none where there is nothing to draw.
+async fn chart(lines: &[UsageLine]) -> Option<Vec<u8>> {
+    let rows: Vec<DayUsage> = lines
+        .iter()
+        .filter_map(|line| {
+            Some(DayUsage {
+                day: line.day.parse().ok()?,
+                model: line.model.clone(),
+                tokens: line.usage.input_total() + line.usage.output,
+                usd: match line.cost() {
+                    Cost::Usd(sum) => Some(sum),
+                    Cost::Unknown => None,
+                },
+            })
+        })
+        .collect();
+    let drawn = tokio::task::spawn_blocking(move || usage_chart(&rows)).await;
+    match drawn {
+        Ok(Ok(picture)) => Some(picture),
+        Ok(Err(ChartError::Empty)) => None,
+        Ok(Err(error)) => {
+            tracing::warn!("{error}");
+            None
+        }
+        Err(error) => {
+            tracing::warn!("failed to draw the usage chart: {error}");
+            None
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Commands are registered in the servers that are served and in no other, where they changed and only then: Discord
+//! limits how often.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use crate::discord::bot::{Bot, Commands};
+use crate::discord::rest::{RestError, route};
+use crate::domain::GuildId;
+
+/// The first pause before commands are offered again; it doubles up to the longest.
+const FIRST_PAUSE: Duration = Duration::from_secs(2);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60 * 60);
+
+/// Kept in place of a hash where no commands are registered.
+const NONE: &str = "none";
+
+/// All commands as Discord is told of them.
+fn as_json(commands: &Commands) -> Value {
+    let builders = poise::builtins::create_application_commands(&commands.commands);
+    serde_json::to_value(builders).unwrap_or_default()
+}
+
+/// All commands as Discord is told of them, for whoever wants to look at them as a whole.
+pub fn registered_commands() -> Value {
+    as_json(&super::options())
+}
+
+/// Tells Discord all our commands in a server, unless it knows them; tries until it takes them or the server is not
+/// served any more, with pauses that grow. Where one server is named for development, the others get none.
+pub(in crate::discord) async fn register(bot: Bot, guild: GuildId, stop: CancellationToken) {
+    if bot.dev_guild.is_some_and(|only| only != guild) {
+        return;
+    }
+    let commands = as_json(&bot.commands);
+    let mut pause = FIRST_PAUSE;
+    while bot.serves(guild)
+        && let Err(error) = tell(&bot, Some(guild), &commands).await
+    {
+        if matches!(error, RestError::Unauthorized) {
+            return;
+        }
+        bot.tell_operator(
+            format!("commands:{guild}"),
+            format!("The slash commands could not be registered in the server {guild}: {error}. I go on trying. If the bot was invited without the scope `applications.commands`, invite it again with it."),
+        );
+        warn!(%error, guild.id = %guild, "failed to register the slash commands; trying again in {pause:?}");
+        // A pause that grows: what Discord refuses now it may take once somebody has changed something.
+        let waited = stop.run_until_cancelled(tokio::time::sleep(pause)).await;
+        if waited.is_none() {
+            return;
+        }
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// Takes our commands out of a server that is not served any more.
+pub(in crate::discord) async fn unregister(bot: Bot, guild: GuildId, stop: CancellationToken) {
+    take_out(bot, Some(guild), stop).await;
+}
+
+/// Takes out the commands that older versions registered in every server there is.
+pub(in crate::discord) async fn clear_global(bot: Bot, stop: CancellationToken) {
+    take_out(bot, None, stop).await;
+}
+
+/// Tried once: where it fails, whoever gives such a command is turned away, and the next start tries again.
+async fn take_out(bot: Bot, guild: Option<GuildId>, stop: CancellationToken) {
+    let taken = stop
+        .run_until_cancelled(tell(&bot, guild, &json!([])))
+        .await;
+    if let Some(Err(error)) = taken {
+        warn!(%error, "failed to take slash commands out of {}", scope(guild));
+    }
+}
+
+/// Tells Discord which commands there are, unless it was told the same before and has them still.
+async fn tell(bot: &Bot, guild: Option<GuildId>, commands: &Value) -> Result<(), RestError> {
+    let key = format!("commands:{}:{}", bot.application, scope(guild));
+    let hash = match commands.as_array().is_some_and(Vec::is_empty) {
+        true => NONE.to_owned(),
+        false => format!("{:x}", Sha256::digest(commands.to_string())),
+    };
+    let known = match bot.store.meta(&key).await {
+        Ok(known) => known,
+        Err(error) => {
+            warn!(%error, "failed to read which commands are registered; registering them");
+            None
+        }
+    };
+    if known.is_none() && hash == NONE && guild.is_some() {
+        // Nothing of ours was ever registered there.
+        return Ok(());
+    }
+    let is_told = known.as_deref() == Some(hash.as_str());
+    // That there are none was true for good when it was kept: nobody but us registers any.
+    if is_told && (hash == NONE || has_them(bot, guild, commands).await) {
+        return Ok(());
+    }
+    if hash != NONE || known.is_some() || are_any(bot, guild).await? {
+        let route = route::put_commands(bot.application, guild);
+        bot.rest.put(route, commands.clone()).await?;
+        info!("registered the slash commands ({})", scope(guild));
+    }
+    if let Err(error) = bot.store.set_meta(&key, &hash).await {
+        warn!(%error, "failed to store that the commands are registered; registering them again at the next start");
+    }
+    Ok(())
+}
+
+fn scope(guild: Option<GuildId>) -> String {
+    guild.map_or("global".to_owned(), |guild| guild.to_string())
+}
+
+/// Whether Discord lists any commands of ours.
+async fn are_any(bot: &Bot, guild: Option<GuildId>) -> Result<bool, RestError> {
+    let listed = bot
+        .rest
+        .get(route::commands(bot.application, guild))
+        .await?;
+    Ok(!names(&listed).is_empty())
+}
+
+/// Whether Discord lists commands of all our names and no others; taken for granted where it does not say.
+async fn has_them(bot: &Bot, guild: Option<GuildId>, commands: &Value) -> bool {
+    let route = route::commands(bot.application, guild);
+    match bot.rest.get(route).await {
+        Ok(listed) => names(&listed) == names(commands),
+        Err(error) => {
+            warn!(%error, "failed to list the registered commands");
+            true
+        }
+    }
+}
+
+fn names(commands: &Value) -> BTreeSet<&str> {
+    let all = commands.as_array().into_iter().flatten();
+    all.filter_map(|command| command["name"].as_str()).collect()
+}

@@ -1,0 +1,147 @@
+//! Messages that a crash left behind: one of ours may have been posted in the very moment before its id was kept. Those
+//! with buttons are found by the ids of these, which say what they are for; a preview by the mark at its end.
+
+use chrono::{DateTime, Utc};
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+use tracing::{info, warn};
+
+use crate::clock;
+use crate::discord::bot::Bot;
+use crate::discord::render::{approval_card, status_text};
+use crate::discord::rest::body::Body;
+use crate::discord::rest::route;
+use crate::discord::rest::{Request, Urgency, message_id, snowflake};
+use crate::domain::{ChannelId, MessageId, TurnId};
+use crate::store::TurnEnd;
+
+/// How far back interrupted turns are gone through: who is away for longer has no live buttons to worry about.
+const LOOK_BACK: chrono::Duration = chrono::Duration::hours(24);
+
+/// Messages looked at in each channel, the newest.
+const LOOKED_AT: usize = 50;
+
+/// What a message with dead buttons becomes.
+enum Mend {
+    /// It says how it ended already; only the buttons go.
+    ButtonsOff,
+    Instead(Body),
+    /// The answer says it all: the message goes.
+    Gone,
+}
+
+/// Puts right what interrupted turns left in their channels. Best done before anything else is said there: a preview beside
+/// the answer looks like a second one.
+pub(in crate::discord) async fn tidy(bot: Bot) {
+    let started = clock::now();
+    let channels = bot.store.unsettled_channels(started - LOOK_BACK).await;
+    let channels = match channels {
+        Ok(channels) => channels,
+        Err(error) => return warn!(%error, "failed to read the interrupted turns"),
+    };
+    let tidied = channels
+        .into_iter()
+        .map(|channel| tidy_channel(&bot, channel, started));
+    join_all(tidied).await;
+}
+
+async fn tidy_channel(bot: &Bot, channel: ChannelId, started: DateTime<Utc>) {
+    if !bot.may_post(channel).await {
+        return;
+    }
+    let query = format!("limit={LOOKED_AT}");
+    let messages = match bot.rest.get(route::messages(channel, &query)).await {
+        Ok(messages) => messages,
+        Err(error) => {
+            return warn!(%error, channel.id = %channel, "failed to read what an interrupted turn left in channel {channel}");
+        }
+    };
+    for message in messages.as_array().into_iter().flatten() {
+        if snowflake(&message["author"]["id"]) != Some(bot.own.0) {
+            continue;
+        }
+        let Ok(id) = message_id(message) else {
+            continue;
+        };
+        // What the outbox edits is put right by that, and only by that.
+        if bot.store.is_edited_by_a_part(id).await.unwrap_or(true) {
+            continue;
+        }
+        // A younger preview is one of this life, and grows.
+        let content = message["content"].as_str().unwrap_or_default();
+        let said = status_text::said_so_far(content).filter(|_| id.sent_at() < started);
+        let mend = match said {
+            Some(said) => mend_preview(bot, channel, message, said).await,
+            None => mend(bot, &buttons(message)).await,
+        };
+        let Some(mend) = mend else {
+            continue;
+        };
+        let route = route::edit_message(channel, id);
+        let edit = match mend {
+            Mend::ButtonsOff => {
+                Request::new(route, Urgency::Durable).json(json!({"components": []}))
+            }
+            Mend::Instead(body) => Request::new(route, Urgency::Durable).body(&body),
+            Mend::Gone => Request::new(route::delete_message(channel, id), Urgency::Durable),
+        };
+        match bot.rest.send(edit).await {
+            Ok(_) => {
+                info!(channel.id = %channel, message.id = %id, "put right what a crash left of message {id}")
+            }
+            Err(error) => {
+                warn!(%error, message.id = %id, "failed to clean up message {id} after a crash")
+            }
+        }
+    }
+}
+
+/// What becomes of a preview that says this. Beside an answer it goes; without one, it tells what became of it.
+async fn mend_preview(bot: &Bot, channel: ChannelId, message: &Value, said: &str) -> Option<Mend> {
+    let id = message_id(message).ok()?;
+    let reply_to = snowflake(&message["message_reference"]["message_id"]).map(MessageId);
+    let turn = bot.store.turn_shown_by(id, channel, reply_to).await.ok()?;
+    let exit = match turn {
+        Some(turn) if turn.state == TurnEnd::Running => return None,
+        Some(turn) if turn.state == TurnEnd::Finished => return Some(Mend::Gone),
+        Some(turn) => turn.exit,
+        None => None,
+    };
+    let why = status_text::unfinished(exit.as_deref().unwrap_or("interrupted"));
+    Some(Mend::Instead(status_text::preview_ended(said, &why)))
+}
+
+/// The ids of a message's buttons.
+fn buttons(message: &Value) -> Vec<&str> {
+    let rows = message["components"].as_array().into_iter().flatten();
+    rows.filter_map(|row| row["components"].as_array())
+        .flatten()
+        .filter_map(|button| button["custom_id"].as_str())
+        .collect()
+}
+
+/// What becomes of a message with these buttons; none when they are alive, or of another kind.
+async fn mend(bot: &Bot, buttons: &[&str]) -> Option<Mend> {
+    let first = buttons.first()?;
+    if let Some((question, _)) = approval_card::pressed(first) {
+        if bot.approvals.is_open(question) {
+            return None;
+        }
+        let asked = bot.store.question(question).await.ok()?;
+        let is_decided = asked.is_some_and(|asked| asked.decided_by.is_some());
+        return Some(match is_decided {
+            true => Mend::ButtonsOff,
+            false => Mend::Instead(approval_card::expired()),
+        });
+    }
+    let turn = first
+        .strip_prefix("stop:")
+        .or_else(|| first.strip_prefix("abort:"))?;
+    let turn: TurnId = turn.parse().ok()?;
+    let row = bot.store.turn(turn).await.ok()??;
+    match row.state {
+        TurnEnd::Interrupted => Some(Mend::Instead(status_text::interrupted())),
+        TurnEnd::Finished => Some(Mend::Gone),
+        TurnEnd::Running => None,
+    }
+}

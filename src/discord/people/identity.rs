@@ -1,0 +1,87 @@
+//! Who we are to Discord, asked at the start.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+use tracing::warn;
+
+use super::operator;
+use crate::discord::error::DiscordError;
+use crate::discord::rest::route;
+use crate::discord::rest::{Rest, RestError, snowflake};
+use crate::domain::UserId;
+
+/// Between two tries to reach Discord at the start.
+const START_PAUSE: Duration = Duration::from_secs(5);
+
+/// Tries to reach Discord at the start before it is said that it cannot be reached.
+const START_TRIES: u32 = 12;
+
+/// Who we are to Discord.
+pub(in crate::discord) struct Identity {
+    pub(in crate::discord) user: UserId,
+    pub(in crate::discord) application: u64,
+    /// Who operates us; empty where Discord did not say.
+    pub(in crate::discord) owners: Vec<UserId>,
+    /// Anybody may invite us.
+    pub(in crate::discord) is_public: bool,
+}
+
+/// Asks Discord who we are; none when the end comes first.
+pub(in crate::discord) async fn identify(
+    rest: &Rest,
+    stop: &CancellationToken,
+) -> Result<Option<Identity>, DiscordError> {
+    let asking = rest.get(route::current_application());
+    let (user, application) = tokio::join!(current_user(rest, stop), asking);
+    let Some(user) = user? else {
+        return Ok(None);
+    };
+    let user = snowflake(&user["id"])
+        .ok_or_else(|| DiscordError::Start("it did not say who we are".into()))?;
+    // Without it the operator kept from the last start holds, and most applications bear their bot's id.
+    let application = match application {
+        Ok(application) => application,
+        Err(_) => rest
+            .get(route::current_application())
+            .await
+            .unwrap_or(Value::Null),
+    };
+    Ok(Some(Identity {
+        user: UserId(user),
+        application: snowflake(&application["id"]).unwrap_or(user),
+        owners: operator::owners(&application),
+        is_public: application["bot_public"].as_bool() == Some(true),
+    }))
+}
+
+/// Our own user, asked for until Discord answers; none when we are to stop before it does.
+async fn current_user(
+    rest: &Rest,
+    stop: &CancellationToken,
+) -> Result<Option<Value>, DiscordError> {
+    let mut tries = 0;
+    loop {
+        let asking = rest.get(route::current_user());
+        let Some(answer) = stop.run_until_cancelled(asking).await else {
+            return Ok(None);
+        };
+        match answer {
+            Ok(user) => return Ok(Some(user)),
+            Err(RestError::Unauthorized) => return Err(DiscordError::Token),
+            Err(error) => {
+                tries += 1;
+                if tries == START_TRIES || matches!(error, RestError::Refused { .. }) {
+                    return Err(DiscordError::Start(error.to_string()));
+                }
+                warn!(%error, "failed to reach Discord; trying again");
+            }
+        }
+        // A pause between tries, so that an outage is not pressed harder.
+        tokio::select! {
+            () = stop.cancelled() => return Ok(None),
+            () = tokio::time::sleep(START_PAUSE) => {}
+        }
+    }
+}

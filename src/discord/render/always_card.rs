@@ -1,0 +1,128 @@
+//! *Always allow* in words: what it will cover, asked once more, and what it covers already, to be taken back. Pure.
+
+use sha2::{Digest, Sha256};
+
+use crate::discord::rest::body::{Body, Button, Embed, Style, Tone};
+use crate::permission::{Scope, scope};
+use crate::text::{self, escape};
+
+/// Characters of a scope that the question shows; what is longer goes into a file.
+const MAX_SHOWN: usize = 2_500;
+
+/// Characters of one value in the list.
+const MAX_LISTED: usize = 200;
+
+/// Entries that the list shows with a button each.
+const MOST_LISTED: usize = 15;
+
+/// What the one who confirmed is told.
+pub const GRANTED: &str = "It is allowed for good. `/agent config` with the key `always_allow` shows it and takes it back.";
+
+/// Asks once more whether the action may run without a question from now on.
+pub fn ask(approval: i64, agent: &str, action: &str) -> Body {
+    let scope = scope(action);
+    let mut values = String::new();
+    for (name, value) in &scope.bound {
+        values.push_str(&format!("{name}\n{}\n", text::fenced(value, "")));
+    }
+    let is_long = values.chars().count() > MAX_SHOWN;
+    if is_long {
+        values =
+            "It is too long for this message: **read the attached file before you confirm.**\n"
+                .to_owned();
+    }
+    let agent = escape::name(agent);
+    let description = format!(
+        "From now on {agent} may do this without a question, whoever writes to it:\n**{}**\n{values}{}\n\
+         What the agent's profile denies stays denied. To take it back: `/agent config`, key `always_allow`.",
+        scope.what,
+        bounds(&scope)
+    );
+    let embed = Embed::new("Always allow?", description).tone(Tone::Asking);
+    let body = Body::embed(embed).row(vec![
+        Button::new(format!("always:{approval}"), "Confirm", Style::Danger),
+        Button::new("cancel:", "Cancel", Style::Secondary),
+    ]);
+    match is_long {
+        true => body.file("always_allow.txt", text::visible(action).0),
+        false => body,
+    }
+}
+
+/// What `agent` may do without a question, each entry with a button that takes it back.
+pub fn list(agent: &str, entries: &[String]) -> Body {
+    let title = format!("{agent}: always_allow");
+    if entries.is_empty() {
+        let text =
+            "Nothing is allowed for good. *Always allow* under a question adds an entry here.";
+        return Body::embed(Embed::new(title, text));
+    }
+    let agent_name = escape::name(agent);
+    let mut shown = format!("{agent_name} may do this without a question:\n");
+    let mut buttons = Vec::new();
+    for (index, entry) in entries.iter().enumerate().take(MOST_LISTED) {
+        let number = index + 1;
+        let line = format!("**{number}.** {}\n", in_a_line(&scope(entry)));
+        if shown.chars().count() + line.chars().count() > 3_800 {
+            break;
+        }
+        shown.push_str(&line);
+        let id = format!("ungrant:{}:{agent}", digest(entry));
+        buttons.push(Button::new(
+            id,
+            format!("Take back {number}"),
+            Style::Secondary,
+        ));
+    }
+    let all_shown = buttons.len() == entries.len();
+    if !all_shown {
+        shown.push_str(&format!(
+            "The attached file holds all {}. `remove` with a number as the value takes one of them back.",
+            entries.len()
+        ));
+    }
+    let mut body = Body::embed(Embed::new(title, shown));
+    for row in buttons.chunks(5) {
+        body = body.row(row.to_vec());
+    }
+    let cut = entries.iter().flat_map(|entry| scope(entry).bound);
+    let is_cut = cut
+        .into_iter()
+        .any(|(_, value)| escape::code(&value).chars().count() > MAX_LISTED);
+    match all_shown && !is_cut {
+        true => body,
+        false => {
+            let lines = entries
+                .iter()
+                .zip(1..)
+                .map(|(entry, number)| format!("{number}. {}\n", text::visible(entry).0));
+            body.file("always_allow.txt", lines.collect::<String>())
+        }
+    }
+}
+
+/// Names an entry in the id of a button.
+pub fn digest(entry: &str) -> String {
+    let hash = format!("{:x}", Sha256::digest(entry));
+    hash.get(..16).unwrap_or(&hash).to_owned()
+}
+
+fn bounds(scope: &Scope) -> String {
+    match scope.free {
+        "" => "Nothing in it may differ from call to call.".to_owned(),
+        free => format!("Not compared from call to call: {free}"),
+    }
+}
+
+fn in_a_line(scope: &Scope) -> String {
+    let mut line = scope.what.to_owned();
+    for (at, (name, value)) in scope.bound.iter().enumerate() {
+        let separator = if at == 0 { ": " } else { " · " };
+        let value = escape::code_within(value, MAX_LISTED);
+        line.push_str(&format!("{separator}{name} {value}"));
+    }
+    match scope.free {
+        "" => line,
+        free => format!("{line} · {free}"),
+    }
+}
