@@ -16,12 +16,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use reqwest::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tracing::{error, warn};
 
 use self::body::Body;
 use self::limits::{Limits, RouteKey};
-use self::route::{Proof, Route};
+use self::route::Route;
 use crate::domain::{ChannelId, MessageId};
 use crate::text::redact::Redactor;
 
@@ -85,21 +85,25 @@ impl Rest {
         })))
     }
 
-    /// Makes a request without a body that must arrive.
+    /// Makes a request without a body; it must arrive.
     ///
     /// # Errors
     ///
     /// See [`RestError`].
-    pub async fn get(&self, route: Route) -> Result<Value, RestError> {
+    pub async fn call(&self, route: Route) -> Result<Value, RestError> {
         self.send(Request::new(route, Urgency::Durable)).await
     }
 
-    /// Makes a request with a JSON body that must arrive.
+    /// Makes a request with a JSON body; it must arrive.
     ///
     /// # Errors
     ///
     /// See [`RestError`].
-    pub async fn put(&self, route: Route, json: impl Into<Value>) -> Result<Value, RestError> {
+    pub async fn call_with(
+        &self,
+        route: Route,
+        json: impl Into<Value>,
+    ) -> Result<Value, RestError> {
         self.send(Request::new(route, Urgency::Durable).json(json))
             .await
     }
@@ -124,12 +128,7 @@ impl Rest {
         body: &Body,
         nonce: &str,
     ) -> Result<MessageId, RestError> {
-        let mut json = body.to_json();
-        json.insert("nonce".into(), nonce.into());
-        json.insert("enforce_nonce".into(), true.into());
-        let request = Request::new(route::create_message(channel), Urgency::Durable)
-            .json(json)
-            .files(&body.files);
+        let request = Request::post(channel, body, Urgency::Durable).nonce(nonce);
         message_id(&self.send(request).await?)
     }
 
@@ -142,7 +141,7 @@ impl Rest {
     pub async fn reply(&self, request: Request) -> Result<MessageId, RestError> {
         let posted = match self.send(request.clone()).await {
             Err(refused) if refused.is_of_reference() => {
-                self.send(request.without("message_reference")).await
+                self.send(request.without_reference()).await
             }
             other => other,
         };
@@ -161,8 +160,24 @@ impl Rest {
         body: &Body,
         urgency: Urgency,
     ) -> Result<(), RestError> {
-        let request = Request::new(route::edit_message(channel, message), urgency).body(body);
-        self.send(request).await.map(drop)
+        self.send(Request::edit(channel, message, body, urgency))
+            .await
+            .map(drop)
+    }
+
+    /// Takes the buttons off a message; the rest of it stays.
+    ///
+    /// # Errors
+    ///
+    /// See [`RestError`].
+    pub async fn remove_buttons(
+        &self,
+        channel: ChannelId,
+        message: MessageId,
+    ) -> Result<(), RestError> {
+        let route = route::edit_message(channel, message);
+        let edit = self.call_with(route, json!({"components": []}));
+        edit.await.map(drop)
     }
 
     /// Makes a request.
@@ -214,8 +229,7 @@ impl Rest {
 
     async fn wait_for_room(&self, request: &Request) -> Result<(), RestError> {
         loop {
-            if request.route.proof == Proof::BotToken && self.0.unauthorized.load(Ordering::Relaxed)
-            {
+            if request.takes_bot_token() && self.0.unauthorized.load(Ordering::Relaxed) {
                 return Err(RestError::Unauthorized);
             }
             let key = &request.route.key;
@@ -271,7 +285,7 @@ impl Rest {
                     Urgency::Passing => Attempt::Done(Err(RestError::Busy)),
                 }
             }
-            401 if request.route.proof == Proof::BotToken => {
+            401 if request.takes_bot_token() => {
                 if !self.0.unauthorized.swap(true, Ordering::Relaxed) {
                     error!(
                         "Discord refused the bot's token; nothing is sent any more. Set a valid DISCORD_TOKEN and restart"
@@ -287,7 +301,7 @@ impl Rest {
     fn build(&self, request: &Request) -> reqwest::RequestBuilder {
         let url = format!("{}{}", self.0.base, request.route.path);
         let mut builder = self.0.client.request(request.route.method.clone(), url);
-        if request.route.proof == Proof::BotToken {
+        if request.takes_bot_token() {
             builder = builder.header("Authorization", &self.0.authorization);
         }
         if let Some(reason) = &request.audit_reason {

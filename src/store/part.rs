@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
@@ -52,9 +51,6 @@ pub struct PartBody {
     pub reply_to: Option<MessageId>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<OutFile>,
-    /// An embed in Discord's own shape.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub embed: Option<Value>,
 }
 
 /// A file to post.

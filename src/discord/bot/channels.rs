@@ -41,7 +41,7 @@ impl GuildChannels {
     }
 
     async fn all(&self, guild: GuildId) -> Result<Vec<Value>, String> {
-        let answer = self.0.rest.get(route::guild_channels(guild)).await;
+        let answer = self.0.rest.call(route::guild_channels(guild)).await;
         match answer.map_err(|error| explain::refusal(Operation::Read, &error))? {
             Value::Array(channels) => Ok(channels),
             _ => Err("Discord did not list the server's channels.".to_owned()),
@@ -155,7 +155,7 @@ impl Channels for GuildChannels {
     }
 
     async fn delete(&self, channel: ChannelId) -> Result<(), String> {
-        match self.0.rest.get(route::delete_channel(channel)).await {
+        match self.0.rest.call(route::delete_channel(channel)).await {
             Ok(_) => Ok(()),
             Err(error) if error.is_gone() => Ok(()),
             Err(error) => Err(explain::refusal(Operation::DeleteChannel, &error)),
@@ -175,7 +175,7 @@ impl Channels for GuildChannels {
     }
 
     async fn exists(&self, guild: GuildId, channel: ChannelId) -> Result<bool, String> {
-        match self.0.rest.get(route::channel(channel)).await {
+        match self.0.rest.call(route::channel(channel)).await {
             Ok(found) => Ok(snowflake(&found["guild_id"]) == Some(guild.0)),
             Err(error) if error.is_gone() => Ok(false),
             // It is there, only not for our eyes.
@@ -202,7 +202,7 @@ impl Channels for GuildChannels {
     }
 
     async fn newest_message(&self, channel: ChannelId) -> Result<Option<MessageId>, String> {
-        let answer = self.0.rest.get(route::messages(channel, "limit=1")).await;
+        let answer = self.0.rest.call(route::messages(channel, "limit=1")).await;
         let messages = answer.map_err(|error| explain::refusal(Operation::Read, &error))?;
         Ok(messages
             .get(0)

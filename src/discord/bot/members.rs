@@ -21,7 +21,7 @@ const UNKNOWN_USER: u64 = 10_013;
 impl Members for Bot {
     /// Asks Discord, for the cache learns of changed roles only from what a member says; falls back to the cache.
     async fn person(&self, guild: GuildId, user: UserId) -> Option<Person> {
-        let answer = self.rest.get(route::member(guild, user)).await;
+        let answer = self.rest.call(route::member(guild, user)).await;
         let answer = match answer {
             Ok(answer) => Some(answer),
             Err(error) if is_no_member(&error) => return None,

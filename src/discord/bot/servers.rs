@@ -53,7 +53,7 @@ impl Bot {
 
     /// Leaves a server; one that the bot is not in any more is left.
     pub(in crate::discord) async fn leave_server(&self, guild: GuildId) -> Result<(), RestError> {
-        match self.rest.get(route::leave_guild(guild)).await {
+        match self.rest.call(route::leave_guild(guild)).await {
             Ok(_) => {}
             Err(error) if error.is_gone() => {}
             Err(error) => return Err(error),
@@ -95,7 +95,7 @@ pub(in crate::discord) async fn watch(bot: Bot, stop: CancellationToken) {
 }
 
 async fn ask_who_operates(bot: &Bot) -> bool {
-    let application = match bot.rest.get(route::current_application()).await {
+    let application = match bot.rest.call(route::current_application()).await {
         Ok(application) => application,
         Err(error) => {
             warn!(%error, "failed to ask Discord who the bot's operator is");

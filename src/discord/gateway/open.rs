@@ -93,9 +93,9 @@ impl Gateway {
             None => Disconnect::Identify(why),
         };
         let rest = &self.config.rest;
-        let answer = match rest.get(route::gateway_bot()).await {
+        let answer = match rest.call(route::gateway_bot()).await {
             // Whoever stands in for Discord may know only the plain route.
-            Err(RestError::Refused { .. }) => rest.get(route::gateway()).await,
+            Err(RestError::Refused { .. }) => rest.call(route::gateway()).await,
             other => other,
         };
         let answer = match answer {

@@ -311,7 +311,7 @@ impl Queue {
         if self.place.is_some() || self.bot.has_place(guild, self.channel) {
             return;
         }
-        match self.bot.rest.get(route::channel(self.channel)).await {
+        match self.bot.rest.call(route::channel(self.channel)).await {
             Ok(found) => self.place = snowflake(&found["parent_id"]).map(ChannelId),
             Err(error) => {
                 debug!(%error, channel.id = %self.channel, "failed to read what channel {} is", self.channel);

@@ -3,7 +3,6 @@
 //! Ids say all there is to know (`approval:42:allow`, `stop:<turn>`, `page:agents:2`), so a button of before a restart
 //! works, or says why it does not.
 
-use serde_json::json;
 use serenity::all::{ComponentInteraction, ModalInteraction};
 use tracing::warn;
 
@@ -16,8 +15,6 @@ use crate::discord::bot::{Bot, Refusal};
 use crate::discord::people::{self, access};
 use crate::discord::render::{self, always_card, approval_card};
 use crate::discord::rest::body::Body;
-use crate::discord::rest::route;
-use crate::discord::rest::{Request, Urgency};
 use crate::domain::{ChannelId, GuildId, MessageId, Person, TurnId, UserId};
 use crate::permission::may_always_allow;
 use crate::store::Decision;
@@ -197,12 +194,8 @@ async fn too_late(bot: &Bot, responder: &Responder, press: &ComponentInteraction
 
 /// A crash may have left a decided card with its buttons on; what the card says stays.
 async fn take_buttons_off(bot: &Bot, press: &ComponentInteraction) {
-    let route = route::edit_message(
-        ChannelId(press.channel_id.get()),
-        MessageId(press.message.id.get()),
-    );
-    let edit = Request::new(route, Urgency::Durable).json(json!({"components": []}));
-    if let Err(error) = bot.rest.send(edit).await {
+    let Pressed { channel, message } = card_of(press);
+    if let Err(error) = bot.rest.remove_buttons(channel, message).await {
         warn!(%error, "failed to remove the buttons of a decided card");
     }
 }

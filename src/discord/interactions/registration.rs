@@ -104,7 +104,7 @@ async fn tell(bot: &Bot, guild: Option<GuildId>, commands: &Value) -> Result<(),
     }
     if hash != NONE || known.is_some() || are_any(bot, guild).await? {
         let route = route::put_commands(bot.application, guild);
-        bot.rest.put(route, commands.clone()).await?;
+        bot.rest.call_with(route, commands.clone()).await?;
         info!("registered the slash commands ({})", scope(guild));
     }
     if let Err(error) = bot.store.set_meta(&key, &hash).await {
@@ -121,7 +121,7 @@ fn scope(guild: Option<GuildId>) -> String {
 async fn are_any(bot: &Bot, guild: Option<GuildId>) -> Result<bool, RestError> {
     let listed = bot
         .rest
-        .get(route::commands(bot.application, guild))
+        .call(route::commands(bot.application, guild))
         .await?;
     Ok(!names(&listed).is_empty())
 }
@@ -129,7 +129,7 @@ async fn are_any(bot: &Bot, guild: Option<GuildId>) -> Result<bool, RestError> {
 /// Whether Discord lists commands of all our names and no others; taken for granted where it does not say.
 async fn has_them(bot: &Bot, guild: Option<GuildId>, commands: &Value) -> bool {
     let route = route::commands(bot.application, guild);
-    match bot.rest.get(route).await {
+    match bot.rest.call(route).await {
         Ok(listed) => names(&listed) == names(commands),
         Err(error) => {
             warn!(%error, "failed to list the registered commands");

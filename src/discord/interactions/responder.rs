@@ -133,7 +133,7 @@ impl Responder {
     /// Puts `body` in place of the first response, or of the message whose press was acknowledged.
     pub(super) async fn keep_promise(&self, body: &Body) -> Result<(), RestError> {
         let route = route::edit_original(self.application, self.id, &self.token);
-        let kept = self.send(route, body.to_json().into(), body).await;
+        let kept = self.send(route, body.to_json(), body).await;
         if let Err(error) = &kept {
             warn!(%error, "failed to answer a deferred interaction");
         }
@@ -147,18 +147,18 @@ impl Responder {
         eyes: Visibility,
     ) -> Result<Value, RestError> {
         let route = route::followup(self.application, self.id, &self.token);
-        self.send(route, json_for(body, eyes).into(), body).await
+        self.send(route, json_for(body, eyes), body).await
     }
 
     /// The id of the first response.
     pub(super) async fn original(&self) -> Result<MessageId, RestError> {
         let route = route::read_original(self.application, self.id, &self.token);
-        message_id(&self.rest.get(route).await?)
+        message_id(&self.rest.call(route).await?)
     }
 
     async fn take_promise_back(&self) -> Result<(), RestError> {
         let route = route::delete_original(self.application, self.id, &self.token);
-        self.rest.get(route).await.map(drop)
+        self.rest.call(route).await.map(drop)
     }
 
     async fn respond(&self, kind: u8, body: Option<(&Body, Visibility)>) -> Result<(), RestError> {
@@ -191,7 +191,7 @@ impl Responder {
     async fn send(
         &self,
         route: route::Route,
-        json: Value,
+        json: Map<String, Value>,
         body: &Body,
     ) -> Result<Value, RestError> {
         let request = Request::new(route, Urgency::Durable)

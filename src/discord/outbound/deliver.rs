@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use chrono::Utc;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use tracing::{error, warn};
 
 use super::context::OutboundContext;
-use crate::discord::rest::body::{File, MAX_CONTENT, MAX_FILE_BYTES};
+use crate::discord::rest::body::{Body, File, MAX_CONTENT, MAX_FILE_BYTES};
 use crate::discord::rest::explain::Operation;
 use crate::discord::rest::route;
 use crate::discord::rest::{Request, RestError, Urgency, message_id, snowflake};
@@ -50,11 +50,8 @@ impl OutboundContext {
 
     /// Posts words that are in no ledger.
     pub(super) async fn say(&self, channel: ChannelId, reply_to: Option<MessageId>, text: &str) {
-        let mut json = common(text, None, &[]);
-        if let Some(reference) = reference(reply_to) {
-            json.insert("message_reference".into(), reference);
-        }
-        let request = Request::new(route::create_message(channel), Urgency::Durable).json(json);
+        let body = Body::text(text);
+        let request = Request::post(channel, &body, Urgency::Durable).reply_to(reply_to);
         if let Err(error) = self.bot.rest.reply(request).await {
             error!(channel.id = %channel, "failed to post a message: {}", self.bot.refusal(Operation::Post, channel, &error));
         }
@@ -126,26 +123,26 @@ impl OutboundContext {
             true => part.body.content.clone(),
             false => text::clip_markdown(&format!("{}\n{lost}", part.body.content), MAX_CONTENT),
         };
-        let mut json = common(&content, part.body.embed.as_ref(), &files);
+        let body = Body {
+            content,
+            files,
+            ..Body::default()
+        };
         if let Some(preview) = part.edits {
-            let route = route::edit_message(part.channel, preview);
-            let request = Request::new(route, Urgency::Durable)
-                .json(json.clone())
-                .files(&files);
-            match self.bot.rest.send(request).await {
-                Ok(_) => return Ok(preview),
+            let edited = self
+                .bot
+                .rest
+                .edit(part.channel, preview, &body, Urgency::Durable)
+                .await;
+            match edited {
+                Ok(()) => return Ok(preview),
                 Err(RestError::Refused { .. }) => {}
                 Err(other) => return Err(other),
             }
         }
-        json.insert("nonce".into(), part.nonce.clone().into());
-        json.insert("enforce_nonce".into(), true.into());
-        if let Some(reference) = reference(part.body.reply_to) {
-            json.insert("message_reference".into(), reference);
-        }
-        let request = Request::new(route::create_message(part.channel), Urgency::Durable)
-            .json(json)
-            .files(&files);
+        let request = Request::post(part.channel, &body, Urgency::Durable)
+            .nonce(&part.nonce)
+            .reply_to(part.body.reply_to);
         self.bot.rest.reply(request).await
     }
 
@@ -191,7 +188,7 @@ impl OutboundContext {
         let messages = self
             .bot
             .rest
-            .get(route::messages(part.channel, &query))
+            .call(route::messages(part.channel, &query))
             .await?;
         let posted = text::clip_markdown(&text::prose(&part.body.content), MAX_CONTENT);
         let is_it = |message: &&Value| {
@@ -203,27 +200,6 @@ impl OutboundContext {
         let found = messages.as_array().into_iter().flatten().find(is_it);
         found.map(message_id).transpose()
     }
-}
-
-/// What refers a message to the one it answers, without failing when that one is gone.
-pub(super) fn reference(reply_to: Option<MessageId>) -> Option<Value> {
-    reply_to.map(|id| json!({"message_id": id.to_string(), "fail_if_not_exists": false}))
-}
-
-fn common(content: &str, embed: Option<&Value>, files: &[File]) -> Map<String, Value> {
-    let attachments: Vec<Value> = files
-        .iter()
-        .enumerate()
-        .map(|(id, file)| json!({"id": id, "filename": file.shown_name()}))
-        .collect();
-    let mut body = Map::new();
-    let content = text::clip_markdown(&text::prose(content), MAX_CONTENT);
-    body.insert("content".into(), content.into());
-    body.insert("allowed_mentions".into(), json!({"parse": []}));
-    body.insert("embeds".into(), embed.into_iter().cloned().collect());
-    body.insert("components".into(), json!([]));
-    body.insert("attachments".into(), attachments.into());
-    body
 }
 
 /// The files' bytes, and a line on each that cannot be posted.

@@ -3,7 +3,7 @@
 
 use chrono::{DateTime, Utc};
 use futures_util::future::join_all;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tracing::{info, warn};
 
 use crate::clock;
@@ -11,7 +11,7 @@ use crate::discord::bot::Bot;
 use crate::discord::render::{approval_card, status_text};
 use crate::discord::rest::body::Body;
 use crate::discord::rest::route;
-use crate::discord::rest::{Request, Urgency, message_id, snowflake};
+use crate::discord::rest::{Urgency, message_id, snowflake};
 use crate::domain::{ChannelId, MessageId, TurnId};
 use crate::store::TurnEnd;
 
@@ -50,7 +50,7 @@ async fn tidy_channel(bot: &Bot, channel: ChannelId, started: DateTime<Utc>) {
         return;
     }
     let query = format!("limit={LOOKED_AT}");
-    let messages = match bot.rest.get(route::messages(channel, &query)).await {
+    let messages = match bot.rest.call(route::messages(channel, &query)).await {
         Ok(messages) => messages,
         Err(error) => {
             return warn!(%error, channel.id = %channel, "failed to read what an interrupted turn left in channel {channel}");
@@ -77,16 +77,17 @@ async fn tidy_channel(bot: &Bot, channel: ChannelId, started: DateTime<Utc>) {
         let Some(mend) = mend else {
             continue;
         };
-        let route = route::edit_message(channel, id);
-        let edit = match mend {
-            Mend::ButtonsOff => {
-                Request::new(route, Urgency::Durable).json(json!({"components": []}))
-            }
-            Mend::Instead(body) => Request::new(route, Urgency::Durable).body(&body),
-            Mend::Gone => Request::new(route::delete_message(channel, id), Urgency::Durable),
+        let mended = match mend {
+            Mend::ButtonsOff => bot.rest.remove_buttons(channel, id).await,
+            Mend::Instead(body) => bot.rest.edit(channel, id, &body, Urgency::Durable).await,
+            Mend::Gone => bot
+                .rest
+                .call(route::delete_message(channel, id))
+                .await
+                .map(drop),
         };
-        match bot.rest.send(edit).await {
-            Ok(_) => {
+        match mended {
+            Ok(()) => {
                 info!(channel.id = %channel, message.id = %id, "put right what a crash left of message {id}")
             }
             Err(error) => {

@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use super::context::OutboundContext;
-use super::deliver;
 use crate::discord::render::status_text;
 use crate::discord::rest::body::Body;
 use crate::discord::rest::route;
@@ -177,7 +176,7 @@ async fn look(
     let messages = outward
         .bot
         .rest
-        .get(route::messages(channel, &query))
+        .call(route::messages(channel, &query))
         .await?;
     let own = |message: &&Value| {
         snowflake(&message["author"]["id"]) == Some(outward.bot.own.0) && is_it(message)
@@ -201,10 +200,8 @@ async fn post(
     reply_to: Option<MessageId>,
     body: &Body,
 ) -> Result<Option<MessageId>, RestError> {
-    let mut json = body.to_silent_json();
-    if let Some(reference) = deliver::reference(reply_to) {
-        json.insert("message_reference".into(), reference);
-    }
-    let request = Request::new(route::create_message(channel), Urgency::Passing).json(json);
+    let request = Request::post(channel, body, Urgency::Passing)
+        .silent()
+        .reply_to(reply_to);
     outward.bot.rest.reply(request).await.map(Some)
 }

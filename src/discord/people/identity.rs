@@ -33,7 +33,7 @@ pub(in crate::discord) async fn identify(
     rest: &Rest,
     stop: &CancellationToken,
 ) -> Result<Option<Identity>, DiscordError> {
-    let asking = rest.get(route::current_application());
+    let asking = rest.call(route::current_application());
     let (user, application) = tokio::join!(current_user(rest, stop), asking);
     let Some(user) = user? else {
         return Ok(None);
@@ -44,7 +44,7 @@ pub(in crate::discord) async fn identify(
     let application = match application {
         Ok(application) => application,
         Err(_) => rest
-            .get(route::current_application())
+            .call(route::current_application())
             .await
             .unwrap_or(Value::Null),
     };
@@ -63,7 +63,7 @@ async fn current_user(
 ) -> Result<Option<Value>, DiscordError> {
     let mut tries = 0;
     loop {
-        let asking = rest.get(route::current_user());
+        let asking = rest.call(route::current_user());
         let Some(answer) = stop.run_until_cancelled(asking).await else {
             return Ok(None);
         };

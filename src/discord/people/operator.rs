@@ -119,7 +119,7 @@ pub(in crate::discord) async fn direct_message(
     body: &Body,
 ) -> Result<(), crate::discord::rest::RestError> {
     let opened = rest
-        .put(route::open_dm(), json!({"recipient_id": user.to_string()}))
+        .call_with(route::open_dm(), json!({"recipient_id": user.to_string()}))
         .await?;
     let Some(channel) = snowflake(&opened["id"]) else {
         return Ok(());

@@ -29,8 +29,6 @@ const MAX_LABEL: usize = 80;
 
 /// Flag of a message that only one person sees.
 const EPHEMERAL: u64 = 1 << 6;
-/// Flag of a message that makes no sound.
-const SILENT: u64 = 1 << 12;
 
 /// A message about to be posted or put in place of another.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -106,13 +104,6 @@ impl Body {
     pub fn to_ephemeral_json(&self) -> Map<String, Value> {
         let mut body = self.to_json();
         body.insert("flags".into(), EPHEMERAL.into());
-        body
-    }
-
-    /// The JSON of it as a message that makes no sound.
-    pub fn to_silent_json(&self) -> Map<String, Value> {
-        let mut body = self.to_json();
-        body.insert("flags".into(), SILENT.into());
         body
     }
 }

@@ -38,17 +38,18 @@ const MOST_BUCKETS: usize = 4_096;
 /// A route whose limit is counted apart: method and path pattern, and the channel or server it names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RouteKey {
-    /// Method and path with its ids taken out.
+    /// Method and path with names in the place of its ids.
     pub pattern: &'static str,
     /// The channel, server or webhook in the path; each has a limit of its own.
     pub major: u64,
 }
 
 impl RouteKey {
-    /// Whether the limit on all routes together holds it back. What answers an interaction is free of it, as Discord
-    /// documents: a press must be acknowledged within 3 s however much else there is to say.
-    fn counts_globally(&self) -> bool {
-        !["/interactions/", "/webhooks/"]
+    /// Whether it answers an interaction. Such a request proves itself by the token in its path and not by the bot's, and the
+    /// limit on all routes together does not hold it back, as Discord documents: a press must be acknowledged within 3 s
+    /// however much else there is to say.
+    pub(super) fn answers_interaction(&self) -> bool {
+        ["/interactions/", "/webhooks/"]
             .iter()
             .any(|answer| self.pattern.contains(answer))
     }
@@ -127,9 +128,9 @@ impl Limits {
 
     /// How long a request on `route` must wait, if it must.
     pub fn wait(&mut self, route: &RouteKey, now: Instant) -> Option<Duration> {
-        let of_all = match route.counts_globally() {
-            true => self.global_until.max(self.second_is_full(now)),
-            false => None,
+        let of_all = match route.answers_interaction() {
+            true => None,
+            false => self.global_until.max(self.second_is_full(now)),
         };
         let until = of_all
             .max(self.too_many_invalid(now))
@@ -140,7 +141,7 @@ impl Limits {
 
     /// Counts a request that is about to be made.
     pub fn take(&mut self, route: &RouteKey) {
-        if route.counts_globally() {
+        if !route.answers_interaction() {
             self.under_way += 1;
         }
         if let Some(bucket) = self.bucket_mut(route) {
@@ -150,7 +151,7 @@ impl Limits {
 
     /// A request that was counted is over: answered, failed or given up.
     pub fn over(&mut self, route: &RouteKey, now: Instant) {
-        if route.counts_globally() {
+        if !route.answers_interaction() {
             self.under_way = self.under_way.saturating_sub(1);
             self.answered.push_back(now);
         }

@@ -1,10 +1,14 @@
 //! One request, before it is made.
 
 use reqwest::multipart;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::body::{Body, File};
-use super::route::Route;
+use super::route::{self, Route};
+use crate::domain::{ChannelId, MessageId};
+
+/// Flag of a message that makes no sound.
+const SILENT: u64 = 1 << 12;
 
 /// Whether a request must arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +35,16 @@ pub struct Request {
 const ATTEMPTS: u32 = 6;
 
 impl Request {
+    /// A request that posts `body`.
+    pub fn post(channel: ChannelId, body: &Body, urgency: Urgency) -> Self {
+        Self::new(route::create_message(channel), urgency).body(body)
+    }
+
+    /// A request that puts `body` in place of a message.
+    pub fn edit(channel: ChannelId, message: MessageId, body: &Body, urgency: Urgency) -> Self {
+        Self::new(route::edit_message(channel, message), urgency).body(body)
+    }
+
     /// A request without a body.
     pub fn new(route: Route, urgency: Urgency) -> Self {
         Self {
@@ -44,6 +58,11 @@ impl Request {
                 Urgency::Passing => 1,
             },
         }
+    }
+
+    /// Whether the bot's token proves who makes it.
+    pub(super) fn takes_bot_token(&self) -> bool {
+        !self.route.key.answers_interaction()
     }
 
     /// The same, not repeated when its answer is lost: what it makes would be made twice.
@@ -73,11 +92,40 @@ impl Request {
         self
     }
 
-    /// The same without one key of its JSON.
+    /// The same message, posted once however often the request is made.
     #[must_use]
-    pub fn without(mut self, key: &str) -> Self {
+    pub fn nonce(self, nonce: &str) -> Self {
+        self.with("nonce", nonce).with("enforce_nonce", true)
+    }
+
+    /// The same message as a reply to another, without failing when that one is gone.
+    #[must_use]
+    pub fn reply_to(self, message: Option<MessageId>) -> Self {
+        let Some(id) = message else {
+            return self;
+        };
+        let reference = json!({"message_id": id.to_string(), "fail_if_not_exists": false});
+        self.with("message_reference", reference)
+    }
+
+    /// The same message, which makes no sound.
+    #[must_use]
+    pub fn silent(self) -> Self {
+        self.with("flags", SILENT)
+    }
+
+    /// The same message as a reply to none.
+    #[must_use]
+    pub fn without_reference(mut self) -> Self {
         if let Some(Value::Object(json)) = &mut self.json {
-            json.remove(key);
+            json.remove("message_reference");
+        }
+        self
+    }
+
+    fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
+        if let Some(Value::Object(json)) = &mut self.json {
+            json.insert(key.into(), value.into());
         }
         self
     }

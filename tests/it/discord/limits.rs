@@ -6,7 +6,7 @@ use chorus::discord::rest::limits::{Limits, RouteKey, Scope, Seen};
 
 fn route(major: u64) -> RouteKey {
     RouteKey {
-        pattern: "POST /channels/:id/messages",
+        pattern: "POST /channels/{channel}/messages",
         major,
     }
 }
@@ -61,7 +61,7 @@ fn routes_of_one_bucket_share_what_remains() {
     let mut limits = Limits::default();
     let now = Instant::now();
     let other = RouteKey {
-        pattern: "PATCH /channels/:id/messages/:id",
+        pattern: "PATCH /channels/{channel}/messages/{message}",
         major: 1,
     };
     limits.learn(&other, &answer(3, 5), now);
@@ -124,7 +124,7 @@ fn answers_to_interactions_are_free_of_the_global_limit() {
     let mut limits = Limits::default();
     let now = Instant::now();
     let press = |major| RouteKey {
-        pattern: "POST /interactions/:id/:token/callback",
+        pattern: "POST /interactions/{interaction}/{token}/callback",
         major,
     };
     for channel in 0..200 {

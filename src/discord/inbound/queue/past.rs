@@ -113,7 +113,7 @@ impl Queue {
             let page = self
                 .bot
                 .rest
-                .get(route::messages(self.channel, &query))
+                .call(route::messages(self.channel, &query))
                 .await?;
             let page = page.as_array().cloned().unwrap_or_default();
             let count = page.len();

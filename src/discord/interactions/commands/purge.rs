@@ -115,7 +115,7 @@ async fn page(
         Some(before) => format!("before={before}&limit={limit}"),
         None => format!("limit={limit}"),
     };
-    let messages = bot.rest.get(route::messages(channel, &query)).await?;
+    let messages = bot.rest.call(route::messages(channel, &query)).await?;
     let ids = messages
         .as_array()
         .into_iter()
@@ -135,7 +135,7 @@ async fn delete_young(
         many => {
             let ids: Vec<String> = many.iter().map(MessageId::to_string).collect();
             bot.rest
-                .put(route::delete_messages(channel), json!({"messages": ids}))
+                .call_with(route::delete_messages(channel), json!({"messages": ids}))
                 .await?;
         }
     }
@@ -143,7 +143,7 @@ async fn delete_young(
 }
 
 async fn delete_one(bot: &Bot, channel: ChannelId, message: MessageId) -> Result<(), RestError> {
-    match bot.rest.get(route::delete_message(channel, message)).await {
+    match bot.rest.call(route::delete_message(channel, message)).await {
         Ok(_) => Ok(()),
         Err(error) if error.is_gone() => Ok(()),
         Err(error) => Err(error),
