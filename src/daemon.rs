@@ -34,7 +34,7 @@ use app::App;
 use watchdog::tell;
 use web::Web;
 
-pub use log::{Log, start as start_log};
+pub use log::{Log, LogError, start as start_log};
 pub use options::{DaemonError, DaemonOptions, Phase};
 
 /// Runs the daemon until `stop` is cancelled or Discord ends it for good.

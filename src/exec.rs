@@ -14,6 +14,7 @@ mod capture;
 mod cgroup;
 mod command;
 mod confine;
+mod error;
 mod guard;
 mod harden;
 pub mod helper;
@@ -37,6 +38,7 @@ mod workers;
 pub use command::{
     Bounds, Command, Ended, ExecError, Finished, Limits, MAX_SCRIPT, Network, Output, Policy,
 };
+pub use error::{NeverRan, NoShell};
 pub use harden::harden_self;
 pub use job::HELPER_COMMAND;
 pub use probe::{Bubblewrap, SandboxSettings};

@@ -29,7 +29,8 @@ pub use action::{Action, ActionError};
 pub use binding::binding_hash;
 pub use decide::{Decision, Verdict};
 pub use grants::{
-    GrantTable, all_known, all_may_grant, may_always_allow, may_answer, may_grant, may_talk,
+    GrantTable, NotGranted, all_known, all_may_grant, may_always_allow, may_answer, may_grant,
+    may_talk,
 };
 pub use group::Group;
 pub use pattern::PatternError;

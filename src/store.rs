@@ -56,7 +56,7 @@ pub use attempts::{AttemptRow, UsageFilter, UsageLine};
 pub use audit::{AuditFilter, AuditRow, Outcome};
 pub use calls::{Decision, NewQuestion, OpenQuestion, Settled};
 pub use conversations::{Conversation, ConversationKind};
-pub use error::{DiskFault, StoreError};
+pub use error::{DiskFault, StoreError, UnknownWord};
 pub use inbound::{Accepted, Queued};
 pub use items::SavedAs;
 pub use lifecycle::{Intent, IntentKind};

@@ -49,12 +49,12 @@ use work::Work;
 pub use caller::Caller;
 pub use change::Change;
 pub use erased::{Prepared, ToolInfo};
-pub use error::ToolError;
+pub use error::{InvalidArguments, InvalidCall, ToolError};
 pub use git_access::{ForgeAccess, GitAccess, HostAccess};
 pub use peers::first_prose;
 pub use rate_limit::RateLimit;
 pub use registry::Registry;
-pub use services::{Services, Shell, http_client};
+pub use services::{NoCommands, Services, Shell, http_client};
 pub use web::{Web, is_public};
 
 /// One tool. Its arguments are a type, and the JSON Schema that the model sees is derived from it.

@@ -11,7 +11,7 @@ use crate::clock;
 use crate::config::{Effective, effective};
 use crate::domain::{AgentConfig, AgentId, Cost, GuildId, Item, TurnId, UserText};
 use crate::llm::route::{
-    Attempt, Observer, Planned, StepFailure, StepReply, StepRequest, TurnHealth,
+    Attempt, NotAsked, Observer, Planned, StepFailure, StepReply, StepRequest, TurnHealth,
 };
 use crate::llm::{Target, tokens};
 use crate::store::AttemptRow;
@@ -167,7 +167,7 @@ impl Drop for UsageRecorder<'_> {
 
 #[async_trait::async_trait]
 impl Observer for UsageRecorder<'_> {
-    async fn may_ask(&mut self, planned: &Planned<'_>) -> Result<u32, String> {
+    async fn may_ask(&mut self, planned: &Planned<'_>) -> Result<u32, NotAsked> {
         self.give_back();
         let wish = ReservationRequest {
             spender: self.asker.spender,
@@ -178,7 +178,7 @@ impl Observer for UsageRecorder<'_> {
         };
         let (deps, now) = (self.deps, clock::now());
         let promised = deps.reservations.promise(&deps.store, wish, now).await;
-        let promise = promised.map_err(|over| over.why)?;
+        let promise = promised.map_err(|over| NotAsked(over.why))?;
         self.promise = Some(promise);
         Ok(promise.output)
     }

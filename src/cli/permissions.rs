@@ -61,6 +61,7 @@ fn check(profile: &Profile, form: Form) -> anyhow::Result<()> {
         registry
             .prepare(tool, &arguments)
             .map(|prepared| prepared.action)
+            .map_err(|invalid| invalid.to_string().into())
     };
     let mut out = io::BufWriter::new(io::stdout().lock());
     for line in io::stdin().lock().split(b'\n') {

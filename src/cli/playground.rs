@@ -43,7 +43,7 @@ impl PlaygroundCommand {
             }
             let mut options = DaemonOptions::load(Env::read(variables, directory.as_deref())?)?;
             let _log = daemon::start_log(&options.env, &options.redactor)
-                .map_err(Failure::Configuration)?;
+                .map_err(|error| Failure::Configuration(error.to_string()))?;
             options.reload = signals.reload;
             welcome(&playground, brain);
             let outcome = daemon::run(options, signals.stop).await;

@@ -30,7 +30,7 @@ impl Run {
             let options = options(variables, &signals)?;
             // Kept to the end: what it still has to say goes out then.
             let _log = daemon::start_log(&options.env, &options.redactor)
-                .map_err(Failure::Configuration)?;
+                .map_err(|error| Failure::Configuration(error.to_string()))?;
             Ok(daemon::run(options, signals.stop).await?)
         });
         // What hangs is left behind; the ledger makes the next start clean.

@@ -21,17 +21,33 @@ pub struct Log {
     _exporter: Option<super::otlp::Exporter>,
 }
 
+/// Why the log cannot be started as the environment asks.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    #[error("CHORUS_LOG is no filter: {0}; write one such as info,chorus::llm=debug")]
+    NoFilter(#[source] tracing_subscriber::filter::ParseError),
+    #[error("OTEL_EXPORTER_OTLP_ENDPOINT is {endpoint}: {cause}")]
+    Collector {
+        endpoint: String,
+        #[source]
+        cause: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The client that spans are sent with.
+    #[error("{0}")]
+    Client(#[source] reqwest::Error),
+    #[error("no HTTP client can be made")]
+    NoClient,
+}
+
 /// Starts the log of this process on standard error, redacted, and the export of spans where
 /// `OTEL_EXPORTER_OTLP_ENDPOINT` names a collector. Later calls have no effect.
 ///
 /// # Errors
 ///
 /// When `CHORUS_LOG` is no list such as `info,chorus::llm=debug`, or the collector's address is none.
-pub fn start(env: &Env, redactor: &Redactor) -> Result<Log, String> {
+pub fn start(env: &Env, redactor: &Redactor) -> Result<Log, LogError> {
     let filter = env.text("CHORUS_LOG").unwrap_or(DEFAULT_FILTER);
-    let filter = EnvFilter::try_new(filter).map_err(|error| {
-        format!("CHORUS_LOG is no filter: {error}; write one such as info,chorus::llm=debug")
-    })?;
+    let filter = EnvFilter::try_new(filter).map_err(LogError::NoFilter)?;
     let lines = fmt::layer().with_writer(Masked(redactor.clone()));
     let lines = if is_for_people() {
         lines.compact().with_ansi(true).boxed()
@@ -61,7 +77,7 @@ type Spans = Option<Box<dyn Layer<Registry> + Send + Sync>>;
 const COLLECTOR: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 
 #[cfg(feature = "otlp")]
-fn spans(env: &Env) -> Result<(Spans, Log), String> {
+fn spans(env: &Env) -> Result<(Spans, Log), LogError> {
     let Some(endpoint) = env.text(COLLECTOR) else {
         return Ok((None, Log::default()));
     };
@@ -73,7 +89,7 @@ fn spans(env: &Env) -> Result<(Spans, Log), String> {
 }
 
 #[cfg(not(feature = "otlp"))]
-fn spans(_: &Env) -> Result<(Spans, Log), String> {
+fn spans(_: &Env) -> Result<(Spans, Log), LogError> {
     Ok((None, Log::default()))
 }
 

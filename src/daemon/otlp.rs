@@ -14,6 +14,8 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::registry::Registry;
 
+use super::log::LogError;
+
 /// A collector that takes longer is as good as none.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -35,14 +37,17 @@ impl Drop for Exporter {
 /// When no exporter can be made for it.
 pub(super) fn layer(
     endpoint: &str,
-) -> Result<(Box<dyn Layer<Registry> + Send + Sync>, Exporter), String> {
+) -> Result<(Box<dyn Layer<Registry> + Send + Sync>, Exporter), LogError> {
     let exporter = SpanExporter::builder()
         .with_http()
         .with_http_client(Client::new()?)
         .with_protocol(Protocol::HttpBinary)
         .with_endpoint(format!("{}/v1/traces", endpoint.trim_end_matches('/')))
         .build()
-        .map_err(|error| format!("OTEL_EXPORTER_OTLP_ENDPOINT is {endpoint}: {error}"))?;
+        .map_err(|error| LogError::Collector {
+            endpoint: endpoint.to_owned(),
+            cause: error.into(),
+        })?;
     let version = KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
     let resource = Resource::builder()
         .with_service_name("chorus")
@@ -66,7 +71,7 @@ pub(super) fn layer(
 struct Client(reqwest::blocking::Client);
 
 impl Client {
-    fn new() -> Result<Self, String> {
+    fn new() -> Result<Self, LogError> {
         // It brings a runtime of its own, which cannot be made inside another.
         let made = std::thread::spawn(|| {
             reqwest::blocking::Client::builder()
@@ -76,8 +81,8 @@ impl Client {
         });
         match made.join() {
             Ok(Ok(client)) => Ok(Self(client)),
-            Ok(Err(error)) => Err(error.to_string()),
-            Err(_) => Err("no HTTP client can be made".to_owned()),
+            Ok(Err(error)) => Err(LogError::Client(error)),
+            Err(_) => Err(LogError::NoClient),
         }
     }
 }

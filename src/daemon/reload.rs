@@ -10,8 +10,8 @@ use tracing::{error, info, warn};
 use super::app::App;
 use super::options::Phase;
 use super::watchdog::tell;
-use crate::config::{Config, Paths};
-use crate::permission::Profiles;
+use crate::config::{Config, ConfigError, Paths};
+use crate::permission::{ProfileError, Profiles};
 
 /// Keys that are put together once, at the start: a change of these waits for the next.
 const FIXED_AT_START: [&str; 12] = [
@@ -83,12 +83,19 @@ fn reload(app: &App) -> String {
     }
 }
 
-fn read(paths: &Paths) -> Result<(Config, Profiles), String> {
-    let config = Config::load(&paths.config()).map_err(|error| error.to_string())?;
-    let profiles = config
-        .permission_profiles()
-        .map_err(|error| error.to_string())?;
+fn read(paths: &Paths) -> Result<(Config, Profiles), ReloadError> {
+    let config = Config::load(&paths.config())?;
+    let profiles = config.permission_profiles()?;
     Ok((config, profiles))
+}
+
+/// Why config.json cannot be put into force.
+#[derive(Debug, thiserror::Error)]
+enum ReloadError {
+    #[error("{0}")]
+    Config(#[from] ConfigError),
+    #[error("{0}")]
+    Profiles(#[from] ProfileError),
 }
 
 /// Keys that differ and that a reload does not put into force.

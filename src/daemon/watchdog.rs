@@ -14,7 +14,7 @@ use tracing::{error, warn};
 
 use super::options::Phase;
 use crate::clock;
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 
 /// An answer that takes longer counts as none.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -32,6 +32,17 @@ pub(super) struct Watchdog {
     manager: std::sync::Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>,
 }
 
+/// What keeps the daemon from doing its work.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Unhealthy {
+    #[error("the manager of agents does not answer")]
+    ManagerSilent,
+    #[error("the ledger does not write: {0}")]
+    LedgerFails(#[source] StoreError),
+    #[error("the ledger does not answer")]
+    LedgerSilent,
+}
+
 impl Watchdog {
     /// `manager` answers when the agents' manager does.
     pub(super) fn new(
@@ -45,15 +56,15 @@ impl Watchdog {
     }
 
     /// All is well, or what is not.
-    pub(super) async fn check_health(&self) -> Result<(), String> {
+    pub(super) async fn check_health(&self) -> Result<(), Unhealthy> {
         if timeout(PATIENCE, (self.manager)()).await.is_err() {
-            return Err("the manager of agents does not answer".to_owned());
+            return Err(Unhealthy::ManagerSilent);
         }
         let now = clock::rfc3339(clock::now());
         match timeout(PATIENCE, self.store.set_meta(META_KEY, &now)).await {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => Err(format!("the ledger does not write: {error}")),
-            Err(_) => Err("the ledger does not answer".to_owned()),
+            Ok(Err(error)) => Err(Unhealthy::LedgerFails(error)),
+            Err(_) => Err(Unhealthy::LedgerSilent),
         }
     }
 

@@ -7,6 +7,7 @@ use landlock::{
 };
 
 use super::command::Network;
+use super::error::{HelperError, failed};
 use super::job::AccessRules;
 
 /// How far Landlock reaches on this kernel.
@@ -44,13 +45,11 @@ pub(super) fn version() -> u32 {
 /// # Errors
 ///
 /// When the kernel has Landlock and refuses the rules.
-pub(super) fn restrict(rules: &AccessRules) -> Result<Reach, String> {
-    let status = enforce(rules).map_err(|error| format!("Landlock: {error}"))?;
+pub(super) fn restrict(rules: &AccessRules) -> Result<Reach, HelperError> {
+    let status = enforce(rules).map_err(failed("Landlock"))?;
     match (status.ruleset, number(status.landlock)) {
         (_, 0) => Ok(Reach::None),
-        (RulesetStatus::NotEnforced, _) => {
-            Err("Landlock: the kernel enforces none of it".to_owned())
-        }
+        (RulesetStatus::NotEnforced, _) => Err(HelperError::NotEnforced),
         (RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced, 1..=5) => {
             Ok(Reach::Files)
         }

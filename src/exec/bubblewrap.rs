@@ -29,7 +29,7 @@ pub(super) struct Tree<'a> {
 /// # Errors
 ///
 /// When a path is not UTF-8, which the line to the helper cannot carry.
-pub(super) fn line(bubblewrap: &Path, tree: &Tree<'_>) -> Result<Vec<String>, String> {
+pub(super) fn line(bubblewrap: &Path, tree: &Tree<'_>) -> Result<Vec<String>, NotUtf8> {
     let mut line = Line(vec![text(bubblewrap)?]);
     line.words(&["--unshare-all", "--unshare-user", "--disable-userns"]);
     if tree.network == Network::On {
@@ -78,6 +78,11 @@ pub(super) fn line(bubblewrap: &Path, tree: &Tree<'_>) -> Result<Vec<String>, St
     Ok(line.0)
 }
 
+/// A path that the line to the helper cannot carry.
+#[derive(Debug, thiserror::Error)]
+#[error("the path {} is not UTF-8", .0.display())]
+pub(super) struct NotUtf8(PathBuf);
+
 struct Line(Vec<String>);
 
 impl Line {
@@ -86,15 +91,15 @@ impl Line {
     }
 
     /// Mounts `path` at its own place.
-    fn over_itself(&mut self, how: &str, path: &Path) -> Result<(), String> {
+    fn over_itself(&mut self, how: &str, path: &Path) -> Result<(), NotUtf8> {
         let path = text(path)?;
         self.words(&[how, &path, &path]);
         Ok(())
     }
 }
 
-fn text(path: &Path) -> Result<String, String> {
+fn text(path: &Path) -> Result<String, NotUtf8> {
     path.to_str()
         .map(str::to_owned)
-        .ok_or_else(|| format!("the path {} is not UTF-8", PathBuf::from(path).display()))
+        .ok_or_else(|| NotUtf8(path.to_owned()))
 }

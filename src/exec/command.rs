@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::error::NoShell;
 use crate::config::Config;
 use crate::config::effective::Effective;
 use crate::domain::SandboxMode;
@@ -143,7 +144,7 @@ pub enum ExecError {
     Invalid(String),
     /// This machine runs no command, whatever the settings.
     #[error("no command runs here: {0}")]
-    NoShell(String),
+    NoShell(NoShell),
     /// The settings ask for a sandbox and there is none.
     #[error(
         "no command runs here: the setting `sandbox` is `required`, but no sandbox works on this machine ({0}). \

@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 
 use rustix::process::{Signal, set_parent_process_death_signal};
 
+use super::error::{HelperError, failed};
 use super::job::{CONFINED, Confinement, InodePin, Namespaces};
 use super::{access, limits, syscalls};
 
@@ -18,33 +19,32 @@ use super::{access, limits, syscalls};
 /// # Errors
 ///
 /// When a part of the confinement cannot be put in place; nothing has run then, and the supervisor was told.
-pub(super) fn main() -> Result<(), String> {
+pub(super) fn main() -> Result<(), HelperError> {
     let supervisor = standard_input()?;
     let mut line = String::new();
     BufReader::new(&supervisor)
         .read_line(&mut line)
-        .map_err(|error| format!("reading the orders: {error}"))?;
-    let orders: Confinement =
-        serde_json::from_str(&line).map_err(|error| format!("reading the orders: {error}"))?;
+        .map_err(failed("reading the orders"))?;
+    let orders: Confinement = serde_json::from_str(&line).map_err(failed("reading the orders"))?;
     let mut shell = match prepare(&orders) {
         Ok(shell) => shell,
         Err(why) => {
-            let _ = writeln!(&supervisor, "{}", why.replace('\n', " "));
+            let _ = writeln!(&supervisor, "{}", why.to_string().replace('\n', " "));
             return Err(why);
         }
     };
-    writeln!(&supervisor, "{CONFINED}").map_err(|error| format!("answering: {error}"))?;
+    writeln!(&supervisor, "{CONFINED}").map_err(failed("answering"))?;
     drop(supervisor);
     // Only comes back when it failed.
     let error = shell.exec();
-    Err(format!("{}: {error}", orders.shell.display()))
+    Err(failed(orders.shell.display().to_string())(error))
 }
 
 /// Confines this process and builds the shell it will become.
-fn prepare(orders: &Confinement) -> Result<Command, String> {
+fn prepare(orders: &Confinement) -> Result<Command, HelperError> {
     // With bubblewrap this process is the second in its own process namespace and dies with the first.
     set_parent_process_death_signal(Some(Signal::KILL))
-        .map_err(|error| format!("tying itself to its supervisor: {error}"))?;
+        .map_err(failed("tying itself to its supervisor"))?;
     for inode_pin in &orders.inode_pins {
         check(inode_pin)?;
     }
@@ -56,7 +56,7 @@ fn prepare(orders: &Confinement) -> Result<Command, String> {
         .envs(&orders.environment)
         .stdin(Stdio::null());
     std::env::set_current_dir(&orders.directory)
-        .map_err(|error| format!("entering {}: {error}", orders.directory.display()))?;
+        .map_err(failed(format!("entering {}", orders.directory.display())))?;
     // Without bubblewrap's --new-session it would stay in the daemon's terminal session.
     let _ = rustix::process::setsid();
     limits::apply(&orders.limits)?;
@@ -64,8 +64,7 @@ fn prepare(orders: &Confinement) -> Result<Command, String> {
         if walls.namespaces == Namespaces::None {
             limits::drop_capabilities()?;
         }
-        rustix::thread::set_no_new_privs(true)
-            .map_err(|error| format!("giving up new privileges: {error}"))?;
+        rustix::thread::set_no_new_privs(true).map_err(failed("giving up new privileges"))?;
         let reach = access::restrict(walls)?;
         syscalls::restrict(walls, reach)?;
     }
@@ -73,16 +72,16 @@ fn prepare(orders: &Confinement) -> Result<Command, String> {
 }
 
 /// Refuses to go on when a path no longer leads to the file that was meant.
-fn check(inode_pin: &InodePin) -> Result<(), String> {
-    let path = inode_pin.path.display();
-    let found = fs::symlink_metadata(&inode_pin.path)
-        .map_err(|error| format!("{path} vanished while the command was started: {error}"))?;
+fn check(inode_pin: &InodePin) -> Result<(), HelperError> {
+    let path = &inode_pin.path;
+    let found = fs::symlink_metadata(path).map_err(|cause| HelperError::Vanished {
+        path: path.clone(),
+        cause,
+    })?;
     if (found.dev(), found.ino()) == (inode_pin.device, inode_pin.inode) {
         return Ok(());
     }
-    Err(format!(
-        "{path} was replaced while the command was started; try again"
-    ))
+    Err(HelperError::Replaced(path.clone()))
 }
 
 /// Standard input as the socket that it is for both halves of the helper.
@@ -90,10 +89,10 @@ fn check(inode_pin: &InodePin) -> Result<(), String> {
 /// # Errors
 ///
 /// When it cannot be duplicated.
-pub(super) fn standard_input() -> Result<UnixStream, String> {
+pub(super) fn standard_input() -> Result<UnixStream, HelperError> {
     std::io::stdin()
         .as_fd()
         .try_clone_to_owned()
         .map(UnixStream::from)
-        .map_err(|error| format!("taking over standard input: {error}"))
+        .map_err(failed("taking over standard input"))
 }

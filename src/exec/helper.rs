@@ -12,6 +12,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use super::error::HelperError;
 use super::job::{CONFINE, HELPER_COMMAND, SUPERVISE};
 use super::{confine, supervise};
 
@@ -29,9 +30,7 @@ pub fn main(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     let outcome = match part.to_str() {
         Some(SUPERVISE) => supervise::main(),
         Some(CONFINE) => confine::main(),
-        _ => Err(format!(
-            "`{HELPER_COMMAND}` is for Chorus itself: it runs the commands of agents"
-        )),
+        _ => Err(HelperError::NotForPeople),
     };
     Some(match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -9,6 +9,7 @@ use rustix::thread::{
 };
 
 use super::command::Limits;
+use super::error::{HelperError, failed};
 
 /// How much sooner the kernel should end a command than the daemon when memory runs out (0 to 1000).
 const OUT_OF_MEMORY_FIRST: &str = "900";
@@ -24,7 +25,7 @@ const NICENESS: i32 = 10;
 /// # Errors
 ///
 /// When the kernel refuses a limit.
-pub(super) fn apply(limits: &Limits) -> Result<(), String> {
+pub(super) fn apply(limits: &Limits) -> Result<(), HelperError> {
     // Best effort: both only help the rest of the machine.
     let _ = fs::write("/proc/self/oom_score_adj", OUT_OF_MEMORY_FIRST);
     let _ = setpriority_process(None, NICENESS);
@@ -44,8 +45,7 @@ pub(super) fn apply(limits: &Limits) -> Result<(), String> {
             current: Some(value),
             maximum: Some(value),
         };
-        setrlimit(resource, limit)
-            .map_err(|error| format!("limiting {resource:?} to {value}: {error}"))?;
+        setrlimit(resource, limit).map_err(failed(format!("limiting {resource:?} to {value}")))?;
     }
     Ok(())
 }
@@ -55,7 +55,7 @@ pub(super) fn apply(limits: &Limits) -> Result<(), String> {
 /// # Errors
 ///
 /// When the kernel refuses.
-pub(super) fn drop_capabilities() -> Result<(), String> {
+pub(super) fn drop_capabilities() -> Result<(), HelperError> {
     let _ = clear_ambient_capability_set();
     for capability in CapabilitySet::all().iter() {
         // Fails for an ordinary user, who has none to lose, and for those this kernel does not know.
@@ -66,5 +66,5 @@ pub(super) fn drop_capabilities() -> Result<(), String> {
         permitted: CapabilitySet::empty(),
         inheritable: CapabilitySet::empty(),
     };
-    set_capabilities(None, none).map_err(|error| format!("dropping capabilities: {error}"))
+    set_capabilities(None, none).map_err(failed("dropping capabilities"))
 }

@@ -1,6 +1,7 @@
 //! Which walls this machine offers, found out by trying.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
@@ -10,6 +11,7 @@ use crate::domain::SandboxMode;
 use super::access;
 use super::cgroup::Groups;
 use super::command::{Bounds, Command, ExecError, Limits, Network, Policy};
+use super::error::{FailedTrial, MissingLayer};
 use super::sandbox::{Sandbox, SandboxInner};
 use super::view::{self, MachineView};
 
@@ -58,35 +60,37 @@ impl Sandbox {
     ///
     /// When there is no bash, or the helper cannot be started at all.
     pub async fn probe(settings: &SandboxSettings) -> Result<Self, ExecError> {
-        let view = MachineView::of_this_machine(&settings.read).map_err(ExecError::Setup)?;
+        let view = MachineView::of_this_machine(&settings.read)
+            .map_err(|why| ExecError::Setup(why.to_string()))?;
         let bubblewrap = match settings.bubblewrap {
-            Bubblewrap::Never => Err("bubblewrap is switched off".to_owned()),
+            Bubblewrap::Never => Err(MissingLayer::SwitchedOff),
             Bubblewrap::Search => {
                 let path = view.environment.get("PATH").map_or("", String::as_str);
-                view::find("bwrap", path).ok_or_else(|| "bubblewrap is not installed".to_owned())
+                view::find("bwrap", path).ok_or(MissingLayer::NotInstalled)
             }
         };
         let walls = match access::version() {
-            0 => Err("this kernel has no Landlock".to_owned()),
+            0 => Err(MissingLayer::NoLandlock),
             version => Ok(version),
         };
         let mut parts = SandboxInner {
             helper: settings.helper.clone(),
             view,
-            bubblewrap: Err("not tried yet".to_owned()),
+            bubblewrap: Err(MissingLayer::NotTried),
             walls,
             groups: Groups::probe(),
         };
         if parts.walls.is_ok() {
             // Alone they do not satisfy `Required`; with bubblewrap not tried yet, `Auto` takes them.
             let tried = Self::of(&parts).attempt(SandboxMode::Auto).await;
+            let tried = tried.map_err(MissingLayer::LandlockFails);
             parts.walls = parts.walls.and_then(|version| tried.map(|()| version));
         }
         if let Ok(path) = bubblewrap {
             parts.bubblewrap = Ok(path);
             let tried = Self::of(&parts).attempt(SandboxMode::Required).await;
             if let Err(why) = tried {
-                parts.bubblewrap = Err(format!("bubblewrap does not work here: {why}"));
+                parts.bubblewrap = Err(MissingLayer::BubblewrapFails(why));
             }
         } else {
             parts.bubblewrap = bubblewrap;
@@ -95,8 +99,9 @@ impl Sandbox {
     }
 
     /// Runs a command that does nothing.
-    async fn attempt(&self, mode: SandboxMode) -> Result<(), String> {
-        let workspace = tempfile::tempdir().map_err(|error| error.to_string())?;
+    async fn attempt(&self, mode: SandboxMode) -> Result<(), FailedTrial> {
+        let workspace =
+            tempfile::tempdir().map_err(|error| FailedTrial::Workspace(Arc::new(error)))?;
         let command = Command {
             script: "true".to_owned(),
             workspace: workspace.path().to_owned(),
@@ -114,12 +119,13 @@ impl Sandbox {
         let finished = self
             .run(&command, bounds, &CancellationToken::new())
             .await
-            .map_err(|error| error.to_string())?;
+            .map_err(|error| FailedTrial::NotRun(Arc::new(error)))?;
         match finished.exit {
             Some(0) => Ok(()),
-            _ => Err(String::from_utf8_lossy(&finished.output.head)
-                .trim()
-                .to_owned()),
+            _ => {
+                let printed = String::from_utf8_lossy(&finished.output.head);
+                Err(FailedTrial::Printed(printed.trim().to_owned()))
+            }
         }
     }
 }

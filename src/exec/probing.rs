@@ -4,26 +4,27 @@
 
 use std::fmt;
 use std::future::{Future, ready};
+use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, Shared};
 
 use super::command::{ExecError, Policy};
+use super::error::NoShell;
 use super::probe::SandboxSettings;
 use super::sandbox::Sandbox;
 
 /// A [`Sandbox`] that may not be known yet. Cheap to clone; all clones find out the same, once.
 #[derive(Clone)]
-pub struct Probing(Shared<BoxFuture<'static, Result<Sandbox, String>>>);
+pub struct Probing(Shared<BoxFuture<'static, Result<Sandbox, NoShell>>>);
 
 impl Probing {
     /// Of the machine, when first asked.
     pub fn with(settings: std::io::Result<SandboxSettings>) -> Self {
         Self::of(async move {
-            let settings =
-                settings.map_err(|error| format!("this program's file is not known: {error}"))?;
+            let settings = settings.map_err(|error| NoShell::OwnFile(Arc::new(error)))?;
             let probed = Sandbox::probe(&settings).await;
-            probed.map_err(|error| error.to_string())
+            probed.map_err(|error| NoShell::Trial(Arc::new(error)))
         })
     }
 
@@ -32,7 +33,7 @@ impl Probing {
         Self::of(ready(Ok(sandbox)))
     }
 
-    fn of(probe: impl Future<Output = Result<Sandbox, String>> + Send + 'static) -> Self {
+    fn of(probe: impl Future<Output = Result<Sandbox, NoShell>> + Send + 'static) -> Self {
         Self(probe.boxed().shared())
     }
 

@@ -17,6 +17,7 @@ use super::job::{HELPER_COMMAND, Job, Report, SUPERVISE};
 use super::process::Process;
 
 /// A supervisor and the line to it.
+#[derive(Debug)]
 pub(super) struct Running {
     pub(super) child: tokio::process::Child,
     pub(super) process: Process,

@@ -8,6 +8,7 @@ use crate::domain::SandboxMode;
 use super::bubblewrap::{self, Tree};
 use super::cgroup::{Group, Groups};
 use super::command::{Command, ExecError, Limits, MAX_SCRIPT, Network, Policy};
+use super::error::MissingLayer;
 use super::guard;
 use super::job::{AccessRules, Confinement, Job, Lifetime, Namespaces};
 use super::process::GRACE;
@@ -53,9 +54,9 @@ pub(super) struct SandboxInner {
     pub(super) helper: PathBuf,
     pub(super) view: MachineView,
     /// Bubblewrap, or why there is none.
-    pub(super) bubblewrap: Result<PathBuf, String>,
+    pub(super) bubblewrap: Result<PathBuf, MissingLayer>,
     /// Landlock's version with seccomp beside it, or why they do not work.
-    pub(super) walls: Result<u32, String>,
+    pub(super) walls: Result<u32, MissingLayer>,
     /// Limits on all of a command together, where they can be had.
     pub(super) groups: Option<Arc<Groups>>,
 }
@@ -109,17 +110,12 @@ impl Sandbox {
 
     /// Why there is no sandbox that `required` takes.
     fn missing(&self) -> String {
-        let bubblewrap = self
-            .parts
-            .bubblewrap
-            .as_ref()
-            .err()
-            .map_or("", String::as_str);
-        let walls = match &self.parts.walls {
-            Ok(_) => LEFT_OPEN,
-            Err(why) => why,
-        };
-        format!("{bubblewrap}; {walls}")
+        let bubblewrap = self.parts.bubblewrap.as_ref().err();
+        let bubblewrap = bubblewrap.map(MissingLayer::to_string).unwrap_or_default();
+        match &self.parts.walls {
+            Ok(_) => format!("{bubblewrap}; {LEFT_OPEN}"),
+            Err(why) => format!("{bubblewrap}; {why}"),
+        }
     }
 
     /// The helper's binary.
@@ -200,7 +196,8 @@ impl Sandbox {
             guard: &guard,
             network: command.policy.network,
         };
-        job.wrapper = bubblewrap::line(bubblewrap, &tree).map_err(ExecError::Setup)?;
+        job.wrapper =
+            bubblewrap::line(bubblewrap, &tree).map_err(|why| ExecError::Setup(why.to_string()))?;
         job.confinement.inode_pins = guard.inode_pins;
         // The tree holds nothing that may not be read; what may be written is said twice.
         job.confinement.access = Some(AccessRules {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::command::{Command, ExecError};
+use super::error::NeverRan;
 use super::job::{Lifetime, Report};
 use super::process::{GRACE, Process};
 use super::running::Running;
@@ -45,16 +46,17 @@ impl TaskFiles {
     }
 
     /// The exit code that the supervisor left, or its reason why the command never ran; none while there is neither.
-    pub fn read_end(&self) -> Option<Result<i32, String>> {
+    pub fn read_end(&self) -> Option<Result<i32, NeverRan>> {
         let mut text = String::new();
         let file = File::open(&self.exit_code).ok()?;
         file.take(LONGEST_END).read_to_string(&mut text).ok()?;
         let text = text.trim();
-        Some(text.parse().map_err(|_| text.to_owned()))
+        Some(text.parse().map_err(|_| NeverRan::Failed(text.to_owned())))
     }
 }
 
 /// A command that runs on by itself.
+#[derive(Debug)]
 pub struct Spawned {
     running: Running,
 }
@@ -79,13 +81,13 @@ impl Spawned {
     /// # Errors
     ///
     /// The reason, when the command could not be started or its supervisor was killed.
-    pub async fn wait(mut self) -> Result<i32, String> {
+    pub async fn wait(mut self) -> Result<i32, NeverRan> {
         let _ = self.running.child.wait().await;
         drop(self.running.group.take());
         match self.running.report().await {
             Some(Report::Exited(code)) => Ok(code),
-            Some(Report::Failed(why)) => Err(why),
-            None => Err("its supervisor was killed".to_owned()),
+            Some(Report::Failed(why)) => Err(NeverRan::Failed(why)),
+            None => Err(NeverRan::SupervisorKilled),
         }
     }
 }

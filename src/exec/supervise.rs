@@ -18,6 +18,7 @@ use rustix::process::{
     wait,
 };
 
+use super::error::{HelperError, failed};
 use super::job::{
     CONFINE, CONFINED, Confinement, HELPER_COMMAND, HELPER_INSIDE, Job, Lifetime, Report,
 };
@@ -39,23 +40,22 @@ const LAST_MOMENT: Duration = Duration::from_micros(300);
 /// # Errors
 ///
 /// When the job cannot be read or the report not be delivered.
-pub(super) fn main() -> Result<(), String> {
+pub(super) fn main() -> Result<(), HelperError> {
     // What the daemon itself inherited, say from a terminal or a build tool, is not for commands either.
     close_fds::set_fds_cloexec(FIRST_INHERITED, &[]);
-    set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(said("hiding itself"))?;
-    set_child_subreaper(Some(getpid())).map_err(said("adopting orphans"))?;
+    set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(failed("hiding itself"))?;
+    set_child_subreaper(Some(getpid())).map_err(failed("adopting orphans"))?;
     let daemon = super::confine::standard_input()?;
-    let mut inbox = BufReader::new(daemon.try_clone().map_err(said("reading the job"))?);
+    let mut inbox = BufReader::new(daemon.try_clone().map_err(failed("reading the job"))?);
     let joined = join(&next_line(&mut inbox)?);
     let job = next_line(&mut inbox)?;
     if job.is_empty() {
         // Started ahead, and not needed after all.
         return Ok(());
     }
-    let job: Job = serde_json::from_str(&job).map_err(said("reading the job"))?;
+    let job: Job = serde_json::from_str(&job).map_err(failed("reading the job"))?;
 
-    let own =
-        Process::of(std::process::id()).ok_or("finding itself: /proc is missing or hidden")?;
+    let own = Process::of(std::process::id()).ok_or(HelperError::NoProc)?;
     if matches!(job.life, Lifetime::Attached) {
         let grace = Duration::from_millis(job.grace_ms);
         thread::spawn(move || {
@@ -70,40 +70,40 @@ pub(super) fn main() -> Result<(), String> {
     }
     let report = match ran {
         Ok(code) => Report::Exited(code),
-        Err(why) => Report::Failed(why),
+        Err(why) => Report::Failed(why.to_string()),
     };
     if let Lifetime::Detached { exit_file } = &job.life {
-        write_exit_code(exit_file, &report).map_err(said("writing the exit code"))?;
+        write_exit_code(exit_file, &report).map_err(failed("writing the exit code"))?;
     }
-    let line = serde_json::to_string(&report).map_err(said("reporting"))?;
+    let line = serde_json::to_string(&report).map_err(failed("reporting"))?;
     // The daemon may be gone; then there is nobody to tell.
     let _ = writeln!(&daemon, "{line}");
     Ok(())
 }
 
 /// What the daemon says next; nothing when it let go.
-fn next_line(inbox: &mut impl BufRead) -> Result<String, String> {
+fn next_line(inbox: &mut impl BufRead) -> Result<String, HelperError> {
     let mut line = String::new();
     inbox
         .read_line(&mut line)
-        .map_err(said("reading the job"))?;
+        .map_err(failed("reading the job"))?;
     Ok(line)
 }
 
 /// Joins the control groups whose files `line` lists.
-fn join(line: &str) -> Result<(), String> {
+fn join(line: &str) -> Result<(), HelperError> {
     let files: Vec<PathBuf> =
-        serde_json::from_str(line).map_err(said("reading the control groups"))?;
+        serde_json::from_str(line).map_err(failed("reading the control groups"))?;
     let pid = std::process::id().to_string();
     for file in files {
-        fs::write(file, &pid).map_err(said("joining the control group"))?;
+        fs::write(file, &pid).map_err(failed("joining the control group"))?;
     }
     Ok(())
 }
 
 /// Starts the command, waits for it, and leaves nothing behind.
-fn run(job: &Job, own: Process) -> Result<i32, String> {
-    let (ours, theirs) = UnixStream::pair().map_err(said("opening a line to the sandbox"))?;
+fn run(job: &Job, own: Process) -> Result<i32, HelperError> {
+    let (ours, theirs) = UnixStream::pair().map_err(failed("opening a line to the sandbox"))?;
     let mut command = match job.wrapper.split_first() {
         Some((program, arguments)) => {
             let mut command = Command::new(program);
@@ -117,7 +117,7 @@ fn run(job: &Job, own: Process) -> Result<i32, String> {
         .env_clear()
         .stdin(Stdio::from(std::os::fd::OwnedFd::from(theirs)))
         .spawn()
-        .map_err(|error| format!("{}: {error}", command.get_program().display()))?;
+        .map_err(failed(command.get_program().display().to_string()))?;
     // Drops our copy of the far end, so that a dead child is seen as such.
     drop(command);
 
@@ -148,8 +148,8 @@ fn clear(own: Process) {
 }
 
 /// Sends the inner half its orders and waits for its word that it is confined.
-fn confine_over(line: &UnixStream, confinement: &Confinement) -> Result<(), String> {
-    let mut order = serde_json::to_vec(confinement).map_err(said("writing the orders"))?;
+fn confine_over(line: &UnixStream, confinement: &Confinement) -> Result<(), HelperError> {
+    let mut order = serde_json::to_vec(confinement).map_err(failed("writing the orders"))?;
     order.push(b'\n');
     let mut writer = line;
     // A child that failed early has closed its end; its answer or silence says more than the write error.
@@ -157,23 +157,23 @@ fn confine_over(line: &UnixStream, confinement: &Confinement) -> Result<(), Stri
     let mut answer = String::new();
     BufReader::new(line)
         .read_line(&mut answer)
-        .map_err(said("hearing from the sandbox"))?;
+        .map_err(failed("hearing from the sandbox"))?;
     match answer.trim_end() {
         CONFINED => Ok(()),
-        "" => Err("it ended before the command could start".to_owned()),
-        why => Err(why.to_owned()),
+        "" => Err(HelperError::EndedEarly),
+        why => Err(HelperError::NotConfined(why.to_owned())),
     }
 }
 
 /// Waits for `child`, taking in whatever orphans end meanwhile.
-fn wait_for(child: u32) -> Result<i32, String> {
+fn wait_for(child: u32) -> Result<i32, HelperError> {
     loop {
         match wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if pid.as_raw_nonzero().get().unsigned_abs() == child => {
                 return Ok(exit_code(status));
             }
             Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(format!("waiting for the command: {error}")),
+            Err(error) => return Err(failed("waiting for the command")(error)),
         }
     }
 }
@@ -207,8 +207,4 @@ fn write_exit_code(path: &Path, report: &Report) -> std::io::Result<()> {
     let draft = path.with_extension("draft");
     fs::write(&draft, text)?;
     fs::rename(draft, path)
-}
-
-fn said<E: std::fmt::Display>(doing: &str) -> impl Fn(E) -> String {
-    move |error| format!("{doing}: {error}")
 }

@@ -12,6 +12,7 @@ use seccompiler::{
 
 use super::access::Reach;
 use super::command::Network;
+use super::error::{HelperError, failed};
 use super::job::{AccessRules, Namespaces};
 
 /// Denied whatever their arguments.
@@ -139,9 +140,9 @@ const SECOND_TABLE: Option<i64> = None;
 /// # Errors
 ///
 /// When the kernel refuses, or the machine's architecture is not one we have tables for.
-pub(super) fn restrict(rules: &AccessRules, reach: Reach) -> Result<(), String> {
-    for program in programs(rules, reach).map_err(|error| format!("seccomp: {error}"))? {
-        seccompiler::apply_filter(&program).map_err(|error| format!("seccomp: {error}"))?;
+pub(super) fn restrict(rules: &AccessRules, reach: Reach) -> Result<(), HelperError> {
+    for program in programs(rules, reach).map_err(failed("seccomp"))? {
+        seccompiler::apply_filter(&program).map_err(failed("seccomp"))?;
     }
     Ok(())
 }

@@ -54,6 +54,11 @@ pub(super) struct MachineView {
     pub(super) shell: PathBuf,
 }
 
+/// No command can run.
+#[derive(Debug, thiserror::Error)]
+#[error("there is no `bash` in the daemon's PATH")]
+pub(super) struct NoBash;
+
 /// Something kept from ordinary users.
 #[derive(Clone, Debug)]
 pub(super) enum HiddenPath {
@@ -76,7 +81,7 @@ impl MachineView {
     /// # Errors
     ///
     /// When there is no bash.
-    pub(super) fn of_this_machine(read: &[PathBuf]) -> Result<Self, String> {
+    pub(super) fn of_this_machine(read: &[PathBuf]) -> Result<Self, NoBash> {
         let mut environment: BTreeMap<String, String> = PASSED
             .iter()
             .filter_map(|name| Some(((*name).to_owned(), env::var(name).ok()?)))
@@ -85,7 +90,7 @@ impl MachineView {
             .entry("PATH".to_owned())
             .or_insert_with(|| DEFAULT_PATH.to_owned())
             .clone();
-        let shell = find("bash", &path).ok_or("there is no `bash` in the daemon's PATH")?;
+        let shell = find("bash", &path).ok_or(NoBash)?;
         let tools = if read.is_empty() {
             toolchains(&path)
         } else {

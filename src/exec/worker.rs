@@ -11,6 +11,7 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 
 use super::command::Limits;
+use super::error::{self, HelperError};
 use super::limits;
 
 /// First argument that turns the `chorus` binary into a worker.
@@ -100,7 +101,7 @@ fn attempt(
             "`{WORK_COMMAND}` is for Chorus itself: it reads pages and searches files"
         ))
     })?;
-    restrict(order.limits).map_err(WorkFailure::Failed)?;
+    restrict(order.limits).map_err(|why| WorkFailure::Failed(why.to_string()))?;
     let mut bytes = Vec::new();
     input
         .read_to_end(&mut bytes)
@@ -109,7 +110,7 @@ fn attempt(
 }
 
 /// Limits this process for good.
-fn restrict(wanted: WorkLimits) -> Result<(), String> {
+fn restrict(wanted: WorkLimits) -> Result<(), HelperError> {
     limits::apply(&Limits {
         memory: wanted.memory,
         processes: PROCESSES,
@@ -121,9 +122,8 @@ fn restrict(wanted: WorkLimits) -> Result<(), String> {
         current: Some(wanted.seconds),
         maximum: Some(wanted.seconds + 1),
     };
-    setrlimit(Resource::Cpu, time).map_err(|error| format!("limiting processor time: {error}"))?;
-    rustix::thread::set_no_new_privs(true)
-        .map_err(|error| format!("giving up new privileges: {error}"))
+    setrlimit(Resource::Cpu, time).map_err(error::failed("limiting processor time"))?;
+    rustix::thread::set_no_new_privs(true).map_err(error::failed("giving up new privileges"))
 }
 
 /// `answer`, cut to [`MOST_ANSWER`] with a note where it is longer.

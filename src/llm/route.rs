@@ -22,7 +22,7 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-pub use observer::{Attempt, Observer, Outcome, Planned};
+pub use observer::{Attempt, NotAsked, Observer, Outcome, Planned};
 pub use schedule::{Pace, TurnHealth};
 
 use super::catalog::{Catalog, ModelFacts};
@@ -75,7 +75,7 @@ pub enum StepFailure {
     Stopped,
     /// [`Observer::may_ask`] said no, for this reason.
     #[error("{0}")]
-    Refused(String),
+    Refused(#[from] NotAsked),
     /// No target is left whose window holds the conversation.
     #[error("the conversation does not fit the window of any model of this agent")]
     ContextExceeded,

@@ -173,7 +173,7 @@ impl AgentManager {
                 "`always_allow` is a JSON list of action strings: {error}."
             ))
         })?;
-        may_always_allow(&self.grant_table(guild), by).map_err(ManagerError::Refused)?;
+        may_always_allow(&self.grant_table(guild), by)?;
         Ok(json!(list))
     }
 

@@ -123,7 +123,7 @@ impl AgentManager {
         let (folder, name) = (self.inner.deps.paths.agent(name.as_str()), name.clone());
         off_thread(move || {
             if keys.is_some() {
-                folder::complete(&folder, &name).map_err(ManagerError::Failed)?;
+                folder::complete(&folder, &name)?;
             }
             let file = folder::rewrite(&folder, |all| {
                 all.extend(keys.unwrap_or_default());
@@ -189,8 +189,7 @@ impl AgentManager {
             self.inner.deps.paths.agent(name.as_str()),
         );
         let of = name.clone();
-        let removed =
-            off_thread(move || folder::remove(&agents, &folder, &of).map_err(ManagerError::Failed));
+        let removed = off_thread(move || Ok(folder::remove(&agents, &folder, &of)?));
         if let Err(error) = removed.await {
             warn!("failed to remove the folder of {name}: {error}");
         }

@@ -1,6 +1,7 @@
 //! Why the manager did not do what it was asked, in sentences for people.
 
 use crate::agent::session_manager::SessionError;
+use crate::permission::NotGranted;
 use crate::store::StoreError;
 
 /// What whoever uses the bot in a server that is not served is told.
@@ -44,6 +45,12 @@ impl From<SessionError> for ManagerError {
             SessionError::Store(error) => Self::Store(error),
             other => Self::Refused(other.to_string()),
         }
+    }
+}
+
+impl From<NotGranted> for ManagerError {
+    fn from(reason: NotGranted) -> Self {
+        Self::Refused(reason.to_string())
     }
 }
 

@@ -13,6 +13,31 @@ use crate::workspace::{Workspace, repository};
 
 use super::error::ManagerError;
 
+/// A step of the work on a folder that failed.
+#[derive(Debug, thiserror::Error)]
+#[error("{doing}: {cause}")]
+pub(super) struct FolderError {
+    doing: String,
+    #[source]
+    cause: Box<dyn std::error::Error + Send + Sync>,
+}
+
+fn failed<E>(doing: impl Into<String>) -> impl FnOnce(E) -> FolderError
+where
+    E: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    move |cause| FolderError {
+        doing: doing.into(),
+        cause: cause.into(),
+    }
+}
+
+impl From<FolderError> for ManagerError {
+    fn from(error: FolderError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
 /// A new agent's folder, complete but not in its place yet. Dropped before it is placed, it is removed.
 pub(super) struct Making {
     at: PathBuf,
@@ -26,32 +51,29 @@ impl Making {
         agents: &Path,
         name: &AgentName,
         fill: impl FnOnce(AgentConfig) -> AgentConfig,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, FolderError> {
         let at = agents.join(format!(".making-{name}"));
-        let said =
-            |what: &'static str| move |error: &dyn std::fmt::Display| format!("{what}: {error}");
-        fs::create_dir_all(agents).map_err(|error| said("making the folder of agents")(&error))?;
+        fs::create_dir_all(agents).map_err(failed("making the folder of agents"))?;
         // What a crash left of an earlier try.
         let _ = fs::remove_dir_all(&at);
         let making = Self { at, placed: false };
         template
             .copy_to(&making.at)
-            .map_err(|error| said("copying the template")(&error))?;
-        let workspace =
-            Workspace::open(&making.at).map_err(|error| said("opening the new folder")(&error))?;
+            .map_err(failed("copying the template"))?;
+        let workspace = Workspace::open(&making.at).map_err(failed("opening the new folder"))?;
         repository::create(&workspace.files_folder(), name)
-            .map_err(|error| said("git init in the workspace")(&error))?;
-        let base = agent_file::read(workspace.agent())
-            .map_err(|error| said("the template's agent.json")(&error))?;
+            .map_err(failed("git init in the workspace"))?;
+        let base =
+            agent_file::read(workspace.agent()).map_err(failed("the template's agent.json"))?;
         agent_file::create(workspace.agent(), &base.raw, &fill(base.config))
-            .map_err(|error| said("writing agent.json")(&error))?;
+            .map_err(failed("writing agent.json"))?;
         Ok(making)
     }
 
     /// Moves the folder to where it belongs.
-    pub(super) fn place(mut self, to: &Path) -> Result<(), String> {
+    pub(super) fn place(mut self, to: &Path) -> Result<(), FolderError> {
         rename(&self.at, to)
-            .map_err(|error| format!("moving the new folder to {}: {error}", to.display()))?;
+            .map_err(failed(format!("moving the new folder to {}", to.display())))?;
         self.placed = true;
         Ok(())
     }
@@ -104,21 +126,19 @@ pub(super) fn rewrite(
 }
 
 /// What a kept folder lacks that an agent needs: its folders and a repository.
-pub(super) fn complete(folder: &Path, name: &AgentName) -> Result<(), String> {
+pub(super) fn complete(folder: &Path, name: &AgentName) -> Result<(), FolderError> {
     for part in ["docs", "sessions", "workspace"] {
-        fs::create_dir_all(folder.join(part))
-            .map_err(|error| format!("making {part}/: {error}"))?;
+        fs::create_dir_all(folder.join(part)).map_err(failed(format!("making {part}/")))?;
     }
     let workspace = folder.join("workspace");
     match workspace.join(".git").symlink_metadata() {
         Ok(_) => Ok(()),
-        Err(_) => repository::create(&workspace, name)
-            .map_err(|error| format!("git init in the workspace: {error}")),
+        Err(_) => repository::create(&workspace, name).map_err(failed("git init in the workspace")),
     }
 }
 
 /// Removes an agent's folder for good: moved aside first, so that a crash leaves no half of it under its name.
-pub(super) fn remove(agents: &Path, folder: &Path, name: &AgentName) -> Result<(), String> {
+pub(super) fn remove(agents: &Path, folder: &Path, name: &AgentName) -> Result<(), FolderError> {
     let aside = agents.join(format!(
         ".removing-{name}-{}",
         uuid::Uuid::new_v4().simple()
@@ -126,10 +146,10 @@ pub(super) fn remove(agents: &Path, folder: &Path, name: &AgentName) -> Result<(
     match fs::rename(folder, &aside) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(format!("{}: {error}", folder.display())),
+        Err(error) => return Err(failed(folder.display().to_string())(error)),
     }
-    sync(agents).map_err(|error| format!("{}: {error}", agents.display()))?;
-    fs::remove_dir_all(&aside).map_err(|error| format!("{}: {error}", aside.display()))
+    sync(agents).map_err(failed(agents.display().to_string()))?;
+    fs::remove_dir_all(&aside).map_err(failed(aside.display().to_string()))
 }
 
 /// Removes what crashes left of folders that were being made or removed.

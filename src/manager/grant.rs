@@ -89,7 +89,7 @@ impl AgentManager {
             .resolve(&profile)
             .map_err(|error| ManagerError::refused(error.to_string()))?;
         if !self.needs_no_grant(guild, &profile) {
-            may_grant(&self.grant_table(guild), by, &profile).map_err(ManagerError::Refused)?;
+            may_grant(&self.grant_table(guild), by, &profile)?;
         }
         Ok(profile)
     }

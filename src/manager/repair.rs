@@ -62,7 +62,7 @@ impl AgentManager {
             self.make_folder_again(&agent).await?;
             repaired.push("made a new folder".to_owned());
         }
-        folder::complete(&path, &agent.name).map_err(ManagerError::Failed)?;
+        folder::complete(&path, &agent.name)?;
         let config = folder::read(&path)?.config;
         let channel = self
             .channel_again(&agent, &config, &mut repaired, channels)

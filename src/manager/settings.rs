@@ -70,7 +70,7 @@ impl AgentManager {
             SettingKey::Sandbox | SettingKey::Network | SettingKey::PermissionGrants
         );
         if widens {
-            may_always_allow(&self.grant_table(guild), by).map_err(ManagerError::Refused)?;
+            may_always_allow(&self.grant_table(guild), by)?;
         }
         let deps = &self.inner.deps;
         let old = deps.store.settings(guild).await?.remove(key.as_str());

@@ -193,14 +193,14 @@ impl Configure for ToolPorts {
             .ok_or_else(|| PortError::Refused("this agent is being destroyed".to_owned()))?;
         let folder = manager.deps().paths.agent(agent.name.as_str());
         let key = key.to_owned();
-        let written = tokio::task::spawn_blocking(move || -> Result<_, String> {
-            let workspace = Workspace::open(&folder).map_err(|error| error.to_string())?;
+        let written = tokio::task::spawn_blocking(move || -> Result<_, PortError> {
+            let workspace = Workspace::open(&folder).map_err(broken)?;
             agent_file::rewrite(workspace.agent(), |keys| {
                 keys.insert(key, value);
             })
-            .map_err(|error| error.to_string())
+            .map_err(broken)
         });
-        let file = written.await.map_err(broken)?.map_err(broken)?;
+        let file = written.await.map_err(broken)??;
         manager.index(&agent, &file.config).await.map_err(broken)
     }
 

@@ -2,6 +2,8 @@
 //!
 //! Whatever a line holds, it is answered with a verdict; what cannot be read is denied.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use super::action::Action;
@@ -11,7 +13,10 @@ use super::profile::Profile;
 /// Makes the action of a tool call, from the tool's name and arguments.
 ///
 /// The registry of tools stands above this module; its owner passes it in. An error is the reason for a refusal.
-pub type Prepare<'a> = dyn Fn(&str, Map<String, Value>) -> Result<Action, String> + 'a;
+pub type Prepare<'a> = dyn Fn(&str, Map<String, Value>) -> Result<Action, Refusal> + 'a;
+
+/// Why a line says no action that could be judged; the verdict says it in these words.
+pub type Refusal = Cow<'static, str>;
 
 /// Judges one JSON line: `{"action": "tool:…"}` or `{"tool": "bash", "arguments": {…}}`.
 ///
@@ -37,19 +42,19 @@ pub fn judge_json(profile: &Profile, line: &str, prepare: &Prepare<'_>) -> Verdi
         object.remove("arguments"),
     ) {
         (Some(Value::String(text)), None, None) => {
-            Action::parse(&text).map_err(|error| error.to_string())
+            Action::parse(&text).map_err(|error| error.to_string().into())
         }
         (Some(Value::String(_)), _, _) => {
-            Err("give either `action`, or `tool` and `arguments`".to_owned())
+            Err("give either `action`, or `tool` and `arguments`".into())
         }
-        (Some(_), _, _) => Err("`action` must be a text".to_owned()),
+        (Some(_), _, _) => Err("`action` must be a text".into()),
         (None, Some(Value::String(tool)), Some(Value::Object(arguments))) => {
             prepare(&tool, arguments)
         }
         (None, Some(Value::String(tool)), None) => prepare(&tool, Map::new()),
-        (None, Some(Value::String(_)), Some(_)) => Err("`arguments` must be an object".to_owned()),
-        (None, Some(_), _) => Err("`tool` must be a text".to_owned()),
-        (None, None, _) => Err("expected `action`, or `tool` and `arguments`".to_owned()),
+        (None, Some(Value::String(_)), Some(_)) => Err("`arguments` must be an object".into()),
+        (None, Some(_), _) => Err("`tool` must be a text".into()),
+        (None, None, _) => Err("expected `action`, or `tool` and `arguments`".into()),
     };
     match action {
         Ok(action) => profile.decide(&action, &always_allow),

@@ -95,9 +95,12 @@ impl Profile {
     /// that is certain: no pattern of `allow` or `ask` speaks of it, or one of `deny` matches all of it.
     pub fn denies_all(&self, subject: &str) -> bool {
         let (tool, _) = subject.split_once(':').unwrap_or((subject, ""));
-        let covers = |pattern: &Pattern| match subject == tool {
-            true => pattern.scope(tool) == PatternScope::Everything,
-            false => pattern.covers_operation(subject),
+        let covers = |pattern: &Pattern| {
+            if subject == tool {
+                pattern.scope(tool) == PatternScope::Everything
+            } else {
+                pattern.covers_operation(subject)
+            }
         };
         self.deny.iter().any(covers)
             || !self

@@ -14,6 +14,23 @@ use crate::domain::{Participant, Person, ProfileRef, RoleId, UserId};
 #[serde(transparent)]
 pub struct GrantTable(pub BTreeMap<RoleId, Vec<String>>);
 
+/// Why a right is not held. The text is for the person, or the model, that asked for it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotGranted {
+    #[error("a profile spelled out may only be granted by someone who may grant `open`")]
+    SpelledOut,
+    #[error(
+        "none of your roles may grant the profile `{0}`; an Administrator can allow it with `/settings grants`"
+    )]
+    Profile(String),
+    #[error("no person started this turn, so nobody's roles allow it")]
+    Nobody,
+    #[error(
+        "somebody whose message is in this turn cannot be looked up in this server now, so it is not known that they may"
+    )]
+    NotFound,
+}
+
 /// Whether `person` may give an agent the profile.
 ///
 /// Administrators may grant every profile. Who may grant `open` may grant every profile too, since `open` is the
@@ -22,18 +39,18 @@ pub struct GrantTable(pub BTreeMap<RoleId, Vec<String>>);
 /// # Errors
 ///
 /// The reason, in words for that person.
-pub fn may_grant(table: &GrantTable, person: &Person, profile: &ProfileRef) -> Result<(), String> {
+pub fn may_grant(
+    table: &GrantTable,
+    person: &Person,
+    profile: &ProfileRef,
+) -> Result<(), NotGranted> {
     if person.is_administrator || holds(table, person, "open") {
         return Ok(());
     }
     match profile {
-        ProfileRef::Custom(_) => Err(
-            "a profile spelled out may only be granted by someone who may grant `open`".to_owned(),
-        ),
+        ProfileRef::Custom(_) => Err(NotGranted::SpelledOut),
         ProfileRef::Named(name) if holds(table, person, name) => Ok(()),
-        ProfileRef::Named(name) => Err(format!(
-            "none of your roles may grant the profile `{name}`; an Administrator can allow it with `/settings grants`"
-        )),
+        ProfileRef::Named(name) => Err(NotGranted::Profile(name.clone())),
     }
 }
 
@@ -46,7 +63,7 @@ pub fn all_may_grant(
     table: &GrantTable,
     people: &[Participant],
     profile: &ProfileRef,
-) -> Result<(), String> {
+) -> Result<(), NotGranted> {
     all_known(people)?
         .into_iter()
         .try_for_each(|person| may_grant(table, person, profile))
@@ -57,18 +74,15 @@ pub fn all_may_grant(
 /// # Errors
 ///
 /// There is nobody, or somebody cannot be looked up: then nobody's rights are known to suffice.
-pub fn all_known(people: &[Participant]) -> Result<Vec<&Person>, String> {
+pub fn all_known(people: &[Participant]) -> Result<Vec<&Person>, NotGranted> {
     if people.is_empty() {
-        return Err("no person started this turn, so nobody's roles allow it".to_owned());
+        return Err(NotGranted::Nobody);
     }
     people
         .iter()
         .map(|participant| match participant {
             Participant::Member(person) => Ok(person),
-            Participant::Unknown(_) => Err(
-                "somebody whose message is in this turn cannot be looked up in this server now, so it is not known that they may"
-                    .to_owned(),
-            ),
+            Participant::Unknown(_) => Err(NotGranted::NotFound),
         })
         .collect()
 }
@@ -86,7 +100,7 @@ pub fn may_talk(person: &Person, access_roles: &[RoleId]) -> bool {
 /// # Errors
 ///
 /// The reason, in words for that person.
-pub fn may_always_allow(table: &GrantTable, person: &Person) -> Result<(), String> {
+pub fn may_always_allow(table: &GrantTable, person: &Person) -> Result<(), NotGranted> {
     may_grant(table, person, &ProfileRef::Named("open".to_owned()))
 }
 

@@ -58,8 +58,8 @@ impl Pattern {
             return Err(PatternError::Malformed(reason));
         }
         // Alone first: `a)|(b` is no pattern, though it would be one inside our group.
-        build(source).map_err(PatternError::Malformed)?;
-        let whole = build(&format!(r"\A(?s:(?:{source}))\z")).map_err(PatternError::Malformed)?;
+        build(source)?;
+        let whole = build(&format!(r"\A(?s:(?:{source}))\z"))?;
         Ok(Self {
             source: source.to_owned(),
             whole,
@@ -237,7 +237,7 @@ fn refused_by_us(source: &str) -> Option<String> {
     looks_behind_without_bound.then(|| "a look-behind needs a bounded length".to_owned())
 }
 
-fn build(source: &str) -> Result<Regex, String> {
+fn build(source: &str) -> Result<Regex, PatternError> {
     RegexBuilder::new(source)
         .backtrack_limit(BACKTRACK_LIMIT)
         .delegate_size_limit(COMPILED_BYTES)
@@ -245,7 +245,7 @@ fn build(source: &str) -> Result<Regex, String> {
         .delegate_dfa_skip_cache_capacity_check(false)
         .max_prog_size(MAX_PROGRAM)
         .build()
-        .map_err(|error| error.to_string())
+        .map_err(|error| PatternError::Malformed(error.to_string()))
 }
 
 /// Why a pattern is none.

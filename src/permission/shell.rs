@@ -154,9 +154,10 @@ impl Script {
                 self.destructive = destructive::in_tree(&tree);
             }
             for text in &tree.evaluated {
-                match depth < MAX_DEPTH {
-                    true => texts.push((text.clone(), depth + 1)),
-                    false => self.mark_opaque("it nests commands too deep"),
+                if depth < MAX_DEPTH {
+                    texts.push((text.clone(), depth + 1))
+                } else {
+                    self.mark_opaque("it nests commands too deep")
                 }
             }
             if runs_what_it_wrote(&tree) {

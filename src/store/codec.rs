@@ -155,12 +155,12 @@ macro_rules! words {
         }
 
         impl std::str::FromStr for $name {
-            type Err = String;
+            type Err = $crate::store::UnknownWord;
 
-            fn from_str(word: &str) -> Result<Self, String> {
+            fn from_str(word: &str) -> Result<Self, Self::Err> {
                 match word {
                     $($word => Ok(Self::$variant),)*
-                    other => Err(format!("unknown word `{other}`")),
+                    other => Err($crate::store::UnknownWord(other.to_owned())),
                 }
             }
         }

@@ -81,6 +81,11 @@ pub enum StoreError {
     Query(Arc<sqlx::Error>),
 }
 
+/// A word in a column that is none of those this program writes there.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown word `{0}`")]
+pub struct UnknownWord(pub String);
+
 /// What is wrong with the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskFault {

@@ -9,7 +9,7 @@ use serde_json::value::to_raw_value;
 use serde_json::{Map, Value};
 
 use super::change::Change;
-use super::error::ToolError;
+use super::error::{InvalidArguments, InvalidCall, ToolError};
 use super::{Output, Tool, ToolContext};
 use super::{arguments, schema};
 use crate::llm::ToolSchema;
@@ -67,7 +67,7 @@ impl fmt::Debug for Prepared {
 pub(super) trait AnyTool: Send + Sync {
     fn info(&self) -> ToolInfo;
     fn schema(&self) -> &ToolSchema;
-    fn prepare(self: Arc<Self>, given: &Map<String, Value>) -> Result<Prepared, String>;
+    fn prepare(self: Arc<Self>, given: &Map<String, Value>) -> Result<Prepared, InvalidCall>;
     async fn change(&self, arguments: &Map<String, Value>, context: &ToolContext)
     -> Option<Change>;
     async fn run(
@@ -99,23 +99,22 @@ pub(super) fn erased<T: Tool>(tool: T) -> Arc<dyn AnyTool> {
 }
 
 impl<T: Tool> Typed<T> {
-    fn parse(arguments: Map<String, Value>) -> Result<T::Args, String> {
-        serde_json::from_value(Value::Object(arguments)).map_err(|error| error.to_string())
+    fn parse(arguments: Map<String, Value>) -> serde_json::Result<T::Args> {
+        serde_json::from_value(Value::Object(arguments))
     }
 
-    fn typed(&self, given: &Map<String, Value>) -> Result<(T::Args, Map<String, Value>), String> {
-        let taken =
-            arguments::check(&self.parameters, given).map_err(|problems| problems.join("; "))?;
+    fn typed(
+        &self,
+        given: &Map<String, Value>,
+    ) -> Result<(T::Args, Map<String, Value>), InvalidArguments> {
+        let taken = arguments::check(&self.parameters, given).map_err(InvalidArguments::Schema)?;
         let args = Self::parse(taken)?;
         // Written back from the type: exactly what the tool will read, in the order of its fields.
-        match serde_json::to_value(&args) {
-            Ok(Value::Object(mut canonical)) => {
-                canonical.retain(|_, value| !value.is_null());
-                Ok((args, canonical))
-            }
-            Ok(_) => Err("the arguments are no object".into()),
-            Err(error) => Err(error.to_string()),
-        }
+        let Value::Object(mut canonical) = serde_json::to_value(&args)? else {
+            return Err(InvalidArguments::NoObject);
+        };
+        canonical.retain(|_, value| !value.is_null());
+        Ok((args, canonical))
     }
 }
 
@@ -134,10 +133,13 @@ impl<T: Tool> AnyTool for Typed<T> {
         &self.schema
     }
 
-    fn prepare(self: Arc<Self>, given: &Map<String, Value>) -> Result<Prepared, String> {
+    fn prepare(self: Arc<Self>, given: &Map<String, Value>) -> Result<Prepared, InvalidCall> {
         let (args, arguments) = self
             .typed(given)
-            .map_err(|problem| format!("{} cannot run: {problem}", T::NAME))?;
+            .map_err(|problem| InvalidCall::Arguments {
+                tool: T::NAME,
+                problem,
+            })?;
         Ok(Prepared {
             info: self.info(),
             arguments,
@@ -162,7 +164,8 @@ impl<T: Tool> AnyTool for Typed<T> {
         arguments: Map<String, Value>,
         context: &ToolContext,
     ) -> Result<Output, ToolError> {
-        let args = Self::parse(arguments).map_err(ToolError::Rejected)?;
+        let args =
+            Self::parse(arguments).map_err(|error| ToolError::rejected(error.to_string()))?;
         self.tool.run(args, context).await
     }
 }

@@ -1,4 +1,4 @@
-//! Why a tool call gave no result.
+//! Why a tool call gave no result, or was none.
 
 /// Why a tool call gave no result.
 #[derive(Debug, thiserror::Error)]
@@ -21,4 +21,34 @@ impl ToolError {
     pub fn failed(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self::Failed(cause.into())
     }
+}
+
+/// Why a call as a model wrote it cannot be judged. The model is shown the text.
+#[derive(Debug, thiserror::Error)]
+pub enum InvalidCall {
+    #[error("there is no tool `{name}`; did you mean `{near}`?")]
+    Misspelled { name: String, near: &'static str },
+    #[error("there is no tool `{name}`; there are {}", known.join(", "))]
+    UnknownTool {
+        name: String,
+        known: Vec<&'static str>,
+    },
+    #[error("{tool} cannot run: {problem}")]
+    Arguments {
+        tool: &'static str,
+        problem: InvalidArguments,
+    },
+}
+
+/// What is wrong with a call's arguments.
+#[derive(Debug, thiserror::Error)]
+pub enum InvalidArguments {
+    /// Every problem that the tool's schema shows.
+    #[error("{}", .0.join("; "))]
+    Schema(Vec<String>),
+    /// The tool's own type refuses them.
+    #[error("{0}")]
+    Type(#[from] serde_json::Error),
+    #[error("the arguments are no object")]
+    NoObject,
 }

@@ -13,6 +13,7 @@
 //! ```
 
 mod config;
+mod error;
 mod forge;
 mod http;
 mod names;

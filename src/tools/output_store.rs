@@ -113,8 +113,13 @@ impl fmt::Display for Handle {
     }
 }
 
+/// The text is no handle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a handle is `out_` and eight digits, as a cut result names it")]
+pub struct InvalidHandle;
+
 impl FromStr for Handle {
-    type Err = String;
+    type Err = InvalidHandle;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
@@ -122,9 +127,7 @@ impl FromStr for Handle {
             Some(digits) if digits.len() == 8 && digits.bytes().all(is_digit) => {
                 Ok(Self(text.to_owned()))
             }
-            Some(_) | None => {
-                Err("a handle is `out_` and eight digits, as a cut result names it".into())
-            }
+            Some(_) | None => Err(InvalidHandle),
         }
     }
 }

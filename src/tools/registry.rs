@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::builtin;
 use super::erased::{AnyTool, Prepared, ToolInfo};
+use super::error::InvalidCall;
 use crate::llm::ToolSchema;
 
 /// The tools there are, in the order a model is told of them.
@@ -46,25 +47,25 @@ impl Registry {
     /// # Errors
     ///
     /// A text for the model: no such tool, or everything that is wrong with the arguments.
-    pub fn prepare(&self, name: &str, given: &Map<String, Value>) -> Result<Prepared, String> {
+    pub fn prepare(&self, name: &str, given: &Map<String, Value>) -> Result<Prepared, InvalidCall> {
         let Some(index) = self.by_name.get(name) else {
             return Err(self.unknown(name));
         };
         self.tools[*index].clone().prepare(given)
     }
 
-    fn unknown(&self, name: &str) -> String {
-        let shown: String = name.chars().take(60).collect();
+    fn unknown(&self, given: &str) -> InvalidCall {
+        let name: String = given.chars().take(60).collect();
         let near = self
             .infos()
-            .map(|info| (strsim::jaro_winkler(info.name, name), info.name))
+            .map(|info| (strsim::jaro_winkler(info.name, given), info.name))
             .filter(|(likeness, _)| *likeness > 0.75)
             .max_by(|one, other| one.0.total_cmp(&other.0));
         match near {
-            Some((_, near)) => format!("there is no tool `{shown}`; did you mean `{near}`?"),
+            Some((_, near)) => InvalidCall::Misspelled { name, near },
             None => {
-                let names: Vec<&str> = self.infos().map(|info| info.name).collect();
-                format!("there is no tool `{shown}`; there are {}", names.join(", "))
+                let known = self.infos().map(|info| info.name).collect();
+                InvalidCall::UnknownTool { name, known }
             }
         }
     }

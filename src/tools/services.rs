@@ -46,8 +46,13 @@ pub struct Services {
     pub models: Arc<dyn Models>,
     pub configure: Arc<dyn Configure>,
     /// What runs commands, or why nothing does.
-    pub shell: Result<Shell, String>,
+    pub shell: Result<Shell, NoCommands>,
 }
+
+/// Why nothing runs commands.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct NoCommands(pub &'static str);
 
 /// What runs commands. One for the daemon's life.
 #[derive(Clone)]

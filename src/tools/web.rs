@@ -8,6 +8,7 @@ mod addresses;
 mod page;
 
 use std::net::{IpAddr, SocketAddr};
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -41,6 +42,27 @@ pub(super) struct Page {
     pub(super) layout: Layout,
 }
 
+/// Why a page is not read. The model is shown the text.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum WebError {
+    #[error("`url` is no address: {0}")]
+    NoAddress(<Url as FromStr>::Err),
+    #[error("{url} is not read: {why}")]
+    Refused { url: Url, why: &'static str },
+    #[error("{url} cannot be read: {reason}")]
+    Unreadable { url: Url, reason: String },
+    #[error("{url} answers {status}")]
+    Status { url: Url, status: u16 },
+    #[error("{0} redirects more than {MOST_HOPS} times")]
+    ManyRedirects(Url),
+    #[error("{0} redirects to no address")]
+    NoTarget(Url),
+    #[error("{url} is no text but {kind}; download it in the shell")]
+    NoText { url: Url, kind: String },
+    #[error("{url} broke off: {reason}")]
+    BrokeOff { url: Url, reason: String },
+}
+
 /// What reads the web. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Web {
@@ -68,8 +90,8 @@ impl Web {
     /// # Errors
     ///
     /// Why it is not read, for the model.
-    pub(super) async fn fetch(&self, url: &str) -> Result<Page, String> {
-        let mut url = Url::parse(url).map_err(|error| format!("`url` is no address: {error}"))?;
+    pub(super) async fn fetch(&self, url: &str) -> Result<Page, WebError> {
+        let mut url = Url::parse(url).map_err(WebError::NoAddress)?;
         for _ in 0..=MOST_HOPS {
             let answer = self.get(&url).await?;
             let Some(next) = redirect(&url, &answer)? else {
@@ -77,21 +99,27 @@ impl Web {
             };
             url = next;
         }
-        Err(format!("{url} redirects more than {MOST_HOPS} times"))
+        Err(WebError::ManyRedirects(url))
     }
 
-    async fn get(&self, url: &Url) -> Result<Response, String> {
+    async fn get(&self, url: &Url) -> Result<Response, WebError> {
         let client = self.client_for(url)?;
         client
             .get(url.clone())
             .send()
             .await
-            .map_err(|error| format!("{url} cannot be read: {}", reason(&error)))
+            .map_err(|error| WebError::Unreadable {
+                url: url.clone(),
+                reason: reason(&error),
+            })
     }
 
     /// The client that may ask for `url`.
-    fn client_for(&self, url: &Url) -> Result<&Client, String> {
-        let refuse = |why: &str| Err(format!("{url} is not read: {why}"));
+    fn client_for(&self, url: &Url) -> Result<&Client, WebError> {
+        let refuse = |why| {
+            let url = url.clone();
+            Err(WebError::Refused { url, why })
+        };
         if !matches!(url.scheme(), "http" | "https") {
             return refuse("only http and https are");
         }
@@ -148,7 +176,7 @@ impl Resolve for PublicOnly {
 }
 
 /// Where the answer leads on to, if it does.
-fn redirect(url: &Url, answer: &Response) -> Result<Option<Url>, String> {
+fn redirect(url: &Url, answer: &Response) -> Result<Option<Url>, WebError> {
     if !matches!(answer.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
         return Ok(None);
     }
@@ -159,13 +187,14 @@ fn redirect(url: &Url, answer: &Response) -> Result<Option<Url>, String> {
     target
         .and_then(|target| url.join(target).ok())
         .map(Some)
-        .ok_or_else(|| format!("{url} redirects to no address"))
+        .ok_or_else(|| WebError::NoTarget(url.clone()))
 }
 
-async fn read(url: Url, answer: Response) -> Result<Page, String> {
+async fn read(url: Url, answer: Response) -> Result<Page, WebError> {
     let status = answer.status();
     if !status.is_success() {
-        return Err(format!("{url} answers {}", status.as_u16()));
+        let status = status.as_u16();
+        return Err(WebError::Status { url, status });
     }
     let kind = answer
         .headers()
@@ -173,12 +202,16 @@ async fn read(url: Url, answer: Response) -> Result<Page, String> {
         .and_then(|value| value.to_str().ok())
         .unwrap_or("text/plain")
         .to_owned();
-    let layout = Layout::of(&kind)
-        .ok_or_else(|| format!("{url} is no text but {kind}; download it in the shell"))?;
+    let Some(layout) = Layout::of(&kind) else {
+        return Err(WebError::NoText { url, kind });
+    };
     let mut bytes = Vec::new();
     let mut stream = answer.bytes_stream();
     while let Some(chunk) = stream.next().await {
-        let chunk = chunk.map_err(|error| format!("{url} broke off: {}", reason(&error)))?;
+        let chunk = chunk.map_err(|error| WebError::BrokeOff {
+            url: url.clone(),
+            reason: reason(&error),
+        })?;
         bytes.extend_from_slice(&chunk);
         if bytes.len() > LARGEST_PAGE {
             bytes.truncate(LARGEST_PAGE);

@@ -105,10 +105,10 @@ impl Turn {
     fn look(&self, call: &ToolCall, profile: Result<&Profile, &String>) -> Looked {
         let prepared = match self.deps.tools.prepare(&call.name, &call.arguments) {
             Ok(prepared) => prepared,
-            Err(reason) => {
+            Err(invalid) => {
                 return Looked::Refused {
                     action: call.name.clone(),
-                    reason,
+                    reason: invalid.to_string(),
                 };
             }
         };

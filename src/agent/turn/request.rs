@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock;
 use crate::domain::TurnId;
-use crate::llm::route::{Attempt, Observer, Planned, StepFailure, StepRequest};
+use crate::llm::route::{Attempt, NotAsked, Observer, Planned, StepFailure, StepRequest};
 use crate::llm::{Delta, FailureClass, LlmError, Reply, Target, ToolSchema, tokens};
 
 use super::super::auxiliary::{known, row_of};
@@ -162,10 +162,12 @@ impl Turn {
                 Asked::Reply(Box::new(answer.reply))
             }
             Err(StepFailure::Stopped) => Asked::Stopped,
-            Err(StepFailure::Refused(why)) => Asked::OverBudget(refused.unwrap_or(OverBudget {
-                why,
-                last_words: false,
-            })),
+            Err(StepFailure::Refused(NotAsked(why))) => {
+                Asked::OverBudget(refused.unwrap_or(OverBudget {
+                    why,
+                    last_words: false,
+                }))
+            }
             Err(failure @ StepFailure::ContextExceeded) => Asked::Failed {
                 class: FailureClass::ContextExceeded,
                 error: failure.to_string(),
@@ -206,7 +208,7 @@ impl Watcher<'_> {
 
 #[async_trait::async_trait]
 impl Observer for Watcher<'_> {
-    async fn may_ask(&mut self, planned: &Planned<'_>) -> Result<u32, String> {
+    async fn may_ask(&mut self, planned: &Planned<'_>) -> Result<u32, NotAsked> {
         self.give_back();
         let wish = ReservationRequest {
             spender: self.turn.spender(),
@@ -225,7 +227,7 @@ impl Observer for Watcher<'_> {
             Err(over) => {
                 let why = over.why.clone();
                 self.refused = Some(over);
-                return Err(why);
+                return Err(NotAsked(why));
             }
         };
         self.promise = Some(promise);

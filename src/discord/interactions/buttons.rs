@@ -115,7 +115,9 @@ fn may_decide(
 ) -> Result<(), String> {
     let server = bot.manager.server(guild);
     let open_refused = match choice {
-        Choice::AlwaysAllow => may_always_allow(&server.permission_grants, person).err(),
+        Choice::AlwaysAllow => may_always_allow(&server.permission_grants, person)
+            .err()
+            .map(|reason| reason.to_string()),
         Choice::Allow | Choice::Deny => None,
     };
     let deciders = access::Deciders {

@@ -8,6 +8,11 @@ use crate::llm::error::{FailureClass, LlmError};
 use crate::llm::provider::Delta;
 use crate::llm::target::Target;
 
+/// Why an attempt must not be made: the reason that the step ends with.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct NotAsked(pub String);
+
 /// Watches a step. Every method has a default that does nothing, so each observer names only what it needs.
 #[async_trait::async_trait]
 pub trait Observer: Send {
@@ -16,7 +21,7 @@ pub trait Observer: Send {
     /// # Errors
     ///
     /// When it must not be made; the step ends with this reason.
-    async fn may_ask(&mut self, planned: &Planned<'_>) -> Result<u32, String> {
+    async fn may_ask(&mut self, planned: &Planned<'_>) -> Result<u32, NotAsked> {
         Ok(planned.max_output)
     }
 

@@ -87,5 +87,5 @@ async fn may_grant(profile: &ProfileRef, context: &ToolContext) -> Result<(), To
     } else {
         all_may_grant(&grants.table, people, profile)
     }
-    .map_err(ToolError::Rejected)
+    .map_err(|reason| ToolError::rejected(reason.to_string()))
 }

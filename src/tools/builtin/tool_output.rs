@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::exec::WorkLimits;
 use crate::permission::{Action, Group};
 use crate::tools::error::ToolError;
-use crate::tools::output_store::Handle;
+use crate::tools::output_store::{Handle, InvalidHandle};
 use crate::tools::work::{self, Work};
 use crate::tools::{Output, Tool, ToolContext};
 
@@ -55,7 +55,10 @@ impl Tool for ToolOutput {
     }
 
     async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {
-        let handle: Handle = args.handle.parse().map_err(ToolError::Rejected)?;
+        let handle: Handle = args
+            .handle
+            .parse()
+            .map_err(|error: InvalidHandle| ToolError::rejected(error.to_string()))?;
         let page = Page {
             file: context.services.outputs.file(&context.name, &handle),
             args,

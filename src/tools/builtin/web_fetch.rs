@@ -44,7 +44,7 @@ impl Tool for WebFetch {
 
     async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {
         let page = context.services.web.fetch(&args.url).await;
-        let page = page.map_err(ToolError::Rejected)?;
+        let page = page.map_err(|error| ToolError::rejected(error.to_string()))?;
         let url = page.url;
         let text = match context.by_worker(&page.layout, &page.bytes).await {
             // It took too much, or broke the library that lays it out.

@@ -37,7 +37,24 @@ pub(super) struct RepositoryConfig {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Refused {
     pub(super) line: usize,
-    pub(super) what: String,
+    pub(super) what: Unknown,
+}
+
+/// What no ordinary repository has there.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Unknown {
+    #[error("a line that goes on, or control characters")]
+    Line,
+    #[error("a section header that is not alone on its line")]
+    Header,
+    #[error("section `{0}`")]
+    Section(String),
+    #[error("section name {0}")]
+    SectionName(String),
+    #[error("key `{0}`")]
+    Key(String),
+    #[error("the value {0:?}: quotes, escapes or comments in it")]
+    Value(String),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +71,7 @@ pub(super) fn parse(text: &str) -> Result<RepositoryConfig, Refused> {
     let mut config = RepositoryConfig::default();
     let mut section = Section::None;
     for (index, line) in text.lines().enumerate() {
-        let refuse = |what: String| Refused {
+        let refuse = |what| Refused {
             line: index + 1,
             what,
         };
@@ -63,7 +80,7 @@ pub(super) fn parse(text: &str) -> Result<RepositoryConfig, Refused> {
             continue;
         }
         if line.ends_with('\\') || line.chars().any(|c| c.is_control() && c != '\t') {
-            return Err(refuse("a line that goes on, or control characters".into()));
+            return Err(refuse(Unknown::Line));
         }
         match line.strip_prefix('[') {
             Some(header) => section = self::header(header).map_err(refuse)?,
@@ -74,9 +91,9 @@ pub(super) fn parse(text: &str) -> Result<RepositoryConfig, Refused> {
 }
 
 /// `core]`, `remote "origin"]`: the section it opens.
-fn header(text: &str) -> Result<Section, String> {
+fn header(text: &str) -> Result<Section, Unknown> {
     let Some(inner) = text.strip_suffix(']') else {
-        return Err("a section header that is not alone on its line".into());
+        return Err(Unknown::Header);
     };
     let (name, sub) = match inner.split_once(char::is_whitespace) {
         Some((name, sub)) => (name, Some(quoted(sub.trim())?)),
@@ -87,22 +104,22 @@ fn header(text: &str) -> Result<Section, String> {
         ("user", None) => Ok(Section::User),
         ("remote", Some(remote)) => Ok(Section::Remote(remote)),
         ("branch", Some(_)) => Ok(Section::Branch),
-        _ => Err(format!("section `{name}`")),
+        _ => Err(Unknown::Section(name.to_owned())),
     }
 }
 
-fn quoted(text: &str) -> Result<String, String> {
+fn quoted(text: &str) -> Result<String, Unknown> {
     let inner = text
         .strip_prefix('"')
         .and_then(|text| text.strip_suffix('"'));
     match inner {
         Some(name) if super::names::is_reference(name) => Ok(name.to_owned()),
-        Some(_) | None => Err(format!("section name {text}")),
+        Some(_) | None => Err(Unknown::SectionName(text.to_owned())),
     }
 }
 
 impl RepositoryConfig {
-    fn key(&mut self, section: &Section, line: &str) -> Result<(), String> {
+    fn key(&mut self, section: &Section, line: &str) -> Result<(), Unknown> {
         let (key, value) = line.split_once('=').unwrap_or((line, "true"));
         let key = key.trim().to_ascii_lowercase();
         let value = plain(value.trim())?;
@@ -114,7 +131,7 @@ impl RepositoryConfig {
             Section::Branch => &BRANCH,
         };
         if !allowed.contains(&key.as_str()) {
-            return Err(format!("key `{}{key}`", section.prefix()));
+            return Err(Unknown::Key(format!("{}{key}", section.prefix())));
         }
         match section {
             Section::Core => self.core.push((key, value)),
@@ -150,11 +167,9 @@ impl Section {
 }
 
 /// A value without quotes, escapes or comments, the three ways in which it may mean other than it says.
-fn plain(value: &str) -> Result<String, String> {
+fn plain(value: &str) -> Result<String, Unknown> {
     if value.contains(['"', '\\', '#', ';']) {
-        Err(format!(
-            "the value {value:?}: quotes, escapes or comments in it"
-        ))
+        Err(Unknown::Value(value.to_owned()))
     } else {
         Ok(value.to_owned())
     }

@@ -3,6 +3,7 @@
 use futures_util::StreamExt;
 use reqwest::{RequestBuilder, Response};
 
+use super::error::ServerError;
 use super::remote::Remote;
 use crate::tools::git_access::HostAccess;
 
@@ -14,7 +15,7 @@ pub(super) async fn advertisement(
     client: &reqwest::Client,
     remote: &Remote,
     access: &HostAccess,
-) -> Result<Vec<u8>, String> {
+) -> Result<Vec<u8>, ServerError> {
     let url = format!("{}/info/refs?service=git-receive-pack", remote.http_url());
     let answer = send(client.get(url), access).await?;
     expect_type(&answer, "application/x-git-receive-pack-advertisement")?;
@@ -27,7 +28,7 @@ pub(super) async fn receive_pack(
     remote: &Remote,
     access: &HostAccess,
     request: Vec<u8>,
-) -> Result<Vec<u8>, String> {
+) -> Result<Vec<u8>, ServerError> {
     let url = format!("{}/git-receive-pack", remote.http_url());
     let request = client
         .post(url)
@@ -39,30 +40,23 @@ pub(super) async fn receive_pack(
     body(answer).await
 }
 
-async fn send(request: RequestBuilder, access: &HostAccess) -> Result<Response, String> {
+async fn send(request: RequestBuilder, access: &HostAccess) -> Result<Response, ServerError> {
     let request = match &access.token {
         Some(token) => request.basic_auth(&access.username, Some(token.expose())),
         None => request,
     };
-    let answer = request
-        .send()
-        .await
-        .map_err(|error| error.without_url().to_string())?;
+    let answer = request.send().await?;
     match answer.status().as_u16() {
         200 => Ok(answer),
-        401 | 403 if access.token.is_none() => {
-            Err("the operator has set no token for this host; set the remote to its SSH URL".into())
-        }
-        401 | 403 => Err("the server refuses the operator's token".into()),
-        404 => Err("the server has no such repository, or hides it from the token".into()),
-        status @ 300..=399 => Err(format!(
-            "the server redirects ({status}), and credentials are not sent elsewhere; set the remote to the new URL"
-        )),
-        status => Err(format!("the server answers {status}")),
+        401 | 403 if access.token.is_none() => Err(ServerError::NoToken),
+        401 | 403 => Err(ServerError::TokenRefused),
+        404 => Err(ServerError::NoRepository),
+        status @ 300..=399 => Err(ServerError::Redirects(status)),
+        status => Err(ServerError::Status(status)),
     }
 }
 
-fn expect_type(answer: &Response, wanted: &str) -> Result<(), String> {
+fn expect_type(answer: &Response, wanted: &str) -> Result<(), ServerError> {
     let given = answer
         .headers()
         .get("content-type")
@@ -70,18 +64,17 @@ fn expect_type(answer: &Response, wanted: &str) -> Result<(), String> {
     if given == Some(wanted) {
         Ok(())
     } else {
-        Err("the server does not speak git's HTTP protocol there".into())
+        Err(ServerError::OtherProtocol)
     }
 }
 
-pub(super) async fn body(answer: Response) -> Result<Vec<u8>, String> {
+pub(super) async fn body(answer: Response) -> Result<Vec<u8>, ServerError> {
     let mut bytes = Vec::new();
     let mut stream = answer.bytes_stream();
     while let Some(chunk) = stream.next().await {
-        let chunk = chunk.map_err(|error| error.without_url().to_string())?;
-        bytes.extend_from_slice(&chunk);
+        bytes.extend_from_slice(&chunk?);
         if bytes.len() > LONGEST_ANSWER {
-            return Err("the server answers without end".into());
+            return Err(ServerError::Endless);
         }
     }
     Ok(bytes)

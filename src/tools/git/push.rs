@@ -5,6 +5,7 @@
 
 use git2::{BranchType, Oid};
 
+use super::error::ServerError;
 use super::remote::{Remote, Transport};
 use super::repository::{Opened, in_repository};
 use super::wire::Advertisement;
@@ -182,8 +183,8 @@ impl Line {
     }
 }
 
-fn said(remote: &Remote, problem: &str) -> ToolError {
-    let problem = crate::text::visible(problem).0;
+fn said(remote: &Remote, problem: &ServerError) -> ToolError {
+    let problem = crate::text::visible(&problem.to_string()).0;
     ToolError::Rejected(format!("push to `{}`: {problem}", remote.host))
 }
 

@@ -6,6 +6,7 @@ use std::process::Stdio;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
+use super::error::ServerError;
 use super::remote::Remote;
 use super::wire;
 
@@ -23,7 +24,7 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn start(ssh: &Path, remote: &Remote) -> Result<Self, String> {
+    pub(super) fn start(ssh: &Path, remote: &Remote) -> Result<Self, ServerError> {
         let (target, port) = remote.ssh_target();
         let mut command = Command::new(ssh);
         command.env_clear();
@@ -49,24 +50,22 @@ impl Session {
             .stderr(Stdio::null())
             .kill_on_drop(true)
             .spawn()
-            .map_err(|error| format!("ssh did not start: {error}"))?;
+            .map_err(ServerError::SshStart)?;
         match (child.stdin.take(), child.stdout.take()) {
             (Some(to), Some(from)) => Ok(Self { child, to, from }),
-            _ => Err("ssh has no pipes".into()),
+            _ => Err(ServerError::SshPipes),
         }
     }
 
     /// What the server has: packets up to the first flush.
-    pub(super) async fn advertisement(&mut self) -> Result<Vec<u8>, String> {
-        let ended = |_| {
-            "ssh ended early: host key, key or access are not in order; try it by hand as the daemon's user".to_owned()
-        };
+    pub(super) async fn advertisement(&mut self) -> Result<Vec<u8>, ServerError> {
+        let ended = |_| ServerError::SshEnded;
         let mut bytes = Vec::new();
         while bytes.len() < LONGEST_ANSWER {
             let mut head = [0; 4];
             self.from.read_exact(&mut head).await.map_err(ended)?;
             bytes.extend_from_slice(&head);
-            let length = wire::length(&head).ok_or("an answer that is none of git's")?;
+            let length = wire::length(&head).ok_or(ServerError::NotGits)?;
             if length < 4 {
                 return Ok(bytes);
             }
@@ -77,21 +76,23 @@ impl Session {
                 .await
                 .map_err(ended)?;
         }
-        Err("the server answers without end".into())
+        Err(ServerError::Endless)
     }
 
     /// Sends command and pack, and gives the report.
-    pub(super) async fn receive_pack(mut self, request: Vec<u8>) -> Result<Vec<u8>, String> {
-        let failed = |error: std::io::Error| format!("the line to the server broke: {error}");
-        self.to.write_all(&request).await.map_err(failed)?;
+    pub(super) async fn receive_pack(mut self, request: Vec<u8>) -> Result<Vec<u8>, ServerError> {
+        self.to
+            .write_all(&request)
+            .await
+            .map_err(ServerError::LineBroke)?;
         drop(self.to);
         let mut report = Vec::new();
         self.from
             .take(LONGEST_ANSWER as u64)
             .read_to_end(&mut report)
             .await
-            .map_err(failed)?;
-        self.child.wait().await.map_err(failed)?;
+            .map_err(ServerError::LineBroke)?;
+        self.child.wait().await.map_err(ServerError::LineBroke)?;
         Ok(report)
     }
 

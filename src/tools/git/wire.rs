@@ -4,6 +4,8 @@
 
 use git2::Oid;
 
+use super::error::ServerError;
+
 /// Bytes of a packet's data.
 const LONGEST_DATA: usize = 65_516;
 
@@ -23,7 +25,7 @@ pub(super) struct Advertisement {
 
 impl Advertisement {
     /// Reads the packets of an advertisement; an announcement of the service before it is passed over.
-    pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, ServerError> {
         let mut found = Self::default();
         for packet in packets(bytes)? {
             let text = String::from_utf8_lossy(packet);
@@ -32,14 +34,14 @@ impl Advertisement {
                 continue;
             }
             if let Some(problem) = text.strip_prefix("ERR ") {
-                return Err(problem.to_owned());
+                return Err(ServerError::Server(problem.to_owned()));
             }
             let (line, capabilities) = text.split_once('\0').unwrap_or((text, ""));
             let parsed = line
                 .split_once(' ')
                 .and_then(|(oid, name)| Some((oid.parse::<Oid>().ok()?, name.to_owned())));
             let Some((oid, name)) = parsed else {
-                return Err("an advertisement that is none of git's".into());
+                return Err(ServerError::AdvertisementNotGits);
             };
             let words = capabilities.split(' ').filter(|word| !word.is_empty());
             found.capabilities.extend(words.map(str::to_owned));
@@ -49,7 +51,7 @@ impl Advertisement {
         }
         match found.object_format() {
             "sha1" => Ok(found),
-            other => Err(format!("it keeps objects as {other}, ours are sha1")),
+            other => Err(ServerError::ObjectFormat(other.to_owned())),
         }
     }
 
@@ -79,38 +81,44 @@ pub(super) fn command(old: Option<Oid>, new: Oid, name: &str) -> Vec<u8> {
 }
 
 /// Whether the other side took pack and command.
-pub(super) fn report(bytes: &[u8]) -> Result<(), String> {
+pub(super) fn report(bytes: &[u8]) -> Result<(), ServerError> {
     let mut is_taken = false;
     for packet in packets(bytes)? {
         let text = String::from_utf8_lossy(packet);
         let text = text.trim_end_matches('\n');
         match text.split_once(' ') {
             Some(("unpack", "ok")) => {}
-            Some(("unpack", problem)) => return Err(format!("the pack was not taken: {problem}")),
+            Some(("unpack", problem)) => {
+                return Err(ServerError::PackRefused(problem.to_owned()));
+            }
             Some(("ok", _)) => is_taken = true,
-            Some(("ng", problem)) => return Err(format!("refused: {problem}")),
-            Some(("ERR", problem)) => return Err(problem.to_owned()),
+            Some(("ng", problem)) => {
+                return Err(ServerError::BranchRefused(problem.to_owned()));
+            }
+            Some(("ERR", problem)) => return Err(ServerError::Server(problem.to_owned())),
             Some(_) | None => {}
         }
     }
     if is_taken {
         Ok(())
     } else {
-        Err("it did not say whether the branch moved".into())
+        Err(ServerError::NoReport)
     }
 }
 
 /// The data of all packets; flush packets are passed over.
-fn packets(mut bytes: &[u8]) -> Result<Vec<&[u8]>, String> {
-    let cut = || "an answer that is cut or none of git's".to_owned();
+fn packets(mut bytes: &[u8]) -> Result<Vec<&[u8]>, ServerError> {
     let mut found = Vec::new();
     while !bytes.is_empty() {
-        let length = bytes.get(..4).and_then(length).ok_or_else(cut)?;
+        let length = bytes
+            .get(..4)
+            .and_then(length)
+            .ok_or(ServerError::CutOrNotGits)?;
         if length < 4 {
             bytes = &bytes[4..];
             continue;
         }
-        found.push(bytes.get(4..length).ok_or_else(cut)?);
+        found.push(bytes.get(4..length).ok_or(ServerError::CutOrNotGits)?);
         bytes = &bytes[length..];
     }
     Ok(found)

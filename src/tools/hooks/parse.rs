@@ -29,6 +29,38 @@ pub struct Parsed {
     pub refused: Vec<String>,
 }
 
+/// Why a hook cannot be used.
+#[derive(Debug, thiserror::Error)]
+enum InvalidHook {
+    #[error("not an object")]
+    NoObject,
+    #[error("{0}")]
+    Shape(#[from] serde_json::Error),
+    #[error("its message has more than {LONGEST_TEXT} characters")]
+    LongMessage,
+    #[error("its model has more than {LONGEST_MODEL} characters")]
+    LongModel,
+    #[error("{name} must be between 0 and {LONGEST}, not {seconds}")]
+    Time { name: &'static str, seconds: f64 },
+    #[error("timeout_seconds must be above 0 and at most {LONGEST}, not {0}")]
+    Timeout(f64),
+    #[error("an empty pattern matches every line")]
+    EmptyPattern,
+    #[error("its pattern has more than {LONGEST_TEXT} characters")]
+    LongPattern,
+    #[error("{0}")]
+    Pattern(#[from] InvalidPattern),
+}
+
+/// A pattern that is no regular expression, or one too large.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("`{text}` is no regular expression: {error}")]
+pub(in crate::tools) struct InvalidPattern {
+    text: String,
+    #[source]
+    error: regex::Error,
+}
+
 /// Reads `raw`: a JSON array of hooks or a single one, with or without a code fence around it.
 pub fn parse(raw: &str) -> Parsed {
     let items = match serde_json::from_str(without_fence(raw)) {
@@ -57,11 +89,14 @@ pub fn parse(raw: &str) -> Parsed {
 /// # Errors
 ///
 /// When it is no regular expression, or one too large.
-pub(in crate::tools) fn pattern(text: &str) -> Result<Regex, String> {
+pub(in crate::tools) fn pattern(text: &str) -> Result<Regex, InvalidPattern> {
     RegexBuilder::new(text)
         .size_limit(PATTERN_SIZE)
         .build()
-        .map_err(|error| format!("`{text}` is no regular expression: {error}"))
+        .map_err(|error| InvalidPattern {
+            text: text.to_owned(),
+            error,
+        })
 }
 
 fn refused(why: String) -> Parsed {
@@ -80,9 +115,9 @@ fn without_fence(raw: &str) -> &str {
     inner.trim_end().strip_suffix("```").unwrap_or(inner).trim()
 }
 
-fn hook(mut item: Value) -> Result<HookSpec, String> {
+fn hook(mut item: Value) -> Result<HookSpec, InvalidHook> {
     let Some(fields) = item.as_object_mut() else {
-        return Err("not an object".to_owned());
+        return Err(InvalidHook::NoObject);
     };
     complete_trigger(fields.get_mut("trigger"));
     let matches_output = fields
@@ -100,7 +135,7 @@ fn hook(mut item: Value) -> Result<HookSpec, String> {
     fields
         .entry("min_message_interval")
         .or_insert_with(|| MIN_INTERVAL.into());
-    let hook: HookSpec = serde_json::from_value(item).map_err(|error| error.to_string())?;
+    let hook: HookSpec = serde_json::from_value(item)?;
     check(&hook)?;
     Ok(hook)
 }
@@ -114,20 +149,16 @@ fn complete_trigger(trigger: Option<&mut Value>) {
     }
 }
 
-fn check(hook: &HookSpec) -> Result<(), String> {
+fn check(hook: &HookSpec) -> Result<(), InvalidHook> {
     if hook.context_message.chars().count() > LONGEST_TEXT {
-        return Err(format!(
-            "its message has more than {LONGEST_TEXT} characters"
-        ));
+        return Err(InvalidHook::LongMessage);
     }
     if hook
         .model
         .as_ref()
         .is_some_and(|name| name.chars().count() > LONGEST_MODEL)
     {
-        return Err(format!(
-            "its model has more than {LONGEST_MODEL} characters"
-        ));
+        return Err(InvalidHook::LongModel);
     }
     let times = [
         ("output_delay_seconds", hook.output_delay_seconds),
@@ -135,27 +166,23 @@ fn check(hook: &HookSpec) -> Result<(), String> {
     ];
     for (name, seconds) in times {
         if !(0.0..=LONGEST).contains(&seconds) {
-            return Err(format!(
-                "{name} must be between 0 and {LONGEST}, not {seconds}"
-            ));
+            return Err(InvalidHook::Time { name, seconds });
         }
     }
     match &hook.trigger {
         Trigger::OnExit { .. } => Ok(()),
         Trigger::OnOutputMatch { pattern: text } if text.is_empty() => {
-            Err("an empty pattern matches every line".to_owned())
+            Err(InvalidHook::EmptyPattern)
         }
-        Trigger::OnOutputMatch { pattern: text } if text.chars().count() > LONGEST_TEXT => Err(
-            format!("its pattern has more than {LONGEST_TEXT} characters"),
-        ),
-        Trigger::OnOutputMatch { pattern: text } => pattern(text).map(drop),
+        Trigger::OnOutputMatch { pattern: text } if text.chars().count() > LONGEST_TEXT => {
+            Err(InvalidHook::LongPattern)
+        }
+        Trigger::OnOutputMatch { pattern: text } => Ok(pattern(text).map(drop)?),
         Trigger::OnTimeout { timeout_seconds }
             if *timeout_seconds > 0.0 && *timeout_seconds <= LONGEST =>
         {
             Ok(())
         }
-        Trigger::OnTimeout { timeout_seconds } => Err(format!(
-            "timeout_seconds must be above 0 and at most {LONGEST}, not {timeout_seconds}"
-        )),
+        Trigger::OnTimeout { timeout_seconds } => Err(InvalidHook::Timeout(*timeout_seconds)),
     }
 }

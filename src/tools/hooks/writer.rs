@@ -113,6 +113,15 @@ async fn written(writer: &dyn HookWriter, caller: &Caller, wish: Wish<'_>) -> Pa
     }
 }
 
+/// Why a hook gets no model.
+#[derive(Debug, thiserror::Error)]
+enum NoModel {
+    #[error("the instructions do not name the model `{0}`; name it there, or as `model`")]
+    NotNamed(String),
+    #[error("{0}")]
+    Unknown(#[from] PortError),
+}
+
 /// `hook` with the full id of its model: its own, else `model`.
 ///
 /// What was judged is the instructions, and the small model has also read the command: a model that it made up, or found
@@ -122,7 +131,7 @@ async fn with_model(
     model: Option<&str>,
     instructions: &str,
     models: &dyn Models,
-) -> Result<HookSpec, String> {
+) -> Result<HookSpec, NoModel> {
     let own = hook.model.take().filter(|name| !name.trim().is_empty());
     if !hook.action.starts_turn() {
         return Ok(hook);
@@ -132,12 +141,9 @@ async fn with_model(
         Some(name) => {
             let spelled = instructions.to_lowercase();
             if !spelled.contains(&name.trim().to_lowercase()) {
-                return Err(format!(
-                    "the instructions do not name the model `{name}`; name it there, or as `model`"
-                ));
+                return Err(NoModel::NotNamed(name));
             }
-            let found = models.resolve(name.trim()).await;
-            Some(found.map_err(|error| error.to_string())?)
+            Some(models.resolve(name.trim()).await?)
         }
     };
     Ok(hook)

@@ -61,7 +61,7 @@ async fn end_of(process: Option<Process>, files: TaskFiles) -> End {
     }
     match files.read_end() {
         Some(Ok(code)) => End::Code(code),
-        Some(Err(why)) => End::Failed(why),
+        Some(Err(why)) => End::Failed(why.to_string()),
         None => End::Lost,
     }
 }

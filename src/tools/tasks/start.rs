@@ -80,7 +80,7 @@ impl Tasks {
         let end = async move {
             match spawned.wait().await {
                 Ok(code) => End::Code(code),
-                Err(why) => End::Failed(why),
+                Err(why) => End::Failed(why.to_string()),
             }
         };
         self.watch(row.clone(), agent_name.clone(), hooks, end)?;

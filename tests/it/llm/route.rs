@@ -7,8 +7,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use chorus::domain::{Assistant, CallId, Cost, Item, StopReason, ToolCall, Usage};
 use chorus::llm::route::{
-    Attempt, Observer, Outcome, Pace, Planned, Router, StepFailure, StepReply, StepRequest,
-    TurnHealth,
+    Attempt, NotAsked, Observer, Outcome, Pace, Planned, Router, StepFailure, StepReply,
+    StepRequest, TurnHealth,
 };
 use chorus::llm::{
     Catalog, Encoded, FailureClass, LlmError, OnDelta, Provider, Providers, Reply, Request, Target,
@@ -223,11 +223,11 @@ struct Notes {
 
 #[async_trait]
 impl Observer for Notes {
-    async fn may_ask(&mut self, planned: &Planned<'_>) -> Result<u32, String> {
+    async fn may_ask(&mut self, planned: &Planned<'_>) -> Result<u32, NotAsked> {
         self.worst.push(planned.worst(planned.max_output));
         match self.allowed {
             Some(allowed) if planned.number > allowed => {
-                Err("the budget of this turn is spent".into())
+                Err(NotAsked("the budget of this turn is spent".into()))
             }
             _ => Ok(self.granted.pop_front().unwrap_or(planned.max_output)),
         }

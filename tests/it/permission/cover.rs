@@ -69,10 +69,7 @@ fn range(letter: char, below: u8, above: u8) -> String {
     let mut from = letter.saturating_sub(below).max(first);
     let mut to = letter.saturating_add(above).min(last);
     while to - from < 2 {
-        match to < last {
-            true => to += 1,
-            false => from -= 1,
-        }
+        if to < last { to += 1 } else { from -= 1 }
     }
     format!("{}-{}", char::from(from), char::from(to))
 }
@@ -86,12 +83,13 @@ fn wildcard(text: &'static str) -> BoxedStrategy<String> {
         let mut widths = widths.into_iter();
         let members: String = text
             .chars()
-            .map(|c| match c.is_ascii_alphanumeric() {
-                true => {
+            .map(|c| {
+                if c.is_ascii_alphanumeric() {
                     let (below, above) = widths.next().unwrap();
                     range(c, below, above)
+                } else {
+                    format!("\\x{{{:x}}}", u32::from(c))
                 }
-                false => format!("\\x{{{:x}}}", u32::from(c)),
             })
             .collect();
         let times = match more {

@@ -17,8 +17,8 @@ use chorus::tools::ports::{
     AgentDirectory, Configure, Grants, Messenger, Models, OutgoingFile, Peer, PortError,
 };
 use chorus::tools::{
-    Caller, GitAccess, Prepared, RateLimit, Registry, Services, ToolContext, Web, guard,
-    http_client,
+    Caller, GitAccess, InvalidCall, NoCommands, Prepared, RateLimit, Registry, Services,
+    ToolContext, Web, guard, http_client,
 };
 use chorus::workspace::docs::DocsCache;
 use chorus::workspace::locks::PathLocks;
@@ -67,7 +67,7 @@ impl Lab {
             peers: seen.clone(),
             models: seen.clone(),
             configure: seen.clone(),
-            shell: Err("these tests run no commands".into()),
+            shell: Err(NoCommands("these tests run no commands")),
             git: GitAccess::default(),
             http: http_client().unwrap(),
             workers: Workers::new(env!("CARGO_BIN_EXE_chorus").into()),
@@ -117,7 +117,7 @@ impl Lab {
         fs::read_to_string(self.files().join(path)).unwrap()
     }
 
-    pub(crate) fn prepare(&self, name: &str, arguments: Value) -> Result<Prepared, String> {
+    pub(crate) fn prepare(&self, name: &str, arguments: Value) -> Result<Prepared, InvalidCall> {
         let Value::Object(arguments) = arguments else {
             panic!("arguments are an object")
         };

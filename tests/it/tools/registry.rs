@@ -10,7 +10,10 @@ use serde_json::{Map, Value, json};
 
 fn refusal(name: &str, arguments: Value) -> String {
     let arguments: Map<String, Value> = serde_json::from_value(arguments).unwrap();
-    Registry::standard().prepare(name, &arguments).unwrap_err()
+    Registry::standard()
+        .prepare(name, &arguments)
+        .unwrap_err()
+        .to_string()
 }
 
 #[test]

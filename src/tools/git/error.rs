@@ -1,0 +1,60 @@
+//! Why a git server did not do what it was asked. The model is shown the text after the server's name.
+
+use std::io;
+
+/// Why a git server did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ServerError {
+    #[error("ssh did not start: {0}")]
+    SshStart(#[source] io::Error),
+    #[error("ssh has no pipes")]
+    SshPipes,
+    #[error(
+        "ssh ended early: host key, key or access are not in order; try it by hand as the daemon's user"
+    )]
+    SshEnded,
+    #[error("the line to the server broke: {0}")]
+    LineBroke(#[source] io::Error),
+    #[error("{0}")]
+    Http(#[source] reqwest::Error),
+    #[error("the operator has set no token for this host; set the remote to its SSH URL")]
+    NoToken,
+    #[error("the server refuses the operator's token")]
+    TokenRefused,
+    #[error("the server has no such repository, or hides it from the token")]
+    NoRepository,
+    #[error(
+        "the server redirects ({0}), and credentials are not sent elsewhere; set the remote to the new URL"
+    )]
+    Redirects(u16),
+    #[error("the server answers {0}")]
+    Status(u16),
+    #[error("the server does not speak git's HTTP protocol there")]
+    OtherProtocol,
+    #[error("the server answers without end")]
+    Endless,
+    #[error("an answer that is none of git's")]
+    NotGits,
+    #[error("an answer that is cut or none of git's")]
+    CutOrNotGits,
+    #[error("an advertisement that is none of git's")]
+    AdvertisementNotGits,
+    #[error("it keeps objects as {0}, ours are sha1")]
+    ObjectFormat(String),
+    #[error("the pack was not taken: {0}")]
+    PackRefused(String),
+    #[error("refused: {0}")]
+    BranchRefused(String),
+    #[error("it did not say whether the branch moved")]
+    NoReport,
+    /// The server's own words.
+    #[error("{0}")]
+    Server(String),
+}
+
+impl From<reqwest::Error> for ServerError {
+    /// Without the address, which may hold what is not for a model.
+    fn from(error: reqwest::Error) -> Self {
+        Self::Http(error.without_url())
+    }
+}
