@@ -12,17 +12,19 @@ mod auxiliary;
 mod budget;
 mod closing;
 mod compact;
+mod compacting;
 mod configuration;
 mod contexts;
 mod conversation;
-mod deferred;
 mod deps;
 mod end_reason;
+mod ending;
 pub mod event;
 mod files;
 mod identity;
 mod idle;
 pub mod idle_timer;
+mod job;
 mod mailbox;
 mod models;
 mod prompt;
@@ -85,16 +87,20 @@ pub fn spawn(
     let span = info_span!(parent: None, "agent", agent.id = %id, agent.name = %agent.name);
     let actor = actor::Actor {
         mailbox,
+        mailbox_is_over: false,
         idle,
         work: JoinSet::new(),
+        replies: JoinSet::new(),
         deps,
         agent,
         timer,
         conversations: BTreeMap::new(),
         main: None,
-        acts_for: Stopper::Shutdown,
-        deferred: VecDeque::new(),
+        replayed: VecDeque::new(),
+        ending: None,
+        wait_for_end: Vec::new(),
         is_destroyed: false,
+        unanswered: Vec::new(),
     };
     tokio::spawn(actor.run().instrument(span));
     handle

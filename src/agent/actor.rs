@@ -6,6 +6,9 @@
 //!                    IdleTimer ───┘  └── TurnEnd ◀─────┘
 //! ```
 //!
+//! There is one event loop. Whatever takes time is a task in `work`: turns, and the summaries that a context command or
+//! the end of a branch waits for. Such a job holds up its own conversation and no other.
+//!
 //! The actor owns its turns: it ends them before it ends itself. It is made at an agent's first message and
 //! ends when its last handle goes; what it knows is in the ledger, so nothing is lost with it.
 
@@ -13,87 +16,172 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use tokio::sync::mpsc;
-use tokio::task::JoinSet;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::{Id, JoinError, JoinSet};
 use tracing::error;
 
 use crate::clock;
-use crate::domain::{ConversationId, Inbound};
+use crate::domain::{ConversationId, Inbound, MessageId, SessionMeta};
 use crate::store::{Conversation as Row, ConversationKind, StoreError};
 use crate::text::escape;
 
+use super::compact::Summarised;
 use super::conversation::{Conversation, Items};
 use super::deps::AgentDeps;
 use super::event::Event;
 use super::identity::Identity;
 use super::idle_timer::{IdleFired, IdleTimer};
-use super::mailbox::{AgentCommand, ConversationState, Mailbox, Place, Prompt, Target, Trigger};
+use super::job::JobKind;
+use super::mailbox::{AgentCommand, ConversationState, Mailbox, Place, Prompt, Trigger};
+use super::session_manager::{SessionError, Summary};
 use super::sessions::IdleSave;
-use super::stop::{Stop, Stopper};
 use super::turn::TurnEnd;
-
-/// Why a message is answered by nobody that was written to an agent as it was destroyed.
-const DESTROYED: &str = "its agent was destroyed";
 
 /// An agent's run loop and all it holds.
 pub(super) struct Actor {
     pub(super) mailbox: Mailbox,
+    /// Nothing comes from the mailbox any more.
+    pub(super) mailbox_is_over: bool,
     pub(super) idle: mpsc::UnboundedReceiver<IdleFired>,
     pub(super) work: JoinSet<Done>,
+    /// Tasks that tell those who wait for several conversations.
+    pub(super) replies: JoinSet<()>,
     pub(super) deps: Arc<AgentDeps>,
     pub(super) agent: Arc<Identity>,
     pub(super) timer: IdleTimer,
     pub(super) conversations: BTreeMap<ConversationId, Conversation>,
     pub(super) main: Option<ConversationId>,
-    /// For whom the actor acts now: named on the cards of turns that it stops.
-    pub(super) acts_for: Stopper,
-    /// Letters that came while a summary was made, in their order.
-    pub(super) deferred: VecDeque<AgentCommand>,
+    /// Commands that had to wait and do so no longer: they come before what the mailbox holds.
+    pub(super) replayed: VecDeque<AgentCommand>,
+    /// How the agent is being ended, where it is.
+    pub(super) ending: Option<Ending>,
+    /// Those who wait for the end of this actor.
+    pub(super) wait_for_end: Vec<oneshot::Sender<()>>,
     /// Its contexts were saved because the agent goes; nothing begins any more.
     pub(super) is_destroyed: bool,
+    /// Messages that came after that. They are set aside once the agent is closed: until it is stored that it goes, they
+    /// are as they were.
+    pub(super) unanswered: Vec<MessageId>,
 }
 
 /// What the actor's own tasks come back with.
 pub(super) enum Done {
     /// A turn ended.
     Turn(ConversationId, TurnEnd),
+    /// The summary that a conversation is saved with, had or failed.
+    Summary(ConversationId, Summary),
+    /// What stands for the older part of a conversation that is compacted by hand, if it could be had.
+    Compaction(ConversationId, Option<Summarised>),
     /// What an idle save needs is there: summaries, had or failed, and sessions that hold it all already.
     IdleSave(IdleFired, Vec<(ConversationId, IdleSave)>),
+    /// The contexts were saved because the agent ends, as far as they could be.
+    LastSave(Vec<LastSave>),
 }
 
-/// Whether the run loop goes on.
-pub(super) enum Flow {
-    GoOn,
-    End,
+/// How an agent's actor ends.
+pub(super) enum Ending {
+    /// Its last handle went: as soon as nothing runs.
+    Forgotten,
+    /// Something about the agent changes: as soon as all that was sent to it is worked off.
+    Close,
+    /// The agent is destroyed: its contexts are saved first. Where that fails it goes on.
+    Destroy {
+        reply: oneshot::Sender<Result<Vec<SessionMeta>, SessionError>>,
+        /// The task that saves them.
+        saving: Option<Id>,
+        /// Commands that came meanwhile.
+        kept: Vec<AgentCommand>,
+    },
+    /// The daemon stops: its contexts are saved first.
+    Shutdown {
+        reply: oneshot::Sender<Vec<SessionMeta>>,
+        /// The task that saves them.
+        saving: Option<Id>,
+    },
 }
+
+/// What came of saving one context because the agent ends.
+pub(super) type LastSave = Result<SessionMeta, SessionError>;
 
 impl Actor {
     pub(super) async fn run(mut self) {
         if let Err(error) = self.load().await {
             self.trouble(None, &error);
         }
-        loop {
-            let flow = tokio::select! {
+        while !self.is_over().await {
+            tokio::select! {
                 biased;
                 Some(done) = self.work.join_next(), if !self.work.is_empty() => {
                     self.work_done(done).await;
-                    Flow::GoOn
                 }
-                command = next_letter(&mut self.deferred, &mut self.mailbox) => match command {
-                    Some(command) => self.command(command).await,
-                    None => Flow::End,
-                },
-                Some(fired) = self.idle.recv() => {
-                    self.idle_fired(fired).await;
-                    Flow::GoOn
+                Some(_) = self.replies.join_next(), if !self.replies.is_empty() => {}
+                command = next_command(&mut self.replayed, &mut self.mailbox), if self.may_hear() => {
+                    match command {
+                        Some(command) => self.command(command).await,
+                        None => self.mailbox_is_over = true,
+                    }
                 }
-            };
-            if let Flow::End = flow {
-                break;
+                Some(fired) = self.idle.recv() => self.idle_fired(fired).await,
             }
         }
-        self.acts_for = Stopper::Shutdown;
-        self.end_turns(Target::All, Stop::Shutdown).await;
+        // What they still wait for will not be done.
+        self.conversations.clear();
+        self.replayed.clear();
+        while self.replies.join_next().await.is_some() {}
+        for waiting in self.wait_for_end {
+            let _ = waiting.send(());
+        }
+    }
+
+    fn may_hear(&self) -> bool {
+        !self.mailbox_is_over || !self.replayed.is_empty()
+    }
+
+    /// One of the actor's tasks ended; what waited for it goes on.
+    async fn work_done(&mut self, done: Result<Done, JoinError>) {
+        match done {
+            Ok(Done::Turn(id, end)) => {
+                self.take_back(id, end);
+                self.turn_is_over(id).await;
+            }
+            Ok(Done::Summary(id, summary)) => self.summed_up(id, summary).await,
+            Ok(Done::Compaction(id, summary)) => self.compacted(id, summary).await,
+            Ok(Done::IdleSave(fired, saves)) => self.farewell(fired, saves).await,
+            Ok(Done::LastSave(saves)) => self.saved_last(Ok(saves)).await,
+            Err(panic) => self.work_broke_off(&panic).await,
+        }
+    }
+
+    /// A task panicked: its conversation goes on without what it would have given.
+    async fn work_broke_off(&mut self, panic: &JoinError) {
+        error!(agent.id = %self.agent.id, "a task of {} panicked: {panic}", self.agent.name);
+        let job = self.conversations.values().find_map(|conversation| {
+            let job = conversation.job.as_ref()?;
+            job.waits_for(panic.id())
+                .then_some((conversation.id, &job.kind))
+        });
+        match job {
+            Some((id, JobKind::Compact { .. })) => self.compacted(id, None).await,
+            Some((id, _)) => self.summed_up(id, Summary::Failed).await,
+            None if self.saves_in(panic.id()) => {
+                self.saved_last(Err(SessionError::Stopping)).await;
+            }
+            None => {
+                if let Some(id) = self.turn_broke_off(panic.id()).await {
+                    self.turn_is_over(id).await;
+                }
+            }
+        }
+    }
+
+    /// Whether contexts are being saved at the end by this task.
+    fn saves_in(&self, task: Id) -> bool {
+        match &self.ending {
+            Some(Ending::Destroy { saving, .. } | Ending::Shutdown { saving, .. }) => {
+                *saving == Some(task)
+            }
+            Some(Ending::Close | Ending::Forgotten) | None => false,
+        }
     }
 
     /// Reads which conversations are open; their items stay in the ledger until a turn needs them.
@@ -137,90 +225,65 @@ impl Actor {
                 last_activity: row.last_active_at,
                 turn: None,
                 waiting: Default::default(),
+                job: None,
+                deferred: Default::default(),
             });
         row.id
     }
 
-    async fn command(&mut self, command: AgentCommand) -> Flow {
+    async fn command(&mut self, command: AgentCommand) {
+        let Some(command) = self.admit(command) else {
+            return;
+        };
         match command {
             AgentCommand::Message(message) => self.message(*message).await,
             AgentCommand::Prompt(prompt) => self.prompt(*prompt).await,
             AgentCommand::Activity(channel) => self.activity_in(channel),
             AgentCommand::Stop(target, stop, by, reply) => {
-                self.acts_for = by;
-                let _ = reply.send(self.stop_for(target, stop));
+                let _ = reply.send(self.stop_for(target, stop, &by));
             }
             AgentCommand::Context(target, by, action) => {
-                self.acts_for = by;
-                self.context_action(target, action).await;
-                self.go_on_everywhere().await;
+                self.context_action(target, by, action).await;
             }
             AgentCommand::CloseBranches(target, by, reply) => {
-                self.acts_for = by;
-                let _ = reply.send(self.close_branches(target).await);
-                self.go_on_everywhere().await;
+                self.close_branches(target, &by, reply).await;
             }
             AgentCommand::Status(reply) => {
                 let _ = reply.send(self.states());
             }
             AgentCommand::Close(reply) => {
-                self.acts_for = Stopper::Machine("a change of the agent");
-                self.end_turns(Target::All, Stop::Abort).await;
-                self.work_off().await;
-                self.take_the_rest().await;
-                let _ = reply.send(());
-                return Flow::End;
+                self.wait_for_end.push(reply);
+                self.end(Ending::Close).await;
             }
             AgentCommand::SaveForDestroy(reply) => {
-                self.acts_for = Stopper::Machine("the end of the agent");
-                self.end_turns(Target::All, Stop::Abort).await;
-                let saved = self.save_for_destroy().await;
-                match saved {
-                    Ok(_) => {
-                        self.is_destroyed = true;
-                        self.set_aside_all(DESTROYED).await;
-                    }
-                    Err(_) => self.go_on_everywhere().await,
-                }
-                let _ = reply.send(saved);
+                let ending = Ending::Destroy {
+                    reply,
+                    saving: None,
+                    kept: Vec::new(),
+                };
+                self.end(ending).await;
             }
             AgentCommand::Shutdown(reply) => {
-                self.acts_for = Stopper::Shutdown;
-                self.end_turns(Target::All, Stop::Shutdown).await;
-                let _ = reply.send(self.save_for_shutdown().await);
-                return Flow::End;
+                let ending = Ending::Shutdown {
+                    reply,
+                    saving: None,
+                };
+                self.end(ending).await;
             }
         }
-        Flow::GoOn
     }
 
-    /// Takes messages that came while this ended: whoever sent them was told that they are with the agent.
-    async fn take_the_rest(&mut self) {
-        self.mailbox.close();
-        while let Some(command) = next_letter(&mut self.deferred, &mut self.mailbox).await {
-            match command {
-                AgentCommand::Message(message) if self.is_destroyed => {
-                    self.set_message_aside(message.id, DESTROYED).await;
-                }
-                AgentCommand::Message(message) => self.message(*message).await,
-                AgentCommand::Prompt(prompt) if self.is_destroyed => {
-                    if let Some(message) = prompt.trigger.id() {
-                        self.set_message_aside(message, DESTROYED).await;
-                    }
-                }
-                AgentCommand::Prompt(prompt) => self.prompt(*prompt).await,
-                // Whoever waits for an answer learns that there is none.
-                AgentCommand::Activity(_)
-                | AgentCommand::Stop(..)
-                | AgentCommand::Context(..)
-                | AgentCommand::CloseBranches(..)
-                | AgentCommand::Status(_)
-                | AgentCommand::Close(_)
-                | AgentCommand::Shutdown(_)
-                | AgentCommand::SaveForDestroy(_) => {}
-            }
+    /// Whether what comes for a conversation now waits for the end of a job.
+    pub(super) fn defers(&self, id: ConversationId) -> bool {
+        let conversation = self.conversations.get(&id);
+        conversation.is_some_and(Conversation::defers)
+    }
+
+    /// Keeps a command until the job of its conversation is done.
+    pub(super) fn defer(&mut self, id: ConversationId, command: AgentCommand) {
+        if let Some(conversation) = self.conversations.get_mut(&id) {
+            conversation.deferred.push_back(command);
         }
-        self.work_off().await;
     }
 
     /// How all conversations stand.
@@ -231,9 +294,15 @@ impl Actor {
 
     /// A person's message: it steers the turn that runs in its conversation, or starts one.
     async fn message(&mut self, message: Inbound) {
+        if self.is_destroyed {
+            return self.leave_unanswered(message.id).await;
+        }
         self.timer.reset();
         let channel = message.channel_id;
         match self.conversation_for(&message).await {
+            Ok(id) if self.defers(id) => {
+                self.defer(id, AgentCommand::Message(Box::new(message)));
+            }
             Ok(id) => self.give(id, Trigger::message(message)).await,
             Err(error) => self.trouble(Some(channel), &error),
         }
@@ -298,6 +367,12 @@ impl Actor {
     }
 
     async fn prompt(&mut self, mut prompt: Prompt) {
+        if self.is_destroyed {
+            if let Some(message) = prompt.trigger.id() {
+                self.leave_unanswered(message).await;
+            }
+            return;
+        }
         self.timer.reset();
         let place = match prompt.place {
             Place::NewBranch(thread) => match self.open_branch(thread, prompt.trigger.text()).await
@@ -317,6 +392,7 @@ impl Actor {
             Place::Channel(_) | Place::Conversation(_) => self.main().await,
         };
         match place {
+            Ok(id) if self.defers(id) => self.defer(id, AgentCommand::Prompt(Box::new(prompt))),
             Ok(id) => self.give(id, prompt.trigger).await,
             Err(error) => self.trouble(Some(self.agent.channel), &error),
         }
@@ -336,12 +412,12 @@ impl Actor {
     }
 }
 
-/// What was put off comes before what came later.
-async fn next_letter(
-    deferred: &mut VecDeque<AgentCommand>,
+/// What had to wait comes before what came later.
+async fn next_command(
+    replayed: &mut VecDeque<AgentCommand>,
     mailbox: &mut Mailbox,
 ) -> Option<AgentCommand> {
-    match deferred.pop_front() {
+    match replayed.pop_front() {
         Some(command) => Some(command),
         None => mailbox.recv().await,
     }

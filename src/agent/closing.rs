@@ -1,86 +1,94 @@
 //! Branches that are closed: a person ended them, or the thread they lived in is gone.
 
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
 use tracing::error;
 
 use super::actor::Actor;
-use super::contexts::Context;
-use super::mailbox::{ClosedBranches, Source, Target, Trigger};
-use super::session_manager::{SUMMARY_PATIENCE, SessionError, Summary};
-use super::sessions::ToSave;
-use super::stop::Stop;
-use crate::domain::{ConversationId, MessageId, SessionId, SessionMeta, Trigger as Cause};
+use super::job::JobKind;
+use super::mailbox::{AgentCommand, ClosedBranches, Source, Target, Trigger};
+use super::session_manager::Summary;
+use super::stop::Stopper;
+use crate::domain::{ConversationId, Item, MessageId, Trigger as Cause};
 use crate::store::StoreError;
 
+/// What came of closing branches; not all of it where the ledger failed.
+type Closed = Result<ClosedBranches, StoreError>;
+
 impl Actor {
-    /// Ends the turns of branches, saves what was said in these, and closes them. Their steps stay in the ledger, for
-    /// `/branch history`. A branch that cannot be saved stays open.
+    /// Ends the turns of branches, saves what was said in these, and closes them, each by itself. Their steps stay in the
+    /// ledger, for `/branch history`. A branch that cannot be saved stays open.
     pub(super) async fn close_branches(
         &mut self,
         target: Target,
-    ) -> Result<ClosedBranches, StoreError> {
-        let closing: Vec<ConversationId> = self
-            .conversations
-            .values()
-            .filter(|conversation| conversation.branch.is_some() && target.covers(conversation))
+        by: &Stopper,
+        reply: oneshot::Sender<Closed>,
+    ) {
+        let meant = self.conversations.values().filter(|one| target.covers(one));
+        let branches: Vec<ConversationId> = meant
+            .filter(|conversation| conversation.branch.is_some())
             .map(|conversation| conversation.id)
             .collect();
-        let mut closed = ClosedBranches::default();
-        for id in &closing {
-            closed.turns += self.end_turns(Target::Conversation(*id), Stop::Abort).await;
+        let mut parts = Vec::new();
+        for id in branches {
+            let (part, closed) = oneshot::channel();
+            parts.push(closed);
+            self.close_branch(id, by, part).await;
         }
-        let full = self
-            .contexts(|conversation| closing.contains(&conversation.id))
-            .await?;
-        let summaries = self.summaries(&full, SUMMARY_PATIENCE);
-        let summaries = self.serve_while_waiting(summaries, None).await;
-        let mut unsaved = Vec::new();
-        for (context, summary) in full.into_iter().zip(summaries) {
-            let id = context.0;
-            match self.save_branch(context, summary).await {
+        self.replies.spawn(async move {
+            if let Some(closed) = all_closed(parts).await {
+                let _ = reply.send(closed);
+            }
+        });
+    }
+
+    /// Whatever is done to the branch is done before; only a compaction is for nothing now.
+    async fn close_branch(
+        &mut self,
+        id: ConversationId,
+        by: &Stopper,
+        reply: oneshot::Sender<Closed>,
+    ) {
+        if !self.has_job(id) {
+            return self.begin_job(id, JobKind::Close { reply }, by).await;
+        }
+        let target = Target::Conversation(id);
+        self.stop_compactions(target);
+        self.defer(id, AgentCommand::CloseBranches(target, by.clone(), reply));
+    }
+
+    /// Saves a branch, given a summary, and closes it.
+    pub(super) async fn close(
+        &mut self,
+        id: ConversationId,
+        items: Result<Arc<Vec<Item>>, StoreError>,
+        summary: Option<Summary>,
+        ended_turn: bool,
+    ) -> Closed {
+        let mut closed = ClosedBranches {
+            turns: usize::from(ended_turn),
+            ..ClosedBranches::default()
+        };
+        let items = items?;
+        if let Some(summary) = summary {
+            let saved = self.save(id, items, None, Cause::BranchClosed, summary);
+            match saved.await {
                 Ok(meta) => closed.saved.push(meta),
                 Err(error) => {
                     let number = self.conversations.get(&id).and_then(|one| one.branch);
-                    closed
-                        .unsaved
-                        .push((number.unwrap_or_default(), error.to_string()));
-                    unsaved.push(id);
+                    let unsaved = (number.unwrap_or_default(), error.to_string());
+                    closed.unsaved.push(unsaved);
+                    return Ok(closed);
                 }
             }
         }
-        for id in closing.iter().filter(|id| !unsaved.contains(id)) {
-            self.set_aside(*id, "its branch was closed").await?;
-            self.deps.store.close_conversation(*id).await?;
-            self.conversations.remove(id);
-            closed.branches += 1;
-        }
+        self.set_aside(id, "its branch was closed").await?;
+        self.deps.store.close_conversation(id).await?;
+        self.conversations.remove(&id);
         self.rest_if_empty();
+        closed.branches = 1;
         Ok(closed)
-    }
-
-    async fn save_branch(
-        &self,
-        (id, items): Context,
-        summary: Summary,
-    ) -> Result<SessionMeta, SessionError> {
-        let save = ToSave {
-            id: SessionId::random(),
-            conversation: Some(id),
-            items,
-            description: None,
-            summary,
-            trigger: Cause::BranchClosed,
-        };
-        self.deps.save_session(&self.agent, save).await
-    }
-
-    /// What waits in any conversation is for nobody any more.
-    pub(super) async fn set_aside_all(&mut self, why: &str) {
-        let all: Vec<ConversationId> = self.conversations.keys().copied().collect();
-        for id in all {
-            if let Err(error) = self.set_aside(id, why).await {
-                error!(agent.id = %self.agent.id, "failed to set a waiting message aside: {error}");
-            }
-        }
     }
 
     /// A message that nobody will read any more.
@@ -90,7 +98,12 @@ impl Actor {
         }
     }
 
-    async fn set_aside(&mut self, id: ConversationId, why: &str) -> Result<(), StoreError> {
+    /// What waits in a conversation is for nobody any more.
+    pub(super) async fn set_aside(
+        &mut self,
+        id: ConversationId,
+        why: &str,
+    ) -> Result<(), StoreError> {
         let Some(conversation) = self.conversations.get_mut(&id) else {
             return Ok(());
         };
@@ -101,4 +114,21 @@ impl Actor {
         }
         Ok(())
     }
+}
+
+/// What came of closing several branches, taken together; none where the actor ended before.
+async fn all_closed(parts: Vec<oneshot::Receiver<Closed>>) -> Option<Closed> {
+    let mut all = ClosedBranches::default();
+    for part in parts {
+        match part.await.ok()? {
+            Ok(one) => {
+                all.branches += one.branches;
+                all.turns += one.turns;
+                all.saved.extend(one.saved);
+                all.unsaved.extend(one.unsaved);
+            }
+            Err(error) => return Some(Err(error)),
+        }
+    }
+    Some(Ok(all))
 }

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
@@ -16,7 +15,7 @@ use super::auxiliary::{AuxiliaryRequest, why_not};
 use super::deps::AgentDeps;
 use super::identity::Identity;
 use super::prompt;
-use super::session_manager::{Summarise, Summary};
+use super::session_manager::Summary;
 use super::stop::cancelled_after;
 
 /// How long a summary for compaction may take.
@@ -85,42 +84,42 @@ pub async fn summarise(
     })
 }
 
-/// Two to four sentences on a conversation that is put away.
+/// Two to four sentences on a conversation that is put away: done, decided, files changed, unfinished. Asked for once;
+/// that there are none is said in the log.
 pub async fn summary(
     deps: &AgentDeps,
     agent: &Identity,
     config: &AgentConfig,
     items: &[Item],
-    patience: Duration,
+    limit: SummaryLimit,
 ) -> Summary {
-    let model = OwnModel {
-        deps,
-        agent,
-        config,
-    };
-    let sessions = deps.sessions(agent);
-    sessions.get_summary(items, &model, patience).await
-}
-
-/// The model that an agent works with.
-struct OwnModel<'a> {
-    deps: &'a AgentDeps,
-    agent: &'a Identity,
-    config: &'a AgentConfig,
-}
-
-#[async_trait]
-impl Summarise for OwnModel<'_> {
-    async fn summarise(&self, items: &[Item], patience: Duration) -> Result<String, String> {
-        let question = Question {
-            system: prompt::SUMMARY,
-            kind: "summary",
-            during: None,
-            patience,
-        };
-        let asked = ask(self.deps, self.agent, self.config, items, question).await;
-        asked.map(|(text, _)| text)
+    if items.is_empty() {
+        return Summary::Failed;
     }
+    let question = Question {
+        system: prompt::SUMMARY,
+        kind: "summary",
+        during: Some(During {
+            stop: limit.stop,
+            ..During::default()
+        }),
+        patience: limit.patience,
+    };
+    match ask(deps, agent, config, items, question).await {
+        Ok((said, _)) => Summary::of(&said),
+        Err(reason) => {
+            warn!(agent.id = %agent.id, "failed to summarise a session: {reason}");
+            Summary::Failed
+        }
+    }
+}
+
+/// When a summary is given up.
+pub struct SummaryLimit {
+    /// After this time.
+    pub patience: Duration,
+    /// When this is cancelled.
+    pub stop: CancellationToken,
 }
 
 /// `items` with the first `cut` replaced by their summary; none when that does not make it shorter.

@@ -1,19 +1,21 @@
-//! One conversation of an agent while its actor lives: its items, or the turn that has them.
+//! One conversation of an agent while its actor lives: its items or the turn that has them, and the job that is done to it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use chrono::{DateTime, Utc};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::Id;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::{ChannelId, ConversationId, Inbound, Item, TurnId};
 
 use super::event::Progress;
 use super::idle_timer::Hold;
-use super::mailbox::{ConversationState, RunningTurn, Trigger};
-use super::stop::StopSignal;
+use super::job::{Job, Stage};
+use super::mailbox::{AgentCommand, ConversationState, RunningTurn, Target, Trigger};
+use super::stop::{Stop, StopSignal, Stopper};
 use super::turn::Calibration;
 
 /// One conversation.
@@ -38,6 +40,10 @@ pub(super) struct Conversation {
     pub turn: Option<Running>,
     /// What waits for the next turn.
     pub waiting: VecDeque<Trigger>,
+    /// What is done to it as a whole.
+    pub job: Option<Job>,
+    /// Commands that came while the job was under way, in their order.
+    pub deferred: VecDeque<AgentCommand>,
 }
 
 /// Where a conversation's items are.
@@ -53,6 +59,8 @@ pub(super) enum Items {
 /// A turn that runs.
 pub(super) struct Running {
     pub id: TurnId,
+    /// Its task.
+    pub task: Id,
     pub steer: mpsc::UnboundedSender<Inbound>,
     /// Everything that was sent there, for a turn that ends without a word of it.
     pub handed: Vec<Inbound>,
@@ -73,6 +81,41 @@ impl Conversation {
     /// There is something in it that no session holds.
     pub fn is_unsaved(&self) -> bool {
         self.len() > self.saved
+    }
+
+    /// Nothing runs in it.
+    pub fn is_quiet(&self) -> bool {
+        self.turn.is_none() && self.job.is_none()
+    }
+
+    /// What comes now waits for the end of the job. A turn that the job leaves alone still takes messages.
+    pub fn defers(&self) -> bool {
+        self.job.as_ref().is_some_and(|job| {
+            let reaches_turn = job.leaves_turn_running() && self.turn.is_some();
+            !reaches_turn || !self.deferred.is_empty()
+        })
+    }
+
+    /// Its job waits for the end of its turn.
+    pub fn waits_for_turn_end(&self) -> bool {
+        let stage = self.job.as_ref().map(|job| &job.stage);
+        matches!(stage, Some(Stage::TurnEnd))
+    }
+
+    /// A stop that came while it waits for its job: it holds for the turns of messages that wait as well.
+    pub fn defer_stop(&mut self, stop: Stop, by: &Stopper) {
+        let has_messages = !self.waiting.is_empty() || !self.deferred.is_empty();
+        if self.job.is_none() || self.turn.is_some() || !has_messages {
+            return;
+        }
+        // The main conversation may be another one by then.
+        let target = match self.branch {
+            Some(_) => Target::Conversation(self.id),
+            None => Target::Channel(self.channel),
+        };
+        let (unread, _) = oneshot::channel();
+        let command = AgentCommand::Stop(target, stop, by.clone(), unread);
+        self.deferred.push_back(command);
     }
 
     /// Puts new items in place; nothing is known of their size.

@@ -13,8 +13,8 @@ use super::actor::{Actor, Done};
 use super::contexts::Context;
 use super::event::Event;
 use super::idle_timer::IdleFired;
-use super::session_manager::{SUMMARY_PATIENCE, SessionError, Summary};
-use super::sessions::{IdleSave, ToSave};
+use super::session_manager::{SUMMARY_PATIENCE, Save, SessionError, Summary};
+use super::sessions::IdleSave;
 
 impl Actor {
     /// Somebody wrote in a channel or thread of this agent, and not to the agent.
@@ -69,7 +69,7 @@ impl Actor {
 
     /// The silence has lasted: summaries are asked for, and a message that comes meanwhile ends it.
     pub(super) async fn idle_fired(&mut self, fired: IdleFired) {
-        if !self.timer.is_current(fired) {
+        if self.is_going() || !self.timer.is_current(fired) {
             return;
         }
         let timeout = self.idle_timeout().await;
@@ -117,7 +117,7 @@ impl Actor {
         fired: IdleFired,
         saves: Vec<(ConversationId, IdleSave)>,
     ) {
-        if !self.timer.is_current(fired) {
+        if self.is_going() || !self.timer.is_current(fired) {
             return;
         }
         for (id, save) in saves {
@@ -168,7 +168,7 @@ impl Actor {
         id: ConversationId,
         summary: Summary,
     ) -> Result<SessionMeta, SessionError> {
-        let save = ToSave {
+        let save = Save {
             id: SessionId::random(),
             conversation: Some(id),
             items: self.finished_items(id).await?,

@@ -220,6 +220,18 @@ pub enum ContextAction {
     },
 }
 
+impl ContextAction {
+    /// Tells whoever waits for it that it is not done.
+    pub(super) fn refuse(self, why: SessionError) {
+        match self {
+            Self::Save { reply, .. } => drop(reply.send(Err(why))),
+            Self::Clear { reply, .. } => drop(reply.send(Err(why))),
+            Self::Restore { reply, .. } => drop(reply.send(Err(why))),
+            Self::Compact { reply } => drop(reply.send(Err(why))),
+        }
+    }
+}
+
 /// What happens to a context after it was saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterSave {

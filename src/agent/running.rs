@@ -1,8 +1,9 @@
 //! The turns of an actor: how they are started, handed messages, ended, and what follows their end.
 
 use tokio::sync::{mpsc, watch};
+use tokio::task::Id;
 use tokio_util::sync::CancellationToken;
-use tracing::{Instrument, error, info_span, warn};
+use tracing::{Instrument, info_span, warn};
 
 use crate::clock;
 use crate::domain::{ConversationId, Inbound, TurnId};
@@ -11,7 +12,7 @@ use super::actor::{Actor, Done};
 use super::conversation::{Conversation, Items, Running};
 use super::event::Progress;
 use super::mailbox::{Mode, Source, Stopped, Target, Trigger};
-use super::stop::{Stop, StopSignal};
+use super::stop::{Stop, StopSignal, Stopper};
 use super::turn::{self, TurnEnd, TurnParams};
 
 impl Actor {
@@ -44,6 +45,7 @@ impl Actor {
     }
 
     fn start(&mut self, id: ConversationId, trigger: Trigger) {
+        let others = self.other_branches(id);
         let Some(conversation) = self.conversations.get_mut(&id) else {
             return;
         };
@@ -74,15 +76,6 @@ impl Actor {
             wanted: wanted.clone(),
             progress,
         };
-        conversation.turn = Some(Running {
-            id: turn,
-            steer,
-            handed: Vec::new(),
-            stop,
-            wanted,
-            progress: progress_seen,
-            _hold: self.timer.hold(),
-        });
         let span = info_span!(
             parent: None,
             "turn",
@@ -94,11 +87,20 @@ impl Actor {
             turn.id = %turn,
         );
         let (deps, agent) = (self.deps.clone(), self.agent.clone());
-        let others = self.other_branches(id);
-        self.work.spawn(
+        let running = self.work.spawn(
             async move { Done::Turn(id, turn::run(deps, agent, others, params).await) }
                 .instrument(span),
         );
+        conversation.turn = Some(Running {
+            id: turn,
+            task: running.id(),
+            steer,
+            handed: Vec::new(),
+            stop,
+            wanted,
+            progress: progress_seen,
+            _hold: self.timer.hold(),
+        });
         self.deps.count_turn(self.agent.id, 1);
     }
 
@@ -115,24 +117,17 @@ impl Actor {
         .collect()
     }
 
-    /// One of the actor's tasks ended; what waits for the end of a turn begins.
-    pub(super) async fn work_done(&mut self, done: Result<Done, tokio::task::JoinError>) {
-        match done {
-            Ok(Done::Turn(id, end)) => {
-                self.take_back(id, end);
-                self.go_on(id).await;
-            }
-            Ok(Done::IdleSave(fired, saves)) => self.farewell(fired, saves).await,
-            Err(panic) => {
-                for id in self.turn_broke_off(&panic).await {
-                    self.go_on(id).await;
-                }
-            }
+    /// What waited for the end of a turn begins: the job of its conversation, else the next turn.
+    pub(super) async fn turn_is_over(&mut self, id: ConversationId) {
+        let conversation = self.conversations.get(&id);
+        match conversation.is_some_and(Conversation::waits_for_turn_end) {
+            true => self.go_on_with_job(id).await,
+            false => self.go_on(id).await,
         }
     }
 
     /// Takes back what a turn had; what came too late for it waits.
-    fn take_back(&mut self, id: ConversationId, end: TurnEnd) {
+    pub(super) fn take_back(&mut self, id: ConversationId, end: TurnEnd) {
         self.deps.count_turn(self.agent.id, -1);
         let Some(conversation) = self.conversations.get_mut(&id) else {
             return;
@@ -152,11 +147,14 @@ impl Actor {
 
     /// Starts a turn with what waits in a conversation; where nothing does, the silence begins.
     async fn go_on(&mut self, id: ConversationId) {
-        let next = match self.conversations.get_mut(&id) {
-            Some(conversation) => conversation.waiting.pop_front(),
-            None => return,
+        if self.begins_nothing() {
+            return;
+        }
+        let conversation = self.conversations.get_mut(&id);
+        let Some(conversation) = conversation.filter(|one| one.is_quiet()) else {
+            return;
         };
-        match next {
+        match conversation.waiting.pop_front() {
             Some(next) => {
                 self.start(id, next);
                 self.hand_on(id);
@@ -165,15 +163,12 @@ impl Actor {
         }
     }
 
-    /// Starts what was held back while turns were ended for a command.
+    /// Starts what was held back while something else was done.
     pub(super) async fn go_on_everywhere(&mut self) {
-        let idle = |conversation: &&Conversation| {
-            conversation.turn.is_none() && !conversation.waiting.is_empty()
-        };
         let held: Vec<ConversationId> = self
             .conversations
             .values()
-            .filter(idle)
+            .filter(|conversation| !conversation.waiting.is_empty())
             .map(|conversation| conversation.id)
             .collect();
         for id in held {
@@ -206,144 +201,51 @@ impl Actor {
         }
     }
 
-    /// A turn's task panicked. The ledger knows how far it came; it is closed as failed, and what had been handed to it
-    /// waits for the next turn. Gives the conversations that are free again.
-    pub(super) async fn turn_broke_off(
-        &mut self,
-        panic: &tokio::task::JoinError,
-    ) -> Vec<ConversationId> {
-        error!(agent.id = %self.agent.id, "a turn of {} panicked: {panic}", self.agent.name);
+    /// The turn of this task panicked. The ledger knows how far it came; it is closed as failed, and what had been handed
+    /// to it waits for the next turn. Gives the conversation, which is free again.
+    pub(super) async fn turn_broke_off(&mut self, task: Id) -> Option<ConversationId> {
+        let conversation = self.conversations.values_mut().find(|conversation| {
+            let turn = conversation.turn.as_ref();
+            turn.is_some_and(|turn| turn.task == task)
+        })?;
+        let turn = conversation.turn.take()?;
         self.deps.count_turn(self.agent.id, -1);
-        let broken: Vec<ConversationId> = self
-            .conversations
-            .values()
-            .filter(|conversation| {
-                conversation
-                    .turn
-                    .as_ref()
-                    .is_some_and(|turn| turn.steer.is_closed())
-            })
-            .map(|conversation| conversation.id)
-            .collect();
-        for id in &broken {
-            let Some(conversation) = self.conversations.get_mut(id) else {
-                continue;
-            };
-            let Some(turn) = conversation.turn.take() else {
-                continue;
-            };
-            conversation.items = Items::Stored;
-            // What the turn had taken in is claimed in the ledger, and does not begin another one.
-            conversation.wait_again(turn.handed);
-            turn::close_broken(
-                &self.deps,
-                &self.agent,
-                conversation.channel,
-                conversation.branch,
-                turn.id,
-            )
-            .await;
-        }
-        broken
+        conversation.items = Items::Stored;
+        // What the turn had taken in is claimed in the ledger, and does not begin another one.
+        conversation.wait_again(turn.handed);
+        let id = conversation.id;
+        let (channel, branch) = (conversation.channel, conversation.branch);
+        turn::close_broken(&self.deps, &self.agent, channel, branch, turn.id).await;
+        Some(id)
     }
 
-    /// Asks turns to stop, for a person.
-    pub(super) fn stop_for(&mut self, target: Target, stop: Stop) -> Stopped {
-        match self.ask_to_stop(target, stop) {
+    /// Asks for a stop of turns and compactions, for a person.
+    pub(super) fn stop_for(&mut self, target: Target, stop: Stop, by: &Stopper) -> Stopped {
+        for conversation in self.conversations.values_mut() {
+            if target.covers(conversation) {
+                conversation.defer_stop(stop, by);
+            }
+        }
+        let compactions = self.stop_compactions(target);
+        match self.ask_to_stop(target, stop, by) {
+            0 if compactions > 0 => Stopped::Compaction,
             0 => Stopped::Nothing,
             turns => Stopped::Turns(turns),
         }
     }
 
     /// Asks turns to stop; says how many were asked.
-    fn ask_to_stop(&mut self, target: Target, stop: Stop) -> usize {
-        let mut asked = 0;
-        for conversation in self.conversations.values_mut() {
-            if !target.covers(conversation) {
-                continue;
-            }
-            if let Some(turn) = &conversation.turn {
-                turn.stop.ask(stop, &self.acts_for);
-                asked += 1;
-            }
-        }
-        asked
+    pub(super) fn ask_to_stop(&self, target: Target, stop: Stop, by: &Stopper) -> usize {
+        let meant = self.conversations.values().filter(|one| target.covers(one));
+        let turns = meant.filter_map(|conversation| conversation.turn.as_ref());
+        turns.map(|turn| turn.stop.ask(stop, by)).count()
     }
 
-    /// Ends turns and waits until they have. What waits to start there is held back, for
-    /// [`Self::go_on_everywhere`]; while the daemon stops it stays in the queue of the ledger instead.
-    pub(super) async fn end_turns(&mut self, target: Target, stop: Stop) -> usize {
-        // A target that names the turn covers nothing any more once that has ended.
-        let ending: Vec<ConversationId> = self
-            .conversations
-            .values()
-            .filter(|conversation| target.covers(conversation))
-            .map(|conversation| conversation.id)
-            .collect();
-        let ended = self.ask_to_stop(target, stop);
-        if stop == Stop::Shutdown {
-            self.forget_waiting();
-        }
-        while self.any_runs(&ending) {
-            let Some(done) = self.work.join_next().await else {
-                break;
-            };
-            match done {
-                Ok(Done::Turn(id, end)) => {
-                    self.take_back(id, end);
-                    self.go_on_unless(&ending, id).await;
-                }
-                Ok(Done::IdleSave(..)) => {}
-                Err(panic) => {
-                    for id in self.turn_broke_off(&panic).await {
-                        self.go_on_unless(&ending, id).await;
-                    }
-                }
-            }
-            if stop == Stop::Shutdown {
-                // It stays unclaimed in the ledger; the next start takes it up.
-                self.forget_waiting();
-            }
-        }
-        if ended > 0 && stop != Stop::Shutdown {
-            self.rearm().await;
-        }
-        ended
-    }
-
-    fn forget_waiting(&mut self) {
-        for conversation in self.conversations.values_mut() {
-            conversation.waiting.clear();
-        }
-    }
-
-    /// Starts what waits in a conversation that is not being ended.
-    async fn go_on_unless(&mut self, ending: &[ConversationId], id: ConversationId) {
-        if !ending.contains(&id) {
-            self.go_on(id).await;
-        }
-    }
-
-    fn any_runs(&self, conversations: &[ConversationId]) -> bool {
-        let runs = |id| {
-            self.conversations
-                .get(id)
-                .is_some_and(|conversation| conversation.turn.is_some())
-        };
-        conversations.iter().any(runs)
-    }
-
-    /// Starts what was held back, and waits until nothing runs any more.
-    pub(super) async fn work_off(&mut self) {
-        self.go_on_everywhere().await;
-        let all: Vec<ConversationId> = self.conversations.keys().copied().collect();
-        while self.any_runs(&all) {
-            match self.work.join_next().await {
-                None => break,
-                Some(Ok(Done::IdleSave(..))) => {}
-                Some(done) => self.work_done(done).await,
-            }
-        }
+    /// Ends compactions by hand; says how many there were.
+    pub(super) fn stop_compactions(&self, target: Target) -> usize {
+        let meant = self.conversations.values().filter(|one| target.covers(one));
+        let jobs = meant.filter_map(|conversation| conversation.job.as_ref());
+        jobs.filter(|job| job.stop_compaction()).count()
     }
 }
 

@@ -11,16 +11,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tracing::warn;
-
-use super::session_file::{self, FileError, SessionFile};
+use super::session_file::{self, FileError, SessionFile, Written};
 use super::session_label;
 use crate::clock;
 use crate::domain::{AgentId, ConversationId, Item, SessionId, SessionMeta, Trigger};
 use crate::llm::history;
 use crate::store::{Covered, Store, StoreError};
 
-pub use summary::{Summarise, Summary};
+pub use summary::Summary;
 
 /// Folder of an agent's sessions, within the agent's own.
 pub const SESSIONS: &str = "sessions";
@@ -56,7 +54,7 @@ pub struct Save {
     pub description: Option<String>,
     /// What causes the save.
     pub trigger: Trigger,
-    /// Its summary, had from [`SessionManager::get_summary`].
+    /// What it says of itself.
     pub summary: Summary,
 }
 
@@ -298,25 +296,6 @@ impl SessionManager {
         state.is_ok_and(|state| state != FileState::Deleted)
     }
 
-    /// Asks for a summary of `items`, once, for at most `patience`. That there is none is said in the log.
-    pub async fn get_summary(
-        &self,
-        items: &[Item],
-        summariser: &dyn Summarise,
-        patience: Duration,
-    ) -> Summary {
-        if items.is_empty() {
-            return Summary::Failed;
-        }
-        match summariser.summarise(items, patience).await {
-            Ok(said) => Summary::of(&said),
-            Err(reason) => {
-                warn!(agent.id = %self.agent, "failed to summarise a session: {reason}");
-                Summary::Failed
-            }
-        }
-    }
-
     /// Removes what a crash left of saves that did not finish. Only at start, while nobody saves.
     ///
     /// # Errors
@@ -403,25 +382,21 @@ fn write(
         trigger: save.trigger,
         items: Arc::unwrap_or_clone(save.items),
     };
-    let mut meta = SessionMeta {
-        id: save.id,
-        session_id: stem.clone(),
-        agent_id: agent,
-        agent_name: name,
-        description: file.description.clone(),
-        summary: file.summary.clone(),
-        saved_at,
-        trigger: save.trigger,
-        message_count: file.items.len() as u64,
-        token_estimate: file.token_estimate(),
-        file_path: String::new(),
-        file_sha256: String::new(),
-    };
+    let meta = file.meta(save.id, agent);
     let written = session_file::create(folder, &stem, file)?;
-    meta.file_path = format!("{SESSIONS}/{}.json", written.stem);
-    meta.session_id = written.stem;
-    meta.file_sha256 = written.sha256;
-    Ok((meta, written.path))
+    Ok((written.indexed(meta), written.path))
+}
+
+impl Written {
+    /// What the index holds of the session that was written.
+    fn indexed(&self, meta: SessionMeta) -> SessionMeta {
+        SessionMeta {
+            session_id: self.stem.clone(),
+            file_path: format!("{SESSIONS}/{}.json", self.stem),
+            file_sha256: self.sha256.clone(),
+            ..meta
+        }
+    }
 }
 
 fn state_of(path: &Path) -> FileState {

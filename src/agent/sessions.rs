@@ -1,31 +1,15 @@
-//! Joins contexts and saved sessions: whose they are, and who sums them up.
+//! Joins contexts and saved sessions: whose they are, and what must not be in them.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::domain::{ConversationId, Item, SessionId, SessionMeta, Trigger};
+use crate::domain::{ConversationId, Item, SessionMeta, Trigger};
 use crate::store::StoreError;
 use crate::text::redact::Redactor;
 
 use super::deps::AgentDeps;
 use super::identity::Identity;
 use super::session_manager::{Save, SessionError, SessionManager, Summary};
-
-/// A conversation to save.
-pub(super) struct ToSave {
-    /// The id that its session gets.
-    pub id: SessionId,
-    /// The conversation, where the save shall be noted in it.
-    pub conversation: Option<ConversationId>,
-    /// What is in it.
-    pub items: Arc<Vec<Item>>,
-    /// The label a person gave.
-    pub description: Option<String>,
-    /// What it says of itself.
-    pub summary: Summary,
-    /// What causes the save.
-    pub trigger: Trigger,
-}
 
 /// What an idle conversation is put away as.
 pub(super) enum IdleSave {
@@ -50,22 +34,14 @@ impl AgentDeps {
     pub(super) async fn save_session(
         &self,
         agent: &Identity,
-        save: ToSave,
+        mut save: Save,
     ) -> Result<SessionMeta, SessionError> {
-        let summary = match save.summary {
-            Summary::Said(text) => Summary::Said(self.services.redactor.redact(&text).into_owned()),
-            Summary::Failed => Summary::Failed,
-        };
-        self.sessions(agent)
-            .save(Save {
-                id: save.id,
-                conversation: save.conversation,
-                items: without_secrets(&self.services.redactor, save.items),
-                description: save.description,
-                trigger: save.trigger,
-                summary,
-            })
-            .await
+        let redactor = &self.services.redactor;
+        if let Summary::Said(text) = &mut save.summary {
+            *text = redactor.redact(text).into_owned();
+        }
+        save.items = without_secrets(redactor, save.items);
+        self.sessions(agent).save(save).await
     }
 
     /// The session that a stop in order saved a conversation as, where nothing has entered it since.

@@ -12,6 +12,7 @@ mod labels;
 mod manager;
 mod odd;
 mod seen;
+mod summary_under_way;
 
 use chorus::domain::{
     Assistant, Author, CallId, Image, Item, MessageId, OpaqueBlock, ToolCall, ToolResult, Usage,

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::domain::{AgentId, Item, SessionId, Trigger};
+use crate::domain::{AgentId, Item, SessionId, SessionMeta, Trigger};
 
 /// Everything a session file holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +28,24 @@ pub struct SessionFile {
 }
 
 impl SessionFile {
+    /// What the index holds of it, but for the file itself.
+    pub fn meta(&self, id: SessionId, agent: AgentId) -> SessionMeta {
+        SessionMeta {
+            id,
+            session_id: self.session_id.clone(),
+            agent_id: agent,
+            agent_name: self.agent_name.clone(),
+            description: self.description.clone(),
+            summary: self.summary.clone(),
+            saved_at: self.saved_at,
+            trigger: self.trigger,
+            message_count: self.items.len() as u64,
+            token_estimate: self.token_estimate(),
+            file_path: String::new(),
+            file_sha256: String::new(),
+        }
+    }
+
     /// Characters of all messages divided by four.
     pub fn token_estimate(&self) -> u64 {
         let characters: usize = self

@@ -3,7 +3,7 @@
 //! A file goes by the id of its agent, not by the name, which may have changed since. One without an id is taken as it
 //! is: older versions and other programs write none.
 
-use super::{FileError, Imported, SESSIONS, SessionError, SessionManager, blocking};
+use super::{FileError, Imported, SessionError, SessionManager, blocking};
 use crate::agent::session_file::{self, SessionFile};
 use crate::domain::{SessionId, SessionMeta};
 use crate::store::StoreError;
@@ -72,27 +72,10 @@ impl SessionManager {
         };
         file.id = Some(id);
         file.agent_id = Some(self.agent);
-        let mut meta = SessionMeta {
-            id,
-            session_id: String::new(),
-            agent_id: self.agent,
-            agent_name: file.agent_name.clone(),
-            description: file.description.clone(),
-            summary: file.summary.clone(),
-            saved_at: file.saved_at,
-            trigger: file.trigger,
-            message_count: file.items.len() as u64,
-            token_estimate: file.token_estimate(),
-            file_path: String::new(),
-            file_sha256: String::new(),
-        };
+        let meta = file.meta(id, self.agent);
         let (folder, stem) = (self.sessions_folder(), stem.to_owned());
         let written: Result<_, FileError> =
             blocking(move || session_file::create(&folder, &stem, file)).await?;
-        let written = written?;
-        meta.file_path = format!("{SESSIONS}/{}.json", written.stem);
-        meta.session_id = written.stem;
-        meta.file_sha256 = written.sha256;
-        Ok(meta)
+        Ok(written?.indexed(meta))
     }
 }

@@ -73,23 +73,16 @@ fn read_unknown(
         }
         match session_file::load(&entry.path()) {
             Ok((mut file, sha256)) => {
-                let meta = SessionMeta {
-                    id: file.id.unwrap_or_else(|| derived_id(agent, &file_path)),
+                let id = file.id.unwrap_or_else(|| derived_id(agent, &file_path));
+                let mut meta = SessionMeta {
                     session_id: stem.to_owned(),
-                    agent_id: agent,
-                    agent_name: match file.agent_name.as_str() {
-                        "" => name.to_owned(),
-                        given => given.to_owned(),
-                    },
-                    message_count: file.items.len() as u64,
-                    token_estimate: file.token_estimate(),
-                    description: file.description.clone(),
-                    summary: file.summary.clone(),
-                    saved_at: file.saved_at,
-                    trigger: file.trigger,
                     file_path,
                     file_sha256: sha256,
+                    ..file.meta(id, agent)
                 };
+                if meta.agent_name.is_empty() {
+                    name.clone_into(&mut meta.agent_name);
+                }
                 // Only its head is needed from here on; thousands of files may be read.
                 file.items = Vec::new();
                 found.push((meta, file));

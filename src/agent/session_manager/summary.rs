@@ -1,22 +1,6 @@
 //! A summary of a conversation, had from a model, or the words that stand for one.
 
-use std::time::Duration;
-
-use async_trait::async_trait;
-
 use crate::agent::session_label;
-use crate::domain::Item;
-
-/// Whoever can summarise a conversation: the agent's own model.
-#[async_trait]
-pub trait Summarise: Send + Sync {
-    /// Two to four sentences: done, decided, files changed, unfinished. Asked for once, for at most `patience`.
-    ///
-    /// # Errors
-    ///
-    /// Why there is none, in words for the log.
-    async fn summarise(&self, items: &[Item], patience: Duration) -> Result<String, String>;
-}
 
 /// What a session says of its conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -14,8 +14,7 @@ use super::super::compact::{self, During, Summarised};
 use super::super::end_reason::EndReason;
 use super::super::event::Event;
 use super::super::mailbox::Mode;
-use super::super::session_manager::{SessionError, Summary};
-use super::super::sessions::ToSave;
+use super::super::session_manager::{Save, SessionError, Summary};
 use super::request::Tools;
 use super::state::{LeftOut, Turn, UnderWay};
 
@@ -253,7 +252,7 @@ impl Turn {
         items: Arc<Vec<Item>>,
         summary: Summary,
     ) -> Result<SessionMeta, SessionError> {
-        let save = ToSave {
+        let save = Save {
             id: SessionId::random(),
             conversation: None,
             items,

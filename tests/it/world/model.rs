@@ -22,7 +22,8 @@ use chorus_playground::model::wire::{self, Block, Reply};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 /// The name of the scripted model.
 pub(crate) const MODEL: &str = "scripted-model";
@@ -54,7 +55,7 @@ struct Script {
     /// What a summary is; none means that it fails.
     summary: Option<String>,
     /// Summaries wait for this.
-    summary_gate: Option<Arc<Notify>>,
+    summary_gate: Option<CancellationToken>,
     models: Vec<String>,
     /// What it answers instead of a list of models.
     unlisted: Option<StatusCode>,
@@ -71,7 +72,7 @@ struct Script {
 enum Act {
     Answer(Reply),
     /// Says the text, then calls nothing, after somebody let it go on.
-    Think(Arc<Notify>, Box<Act>),
+    Think(CancellationToken, Box<Act>),
     Fail(StatusCode, Value, HeaderMap),
     /// Streams so many events of the answer, then ends the connection.
     Cut(Reply, usize),
@@ -83,7 +84,7 @@ enum Act {
 
 /// A model that is thinking; it goes on when told, or when this is dropped.
 pub(crate) struct Thought {
-    gate: Arc<Notify>,
+    gate: CancellationToken,
 }
 
 impl Thought {
@@ -93,7 +94,7 @@ impl Thought {
 
 impl Drop for Thought {
     fn drop(&mut self) {
-        self.gate.notify_one();
+        self.gate.cancel();
     }
 }
 
@@ -205,8 +206,8 @@ impl Model {
 
     /// Thinks about every summary until told.
     pub(crate) fn thinks_about_summaries(&self) -> Thought {
-        let gate = Arc::new(Notify::new());
-        self.script(|script| script.summary_gate = Some(Arc::clone(&gate)));
+        let gate = CancellationToken::new();
+        self.script(|script| script.summary_gate = Some(gate.clone()));
         Thought { gate }
     }
 
@@ -227,11 +228,8 @@ impl Model {
 
     /// Thinks about the next request until told; then says `text`.
     pub(crate) fn thinks_then(&self, text: &str) -> Thought {
-        let gate = Arc::new(Notify::new());
-        self.act(Act::Think(
-            Arc::clone(&gate),
-            Box::new(Act::Answer(said(text))),
-        ));
+        let gate = CancellationToken::new();
+        self.act(Act::Think(gate.clone(), Box::new(Act::Answer(said(text)))));
         Thought { gate }
     }
 
@@ -371,7 +369,7 @@ impl Model {
                     None => refusal("This model sums nothing up."),
                 };
                 return match &script.summary_gate {
-                    Some(gate) => Act::Think(Arc::clone(gate), Box::new(act)),
+                    Some(gate) => Act::Think(gate.clone(), Box::new(act)),
                     None => act,
                 };
             }
@@ -436,7 +434,7 @@ async fn messages(State(model): State<Model>, headers: HeaderMap, body: Bytes) -
     let request: Value = serde_json::from_slice(&body).unwrap();
     let mut act = model.take(&request);
     if let Act::Think(gate, then) = act {
-        gate.notified().await;
+        gate.cancelled().await;
         act = *then;
     }
     let streams = request["stream"] == true;

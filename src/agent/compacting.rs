@@ -1,0 +1,107 @@
+//! Compaction by hand: the older part of a conversation becomes a summary, as a job of that conversation.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::domain::{ConversationId, Item, Trigger};
+use crate::llm::history;
+use crate::store::SavedAs;
+
+use super::actor::{Actor, Done};
+use super::compact::{self, During, Summarised};
+use super::contexts::refused;
+use super::job::{JobKind, Stage};
+use super::session_manager::{SessionError, Summary};
+
+impl Actor {
+    /// What a compaction by hand is made from: the items, and how many of them a summary will stand for.
+    pub(super) async fn to_compact(
+        &self,
+        id: ConversationId,
+    ) -> Result<(Arc<Vec<Item>>, usize), SessionError> {
+        let conversation = self.conversations.get(&id);
+        if conversation.is_some_and(|conversation| conversation.turn.is_some()) {
+            return Err(refused(
+                "A turn is running; it compacts by itself when it must. Try again when it is done.",
+            ));
+        }
+        let items = self.finished_items(id).await?;
+        let config = self.deps.agent_config(&self.agent).await;
+        let targets = self.deps.targets(&self.agent, &config).unwrap_or_default();
+        let keep = self.deps.room(&targets) / 8;
+        let cut = history::split_for_compaction(&items, keep)
+            .ok_or_else(|| refused("There is nothing to compact: the conversation is short."))?;
+        Ok((items, cut))
+    }
+
+    pub(super) fn ask_for_compaction(
+        &mut self,
+        id: ConversationId,
+        items: Arc<Vec<Item>>,
+        cut: usize,
+    ) {
+        let stop = CancellationToken::new();
+        let during = During {
+            stop: stop.child_token(),
+            ..During::default()
+        };
+        let (deps, agent) = (Arc::clone(&self.deps), Arc::clone(&self.agent));
+        let held = Arc::clone(&items);
+        let task = self.work.spawn(async move {
+            let config = deps.agent_config(&agent).await;
+            let older = held.get(..cut).unwrap_or_default();
+            let summary = compact::summarise(&deps, &agent, &config, older, Some(during));
+            Done::Compaction(id, summary.await)
+        });
+        self.set_stage(id, items, stop, &task);
+    }
+
+    /// What stands for the older part of a conversation is there, or could not be had.
+    pub(super) async fn compacted(&mut self, id: ConversationId, summary: Option<Summarised>) {
+        let Some((job, deferred)) = self.take_job(id) else {
+            return;
+        };
+        if let JobKind::Compact { cut, reply } = job.kind
+            && let Stage::Summary { items, stop, .. } = job.stage
+        {
+            let summary = summary.ok_or(match stop.is_cancelled() {
+                true => "It was stopped before there was a summary, so nothing was changed.",
+                false => "No summary could be had from the model, so nothing was changed.",
+            });
+            let compacted = match summary {
+                Ok(summary) => self.compact(id, items, cut, summary).await,
+                Err(why) => Err(refused(why)),
+            };
+            let _ = reply.send(compacted);
+        }
+        self.job_is_over(job.ended_turn, deferred).await;
+    }
+
+    async fn compact(
+        &mut self,
+        id: ConversationId,
+        items: Arc<Vec<Item>>,
+        cut: usize,
+        summary: Summarised,
+    ) -> Result<String, SessionError> {
+        let shorter = compact::shorter(&items, cut, &summary.text).ok_or_else(|| {
+            refused(
+                "A summary would not be shorter than what it stands for, so nothing was changed.",
+            )
+        })?;
+        let summary = Summary::of(&summary.text);
+        let meta = self
+            .save(id, items, None, Trigger::Compaction, summary)
+            .await?;
+        self.deps
+            .store
+            .replace_items(id, shorter.clone(), SavedAs::Others)
+            .await?;
+        if let Some(conversation) = self.conversations.get_mut(&id) {
+            conversation.saved = shorter.len();
+            conversation.put(Arc::new(shorter));
+        }
+        Ok(compact::done(cut, meta.id))
+    }
+}

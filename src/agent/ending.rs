@@ -1,0 +1,270 @@
+//! The end of an agent's actor: turns are ended, and contexts saved where they shall be. Each step is taken by the event
+//! loop once nothing runs any more, so people can stop turns and ask for the status meanwhile.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tracing::{error, warn};
+
+use crate::clock;
+use crate::domain::{ConversationId, MessageId, SessionId, SessionMeta, Trigger};
+
+use super::actor::{Actor, Done, Ending, LastSave};
+use super::contexts::Context;
+use super::conversation::Conversation;
+use super::deps::AgentDeps;
+use super::identity::Identity;
+use super::job::{Job, Stage};
+use super::mailbox::{AgentCommand, Target};
+use super::session_manager::{SUMMARY_PATIENCE, Save, SessionError, Summary};
+use super::stop::{Stop, Stopper};
+
+/// How long all summaries together may take while the daemon stops.
+const SHUTDOWN_SUMMARIES: Duration = Duration::from_secs(5);
+
+/// Why a message is answered by nobody that was written to an agent as it was destroyed.
+const DESTROYED: &str = "its agent was destroyed";
+
+impl Actor {
+    /// Begins the end: all turns are asked to end, and compactions by hand.
+    pub(super) async fn end(&mut self, ending: Ending) {
+        let (stop, by) = match ending {
+            Ending::Close => (Stop::Abort, Stopper::Machine("a change of the agent")),
+            Ending::Destroy { .. } => (Stop::Abort, Stopper::Machine("the end of the agent")),
+            Ending::Shutdown { .. } | Ending::Forgotten => (Stop::Shutdown, Stopper::Shutdown),
+        };
+        self.ask_to_stop(Target::All, stop, &by);
+        self.stop_compactions(Target::All);
+        if stop == Stop::Shutdown {
+            self.give_up_summaries();
+        } else if self.is_destroyed {
+            self.set_aside_all().await;
+        }
+        self.ending = Some(ending);
+    }
+
+    /// There is no time for them any more: what is being saved is saved without.
+    fn give_up_summaries(&self) {
+        for conversation in self.conversations.values() {
+            if let Some(Job {
+                stage: Stage::Summary { stop, .. },
+                ..
+            }) = &conversation.job
+            {
+                stop.cancel();
+            }
+        }
+    }
+
+    /// The agent ends, or is about to.
+    pub(super) fn is_going(&self) -> bool {
+        self.ending.is_some() || self.is_destroyed
+    }
+
+    /// The daemon stops, or nobody knows the agent any more: nothing waits for a model.
+    pub(super) fn has_no_time(&self) -> bool {
+        matches!(
+            self.ending,
+            Some(Ending::Shutdown { .. } | Ending::Forgotten)
+        )
+    }
+
+    /// While contexts are saved at the end, nothing begins: what waits is in the ledger, for the next start.
+    pub(super) fn begins_nothing(&self) -> bool {
+        match self.ending {
+            None | Some(Ending::Close) => false,
+            Some(Ending::Destroy { .. } | Ending::Shutdown { .. } | Ending::Forgotten) => true,
+        }
+    }
+
+    /// A command that comes while the agent ends: looked at now, kept until it is known whether it ends, or dropped, which
+    /// tells whoever waits for an answer that there is none.
+    pub(super) fn admit(&mut self, command: AgentCommand) -> Option<AgentCommand> {
+        let now = matches!(
+            command,
+            AgentCommand::Status(_) | AgentCommand::Stop(..) | AgentCommand::Activity(_)
+        );
+        let for_contexts = matches!(
+            command,
+            AgentCommand::Context(..) | AgentCommand::CloseBranches(..)
+        );
+        match &mut self.ending {
+            None | Some(Ending::Close) if self.is_destroyed && for_contexts => None,
+            None | Some(Ending::Close) => Some(command),
+            Some(_) if now => Some(command),
+            Some(Ending::Destroy { kept, .. }) => {
+                kept.push(command);
+                None
+            }
+            Some(Ending::Shutdown { .. } | Ending::Forgotten) => None,
+        }
+    }
+
+    /// Takes the next step of the end once nothing runs any more; says whether that was the last.
+    pub(super) async fn is_over(&mut self) -> bool {
+        if self.ending.is_none() && self.mailbox_is_over && self.replayed.is_empty() {
+            self.end(Ending::Forgotten).await;
+        }
+        let is_quiet = self.conversations.values().all(Conversation::is_quiet);
+        if !is_quiet || !self.replayed.is_empty() {
+            return false;
+        }
+        match &mut self.ending {
+            None => false,
+            Some(Ending::Forgotten) => true,
+            Some(Ending::Close) => {
+                // What is in there already was taken: it is still answered.
+                self.mailbox.close();
+                self.mailbox_is_over
+            }
+            Some(Ending::Destroy { saving, .. } | Ending::Shutdown { saving, .. }) => {
+                if saving.is_none() {
+                    self.save_last().await;
+                }
+                // Where there was nothing to read, that was all.
+                matches!(self.ending, Some(Ending::Forgotten))
+            }
+        }
+    }
+
+    /// Saves every context before the agent goes; while the daemon stops, but for what is saved already. Then the
+    /// conversations stay open: the next start goes on with them.
+    async fn save_last(&mut self) {
+        let (trigger, patience) = match self.ending {
+            Some(Ending::Destroy { .. }) => (Trigger::Destroy, SUMMARY_PATIENCE),
+            _ => (Trigger::Shutdown, SHUTDOWN_SUMMARIES),
+        };
+        if trigger == Trigger::Shutdown {
+            self.keep_silence().await;
+        }
+        let is_meant = |conversation: &Conversation| {
+            conversation.is_unsaved() || (trigger == Trigger::Destroy && conversation.len() > 0)
+        };
+        let contexts = match self.contexts(is_meant).await {
+            Ok(contexts) => contexts,
+            Err(error) => return self.saved_last(Err(error.into())).await,
+        };
+        let summaries = self.summaries(&contexts, patience);
+        let (deps, agent) = (Arc::clone(&self.deps), Arc::clone(&self.agent));
+        let task = self.work.spawn(async move {
+            let contexts = contexts.into_iter().zip(summaries.await);
+            Done::LastSave(save_all(&deps, &agent, trigger, contexts).await)
+        });
+        if let Some(Ending::Destroy { saving, .. } | Ending::Shutdown { saving, .. }) =
+            &mut self.ending
+        {
+            *saving = Some(task.id());
+        }
+    }
+
+    /// All contexts were saved, or why there are none: whoever waits for that is told.
+    pub(super) async fn saved_last(&mut self, saves: Result<Vec<LastSave>, SessionError>) {
+        match self.ending.take() {
+            Some(Ending::Destroy { reply, kept, .. }) => {
+                let _ = reply.send(self.saved_for_destroy(saves).await);
+                self.replayed.extend(kept);
+            }
+            Some(Ending::Shutdown { reply, .. }) => {
+                let _ = reply.send(self.saved_for_shutdown(saves));
+                self.ending = Some(Ending::Forgotten);
+            }
+            other => self.ending = other,
+        }
+    }
+
+    /// A context that could not be saved stops the destruction, and the agent goes on. Else what waits stays as it is until
+    /// it is stored that the agent goes.
+    async fn saved_for_destroy(
+        &mut self,
+        saves: Result<Vec<LastSave>, SessionError>,
+    ) -> Result<Vec<SessionMeta>, SessionError> {
+        let saved: Result<Vec<_>, _> = saves.and_then(|saves| saves.into_iter().collect());
+        if saved.is_ok() {
+            self.is_destroyed = true;
+        } else {
+            self.go_on_everywhere().await;
+            self.rearm().await;
+        }
+        saved
+    }
+
+    /// A context that cannot be saved stays in the ledger and is told in the log.
+    fn saved_for_shutdown(&self, saves: Result<Vec<LastSave>, SessionError>) -> Vec<SessionMeta> {
+        let name = &self.agent.name;
+        let saves = saves.unwrap_or_else(|error| {
+            warn!(agent.id = %self.agent.id, "failed to read the contexts of {name}, the ledger keeps them: {error}");
+            Vec::new()
+        });
+        let saved = saves.into_iter().filter_map(|saved| {
+            saved
+                .inspect_err(|error| {
+                    warn!(agent.id = %self.agent.id, "failed to save a context of {name}, the ledger keeps it: {error}");
+                })
+                .ok()
+        });
+        saved.collect()
+    }
+
+    /// Keeps how long it has been silent, so that the next start gives the timer what remains.
+    async fn keep_silence(&self) {
+        let latest = clock::now() - self.timer.silence();
+        if let Err(error) = self.deps.store.keep_activity(self.agent.id, latest).await {
+            warn!(agent.id = %self.agent.id, "failed to keep when {} was last active: {error}", self.agent.name);
+        }
+    }
+
+    /// A message to an agent that was saved for its destruction.
+    pub(super) async fn leave_unanswered(&mut self, message: MessageId) {
+        match self.ending {
+            None => self.unanswered.push(message),
+            Some(_) => self.set_message_aside(message, DESTROYED).await,
+        }
+    }
+
+    /// What waits in any conversation is for nobody any more.
+    async fn set_aside_all(&mut self) {
+        let all: Vec<ConversationId> = self.conversations.keys().copied().collect();
+        for id in all {
+            if let Err(error) = self.set_aside(id, DESTROYED).await {
+                error!(agent.id = %self.agent.id, "failed to set a waiting message aside: {error}");
+            }
+        }
+        for message in std::mem::take(&mut self.unanswered) {
+            self.set_message_aside(message, DESTROYED).await;
+        }
+    }
+}
+
+async fn save_all(
+    deps: &AgentDeps,
+    agent: &Identity,
+    trigger: Trigger,
+    contexts: impl Iterator<Item = (Context, Summary)>,
+) -> Vec<LastSave> {
+    let mut saves = Vec::new();
+    for ((conversation, items), summary) in contexts {
+        let save = Save {
+            id: SessionId::random(),
+            conversation: Some(conversation),
+            items,
+            description: None,
+            trigger,
+            summary,
+        };
+        saves.push(save_one(deps, agent, save).await);
+    }
+    saves
+}
+
+/// While the daemon stops, the id is in the ledger before the file is: killed between the two, the next start knows the
+/// file for what it is.
+async fn save_one(
+    deps: &AgentDeps,
+    agent: &Identity,
+    save: Save,
+) -> Result<SessionMeta, SessionError> {
+    if let (Trigger::Shutdown, Some(conversation)) = (save.trigger, save.conversation) {
+        deps.store.promise_session(conversation, save.id).await?;
+    }
+    deps.save_session(agent, save).await
+}

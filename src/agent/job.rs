@@ -1,0 +1,264 @@
+//! What is done to a conversation as a whole: a context command, or the end of a branch.
+//!
+//! A job may have to wait for the end of a turn, and for a summary. Until it is done nothing else begins in its
+//! conversation; all other conversations go on.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+use tokio::task::{AbortHandle, Id};
+use tokio_util::sync::CancellationToken;
+
+use crate::domain::{ConversationId, Item, SessionMeta};
+use crate::store::StoreError;
+
+use super::actor::{Actor, Done};
+use super::compact::{self, SummaryLimit};
+use super::idle_timer::Hold;
+use super::mailbox::{
+    AfterSave, AgentCommand, BeforeClear, Cleared, ClosedBranches, Restored, Target,
+};
+use super::session_manager::{self, SUMMARY_PATIENCE, SessionError, Summary};
+use super::stop::{Stop, Stopper};
+
+/// Where the outcome of a job goes.
+type Reply<T> = oneshot::Sender<Result<T, SessionError>>;
+
+/// The items of a conversation, for its job.
+pub(super) type Held = Result<Arc<Vec<Item>>, StoreError>;
+
+/// A job under way.
+pub(super) struct Job {
+    pub kind: JobKind,
+    pub stage: Stage,
+    /// A turn was ended for it.
+    pub ended_turn: bool,
+    /// The agent does not fall idle meanwhile.
+    pub _hold: Hold,
+}
+
+/// What is done, and who waits for it.
+pub(super) enum JobKind {
+    /// `/context save`.
+    Save {
+        description: Option<String>,
+        then: AfterSave,
+        reply: Reply<SessionMeta>,
+    },
+    /// `/context clear`.
+    Clear {
+        first: BeforeClear,
+        reply: Reply<Cleared>,
+    },
+    /// `/context restore`.
+    Restore {
+        /// The session that replaces the context.
+        session: Box<session_manager::Restored>,
+        reply: Reply<Restored>,
+    },
+    /// `/context compact`.
+    Compact {
+        /// Items that the summary will stand for, from the first.
+        cut: usize,
+        reply: Reply<String>,
+    },
+    /// The branch is closed.
+    Close {
+        reply: oneshot::Sender<Result<ClosedBranches, StoreError>>,
+    },
+}
+
+/// What a job waits for.
+pub(super) enum Stage {
+    /// The turn of its conversation, which was asked to end.
+    TurnEnd,
+    /// A summary of these items.
+    Summary {
+        items: Arc<Vec<Item>>,
+        /// Ends the request for it.
+        stop: CancellationToken,
+        /// The task that makes it.
+        task: Id,
+    },
+}
+
+impl Job {
+    /// Its conversation goes on meanwhile, as far as a turn runs there already.
+    pub fn leaves_turn_running(&self) -> bool {
+        !self.kind.ends_turn()
+    }
+
+    /// It waits for the task with this id.
+    pub fn waits_for(&self, id: Id) -> bool {
+        matches!(&self.stage, Stage::Summary { task, .. } if *task == id)
+    }
+
+    /// Ends its summary, where it is a compaction; says whether it is.
+    pub fn stop_compaction(&self) -> bool {
+        let is_compaction = matches!(self.kind, JobKind::Compact { .. });
+        if is_compaction && let Stage::Summary { stop, .. } = &self.stage {
+            stop.cancel();
+        }
+        is_compaction
+    }
+}
+
+impl JobKind {
+    /// The turn of its conversation ends for it.
+    pub fn ends_turn(&self) -> bool {
+        match self {
+            Self::Save { then, .. } => *then == AfterSave::Clear,
+            Self::Clear { .. } | Self::Restore { .. } | Self::Close { .. } => true,
+            Self::Compact { .. } => false,
+        }
+    }
+
+    /// Whether the conversation is saved, given that there is something in it.
+    pub fn saves(&self, is_unsaved: bool) -> bool {
+        match self {
+            Self::Save { .. } | Self::Compact { .. } | Self::Close { .. } => true,
+            Self::Clear { first, .. } => *first == BeforeClear::Save,
+            Self::Restore { .. } => is_unsaved,
+        }
+    }
+}
+
+impl Actor {
+    pub(super) fn has_job(&self, id: ConversationId) -> bool {
+        let conversation = self.conversations.get(&id);
+        conversation.is_some_and(|conversation| conversation.job.is_some())
+    }
+
+    /// Begins a job in a conversation without one; ends the turn there first, where it must.
+    pub(super) async fn begin_job(&mut self, id: ConversationId, kind: JobKind, by: &Stopper) {
+        let ended_turn =
+            kind.ends_turn() && self.ask_to_stop(Target::Conversation(id), Stop::Abort, by) > 0;
+        self.set_job(id, kind, ended_turn);
+        if !ended_turn {
+            self.go_on_with_job(id).await;
+        }
+    }
+
+    pub(super) fn set_job(&mut self, id: ConversationId, kind: JobKind, ended_turn: bool) {
+        if let Some(conversation) = self.conversations.get_mut(&id) {
+            conversation.job = Some(Job {
+                kind,
+                stage: Stage::TurnEnd,
+                ended_turn,
+                _hold: self.timer.hold(),
+            });
+        }
+    }
+
+    /// No turn is in the way of the job any more: its summary is asked for, or else it is finished.
+    pub(super) async fn go_on_with_job(&mut self, id: ConversationId) {
+        let items = self.finished_items(id).await;
+        let saves = self.conversations.get(&id).is_some_and(|conversation| {
+            let kind = conversation.job.as_ref().map(|job| &job.kind);
+            kind.is_some_and(|kind| kind.saves(conversation.is_unsaved()))
+        });
+        match items {
+            Ok(items) if saves && !items.is_empty() => self.ask_for_summary(id, items),
+            items => self.finish_job(id, items, None).await,
+        }
+    }
+
+    fn ask_for_summary(&mut self, id: ConversationId, items: Arc<Vec<Item>>) {
+        let stop = CancellationToken::new();
+        if self.has_no_time() {
+            stop.cancel();
+        }
+        let limit = SummaryLimit {
+            patience: SUMMARY_PATIENCE,
+            stop: stop.clone(),
+        };
+        let (deps, agent) = (Arc::clone(&self.deps), Arc::clone(&self.agent));
+        let held = Arc::clone(&items);
+        let task = self.work.spawn(async move {
+            let config = deps.agent_config(&agent).await;
+            Done::Summary(
+                id,
+                compact::summary(&deps, &agent, &config, &held, limit).await,
+            )
+        });
+        self.set_stage(id, items, stop, &task);
+    }
+
+    pub(super) fn set_stage(
+        &mut self,
+        id: ConversationId,
+        items: Arc<Vec<Item>>,
+        stop: CancellationToken,
+        task: &AbortHandle,
+    ) {
+        let conversation = self.conversations.get_mut(&id);
+        if let Some(job) = conversation.and_then(|conversation| conversation.job.as_mut()) {
+            job.stage = Stage::Summary {
+                items,
+                stop,
+                task: task.id(),
+            };
+        }
+    }
+
+    /// The summary that a conversation is saved with is there, or it failed.
+    pub(super) async fn summed_up(&mut self, id: ConversationId, summary: Summary) {
+        let conversation = self.conversations.get(&id);
+        let job = conversation.and_then(|conversation| conversation.job.as_ref());
+        if let Some(Stage::Summary { items, .. }) = job.map(|job| &job.stage) {
+            let items = Arc::clone(items);
+            self.finish_job(id, Ok(items), Some(summary)).await;
+        }
+    }
+
+    /// Does what the job is for, and tells whoever waits for it. With a summary, the conversation is saved first.
+    async fn finish_job(&mut self, id: ConversationId, items: Held, summary: Option<Summary>) {
+        let Some((job, deferred)) = self.take_job(id) else {
+            return;
+        };
+        match job.kind {
+            JobKind::Save {
+                description,
+                then,
+                reply,
+            } => {
+                let saved = self.save_by_hand(id, items, summary, description, then);
+                let _ = reply.send(saved.await);
+            }
+            JobKind::Clear { reply, .. } => {
+                let cleared = self.clear(id, items, summary, job.ended_turn).await;
+                let _ = reply.send(cleared);
+            }
+            JobKind::Restore { session, reply } => {
+                let restored = self.restore(id, items, summary, *session).await;
+                let aborted = job.ended_turn;
+                let _ = reply.send(restored.map(|restored| Restored {
+                    aborted,
+                    ..restored
+                }));
+            }
+            JobKind::Close { reply } => {
+                let _ = reply.send(self.close(id, items, summary, job.ended_turn).await);
+            }
+            JobKind::Compact { .. } => {}
+        }
+        self.job_is_over(job.ended_turn, deferred).await;
+    }
+
+    /// Takes a job out of its conversation, with the commands that waited for it.
+    pub(super) fn take_job(&mut self, id: ConversationId) -> Option<(Job, VecDeque<AgentCommand>)> {
+        let conversation = self.conversations.get_mut(&id)?;
+        let job = conversation.job.take()?;
+        Some((job, std::mem::take(&mut conversation.deferred)))
+    }
+
+    /// What waited for a job begins, in its order.
+    pub(super) async fn job_is_over(&mut self, ended_turn: bool, deferred: VecDeque<AgentCommand>) {
+        self.replayed.extend(deferred);
+        self.go_on_everywhere().await;
+        if ended_turn {
+            self.rearm().await;
+        }
+    }
+}
