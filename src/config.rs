@@ -11,18 +11,18 @@ mod load;
 mod paths;
 mod problem;
 mod secret;
-mod settings;
 pub mod units;
+mod value_kind;
 mod values;
 
-pub use effective::Effective;
+pub use effective::{Effective, Key, Right, Settings, Unset, agent_keys};
 pub use env::{Env, EnvError, ProviderEnv};
 pub use keys::{
     Budgets, CatchUp, Config, Effort, Forge, ForgeKind, GitConfig, GitHost, Limits, ModelOverride,
     ProviderConfig, WireFormat,
 };
-pub use load::{ConfigError, reason, schema};
+pub use load::{ConfigError, keys_at_start, reason, schema};
 pub use paths::Paths;
 pub use problem::Problem;
 pub use secret::Secret;
-pub use settings::{SettingKey, Settings};
+pub use value_kind::{BadValue, PROMPT_MAX, ValueKind, is_default};

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tracing::warn;
 
 use crate::clock;
-use crate::domain::{AgentConfig, AgentId};
+use crate::domain::{AgentConfig, AgentId, ProfileRef};
 use crate::store::TaskStatus;
 use crate::text::{self, escape};
 use crate::tools::Change;
@@ -216,23 +216,8 @@ fn locked(agent: &Identity) -> AgentConfig {
         id: Some(agent.id),
         name: agent.name.to_string(),
         channel_id: Some(agent.channel),
-        model: None,
-        fallback_models: Vec::new(),
-        system_prompt: String::new(),
-        permissions: crate::domain::ProfileRef::Named("locked".to_owned()),
-        always_allow: Vec::new(),
-        web_search: false,
-        idle_timeout: None,
-        turn_timeout: None,
-        sandbox: None,
-        network: None,
-        access_roles: None,
-        budget_turn: None,
-        budget_day: None,
-        owner_id: None,
-        created_at: None,
-        back_since: None,
-        running_tasks: Vec::new(),
+        permissions: ProfileRef::Named("locked".to_owned()),
+        ..AgentConfig::default()
     }
 }
 

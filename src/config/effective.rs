@@ -1,13 +1,241 @@
-//! Which value is in force: `agent.json`, else the server's settings, else `config.json`, else built-in.
+//! What agents and Discord servers may set for themselves, an entry for each key, and which value is in force:
+//! `agent.json`, else the server's settings, else `config.json`, else built-in.
 //!
 //! Pure: the callers hold the sources and ask at each step, so a change takes effect at the next one.
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value, json};
+
 use super::keys::Config;
-use super::settings::Settings;
+use super::units::{Seconds, Usd};
+use super::value_kind::ValueKind;
+use crate::domain::read_ids::optional_ids;
 use crate::domain::{AgentConfig, RoleId, SandboxMode};
 use crate::permission::GrantTable;
+
+/// A key that an agent or a Discord server may set for itself.
+///
+/// Commands, completion, checks, the audit log and the documentation take what they know of it from here.
+#[derive(Debug)]
+pub struct Key {
+    /// Its name in `agent.json`, in the server's settings and, where the whole daemon has it too, in `config.json`.
+    pub name: &'static str,
+    /// What it decides: the comment above its entry, a row of `docs/commands.md`.
+    pub help: &'static str,
+    /// What people write for it.
+    pub kind: ValueKind,
+    /// Who may set it for an agent, besides the command itself; none: agents have no such key.
+    pub agent: Option<Right>,
+    /// What `default` writes for an agent.
+    pub unset: Unset,
+    /// Who may set it for a server, besides the command itself; none: servers have no such key.
+    pub server: Option<Right>,
+}
+
+/// What somebody needs to set a key, besides the right to use the command (`docs/decisions/0106-keys-that-widen.md`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Right {
+    /// Nothing.
+    Command,
+    /// What the value itself asks for.
+    ForValue,
+    /// The right to grant `open`: the key lifts a wall or a limit, as that profile would.
+    GrantOpen,
+    /// The right to grant the agent's own profile: the key decides who uses it.
+    GrantOwnProfile,
+}
+
+/// What the word `default` writes for an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unset {
+    /// Nothing: the key needs a value, and the word is one like any other.
+    Refused,
+    /// Null: the next source decides.
+    Inherited,
+    /// An empty list.
+    Empty,
+    /// `false`.
+    Off,
+    /// The profile of new agents.
+    DefaultProfile,
+}
+
+impl Key {
+    const fn new(name: &'static str, kind: ValueKind) -> Self {
+        Self {
+            name,
+            help: "",
+            kind,
+            agent: None,
+            unset: Unset::Refused,
+            server: None,
+        }
+    }
+
+    const fn for_agents(self, right: Right, unset: Unset) -> Self {
+        Self {
+            agent: Some(right),
+            unset,
+            ..self
+        }
+    }
+
+    const fn for_servers(self, right: Right) -> Self {
+        Self {
+            server: Some(right),
+            ..self
+        }
+    }
+
+    const fn with_help(self, help: &'static str) -> Self {
+        Self { help, ..self }
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// Makes a static of each entry and the list of them all; the comment above an entry is its help.
+macro_rules! keys {
+    ($($(#[doc = $help:literal])+ $name:ident = $key:expr;)+) => {
+        $($(#[doc = $help])+ pub static $name: Key = $key.with_help(concat!($($help),+));)+
+
+        /// All keys, in the order in which they are offered.
+        pub static KEYS: &[&Key] = &[$(&$name),+];
+    };
+}
+
+keys! {
+    /// The agent's own instructions, first in every request.
+    SYSTEM_PROMPT = Key::new("system_prompt", ValueKind::Prompt)
+        .for_agents(Right::Command, Unset::Refused);
+    /// The model to ask first. Default: the server's `default_model`.
+    MODEL = Key::new("model", ValueKind::Model)
+        .for_agents(Right::Command, Unset::Inherited);
+    /// The permission profile, by name or as JSON. Default: the server's `default_permissions`.
+    PERMISSIONS = Key::new("permissions", ValueKind::Profile)
+        .for_agents(Right::ForValue, Unset::DefaultProfile);
+    /// The agent's name, which its folder and channel bear too.
+    NAME = Key::new("name", ValueKind::Name)
+        .for_agents(Right::Command, Unset::Refused);
+    /// The silence after which a conversation is saved and cleared: seconds, or a number with a unit such as `30m`;
+    /// `0` is never. Default: the server's.
+    IDLE_TIMEOUT = Key::new("idle_timeout", ValueKind::Duration { least: 0, offered: &["0", "300", "900", "1800", "3600"] })
+        .for_agents(Right::Command, Unset::Inherited)
+        .for_servers(Right::Command);
+    /// Whether the provider may search the web for the agent. Default: `false`.
+    WEB_SEARCH = Key::new("web_search", ValueKind::Switch)
+        .for_agents(Right::Command, Unset::Off);
+    /// Models to ask when the first cannot answer, in order, with commas between. Default: none.
+    FALLBACK_MODELS = Key::new("fallback_models", ValueKind::Models)
+        .for_agents(Right::Command, Unset::Empty);
+    /// Actions that are allowed besides the profile, as a JSON list. Without a value: the list in words, with *Take
+    /// back*; `remove <number>` takes one entry back. Default: none.
+    ALWAYS_ALLOW = Key::new("always_allow", ValueKind::Actions)
+        .for_agents(Right::ForValue, Unset::Empty);
+    /// The time of work one turn may take; waiting for people does not count. Default: `turn_timeout` of
+    /// `config.json`.
+    TURN_TIMEOUT = Key::new("turn_timeout", ValueKind::Duration { least: 1, offered: &[] })
+        .for_agents(Right::Command, Unset::Inherited);
+    /// How commands are confined: `required`, `auto` or `off`. Default: the server's.
+    SANDBOX = Key::new("sandbox", ValueKind::Word(&["required", "auto", "off"]))
+        .for_agents(Right::GrantOpen, Unset::Inherited)
+        .for_servers(Right::GrantOpen);
+    /// Whether commands reach the network. Default: the server's.
+    NETWORK = Key::new("network", ValueKind::Switch)
+        .for_agents(Right::GrantOpen, Unset::Inherited)
+        .for_servers(Right::GrantOpen);
+    /// Roles whose members may talk to the agent, by mention or id with commas between; `everyone`: all who see the
+    /// channel. Default: the server's.
+    ACCESS_ROLES = Key::new("access_roles", ValueKind::Roles)
+        .for_agents(Right::GrantOwnProfile, Unset::Inherited)
+        .for_servers(Right::Command);
+    /// The most money one turn may cost, in US dollars. Default: `budgets.turn` of `config.json`.
+    BUDGET_TURN = Key::new("budget_turn", ValueKind::Money)
+        .for_agents(Right::GrantOpen, Unset::Inherited);
+    /// The most money one day (UTC) may cost, in US dollars. Default: `budgets.agent_day` of `config.json`.
+    BUDGET_DAY = Key::new("budget_day", ValueKind::Money)
+        .for_agents(Right::GrantOpen, Unset::Inherited);
+    /// The model of agents that name none.
+    DEFAULT_MODEL = Key::new("default_model", ValueKind::Model)
+        .for_servers(Right::Command);
+    /// The permission profile of new agents.
+    DEFAULT_PERMISSIONS = Key::new("default_permissions", ValueKind::Profile)
+        .for_servers(Right::Command);
+    /// How long a question waits before it is denied.
+    APPROVAL_TIMEOUT = Key::new("approval_timeout", ValueKind::Duration { least: 1, offered: &[] })
+        .for_servers(Right::Command);
+    /// Which profiles the members of a role may grant.
+    PERMISSION_GRANTS = Key::new("permission_grants", ValueKind::Grants)
+        .for_servers(Right::GrantOpen);
+    /// Roles whose members may answer questions, besides those with Manage Server.
+    APPROVER_ROLES = Key::new("approver_roles", ValueKind::Roles)
+        .for_servers(Right::Command);
+}
+
+/// The keys of `/agent config`, with who may set them.
+pub fn agent_keys() -> impl Iterator<Item = &'static Key> {
+    KEYS.iter().copied().filter(|key| key.agent.is_some())
+}
+
+/// A role that nobody has.
+const NO_ROLE: RoleId = RoleId(0);
+
+/// What one Discord server's administrators set with `/settings`; what is not set is none.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct Settings {
+    #[serde(deserialize_with = "name")]
+    pub default_model: Option<String>,
+    #[serde(deserialize_with = "name")]
+    pub default_permissions: Option<String>,
+    pub idle_timeout: Option<Seconds<0, { u64::MAX }>>,
+    pub approval_timeout: Option<Seconds<1, { u64::MAX }>>,
+    pub permission_grants: Option<GrantTable>,
+    #[serde(deserialize_with = "optional_ids")]
+    pub approver_roles: Option<Vec<RoleId>>,
+    #[serde(deserialize_with = "optional_ids")]
+    pub access_roles: Option<Vec<RoleId>>,
+    pub sandbox: Option<SandboxMode>,
+    pub network: Option<bool>,
+}
+
+impl Settings {
+    /// Reads the rows of one server: a key and a JSON value each. A row that makes no sense counts as not set, so that
+    /// one bad row never stops an agent; but where an empty list stands for everybody, administrators alone are left.
+    pub fn from_rows(rows: &BTreeMap<String, Value>) -> Self {
+        let mut sensible = Map::new();
+        for (name, value) in rows {
+            let is_of_roles = KEYS
+                .iter()
+                .any(|key| key.name == name && key.kind == ValueKind::Roles);
+            if Self::takes(name, value) {
+                sensible.insert(name.clone(), value.clone());
+            } else if is_of_roles {
+                sensible.insert(name.clone(), json!([NO_ROLE.to_string()]));
+            }
+        }
+        Self::deserialize(Value::Object(sensible)).unwrap_or_default()
+    }
+
+    /// Whether `value` makes sense in the row `name`.
+    fn takes(name: &str, value: &Value) -> bool {
+        let row = Map::from_iter([(name.to_owned(), value.clone())]);
+        !value.is_null() && Self::deserialize(Value::Object(row)).is_ok()
+    }
+}
+
+fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    Ok((!name.is_empty()).then_some(name))
+}
 
 /// What holds for one agent now.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,9 +287,7 @@ pub fn agent(agent: &AgentConfig, settings: &Settings, config: &Config) -> Effec
         None => server.idle_timeout,
     };
     let access_roles = agent.access_roles.as_ref().unwrap_or(&server.access_roles);
-    let budget = |own: Option<f64>, whole: Option<super::units::Usd>| {
-        own.or(whole.map(super::units::Usd::get))
-    };
+    let budget = |own: Option<f64>, whole: Option<Usd>| own.or(whole.map(Usd::get));
     Effective {
         models: targets(agent, server.default_model.as_ref()),
         idle_timeout,
@@ -90,10 +316,14 @@ pub fn server(settings: &Settings, config: &Config) -> Server {
             .default_permissions
             .clone()
             .unwrap_or_else(|| config.default_permissions.clone()),
-        idle_timeout: unless_zero(settings.idle_timeout.unwrap_or(config.idle_timeout.get())),
+        idle_timeout: unless_zero(
+            settings
+                .idle_timeout
+                .map_or(config.idle_timeout.get(), Seconds::get),
+        ),
         approval_timeout: settings
             .approval_timeout
-            .unwrap_or(config.approval_timeout.get()),
+            .map_or(config.approval_timeout.get(), Seconds::get),
         permission_grants: settings
             .permission_grants
             .clone()

@@ -23,6 +23,8 @@ const TIB: u64 = 1 << 40;
 
 /// What the operator decides for the whole daemon. A Discord server's `/settings` and an agent's own
 /// configuration stand above it.
+///
+/// Keys with `x-at-start` are read once, when the daemon starts: a change of these waits for the next start.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -45,19 +47,24 @@ pub struct Config {
     /// Tool calls that run in one step; further ones are refused.
     pub max_calls_per_step: Count<1, 100>,
     /// Attempts to get a step's answer, over all models of the turn, the first counted.
+    #[schemars(extend("x-at-start" = true))]
     pub max_retries: Count<1, 50>,
     /// Time without content after which a model request is given up.
+    #[schemars(extend("x-at-start" = true))]
     pub llm_timeout: Seconds<1, 3600>,
     /// Time of work one turn may take; waiting for people does not count.
     pub turn_timeout: Seconds<1, DAY>,
     /// Hops of hooks and of agents asking agents that one message may cause.
+    #[schemars(extend("x-at-start" = true))]
     pub max_hook_recursion_depth: Count<0, 10>,
     /// A key of the original that had no effect. Read, so that its configuration loads, and not used.
     pub default_output_delay: f64,
 
     /// Providers besides `anthropic`, `openai` and `gemini`, and changes to those three, by name.
+    #[schemars(extend("x-at-start" = true))]
     pub providers: BTreeMap<String, ProviderConfig>,
     /// Windows, limits, prices and abilities of models, where the built-in table lacks or mistakes them.
+    #[schemars(extend("x-at-start" = true))]
     pub models: BTreeMap<String, ModelOverride>,
 
     /// Permission profiles by name: `{"allow": [...], "ask": [...], "deny": [...]}`, patterns of whole actions.
@@ -82,10 +89,12 @@ pub struct Config {
     /// Whether commands reach the network.
     pub network: bool,
     /// Further folders that confined commands may read. Empty: the toolchains in the daemon's `PATH`.
+    #[schemars(extend("x-at-start" = true))]
     pub sandbox_read: Vec<PathBuf>,
     /// What one command and its children may use.
     pub limits: Limits,
     /// Hosts of your own network that `web_fetch` may read, as `host:port`. Public ones need no entry.
+    #[schemars(extend("x-at-start" = true))]
     pub web_fetch_private: Vec<String>,
 
     /// Servers that are served, by id, besides those accepted with `/servers`. Empty: the operator's own.
@@ -94,12 +103,14 @@ pub struct Config {
     pub servers: Vec<GuildId>,
 
     /// Show the answer while the model speaks.
+    #[schemars(extend("x-at-start" = true))]
     pub stream_replies: bool,
     /// Answer messages of other bots and of webhooks.
     pub allow_bots: bool,
     /// Channel for what the operator must know, by id. None: a direct message to the application's owner.
     #[serde(deserialize_with = "optional_id")]
     #[schemars(with = "Option<String>")]
+    #[schemars(extend("x-at-start" = true))]
     pub operator_channel: Option<ChannelId>,
     /// How far back messages are fetched that came while the daemon was away.
     pub catch_up: CatchUp,
@@ -107,13 +118,16 @@ pub struct Config {
     /// Most money that may be spent; no value is no limit.
     pub budgets: Budgets,
     /// Which git hosts agents may push to, and with what.
+    #[schemars(extend("x-at-start" = true))]
     pub git: GitConfig,
     /// Forges for merge requests, by host, besides github.com and gitlab.com.
+    #[schemars(extend("x-at-start" = true))]
     pub forges: BTreeMap<String, Forge>,
 
     /// Loopback address such as `127.0.0.1:9464` that serves `/metrics` and `/healthz`. None: not served.
     #[serde(deserialize_with = "loopback")]
     #[schemars(with = "Option<String>")]
+    #[schemars(extend("x-at-start" = true))]
     pub metrics_listen: Option<SocketAddr>,
 }
 

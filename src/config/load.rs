@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 use schemars::Schema;
+use serde_json::Value;
 
 use super::check;
 use super::keys::Config;
@@ -64,6 +65,17 @@ pub enum ConfigError {
 /// The JSON Schema of `config.json`.
 pub fn schema() -> Schema {
     schemars::schema_for!(Config)
+}
+
+/// The keys of `config.json` that are read once, when the daemon starts.
+pub fn keys_at_start() -> Vec<String> {
+    let schema = schema();
+    let keys = schema.get("properties").and_then(Value::as_object);
+    keys.into_iter()
+        .flatten()
+        .filter(|(_, key)| key.get("x-at-start") == Some(&Value::Bool(true)))
+        .map(|(name, _)| name.clone())
+        .collect()
 }
 
 /// Turns serde's error into a [`Problem`]: names the key, and the nearest known one for one it does not know.

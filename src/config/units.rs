@@ -63,6 +63,11 @@ impl<const MIN: u64, const MAX: u64> Count<MIN, MAX> {
 pub struct Usd(f64);
 
 impl Usd {
+    /// `sum`, unless it is negative or no number.
+    pub fn new(sum: f64) -> Option<Self> {
+        (sum.is_finite() && sum >= 0.0).then_some(Self(sum))
+    }
+
     /// The sum.
     pub const fn get(self) -> f64 {
         self.0
@@ -173,7 +178,8 @@ impl Visitor<'_> for Kind {
     }
 }
 
-fn parse_duration(text: &str) -> Option<u64> {
+/// Seconds out of text with a unit.
+pub(super) fn parse_duration(text: &str) -> Option<u64> {
     humantime::parse_duration(text)
         .ok()
         .map(|length| length.as_secs())
@@ -243,12 +249,11 @@ ranged! {
 impl<'de> Deserialize<'de> for Usd {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let sum = f64::deserialize(deserializer)?;
-        if sum >= 0.0 {
-            return Ok(Self(sum));
-        }
-        Err(D::Error::custom(format!(
-            "{sum} is no budget: write US dollars, 0 or more, such as 2.5"
-        )))
+        Self::new(sum).ok_or_else(|| {
+            D::Error::custom(format!(
+                "{sum} is no budget: write US dollars, 0 or more, such as 2.5"
+            ))
+        })
     }
 }
 

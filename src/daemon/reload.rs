@@ -10,24 +10,8 @@ use tracing::{error, info, warn};
 use super::app::App;
 use super::options::Phase;
 use super::watchdog::tell;
-use crate::config::{Config, ConfigError, Paths};
+use crate::config::{self, Config, ConfigError, Paths};
 use crate::permission::{ProfileError, Profiles};
-
-/// Keys that are put together once, at the start: a change of these waits for the next.
-const FIXED_AT_START: [&str; 12] = [
-    "forges",
-    "git",
-    "llm_timeout",
-    "max_hook_recursion_depth",
-    "max_retries",
-    "metrics_listen",
-    "models",
-    "operator_channel",
-    "providers",
-    "sandbox_read",
-    "stream_replies",
-    "web_fetch_private",
-];
 
 /// Reads the configuration each time `bell` is rung, until `stop`. A wrong one changes nothing, and the operator is told.
 pub(super) async fn on_demand(
@@ -99,9 +83,10 @@ enum ReloadError {
 }
 
 /// Keys that differ and that a reload does not put into force.
-fn waiting(old: &Config, new: &Config) -> Vec<&'static str> {
+fn waiting(old: &Config, new: &Config) -> Vec<String> {
     let value = |config| serde_json::to_value(config).unwrap_or_default();
     let (old, new) = (value(old), value(new));
-    let differs = |key: &&str| old.get(*key) != new.get(*key);
-    FIXED_AT_START.into_iter().filter(differs).collect()
+    let mut keys = config::keys_at_start();
+    keys.retain(|key| old.get(key) != new.get(key));
+    keys
 }

@@ -12,7 +12,7 @@ use super::read_ids::{optional_id, optional_ids};
 /// An agent's configuration: the keys of `agent.json` that Chorus knows.
 ///
 /// Keys it does not know are not here; whoever rewrites the file keeps them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AgentConfig {
     /// Key of all its rows in the database.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -82,6 +82,13 @@ pub enum ProfileRef {
     Named(String),
     /// `{"allow": [...], "ask": [...], "deny": [...]}`.
     Custom(Map<String, Value>),
+}
+
+/// The profile that allows least.
+impl Default for ProfileRef {
+    fn default() -> Self {
+        Self::Named("locked".to_owned())
+    }
 }
 
 impl ProfileRef {

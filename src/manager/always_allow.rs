@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::config::effective;
 use crate::domain::{GuildId, Person};
 
 use super::error::ManagerError;
@@ -79,7 +80,13 @@ impl AgentManager {
             ));
         };
         let left: Vec<&String> = old.iter().filter(|one| *one != entry).collect();
-        let row = self.edit_row(agent, "always_allow", &json!(old), &json!(left), by);
+        let row = self.edit_row(
+            agent,
+            &effective::ALWAYS_ALLOW,
+            &json!(old),
+            &json!(left),
+            by,
+        );
         self.audited(row, async {
             let file = folder::rewrite(&path, |keys| {
                 if let Some(Value::Array(list)) = keys.get_mut("always_allow") {

@@ -3,13 +3,22 @@
 use serde_json::{Value, json};
 use tracing::warn;
 
-use super::config_keys::shown;
 use super::error::ManagerError;
 use super::handle::AgentManager;
 use super::registry::AgentSummary;
 use crate::clock;
+use crate::config::Key;
 use crate::domain::Person;
 use crate::store::{AuditRow, Outcome};
+
+/// A value for people.
+pub(super) fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => "not set".to_owned(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
 
 impl AgentManager {
     /// Does what `row` says, between the row and what came of it. A crash in between leaves a row that says so.
@@ -35,13 +44,13 @@ impl AgentManager {
     pub(super) fn edit_row(
         &self,
         agent: &AgentSummary,
-        key: &str,
+        key: &Key,
         old: &Value,
         new: &Value,
         by: &Person,
     ) -> AuditRow {
         let change = crate::tools::Change {
-            edited: key.to_owned(),
+            edited: key.name.to_owned(),
             old: shown(old),
             new: shown(new),
         };
@@ -65,7 +74,7 @@ impl AgentManager {
     pub(super) async fn audit_edit(
         &self,
         agent: &AgentSummary,
-        key: &str,
+        key: &Key,
         old: &Value,
         new: &Value,
         by: &Person,
@@ -82,7 +91,7 @@ impl AgentManager {
     pub(super) async fn audit_refused(
         &self,
         agent: &AgentSummary,
-        key: &str,
+        key: &Key,
         by: &Person,
         refusal: &ManagerError,
     ) -> Result<(), ManagerError> {

@@ -3,22 +3,37 @@
 use serde_json::{Value, json};
 
 use crate::clock;
-use crate::domain::{AgentConfig, AgentStatus, GuildId, Person};
+use crate::config::{Key, Right, Unset, ValueKind, agent_keys, is_default};
+use crate::domain::{AgentConfig, AgentStatus, GuildId, Person, ProfileRef};
 use crate::permission::may_always_allow;
 use crate::store::{AgentRow, Registered};
 use crate::text;
 
-use super::config_keys::{
-    UNSET, dollars, known_key, on_or_off, roles, seconds, shown, unknown_key,
-};
+use super::audit::shown;
 use super::error::ManagerError;
 use super::folder;
 use super::handle::AgentManager;
 use super::ports::Channels;
 use super::registry::AgentSummary;
 
-/// Bytes of a system prompt.
-const PROMPT_MAX: usize = 64 << 10;
+/// The key of `/agent config` that is called `name`.
+fn known_key(name: &str) -> Result<&'static Key, ManagerError> {
+    let known = agent_keys().find(|key| key.name == name);
+    known.ok_or_else(|| unknown_key(name))
+}
+
+/// Says that there is no such key, and which one may be meant.
+fn unknown_key(name: &str) -> ManagerError {
+    let known: Vec<&str> = agent_keys().map(|key| key.name).collect();
+    let given = text::one_line(name, 60);
+    ManagerError::refused(match text::near(name, known.iter().copied()) {
+        Some(near) => format!("There is no key `{given}`. Did you mean `{near}`?"),
+        None => format!(
+            "There is no key `{given}`. There are: {}.",
+            known.join(", ")
+        ),
+    })
+}
 
 impl AgentManager {
     /// The value of a key as it is on disk.
@@ -35,7 +50,7 @@ impl AgentManager {
         let agent = self.find(guild, name)?;
         let key = known_key(key)?;
         let file = folder::read(&self.inner.deps.paths.agent(agent.name.as_str()))?;
-        Ok(match file.raw.get(key) {
+        Ok(match file.raw.get(key.name) {
             None | Some(Value::Null) => "(not set: the server's value)".to_owned(),
             Some(Value::String(text)) => text.clone(),
             Some(other) => serde_json::to_string_pretty(other).unwrap_or_default(),
@@ -62,12 +77,12 @@ impl AgentManager {
             self.audit_refused(&agent, key, by, &refusal).await?;
             return Err(refusal);
         }
-        if key == "name" {
+        if key.kind == ValueKind::Name {
             return self.rename(guild, name, value, by, channels).await;
         }
         let _alone = self.inner.names.lock(name).await;
         let agent = self.find(guild, name)?;
-        if key == "always_allow"
+        if key.kind == ValueKind::Actions
             && let Some(named) = value.trim().strip_prefix("remove ")
         {
             return self.take_named_back(&agent, by, named.trim()).await;
@@ -75,18 +90,18 @@ impl AgentManager {
         let checked = match self.checked(guild, key, value, by).await {
             Ok(checked) => checked,
             Err(refusal) => {
-                if matches!(key, "permissions" | "always_allow") {
+                if key.agent == Some(Right::ForValue) {
                     self.audit_refused(&agent, key, by, &refusal).await?;
                 }
                 return Err(refusal);
             }
         };
         let path = self.inner.deps.paths.agent(agent.name.as_str());
-        let old = folder::read(&path)?.raw.get(key).cloned();
+        let old = folder::read(&path)?.raw.get(key.name).cloned();
         let row = self.edit_row(&agent, key, &old.unwrap_or_default(), &checked, by);
         self.audited(row, async {
             let file = folder::rewrite(&path, |keys| {
-                keys.insert(key.to_owned(), checked.clone());
+                keys.insert(key.name.to_owned(), checked.clone());
             })?;
             self.index(&agent, &file.config).await
         })
@@ -102,79 +117,59 @@ impl AgentManager {
     async fn checked(
         &self,
         guild: GuildId,
-        key: &str,
-        value: &str,
+        key: &Key,
+        text: &str,
         by: &Person,
     ) -> Result<Value, ManagerError> {
-        let value = value.trim();
-        let unset = UNSET.contains(&value.to_ascii_lowercase().as_str());
-        Ok(match key {
-            "system_prompt" if value.is_empty() => {
-                return Err(ManagerError::refused("A system prompt cannot be empty."));
+        if let Some(unset) = self.unset(guild, key, text) {
+            return Ok(unset);
+        }
+        let value = key.kind.read(text)?;
+        match (key.kind, &value) {
+            (ValueKind::Model, Value::String(name)) => {
+                Ok(Value::from(self.known_model(name).await?))
             }
-            "system_prompt" if value.len() > PROMPT_MAX => {
-                return Err(ManagerError::refused(format!(
-                    "A system prompt has at most {}.",
-                    text::bytes(PROMPT_MAX as u64)
-                )));
-            }
-            "system_prompt" => Value::from(value),
-            "model" if unset => Value::Null,
-            "model" => Value::from(self.known_model(value).await?),
-            "fallback_models" if unset => json!([]),
-            "fallback_models" => {
+            (ValueKind::Models, Value::Array(names)) => {
                 let mut models = Vec::new();
-                for name in value
-                    .split(',')
-                    .map(str::trim)
-                    .filter(|name| !name.is_empty())
-                {
+                for name in names.iter().filter_map(Value::as_str) {
                     models.push(self.known_model(name).await?);
                 }
-                json!(models)
+                Ok(json!(models))
             }
-            "permissions" => {
-                serde_json::to_value(self.grantable(guild, value, by)?).unwrap_or_default()
+            (ValueKind::Profile, _) => {
+                Ok(serde_json::to_value(self.grantable(guild, text, by)?).unwrap_or_default())
             }
-            "idle_timeout" | "turn_timeout" | "sandbox" | "network" | "access_roles" if unset => {
-                Value::Null
+            // Further allow entries widen what an agent may do, as a profile of one's own would.
+            (ValueKind::Actions, Value::Array(actions)) if !actions.is_empty() => {
+                may_always_allow(&self.grant_table(guild), by)?;
+                Ok(value)
             }
-            "budget_turn" | "budget_day" if unset => Value::Null,
-            "idle_timeout" => json!(seconds(value, true)?),
-            "turn_timeout" => json!(seconds(value, false)?),
-            "web_search" | "network" => json!(on_or_off(value)?),
-            "sandbox" => match value {
-                "required" | "auto" | "off" => Value::from(value),
-                _ => {
-                    return Err(ManagerError::refused(
-                        "`sandbox` is `required`, `auto` or `off`.",
-                    ));
-                }
-            },
-            "access_roles" => roles(value)?,
-            "always_allow" => self.always_allow_list(guild, value, by)?,
-            "budget_turn" | "budget_day" => json!(dollars(value)?),
-            _ => return Err(unknown_key(key)),
-        })
+            _ => Ok(value),
+        }
     }
 
-    /// Further allow entries widen what an agent may do, as a profile of one's own would.
-    fn always_allow_list(
-        &self,
-        guild: GuildId,
-        value: &str,
-        by: &Person,
-    ) -> Result<Value, ManagerError> {
-        if UNSET.contains(&value) || value == "[]" {
-            return Ok(json!([]));
+    /// What `text` writes if it takes the key back.
+    fn unset(&self, guild: GuildId, key: &Key, text: &str) -> Option<Value> {
+        if !is_default(text) {
+            return None;
         }
-        let list: Vec<String> = serde_json::from_str(value).map_err(|error| {
-            ManagerError::refused(format!(
-                "`always_allow` is a JSON list of action strings: {error}."
-            ))
-        })?;
-        may_always_allow(&self.grant_table(guild), by)?;
-        Ok(json!(list))
+        match key.unset {
+            Unset::Refused => None,
+            Unset::Inherited => Some(Value::Null),
+            Unset::Empty => Some(json!([])),
+            Unset::Off => Some(Value::Bool(false)),
+            Unset::DefaultProfile => self.unset_profile(guild, text),
+        }
+    }
+
+    /// The profile of new agents, where `text` is `default` and no profile of the operator's is called that. The other
+    /// words are none here: who writes `none` may mean that nothing is permitted.
+    fn unset_profile(&self, guild: GuildId, text: &str) -> Option<Value> {
+        let word = text.trim().to_ascii_lowercase();
+        let named = ProfileRef::Named(word.clone());
+        let is_named = self.inner.deps.profiles.load().resolve(&named).is_ok();
+        (word == "default" && !is_named)
+            .then(|| Value::from(self.server(guild).default_permissions))
     }
 
     /// Writes the agent's row again from its configuration.

@@ -1,6 +1,7 @@
 //! Why the manager did not do what it was asked, in sentences for people.
 
 use crate::agent::session_manager::SessionError;
+use crate::config::BadValue;
 use crate::permission::NotGranted;
 use crate::store::StoreError;
 
@@ -51,6 +52,12 @@ impl From<SessionError> for ManagerError {
 impl From<NotGranted> for ManagerError {
     fn from(reason: NotGranted) -> Self {
         Self::Refused(reason.to_string())
+    }
+}
+
+impl From<BadValue> for ManagerError {
+    fn from(error: BadValue) -> Self {
+        Self::Refused(error.to_string())
     }
 }
 

@@ -1,11 +1,11 @@
 //! Who may give an agent which profile, and set what is as wide as one.
 
-use crate::config::effective;
+use serde_json::Value;
+
+use crate::config::{Key, Right, ValueKind, effective};
 use crate::domain::{AgentConfig, GuildId, Person, ProfileRef, SandboxMode};
 use crate::permission::{GrantTable, may_always_allow, may_grant};
-use crate::text::json::refuse_double_keys;
 
-use super::config_keys::{Need, need};
 use super::error::ManagerError;
 use super::folder;
 use super::handle::AgentManager;
@@ -16,21 +16,22 @@ impl AgentManager {
     pub(super) fn may_set(
         &self,
         agent: &AgentSummary,
-        key: &str,
+        key: &Key,
         by: &Person,
     ) -> Result<(), ManagerError> {
         let table = self.grant_table(agent.guild);
-        let profile = match need(key) {
-            Need::Nothing => return Ok(()),
-            Need::Open => ProfileRef::Named("open".to_owned()),
-            Need::OwnProfile => {
+        let profile = match key.agent {
+            None | Some(Right::Command | Right::ForValue) => return Ok(()),
+            Some(Right::GrantOpen) => ProfileRef::Named("open".to_owned()),
+            Some(Right::GrantOwnProfile) => {
                 let path = self.inner.deps.paths.agent(agent.name.as_str());
-                folder::read(&path)?.config.permissions
+                let own = folder::read(&path)?.config.permissions;
+                if self.needs_no_grant(agent.guild, &own) {
+                    return Ok(());
+                }
+                own
             }
         };
-        if need(key) == Need::OwnProfile && self.needs_no_grant(agent.guild, &profile) {
-            return Ok(());
-        }
         may_grant(&table, by, &profile).map_err(|reason| {
             ManagerError::Refused(format!(
                 "`{key}` may be set by members who may grant the profile `{}`: {reason}.",
@@ -72,15 +73,10 @@ impl AgentManager {
         text: &str,
         by: &Person,
     ) -> Result<ProfileRef, ManagerError> {
-        let profile: ProfileRef = if text.trim_start().starts_with('{') {
-            refuse_double_keys(text)
-                .and_then(|()| serde_json::from_str(text))
-                .map(ProfileRef::Custom)
-                .map_err(|error| {
-                    ManagerError::refused(format!("The profile is not valid JSON: {error}."))
-                })?
-        } else {
-            ProfileRef::Named(text.trim().to_owned())
+        let profile = match ValueKind::Profile.read(text)? {
+            Value::Object(lists) => ProfileRef::Custom(lists),
+            Value::String(name) => ProfileRef::Named(name),
+            other => ProfileRef::Named(other.to_string()),
         };
         self.inner
             .deps

@@ -5,6 +5,7 @@ use tracing::warn;
 
 use crate::agent::event::Event;
 use crate::clock;
+use crate::config::effective;
 use crate::domain::{AgentConfig, AgentId, AgentName, GuildId, Person};
 use crate::store::{AgentRow, Intent, IntentKind, Registered};
 use crate::text;
@@ -36,7 +37,7 @@ impl AgentManager {
         let agent = self.find(guild, from)?;
         self.may_be_called(&agent, &to).await?;
         let renamed = self.rename_here(&agent, &to).await?;
-        self.audit_edit(&agent, "name", &json!(agent.name), &json!(to), by)
+        self.audit_edit(&agent, &effective::NAME, &json!(agent.name), &json!(to), by)
             .await?;
         // Discord may want minutes, for which nobody is kept waiting.
         drop(alone);

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError};
 use serde_json::Value;
 
 use crate::clock;
-use crate::config::{SettingKey, Settings, effective};
+use crate::config::{Key, Right, Settings, effective};
 use crate::domain::{GuildId, Person};
 use crate::llm::discovery::Choice;
 use crate::permission::may_always_allow;
@@ -61,26 +61,22 @@ impl AgentManager {
     pub async fn set_setting(
         &self,
         guild: GuildId,
-        key: SettingKey,
+        key: &Key,
         value: Option<Value>,
         by: &Person,
     ) -> Result<(), ManagerError> {
-        let widens = matches!(
-            key,
-            SettingKey::Sandbox | SettingKey::Network | SettingKey::PermissionGrants
-        );
-        if widens {
+        if key.server == Some(Right::GrantOpen) {
             may_always_allow(&self.grant_table(guild), by)?;
         }
         let deps = &self.inner.deps;
-        let old = deps.store.settings(guild).await?.remove(key.as_str());
+        let old = deps.store.settings(guild).await?.remove(key.name);
         let shown = |value: &Option<Value>| {
             value
                 .as_ref()
                 .map_or("not set".to_owned(), Value::to_string)
         };
         let change = crate::tools::Change {
-            edited: key.as_str().to_owned(),
+            edited: key.name.to_owned(),
             old: shown(&old),
             new: shown(&value),
         };
@@ -99,7 +95,7 @@ impl AgentManager {
             detail: deps.audit_change(&change),
         };
         self.audited(row, async {
-            deps.store.set_setting(guild, key.as_str(), value).await?;
+            deps.store.set_setting(guild, key.name, value).await?;
             Ok(self.reload_settings(guild).await?)
         })
         .await

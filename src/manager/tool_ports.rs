@@ -13,7 +13,7 @@ use tracing::warn;
 
 use crate::agent::event::Event;
 use crate::agent::{AgentCommand, AuxiliaryRequest, Mode, Place, Prompt, Source, Trigger};
-use crate::config::effective;
+use crate::config::{Key, effective};
 use crate::domain::{AgentName, GuildId, SandboxMode, Via};
 use crate::exec::{Limits, Network, Policy};
 use crate::permission::Profiles;
@@ -184,7 +184,7 @@ impl Models for ToolPorts {
 
 #[async_trait]
 impl Configure for ToolPorts {
-    async fn set(&self, caller: &Caller, key: &str, value: Value) -> Result<(), PortError> {
+    async fn set(&self, caller: &Caller, key: &'static Key, value: Value) -> Result<(), PortError> {
         let manager = self.manager()?;
         let agent = manager
             .agents(caller.guild)
@@ -192,11 +192,10 @@ impl Configure for ToolPorts {
             .find(|agent| agent.id == caller.agent)
             .ok_or_else(|| PortError::Refused("this agent is being destroyed".to_owned()))?;
         let folder = manager.deps().paths.agent(agent.name.as_str());
-        let key = key.to_owned();
         let written = tokio::task::spawn_blocking(move || -> Result<_, PortError> {
             let workspace = Workspace::open(&folder).map_err(broken)?;
             agent_file::rewrite(workspace.agent(), |keys| {
-                keys.insert(key, value);
+                keys.insert(key.name.to_owned(), value);
             })
             .map_err(broken)
         });

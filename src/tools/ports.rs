@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::caller::Caller;
 use super::error::ToolError;
+use crate::config::Key;
 use crate::domain::{AgentName, GuildId};
 use crate::exec::{Limits, Policy};
 use crate::permission::{GrantTable, Profiles};
@@ -112,7 +113,7 @@ pub trait Configure: Send + Sync {
     /// # Errors
     ///
     /// When the file cannot be read or written.
-    async fn set(&self, caller: &Caller, key: &str, value: Value) -> Result<(), PortError>;
+    async fn set(&self, caller: &Caller, key: &'static Key, value: Value) -> Result<(), PortError>;
 
     /// The profiles there are, by name.
     fn profiles(&self) -> Arc<Profiles>;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::lists::lines_within;
 use crate::clock;
 use crate::config::effective::Server;
-use crate::config::{Config, SettingKey};
+use crate::config::{Config, Key};
 use crate::discord::rest::body::{Body, Embed, MAX_DESCRIPTION, MAX_FIELD_VALUE, Tone};
 use crate::domain::RoleId;
 use crate::llm::Target;
@@ -59,10 +59,10 @@ pub fn settings(
     Body::embed(embed)
 }
 
-pub fn setting_changed(key: SettingKey, value: &str) -> Body {
+pub fn setting_changed(key: &Key, value: &str) -> Body {
     Body::text(format!(
         "{} is now {}.",
-        escape::code(key.as_str()),
+        escape::code(key.name),
         escape::code(value)
     ))
 }

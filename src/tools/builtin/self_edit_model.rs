@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::config::effective;
 use crate::permission::{Action, Group};
 use crate::tools::change::Change;
 use crate::tools::error::ToolError;
@@ -42,7 +43,7 @@ impl Tool for SelfEditModel {
         let model = context.services.models.resolve(&args.new_model).await?;
         let configure = &context.services.configure;
         configure
-            .set(context, "model", model.as_str().into())
+            .set(context, &effective::MODEL, model.as_str().into())
             .await?;
         Ok(format!("You run on `{model}`, from the next step on.").into())
     }

@@ -5,6 +5,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::config::effective;
 use crate::domain::{Participant, ProfileRef};
 use crate::permission::{Action, Group, all_known, all_may_grant};
 use crate::tools::change::Change;
@@ -63,7 +64,9 @@ impl Tool for SelfEditPermissions {
             .map_err(|error| ToolError::Rejected(error.to_string()))?;
         may_grant(&profile, context).await?;
         let value = serde_json::to_value(&profile).map_err(ToolError::failed)?;
-        configure.set(context, "permissions", value).await?;
+        configure
+            .set(context, &effective::PERMISSIONS, value)
+            .await?;
         let label = profile.label();
         Ok(format!("Your permissions are `{label}`, from the next step on.").into())
     }

@@ -4,14 +4,12 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::config::{PROMPT_MAX, effective};
 use crate::permission::{Action, Group};
 use crate::text;
 use crate::tools::change::Change;
 use crate::tools::error::ToolError;
 use crate::tools::{Output, Tool, ToolContext};
-
-/// Bytes of a prompt; what people can set as a file.
-const LONGEST: usize = 64 * 1024;
 
 pub(super) struct SelfEditSystemPrompt;
 
@@ -45,7 +43,7 @@ impl Tool for SelfEditSystemPrompt {
         if args.new_prompt.trim().is_empty() {
             return Err(ToolError::rejected("`new_prompt` is empty"));
         }
-        if args.new_prompt.len() > LONGEST {
+        if args.new_prompt.len() > PROMPT_MAX {
             return Err(ToolError::Rejected(format!(
                 "`new_prompt` has {}, a prompt may have 64 KiB; keep details in docs/",
                 text::bytes(args.new_prompt.len() as u64)
@@ -53,7 +51,9 @@ impl Tool for SelfEditSystemPrompt {
         }
         let value = args.new_prompt.into();
         let configure = &context.services.configure;
-        configure.set(context, "system_prompt", value).await?;
+        configure
+            .set(context, &effective::SYSTEM_PROMPT, value)
+            .await?;
         Ok("Your system prompt is replaced, from the next step on."
             .to_owned()
             .into())

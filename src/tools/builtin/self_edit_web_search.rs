@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::config::effective;
 use crate::permission::{Action, Group};
 use crate::tools::change::Change;
 use crate::tools::error::ToolError;
@@ -44,7 +45,7 @@ impl Tool for SelfEditWebSearch {
     async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {
         let configure = &context.services.configure;
         configure
-            .set(context, "web_search", args.enabled.into())
+            .set(context, &effective::WEB_SEARCH, args.enabled.into())
             .await?;
         let word = word(args.enabled);
         Ok(format!("Web search is {word}, from the next step on.").into())

@@ -2,7 +2,9 @@
 
 use std::fs;
 
+use chorus::config::{Config, Right};
 use chorus::{cli, config};
+use serde_json::Value;
 
 fn page(name: &str) -> String {
     fs::read_to_string(name).unwrap_or_else(|error| panic!("{name}: {error}"))
@@ -66,6 +68,67 @@ fn every_key_is_documented_and_every_documented_key_is_there() {
             "`{key}` is documented and not there"
         );
     }
+}
+
+/// How a table shows a default: nothing where it has parts of its own.
+fn default_cell(value: &Value) -> String {
+    match value {
+        Value::Null => "none".to_owned(),
+        Value::Object(parts) if !parts.is_empty() => String::new(),
+        value => format!("`{value}`"),
+    }
+}
+
+#[test]
+fn the_documented_defaults_are_those_in_force() {
+    let page = page("docs/operations/configuration.md");
+    let defaults = serde_json::to_value(Config::default()).unwrap();
+    for (key, value) in defaults.as_object().unwrap() {
+        let row = page
+            .lines()
+            .find_map(|line| line.strip_prefix(&format!("| `{key}` | ")));
+        let cell = row.unwrap().split('|').next().unwrap().trim();
+        assert_eq!(cell, default_cell(value), "{key}");
+    }
+}
+
+#[test]
+fn the_documentation_names_the_keys_that_wait_for_the_next_start() {
+    let page = page("docs/operations/configuration.md");
+    let (_, after) = page.split_once("These wait for the next start").unwrap();
+    let (listed, _) = after.split_once(".\n").unwrap();
+    let mut documented: Vec<&str> = listed.split('`').skip(1).step_by(2).collect();
+    documented.sort_unstable();
+    let mut waiting = config::keys_at_start();
+    waiting.sort_unstable();
+    assert_eq!(documented, waiting);
+}
+
+#[test]
+fn the_keys_of_agents_are_documented_as_their_table_says() {
+    let page = page("docs/commands.md");
+    let (_, after) = page.split_once("Keys of `/agent config`:\n\n").unwrap();
+    let (table, _) = after.split_once("\n\n").unwrap();
+    let rows = config::agent_keys().map(|key| {
+        let right = match key.agent.unwrap() {
+            Right::Command => "–",
+            Right::ForValue => "what the value gives",
+            Right::GrantOpen => "the right to grant `open`",
+            Right::GrantOwnProfile => "the right to grant the agent's profile",
+        };
+        format!("| `{key}` | {} | {right} |", key.help.trim())
+    });
+    let head = [
+        "| key | what it decides | to set it, besides Manage Channels |",
+        "|---|---|---|",
+    ];
+    let expected: Vec<String> = head.map(str::to_owned).into_iter().chain(rows).collect();
+    assert_eq!(
+        table,
+        expected.join("\n"),
+        "docs/commands.md should say:\n{}",
+        expected.join("\n")
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use chorus::config::{Config, SettingKey, Settings, effective};
+use chorus::config::{Config, Key, Settings, ValueKind, agent_keys, effective};
 use chorus::domain::{AgentConfig, RoleId, SandboxMode};
 use serde_json::json;
 
@@ -78,24 +78,103 @@ fn nobody_gets_in_by_a_row_that_makes_no_sense() {
 }
 
 #[test]
-fn every_setting_names_what_to_write_instead() {
-    for key in SettingKey::ALL {
-        let said = key.read(" ").unwrap_err();
-        assert!(said.contains(&format!("cannot be {key}: write")), "{said}");
-        assert_eq!(key.as_str().parse(), Ok(key));
-    }
+fn every_kind_of_value_is_read_in_one_place() {
     for (key, text, value) in [
-        (SettingKey::IdleTimeout, "0", json!(0)),
-        (SettingKey::ApprovalTimeout, "5m", json!(300)),
+        (&effective::IDLE_TIMEOUT, "0", json!(0)),
+        (&effective::IDLE_TIMEOUT, " 2h ", json!(7200)),
+        (&effective::APPROVAL_TIMEOUT, "5m", json!(300)),
+        (&effective::TURN_TIMEOUT, "90", json!(90)),
         (
-            SettingKey::PermissionGrants,
+            &effective::PERMISSION_GRANTS,
             "{\"1\": [\"open\"]}",
             json!({ "1": ["open"] }),
         ),
-        (SettingKey::AccessRoles, "[\"7\"]", json!(["7"])),
-        (SettingKey::Sandbox, "off", json!("off")),
-        (SettingKey::Network, "false", json!(false)),
+        (&effective::ACCESS_ROLES, "[\"7\"]", json!([7])),
+        (&effective::ACCESS_ROLES, "<@&7>, 8", json!([7, 8])),
+        (&effective::APPROVER_ROLES, "everyone", json!([])),
+        (&effective::SANDBOX, "off", json!("off")),
+        (&effective::NETWORK, "No", json!(false)),
+        (&effective::BUDGET_DAY, "$2.50", json!(2.5)),
+        (&effective::FALLBACK_MODELS, "a, b,", json!(["a", "b"])),
+        (
+            &effective::ALWAYS_ALLOW,
+            "[\"tool:bash:ls\"]",
+            json!(["tool:bash:ls"]),
+        ),
     ] {
-        assert_eq!(key.read(text), Ok(value), "{key} = {text}");
+        assert_eq!(key.kind.read(text), Ok(value), "{key} = {text}");
+    }
+    for (key, text) in [
+        (&effective::APPROVAL_TIMEOUT, "0"),
+        (&effective::IDLE_TIMEOUT, "2 years"),
+        (&effective::IDLE_TIMEOUT, "-1"),
+        (&effective::BUDGET_DAY, "inf"),
+        (&effective::ACCESS_ROLES, "7, everyone"),
+        (&effective::ACCESS_ROLES, "[]"),
+        (&effective::PERMISSION_GRANTS, "{\"1\": [], \"1\": []}"),
+        (&effective::PERMISSIONS, "{\"allow\": [], \"allow\": []}"),
+    ] {
+        let refused = key.kind.read(text);
+        assert!(refused.is_err(), "{key} = {text}: {refused:?}");
+    }
+}
+
+#[test]
+fn what_is_offered_can_be_written_and_what_makes_no_sense_names_what_to_write() {
+    for key in effective::KEYS {
+        for offered in key.kind.offered() {
+            assert!(key.kind.read(offered).is_ok(), "{key} = {offered}");
+        }
+        if !matches!(key.kind, ValueKind::Models) {
+            let said = key.kind.read(" ").unwrap_err().to_string();
+            assert!(said.ends_with('.') && !said.contains('\n'), "{key}: {said}");
+        }
+    }
+}
+
+/// What somebody could write for a key.
+fn sample(key: &Key) -> serde_json::Value {
+    let text = match key.kind {
+        ValueKind::Duration { .. } => "77",
+        ValueKind::Money => "0.5",
+        ValueKind::Roles => "7",
+        ValueKind::Grants => "{\"7\": [\"open\"]}",
+        ValueKind::Actions => "[\"tool:bash:ls\"]",
+        ValueKind::Switch => "true",
+        ValueKind::Word(words) => words[0],
+        ValueKind::Prompt
+        | ValueKind::Name
+        | ValueKind::Model
+        | ValueKind::Models
+        | ValueKind::Profile => "some-name",
+    };
+    key.kind.read(text).unwrap()
+}
+
+#[test]
+fn what_an_agent_may_set_is_in_its_file_and_what_is_not_for_people_has_no_entry() {
+    for key in agent_keys() {
+        let value = sample(key);
+        let read = serde_json::to_value(agent(json!({ (key.name): value.clone() }))).unwrap();
+        let ids_as_text = json!(["7"]);
+        assert!(
+            read[key.name] == value || read[key.name] == ids_as_text,
+            "{key} is not read back: {}",
+            read[key.name]
+        );
+    }
+    let fields = serde_json::to_value(AgentConfig::default()).unwrap();
+    let not_for_people = ["channel_id", "created_at", "owner_id", "running_tasks"];
+    for field in fields.as_object().unwrap().keys() {
+        let is_key = agent_keys().any(|key| key.name == field);
+        assert_ne!(is_key, not_for_people.contains(&field.as_str()), "{field}");
+    }
+}
+
+#[test]
+fn what_a_server_may_set_is_in_force_for_it() {
+    for key in effective::KEYS.iter().filter(|key| key.server.is_some()) {
+        let set = rows(json!({ (key.name): sample(key) }));
+        assert_ne!(set, Settings::default(), "{key} is not read back");
     }
 }

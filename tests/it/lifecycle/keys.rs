@@ -1,5 +1,6 @@
 //! Every key of `/agent config`: shown, set, in force, unset.
 
+use chorus::config::{Unset, agent_keys};
 use serde_json::{Value, json};
 
 use crate::world::{World, run_test};
@@ -80,6 +81,74 @@ async fn each_is_shown_set_and_unset() {
         }
         let audited = world.ann.asks("/audit", "#general").await;
         assert!(audited.contains("agent_config:budget_day"), "{audited}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn default_takes_every_key_back_however_it_is_written() {
+    run_test(async |world| {
+        for key in agent_keys().filter(|key| key.unset != Unset::Refused) {
+            let expected = match key.unset {
+                Unset::Refused | Unset::Inherited => Value::Null,
+                Unset::Empty => json!([]),
+                Unset::Off => json!(false),
+                Unset::DefaultProfile => json!("standard"),
+            };
+            for word in ["default", "Default", "DEFAULT"] {
+                let before = match key.unset {
+                    Unset::Empty => json!(["scripted-model"]),
+                    Unset::Off => json!(true),
+                    Unset::DefaultProfile => json!("guarded"),
+                    Unset::Refused | Unset::Inherited => Value::Null,
+                };
+                world.edits_agent_json("lab", json!({ (key.name): before }));
+                let told = asks(world, key.name, word).await;
+                assert!(told.contains(&format!("`lab.{key}` is now")), "{told}");
+                assert_eq!(
+                    world.agent_json("lab")[key.name],
+                    expected,
+                    "{key} = {word}"
+                );
+            }
+        }
+        // Who writes `none` may mean that nothing is permitted.
+        let told = asks(world, "permissions", "none").await;
+        assert!(!told.contains("is now"), "{told}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn default_takes_a_setting_of_the_server_back() {
+    run_test(async |world| {
+        let before = world.ann.asks("/settings show", "#general").await;
+        for (set, back) in [
+            ("idle-timeout timeout:77s", "idle-timeout timeout:Default"),
+            (
+                "approval-timeout timeout:78s",
+                "approval-timeout timeout:default",
+            ),
+            ("permissions profile:guarded", "permissions profile:default"),
+            ("model model:scripted-model", "model model:DEFAULT"),
+        ] {
+            world
+                .ann
+                .asks(&format!("/settings {set}"), "#general")
+                .await;
+            let told = world
+                .ann
+                .asks(&format!("/settings {back}"), "#general")
+                .await;
+            assert!(told.contains("is now `default`."), "{told}");
+            let after = world.ann.asks("/settings show", "#general").await;
+            assert_eq!(after, before, "{set}");
+        }
+        let told = world
+            .ann
+            .asks("/settings idle-timeout timeout:soon", "#general")
+            .await;
+        insta::assert_snapshot!(told, @"Chorus (only ann sees this): `soon` cannot be `idle_timeout`. Write a duration in seconds or with a unit, such as `1800`, `30m` or `2h`; `0` is never, `default` takes back what was set.");
     })
     .await;
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use chorus::config::Key;
 use chorus::domain::{
     AgentConfig, AgentId, AgentName, CallId, ChannelId, ConversationId, GuildId, Participant,
     Person, RoleId, ToolResult, TurnId, UserId,
@@ -205,10 +206,10 @@ impl Models for Seen {
 
 #[async_trait]
 impl Configure for Seen {
-    async fn set(&self, caller: &Caller, key: &str, value: Value) -> Result<(), PortError> {
+    async fn set(&self, caller: &Caller, key: &'static Key, value: Value) -> Result<(), PortError> {
         let workspace = Workspace::open(&self.agents.join(caller.name.as_str())).unwrap();
         agent_file::rewrite(workspace.agent(), |raw| {
-            raw.insert(key.into(), value);
+            raw.insert(key.name.into(), value);
         })
         .map_err(|error| PortError::Broken(error.to_string()))?;
         Ok(())

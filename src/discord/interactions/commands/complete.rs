@@ -6,8 +6,8 @@ use serenity::all::{AutocompleteChoice, CreateAutocompleteResponse};
 
 use super::call::{Context, bot, guild, person};
 use super::sight::{agent_here, reachable_agents, sight, visible_agents};
+use crate::config::{ValueKind, agent_keys};
 use crate::discord::rest::body::clip;
-use crate::manager::CONFIG_KEYS;
 use crate::store::{ServerRow, ServerState};
 use crate::text::prose;
 
@@ -125,7 +125,7 @@ pub(super) async fn profile(ctx: Context<'_>, typed: &str) -> CreateAutocomplete
 
 /// Keys of an agent's configuration.
 pub(super) async fn config_key(_: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
-    among(CONFIG_KEYS.map(str::to_owned), typed)
+    among(agent_keys().map(|key| key.name.to_owned()), typed)
 }
 
 /// Values for the key that was chosen before.
@@ -137,16 +137,12 @@ pub(super) async fn config_value(ctx: Context<'_>, typed: &str) -> CreateAutocom
             (&"key", serenity::all::ResolvedValue::String(key)) => Some(*key),
             _ => None,
         });
-    let values: Vec<String> = match key {
-        Some("model" | "fallback_models") => model_names(ctx),
-        Some("permissions") => profile_names(ctx),
-        Some("web_search" | "network") => vec!["true".into(), "false".into()],
-        Some("sandbox") => ["required", "auto", "off"].map(str::to_owned).into(),
-        Some("idle_timeout") => ["0", "300", "900", "1800", "3600"]
-            .map(str::to_owned)
-            .into(),
-        Some(_) | None => Vec::new(),
-    };
+    let key = agent_keys().find(|known| Some(known.name) == key);
+    let values = key.map_or(Vec::new(), |key| match key.kind {
+        ValueKind::Model | ValueKind::Models => model_names(ctx),
+        ValueKind::Profile => profile_names(ctx),
+        kind => kind.offered().iter().map(ToString::to_string).collect(),
+    });
     among(values, typed)
 }
 

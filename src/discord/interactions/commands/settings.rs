@@ -1,15 +1,12 @@
 //! `/settings`: what this server's administrators decide.
 
-mod access;
-mod approval_timeout;
-mod approvers;
 mod grants;
-mod idle_timeout;
 mod model;
 mod permissions;
 mod roles;
 mod set;
 mod show;
+mod timeouts;
 mod validate_keys;
 
 use super::call::Context;
@@ -26,11 +23,11 @@ use crate::discord::bot::Refusal;
         "permissions::permissions",
         "show::show",
         "validate_keys::validate_keys",
-        "idle_timeout::idle_timeout",
-        "approval_timeout::approval_timeout",
+        "timeouts::idle_timeout",
+        "timeouts::approval_timeout",
         "grants::grants",
-        "approvers::approvers",
-        "access::access"
+        "roles::approvers",
+        "roles::access"
     )
 )]
 pub(super) async fn settings(_: Context<'_>) -> Result<(), Refusal> {

@@ -6,7 +6,7 @@ use super::super::call::{Context, answer, bot, guild};
 use super::super::complete;
 use super::roles::Change;
 use super::set;
-use crate::config::SettingKey;
+use crate::config::effective;
 use crate::discord::bot::Refusal;
 use crate::discord::interactions::Visibility;
 use crate::discord::render;
@@ -58,7 +58,7 @@ pub(super) async fn grants(
             }
         }
         let json = serde_json::to_value(&table).map_err(|error| Refusal(error.to_string()))?;
-        set::store(ctx, SettingKey::PermissionGrants, json).await?;
+        set::store(ctx, &effective::PERMISSION_GRANTS, Some(json)).await?;
         Ok(render::grants(&table))
     })
     .await

@@ -3,7 +3,7 @@
 use super::super::call::{Context, answer, bot};
 use super::super::complete;
 use super::set;
-use crate::config::SettingKey;
+use crate::config::{effective, is_default};
 use crate::discord::bot::Refusal;
 use crate::discord::interactions::Visibility;
 use crate::llm::discovery::Resolved;
@@ -17,8 +17,11 @@ pub(super) async fn model(
     #[autocomplete = "complete::model"]
     model: String,
 ) -> Result<(), Refusal> {
+    if is_default(&model) {
+        return set::set(ctx, &effective::DEFAULT_MODEL, model).await;
+    }
     match known(ctx, &model).await {
-        Ok(model) => set::set(ctx, SettingKey::DefaultModel, model).await,
+        Ok(model) => set::set(ctx, &effective::DEFAULT_MODEL, model).await,
         Err(refusal) => answer(ctx, Visibility::Ephemeral, async { Err(refusal) }).await,
     }
 }

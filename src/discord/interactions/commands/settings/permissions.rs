@@ -3,7 +3,7 @@
 use super::super::call::{Context, answer, bot};
 use super::super::complete;
 use super::set;
-use crate::config::SettingKey;
+use crate::config::{effective, is_default};
 use crate::discord::bot::Refusal;
 use crate::discord::interactions::Visibility;
 use crate::text::escape;
@@ -16,13 +16,9 @@ pub(super) async fn permissions(
     #[autocomplete = "complete::profile"]
     profile: String,
 ) -> Result<(), Refusal> {
-    if bot(ctx)
-        .profiles
-        .load()
-        .iter()
-        .any(|(name, _)| name == profile)
-    {
-        return set::set(ctx, SettingKey::DefaultPermissions, profile).await;
+    let profiles = bot(ctx).profiles.load();
+    if is_default(&profile) || profiles.iter().any(|(name, _)| name == profile) {
+        return set::set(ctx, &effective::DEFAULT_PERMISSIONS, profile).await;
     }
     let refusal = format!(
         "There is no profile {}; /permissions shows them all.",

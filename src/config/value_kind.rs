@@ -1,0 +1,228 @@
+//! The kinds of values that people write for a key, each read in one place.
+
+use serde_json::{Value, json};
+
+use super::units::{Usd, parse_duration};
+use crate::domain::RoleId;
+use crate::permission::GrantTable;
+use crate::text;
+use crate::text::json::refuse_double_keys;
+
+/// Bytes of a system prompt, whoever writes it.
+pub const PROMPT_MAX: usize = 64 << 10;
+
+/// Longest duration that can be set, in seconds: a year, as in `config.json`.
+const LONGEST: u64 = 365 * 86_400;
+
+/// What people write for a key. What only the daemon knows, such as which models there are, is checked by whoever sets it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueKind {
+    /// Instructions, kept to the letter.
+    Prompt,
+    /// The name of an agent.
+    Name,
+    /// One model.
+    Model,
+    /// Models in order, with commas between.
+    Models,
+    /// The name of a permission profile, or a profile in JSON.
+    Profile,
+    /// Seconds, or a number with a unit.
+    Duration {
+        /// The shortest in seconds: where it is 0, that is never.
+        least: u64,
+        /// Those that completion offers.
+        offered: &'static [&'static str],
+    },
+    /// On or off.
+    Switch,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// Roles by mention or id, with commas between.
+    Roles,
+    /// US dollars.
+    Money,
+    /// Action strings as a JSON list.
+    Actions,
+    /// Profiles by role id, in JSON.
+    Grants,
+}
+
+/// Why a text is no value of its kind: a sentence that says what to write.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct BadValue(String);
+
+impl BadValue {
+    fn new(sentence: impl Into<String>) -> Self {
+        Self(sentence.into())
+    }
+}
+
+/// Whether `text` asks for the value that holds where nothing is set.
+pub fn is_default(text: &str) -> bool {
+    let word = text.trim();
+    ["default", "none", "null"]
+        .into_iter()
+        .any(|known| word.eq_ignore_ascii_case(known))
+}
+
+impl ValueKind {
+    /// The value that a person meant by `text`, as `agent.json` and the server's settings hold it.
+    ///
+    /// # Errors
+    ///
+    /// What to write instead.
+    pub fn read(self, text: &str) -> Result<Value, BadValue> {
+        let text = text.trim();
+        match self {
+            Self::Prompt => prompt(text),
+            Self::Name | Self::Model => name(text),
+            Self::Models => Ok(json!(listed(text).collect::<Vec<_>>())),
+            Self::Profile if text.starts_with('{') => profile(text),
+            Self::Profile => name(text),
+            Self::Duration { least, .. } => duration(text, least),
+            Self::Switch => switch(text),
+            Self::Word(words) if words.contains(&text) => Ok(Value::from(text)),
+            Self::Word(words) => Err(BadValue(format!("Write {}.", one_of(words)))),
+            Self::Roles => roles(text),
+            Self::Money => money(text),
+            Self::Actions => actions(text),
+            Self::Grants => grants(text),
+        }
+    }
+
+    /// The words that completion offers; names of models and profiles are the daemon's to know.
+    pub const fn offered(self) -> &'static [&'static str] {
+        match self {
+            Self::Duration { offered, .. } => offered,
+            Self::Word(words) => words,
+            Self::Switch => &["true", "false"],
+            Self::Prompt
+            | Self::Name
+            | Self::Model
+            | Self::Models
+            | Self::Profile
+            | Self::Roles
+            | Self::Money
+            | Self::Actions
+            | Self::Grants => &[],
+        }
+    }
+}
+
+fn prompt(text: &str) -> Result<Value, BadValue> {
+    if text.is_empty() {
+        return Err(BadValue::new("A system prompt cannot be empty."));
+    }
+    if text.len() > PROMPT_MAX {
+        let most = text::bytes(PROMPT_MAX as u64);
+        return Err(BadValue(format!("A system prompt has at most {most}.")));
+    }
+    Ok(Value::from(text))
+}
+
+fn name(text: &str) -> Result<Value, BadValue> {
+    if text.is_empty() {
+        return Err(BadValue::new("Write a name."));
+    }
+    Ok(Value::from(text))
+}
+
+fn listed(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',')
+        .map(str::trim)
+        .filter(|name| !name.is_empty())
+}
+
+fn profile(text: &str) -> Result<Value, BadValue> {
+    refuse_double_keys(text)
+        .and_then(|()| serde_json::from_str(text))
+        .map_err(|error| BadValue(format!("The profile is not valid JSON: {error}.")))
+}
+
+fn duration(text: &str, least: u64) -> Result<Value, BadValue> {
+    let seconds = text.parse().ok().or_else(|| parse_duration(text));
+    let never = if least == 0 { "`0` is never, " } else { "" };
+    seconds
+        .filter(|seconds| (least..=LONGEST).contains(seconds))
+        .map(Value::from)
+        .ok_or_else(|| {
+            BadValue(format!(
+                "Write a duration in seconds or with a unit, such as `1800`, `30m` or `2h`; {never}`default` takes back what was set."
+            ))
+        })
+}
+
+fn switch(text: &str) -> Result<Value, BadValue> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "on" | "yes" | "1" => Ok(Value::Bool(true)),
+        "false" | "off" | "no" | "0" => Ok(Value::Bool(false)),
+        _ => Err(BadValue::new("Write `true` or `false`.")),
+    }
+}
+
+fn one_of(words: &[&str]) -> String {
+    let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+    match words.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        None => String::new(),
+    }
+}
+
+fn roles(text: &str) -> Result<Value, BadValue> {
+    if text == "everyone" {
+        return Ok(json!([]));
+    }
+    // An empty list means everyone: what is not understood must never become one.
+    let ids: Option<Vec<RoleId>> = text
+        .trim_start_matches('[')
+        .trim_end_matches(']')
+        .split([',', ' '])
+        .filter(|part| !part.is_empty())
+        .map(|part| role(part).parse().ok().map(RoleId))
+        .collect();
+    ids.filter(|ids| !ids.is_empty())
+        .map(|ids| json!(ids.iter().map(|id| id.0).collect::<Vec<_>>()))
+        .ok_or_else(|| {
+            BadValue::new(
+                "Name roles by mention or id, with commas between; `everyone` lets everyone in who sees the channel, `default` takes the server's.",
+            )
+        })
+}
+
+/// What stands for the id in a mention such as `<@&123>`, or in a JSON text.
+fn role(part: &str) -> &str {
+    let mention = part
+        .strip_prefix("<@&")
+        .and_then(|rest| rest.strip_suffix('>'));
+    mention.unwrap_or_else(|| part.trim_matches('"'))
+}
+
+fn money(text: &str) -> Result<Value, BadValue> {
+    let sum = text.trim_start_matches('$').parse().ok();
+    sum.and_then(Usd::new)
+        .map(|usd| json!(usd.get()))
+        .ok_or_else(|| BadValue::new("Write US dollars, such as `0.50`, or `none` for no budget."))
+}
+
+fn actions(text: &str) -> Result<Value, BadValue> {
+    let list: Vec<String> = serde_json::from_str(text).map_err(|error| {
+        BadValue(format!(
+            "`always_allow` is a JSON list of action strings: {error}."
+        ))
+    })?;
+    Ok(json!(list))
+}
+
+fn grants(text: &str) -> Result<Value, BadValue> {
+    let table: Result<GrantTable, _> =
+        refuse_double_keys(text).and_then(|()| serde_json::from_str(text));
+    let value = table.and_then(serde_json::to_value);
+    value.map_err(|error| {
+        BadValue(format!(
+            r#"Write JSON such as {{"123456789": ["standard", "open"]}}: {error}."#
+        ))
+    })
+}
