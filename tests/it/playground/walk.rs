@@ -1,6 +1,7 @@
 //! A newcomer's first minutes, by clicks in a real browser: the program itself, its page, its demo model.
 
 mod chromium;
+mod page;
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -24,7 +25,7 @@ impl Program {
     }
 
     async fn start_in(home: TempDir) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_chorus"))
+        let mut child = Command::new(crate::world::daemon::program())
             .args(["playground", "--port", "0", "--home"])
             .arg(home.path())
             .env_clear()
@@ -200,6 +201,7 @@ async fn an_agent_is_made_talked_to_and_allowed_a_command() {
 
 /// Makes the channel `#other`; what is in `#general` stays open. From here on the page has `acts`, `me` and `other`.
 async fn has_another_channel(browser: &mut Browser) {
+    browser.reads("Chorus is here").await;
     browser
         .evaluates(
             "window.real = fetch;

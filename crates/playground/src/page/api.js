@@ -10,11 +10,14 @@ export const state = {
 };
 
 const waiting = new Map();
+// Answers that came before the request that asked for them returned, by interaction.
+const early = new Map();
+const MOST_EARLY = 32;
 let loads = 0;
 let socket = null;
 let listener = () => {};
 
-// Loads everything anew. An answer that a later one has overtaken is old and left out.
+// Loads everything again. An answer that a later one has overtaken is old and left out.
 export async function load() {
   const run = ++loads;
   const data = await (await fetch("/api/state")).json();
@@ -25,9 +28,12 @@ export async function load() {
   if (!people.some((user) => user.id === state.me)) {
     state.me = people.some((user) => user.id === remembered) ? remembered : people[0].id;
   }
-  if (!server()) state.server = state.data.servers[0]?.id;
+  state.channel ??= localStorage.getItem("channel");
+  if (!server()) state.server = (holding(state.channel) ?? state.data.servers[0])?.id;
   if (!channel()) state.channel = textChannels()[0]?.id ?? null;
 }
+
+const holding = (id) => state.data.servers.find((one) => one.channels.some((entry) => entry.id === id));
 
 export const server = () => state.data.servers.find((one) => one.id === state.server);
 export const textChannels = () => (server()?.channels ?? []).filter((one) => one.type === 0).filter(canSee);
@@ -89,10 +95,25 @@ export async function upload(file) {
   return response.ok ? response.json() : null;
 }
 
-// Waits for what the bot answers to an interaction: suggestions or a form.
+// Takes what the bot answers to an interaction, suggestions or a form, which may have come already.
 export function answerTo(interaction, then) {
+  const answer = early.get(interaction);
+  if (early.delete(interaction)) {
+    then(answer);
+    return;
+  }
   waiting.set(interaction, then);
   setTimeout(() => waiting.delete(interaction), 60000);
+}
+
+function onAnswer({ interaction, d }) {
+  const then = waiting.get(interaction);
+  if (waiting.delete(interaction)) {
+    then(d);
+    return;
+  }
+  early.set(interaction, d);
+  if (early.size > MOST_EARLY) early.delete(early.keys().next().value);
 }
 
 export function listen(handle) {
@@ -106,12 +127,8 @@ export function connect() {
   socket = mine;
   mine.onmessage = (event) => {
     const news = JSON.parse(event.data);
-    if (news.t === "answer") {
-      waiting.get(news.interaction)?.(news.d);
-      waiting.delete(news.interaction);
-      return;
-    }
-    listener(news);
+    if (news.t === "answer") onAnswer(news);
+    else listener(news);
   };
   mine.onclose = () => {
     if (socket !== mine) return;

@@ -2,16 +2,22 @@
 
 import { channel, listen, load, messages as fetchMessages, nameOf, server, state, textChannels, user } from "/api.js";
 import * as composer from "/composer.js";
-import { promptChannel, switchPerson } from "/dialogs.js";
+import { jump, promptChannel, switchPerson } from "/dialogs.js";
 import { avatar, button, h, icon, replace } from "/dom.js";
+import { channelLink } from "/markdown.js";
 import { element } from "/messages.js";
 
 const $ = (id) => document.getElementById(id);
-const list = $("messages");
+const log = $("messages");
+const list = $("list");
 const shell = $("shell");
 const shown = new Map();
 const typing = new Map();
 const unread = new Set();
+// The newest message of each channel when it was left.
+const read = new Map();
+// Behind which message of this channel the line "New" stands.
+let readUpTo = null;
 let loading = 0;
 // What became of the channel's messages while its list was on its way, which knows nothing of it.
 let late = null;
@@ -35,7 +41,7 @@ function drawFrame() {
   const member = here?.members.find((one) => one.id === state.me);
   const role = member?.owner ? "Owner" : member?.roles[0] ?? "Member";
   replace($("switch"), avatar(state.me, me?.username), h("span.me-names", {}, h("strong", {}, nameOf(state.me)), h("span.quiet", {}, `${role} · switch`)));
-  $("switch").setAttribute("aria-label", `You are ${me?.username}. Act as somebody else`);
+  $("switch").title = "Act as somebody else";
   drawStatus();
   composer.refresh();
 }
@@ -78,8 +84,10 @@ function goServer(id) {
 }
 
 async function go(id) {
+  if (id !== state.channel) read.set(state.channel, newest());
   state.channel = id;
-  unread.delete(id);
+  if (id) localStorage.setItem("channel", id);
+  readUpTo = unread.delete(id) ? read.get(id) ?? null : null;
   closeDrawer();
   composer.reset();
   drawFrame();
@@ -102,14 +110,18 @@ async function drawMessages() {
   bottom();
 }
 
+const newest = () => ordered().at(-1)?.id ?? null;
+
 const ordered = () => [...shown.values()].sort((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1));
 
 function redraw() {
   const all = ordered();
-  replace(list, all.length ? null : welcome(), all.map((one, at) => element(one, all[at - 1], actions)));
+  replace(list, all.length ? null : welcome(), all.map((one, at) => drawn(all, at)));
 }
 
-// Draws one message anew, in its place.
+const drawn = (all, at) => element(all[at], all[at - 1], actions, at > 0 && all[at - 1].id === readUpTo);
+
+// Draws one message again, in its place.
 function drawOne(message) {
   const near = nearBottom();
   const isNew = !shown.has(message.id);
@@ -117,7 +129,7 @@ function drawOne(message) {
   shown.set(message.id, message);
   const all = ordered();
   const at = all.findIndex((one) => one.id === message.id);
-  const fresh = element(message, all[at - 1], actions);
+  const fresh = drawn(all, at);
   const old = document.getElementById(`m${message.id}`);
   if (all.length === 1) replace(list, fresh);
   else if (old) old.replaceWith(fresh);
@@ -128,32 +140,39 @@ function drawOne(message) {
 
 function welcome() {
   const now = channel();
-  if (!now) return h("li.welcome", {}, h("h3", {}, "Nothing is open"), h("p", {}, "Choose a channel on the left."));
+  if (!now) return h("li.welcome", {}, h("h2", {}, "Nothing is open"), h("p", {}, "Choose a channel on the left."));
   return h("li.welcome", {},
-    h("h3", {}, now.type === 1 ? "Messages between you and Chorus" : `This is #${now.name}`),
+    h("h2", {}, now.type === 1 ? "Messages between you and Chorus" : `This is #${now.name}`),
     now.name === "general"
       ? [h("p", {}, "Everything here runs on this machine. Make your first agent:"),
          h("p", {}, h("kbd", {}, "/agent init"), " then give it a name. It gets a channel of its own; talk to it there.")]
       : h("p", {}, "Nobody has said anything yet."));
 }
 
-const nearBottom = () => list.scrollHeight - list.scrollTop - list.clientHeight < 120;
+const nearBottom = () => log.scrollHeight - log.scrollTop - log.clientHeight < 120;
 const bottom = () => {
-  list.scrollTop = list.scrollHeight;
+  log.scrollTop = log.scrollHeight;
 };
 
 // Whoever reads the newest goes on reading it when a keyboard opens, a form takes room or a picture arrives.
 let stays = true;
 const stay = () => stays && bottom();
-list.addEventListener("scroll", () => {
+log.addEventListener("scroll", () => {
   stays = nearBottom();
 });
-list.addEventListener("load", stay, true);
-new ResizeObserver(stay).observe(list);
+log.addEventListener("load", stay, true);
+new ResizeObserver(stay).observe(log);
+
+// What comes while nobody looks stands below a line.
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden) return;
+  document.querySelector(".line.new")?.remove();
+  readUpTo = newest();
+});
 
 // --- news --------------------------------------------------------------------------------------
 
-// Nothing is drawn anew under a finger: a press that ends on another element than it began on is no click.
+// Nothing is drawn again under a finger: a press that ends on another element than it began on is no click.
 let held = null;
 // A choice by key is made by an event of ours, which nothing ends.
 addEventListener("pointerdown", (event) => event.isTrusted && (held ??= []), true);
@@ -223,6 +242,7 @@ async function onChannels() {
   const isGone = state.channel && !channel();
   if (isGone) await go(textChannels()[0]?.id ?? null);
   else drawFrame();
+  for (const one of list.querySelectorAll("[data-channel]")) one.replaceWith(channelLink(one.dataset.channel));
 }
 
 function forget(ids) {
@@ -242,6 +262,50 @@ function drawTyping() {
   bar.dataset.words = words;
   replace(bar, words ? [h("span.dots", { "aria-hidden": "true" }, h("i"), h("i"), h("i")), words] : null);
 }
+
+// --- keys --------------------------------------------------------------------------------------
+
+// The arrows lead from message to message, and Tab into the one that has the focus.
+log.addEventListener("keydown", (event) => {
+  if (event.key !== "ArrowUp" && event.key !== "ArrowDown") return;
+  const here = event.target === log ? null : event.target.closest(".message");
+  if (event.target !== log && event.target !== here) return;
+  const next = here ? (event.key === "ArrowUp" ? here.previousElementSibling : here.nextElementSibling) : list.lastElementChild;
+  if (!next?.matches(".message")) return;
+  event.preventDefault();
+  next.focus();
+});
+log.addEventListener("focusin", (event) => stops(event.target.closest(".message"), 0));
+log.addEventListener("focusout", (event) => {
+  const left = event.target.closest(".message");
+  if (left && !left.contains(event.relatedTarget)) stops(left, -1);
+});
+const stops = (message, index) => message?.querySelectorAll(".toolbar button").forEach((one) => (one.tabIndex = index));
+
+function editLast() {
+  const mine = ordered().filter((one) => one.author.id === state.me && !one.interaction_metadata && one.content).at(-1);
+  if (mine) composer.edit(mine);
+}
+
+// Alt with an arrow: the channel above or below.
+function step(by) {
+  const all = [...document.querySelectorAll(".channel")];
+  const at = all.findIndex((one) => one.getAttribute("aria-current") === "page");
+  all[(at + by + all.length) % all.length]?.click();
+}
+
+addEventListener("edit-last", editLast);
+addEventListener("keydown", (event) => {
+  if (event.key === "Escape") closeDrawer();
+  if ((event.ctrlKey || event.metaKey) && event.key === "k") {
+    event.preventDefault();
+    jump();
+  }
+  if (event.altKey && (event.key === "ArrowUp" || event.key === "ArrowDown")) {
+    event.preventDefault();
+    step(event.key === "ArrowUp" ? -1 : 1);
+  }
+});
 
 // --- light, dark and the drawer ----------------------------------------------------------------
 
@@ -278,7 +342,6 @@ $("shade").addEventListener("click", closeDrawer);
 $("theme").addEventListener("click", toggleTheme);
 $("switch").addEventListener("click", switchPerson);
 addEventListener("go", (event) => go(event.detail));
-addEventListener("keydown", (event) => event.key === "Escape" && closeDrawer());
 setInterval(drawTyping, 1000);
 await load();
 drawFrame();

@@ -2,7 +2,7 @@
 
 import { act, answerTo, channel, rights, server, state, upload } from "/api.js";
 import { openForm } from "/dialogs.js";
-import { button, h, icon, replace, toast } from "/dom.js";
+import { button, follow, h, icon, replace, toast } from "/dom.js";
 import { size } from "/messages.js";
 import { optionField } from "/options.js";
 
@@ -11,7 +11,7 @@ let mode = { kind: "text" };
 let files = [];
 let typedAt = 0;
 
-const suggestions = h("ul.suggestions", { role: "listbox", "aria-label": "Commands", hidden: true });
+const suggestions = h("ul.suggestions", { id: "suggestions", role: "listbox", tabindex: "0", "aria-label": "Commands", hidden: true });
 const notice = h("div.composing", { hidden: true });
 const tray = h("div.tray", { hidden: true });
 const fields = h("div.command-fields", { hidden: true });
@@ -20,6 +20,9 @@ const text = h("textarea", {
   rows: 1,
   maxlength: 2000,
   "aria-label": "Message",
+  "aria-autocomplete": "list",
+  "aria-haspopup": "listbox",
+  "aria-controls": "suggestions",
   autocomplete: "off",
   oninput: onInput,
   onkeydown: onKey,
@@ -59,7 +62,7 @@ export function reset() {
   notice.hidden = true;
   fields.hidden = true;
   line.hidden = false;
-  suggestions.hidden = true;
+  hideSuggestions();
   files = [];
   showTray();
 }
@@ -112,6 +115,7 @@ function onKey(event) {
       const next = (at + (event.key === "ArrowDown" ? 1 : -1) + shown.length) % shown.length;
       shown.forEach((one, index) => one.setAttribute("aria-selected", index === next));
       shown[next].scrollIntoView({ block: "nearest" });
+      follow(text, suggestions);
       return;
     }
     if (event.key === "Tab" || (event.key === "Enter" && !event.shiftKey)) {
@@ -120,10 +124,12 @@ function onKey(event) {
       return;
     }
   }
-  if (event.key === "Escape") {
-    suggestions.hidden = true;
-    reset();
+  if (event.key === "ArrowUp" && !text.value && mode.kind === "text") {
+    event.preventDefault();
+    dispatchEvent(new CustomEvent("edit-last"));
+    return;
   }
+  if (event.key === "Escape") reset();
   if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
     event.preventDefault();
     submit();
@@ -193,10 +199,15 @@ function flatten(node, words, all) {
   for (const option of below) flatten(option, [...words, option.name], all);
 }
 
+function hideSuggestions() {
+  suggestions.hidden = true;
+  follow(text, suggestions);
+}
+
 function suggest() {
   const typed = text.value;
   if (!typed.startsWith("/") || typed.includes("\n") || channel()?.type === 1) {
-    suggestions.hidden = true;
+    hideSuggestions();
     return;
   }
   const wanted = typed.slice(1).trim().toLowerCase();
@@ -204,14 +215,15 @@ function suggest() {
   fitting.sort((a, b) => Number(b.words.join(" ").startsWith(wanted)) - Number(a.words.join(" ").startsWith(wanted)));
   suggestions.hidden = !fitting.length;
   replace(suggestions, fitting.slice(0, 40).map((one, at) =>
-    h("li", { role: "option", "aria-selected": at === 0, onclick: () => choose(one) },
+    h("li", { id: `suggestion-${at}`, role: "option", "aria-selected": at === 0, onclick: () => choose(one) },
       h("strong", {}, `/${one.words.join(" ")}`),
       h("span.quiet", {}, one.description),
       h("span.wants", {}, one.options.filter((option) => option.required).map((option) => option.name).join(", ")))));
+  follow(text, suggestions);
 }
 
 function choose(command) {
-  suggestions.hidden = true;
+  hideSuggestions();
   text.value = "";
   grow();
   if (!command.options.length) {

@@ -1,7 +1,7 @@
 // What opens over the page: forms of the bot, the switch between people, questions.
 
-import { act, answerTo, connect, load, server, state } from "/api.js";
-import { avatar, h, replace, toast } from "/dom.js";
+import { act, answerTo, connect, load, server, state, textChannels } from "/api.js";
+import { avatar, follow, h, replace, toast } from "/dom.js";
 
 const dialog = document.getElementById("dialog");
 dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
@@ -77,6 +77,39 @@ export function promptChannel() {
     dispatchEvent(new CustomEvent("go", { detail: made.channel }));
   };
   open("Add a channel", h("label.field-label", {}, h("span", {}, "Name"), input), buttons("Add", make));
+}
+
+// Ctrl+K: a channel by a part of its name.
+export function jump() {
+  const list = h("ul.jump", { id: "jump", role: "listbox", "aria-label": "Channels" });
+  const input = h("input", { type: "text", role: "combobox", "aria-label": "Channel", "aria-autocomplete": "list", "aria-controls": "jump", "aria-expanded": "true",
+    placeholder: "Where to?", autocomplete: "off", oninput: () => draw(), onkeydown: (event) => onKey(event) });
+  const all = [...textChannels(), ...(server()?.channels ?? []).filter((one) => one.type >= 10)];
+  let at = 0;
+  const fitting = () => all.filter((one) => one.name.includes(input.value.trim().replace(/^#/, "").toLowerCase())).slice(0, 12);
+  const take = (one) => {
+    dialog.close();
+    dispatchEvent(new CustomEvent("go", { detail: one.id }));
+  };
+  const draw = (next = 0) => {
+    const shown = fitting();
+    at = shown.length ? (next + shown.length) % shown.length : 0;
+    replace(list, shown.map((one, index) =>
+      h("li", { id: `jump-${index}`, role: "option", "aria-selected": index === at, onclick: () => take(one) }, `# ${one.name}`)));
+    follow(input, list);
+  };
+  const onKey = (event) => {
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      event.preventDefault();
+      draw(at + (event.key === "ArrowDown" ? 1 : -1));
+    } else if (event.key === "Enter") {
+      event.preventDefault();
+      const chosen = fitting()[at];
+      if (chosen) take(chosen);
+    }
+  };
+  draw();
+  open("Go to a channel", input, list);
 }
 
 const ROLES = ["Administrator", "Moderator", "Member"];

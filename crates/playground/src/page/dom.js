@@ -61,6 +61,14 @@ export function button(label, iconName, onclick, extra = {}) {
   return h("button.icon-button", { type: "button", "aria-label": label, title: label, onclick, ...extra }, icon(iconName));
 }
 
+// Tells assistive technology which entry of its list a field is at, and whether the list is open.
+export function follow(field, list) {
+  const at = list.hidden ? null : list.querySelector("[aria-selected=true]");
+  if (field.getAttribute("role") === "combobox") field.setAttribute("aria-expanded", String(!list.hidden));
+  if (at) field.setAttribute("aria-activedescendant", at.id);
+  else field.removeAttribute("aria-activedescendant");
+}
+
 // A coloured disc with a letter; the colour follows from the id.
 export function avatar(id, name, isBot = false) {
   const hue = Number(BigInt(id || 0) / 7n % 360n);

@@ -56,7 +56,8 @@ function element(node) {
   switch (node.type) {
     case "codeBlock": return code(node);
     case "inlineCode": return h("code", {}, node.content);
-    case "heading": return h(`h${node.level + 2}`, {}, content());
+    // No heading of the page: each message would begin an outline of its own.
+    case "heading": return h(`p.heading.level-${node.level}`, {}, content());
     case "subtext": return h("p.small", {}, content());
     case "quote": return h("blockquote", {}, blocks(node.content));
     case "list": return list(node);
@@ -97,10 +98,11 @@ function link(href, content) {
   return h("a", { href, target: "_blank", rel: "noopener noreferrer nofollow" }, content);
 }
 
-function channelLink(id) {
+// Marked with its channel, for a channel may be known or renamed after its mention was drawn.
+export function channelLink(id) {
   const found = channel(id);
-  if (!found) return h("span.mention", {}, "#gone");
-  return h("button.mention", { type: "button", onclick: () => dispatchEvent(new CustomEvent("go", { detail: id })) }, `#${found.name}`);
+  if (!found) return h("span.mention", { "data-channel": id }, "#gone");
+  return h("button.mention", { type: "button", "data-channel": id, onclick: () => dispatchEvent(new CustomEvent("go", { detail: id })) }, `#${found.name}`);
 }
 
 function spoiler(content) {

@@ -10,10 +10,12 @@ const LOADING = 128;
 // Messages of one person within this time share a head.
 const SAME_HEAD = 5 * 60 * 1000;
 
-export function element(message, before, actions) {
+// `isNew` says that this is the first one which was not there when the channel was last looked at.
+export function element(message, before, actions, isNew = false) {
   const at = new Date(message.timestamp);
   const isReply = message.message_reference || message.interaction_metadata;
-  const joins = before && !isReply && !before.thread && before.author.id === message.author.id
+  const isNewDay = !before || new Date(before.timestamp).toDateString() !== at.toDateString();
+  const joins = !isNewDay && !isNew && !isReply && !before.thread && before.author.id === message.author.id
     && (before.flags & EPHEMERAL) === (message.flags & EPHEMERAL)
     && at - new Date(before.timestamp) < SAME_HEAD;
   const name = nameOf(message.author.id) || message.author.username;
@@ -22,6 +24,8 @@ export function element(message, before, actions) {
   if (message.flags & EPHEMERAL) row.classList.add("ephemeral");
   if (mentionsMe(message.content)) row.classList.add("for-me");
   add(row, [
+    isNewDay ? h("div.line.day", {}, h("time", { datetime: message.timestamp.slice(0, 10) }, at.toLocaleDateString([], { dateStyle: "long" }))) : null,
+    isNew ? h("div.line.new", {}, h("span", {}, "New")) : null,
     isReply ? source(message) : null,
     h("div.message-side", {}, joins
       ? h("time.quiet", { datetime: message.timestamp }, at.toLocaleTimeString([], { timeStyle: "short" }))
@@ -29,8 +33,8 @@ export function element(message, before, actions) {
     h("div.message-main", {},
       joins ? null : head(message, name, at),
       body(message),
-      (message.embeds ?? []).map(embed),
-      (message.attachments ?? []).map(attachment),
+      (message.embeds ?? []).map((one) => embed(one, message)),
+      (message.attachments ?? []).filter((file) => !isInEmbed(file, message)).map(attachment),
       (message.components ?? []).map((one) => components(one, message)),
       reactions(message),
       message.thread ? threadLink(message.thread) : null,
@@ -54,7 +58,8 @@ function source(message) {
   }
   const original = message.referenced_message;
   if (!original) return h("div.source", {}, icon("reply"), h("em", {}, "Original message was deleted"));
-  const line = original.content.split("\n")[0].slice(0, 120) || "(no text)";
+  // Of the first line its words, not what makes it a heading, a list or small print.
+  const line = original.content.split("\n")[0].replace(/^\s*(#{1,3}|-#|-|\*|>>?>?)\s+/, "").slice(0, 120) || "(no text)";
   return h("button.source", {
     type: "button",
     onclick: () => {
@@ -74,7 +79,15 @@ function body(message) {
   return h("div.text", {}, text, message.edited_timestamp && message.content ? h("span.edited", {}, "(edited)") : null);
 }
 
-function embed(one) {
+// A file that an embed shows by its name stands in the embed and nowhere else.
+const isInEmbed = (file, message) => (message.embeds ?? []).some((one) => one.image?.url === `attachment://${file.filename}`);
+
+function addressOf(url, message) {
+  const file = message.attachments?.find((one) => url === `attachment://${one.filename}`);
+  return file?.url ?? url;
+}
+
+function embed(one, message) {
   const box = h("div.embed");
   if (one.color !== undefined && one.color !== null) {
     box.style.setProperty("--stripe", `#${one.color.toString(16).padStart(6, "0")}`);
@@ -86,7 +99,7 @@ function embed(one) {
     one.fields?.length ? h("dl.fields", {}, one.fields.map((field) =>
       h(field.inline ? "div.field.inline" : "div.field", {},
         h("dt", {}, inline(field.name)), h("dd", {}, markdown(field.value))))) : null,
-    one.image?.url ? picture(one.image.url, one.title ?? "Image") : null,
+    one.image?.url ? picture(addressOf(one.image.url, message), one.title ?? "Image") : null,
     one.footer?.text ? h("div.embed-footer", {}, one.footer.text) : null,
   ]);
   return box;
@@ -200,10 +213,12 @@ function toolbar(message, actions) {
   const isThread = (channel()?.type ?? 0) >= 10;
   // Administrator or Manage Messages.
   const mayDelete = isMine || (rights() & (8n | 8192n)) !== 0n;
+  // Tab stops only while their message has the focus, or a long channel would stand before its last button.
+  const tool = (label, icon, onclick) => button(label, icon, onclick, { tabindex: "-1" });
   return h("div.toolbar", { role: "group", "aria-label": "Message actions" },
-    button("React", "react", (event) => pickEmoji(event.currentTarget, (emoji) => act("react", { ...here, emoji }))),
-    button("Reply", "reply", () => actions.reply(message)),
-    isDirect || isThread || message.thread ? null : button("Open a thread", "thread", () => promptThread(here)),
-    isMine ? button("Edit", "edit", () => actions.edit(message)) : null,
-    mayDelete ? button("Delete", "trash", () => confirmDelete(here)) : null);
+    tool("React", "react", (event) => pickEmoji(event.currentTarget, (emoji) => act("react", { ...here, emoji }))),
+    tool("Reply", "reply", () => actions.reply(message)),
+    isDirect || isThread || message.thread ? null : tool("Open a thread", "thread", () => promptThread(here)),
+    isMine ? tool("Edit", "edit", () => actions.edit(message)) : null,
+    mayDelete ? tool("Delete", "trash", () => confirmDelete(here)) : null);
 }

@@ -1,7 +1,7 @@
 // One option of a slash command as a field, by its type.
 
 import { nameOf, server, upload } from "/api.js";
-import { h, replace } from "/dom.js";
+import { follow, h, replace } from "/dom.js";
 
 const CHOICE_PAUSE = 120;
 
@@ -71,13 +71,16 @@ function textField(option, shared, complete) {
     minlength: option.min_length,
     maxlength: option.max_length ?? (isNumber ? null : 6000),
     autocomplete: "off",
+    ...(option.autocomplete && { role: "combobox", "aria-autocomplete": "list", "aria-expanded": "false", "aria-controls": `${shared.id}-choices` }),
   });
   if (!option.autocomplete) return { control: input, value: () => input.value };
   let chosen = null;
   let timer = null;
-  const list = h("ul.choices", { role: "listbox", "aria-label": `Values for ${option.name}`, hidden: true });
+  let asked = 0;
+  const list = h("ul.choices", { id: `${shared.id}-choices`, role: "listbox", "aria-label": `Values for ${option.name}`, hidden: true });
   const hide = () => {
     list.hidden = true;
+    follow(input, list);
   };
   const take = (choice) => {
     chosen = choice;
@@ -86,12 +89,15 @@ function textField(option, shared, complete) {
   };
   const show = (choices) => {
     list.hidden = !choices.length || document.activeElement !== input;
-    replace(list, choices.map((choice) =>
-      h("li", { role: "option", "aria-selected": false, onpointerdown: (event) => { event.preventDefault(); take(choice); } }, choice.name)));
+    replace(list, choices.map((choice, at) =>
+      h("li", { id: `${list.id}-${at}`, role: "option", "aria-selected": false, onpointerdown: (event) => { event.preventDefault(); take(choice); } }, choice.name)));
+    follow(input, list);
   };
+  // Answers may overtake each other: only the one to the newest question is shown.
   const ask = () => {
     clearTimeout(timer);
-    timer = setTimeout(() => complete(option, input.value, show), CHOICE_PAUSE);
+    const run = ++asked;
+    timer = setTimeout(() => complete(option, input.value, (choices) => run === asked && show(choices)), CHOICE_PAUSE);
   };
   input.addEventListener("input", () => {
     chosen = null;
@@ -108,6 +114,7 @@ function textField(option, shared, complete) {
       const next = (at + (event.key === "ArrowDown" ? 1 : -1) + entries.length) % entries.length;
       entries.forEach((one, index) => one.setAttribute("aria-selected", index === next));
       entries[next].scrollIntoView({ block: "nearest" });
+      follow(input, list);
     } else if (event.key === "Enter" && at >= 0) {
       event.preventDefault();
       entries[at].dispatchEvent(new Event("pointerdown", { cancelable: true }));

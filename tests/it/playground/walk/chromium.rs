@@ -220,6 +220,18 @@ impl Browser {
         self.presses(enter).await;
     }
 
+    /// Presses a named key, such as `ArrowUp`, with modifiers as the protocol counts them: Alt 1, Control 2, Shift 8.
+    pub(super) async fn presses_key(&mut self, key: &str, modifiers: u8) {
+        let code = match key {
+            "ArrowUp" => 38,
+            "Escape" => 27,
+            "Tab" => 9,
+            _ => u32::from(key.as_bytes()[0].to_ascii_uppercase()),
+        };
+        let key = json!({"key": key, "windowsVirtualKeyCode": code, "modifiers": modifiers});
+        self.presses(key).await;
+    }
+
     async fn presses(&mut self, key: Value) {
         for kind in ["keyDown", "keyUp"] {
             let mut event = key.clone();

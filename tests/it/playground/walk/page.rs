@@ -1,0 +1,217 @@
+//! The page itself: answers in any order, mentions, keys, and the rules of accessibility.
+
+use super::{Screen, at_the_desk, makes_agent};
+use crate::playground::walk::chromium::{Browser, Light};
+
+/// Holds back what the page is answered at `path` until `window.lets_go()`.
+async fn holds_back(browser: &mut Browser, path: &str) {
+    let script = format!(
+        "(() => {{
+            const real = fetch;
+            const free = new Promise((go) => {{ window.lets_go = go; }});
+            window.fetch = async (...asked) => {{
+                const answer = await real(...asked);
+                if (String(asked[0]).startsWith('{path}')) await free;
+                return answer;
+            }};
+        }})()"
+    );
+    browser.evaluates(&script).await;
+}
+
+/// Writes on the document what the bot answered last, when the page has read it.
+async fn notes_answers(browser: &mut Browser) {
+    browser
+        .evaluates(
+            "(() => {
+                const parse = JSON.parse;
+                JSON.parse = (text, ...more) => {
+                    const value = parse(text, ...more);
+                    if (value?.t === 'answer') document.body.dataset.answer = JSON.stringify(value.d);
+                    return value;
+                };
+            })()",
+        )
+        .await;
+}
+
+/// The bot's answer comes by another way than the answer to the request that asked for it, and may come first.
+#[tokio::test]
+async fn suggestions_that_come_before_their_request_returns_are_shown() {
+    let Some((mut browser, _program)) = at_the_desk().await else {
+        return;
+    };
+    makes_agent(&mut browser).await;
+    notes_answers(&mut browser).await;
+    holds_back(&mut browser, "/api/act").await;
+    browser.clicks("#composer-text", "").await;
+    browser.types("/agent config").await;
+    browser.clicks("[role=option]", "/agent config").await;
+    browser.clicks("#option-key", "").await;
+    browser.types("idle").await;
+    browser
+        .sees(r#"document.body.dataset.answer === '{"choices":[{"name":"idle_timeout","value":"idle_timeout"}]}'"#)
+        .await;
+    browser.evaluates("lets_go()").await;
+    browser
+        .sees("[...document.querySelectorAll('.choices:not([hidden]) li')].some((one) => one.innerText === 'idle_timeout')")
+        .await;
+}
+
+#[tokio::test]
+async fn a_form_that_comes_before_its_request_returns_opens() {
+    let Some((mut browser, _program)) = at_the_desk().await else {
+        return;
+    };
+    makes_agent(&mut browser).await;
+    browser.clicks("#composer-text", "").await;
+    browser.types("/agent config").await;
+    browser.clicks("[role=option]", "/agent config").await;
+    browser.types("helper").await;
+    browser.clicks("#option-key", "").await;
+    browser.types("system_prompt").await;
+    browser.clicks(".composer .press", "Run").await;
+    browser.sees("[...document.querySelectorAll('.message .press')].some((one) => one.innerText === 'Edit')").await;
+    notes_answers(&mut browser).await;
+    holds_back(&mut browser, "/api/act").await;
+    browser.clicks(".message .press", "Edit").await;
+    browser
+        .sees("document.body.dataset.answer?.includes('components')")
+        .await;
+    browser.evaluates("lets_go()").await;
+    browser
+        .sees("document.querySelector('dialog[open] textarea')")
+        .await;
+}
+
+/// A message may name a channel before the page has heard of it.
+#[tokio::test]
+async fn a_channel_is_named_as_soon_as_it_is_known() {
+    let Some((mut browser, _program)) = at_the_desk().await else {
+        return;
+    };
+    browser.clicks("#composer-text", "").await;
+    browser.types("/agent init").await;
+    browser.clicks("[role=option]", "/agent init").await;
+    holds_back(&mut browser, "/api/state").await;
+    browser.types("helper").await;
+    browser.clicks(".composer .press", "Run").await;
+    browser.reads("Agent helper is ready: #gone").await;
+    browser.evaluates("lets_go()").await;
+    browser.reads("Agent helper is ready: #helper").await;
+}
+
+#[tokio::test]
+async fn it_is_used_by_keys_alone() {
+    let Some((mut browser, _program)) = at_the_desk().await else {
+        return;
+    };
+    makes_agent(&mut browser).await;
+    browser.clicks("#composer-text", "").await;
+    browser.types("hello").await;
+    browser.presses_enter().await;
+    browser
+        .sees("!document.querySelector('#composer-text').value")
+        .await;
+
+    browser.presses_key("ArrowUp", 0).await;
+    browser.sees("document.querySelector('#composer-text').value === 'hello' && document.querySelector('.composing:not([hidden])')").await;
+    browser.presses_key("Escape", 0).await;
+
+    // One press leads back from the message box to the messages, and the arrows through them.
+    browser.presses_key("Tab", SHIFT).await;
+    browser.presses_key("Tab", SHIFT).await;
+    browser
+        .sees("document.activeElement.closest('#messages')")
+        .await;
+    browser
+        .evaluates("document.querySelector('#messages').focus()")
+        .await;
+    browser.presses_key("ArrowUp", 0).await;
+    browser
+        .sees("document.activeElement.matches('.message') && document.activeElement.querySelector('.toolbar button').tabIndex === 0")
+        .await;
+
+    browser.presses_key("k", CONTROL).await;
+    browser
+        .sees("document.querySelector('dialog[open] [role=combobox]') === document.activeElement")
+        .await;
+    browser.types("gen").await;
+    browser.presses_enter().await;
+    browser
+        .sees("document.querySelector('#title').innerText.includes('general')")
+        .await;
+}
+
+const CONTROL: u8 = 2;
+const SHIFT: u8 = 8;
+
+/// axe-core, as the referee of tests/referee has it; none where npm could not fetch it.
+fn axe() -> Option<String> {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/referee/node_modules/axe-core/axe.min.js"
+    );
+    let found = std::fs::read_to_string(path).ok();
+    if found.is_none() {
+        println!("not run: axe-core is missing (npm ci --prefix tests/referee)");
+    }
+    found
+}
+
+async fn breaks_no_rule(browser: &mut Browser, state: &str) {
+    let found = browser
+        .evaluates(
+            "axe.run(document).then((found) => found.violations.map((one) =>
+                `${one.id}: ${one.nodes.map((node) => node.target.join(' ')).join(', ')}`))",
+        )
+        .await;
+    assert_eq!(found, serde_json::json!([]), "{state}");
+}
+
+#[tokio::test]
+async fn no_state_of_it_breaks_a_rule_of_accessibility() {
+    let Some(axe) = axe() else {
+        return;
+    };
+    let Some((mut browser, _program)) = at_the_desk().await else {
+        return;
+    };
+    makes_agent(&mut browser).await;
+    browser.evaluates(&format!("{axe}; undefined")).await;
+    browser.clicks("#composer-text", "").await;
+    browser
+        .types("run echo a-command-of-one-very-long-word-that-no-line-of-a-phone-would-hold && ssh web1 'sudo systemctl restart app'")
+        .await;
+    browser.presses_enter().await;
+    browser
+        .sees("[...document.querySelectorAll('.press')].some((one) => one.innerText === 'Allow')")
+        .await;
+    for (screen, light, name) in [
+        (Screen::Desktop, Light::Dark, "desktop, dark"),
+        (Screen::Desktop, Light::Bright, "desktop, light"),
+        (Screen::Phone, Light::Dark, "phone, dark"),
+        (Screen::Phone, Light::Bright, "phone, light"),
+    ] {
+        browser.screen(screen, light).await;
+        breaks_no_rule(&mut browser, name).await;
+        let hidden = "[...document.querySelectorAll('.code pre')].filter((one) => one.scrollWidth > one.clientWidth).length";
+        assert_eq!(
+            browser.evaluates(hidden).await,
+            0,
+            "{name}: a command is shown whole"
+        );
+    }
+    browser.clicks("#composer-text", "").await;
+    browser.types("/").await;
+    browser
+        .sees("document.querySelector('.suggestions:not([hidden]) li')")
+        .await;
+    breaks_no_rule(&mut browser, "commands offered").await;
+    browser.types("agent config").await;
+    browser.clicks("[role=option]", "/agent config").await;
+    browser
+        .sees("document.querySelector('.choices:not([hidden]) li')")
+        .await;
+    breaks_no_rule(&mut browser, "values offered").await;
+}
