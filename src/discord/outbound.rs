@@ -4,19 +4,19 @@
 //! agent::Event ─▶ Outbound ─▶ Queue (one per channel in use) ─▶ Rest
 //!                               ├ deliver: parts of the ledger's outbox, in order, once      (D9)
 //!                               ├ live: status, preview, typing, reactions of running turns  (may be dropped)
-//!                               └ question: a card with its buttons                          (approvals)
+//!                               └ approval: a question with its buttons                      (approvals)
 //! ```
 //!
 //! A quiet queue costs a task that sleeps. Replies go before edits: an edit that would have to wait is not made, and
 //! a reply waits for an edit only where both are of the same message.
 
+mod approval;
 mod command;
 mod context;
 mod deliver;
 pub(super) mod leftovers;
 mod live;
 mod live_request;
-mod question;
 mod queue;
 
 use std::collections::HashMap;

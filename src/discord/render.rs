@@ -1,8 +1,8 @@
 //! What commands answer. Pure: values in, messages out, within Discord's limits and with nothing of foreign text in force.
 
 mod agents;
-pub(super) mod always_card;
-pub mod approval_card;
+pub(super) mod always_allow;
+pub mod approval;
 mod lists;
 mod records;
 mod server;

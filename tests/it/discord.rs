@@ -3,7 +3,7 @@
 mod access;
 mod acknowledged;
 mod always_allow;
-mod approval_card;
+mod approval;
 mod approvals;
 mod audit;
 mod body;

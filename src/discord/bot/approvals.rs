@@ -1,7 +1,7 @@
-//! Questions that wait for a person: open, pressed once, and edited to how they ended.
+//! Approvals that wait for a person: open, pressed once, and edited to how they ended.
 //!
-//! A press only hands its answer to the turn that asks. How the question ended is the turn's to say, once it is in the
-//! ledger, and every card and every late presser is told that and nothing else.
+//! A press only hands its answer to the turn that asks. How the approval ended is the turn's to say, once it is in the
+//! ledger, and every message with its buttons and every late presser is told that and nothing else.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +15,7 @@ use tracing::warn;
 
 use crate::agent::Stopper;
 use crate::agent::event::{Answer, Choice, Question, QuestionEnd};
-use crate::discord::render::approval_card::{self, Ending};
+use crate::discord::render::approval::{self, Ending};
 use crate::discord::rest::body::Body;
 use crate::discord::rest::explain::{self, Operation};
 use crate::discord::rest::{Rest, Urgency};
@@ -25,14 +25,14 @@ use crate::manager::AgentManager;
 /// Endings kept for those who press late; older ones are read from the ledger.
 const REMEMBERED: usize = 256;
 
-/// How long a press waits for what is on its way: the card's id, or the ending that another press brought about. Both are a
+/// How long a press waits for what is on its way: the message's id, or the ending that another press brought about. Both are a
 /// request or a write of the disk away.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long after its time a question is closed here, should its turn have broken off without a word.
+/// How long after its time an approval is closed here, should its turn have broken off without a word.
 const GRACE: Duration = Duration::from_secs(15);
 
-/// All open questions. Cheap to clone.
+/// All open approvals. Cheap to clone.
 #[derive(Clone)]
 pub(in crate::discord) struct Approvals {
     book: Arc<Mutex<Book>>,
@@ -57,15 +57,16 @@ struct Open {
     pressed_by: Option<String>,
 }
 
-/// A question that has ended.
+/// An approval that has ended.
 #[derive(Clone)]
 struct Ended {
     id: i64,
     end: QuestionEnd,
-    /// Whose question it was.
+    /// Whose approval it was.
     agent: Option<AgentId>,
-    /// What its card becomes, while the card's id is not known yet: Discord may tell of a press before it confirms the post.
-    card: Option<Body>,
+    /// What its message becomes, while the message's id is not known yet: Discord may tell of a press before it confirms the
+    /// post.
+    unshown: Option<Body>,
 }
 
 /// The message whose button was pressed.
@@ -78,11 +79,11 @@ pub(in crate::discord) struct Pressed {
 /// What a press finds.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::discord) enum Found {
-    /// An open question, and whose messages are in the turn that asks.
+    /// An open approval, and whose messages are in the turn that asks.
     Open(Vec<UserId>),
-    /// An open question of another card.
+    /// An open approval of another message.
     Elsewhere,
-    /// No open question.
+    /// No open approval.
     Closed,
 }
 
@@ -91,7 +92,7 @@ pub(in crate::discord) enum Found {
 pub(in crate::discord) enum Press {
     /// The turn has the answer.
     Decided,
-    /// Another answer, or the question's end, was first.
+    /// Another answer, or the approval's end, was first.
     TooLate,
 }
 
@@ -111,7 +112,7 @@ impl Approvals {
         }
     }
 
-    /// Takes a question in; from here on it can be answered. False when it has ended already and need not be shown.
+    /// Takes an approval in; from here on it can be answered. False when it has ended already and need not be shown.
     pub(in crate::discord) fn open(&self, question: Box<Question>) -> bool {
         let id = question.approval;
         self.close_in_the_end(&question);
@@ -134,12 +135,12 @@ impl Approvals {
         self.with(|book| book.open.contains_key(&id))
     }
 
-    /// Takes a question back that nobody was shown. Dropped unanswered, it is denied.
+    /// Takes an approval back that nobody was shown. Dropped unanswered, it is denied.
     pub(in crate::discord) fn withdraw(&self, id: i64) {
         self.with(|book| book.open.remove(&id));
     }
 
-    /// A question's card is this message; where the question has ended already, it says how.
+    /// An approval was posted as this message; where it has ended already, the message says how.
     pub(in crate::discord) async fn posted(&self, channel: ChannelId, id: i64, message: MessageId) {
         let ending = self.with(|book| match book.open.get_mut(&id) {
             Some(open) => {
@@ -148,7 +149,7 @@ impl Approvals {
             }
             None => {
                 let ended = book.ended.iter_mut().find(|ended| ended.id == id);
-                ended.and_then(|ended| Some((ended.agent?, ended.card.take()?)))
+                ended.and_then(|ended| Some((ended.agent?, ended.unshown.take()?)))
             }
         });
         self.changed();
@@ -157,7 +158,7 @@ impl Approvals {
         }
     }
 
-    /// What a press on the card `pressed` is about. The question's own card alone decides it.
+    /// What a press on the message `pressed` is about. The approval's own message alone decides it.
     pub(in crate::discord) async fn find(&self, id: i64, pressed: Pressed) -> Found {
         let found = self.wait_for(|book| match book.open.get(&id) {
             None => Some(Found::Closed),
@@ -173,7 +174,7 @@ impl Approvals {
         found.await.unwrap_or(Found::Elsewhere)
     }
 
-    /// [`Self::find`] for a press on a private message about the question, of which only the channel is known.
+    /// [`Self::find`] for a press on a private message about the approval, of which only the channel is known.
     pub(in crate::discord) fn find_in(&self, id: i64, channel: ChannelId) -> Found {
         self.with(|book| match book.open.get(&id) {
             None => Found::Closed,
@@ -182,7 +183,7 @@ impl Approvals {
         })
     }
 
-    /// The name of the agent that asks, and the action that it asks about; none when the question is closed.
+    /// The name of the agent that asks, and the action that it asks about; none when the approval is closed.
     pub(in crate::discord) fn subject(&self, id: i64) -> Option<(String, String)> {
         self.with(|book| {
             let question = &book.open.get(&id)?.question;
@@ -214,7 +215,7 @@ impl Approvals {
         })
     }
 
-    /// How a question ended that this process asked: at once, or as soon as its turn says so.
+    /// How an approval ended that this process asked for: at once, or as soon as its turn says so.
     pub(in crate::discord) async fn ending(&self, id: i64) -> Option<QuestionEnd> {
         let ending = self.wait_for(|book| {
             let ended = book.ended.iter().find(|ended| ended.id == id);
@@ -227,11 +228,11 @@ impl Approvals {
         ending.await.flatten()
     }
 
-    /// A question ended, as its turn says; the ledger has it.
+    /// An approval ended, as its turn says; the ledger has it.
     pub(in crate::discord) fn close(&self, id: i64, end: QuestionEnd) {
-        let card = self.with(|book| {
+        let shown = self.with(|book| {
             let open = book.open.remove(&id);
-            let body = open.as_ref().map(|open| closed_card(open, &end));
+            let body = open.as_ref().map(|open| closed(open, &end));
             let agent = open.as_ref().map(|open| open.question.turn.agent);
             let shown = open.and_then(|open| {
                 let turn = &open.question.turn;
@@ -245,7 +246,7 @@ impl Approvals {
                 id,
                 end,
                 agent,
-                card: later,
+                unshown: later,
             });
             if book.ended.len() > REMEMBERED {
                 book.ended.pop_front();
@@ -253,14 +254,14 @@ impl Approvals {
             now
         });
         self.changed();
-        if let Some(((agent, card), body)) = card {
+        if let Some(((agent, message), body)) = shown {
             let this = self.clone();
             self.tasks
-                .spawn(async move { this.show(agent, card, body).await });
+                .spawn(async move { this.show(agent, message, body).await });
         }
     }
 
-    /// Waits for the last cards to be edited.
+    /// Waits for the last messages to be edited.
     pub(in crate::discord) async fn finish(&self) {
         let left: Vec<i64> = self.with(|book| book.open.keys().copied().collect());
         for id in left {
@@ -270,7 +271,7 @@ impl Approvals {
         self.tasks.wait().await;
     }
 
-    /// A turn says when its question has ended. One that broke off says nothing: its card is closed all the same.
+    /// A turn says when its approval has ended. One that broke off says nothing: the approval is closed all the same.
     fn close_in_the_end(&self, question: &Question) {
         let id = question.approval;
         let left = (question.expires_at - Utc::now())
@@ -288,18 +289,17 @@ impl Approvals {
         });
     }
 
-    async fn show(&self, agent: AgentId, card: (ChannelId, MessageId), body: Body) {
+    async fn show(&self, agent: AgentId, (channel, message): (ChannelId, MessageId), body: Body) {
         let guild = self.manager.agent(agent).map(|agent| agent.guild);
         if guild.is_some_and(|guild| !self.manager.serves(guild)) {
             return;
         }
-        let (channel, message) = card;
         let edit = self
             .rest
             .edit(channel, message, &body, Urgency::Durable)
             .await;
         if let Err(error) = edit {
-            warn!(channel.id = %channel, "failed to edit the card of a question: {}", explain::refusal(Operation::Edit, &error));
+            warn!(channel.id = %channel, "failed to edit the message of an approval: {}", explain::refusal(Operation::Edit, &error));
         }
     }
 
@@ -328,7 +328,7 @@ impl Approvals {
     }
 }
 
-fn closed_card(open: &Open, end: &QuestionEnd) -> Body {
+fn closed(open: &Open, end: &QuestionEnd) -> Body {
     let somebody = || "somebody".to_owned();
     let presser = open.pressed_by.clone().unwrap_or_else(somebody);
     let ending = match end {
@@ -337,5 +337,5 @@ fn closed_card(open: &Open, end: &QuestionEnd) -> Body {
         QuestionEnd::Expired => Ending::Expired,
         QuestionEnd::Cancelled(by) => Ending::Cancelled(by),
     };
-    approval_card::closed(&open.question, ending)
+    approval::closed(&open.question, ending)
 }

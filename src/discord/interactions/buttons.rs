@@ -13,14 +13,14 @@ use crate::agent::event::{Choice, QuestionEnd};
 use crate::discord::bot::approvals::{Found, Press, Pressed};
 use crate::discord::bot::{Bot, Refusal};
 use crate::discord::people::{self, access};
-use crate::discord::render::{self, always_card, approval_card};
+use crate::discord::render::{self, always_allow, approval};
 use crate::discord::rest::body::Body;
 use crate::domain::{ChannelId, GuildId, MessageId, Person, TurnId, UserId};
 use crate::permission::may_always_allow;
 use crate::store::Decision;
 
-/// What is told where a button names a question that its message does not ask.
-const NOT_ITS_CARD: &str = "This button does not belong to the question it names, so nothing was decided. Use the buttons of the question itself.";
+/// What is told where a button names an approval that its message does not ask for.
+const NOT_ITS_MESSAGE: &str = "This button does not belong to the question it names, so nothing was decided. Use the buttons of the question itself.";
 
 /// Does what a press asks for.
 pub(super) async fn pressed(bot: &Bot, press: &ComponentInteraction) {
@@ -69,16 +69,16 @@ async fn decide(bot: &Bot, responder: &Responder, press: &ComponentInteraction) 
     if responder.acknowledge().await.is_err() {
         return;
     }
-    let Some((id, choice)) = approval_card::pressed(&press.data.custom_id) else {
+    let Some((id, choice)) = approval::pressed(&press.data.custom_id) else {
         return;
     };
     let Some((guild, person)) = who(press) else {
         return;
     };
-    let requesters = match bot.approvals.find(id, card_of(press)).await {
+    let requesters = match bot.approvals.find(id, message_of(press)).await {
         Found::Open(requesters) => requesters,
         Found::Elsewhere => {
-            let told = Body::text(NOT_ITS_CARD);
+            let told = Body::text(NOT_ITS_MESSAGE);
             let _ = responder.follow_up(&told, Visibility::Ephemeral).await;
             return;
         }
@@ -93,7 +93,7 @@ async fn decide(bot: &Bot, responder: &Responder, press: &ComponentInteraction) 
     if choice == Choice::AlwaysAllow
         && let Some((agent, action)) = bot.approvals.subject(id)
     {
-        let asked_again = always_card::ask(id, &agent, &action);
+        let asked_again = always_allow::ask(id, &agent, &action);
         let _ = responder
             .follow_up(&asked_again, Visibility::Ephemeral)
             .await;
@@ -129,7 +129,7 @@ fn may_decide(
 }
 
 /// The message whose button was pressed.
-fn card_of(press: &ComponentInteraction) -> Pressed {
+fn message_of(press: &ComponentInteraction) -> Pressed {
     Pressed {
         channel: ChannelId(press.channel_id.get()),
         message: MessageId(press.message.id.get()),
@@ -144,14 +144,14 @@ async fn allow_always(bot: &Bot, responder: &Responder, press: &ComponentInterac
     let (Ok(id), Some((guild, person))) = (id.parse::<i64>(), who(press)) else {
         return;
     };
-    let answer = match bot.approvals.find_in(id, card_of(press).channel) {
+    let answer = match bot.approvals.find_in(id, message_of(press).channel) {
         Found::Closed => why_too_late(bot, id).await,
-        Found::Elsewhere => NOT_ITS_CARD.to_owned(),
+        Found::Elsewhere => NOT_ITS_MESSAGE.to_owned(),
         Found::Open(requesters) => {
             match may_decide(bot, guild, &person, &requesters, Choice::AlwaysAllow) {
                 Err(reason) => reason,
                 Ok(()) => match bot.approvals.decide(id, Choice::AlwaysAllow, &person) {
-                    Press::Decided => always_card::GRANTED.to_owned(),
+                    Press::Decided => always_allow::GRANTED.to_owned(),
                     Press::TooLate => why_too_late(bot, id).await,
                 },
             }
@@ -163,11 +163,11 @@ async fn allow_always(bot: &Bot, responder: &Responder, press: &ComponentInterac
 /// How a question has ended, for somebody who pressed too late.
 async fn why_too_late(bot: &Bot, id: i64) -> String {
     if let Some(end) = bot.approvals.ending(id).await {
-        return approval_card::told_late(&end);
+        return approval::told_late(&end);
     }
     match decided(bot, id).await {
-        Some((by, decision)) => approval_card::told_decided(by, decision),
-        None => approval_card::told_late(&QuestionEnd::Expired),
+        Some((by, decision)) => approval::told_decided(by, decision),
+        None => approval::told_late(&QuestionEnd::Expired),
     }
 }
 
@@ -177,14 +177,14 @@ async fn decided(bot: &Bot, id: i64) -> Option<(UserId, Decision)> {
     question.decided_by.zip(question.decision)
 }
 
-/// A press on a question that somebody has decided already, or that has ended: told how. The card is left alone where this
+/// A press on an approval that somebody has decided already, or that has ended: told how. The message is left alone where this
 /// process asked, for it says so itself.
 async fn too_late(bot: &Bot, responder: &Responder, press: &ComponentInteraction, id: i64) {
     if bot.approvals.ending(id).await.is_none() {
         match decided(bot, id).await {
             Some(_) => take_buttons_off(bot, press).await,
             None => {
-                let _ = responder.keep_promise(&approval_card::expired()).await;
+                let _ = responder.keep_promise(&approval::expired()).await;
             }
         }
     }
@@ -194,11 +194,11 @@ async fn too_late(bot: &Bot, responder: &Responder, press: &ComponentInteraction
         .await;
 }
 
-/// A crash may have left a decided card with its buttons on; what the card says stays.
+/// A crash may have left a decided approval with its buttons on; what the message says stays.
 async fn take_buttons_off(bot: &Bot, press: &ComponentInteraction) {
-    let Pressed { channel, message } = card_of(press);
+    let Pressed { channel, message } = message_of(press);
     if let Err(error) = bot.rest.remove_buttons(channel, message).await {
-        warn!(%error, "failed to remove the buttons of a decided card");
+        warn!(%error, "failed to remove the buttons of a decided approval");
     }
 }
 

@@ -8,7 +8,7 @@ use tracing::{info, warn};
 
 use crate::clock;
 use crate::discord::bot::Bot;
-use crate::discord::render::{approval_card, status_text};
+use crate::discord::render::{approval, status_text};
 use crate::discord::rest::body::Body;
 use crate::discord::rest::route;
 use crate::discord::rest::{Urgency, message_id, snowflake};
@@ -124,7 +124,7 @@ fn buttons(message: &Value) -> Vec<&str> {
 /// What becomes of a message with these buttons; none when they are alive, or of another kind.
 async fn mend(bot: &Bot, buttons: &[&str]) -> Option<Mend> {
     let first = buttons.first()?;
-    if let Some((question, _)) = approval_card::pressed(first) {
+    if let Some((question, _)) = approval::pressed(first) {
         if bot.approvals.is_open(question) {
             return None;
         }
@@ -132,7 +132,7 @@ async fn mend(bot: &Bot, buttons: &[&str]) -> Option<Mend> {
         let is_decided = asked.is_some_and(|asked| asked.decided_by.is_some());
         return Some(match is_decided {
             true => Mend::ButtonsOff,
-            false => Mend::Instead(approval_card::expired()),
+            false => Mend::Instead(approval::expired()),
         });
     }
     let turn = first

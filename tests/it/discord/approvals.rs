@@ -135,7 +135,7 @@ async fn after_a_restart_an_open_question_is_expired() {
     .await;
 }
 
-/// What the card of a question says at its end, under `word`.
+/// What the message of an approval says at its end, under `word`.
 fn said_under(world: &World, word: &str) -> String {
     let cards = world.messages("#lab").into_iter();
     let fields = cards

@@ -12,7 +12,7 @@ use crate::discord::bot::Refusal;
 use crate::discord::bot::channels::GuildChannels;
 use crate::discord::interactions::{Responder, Visibility};
 use crate::discord::people;
-use crate::discord::render::{self, always_card};
+use crate::discord::render::{self, always_allow};
 use crate::discord::rest::body::{Body, clip};
 use crate::domain::{GuildId, Person};
 
@@ -46,7 +46,7 @@ pub(super) async fn config(
         match text_or_file(value, file, "value").await? {
             None if key == "always_allow" => {
                 let entries = bot.manager.always_allowed(guild, name).await?;
-                Ok(always_card::list(name, &entries))
+                Ok(always_allow::list(name, &entries))
             }
             None => {
                 let value = bot.manager.config_value(guild, name, &key).await?;
@@ -90,10 +90,10 @@ pub(in crate::discord) async fn take_back(
         let guild = GuildId(guild.get());
         let by = people::person_with(member, rights);
         may_edit(bot, guild, &by, name).map_err(|refusal| refusal.0)?;
-        let is_it = |entry: &str| always_card::digest(entry) == digest;
+        let is_it = |entry: &str| always_allow::digest(entry) == digest;
         let left = bot.manager.take_back(guild, name, &by, is_it).await;
         let left = left.map_err(|error| Refusal::from(error).0)?;
-        Ok(always_card::list(name, &left))
+        Ok(always_allow::list(name, &left))
     };
     let _ = responder.replace(work).await;
 }

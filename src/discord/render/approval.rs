@@ -13,7 +13,7 @@ use crate::text::{self, escape};
 
 use crate::discord::rest::body::{Body, Button, Embed, MAX_DESCRIPTION, Style, Tone};
 
-/// Characters of the action and the arguments that the card holds; what is longer goes into a file.
+/// Characters of the action and the arguments that the message holds; what is longer goes into a file.
 const MAX_SHOWN: usize = 3_000;
 
 /// Characters shown of each end of what went into a file.
@@ -22,7 +22,7 @@ const END: usize = 300;
 /// Characters of such an end as it is shown: what hides takes more room than one.
 const MAX_END: usize = 800;
 
-/// What a question has come to.
+/// What an approval has come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending<'a> {
     /// A person pressed. Their name, as the server shows it.
@@ -35,21 +35,21 @@ pub enum Ending<'a> {
     Cancelled(&'a Stopper),
 }
 
-/// The question while it is open.
+/// The approval while it is open.
 pub fn open(question: &Question) -> Body {
-    let card = card(question).tone(Tone::Asking).footer(format!(
+    let embed = embed(question).tone(Tone::Asking).footer(format!(
         "Expires at {} UTC; no answer means no.",
         question.expires_at.format("%H:%M:%S")
     ));
-    with_full_text(Body::embed(card), question).row(buttons(question.approval))
+    with_full_text(Body::embed(embed), question).row(buttons(question.approval))
 }
 
-/// The same card once the question is closed: without buttons, saying how.
+/// The same message once the approval is closed: without buttons, saying how.
 pub fn closed(question: &Question, ending: Ending<'_>) -> Body {
-    Body::embed(end_card(card(question), ending))
+    Body::embed(ended(embed(question), ending))
 }
 
-/// A card whose question is not known any more, after a restart or long after its time.
+/// The message of an approval that is not known any more, after a restart or long after its time.
 pub fn expired() -> Body {
     Body::embed(
         Embed::new("Expired", "This question is closed. Nothing was run.").tone(Tone::Faded),
@@ -84,7 +84,7 @@ fn buttons(approval: i64) -> Vec<Button> {
     ]
 }
 
-fn card(question: &Question) -> Embed {
+fn embed(question: &Question) -> Embed {
     let (action, arguments) = (&question.action, &question.arguments);
     let title = format!(
         "{} wants to use {}",
@@ -159,7 +159,7 @@ fn words_of(arguments: &str) -> Vec<String> {
     words
 }
 
-/// The action and the arguments in full, where the card holds them.
+/// The action and the arguments in full, where the message holds them.
 fn whole(question: &Question) -> Option<String> {
     // What is far too long need not be written out to know that.
     if question.action.len() + question.arguments.len() > MAX_SHOWN * 4 {
@@ -201,7 +201,7 @@ fn with_full_text(body: Body, question: &Question) -> Body {
     body.file("arguments.txt", text)
 }
 
-fn end_card(card: Embed, ending: Ending<'_>) -> Embed {
+fn ended(embed: Embed, ending: Ending<'_>) -> Embed {
     match ending {
         Ending::Decided(choice, by) => {
             let (word, tone) = match choice {
@@ -209,10 +209,11 @@ fn end_card(card: Embed, ending: Ending<'_>) -> Embed {
                 Choice::Deny => ("Denied", Tone::Bad),
                 Choice::AlwaysAllow => ("Always allowed", Tone::Good),
             };
-            card.field(word, format!("by {}", escape::name(by)))
+            embed
+                .field(word, format!("by {}", escape::name(by)))
                 .tone(tone)
         }
-        Ending::Changed(by) => card
+        Ending::Changed(by) => embed
             .field(
                 "Not run",
                 format!(
@@ -221,13 +222,13 @@ fn end_card(card: Embed, ending: Ending<'_>) -> Embed {
                 ),
             )
             .tone(Tone::Bad),
-        Ending::Cancelled(by) => card
+        Ending::Cancelled(by) => embed
             .field(
                 "Cancelled",
                 format!("{} stopped the turn. Nothing was run.", stopper(by)),
             )
             .tone(Tone::Faded),
-        Ending::Expired => card
+        Ending::Expired => embed
             .field("Expired", "Nobody decided in time. Nothing was run.")
             .tone(Tone::Faded),
     }

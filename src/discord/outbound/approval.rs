@@ -1,4 +1,4 @@
-//! A question's card, posted in the channel of the turn that asks; `approvals` keeps what becomes of it.
+//! An approval, posted in the channel of the turn that asks; `bot::approvals` keeps what becomes of it.
 
 use std::time::Duration;
 
@@ -6,37 +6,37 @@ use tracing::warn;
 
 use super::context::OutboundContext;
 use crate::agent::event::Question;
-use crate::discord::render::approval_card;
+use crate::discord::render::approval;
 use crate::discord::rest::RestError;
 use crate::discord::rest::body::Body;
 use crate::discord::rest::explain::Operation;
 use crate::domain::{ChannelId, MessageId};
 use crate::text::escape;
 
-/// The pause before a question is posted again that found no line to Discord.
+/// The pause before an approval is posted again that found no line to Discord.
 const POST_AGAIN: Duration = Duration::from_secs(2);
 
 impl OutboundContext {
-    /// Posts a question and waits for nothing: presses and the end of its time come later.
+    /// Posts an approval and waits for nothing: presses and the end of its time come later.
     pub(super) async fn ask(&self, question: Box<Question>) {
         let id = question.approval;
         let channel = question.turn.channel;
-        let body = approval_card::open(&question);
+        let body = approval::open(&question);
         if !self.bot.approvals.open(question) {
             return;
         }
-        let Some(message) = self.post_card(channel, id, &body).await else {
+        let Some(message) = self.post_approval(channel, id, &body).await else {
             return;
         };
         if let Err(error) = self.bot.store.set_question_post(id, message).await {
-            warn!(%error, "failed to store the message of a question; a crash would leave it as it is");
+            warn!(%error, "failed to store the message of an approval; a crash would leave it as it is");
         }
         self.bot.approvals.posted(channel, id, message).await;
     }
 
-    /// Posts a question's card. While the line to Discord is down it is tried again for as long as the question is
+    /// Posts an approval's message. While the line to Discord is down it is tried again for as long as the approval is
     /// open; where Discord refuses it, people are told why, and the answer is no.
-    async fn post_card(&self, channel: ChannelId, id: i64, body: &Body) -> Option<MessageId> {
+    async fn post_approval(&self, channel: ChannelId, id: i64, body: &Body) -> Option<MessageId> {
         let nonce = format!("ask-{id}");
         loop {
             let error = match self.bot.rest.post_once(channel, body, &nonce).await {
@@ -44,7 +44,7 @@ impl OutboundContext {
                 Err(error) => error,
             };
             let why = self.bot.refusal(Operation::Ask, channel, &error);
-            warn!(channel.id = %channel, "failed to post a question: {why}");
+            warn!(channel.id = %channel, "failed to post an approval: {why}");
             if let RestError::Refused { .. } = error {
                 self.bot.approvals.withdraw(id);
                 self.tell_unasked(channel, &why).await;

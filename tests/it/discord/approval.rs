@@ -1,7 +1,7 @@
 //! The card that asks a person.
 
 use chorus::agent::event::{Choice, Question, TurnRef};
-use chorus::discord::render::approval_card::{self, Ending};
+use chorus::discord::render::approval::{self, Ending};
 use chorus::domain::{AgentId, CallId, ChannelId, TurnId, UserId};
 use chrono::Utc;
 use serde_json::Value;
@@ -38,7 +38,7 @@ fn description(body: &chorus::discord::rest::body::Body) -> String {
 
 #[test]
 fn what_fits_is_shown_whole_with_three_buttons() {
-    let card = approval_card::open(&question("tool:bash:ls -la", r#"{"command": "ls -la"}"#));
+    let card = approval::open(&question("tool:bash:ls -la", r#"{"command": "ls -la"}"#));
     let shown = description(&card);
     assert!(shown.contains("tool:bash:ls -la"));
     assert!(shown.contains(r#"{"command": "ls -la"}"#));
@@ -49,7 +49,7 @@ fn what_fits_is_shown_whole_with_three_buttons() {
         .collect();
     assert_eq!(labels, ["Allow", "Deny", "Always allow"]);
     assert_eq!(
-        approval_card::pressed(&card.rows[0][2].id),
+        approval::pressed(&card.rows[0][2].id),
         Some((42, Choice::AlwaysAllow))
     );
 }
@@ -57,7 +57,7 @@ fn what_fits_is_shown_whole_with_three_buttons() {
 #[test]
 fn what_does_not_fit_is_attached_whole_with_both_ends_and_its_size() {
     let command = format!("echo start {} rm -rf last", "x".repeat(9_000));
-    let card = approval_card::open(&question(&format!("tool:bash:{command}"), &command));
+    let card = approval::open(&question(&format!("tool:bash:{command}"), &command));
     let shown = description(&card);
     assert!(shown.contains("echo start") && shown.contains("rm -rf last"));
     assert!(shown.contains("8.8 KiB"), "{shown}");
@@ -67,7 +67,7 @@ fn what_does_not_fit_is_attached_whole_with_both_ends_and_its_size() {
 
 #[test]
 fn hidden_characters_are_written_out_and_flagged() {
-    let card = approval_card::open(&question("tool:bash:echo \u{202E}txt", "{}"));
+    let card = approval::open(&question("tool:bash:echo \u{202E}txt", "{}"));
     let shown = description(&card);
     assert!(
         shown.contains(r"\u{202E}") && shown.contains("Hidden characters"),
@@ -78,7 +78,7 @@ fn hidden_characters_are_written_out_and_flagged() {
 
 #[test]
 fn nothing_inside_closes_the_fence() {
-    let card = approval_card::open(&question("tool:bash:x", "```\n**Harmless**\n```"));
+    let card = approval::open(&question("tool:bash:x", "```\n**Harmless**\n```"));
     let shown = description(&card);
     assert!(shown.contains("**Three backticks.**"), "{shown}");
     assert!(
@@ -90,7 +90,7 @@ fn nothing_inside_closes_the_fence() {
 #[test]
 fn a_closed_card_has_no_buttons_and_says_who() {
     let question = question("tool:bash:x", "{}");
-    let card = approval_card::closed(&question, Ending::Decided(Choice::Deny, "*Bob*"));
+    let card = approval::closed(&question, Ending::Decided(Choice::Deny, "*Bob*"));
     assert!(card.rows.is_empty());
     let json = Value::Object(card.to_json());
     assert_eq!(json["embeds"][0]["fields"][0]["name"], "Denied");
@@ -99,7 +99,7 @@ fn a_closed_card_has_no_buttons_and_says_who() {
 
 #[test]
 fn a_foreign_button_is_none_of_ours() {
-    assert_eq!(approval_card::pressed("approval:42:burn"), None);
-    assert_eq!(approval_card::pressed("approval:x:allow"), None);
-    assert_eq!(approval_card::pressed("page:2"), None);
+    assert_eq!(approval::pressed("approval:42:burn"), None);
+    assert_eq!(approval::pressed("approval:x:allow"), None);
+    assert_eq!(approval::pressed("page:2"), None);
 }
