@@ -5,6 +5,7 @@ mod audit;
 mod backup;
 mod check_config;
 mod completions;
+mod discord_api;
 mod doctor;
 mod failure;
 mod handover;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use super::discord_api::Api;
 use crate::config::{Env, Secret};
 
 /// How to make a bot private. Discord refuses to while the application has an install link.
@@ -35,15 +36,8 @@ pub(super) fn warn_of_public(env: &Env, token: &Secret) -> anyhow::Result<()> {
 }
 
 async fn is_public(env: &Env, token: &Secret) -> Option<bool> {
-    let base = env
-        .discord_api_url
-        .as_deref()
-        .unwrap_or("https://discord.com");
-    let client = reqwest::Client::builder().timeout(PATIENCE).build().ok()?;
-    let asked = client
-        .get(format!("{base}/api/v10/applications/@me"))
-        .header("authorization", format!("Bot {}", token.expose()))
-        .send();
-    let answer = asked.await.ok()?.error_for_status().ok()?;
+    let api = Api::new(env, token, PATIENCE).ok()?;
+    let answer = api.get("applications/@me").await.ok()?;
+    let answer = answer.error_for_status().ok()?;
     Some(answer.json::<Application>().await.ok()?.bot_public)
 }

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use reqwest::{Client, Response, StatusCode};
+use reqwest::{Response, StatusCode};
 use serde::Deserialize;
 
 use super::check::Check;
+use crate::cli::discord_api::Api;
 use crate::cli::public_bot::{Application, HOW_TO_CLOSE};
 use crate::clock;
-use crate::config::{Env, Secret};
+use crate::config::Env;
 
 /// Flags of an application that may read messages: granted, or granted because the bot is small.
 const MESSAGE_CONTENT: u64 = (1 << 18) | (1 << 19);
@@ -28,6 +29,9 @@ const NEEDED: [(u64, &str); 10] = [
     (1 << 38, "Send Messages in Threads"),
 ];
 const ADMINISTRATOR: u64 = 1 << 3;
+
+/// How long Discord may take for an answer.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A clock further off makes retries, timeouts and session times wrong.
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(30);
@@ -52,28 +56,19 @@ pub(super) async fn checks(env: &Env) -> Vec<Check> {
              put it into .env in the home, a file named by DISCORD_TOKEN_FILE, or systemd's credentials",
         )];
     };
-    let base = env
-        .discord_api_url
-        .as_deref()
-        .unwrap_or("https://discord.com");
-    let Ok(client) = Client::builder().timeout(Duration::from_secs(10)).build() else {
+    let Ok(api) = Api::new(env, token, TIMEOUT) else {
         return vec![Check::failure(
             "discord",
             "no HTTP client can be made",
             "see the log of your TLS set-up",
         )];
     };
-    let api = Api {
-        client,
-        base,
-        token,
-    };
     let response = match api.get("users/@me").await {
         Ok(response) => response,
         Err(error) => {
             return vec![Check::failure(
                 "discord",
-                format!("{base} cannot be reached: {}", error.without_url()),
+                format!("{} cannot be reached: {}", api.base, error.without_url()),
                 "look at network, proxy and firewall; the way out on port 443 is all that is needed",
             )];
         }
@@ -89,8 +84,8 @@ pub(super) async fn checks(env: &Env) -> Vec<Check> {
                 "token",
                 format!("Discord knows the bot as {name}"),
             ));
-            checks.extend(api.application().await);
-            checks.extend(api.servers().await);
+            checks.extend(application(&api).await);
+            checks.extend(servers(&api).await);
         }
         StatusCode::UNAUTHORIZED => checks.push(Check::failure(
             "token",
@@ -106,54 +101,38 @@ pub(super) async fn checks(env: &Env) -> Vec<Check> {
     checks
 }
 
-struct Api<'a> {
-    client: Client,
-    base: &'a str,
-    token: &'a Secret,
+async fn application(api: &Api<'_>) -> Vec<Check> {
+    let application = match api.get("applications/@me").await {
+        Ok(response) => response.json::<Application>().await,
+        Err(error) => Err(error),
+    };
+    match application {
+        Ok(application) => vec![intents(&application), public(&application)],
+        Err(error) => vec![Check::warning(
+            "intents",
+            format!("Discord did not say: {}", error.without_url()),
+            "see that Message Content Intent is on: developer portal, your application, Bot",
+        )],
+    }
 }
 
-impl Api<'_> {
-    async fn get(&self, path: &str) -> Result<Response, reqwest::Error> {
-        self.client
-            .get(format!("{}/api/v10/{path}", self.base))
-            .header("authorization", format!("Bot {}", self.token.expose()))
-            .send()
-            .await
-    }
-
-    async fn application(&self) -> Vec<Check> {
-        let application = match self.get("applications/@me").await {
-            Ok(response) => response.json::<Application>().await,
-            Err(error) => Err(error),
-        };
-        match application {
-            Ok(application) => vec![intents(&application), public(&application)],
-            Err(error) => vec![Check::warning(
-                "intents",
-                format!("Discord did not say: {}", error.without_url()),
-                "see that Message Content Intent is on: developer portal, your application, Bot",
-            )],
-        }
-    }
-
-    async fn servers(&self) -> Vec<Check> {
-        let guilds = match self.get("users/@me/guilds").await {
-            Ok(response) => response.json::<Vec<Guild>>().await,
-            Err(error) => Err(error),
-        };
-        match guilds {
-            Ok(guilds) if guilds.is_empty() => vec![Check::warning(
-                "servers",
-                "the bot is in no server",
-                "invite it: developer portal, OAuth2, scopes bot and applications.commands",
-            )],
-            Ok(guilds) => guilds.iter().map(server).collect(),
-            Err(error) => vec![Check::warning(
-                "servers",
-                format!("Discord did not say: {}", error.without_url()),
-                "try again later",
-            )],
-        }
+async fn servers(api: &Api<'_>) -> Vec<Check> {
+    let guilds = match api.get("users/@me/guilds").await {
+        Ok(response) => response.json::<Vec<Guild>>().await,
+        Err(error) => Err(error),
+    };
+    match guilds {
+        Ok(guilds) if guilds.is_empty() => vec![Check::warning(
+            "servers",
+            "the bot is in no server",
+            "invite it: developer portal, OAuth2, scopes bot and applications.commands",
+        )],
+        Ok(guilds) => guilds.iter().map(server).collect(),
+        Err(error) => vec![Check::warning(
+            "servers",
+            format!("Discord did not say: {}", error.without_url()),
+            "try again later",
+        )],
     }
 }
 
