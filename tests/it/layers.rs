@@ -2,6 +2,7 @@
 
 mod bounded_work;
 mod discord;
+mod way;
 mod words;
 
 use std::fs;
