@@ -39,9 +39,10 @@ mod unfinished;
 mod writer;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
 use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{Sqlite, SqliteConnection, SqlitePool};
 use tokio::sync::{mpsc, oneshot};
@@ -120,12 +121,7 @@ impl Store {
     /// Finishes what waits, writes the log back into the database and closes it. Later calls get
     /// [`StoreError::Closed`]; closing twice is fine.
     pub async fn close(&self) {
-        let writer = self
-            .inner
-            .writer
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let writer = self.inner.writer.lock().take();
         let Some(writer) = writer else { return };
         self.inner.readers.close().await;
         // Refused only when the writer has ended already.

@@ -122,7 +122,7 @@ impl From<String> for Output {
 }
 
 /// What a tool is called with.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct ToolContext {
     pub caller: Caller,
     /// The parts of the daemon that tools use.

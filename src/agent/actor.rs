@@ -303,7 +303,7 @@ impl Actor {
             Ok(id) if self.defers(id) => {
                 self.defer(id, AgentCommand::Message(Box::new(message)));
             }
-            Ok(id) => self.give(id, Trigger::message(message)).await,
+            Ok(id) => self.give(id, Trigger::message(message)),
             Err(error) => self.trouble(Some(channel), &error),
         }
     }
@@ -393,7 +393,7 @@ impl Actor {
         };
         match place {
             Ok(id) if self.defers(id) => self.defer(id, AgentCommand::Prompt(Box::new(prompt))),
-            Ok(id) => self.give(id, prompt.trigger).await,
+            Ok(id) => self.give(id, prompt.trigger),
             Err(error) => self.trouble(Some(self.agent.channel), &error),
         }
     }

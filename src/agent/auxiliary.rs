@@ -21,6 +21,7 @@ use super::deps::AgentDeps;
 use super::stop::cancelled_after;
 
 /// One question beside a turn.
+#[derive(Debug)]
 pub struct AuxiliaryRequest<'a> {
     /// What the model is to do.
     pub system: &'a str,

@@ -1,9 +1,9 @@
 //! Budgets: the worst case of a request is set aside before it is made, so that none goes past its cap unseen.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
 use chrono::{DateTime, Datelike, TimeZone, Utc};
+use parking_lot::Mutex;
 
 use crate::domain::{AgentId, Cost, GuildId, TurnId};
 use crate::llm::route::Planned;
@@ -55,7 +55,7 @@ pub struct ReservationRequest<'a> {
 }
 
 /// Money promised to requests that are under way.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Reservations {
     promised: Mutex<HashMap<Scope, f64>>,
     /// Held from looking to promising, so that no two requests are promised the same money.
@@ -63,7 +63,7 @@ pub struct Reservations {
 }
 
 /// What a budget is kept for.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Scope {
     Turn(TurnId),
     Agent(AgentId),
@@ -204,14 +204,14 @@ impl Reservations {
     }
 
     fn promised(&self, scope: Scope) -> f64 {
-        let promised = self.promised.lock().unwrap_or_else(PoisonError::into_inner);
+        let promised = self.promised.lock();
         promised.get(&scope).copied().unwrap_or_default()
     }
 
     fn change(&self, promise: Reservation, by: f64) {
         let Spender { agent, guild, turn } = promise.spender;
         let scopes = [Scope::Agent(agent), Scope::Guild(guild)];
-        let mut promised = self.promised.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut promised = self.promised.lock();
         for scope in scopes.into_iter().chain(turn.map(Scope::Turn)) {
             let sum = promised.entry(scope).or_default();
             *sum += by;

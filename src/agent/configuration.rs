@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use crate::domain::{AgentConfig, AgentId, ProfileRef};
 use crate::permission::Profiles;
@@ -13,11 +15,11 @@ use crate::workspace::agent_file::{self, AgentFile, Version};
 const LONGEST: u64 = 365 * 86_400;
 
 /// What was read of all agents since the start.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Configurations(Mutex<HashMap<AgentId, LastRead>>);
 
 /// An `agent.json` as last read.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct LastRead {
     version: Option<Version>,
     good: Option<Arc<AgentConfig>>,
@@ -54,7 +56,7 @@ impl Configurations {
     /// What the file in `folder` says; read only when it has changed.
     pub fn look(&self, agent: AgentId, folder: &Path, profiles: &Profiles) -> Configuration {
         let read = self.read(agent, folder, profiles);
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         let last = all.entry(agent).or_default();
         match read {
             Ok((version, config)) => {
@@ -94,14 +96,14 @@ impl Configurations {
     }
 
     fn known(&self, agent: AgentId, version: Version) -> Option<Arc<AgentConfig>> {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.0.lock();
         let last = all.get(&agent)?;
         last.good.clone().filter(|_| last.version == Some(version))
     }
 
     /// What is to be told of what was just read; told once.
     pub(super) fn news(&self, agent: AgentId, fault: Option<&str>) -> News {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         let told = &mut all.entry(agent).or_default().told;
         let before = std::mem::replace(told, fault.map(str::to_owned));
         match (before, fault) {

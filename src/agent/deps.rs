@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
+use parking_lot::{Mutex, RwLock};
 use tokio::sync::mpsc;
 use tracing::error;
 
@@ -77,6 +78,12 @@ pub struct AgentDeps {
     pub busy: Busy,
 }
 
+impl std::fmt::Debug for AgentDeps {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AgentDeps").finish_non_exhaustive()
+    }
+}
+
 /// How far a turn may go.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -105,7 +112,7 @@ impl AgentDeps {
 
     /// What a server's administrators have set.
     pub fn settings_of(&self, guild: GuildId) -> Arc<Settings> {
-        let settings = self.settings.read().unwrap_or_else(PoisonError::into_inner);
+        let settings = self.settings.read();
         settings.get(&guild).cloned().unwrap_or_default()
     }
 
@@ -203,7 +210,7 @@ impl AgentDeps {
 }
 
 /// Counts turns and the agents that run them.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Busy {
     running: Mutex<HashMap<AgentId, usize>>,
 }
@@ -211,7 +218,7 @@ pub struct Busy {
 impl Busy {
     /// Takes note of a turn that began (`1`) or ended (`-1`); gives turns and agents at work now.
     pub fn changed(&self, agent: AgentId, by: isize) -> (usize, usize) {
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = self.running.lock();
         let count = running.entry(agent).or_default();
         *count = count.saturating_add_signed(by);
         if *count == 0 {

@@ -77,10 +77,12 @@ impl AgentDeps {
 
     /// Top-level names of the workspace, sorted.
     pub async fn workspace_listing(&self, agent: &Identity) -> Vec<String> {
-        let listed = Workspace::open(&self.folder(agent))
-            .ok()
-            .and_then(|workspace| workspace.files().ok())
-            .and_then(|files| files.list(&WorkspacePath::root()).ok());
+        let folder = self.folder(agent);
+        let listed = tokio::task::spawn_blocking(move || {
+            let files = Workspace::open(&folder).ok()?.files().ok()?;
+            files.list(&WorkspacePath::root()).ok()
+        });
+        let listed = listed.await.ok().flatten();
         let names = listed.into_iter().flatten().map(|entry| entry.shown);
         names.filter(|name| !name.starts_with('.')).collect()
     }

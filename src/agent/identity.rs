@@ -5,6 +5,7 @@ use crate::domain::{AgentId, AgentName, ChannelId, GuildId};
 use super::idle_timer::IdleTimer;
 
 /// Who an agent is while its actor lives. A rename makes a new actor.
+#[derive(Debug)]
 pub struct Identity {
     /// Key of all its rows.
     pub id: AgentId,

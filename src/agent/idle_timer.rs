@@ -7,10 +7,11 @@
 //! One task to an agent; it ends with the last handle. Every reset makes a new generation, so a firing that was
 //! already on its way when a message came is known to be stale ([`IdleTimer::is_current`]).
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -180,7 +181,7 @@ pub fn remaining(timeout: Duration, last_active: DateTime<Utc>, now: DateTime<Ut
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

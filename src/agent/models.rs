@@ -13,6 +13,7 @@ const SMALL: [&str; 3] = ["haiku", "gpt-5-nano", "gemini-2.5-flash-lite"];
 const BUFFER: u64 = 20;
 
 /// The models that agents ask.
+#[derive(Debug)]
 pub struct Models {
     known: Discovered,
     router: Router,

@@ -17,7 +17,7 @@ use super::turn::{self, TurnEnd, TurnParams};
 
 impl Actor {
     /// Hands `trigger` to the running turn, or starts one with it.
-    pub(super) async fn give(&mut self, id: ConversationId, trigger: Trigger) {
+    pub(super) fn give(&mut self, id: ConversationId, trigger: Trigger) {
         let Some(conversation) = self.conversations.get_mut(&id) else {
             return;
         };

@@ -1,7 +1,9 @@
 //! What models are told of tools: worked out once for each profile and mode, and then shared by all turns.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use crate::llm::ToolSchema;
 use crate::permission::Profile;
@@ -30,7 +32,7 @@ impl ToolSpecs {
         profile: &Profile,
         mode: Mode,
     ) -> Arc<Vec<ToolSchema>> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.lock();
         if known.len() >= MOST {
             known.clear();
         }

@@ -172,7 +172,6 @@ impl App {
             .collect();
         self.manager
             .wake(&kept)
-            .await
             .context("waking agents whose context was kept")?;
         Ok(recovered.unclaimed)
     }

@@ -13,7 +13,8 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use serenity::all::Cache;
-use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::mpsc::{Sender, UnboundedSender};
 
 use self::approvals::Approvals;
 use self::channel_making::ChannelMaking;
@@ -51,7 +52,7 @@ pub(super) struct BotInner {
     pub(super) application: u64,
     /// The one server that commands are registered in, while developing.
     pub(super) dev_guild: Option<GuildId>,
-    pub(super) operator: UnboundedSender<Notice>,
+    pub(super) operator: Sender<Notice>,
     /// Channels whose outbox holds something new.
     pub(super) outbox: UnboundedSender<ChannelId>,
     pub(super) making: ChannelMaking,
@@ -78,10 +79,16 @@ impl Bot {
         let _ = self.0.outbox.send(channel);
     }
 
+    /// Queues a notice for the operator. The operator's loop ends last; what comes after it, or finds the queue full, is in the log.
+    fn notify_operator(&self, notice: Notice) {
+        if let Err(TrySendError::Full(notice)) = self.0.operator.try_send(notice) {
+            tracing::error!("{}", notice.in_log);
+        }
+    }
+
     /// Tells the operator, once per cause.
     pub(super) fn tell_operator(&self, cause: impl Into<String>, text: impl Into<String>) {
-        // The operator's loop ends last; what comes after it is in the log.
-        let _ = self.0.operator.send(Notice::text(cause, text));
+        self.notify_operator(Notice::text(cause, text));
     }
 }
 

@@ -11,10 +11,11 @@ mod request;
 pub mod route;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tracing::{error, warn};
@@ -55,6 +56,12 @@ const USER_AGENT: &str = concat!("DiscordBot (chorus, ", env!("CARGO_PKG_VERSION
 /// The REST API. Cheap to clone; all clones share limits.
 #[derive(Clone)]
 pub struct Rest(Arc<Inner>);
+
+impl std::fmt::Debug for Rest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Rest").finish_non_exhaustive()
+    }
+}
 
 struct Inner {
     client: reqwest::Client,
@@ -319,7 +326,7 @@ impl Rest {
     }
 
     fn lane(&self, key: &RouteKey) -> Arc<tokio::sync::Mutex<()>> {
-        let mut lanes = self.0.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lanes = self.0.lanes.lock();
         if lanes.len() >= MOST_LANES {
             lanes.retain(|_, lane| Arc::strong_count(lane) > 1);
         }
@@ -327,7 +334,7 @@ impl Rest {
     }
 
     fn limits<T>(&self, use_them: impl FnOnce(&mut Limits) -> T) -> T {
-        use_them(&mut self.0.limits.lock().unwrap_or_else(PoisonError::into_inner))
+        use_them(&mut self.0.limits.lock())
     }
 
     fn redact(&self, value: &mut Value) {

@@ -21,7 +21,7 @@ use super::inbound::{Ingress, Shared};
 use super::interactions;
 use super::outbound::{Outbound, OutboundContext, Previews};
 use super::people::identity::identify;
-use super::people::operator::Operator;
+use super::people::operator::{self, Operator};
 use super::rest::{DISCORD, Rest};
 use crate::agent::event::Event;
 use crate::config::{Config, Secret};
@@ -59,6 +59,12 @@ pub struct DiscordConfig {
     pub ends: Ends,
 }
 
+impl std::fmt::Debug for DiscordConfig {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DiscordConfig").finish_non_exhaustive()
+    }
+}
+
 /// Serves Discord until [`Ends::all`].
 ///
 /// # Errors
@@ -85,7 +91,7 @@ pub async fn run(
     if identity.is_public {
         warn!("{PUBLIC}");
     }
-    let (operator, notices) = mpsc::unbounded_channel();
+    let (operator, notices) = mpsc::channel(operator::MOST_WAITING);
     let operator_task = tokio::spawn(
         Operator {
             rest: rest.clone(),

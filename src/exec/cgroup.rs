@@ -6,8 +6,9 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use uuid::Uuid;
 
 use super::command::Limits;
@@ -109,7 +110,7 @@ impl Groups {
 
     /// Removes `folders`, and those of earlier calls whose last process had not gone yet.
     fn remove(&self, folders: Vec<PathBuf>) {
-        let mut emptying = self.emptying.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut emptying = self.emptying.lock();
         emptying.extend(folders);
         emptying.retain(|folder| fs::remove_dir(folder).is_err() && folder.exists());
     }

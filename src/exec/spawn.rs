@@ -99,7 +99,7 @@ impl Sandbox {
     ///
     /// When it cannot be started; what goes wrong later is told by [`Spawned::wait`].
     pub async fn spawn(&self, command: &Command, files: &TaskFiles) -> Result<Spawned, ExecError> {
-        std::fs::create_dir_all(&files.scratch)?;
+        tokio::fs::create_dir_all(&files.scratch).await?;
         let life = Lifetime::Detached {
             exit_file: files.exit_code.clone(),
         };

@@ -7,9 +7,9 @@ use std::fmt;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::net::unix::pipe;
 
 use super::cgroup::Group;
@@ -68,14 +68,11 @@ impl IdleSupervisor {
 impl WarmSupervisor {
     /// Whether none waits.
     pub(super) fn is_free(&self) -> bool {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .is_none()
+        self.0.lock().is_none()
     }
 
     fn take(&self) -> Option<IdleSupervisor> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.0.lock().take()
     }
 
     /// The supervisor that waits, if it lives.
@@ -86,7 +83,7 @@ impl WarmSupervisor {
 
     /// Of two that were started at once, one stays.
     pub(super) fn put(&self, waiting: IdleSupervisor) {
-        let mut place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut place = self.0.lock();
         let second = place.replace(waiting);
         drop(place);
         if let Some(second) = second {

@@ -8,8 +8,9 @@ use std::collections::HashMap;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
+use parking_lot::Mutex;
 use rustix::process::Signal;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
@@ -111,10 +112,7 @@ impl Workers {
     }
 
     fn of_agent(&self, agent: AgentId) -> Arc<Semaphore> {
-        let mut known = self
-            .of_agents
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.of_agents.lock();
         if let Some(place) = known.get(&agent).and_then(Weak::upgrade) {
             return place;
         }

@@ -5,8 +5,9 @@
 //! and an unknown price.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+use std::sync::{Arc, LazyLock};
 
+use parking_lot::RwLock;
 use serde::Deserialize;
 
 use super::target::Target;
@@ -192,13 +193,13 @@ impl Catalog {
     /// Notes the window that the provider of `target` named in its refusal, where it is smaller than what is known.
     pub fn learn_window(&self, target: &Target, window: u64) {
         if window >= MIN_WINDOW && window < self.facts(target).window {
-            let mut learned = self.learned.write().unwrap_or_else(PoisonError::into_inner);
+            let mut learned = self.learned.write();
             learned.insert(target.clone(), window);
         }
     }
 
     fn learned_window(&self, target: &Target) -> Option<u64> {
-        let learned = self.learned.read().unwrap_or_else(PoisonError::into_inner);
+        let learned = self.learned.read();
         learned.get(target).copied()
     }
 

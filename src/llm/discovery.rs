@@ -32,7 +32,7 @@ use crate::clock;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The models that can be asked. Cheap to clone; all clones see what discovery finds.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Models {
     providers: Arc<Providers>,
     catalog: Arc<Catalog>,

@@ -10,6 +10,7 @@ use super::provider::{Encoded, OnDelta, Provider, Reply, Request};
 use super::target::Target;
 
 /// OpenAI, each model asked in the format that it has.
+#[derive(Debug)]
 pub struct OpenAi {
     chat: OpenAiChat,
     responses: OpenAiResponses,

@@ -56,6 +56,14 @@ pub struct Providers {
     declared: BTreeMap<String, Vec<String>>,
 }
 
+impl std::fmt::Debug for Providers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Providers")
+            .field("declared", &self.declared)
+            .finish_non_exhaustive()
+    }
+}
+
 /// Why the providers cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ProvidersError {

@@ -92,7 +92,7 @@ pub enum StepFailure {
 }
 
 /// Asks providers.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Router {
     providers: Arc<Providers>,
     catalog: Arc<Catalog>,

@@ -1,7 +1,5 @@
 //! Who may talk to an agent: by the roles that its file names now, and to one through another, by what they see.
 
-use std::sync::PoisonError;
-
 use tracing::warn;
 
 use crate::agent::event::Event;
@@ -63,7 +61,7 @@ impl AgentManager {
             Err(_) => (None, 0),
         };
         let known = &self.inner.access.roles;
-        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = known.lock();
         if let Some((then, roles)) = known.get(&agent.id)
             && *then == stamp
         {
@@ -129,7 +127,7 @@ impl AgentManager {
 
     fn was_told(&self, agent: AgentId, fault: &str) -> bool {
         let told = &self.inner.access.told;
-        let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = told.lock();
         let before = told.insert(agent, fault.to_owned());
         before.as_deref() == Some(fault)
     }

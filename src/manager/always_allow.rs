@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::config::effective;
 use crate::domain::{GuildId, Person};
 
+use super::create_folder::off_thread;
 use super::error::ManagerError;
 use super::folder;
 use super::handle::AgentManager;
@@ -22,7 +23,8 @@ impl AgentManager {
         name: &str,
     ) -> Result<Vec<String>, ManagerError> {
         let agent = self.find(guild, name)?;
-        let file = folder::read(&self.inner.deps.paths.agent(agent.name.as_str()))?;
+        let folder = self.inner.deps.paths.agent(agent.name.as_str());
+        let file = off_thread(move || folder::read(&folder)).await?;
         Ok(file.config.always_allow)
     }
 

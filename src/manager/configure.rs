@@ -10,6 +10,7 @@ use crate::store::{AgentRow, Registered};
 use crate::text;
 
 use super::audit::shown;
+use super::create_folder::off_thread;
 use super::error::ManagerError;
 use super::folder;
 use super::handle::AgentManager;
@@ -49,7 +50,8 @@ impl AgentManager {
     ) -> Result<String, ManagerError> {
         let agent = self.find(guild, name)?;
         let key = known_key(key)?;
-        let file = folder::read(&self.inner.deps.paths.agent(agent.name.as_str()))?;
+        let folder = self.inner.deps.paths.agent(agent.name.as_str());
+        let file = off_thread(move || folder::read(&folder)).await?;
         Ok(match file.raw.get(key.name) {
             None | Some(Value::Null) => "(not set: the server's value)".to_owned(),
             Some(Value::String(text)) => text.clone(),

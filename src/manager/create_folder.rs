@@ -1,5 +1,7 @@
 //! A new agent's folder: made from the template, or taken over with the files that were kept.
 
+use std::path::Path;
+
 use serde_json::{Map, Value, json};
 use tracing::warn;
 
@@ -73,10 +75,10 @@ impl AgentManager {
         new: &NewAgent,
     ) -> Result<Option<Kept>, ManagerError> {
         let folder = self.inner.deps.paths.agent(plan.name.as_str());
-        if !folder.exists() {
+        if !is_there(&folder).await {
             return Ok(None);
         }
-        let kept = folder::read(&folder)?.config;
+        let kept = off_thread(move || folder::read(&folder)).await?.config;
         self.is_of_this_server(new, &kept).await?;
         self.may_revive(new.guild, &kept, &new.by)?;
         let permissions = match &plan.profile {
@@ -194,6 +196,11 @@ impl AgentManager {
             warn!("failed to remove the folder of {name}: {error}");
         }
     }
+}
+
+/// Whether a file or folder is there; asked where a slow disk keeps nobody else waiting.
+pub(super) async fn is_there(path: &Path) -> bool {
+    tokio::fs::try_exists(path).await.unwrap_or(false)
 }
 
 /// Does file work where it keeps nobody waiting.

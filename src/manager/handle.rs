@@ -18,6 +18,12 @@ pub struct AgentManager {
     pub(super) inner: Arc<Inner>,
 }
 
+impl std::fmt::Debug for AgentManager {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AgentManager").finish_non_exhaustive()
+    }
+}
+
 /// What all clones of the handle share.
 pub(super) struct Inner {
     pub(super) deps: Arc<AgentDeps>,

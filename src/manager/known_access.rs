@@ -1,8 +1,9 @@
 //! What is remembered of agents' files for [`Access`](super::Access).
 
 use std::collections::HashMap;
-use std::sync::Mutex;
 use std::time::SystemTime;
+
+use parking_lot::Mutex;
 
 use crate::domain::{AgentId, RoleId};
 

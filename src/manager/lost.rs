@@ -5,8 +5,8 @@
 
 use std::collections::HashSet;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use tracing::{error, info};
 
 use crate::agent::event::Event;
@@ -31,12 +31,12 @@ pub(super) struct UnknownFolders(Mutex<Vec<(AgentName, AgentConfig)>>);
 
 impl UnknownFolders {
     fn put(&self, found: Vec<(AgentName, AgentConfig)>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = found;
+        *self.0.lock() = found;
     }
 
     /// Takes out those that live in one of these channels.
     fn take(&self, is_here: impl Fn(ChannelId) -> bool) -> Vec<(AgentName, AgentConfig)> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         let lives_here =
             |found: &mut (AgentName, AgentConfig)| found.1.channel_id.is_some_and(&is_here);
         all.extract_if(.., lives_here).collect()

@@ -2,8 +2,9 @@
 //! not meet, and no message may reach an agent while its folder moves.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
+use parking_lot::Mutex;
 use tokio::sync::{Mutex as AsyncMutex, Notify, OwnedMutexGuard};
 
 use crate::domain::AgentId;
@@ -16,7 +17,7 @@ impl NameLocks {
     /// Waits until nobody else holds this name.
     pub(super) async fn lock(&self, name: &str) -> OwnedMutexGuard<()> {
         let lock = {
-            let mut locks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut locks = self.0.lock();
             locks.retain(|_, lock| lock.strong_count() > 0);
             let known = locks.get(name).and_then(Weak::upgrade);
             known.unwrap_or_else(|| {
@@ -61,7 +62,7 @@ impl Renaming {
     }
 
     fn agents<T>(&self, use_them: impl FnOnce(&mut HashSet<AgentId>) -> T) -> T {
-        use_them(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        use_them(&mut self.0.lock())
     }
 }
 
@@ -106,7 +107,7 @@ impl Gate {
     }
 
     fn agents<T>(&self, use_them: impl FnOnce(&mut HashSet<AgentId>) -> T) -> T {
-        use_them(&mut self.closed.lock().unwrap_or_else(PoisonError::into_inner))
+        use_them(&mut self.closed.lock())
     }
 }
 

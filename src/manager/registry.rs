@@ -1,9 +1,9 @@
 //! Who there is: an index in memory, small enough for ten thousand agents, and the actors of those at work.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError, RwLock};
 
 use chrono::{DateTime, Utc};
+use parking_lot::{Mutex, RwLock};
 
 use crate::agent::AgentHandle;
 use crate::domain::{AgentId, AgentName, AgentStatus, ChannelId, GuildId};
@@ -72,7 +72,7 @@ impl AgentRegistry {
 
     /// Adds an agent, or puts it in the place of what was known of it.
     pub(super) fn put(&self, agent: AgentSummary) {
-        let mut index = self.agents.write().unwrap_or_else(PoisonError::into_inner);
+        let mut index = self.agents.write();
         // Not a search of all channels: at the start each of ten thousand agents comes through here.
         let before = index.by_id.get(&agent.id).and_then(|known| known.channel);
         if let Some(channel) = before
@@ -88,29 +88,26 @@ impl AgentRegistry {
 
     /// Forgets an agent.
     pub(super) fn remove(&self, id: AgentId) {
-        let mut index = self.agents.write().unwrap_or_else(PoisonError::into_inner);
+        let mut index = self.agents.write();
         index.by_channel.retain(|_, known| *known != id);
         index.by_id.remove(&id);
-        self.actors
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(&id);
+        self.actors.lock().remove(&id);
     }
 
     /// The agent that lives in `channel`.
     pub(super) fn in_channel(&self, channel: ChannelId) -> Option<AgentSummary> {
-        let index = self.agents.read().unwrap_or_else(PoisonError::into_inner);
+        let index = self.agents.read();
         index.by_id.get(index.by_channel.get(&channel)?).cloned()
     }
 
     pub(super) fn get(&self, id: AgentId) -> Option<AgentSummary> {
-        let index = self.agents.read().unwrap_or_else(PoisonError::into_inner);
+        let index = self.agents.read();
         index.by_id.get(&id).cloned()
     }
 
     /// The agent with that name, in whatever server.
     pub(super) fn named(&self, name: &str) -> Option<AgentSummary> {
-        let index = self.agents.read().unwrap_or_else(PoisonError::into_inner);
+        let index = self.agents.read();
         index
             .by_id
             .values()
@@ -120,7 +117,7 @@ impl AgentRegistry {
 
     /// The agents of a server, by name.
     pub(super) fn of_guild(&self, guild: GuildId) -> Vec<AgentSummary> {
-        let index = self.agents.read().unwrap_or_else(PoisonError::into_inner);
+        let index = self.agents.read();
         let mut agents: Vec<AgentSummary> = index
             .by_id
             .values()
@@ -133,7 +130,7 @@ impl AgentRegistry {
 
     /// All servers with agents.
     pub(super) fn guilds(&self) -> Vec<GuildId> {
-        let index = self.agents.read().unwrap_or_else(PoisonError::into_inner);
+        let index = self.agents.read();
         let mut guilds: Vec<GuildId> = index.by_id.values().map(|agent| agent.guild).collect();
         guilds.sort_unstable();
         guilds.dedup();
@@ -142,7 +139,7 @@ impl AgentRegistry {
 
     /// The actor of an agent, made by `make` when there is none.
     pub(super) fn actor(&self, id: AgentId, make: impl FnOnce() -> AgentHandle) -> AgentHandle {
-        let mut actors = self.actors.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut actors = self.actors.lock();
         match actors.get(&id) {
             Some(handle) if !handle.is_closed() => handle.clone(),
             _ => {
@@ -155,7 +152,7 @@ impl AgentRegistry {
 
     /// The actor of an agent, if it has one.
     pub(super) fn running(&self, id: AgentId) -> Option<AgentHandle> {
-        let actors = self.actors.lock().unwrap_or_else(PoisonError::into_inner);
+        let actors = self.actors.lock();
         actors
             .get(&id)
             .filter(|handle| !handle.is_closed())
@@ -164,15 +161,12 @@ impl AgentRegistry {
 
     /// All actors, taken out: no new one is found afterwards.
     pub(super) fn take_actors(&self) -> Vec<AgentHandle> {
-        let mut actors = self.actors.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut actors = self.actors.lock();
         actors.drain().map(|(_, handle)| handle).collect()
     }
 
     /// Ends the knowledge of an agent's actor, so that the next message makes a new one.
     pub(super) fn drop_actor(&self, id: AgentId) -> Option<AgentHandle> {
-        self.actors
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(&id)
+        self.actors.lock().remove(&id)
     }
 }

@@ -10,7 +10,7 @@ use crate::domain::{AgentConfig, AgentId, AgentName, GuildId, Person};
 use crate::store::{AgentRow, Intent, IntentKind, Registered};
 use crate::text;
 
-use super::create_folder::off_thread;
+use super::create_folder::{is_there, off_thread};
 use super::error::ManagerError;
 use super::folder;
 use super::handle::AgentManager;
@@ -56,7 +56,7 @@ impl AgentManager {
             )));
         }
         let folder = self.inner.deps.paths.agent(name.as_str());
-        if self.inner.registry.named(name.as_str()).is_some() || folder.exists() {
+        if self.inner.registry.named(name.as_str()).is_some() || is_there(&folder).await {
             return Err(ManagerError::refused(format!(
                 "The name `{name}` is taken."
             )));
@@ -166,7 +166,7 @@ impl AgentManager {
     ) -> Result<(), ManagerError> {
         let paths = &self.inner.deps.paths;
         let store = &self.inner.deps.store;
-        let is_moved = paths.agent(to).is_dir() && !paths.agent(from).exists();
+        let is_moved = is_there(&paths.agent(to)).await && !is_there(&paths.agent(from)).await;
         if !is_moved || row.name == to {
             return Ok(store.settled(row.id, IntentKind::Rename).await?);
         }

@@ -9,6 +9,7 @@ use crate::domain::{AgentConfig, AgentId, AgentStatus, ChannelId, GuildId};
 use crate::store::IntentKind;
 
 use super::create::topic;
+use super::create_folder::{is_there, off_thread};
 use super::error::ManagerError;
 use super::folder;
 use super::handle::AgentManager;
@@ -51,7 +52,7 @@ impl AgentManager {
         let agent = self.find(guild, name)?;
         let path = self.inner.deps.paths.agent(agent.name.as_str());
         let mut repaired = Vec::new();
-        if !path.exists() {
+        if !is_there(&path).await {
             if lost == LostFolder::Ask {
                 return Ok(Repaired::NeedsFolder(format!(
                     "The folder of `{}` is gone ({}). If you have a backup, put the folder back from it and run the command again. A new folder has the same channel, model and permissions; its system prompt, its notes, its workspace and the files of its saved sessions are lost.",
@@ -62,8 +63,12 @@ impl AgentManager {
             self.make_folder_again(&agent).await?;
             repaired.push("made a new folder".to_owned());
         }
-        folder::complete(&path, &agent.name)?;
-        let config = folder::read(&path)?.config;
+        let (at, called) = (path.clone(), agent.name.clone());
+        let completed = move || {
+            folder::complete(&at, &called)?;
+            folder::read(&at)
+        };
+        let config = off_thread(completed).await?.config;
         let channel = self
             .channel_again(&agent, &config, &mut repaired, channels)
             .await?;

@@ -293,7 +293,7 @@ impl AgentManager {
     /// # Errors
     ///
     /// When the ledger cannot be read.
-    pub async fn wake(&self, agents: &[crate::domain::AgentId]) -> Result<(), ManagerError> {
+    pub fn wake(&self, agents: &[crate::domain::AgentId]) -> Result<(), ManagerError> {
         for id in agents {
             if let Some(agent) = self.inner.registry.get(*id)
                 && agent.channel.is_some()

@@ -4,10 +4,11 @@
 //! Discord has described any, and while Discord does not say who the operator is. What is not known is not served.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use chrono::{DateTime, TimeDelta, Utc};
+use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
@@ -108,7 +109,7 @@ impl Servers {
 
     /// Why a server is served; none when it is not.
     pub(super) fn reason(&self, guild: GuildId) -> Option<Reason> {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self.known.read();
         let row = known.rows.get(&guild);
         if row.is_some_and(|row| row.state == ServerState::Accepted) {
             return Some(Reason::Accepted);
@@ -123,20 +124,20 @@ impl Servers {
 
     /// The owner of the application or the members of its team; empty while Discord has not said.
     pub(super) fn operators(&self) -> Vec<UserId> {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self.known.read();
         known.operators.clone()
     }
 
     /// What is known of all servers, by name.
     pub(super) fn all(&self) -> Vec<ServerRow> {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self.known.read();
         let mut rows: Vec<ServerRow> = known.rows.values().cloned().collect();
         rows.sort_by(|one, other| (&one.name, one.guild).cmp(&(&other.name, other.guild)));
         rows
     }
 
     pub(super) fn row(&self, guild: GuildId) -> Option<ServerRow> {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self.known.read();
         known.rows.get(&guild).cloned()
     }
 
@@ -149,7 +150,7 @@ impl Servers {
     ) -> Result<bool, StoreError> {
         let _alone = self.changing.lock().await;
         let (before, of) = {
-            let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+            let known = self.known.read();
             (known.operators.clone(), known.bot)
         };
         let is_said = !operators.is_empty();
@@ -164,7 +165,7 @@ impl Servers {
             let text = serde_json::to_string(&kept).unwrap_or_default();
             self.store.set_meta(OPERATORS, &text).await?;
         }
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.write();
         known.operators = operators;
         known.bot = Some(bot);
         Ok(true)
@@ -272,12 +273,12 @@ impl Servers {
     }
 
     fn remember(&self, row: ServerRow) {
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.write();
         known.rows.insert(row.guild, row);
     }
 
     fn forget(&self, guild: GuildId) {
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.write();
         known.rows.remove(&guild);
     }
 }

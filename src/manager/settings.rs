@@ -1,6 +1,6 @@
 //! Servers' settings: kept in memory for every step to read, written through the ledger.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -31,10 +31,7 @@ impl AgentManager {
     pub async fn reload_settings(&self, guild: GuildId) -> Result<(), StoreError> {
         let deps = &self.inner.deps;
         let settings = Settings::from_rows(&deps.store.settings(guild).await?);
-        deps.settings
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(guild, Arc::new(settings));
+        deps.settings.write().insert(guild, Arc::new(settings));
         Ok(())
     }
 

@@ -10,6 +10,7 @@ use crate::domain::{AgentId, AgentName, AgentStatus, GuildId};
 use crate::store::{AgentRow, Intent, IntentKind, StoreError};
 
 use super::create::{Creation, Since};
+use super::create_folder::is_there;
 use super::error::ManagerError;
 use super::handle::AgentManager;
 use super::ports::Channels;
@@ -44,7 +45,7 @@ impl AgentManager {
         for row in rows.into_iter().filter(is_half_made) {
             let creation = self.creation(row).await?;
             let row = &creation.row;
-            if !self.inner.deps.paths.agent(&row.name).exists() {
+            if !is_there(&self.inner.deps.paths.agent(&row.name)).await {
                 info!(agent.id = %row.id, "the creation of {} is taken back: it had only begun", row.name);
                 self.undo(&creation).await;
             } else if !intents.iter().any(|(id, _)| *id == row.id) {

@@ -12,6 +12,7 @@ use crate::exec::Policy;
 use crate::llm::discovery::Choice;
 use crate::store::AgentRow;
 
+use super::create_folder::{is_there, off_thread};
 use super::error::ManagerError;
 use super::handle::AgentManager;
 use super::registry::{AgentListing, AgentSummary};
@@ -128,7 +129,7 @@ impl AgentManager {
                     .filter(|_| messages > 0)
                     .map(|latest| (messages, latest)),
                 busy: states.iter().any(|state| state.turn.is_some()),
-                has_files: self.has_own_files(&row),
+                has_files: self.has_own_files(&row).await,
                 has_channel: row.channel_id.is_some(),
                 model: self.choice(guild, row.model.as_deref()),
                 row,
@@ -138,16 +139,18 @@ impl AgentManager {
     }
 
     /// Whether the folder of that name is this agent's and not a namesake's.
-    fn has_own_files(&self, row: &AgentRow) -> bool {
+    async fn has_own_files(&self, row: &AgentRow) -> bool {
         let Ok(name) = AgentName::parse(&row.name) else {
             return false;
         };
         let folder = self.inner.deps.paths.agent(name.as_str());
-        if row.status != AgentStatus::Destroyed || !folder.exists() {
-            return folder.exists();
+        let is_there = is_there(&folder).await;
+        if row.status != AgentStatus::Destroyed || !is_there {
+            return is_there;
         }
         // One that cannot be read is nobody else's either.
-        let owner = super::folder::read(&folder)
+        let owner = off_thread(move || super::folder::read(&folder))
+            .await
             .ok()
             .and_then(|file| file.config.id);
         owner.is_none_or(|owner| owner == row.id)
@@ -205,7 +208,7 @@ impl AgentManager {
             .await
             .iter()
             .any(|state| state.turn.is_some());
-        turn || self.has_running_tasks(agent).await
+        turn || self.has_running_tasks(agent)
     }
 }
 

@@ -110,7 +110,7 @@ impl AgentManager {
         }
     }
 
-    pub(super) async fn has_running_tasks(&self, agent: &AgentSummary) -> bool {
+    pub(super) fn has_running_tasks(&self, agent: &AgentSummary) -> bool {
         self.task_registry()
             .is_ok_and(|tasks| tasks.any_running(agent.id))
     }

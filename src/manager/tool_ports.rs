@@ -2,6 +2,7 @@
 //!
 //! Tools are made before the manager that they reach back to, so the link is made first and joined last.
 
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -31,7 +32,7 @@ use crate::workspace::{Workspace, agent_file};
 use super::handle::AgentManager;
 
 /// What tools reach the agents through.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct ToolPorts {
     manager: OnceLock<AgentManager>,
 }
@@ -93,19 +94,23 @@ impl AgentDirectory for ToolPorts {
             .into_iter()
             .filter(|agent| agent.id != caller.agent)
             .filter(|agent| manager.all_may_reach(&caller.people, agent));
-        Ok(others
-            .map(|agent| {
-                let folder = deps.paths.agent(agent.name.as_str());
-                let config = Workspace::open(&folder)
-                    .ok()
-                    .and_then(|workspace| agent_file::read(workspace.agent()).ok());
-                Peer {
-                    name: agent.name,
-                    model: config.and_then(|file| file.config.model),
-                    folder,
-                }
-            })
-            .collect())
+        let others: Vec<_> = others
+            .map(|agent| (deps.paths.agent(agent.name.as_str()), agent.name))
+            .collect();
+        let read = move |(folder, name): (PathBuf, AgentName)| {
+            let config = Workspace::open(&folder)
+                .ok()
+                .and_then(|workspace| agent_file::read(workspace.agent()).ok());
+            let model = config.and_then(|file| file.config.model);
+            Peer {
+                name,
+                model,
+                folder,
+            }
+        };
+        tokio::task::spawn_blocking(move || others.into_iter().map(read).collect())
+            .await
+            .map_err(broken)
     }
 
     async fn send(

@@ -1,8 +1,9 @@
 //! Looking into the database beside a running daemon, without the power to change it.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use sqlx::Connection as _;
 use sqlx::sqlite::SqlitePoolOptions;
 use tokio::sync::mpsc;

@@ -10,7 +10,7 @@ use crate::domain::{
 };
 
 /// Who calls a tool, and from where. One per call.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Caller {
     pub agent: AgentId,
     pub name: AgentName,

@@ -1,6 +1,6 @@
 //! What the file tools share: the way from a call to the jail, how much of a file is held, and the words for errors.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::tools::ToolContext;
 use crate::tools::error::ToolError;
@@ -28,7 +28,7 @@ pub(super) struct Whole {
 /// Reads a file of at most `limit` bytes. Waits while another large one is held. Blocks.
 pub(super) fn whole(jail: &Jail, path: &WorkspacePath, limit: usize) -> Result<Whole, FileError> {
     let (_, size) = jail.open_file(path)?;
-    let turn = || LARGE_FILE.lock().unwrap_or_else(PoisonError::into_inner);
+    let turn = || LARGE_FILE.lock();
     let turn = (size > LARGE).then(turn);
     Ok(Whole {
         contents: jail.read(path, limit as u64)?,

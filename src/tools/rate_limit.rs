@@ -1,8 +1,9 @@
 //! How often an agent may do a thing.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use crate::domain::AgentId;
 
@@ -31,7 +32,7 @@ impl RateLimit {
     /// How long to wait, when there is none left.
     pub fn take(&self, agent: AgentId) -> Result<(), Duration> {
         let now = Instant::now();
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = self.taken.lock();
         taken.retain(|_, times| {
             times.retain(|at| now.duration_since(*at) < self.within);
             !times.is_empty()

@@ -16,6 +16,14 @@ pub struct Registry {
     by_name: HashMap<&'static str, usize>,
 }
 
+impl std::fmt::Debug for Registry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Registry")
+            .field("by_name", &self.by_name)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Registry {
     /// Every tool that Chorus has.
     pub fn standard() -> Self {

@@ -49,6 +49,14 @@ pub struct Services {
     pub shell: Result<Shell, NoCommands>,
 }
 
+impl std::fmt::Debug for Services {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Services")
+            .field("agents", &self.agents)
+            .finish_non_exhaustive()
+    }
+}
+
 /// Why nothing runs commands.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("{0}")]
@@ -65,6 +73,15 @@ pub struct Shell {
     pub tasks: Tasks,
     /// Turns plain language into hooks.
     pub hook_writer: Arc<dyn HookWriter>,
+}
+
+impl std::fmt::Debug for Shell {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shell")
+            .field("sandbox", &self.sandbox)
+            .field("tasks", &self.tasks)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Services {

@@ -22,8 +22,9 @@ mod watch;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
+use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -72,6 +73,12 @@ pub struct Tasks {
     inner: Arc<Inner>,
 }
 
+impl std::fmt::Debug for Tasks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tasks").finish_non_exhaustive()
+    }
+}
+
 /// What all clones of [`Tasks`] share.
 struct Inner {
     store: Store,
@@ -91,7 +98,7 @@ type Key = (AgentId, TaskId);
 #[derive(Clone)]
 struct Live {
     tail: Arc<Mutex<Tail>>,
-    orders: mpsc::UnboundedSender<Order>,
+    orders: mpsc::Sender<Order>,
 }
 
 /// What a watch is told.
@@ -136,7 +143,7 @@ impl Tasks {
             return Err(TaskError::Ended(id.clone(), row.status.as_str()));
         };
         let (done, ended) = oneshot::channel();
-        let _ = live.orders.send(Order::Stop(done));
+        let _ = live.orders.send(Order::Stop(done)).await;
         match ended.await {
             Ok(row) => Ok(row),
             // It ended by itself in the same moment.
@@ -202,7 +209,7 @@ impl Tasks {
             return Err(TaskError::Ended(id.clone(), row.status.as_str()));
         };
         let added = self.insert_hooks(&row, hooks).await?;
-        let _ = live.orders.send(Order::Hooks(added));
+        let _ = live.orders.send(Order::Hooks(added)).await;
         Ok(self.inner.store.hooks(agent, id).await?.len())
     }
 
@@ -214,7 +221,7 @@ impl Tasks {
     /// The last lines of a running task, in the order they came; none once it has ended.
     pub fn tail(&self, agent: AgentId, id: &TaskId) -> Option<Vec<String>> {
         let live = self.live(agent, id)?;
-        let tail = live.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        let tail = live.tail.lock();
         Some(tail.lines())
     }
 
@@ -248,10 +255,7 @@ impl Tasks {
     }
 
     /// The running tasks; held for a moment only.
-    fn lock_live(&self) -> std::sync::MutexGuard<'_, HashMap<Key, Live>> {
-        self.inner
-            .live
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+    fn lock_live(&self) -> parking_lot::MutexGuard<'_, HashMap<Key, Live>> {
+        self.inner.live.lock()
     }
 }

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::io::{self, Read};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use cap_std::fs::{Dir, MetadataExt, OpenOptions, OpenOptionsExt};
 use cap_std::time::SystemTime;
+use parking_lot::Mutex;
 use rustix::fs::OFlags;
 
 use super::Workspace;
@@ -79,8 +80,8 @@ impl DocsCache {
         self.known().remove(workspace.folder());
     }
 
-    fn known(&self) -> std::sync::MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn known(&self) -> parking_lot::MutexGuard<'_, Known> {
+        self.known.lock()
     }
 }
 

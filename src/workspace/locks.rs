@@ -1,9 +1,10 @@
 //! One writer at a time for each path of a workspace, across an agent's branches.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::Instant;
 
@@ -91,13 +92,13 @@ impl PathLocks {
     }
 
     fn lock_of(&self, key: &Key) -> Arc<PathLock> {
-        let mut paths = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut paths = self.paths.lock();
         paths.entry(key.clone()).or_default().clone()
     }
 
     /// Forgets the lock of `key` when only its last user is left.
     fn forget(&self, key: &Key, lock: &Arc<PathLock>) {
-        let mut paths = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut paths = self.paths.lock();
         // The map's own and the caller's; nobody can take another while the map is locked.
         if Arc::strong_count(lock) <= 2 {
             paths.remove(key);
@@ -107,11 +108,11 @@ impl PathLocks {
 
 impl PathLock {
     fn name_holder(&self, holder: Option<(String, Instant)>) {
-        *self.holder.lock().unwrap_or_else(PoisonError::into_inner) = holder;
+        *self.holder.lock() = holder;
     }
 
     fn busy(&self, path: &str) -> Busy {
-        let holder = self.holder.lock().unwrap_or_else(PoisonError::into_inner);
+        let holder = self.holder.lock();
         let (holder, since) = holder
             .clone()
             .unwrap_or_else(|| ("another call".into(), Instant::now()));

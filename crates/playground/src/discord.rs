@@ -21,6 +21,12 @@ pub struct Discord {
     shared: Arc<Shared>,
 }
 
+impl std::fmt::Debug for Discord {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Discord").finish_non_exhaustive()
+    }
+}
+
 struct Shared {
     world: Mutex<World>,
     changes: watch::Sender<u64>,

@@ -30,6 +30,7 @@ pub const NAME: &str = "demo";
 const PACE: Duration = Duration::from_millis(12);
 
 /// A running demo model.
+#[derive(Debug)]
 pub struct DemoModel {
     base: String,
     stop: CancellationToken,

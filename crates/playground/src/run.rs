@@ -59,6 +59,7 @@ pub enum PlaygroundError {
 }
 
 /// A running playground, as yet without a daemon in it.
+#[derive(Debug)]
 pub struct Playground {
     /// The local Discord.
     pub discord: Discord,

@@ -4,10 +4,11 @@
 //! ledger, and every message with its buttons and every late presser is told that and nothing else.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::Utc;
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -324,7 +325,7 @@ impl Approvals {
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut Book) -> T) -> T {
-        act(&mut self.book.lock().unwrap_or_else(PoisonError::into_inner))
+        act(&mut self.book.lock())
     }
 }
 

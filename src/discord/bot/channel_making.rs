@@ -1,7 +1,9 @@
 //! One channel at a time is made in a server: two at once would each make a category for it.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use crate::domain::GuildId;
 
@@ -12,7 +14,7 @@ pub(in crate::discord) struct ChannelMaking(Mutex<HashMap<GuildId, Arc<tokio::sy
 impl ChannelMaking {
     /// The lock of one server.
     pub(in crate::discord) fn lock(&self, guild: GuildId) -> Arc<tokio::sync::Mutex<()>> {
-        let mut locks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut locks = self.0.lock();
         Arc::clone(locks.entry(guild).or_default())
     }
 }

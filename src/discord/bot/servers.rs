@@ -47,8 +47,7 @@ impl Bot {
             ),
             server: Some(row.guild),
         };
-        // The operator's loop ends last; what comes after it is in the log.
-        let _ = self.operator.send(notice);
+        self.notify_operator(notice);
     }
 
     /// Leaves a server; one that the bot is not in any more is left.

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::message::BotLoops;
@@ -23,34 +23,25 @@ pub(in crate::discord) struct Shared {
 impl Shared {
     /// Whether nothing of this channel's past is missing since the latest connection.
     pub(super) fn is_caught_up(&self, channel: ChannelId) -> bool {
-        let caught_up = self
-            .caught_up
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let caught_up = self.caught_up.lock();
         caught_up.get(&channel) == Some(&self.epoch.load(Ordering::Relaxed))
     }
 
     /// Nothing of this channel's past is missing.
     pub(super) fn mark_caught_up(&self, channel: ChannelId) {
         let epoch = self.epoch.load(Ordering::Relaxed);
-        let mut caught_up = self
-            .caught_up
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut caught_up = self.caught_up.lock();
         caught_up.insert(channel, epoch);
     }
 
     /// Something of this channel's past may be missing.
     pub(super) fn mark_behind(&self, channel: ChannelId) {
-        let mut caught_up = self
-            .caught_up
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut caught_up = self.caught_up.lock();
         caught_up.remove(&channel);
     }
 
     /// Asks what keeps bots from answering each other for ever.
     pub(super) fn loops<T>(&self, act: impl FnOnce(&mut BotLoops) -> T) -> T {
-        act(&mut self.loops.lock().unwrap_or_else(PoisonError::into_inner))
+        act(&mut self.loops.lock())
     }
 }

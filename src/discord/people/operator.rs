@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use serde_json::{Value, json};
-use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::mpsc::Receiver;
 use tracing::{error, warn};
 
 use crate::discord::rest::body::Body;
@@ -11,6 +11,9 @@ use crate::discord::rest::route;
 use crate::discord::rest::{Rest, snowflake};
 use crate::domain::{ChannelId, GuildId, UserId};
 use crate::manager::AgentManager;
+
+/// Notices that wait for the one before to be told. A further one is in the log only: whoever is behind so many reads that first.
+pub(in crate::discord) const MOST_WAITING: usize = 64;
 
 /// Something the operator must know.
 #[derive(Clone, Debug)]
@@ -45,7 +48,7 @@ pub(in crate::discord) struct Operator {
     pub(in crate::discord) manager: AgentManager,
     /// `operator_channel`, where it is set.
     pub(in crate::discord) channel: Option<ChannelId>,
-    pub(in crate::discord) notices: UnboundedReceiver<Notice>,
+    pub(in crate::discord) notices: Receiver<Notice>,
 }
 
 impl Operator {

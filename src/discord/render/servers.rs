@@ -8,6 +8,7 @@ use crate::text::count;
 use crate::text::escape;
 
 /// A server as `/servers list` shows it.
+#[derive(Debug)]
 pub struct Listed {
     /// What is known of it.
     pub row: ServerRow,

@@ -1,7 +1,8 @@
 //! Starts a task: row first, then the process, then the eye on it.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tracing::{Instrument, info_span};
 
@@ -13,7 +14,11 @@ use crate::exec::{Command, ExecError};
 use crate::store::{Hook, NewHook, NewTask, TaskEnd, TaskRow, TaskStatus};
 use crate::tools::hooks::HookSpec;
 
+/// Orders that a watch has before who gives a further one waits: a look at the logs takes a moment, and a turn gives one at a time.
+const MOST_ORDERS: usize = 16;
+
 /// A task about to be started.
+#[derive(Debug)]
 pub struct NewCommand {
     pub task: NewTask,
     /// The agent's name, for its folder.
@@ -63,9 +68,9 @@ impl Tasks {
         let files = self.files(agent_name, &row.id);
         let folder = self.folder(agent_name).join("processes").join(&row.id.0);
         // What an earlier agent of this name left under the same number is not this task's.
-        match std::fs::remove_dir_all(&folder) {
+        match tokio::fs::remove_dir_all(&folder).await {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
-            _ => std::fs::create_dir_all(&folder)?,
+            _ => tokio::fs::create_dir_all(&folder).await?,
         }
         let hooks = self.insert_hooks(row, hooks).await?;
         let sandbox = self.inner.sandbox.sandbox().await?;
@@ -96,7 +101,7 @@ impl Tasks {
         hooks: Vec<Hook>,
         end: impl Future<Output = End> + Send + 'static,
     ) -> Result<(), ExecError> {
-        let (orders, inbox) = mpsc::unbounded_channel();
+        let (orders, inbox) = mpsc::channel(MOST_ORDERS);
         let tail = Arc::new(Mutex::new(Tail::default()));
         let key = (row.task.agent, row.id.clone());
         let span = info_span!(parent: None, "task", agent.id = %key.0, task.id = %key.1);

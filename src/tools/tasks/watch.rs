@@ -4,9 +4,10 @@
 //! orders, the process's end and, at each look, new lines; out go effects, the row and the mirror.
 
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use tracing::{info, warn};
@@ -54,7 +55,7 @@ pub(super) struct Watch {
     pub(super) agent_name: AgentName,
     pub(super) hooks: Vec<Armed>,
     pub(super) tail: Arc<Mutex<Tail>>,
-    inbox: mpsc::UnboundedReceiver<Order>,
+    inbox: mpsc::Receiver<Order>,
     stdout: Follow,
     stderr: Follow,
     killed: Killed,
@@ -67,7 +68,7 @@ impl Watch {
         row: TaskRow,
         agent_name: AgentName,
         hooks: Vec<Hook>,
-        inbox: mpsc::UnboundedReceiver<Order>,
+        inbox: mpsc::Receiver<Order>,
         tail: Arc<Mutex<Tail>>,
     ) -> Result<Self, ExecError> {
         let files = tasks.files(&agent_name, &row.id);
@@ -172,7 +173,7 @@ impl Watch {
 
     async fn take(&mut self, lines: Vec<String>, prefix: &str) {
         let lines = self.note_matches(lines).await;
-        let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tail = self.tail.lock();
         for line in lines {
             tail.push(format!("{prefix}{line}"));
         }
@@ -203,7 +204,8 @@ impl Watch {
             task.exit_code = exit_code,
             "{id} ended"
         );
-        let _ = std::fs::remove_dir_all(self.tasks.files(&self.agent_name, &id).scratch);
+        let scratch = self.tasks.files(&self.agent_name, &id).scratch;
+        let _ = tokio::fs::remove_dir_all(scratch).await;
         self.tasks.lock_live().remove(&(agent, id));
         self.tasks.mirror(agent, &self.agent_name).await;
         for done in std::mem::take(&mut self.waiting) {
@@ -221,7 +223,7 @@ impl Watch {
     }
 
     pub(super) fn last(&self, count: usize) -> Vec<String> {
-        let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        let tail = self.tail.lock();
         tail.last(count)
     }
 

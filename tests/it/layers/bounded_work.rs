@@ -1,6 +1,6 @@
-//! Every thread beside the async ones is written down with what bounds it, in `docs/maintaining/bounded-work.md`.
+//! Every thread beside the async ones is written down with what bounds it, and every queue without a bound with its reason, in `docs/maintaining/bounded-work.md`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use super::{code_of, root, sources};
@@ -37,6 +37,30 @@ fn every_thread_is_written_down_with_its_bound() {
     let written: BTreeMap<String, usize> = rows.collect();
     assert_eq!(
         made, written,
+        "src and crates against docs/maintaining/bounded-work.md"
+    );
+}
+
+#[test]
+fn every_queue_without_a_bound_is_written_down_with_its_reason() {
+    let made: BTreeSet<String> = sources()
+        .into_iter()
+        .filter(|path| code_of(&fs::read_to_string(path).unwrap()).contains("unbounded_channel("))
+        .map(|path| {
+            let path = path.strip_prefix(root()).unwrap();
+            let path = path.strip_prefix("src").or(path.strip_prefix("crates"));
+            path.unwrap().display().to_string()
+        })
+        .collect();
+    let page = fs::read_to_string(root().join("docs/maintaining/bounded-work.md")).unwrap();
+    let queues = page.split("\n## ").find(|part| part.starts_with("Queues"));
+    let rows = queues.unwrap().lines().filter_map(|line| {
+        let (path, rest) = line.strip_prefix("| `")?.split_once("` | ")?;
+        rest.contains(" | ").then(|| path.to_owned())
+    });
+    assert_eq!(
+        made,
+        rows.collect(),
         "src and crates against docs/maintaining/bounded-work.md"
     );
 }

@@ -69,9 +69,7 @@ fn what_is_wrong_is_named_with_the_way_out() {
         ),
     ];
     for (config, expected) in table {
-        let error = providers(json!({"providers": config}), &[])
-            .err()
-            .expect("refused");
+        let error = providers(json!({"providers": config}), &[]).expect_err("refused");
         assert_eq!(error.to_string(), expected);
     }
 }

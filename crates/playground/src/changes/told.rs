@@ -16,7 +16,7 @@ impl World {
         };
         let only_for = message.only_for;
         let data = wire::message_event(self, message);
-        self.tell(only_for, json!({"t": name, "d": data.clone()}));
+        self.tell(only_for, json!({"t": name, "d": data}));
         if only_for.is_none() {
             self.dispatch(name, data);
         }
@@ -28,7 +28,7 @@ impl World {
             return;
         };
         let data = wire::channel(self, channel);
-        self.tell(None, json!({"t": name, "d": data.clone()}));
+        self.tell(None, json!({"t": name, "d": data}));
         self.dispatch(name, data);
     }
 

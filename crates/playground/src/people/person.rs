@@ -5,7 +5,7 @@ use crate::guild::Member;
 use chorus_ids::{GuildId, UserId};
 
 /// Somebody at the local Discord.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Person {
     pub(crate) discord: Discord,
     /// Their id.

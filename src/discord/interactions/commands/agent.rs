@@ -30,6 +30,7 @@ pub(in crate::discord) use repair::confirmed as confirm_repair;
         "repair::repair"
     )
 )]
+#[expect(clippy::unused_async, reason = "poise awaits every command")]
 pub(super) async fn agent(_: Context<'_>) -> Result<(), Refusal> {
     Ok(())
 }

@@ -15,6 +15,7 @@ use crate::discord::bot::Refusal;
     subcommand_required,
     subcommands("new::new", "list::list", "kill::kill", "history::history")
 )]
+#[expect(clippy::unused_async, reason = "poise awaits every command")]
 pub(super) async fn branch(_: Context<'_>) -> Result<(), Refusal> {
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! Suggestions while an option is being typed: at most 25, Discord's limit.
 
+#![expect(clippy::unused_async, reason = "poise awaits every suggestion")]
+
 use std::time::Duration;
 
 use serenity::all::{AutocompleteChoice, CreateAutocompleteResponse};

@@ -26,6 +26,7 @@ pub(super) use history::page as history_page;
         "compact::compact"
     )
 )]
+#[expect(clippy::unused_async, reason = "poise awaits every command")]
 pub(super) async fn context(_: Context<'_>) -> Result<(), Refusal> {
     Ok(())
 }

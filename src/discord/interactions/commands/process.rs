@@ -14,6 +14,7 @@ use crate::discord::bot::Refusal;
     subcommand_required,
     subcommands("list::list", "kill::kill", "logs::logs")
 )]
+#[expect(clippy::unused_async, reason = "poise awaits every command")]
 pub(super) async fn process(_: Context<'_>) -> Result<(), Refusal> {
     Ok(())
 }

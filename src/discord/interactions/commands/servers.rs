@@ -17,6 +17,7 @@ use crate::discord::bot::Refusal;
     default_member_permissions = "ADMINISTRATOR",
     subcommands("list::list", "accept::accept", "remove::remove")
 )]
+#[expect(clippy::unused_async, reason = "poise awaits every command")]
 pub(super) async fn servers(_: Context<'_>) -> Result<(), Refusal> {
     Ok(())
 }

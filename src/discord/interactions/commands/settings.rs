@@ -30,6 +30,7 @@ use crate::discord::bot::Refusal;
         "roles::access"
     )
 )]
+#[expect(clippy::unused_async, reason = "poise awaits every command")]
 pub(super) async fn settings(_: Context<'_>) -> Result<(), Refusal> {
     Ok(())
 }
