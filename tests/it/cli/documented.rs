@@ -1,7 +1,9 @@
 //! Every command and every configuration key is documented, and what is documented is there.
 
+use std::collections::BTreeSet;
 use std::fs;
 
+use chorus::config::effective::KEYS;
 use chorus::config::{Config, Right};
 use chorus::{cli, config};
 use serde_json::Value;
@@ -129,6 +131,30 @@ fn the_keys_of_agents_are_documented_as_their_table_says() {
         "docs/commands.md should say:\n{}",
         expected.join("\n")
     );
+}
+
+#[test]
+fn the_decision_on_keys_that_widen_says_what_each_key_needs() {
+    let page = page("docs/decisions/0106-keys-that-widen.md");
+    for key in config::agent_keys() {
+        let rows = page.lines().filter(|line| line.starts_with("| `"));
+        let mut cells = rows.map(|row| row.split(" | ").collect::<Vec<_>>());
+        let row = cells.find(|cells| cells[0].contains(&format!("`{key}`")));
+        let needs = row.unwrap_or_else(|| panic!("0106 lacks `{key}`"))[1];
+        let expected = match key.agent.unwrap() {
+            Right::Command => "Manage Channels",
+            Right::ForValue | Right::GrantOpen => "the right to grant ",
+            Right::GrantOwnProfile => "the right to grant the agent's own profile",
+        };
+        assert!(needs.starts_with(expected), "{key}: {needs}");
+    }
+    let (_, servers) = page.split_once("Of the server's settings, ").unwrap();
+    let (servers, _) = servers.split_once(" need the same").unwrap();
+    let named: BTreeSet<&str> = servers.split('`').skip(1).step_by(2).collect();
+    let wide = KEYS
+        .iter()
+        .filter(|key| key.server == Some(Right::GrantOpen));
+    assert_eq!(named, wide.map(|key| key.name).collect());
 }
 
 #[test]
