@@ -1,5 +1,7 @@
 //! `chorus playground`: try everything here and now, without an account, a key or a network.
 
+mod trial;
+
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -10,7 +12,7 @@ use super::handover;
 use super::run::Signals;
 use crate::config::Env;
 use crate::daemon::{self, DaemonOptions};
-use chorus_playground::{ModelSource, Playground, PlaygroundError};
+use trial::{ModelSource, PlaygroundError, Trial};
 
 /// Try Chorus in the browser: a local Discord, a demo model and a page on loopback.
 #[derive(Debug, clap::Args)]
@@ -33,21 +35,21 @@ impl PlaygroundCommand {
         let home = self.home_directory(&variables)?;
         set(&mut variables, "CHORUS_HOME", home.display().to_string());
         let directory = std::env::current_dir().ok();
-        let brain = brain(&Env::read(variables.clone(), directory.as_deref())?);
+        let source = model_source(&Env::read(variables.clone(), directory.as_deref())?);
         let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
         let outcome = runtime.block_on(async {
             let signals = Signals::listen()?;
-            let playground = Playground::start(&home, self.port, brain).await?;
-            for (name, value) in playground.variables() {
-                set(&mut variables, &name, value);
+            let trial = Trial::start(&home, self.port, source).await?;
+            for (name, value) in trial.variables() {
+                set(&mut variables, name, value);
             }
             let mut options = DaemonOptions::load(Env::read(variables, directory.as_deref())?)?;
             let _log = daemon::start_log(&options.env, &options.redactor)
                 .map_err(|error| Failure::Configuration(error.to_string()))?;
             options.reload = signals.reload;
-            welcome(&playground, brain);
+            welcome(&trial, source);
             let outcome = daemon::run(options, signals.stop).await;
-            playground.stop().await;
+            trial.stop().await;
             Ok(outcome?)
         });
         // What hangs is left behind; the ledger makes the next start clean.
@@ -70,7 +72,7 @@ impl PlaygroundCommand {
 }
 
 /// A real model when there is a key or a server of one's own, else the demo model.
-fn brain(env: &Env) -> ModelSource {
+fn model_source(env: &Env) -> ModelSource {
     let providers = [&env.anthropic, &env.openai, &env.gemini];
     let is_configured = providers
         .iter()
@@ -87,10 +89,10 @@ fn set(variables: &mut HashMap<String, String>, name: &str, value: String) {
     variables.insert(name.to_owned(), value);
 }
 
-fn welcome(playground: &Playground, brain: ModelSource) {
-    println!("Chorus playground: {}", playground.url());
+fn welcome(trial: &Trial, source: ModelSource) {
+    println!("Chorus playground: {}", trial.url());
     println!("Open it in a browser, run /agent init, and talk to your agent. Ctrl-C ends it.");
-    match brain {
+    match source {
         ModelSource::Demo => println!(
             "There is no key, so a demo model answers; set ANTHROPIC_API_KEY or OPENAI_API_KEY for a real one."
         ),

@@ -7,6 +7,7 @@ mod words;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// The modules, bottom up. A module may name itself and modules of earlier lines.
 const LAYERS: [&[&str]; 11] = [
@@ -58,6 +59,21 @@ fn a_crate_of_ours_is_named_by_one_module() {
             assert!(may || !code.contains(name), "{path} names {name}");
         }
     }
+}
+
+#[test]
+fn the_program_is_built_without_what_only_tests_use() {
+    let tree = |edges: &str| {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["tree", "--offline", "--locked", "--prefix=none"]);
+        cargo.args(["-i", "chorus-playground", "-e", edges]);
+        let outcome = cargo.current_dir(root()).output().unwrap();
+        assert!(outcome.status.success(), "{outcome:?}");
+        String::from_utf8(outcome.stdout).unwrap()
+    };
+    let testing = "chorus-playground feature \"testing\"";
+    assert!(tree("normal,build,dev,features").contains(testing));
+    assert!(!tree("normal,build,features").contains(testing));
 }
 
 #[test]

@@ -58,6 +58,14 @@ pub(crate) enum Lab {
     Missing,
 }
 
+/// A local Discord whose bot is called as ours is.
+pub fn discord_options() -> Options {
+    Options {
+        bot: "Chorus".to_owned(),
+        ..Options::default()
+    }
+}
+
 impl Default for Setup {
     fn default() -> Self {
         Self {
@@ -65,7 +73,7 @@ impl Default for Setup {
             way: Way::InProcess,
             lab: Lab::Made,
             env: Vec::new(),
-            discord: Options::default(),
+            discord: discord_options(),
         }
     }
 }

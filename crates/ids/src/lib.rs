@@ -1,4 +1,4 @@
-//! Discord's ids, each its own type, so that a channel is never passed for a user.
+//! Discord's ids, each its own type, so that a channel is never passed for a user; the moment at which a thing was made is in its id.
 //!
 //! They are a crate of their own, so that the local Discord (`chorus-playground`) and the daemon speak the same ones without
 //! knowing each other.
@@ -8,6 +8,24 @@ use std::str::FromStr;
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
+
+/// Milliseconds from the Unix epoch to the first of 2015, where snowflakes begin.
+const EPOCH: i64 = 1_420_070_400_000;
+
+/// A snowflake's bits below its time.
+const BELOW_TIME: u32 = 22;
+
+/// The smallest snowflake that a thing made at `time` can have.
+pub fn first_at(time: DateTime<Utc>) -> u64 {
+    let since = time.timestamp_millis().saturating_sub(EPOCH);
+    u64::try_from(since).unwrap_or_default() << BELOW_TIME
+}
+
+/// When the thing with this snowflake was made.
+pub fn made_at(id: u64) -> DateTime<Utc> {
+    // 42 bits of milliseconds reach to the year 2154, which chrono knows.
+    DateTime::from_timestamp_millis((id >> BELOW_TIME) as i64 + EPOCH).unwrap_or_default()
+}
 
 /// A Discord snowflake: 64 bits, written as a decimal number.
 macro_rules! snowflake {
@@ -64,22 +82,14 @@ snowflake! {
     UserId;
 }
 
-/// The first millisecond of 2015, from which Discord counts.
-const DISCORD_EPOCH_MS: i64 = 1_420_070_400_000;
-
-/// A snowflake's bits below its time.
-const BELOW_TIME: u32 = 22;
-
 impl MessageId {
     /// When Discord took the message: its id says so.
     pub fn sent_at(self) -> DateTime<Utc> {
-        let since = i64::try_from(self.0 >> BELOW_TIME).unwrap_or_default();
-        DateTime::from_timestamp_millis(since + DISCORD_EPOCH_MS).unwrap_or_default()
+        made_at(self.0)
     }
 
     /// The smallest id that a message sent at `time` can have.
     pub fn first_at(time: DateTime<Utc>) -> Self {
-        let since = time.timestamp_millis() - DISCORD_EPOCH_MS;
-        Self(u64::try_from(since).unwrap_or_default() << BELOW_TIME)
+        Self(first_at(time))
     }
 }

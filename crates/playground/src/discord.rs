@@ -1,8 +1,6 @@
-//! The local Discord as a value: acted upon, looked at, broken on purpose.
+//! The local Discord as a value. What only tests do with it is in `testing`.
 
-mod broken;
 mod places;
-mod seen;
 
 use std::io;
 use std::path::PathBuf;
@@ -11,7 +9,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::gateway::Break;
 use super::saved;
 use super::world::World;
 
@@ -54,7 +51,7 @@ impl Discord {
 
     /// Ends it; connections are closed as they become idle.
     pub fn stop(&self) {
-        self.break_gateway(Break::Cut);
+        self.change(|world| world.gateway.cut());
         self.shared.stop.cancel();
     }
 
@@ -75,7 +72,7 @@ impl Discord {
         self.shared.changes.subscribe()
     }
 
-    /// What `CHORUS_DISCORD_API_URL` is to be, such as `http://127.0.0.1:4000`.
+    /// What stands for `https://discord.com`, such as `http://127.0.0.1:4000`: REST is below its `/api/v10`.
     pub fn base_url(&self) -> &str {
         &self.shared.base
     }

@@ -1,4 +1,4 @@
-//! The gateway: the bot's sessions, their events, and the ways in which a connection can fail.
+//! The gateway: the bot's sessions and their events.
 //!
 //! A session outlives its connection: events that find no connection wait in its replay buffer, and RESUME delivers them.
 //! `socket` is one connection.
@@ -6,34 +6,19 @@
 mod intents;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+#[cfg(feature = "testing")]
+use std::time::Instant;
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedSender;
 
+#[cfg(feature = "testing")]
+use crate::testing::gateway::Orders;
 use chorus_ids::UserId;
 
 /// Events a session keeps for a resume.
 const REPLAY: usize = 5_000;
-
-/// A way to break the connection to the bot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Break {
-    /// The TCP connection ends without a word.
-    Cut,
-    /// A close frame with this code.
-    Close(u16),
-    /// A close frame without a code.
-    CloseWithoutCode,
-    /// Op 7: please reconnect.
-    Reconnect,
-    /// Op 9, and the session can be resumed.
-    InvalidResumable,
-    /// Op 9, and the session is gone.
-    Invalid,
-    /// The connection stays open, but nothing comes any more: no events, no heartbeat acknowledgements.
-    Stall,
-}
 
 /// Something that happened at the gateway.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,31 +39,20 @@ pub enum GatewayEvent {
     Presence(String, String),
 }
 
-/// Changes an event by its name.
-pub(crate) type Alteration = Box<dyn Fn(&str, &mut Value) + Send>;
-
 /// All sessions, and how the gateway behaves.
 pub(crate) struct Gateway {
     pub(crate) sessions: BTreeMap<String, Session>,
     pub(crate) heartbeat: Duration,
     /// Intents the application may not have: IDENTIFY with one of them is closed with 4014.
     pub(crate) disallowed_intents: u64,
-    /// RESUMEs to refuse before one is granted.
-    pub(crate) refuse_resumes: usize,
-    /// RESUMEs to cut the connection at, without a word, before one is granted.
-    pub(crate) cut_resumes: usize,
     /// Identifies left today.
     pub(crate) identifies_left: u64,
     /// How long today lasts.
     pub(crate) identifies_reset: Duration,
-    /// While set, events wait here instead of going out.
-    pub(crate) held: Option<Vec<(String, Value)>>,
-    /// What is done to every event before it is sent.
-    pub(crate) alter: Option<Alteration>,
-    /// The latest events, for repeating them.
-    pub(crate) latest: VecDeque<(String, Value)>,
-    pub(crate) log: Vec<(Instant, GatewayEvent)>,
     pub(crate) counter: u64,
+    /// What a test ordered and what it reads.
+    #[cfg(feature = "testing")]
+    pub(crate) orders: Orders,
 }
 
 impl Default for Gateway {
@@ -87,15 +61,11 @@ impl Default for Gateway {
             sessions: BTreeMap::new(),
             heartbeat: Duration::from_millis(41_250),
             disallowed_intents: 0,
-            refuse_resumes: 0,
-            cut_resumes: 0,
             identifies_left: 1_000,
             identifies_reset: Duration::from_secs(24 * 60 * 60),
-            held: None,
-            alter: None,
-            latest: VecDeque::new(),
-            log: Vec::new(),
             counter: 0,
+            #[cfg(feature = "testing")]
+            orders: Orders::default(),
         }
     }
 }
@@ -106,7 +76,7 @@ pub(crate) struct Session {
     sequence: u64,
     replay: VecDeque<(u64, String)>,
     /// The connection, while there is one.
-    connection: Option<Connection>,
+    pub(crate) connection: Option<Connection>,
     compress: bool,
 }
 
@@ -115,6 +85,8 @@ pub(crate) struct Session {
 pub(crate) struct Connection {
     pub(crate) number: u64,
     pub(crate) frames: UnboundedSender<Frame>,
+    /// A test has it stay open and send nothing any more.
+    #[cfg(feature = "testing")]
     pub(crate) is_stalled: bool,
 }
 
@@ -128,15 +100,11 @@ pub(crate) enum Frame {
 }
 
 impl Gateway {
-    pub(crate) fn note(&mut self, moment: GatewayEvent) {
-        self.log.push((Instant::now(), moment));
-    }
-
-    /// Changes an event, or a message of that shape, as was ordered.
-    pub(crate) fn alters(&self, name: &str, data: &mut Value) {
-        if let Some(alter) = &self.alter {
-            alter(name, data);
-        }
+    /// Logs what happened, and writes it down for a test to read.
+    pub(crate) fn note(&mut self, event: GatewayEvent) {
+        tracing::debug!("the local Discord's gateway: {event:?}");
+        #[cfg(feature = "testing")]
+        self.orders.log.push((Instant::now(), event));
     }
 
     /// Whether the bot has a connection with a session.
@@ -189,47 +157,20 @@ impl Gateway {
         }
     }
 
-    /// Sends these words to every connection of the bot, whatever they are.
-    pub(crate) fn send_raw(&mut self, payload: &str) {
+    /// Ends every connection of the bot without a word.
+    pub(crate) fn cut(&mut self) {
         for session in self.sessions.values_mut() {
-            session.send(payload.to_owned());
-        }
-    }
-
-    /// Breaks every connection of the bot in this way.
-    pub(crate) fn break_connections(&mut self, how: Break) {
-        for session in self.sessions.values_mut() {
-            let Some(connection) = &mut session.connection else {
-                continue;
-            };
-            let send = |frame| {
-                let _ = connection.frames.send(frame);
-            };
-            match how {
-                Break::Cut => send(Frame::Cut),
-                Break::Close(code) => send(Frame::Close(Some(code))),
-                Break::CloseWithoutCode => send(Frame::Close(None)),
-                Break::Reconnect => send(Frame::Payload(json!({"op": 7, "d": null}).to_string())),
-                Break::InvalidResumable => {
-                    send(Frame::Payload(json!({"op": 9, "d": true}).to_string()));
-                }
-                Break::Invalid => send(Frame::Payload(json!({"op": 9, "d": false}).to_string())),
-                Break::Stall => connection.is_stalled = true,
+            if let Some(connection) = session.connection.take() {
+                // A connection that just ended is noticed by its own task.
+                let _ = connection.frames.send(Frame::Cut);
             }
-            if how != Break::Stall {
-                session.connection = None;
-            }
-        }
-        // These take the session away: a resume of it is refused.
-        if matches!(how, Break::Invalid | Break::Close(4006 | 4007 | 4009)) {
-            self.sessions.clear();
         }
     }
 
     /// Goes on with a session, replaying what came after `sequence`; false when it cannot.
     pub(super) fn resume(&mut self, id: &str, sequence: u64, connection: Connection) -> bool {
-        if self.refuse_resumes > 0 {
-            self.refuse_resumes -= 1;
+        #[cfg(feature = "testing")]
+        if self.orders.refuses_resume() {
             return false;
         }
         let Some(session) = self.sessions.get_mut(id) else {
@@ -264,23 +205,14 @@ impl Gateway {
             }
         }
     }
-
-    /// Whether the connection with this number has gone silent.
-    pub(super) fn is_stalled(&self, number: u64) -> bool {
-        self.sessions.values().any(|session| {
-            session
-                .connection
-                .as_ref()
-                .is_some_and(|one| one.number == number && one.is_stalled)
-        })
-    }
 }
 
 impl Session {
-    fn send(&mut self, payload: String) {
+    pub(crate) fn send(&mut self, payload: String) {
         let Some(connection) = &self.connection else {
             return;
         };
+        #[cfg(feature = "testing")]
         if connection.is_stalled {
             return;
         }

@@ -47,6 +47,9 @@ pub(crate) struct Role {
     pub(crate) name: String,
     pub(crate) rights: Rights,
     pub(crate) colour: u32,
+    /// The role that the bot got with its invitation.
+    #[serde(default)]
+    pub(crate) is_managed: bool,
 }
 
 /// Somebody in a server.
@@ -233,57 +236,4 @@ pub struct Reaction {
     pub emoji: String,
     /// Who reacted, in order.
     pub by: Vec<UserId>,
-}
-
-/// A button under a message.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Button {
-    /// What it says.
-    pub label: String,
-    /// What the bot is told when it is pressed; empty for a link.
-    pub custom_id: String,
-    /// Greyed out.
-    pub is_disabled: bool,
-}
-
-impl Message {
-    /// Its buttons, row by row.
-    pub fn buttons(&self) -> Vec<Button> {
-        self.parts_of_type(2)
-            .map(|part| Button {
-                label: text(&part["label"]),
-                custom_id: text(&part["custom_id"]),
-                is_disabled: part["disabled"].as_bool().unwrap_or(false),
-            })
-            .collect()
-    }
-
-    /// Its select menus, in Discord's shape.
-    pub fn selects(&self) -> Vec<Value> {
-        self.parts()
-            .filter(|part| matches!(part["type"].as_u64(), Some(3 | 5..=8)))
-            .cloned()
-            .collect()
-    }
-
-    /// Whether only one person sees it.
-    pub fn is_ephemeral(&self) -> bool {
-        self.only_for.is_some()
-    }
-
-    fn parts(&self) -> impl Iterator<Item = &Value> {
-        self.components
-            .iter()
-            .filter_map(|row| row["components"].as_array())
-            .flatten()
-    }
-
-    fn parts_of_type(&self, number: u64) -> impl Iterator<Item = &Value> {
-        self.parts()
-            .filter(move |part| part["type"].as_u64() == Some(number))
-    }
-}
-
-fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
 }

@@ -1,7 +1,8 @@
-//! A local Discord, for trying Chorus without an account and for the tests.
+//! A Discord on this machine, to try bots and to test them: no account, no application, no network.
 //!
-//! [`Discord`] speaks REST v10 and gateway v10 over loopback, as far as a bot uses them, and is a Rust value at the
-//! same time: [`Person`]s write, click and run commands by plain method calls, and what they would see is read back.
+//! [`Discord`] speaks REST v10 and gateway v10 over loopback, as far as a text bot uses them. [`Playground`] puts a web page
+//! beside it, at which one acts as anybody. With the feature `testing` it is a Rust value as well: [`Person`]s write, click
+//! and run commands by plain method calls, what they would see is read back, and requests and connections fail on order.
 //!
 //! ```text
 //! person (test or page) ─▶ people ─┐              ┌─▶ gateway ─▶ the bot
@@ -25,19 +26,21 @@ mod rights;
 mod run;
 mod saved;
 mod server;
-mod snowflake;
 mod socket;
-mod view;
+#[cfg(feature = "testing")]
+mod testing;
 mod wire;
 mod world;
 
+pub use chorus_ids as ids;
 pub use desk::limits::{Limits, Scope};
-pub use desk::{Effect, Fault, Request};
 pub use discord::Discord;
-pub use gateway::{Break, GatewayEvent};
-pub use guild::{Attachment, Button, ChannelKind, Message, Reaction};
+pub use gateway::GatewayEvent;
+pub use guild::{Attachment, ChannelKind, Message, Reaction};
 pub use interaction::{Answer, Choice};
 pub use people::{OptionValue, Person, Refusal};
 pub use rights::Rights;
-pub use run::{ModelSource, Playground, PlaygroundError};
+pub use run::Playground;
 pub use server::Options;
+#[cfg(feature = "testing")]
+pub use testing::{Break, Button, Effect, Fault, Request};

@@ -10,4 +10,6 @@ mod person;
 mod writes;
 
 pub use self::command::OptionValue;
+#[cfg(feature = "testing")]
+pub(crate) use self::interacts::visible;
 pub use self::person::{Person, Refusal};

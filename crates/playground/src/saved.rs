@@ -100,6 +100,14 @@ fn put(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
+/// Marks the bot's own roles, which files of older versions know by their name alone.
+fn mark_managed_roles(world: &mut World) {
+    let bot = world.name_of(world.bot);
+    for role in world.guilds.values_mut().flat_map(|one| &mut one.roles) {
+        role.is_managed |= role.name == bot;
+    }
+}
+
 /// Puts what `folder` holds into a fresh world; false when it holds nothing.
 pub(super) fn restore(world: &mut World, folder: &Path) -> io::Result<bool> {
     let path: PathBuf = folder.join(FILE);
@@ -129,6 +137,7 @@ pub(super) fn restore(world: &mut World, folder: &Path) -> io::Result<bool> {
         .into_iter()
         .map(|guild| (guild.id, guild))
         .collect();
+    mark_managed_roles(world);
     world.channels = saved
         .channels
         .into_iter()

@@ -13,6 +13,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use super::desk::limits::Limits;
 use super::discord::Discord;
 use super::loopback::programs_only;
 use super::rest::answer;
@@ -27,10 +28,14 @@ pub struct Options {
     pub listen: SocketAddr,
     /// The one token that is right; another one at each start.
     pub token: String,
+    /// Name of the bot.
+    pub bot: String,
     /// Name of the first server.
     pub guild: String,
     /// Who owns that server and the application.
     pub owner: String,
+    /// Whether requests over Discord's rate limits are refused.
+    pub limits: Limits,
     /// Folder that it is kept in from one start to the next; none forgets it.
     pub folder: Option<PathBuf>,
 }
@@ -40,8 +45,10 @@ impl Default for Options {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             token: fresh_token(),
+            bot: "Bot".to_owned(),
             guild: "Playground".to_owned(),
             owner: "ann".to_owned(),
+            limits: Limits::Off,
             folder: None,
         }
     }
@@ -63,7 +70,8 @@ impl Discord {
         let listener = TcpListener::bind(options.listen).await?;
         let address = listener.local_addr()?;
         let base = format!("http://{address}");
-        let mut world = World::new(base, options.token);
+        let mut world = World::new(base, &options.bot, options.token);
+        world.desk.buckets.limits = options.limits;
         let is_restored = match &options.folder {
             Some(folder) => saved::restore(&mut world, folder)?,
             None => false,

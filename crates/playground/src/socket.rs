@@ -35,6 +35,7 @@ pub(crate) async fn serve(discord: Discord, mut socket: WebSocket) {
     let connection = Connection {
         number,
         frames,
+        #[cfg(feature = "testing")]
         is_stalled: false,
     };
     let mut is_open = socket.send(Socketed::text(hello.to_string())).await.is_ok();
@@ -126,11 +127,13 @@ fn obey(discord: &Discord, connection: &Connection, payload: &Value) {
         };
         match payload["op"].as_u64() {
             Some(1) => {
-                if !world.gateway.is_stalled(connection.number) {
-                    answer(Frame::Payload(
-                        json!({"op": 11, "s": null, "t": null, "d": null}).to_string(),
-                    ));
+                #[cfg(feature = "testing")]
+                if world.gateway.is_stalled(connection.number) {
+                    return;
                 }
+                answer(Frame::Payload(
+                    json!({"op": 11, "s": null, "t": null, "d": null}).to_string(),
+                ));
             }
             Some(2) => {
                 let token = data["token"].as_str().unwrap_or_default();
@@ -168,8 +171,8 @@ fn obey(discord: &Discord, connection: &Connection, payload: &Value) {
                     answer(Frame::Close(Some(4004)));
                     return;
                 }
-                if world.gateway.cut_resumes > 0 {
-                    world.gateway.cut_resumes -= 1;
+                #[cfg(feature = "testing")]
+                if world.gateway.orders.cuts_resume() {
                     answer(Frame::Cut);
                     return;
                 }

@@ -7,9 +7,8 @@ use super::allowed;
 use super::guild::{
     Attachment, Channel, ChannelKind, Guild, Member, Message, OverwriteOf, Role, User,
 };
-use super::snowflake::made_at;
 use super::world::World;
-use chorus_ids::{ChannelId, GuildId, UserId};
+use chorus_ids::{ChannelId, GuildId, UserId, made_at};
 
 /// A moment as Discord writes it.
 fn timestamp(at: DateTime<Utc>) -> String {
@@ -64,7 +63,7 @@ pub(crate) fn role(role: &Role, position: usize) -> Value {
         "unicode_emoji": null,
         "position": position,
         "permissions": role.rights.0.to_string(),
-        "managed": role.name == "Chorus",
+        "managed": role.is_managed,
         "mentionable": false,
         "flags": 0,
     })

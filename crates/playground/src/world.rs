@@ -8,13 +8,13 @@ use chrono::Utc;
 use serde_json::Value;
 use tokio::sync::broadcast;
 
+use super::allowed;
 use super::desk::Desk;
 use super::gateway::Gateway;
 use super::guild::{Channel, ChannelKind, File, Guild, Message, User};
 use super::interaction::Interaction;
 use super::rights::Rights;
-use super::{allowed, snowflake};
-use chorus_ids::{ChannelId, GuildId, MessageId, UserId};
+use chorus_ids::{ChannelId, GuildId, MessageId, UserId, first_at};
 
 /// News that a page may lag behind before it must load everything again.
 const PAGE_BACKLOG: usize = 1024;
@@ -43,6 +43,7 @@ pub(crate) struct World {
     pub(crate) messages: BTreeMap<ChannelId, BTreeMap<MessageId, Message>>,
     pub(crate) files: HashMap<u64, File>,
     /// Every time the bot began to type, in order.
+    #[cfg(feature = "testing")]
     pub(crate) typed: Vec<ChannelId>,
     pub(crate) interactions: BTreeMap<u64, Interaction>,
     /// Commands of the application; those of one server under its id.
@@ -54,7 +55,8 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn new(base: String, token: String) -> Self {
+    /// An empty one, but for the bot with this name and token.
+    pub(crate) fn new(base: String, bot: &str, token: String) -> Self {
         let mut world = Self {
             base,
             token,
@@ -67,6 +69,7 @@ impl World {
             channels: BTreeMap::new(),
             messages: BTreeMap::new(),
             files: HashMap::new(),
+            #[cfg(feature = "testing")]
             typed: Vec::new(),
             interactions: BTreeMap::new(),
             commands: BTreeMap::new(),
@@ -75,7 +78,7 @@ impl World {
             news: broadcast::channel(PAGE_BACKLOG).0,
             last_id: 0,
         };
-        world.bot = world.add_user("Chorus");
+        world.bot = world.add_user(bot);
         if let Some(bot) = world.users.get_mut(&world.bot) {
             bot.is_bot = true;
         }
@@ -84,7 +87,7 @@ impl World {
 
     /// A fresh snowflake of this moment, above all before it.
     pub(crate) fn next_id(&mut self) -> u64 {
-        self.last_id = (self.last_id + 1).max(snowflake::first_at(Utc::now()));
+        self.last_id = (self.last_id + 1).max(first_at(Utc::now()));
         self.last_id
     }
 

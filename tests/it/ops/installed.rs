@@ -6,14 +6,14 @@
 use std::process::Stdio;
 use std::time::Duration;
 
-use chorus_playground::{Discord, Options};
+use chorus_playground::Discord;
 use rustix::process::Signal;
 use serde_json::json;
 use tokio::process::{Child, Command};
 
-use crate::world::Actor;
 use crate::world::daemon::signal;
 use crate::world::model::{self, Model};
+use crate::world::{Actor, discord_options};
 
 /// Longest wait for anything to be seen.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -112,7 +112,7 @@ impl Walk {
 
 impl Walk {
     async fn begins(enter: Vec<String>) -> Self {
-        let discord = Discord::start(Options::default()).await.unwrap();
+        let discord = Discord::start(discord_options()).await.unwrap();
         let model = Model::start().await;
         model.lists(&[model::MODEL]);
         Self {

@@ -2,10 +2,8 @@
 
 use std::fs;
 
-use chorus_playground::Options;
-
 use super::program;
-use crate::world::{Setup, model, run_test_with};
+use crate::world::{Setup, discord_options, model, run_test_with};
 
 #[tokio::test]
 async fn credentials_and_files_are_as_good_as_variables() {
@@ -13,7 +11,7 @@ async fn credentials_and_files_are_as_good_as_variables() {
     let credentials = folder.path().join("credentials");
     fs::create_dir(&credentials).unwrap();
     // As `LoadCredential=chorus:<folder>` names what it finds in the folder.
-    let discord = Options::default();
+    let discord = discord_options();
     let token = format!("{}\n", discord.token);
     fs::write(credentials.join("chorus_DISCORD_TOKEN"), token).unwrap();
     let key = folder.path().join("key");

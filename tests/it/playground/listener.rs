@@ -2,10 +2,10 @@
 
 use std::net::SocketAddr;
 
-use chorus_playground::{Discord, ModelSource, Options, Playground};
-use tempfile::TempDir;
+use chorus_playground::model::DemoModel;
+use chorus_playground::{Discord, Options, Playground};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpListener, TcpStream};
 
 /// The status of the answer to a request as it goes over the wire.
 async fn status(address: SocketAddr, request: &str) -> u16 {
@@ -108,16 +108,8 @@ async fn the_token_is_another_one_at_each_start() {
 
 #[tokio::test]
 async fn a_web_page_gets_nothing_out_of_the_demo_model() {
-    let home = TempDir::new().unwrap();
-    let playground = Playground::start(home.path(), 0, ModelSource::Demo)
-        .await
-        .unwrap();
-    let variables = playground.variables();
-    let (_, base) = variables
-        .iter()
-        .find(|(name, _)| name == "ANTHROPIC_BASE_URL")
-        .unwrap();
-    let at = address(base);
+    let model = DemoModel::start().await.unwrap();
+    let at = address(model.base_url());
 
     for headers in FOREIGN {
         assert_eq!(
@@ -134,10 +126,8 @@ async fn a_web_page_gets_nothing_out_of_the_demo_model() {
 
 #[tokio::test]
 async fn the_page_is_there_for_its_own_origin_alone() {
-    let home = TempDir::new().unwrap();
-    let playground = Playground::start(home.path(), 0, ModelSource::Demo)
-        .await
-        .unwrap();
+    let page = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let playground = Playground::start(Options::default(), page).await.unwrap();
     let at = address(&playground.url());
     let state = ["/api/state"];
 

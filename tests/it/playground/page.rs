@@ -1,17 +1,29 @@
 //! The page's own small HTTP interface, and who may use it.
 
-use chorus_playground::{ModelSource, Playground};
+use std::io;
+use std::path::Path;
+
+use chorus_playground::{Options, Playground};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio::process::Command;
 
 use super::posted;
 
 async fn started() -> (Playground, TempDir) {
     let home = TempDir::new().unwrap();
-    let playground = Playground::start(home.path(), 0, ModelSource::Demo)
-        .await
-        .unwrap();
+    let playground = started_in(home.path()).await.unwrap();
     (playground, home)
+}
+
+async fn started_in(home: &Path) -> io::Result<Playground> {
+    let options = Options {
+        folder: Some(home.join("discord")),
+        ..Options::default()
+    };
+    let page = TcpListener::bind(("127.0.0.1", 0)).await?;
+    Playground::start(options, page).await
 }
 
 async fn act(playground: &Playground, body: Value) -> (u16, Value) {
@@ -116,25 +128,25 @@ async fn only_a_browser_pointed_at_loopback_may_use_it() {
 #[tokio::test]
 async fn a_taken_port_is_one_sentence_with_the_way_out() {
     let (playground, _home) = started().await;
-    let port = playground
-        .url()
-        .rsplit(':')
-        .next()
-        .unwrap()
-        .parse()
-        .unwrap();
+    let url = playground.url();
+    let port = url.rsplit(':').next().unwrap();
 
     let other = TempDir::new().unwrap();
-    let error = Playground::start(&other.path().join("home"), port, ModelSource::Demo)
+    let outcome = Command::new(env!("CARGO_BIN_EXE_chorus"))
+        .args(["playground", "--port", port, "--home"])
+        .arg(other.path().join("home"))
+        .env("HOME", other.path())
+        .output()
         .await
-        .err()
         .unwrap();
 
-    assert_eq!(
-        error.to_string(),
-        format!(
-            "port {port} is taken: choose another with `chorus playground --port <PORT>`, or end what holds it"
-        )
+    let words = String::from_utf8(outcome.stderr).unwrap();
+    let expected = format!(
+        "port {port} is taken: choose another with `chorus playground --port <PORT>`, or end what holds it"
+    );
+    assert!(
+        !outcome.status.success() && words.contains(&expected),
+        "{words}"
     );
     assert!(!other.path().join("home").exists(), "nothing is half-made");
 }
@@ -182,9 +194,7 @@ async fn a_trial_goes_on_where_it_ended() {
     let before = playground.discord.transcript(general);
     playground.stop().await;
 
-    let again = Playground::start(home.path(), 0, ModelSource::Demo)
-        .await
-        .unwrap();
+    let again = started_in(home.path()).await.unwrap();
 
     assert_eq!(again.discord.channel("#general"), Some(general));
     assert_eq!(again.discord.transcript(general), before);
@@ -199,11 +209,7 @@ async fn a_damaged_trial_is_named_with_the_way_out() {
     std::fs::create_dir(home.path().join("discord")).unwrap();
     std::fs::write(home.path().join("discord/discord.json"), "{").unwrap();
 
-    let error = Playground::start(home.path(), 0, ModelSource::Demo)
-        .await
-        .err()
-        .unwrap()
-        .to_string();
+    let error = started_in(home.path()).await.err().unwrap().to_string();
 
     assert!(
         error.contains("discord.json is damaged") && error.contains("to begin anew"),

@@ -50,7 +50,7 @@ async fn a_message_is_answered_by_a_reply_that_is_edited_and_gets_a_reaction() {
         .await;
     insta::assert_snapshot!(discord.transcript(general), @r"
     ann: echo hello
-    Chorus → ann: hello, edited
+    Bot → ann: hello, edited
         {👍 1}
     ");
     assert_eq!(discord.typed(), [general]);
@@ -69,7 +69,7 @@ async fn files_go_both_ways() {
         discord
             .messages(general)
             .into_iter()
-            .find(|message| message.author_name == "Chorus")
+            .find(|message| message.author_name == "Bot")
     }))
     .await;
     assert_eq!(sent.attachments[0].name, "back.txt");
@@ -90,7 +90,7 @@ async fn a_command_with_options_is_answered_to_one_person() {
 
     let run = run.unwrap();
     let reply = soon(discord.wait_for(|discord| discord.replies_to(run).pop())).await;
-    insta::assert_snapshot!(discord.shown(&reply), @"Chorus (only ann sees this): hi you, hi you (administrator: true)");
+    insta::assert_snapshot!(discord.shown(&reply), @"Bot (only ann sees this): hi you, hi you (administrator: true)");
     assert!(
         ann.runs(general, "/greet", &[])
             .unwrap_err()
@@ -134,7 +134,7 @@ async fn a_deferred_subcommand_is_answered_in_place_of_thinking() {
             .wait_for(|discord| matches!(discord.answer_to(run), Answer::Message(_)).then_some(())),
     )
     .await;
-    insta::assert_snapshot!(discord.transcript(general), @"Chorus: after some thought");
+    insta::assert_snapshot!(discord.transcript(general), @"Bot: after some thought");
 }
 
 #[tokio::test]
@@ -145,7 +145,7 @@ async fn a_button_changes_its_message() {
     let run = ann.runs(general, "/later", &[]).unwrap();
     let asked = soon(discord.wait_for(|discord| discord.replies_to(run).pop())).await;
     insta::assert_snapshot!(discord.shown(&asked), @r"
-    Chorus: sure?
+    Bot: sure?
         [Allow] [Deny]
     ");
 
@@ -159,7 +159,7 @@ async fn a_button_changes_its_message() {
             .then_some(())
     }))
     .await;
-    insta::assert_snapshot!(discord.transcript(general), @"Chorus: allowed by ann");
+    insta::assert_snapshot!(discord.transcript(general), @"Bot: allowed by ann");
 }
 
 #[tokio::test]
@@ -237,7 +237,7 @@ async fn content_is_blank_without_its_intent() {
     let said = discord.messages(general);
     let from_bot: Vec<_> = said
         .iter()
-        .filter(|message| message.author_name == "Chorus")
+        .filter(|message| message.author_name == "Bot")
         .collect();
     assert_eq!(
         from_bot.len(),

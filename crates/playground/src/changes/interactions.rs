@@ -98,13 +98,4 @@ impl World {
             json!({"t": "answer", "interaction": id.to_string(), "d": shown}),
         );
     }
-
-    /// Ends the time to answer every interaction that is under way, as if it took too long.
-    pub(crate) fn expire_interactions(&mut self, of: Option<UserId>) {
-        for interaction in self.interactions.values_mut() {
-            if of.is_none_or(|user| user == interaction.user) {
-                interaction.is_expired = true;
-            }
-        }
-    }
 }

@@ -5,13 +5,13 @@ use serde_json::json;
 
 use super::pings;
 use crate::guild::{Draft, Message};
-use crate::snowflake;
 use crate::world::World;
-use chorus_ids::{ChannelId, MessageId, UserId};
+use chorus_ids::{ChannelId, MessageId, UserId, first_at};
 
 impl World {
     /// Somebody begins to write; clients show it for ten seconds or until their message.
     pub(crate) fn begin_typing(&mut self, channel: ChannelId, user: UserId) {
+        #[cfg(feature = "testing")]
         if user == self.bot {
             self.typed.push(channel);
         }
@@ -130,6 +130,6 @@ impl World {
 
     fn id_at(&mut self, at: DateTime<Utc>) -> u64 {
         let step = self.next_id() & 0x3f_ffff;
-        snowflake::first_at(at) | step
+        first_at(at) | step
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::guild::{Channel, ChannelKind, Guild, Member, Role, ThreadState};
 use crate::rights::Rights;
@@ -20,12 +20,14 @@ impl World {
             name: "@everyone".into(),
             rights: Rights::EVERYONE,
             colour: 0,
+            is_managed: false,
         };
         let of_bot = Role {
             id: bot_role,
-            name: "Chorus".into(),
+            name: self.name_of(self.bot),
             rights: Rights::BOT,
             colour: 0x5b8def,
+            is_managed: true,
         };
         let mut guild = Guild {
             id,
@@ -48,27 +50,6 @@ impl World {
         self.dispatch("GUILD_CREATE", data);
         self.tell(None, json!({"t": "reload"}));
         id
-    }
-
-    /// Has people see these commands, in one server or everywhere.
-    pub(crate) fn show_commands(&mut self, guild: Option<GuildId>, mut commands: Vec<Value>) {
-        for command in &mut commands {
-            command["id"] = json!(self.next_id().to_string());
-        }
-        self.commands.insert(guild, commands);
-    }
-
-    /// Puts the bot into a server that it is not in, as an invitation does.
-    pub(crate) fn put_bot_in(&mut self, id: GuildId) {
-        let bot = self.bot;
-        if let Some(guild) = self.guilds.get_mut(&id) {
-            let roles = guild.roles.iter().filter(|role| role.name == "Chorus");
-            let roles = roles.map(|role| role.id).collect();
-            guild.members.insert(bot, Member { roles, nick: None });
-        }
-        let data = wire::guild_create(self, id);
-        self.dispatch("GUILD_CREATE", data);
-        self.tell(None, json!({"t": "reload"}));
     }
 
     /// Takes the bot out of a server, with its commands: it left, or was removed.
@@ -246,6 +227,7 @@ impl World {
             name: name.to_owned(),
             rights,
             colour: 0,
+            is_managed: false,
         };
         let data = json!({"guild_id": guild.to_string(), "role": wire::role(&role, position)});
         found.roles.push(role);

@@ -26,6 +26,7 @@ pub enum Scope {
     /// This bot on all routes.
     Global,
     /// Everybody on this resource; does not count against the bot.
+    #[cfg(feature = "testing")]
     Shared,
 }
 

@@ -1,12 +1,8 @@
-//! Servers and channels of a local Discord, and what the bot may do in them.
-
-use serde_json::{Value, json};
+//! What is there: the bot, servers, channels, messages.
 
 use super::Discord;
-use crate::guild::{ChannelKind, Overwrite, OverwriteOf};
-use crate::rights::Rights;
-use crate::wire;
-use chorus_ids::{ChannelId, GuildId, UserId};
+use crate::guild::{ChannelKind, Message};
+use chorus_ids::{ChannelId, GuildId, MessageId, UserId};
 
 impl Discord {
     /// The bot's own id, which is the application's id too.
@@ -17,62 +13,6 @@ impl Discord {
     /// The first server.
     pub fn guild(&self) -> GuildId {
         self.look(|world| world.guilds.keys().next().copied().unwrap_or(GuildId(0)))
-    }
-
-    /// Removes the bot from a server.
-    pub fn kicks_bot(&self, guild: GuildId) {
-        self.change(|world| world.take_bot_out(guild));
-    }
-
-    /// Invites the bot to a server again.
-    pub fn invites_bot(&self, guild: GuildId) {
-        self.change(|world| world.put_bot_in(guild));
-    }
-
-    /// Whether the bot is in a server.
-    pub fn holds_bot(&self, guild: GuildId) -> bool {
-        self.look(|world| {
-            let found = world.guilds.get(&guild);
-            found.is_some_and(|guild| guild.holds(world.bot))
-        })
-    }
-
-    /// Gives a server to somebody else, who is a member from then on.
-    pub fn gives_guild(&self, guild: GuildId, owner: UserId) {
-        self.change(|world| {
-            let Some(found) = world.guilds.get_mut(&guild) else {
-                return;
-            };
-            found.owner = owner;
-            found.members.entry(owner).or_default();
-            let data = wire::guild(found);
-            world.dispatch("GUILD_UPDATE", data);
-        });
-    }
-
-    /// Gives the application to a team of these members and of one who was invited and has not accepted.
-    pub fn gives_application_to_team(&self, members: &[UserId], invited: UserId) {
-        self.change(|world| world.team = [members, &[invited]].concat());
-    }
-
-    /// Gives the application to somebody else.
-    pub fn gives_application(&self, owner: UserId) {
-        self.change(|world| world.application_owner = owner);
-    }
-
-    /// Anybody may invite the bot from now on.
-    pub fn opens_bot_to_the_public(&self) {
-        self.change(|world| world.is_public = true);
-    }
-
-    /// Has people of a server see commands that nobody registered there, as a client does that has not learned better.
-    pub fn shows_commands(&self, guild: GuildId, commands: Vec<Value>) {
-        self.change(|world| world.show_commands(Some(guild), commands));
-    }
-
-    /// The same in every server.
-    pub fn shows_commands_everywhere(&self, commands: Vec<Value>) {
-        self.change(|world| world.show_commands(None, commands));
     }
 
     /// Adds a text channel to a server.
@@ -90,60 +30,13 @@ impl Discord {
         })
     }
 
-    /// Names of the channels of a server, categories and threads among them, in order.
-    pub fn channel_names(&self, guild: GuildId) -> Vec<String> {
-        self.look(|world| {
-            let own = world
-                .channels
-                .values()
-                .filter(|channel| channel.guild == Some(guild));
-            own.map(|channel| channel.name.clone()).collect()
-        })
+    /// One message.
+    pub fn message(&self, channel: ChannelId, id: MessageId) -> Option<Message> {
+        self.look(|world| world.message(channel, id).cloned())
     }
 
-    /// The topic of a channel.
-    pub fn topic(&self, channel: ChannelId) -> Option<String> {
-        self.look(|world| world.channels.get(&channel)?.topic.clone())
-    }
-
-    /// Takes rights from the bot in one channel.
-    pub fn denies_bot(&self, channel: ChannelId, rights: Rights) {
-        let bot = self.bot();
-        self.denies(channel, bot, rights);
-    }
-
-    /// Takes rights from somebody in one channel.
-    pub fn denies(&self, channel: ChannelId, user: UserId, rights: Rights) {
-        self.change(|world| {
-            if let Some(found) = world.channels.get_mut(&channel) {
-                let of = OverwriteOf::Member(user);
-                found.overwrites.push(Overwrite {
-                    of,
-                    allow: Rights::default(),
-                    deny: rights,
-                });
-            }
-            world.channel_event("CHANNEL_UPDATE", channel);
-        });
-    }
-
-    /// Takes rights from the bot in the whole server.
-    pub fn takes_from_bot(&self, rights: Rights) {
-        self.change(|world| {
-            for guild in world.guilds.values_mut() {
-                for role in guild.roles.iter_mut().filter(|role| role.name == "Chorus") {
-                    role.rights = Rights(role.rights.0 & !rights.0);
-                }
-            }
-            let updated: Vec<(GuildId, Value)> = world
-                .guilds
-                .values()
-                .flat_map(|guild| wire::roles(guild).into_iter().map(|role| (guild.id, role)))
-                .collect();
-            for (guild, role) in updated {
-                let data = json!({"guild_id": guild.to_string(), "role": role});
-                world.dispatch("GUILD_ROLE_UPDATE", data);
-            }
-        });
+    /// Whether the bot is connected with a session.
+    pub fn is_connected(&self) -> bool {
+        self.look(|world| world.gateway.is_connected())
     }
 }

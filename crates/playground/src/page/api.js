@@ -45,8 +45,10 @@ export function channel(id = state.channel) {
     if (found) return found;
   }
   const direct = state.data.directs.find((one) => one.id === id && one.user === state.me);
-  return direct ? { id, type: 1, name: "Chorus", topic: "Direct messages with the bot" } : undefined;
+  return direct ? { id, type: 1, name: botName(), topic: "Direct messages with the bot" } : undefined;
 }
+
+export const botName = () => user(state.data.bot)?.username ?? "The bot";
 
 export function nameOf(id) {
   const member = server()?.members.find((one) => one.id === id);

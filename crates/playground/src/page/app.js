@@ -1,6 +1,6 @@
 // The page: what is where, and what happens when news arrives.
 
-import { channel, listen, load, messages as fetchMessages, nameOf, server, state, textChannels, user } from "/api.js";
+import { botName, channel, listen, load, messages as fetchMessages, nameOf, server, state, textChannels, user } from "/api.js";
 import * as composer from "/composer.js";
 import { jump, promptChannel, switchPerson } from "/dialogs.js";
 import { avatar, button, h, icon, replace } from "/dom.js";
@@ -29,11 +29,12 @@ const actions = { reply: composer.reply, edit: composer.edit };
 function drawFrame() {
   const here = server();
   const now = channel();
-  document.title = now ? `#${now.name} · Chorus playground` : "Chorus playground";
+  const title = state.data.bot ? `${botName()} playground` : "Playground";
+  document.title = now ? `#${now.name} · ${title}` : title;
   replace($("rail"), state.data.servers.map((one) =>
     h("button.server", { type: "button", title: one.name, "aria-label": one.name, "aria-current": one.id === state.server, onclick: () => goServer(one.id) },
       one.name.split(/\s+/).map((word) => word[0]).join("").slice(0, 2).toUpperCase())));
-  $("server-name").textContent = here?.name ?? "Chorus";
+  $("server-name").textContent = here?.name ?? botName();
   $("title").textContent = now ? (now.type === 1 ? now.name : `# ${now.name}`) : "No channel";
   $("topic").textContent = now?.topic ?? "";
   drawChannels(here);
@@ -49,7 +50,7 @@ function drawFrame() {
 function drawStatus(words) {
   const online = state.data.online;
   $("status").className = online ? "status online" : "status";
-  replace($("status"), h("i", { "aria-hidden": "true" }), words ?? (online ? "Chorus is here" : "Chorus is away"));
+  replace($("status"), h("i", { "aria-hidden": "true" }), words ?? `${botName()} is ${online ? "here" : "away"}`);
 }
 
 function drawChannels(here) {
@@ -65,7 +66,7 @@ function drawChannels(here) {
     h("div.group-head", {}, h("span", {}, "Channels"), button("Add a channel", "plus", promptChannel)),
     h("ul", {}, rows(under(null))),
     categories.map((one) => [h("div.group-head", {}, h("span", {}, one.name)), h("ul", {}, rows(under(one.id)))]),
-    direct ? [h("div.group-head", {}, h("span", {}, "Direct messages")), h("ul", {}, row({ id: direct.id, type: 1, name: "Chorus" }))] : null);
+    direct ? [h("div.group-head", {}, h("span", {}, "Direct messages")), h("ul", {}, row({ id: direct.id, type: 1, name: botName() }))] : null);
 }
 
 function row(one) {
@@ -142,8 +143,8 @@ function welcome() {
   const now = channel();
   if (!now) return h("li.welcome", {}, h("h2", {}, "Nothing is open"), h("p", {}, "Choose a channel on the left."));
   return h("li.welcome", {},
-    h("h2", {}, now.type === 1 ? "Messages between you and Chorus" : `This is #${now.name}`),
-    now.name === "general"
+    h("h2", {}, now.type === 1 ? `Messages between you and ${botName()}` : `This is #${now.name}`),
+    now.name === "general" && server()?.commands.some((one) => one.name === "agent")
       ? [h("p", {}, "Everything here runs on this machine. Make your first agent:"),
          h("p", {}, h("kbd", {}, "/agent init"), " then give it a name. It gets a channel of its own; talk to it there.")]
       : h("p", {}, "Nobody has said anything yet."));

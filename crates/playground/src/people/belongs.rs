@@ -1,10 +1,7 @@
-//! What a person is in the servers: their roles, their name there, and whether the bot may write to them.
-
-use serde_json::json;
+//! What a person is in the servers: their roles.
 
 use super::person::Person;
 use crate::rights::Rights;
-use crate::wire;
 use chorus_ids::{ChannelId, RoleId};
 
 impl Person {
@@ -45,50 +42,6 @@ impl Person {
                     }
                 }
                 world.member_event(id, self.id);
-            }
-        });
-    }
-
-    /// Has a name of its own in every server.
-    pub fn is_called(&self, nick: &str) {
-        self.discord.change(|world| {
-            let guilds: Vec<_> = world.guilds.keys().copied().collect();
-            for id in guilds {
-                if let Some(member) = world
-                    .guilds
-                    .get_mut(&id)
-                    .and_then(|guild| guild.members.get_mut(&self.id))
-                {
-                    member.nick = Some(nick.to_owned());
-                }
-                world.member_event(id, self.id);
-            }
-        });
-    }
-
-    /// Leaves every server.
-    pub fn leaves(&self) {
-        self.discord.change(|world| {
-            let guilds: Vec<_> = world.guilds.keys().copied().collect();
-            for id in guilds {
-                let member = world
-                    .guilds
-                    .get_mut(&id)
-                    .and_then(|guild| guild.members.remove(&self.id));
-                if member.is_some() {
-                    let user = wire::user_by_id(world, self.id);
-                    let data = json!({"guild_id": id.to_string(), "user": user});
-                    world.dispatch("GUILD_MEMBER_REMOVE", data);
-                }
-            }
-        });
-    }
-
-    /// Refuses direct messages from the bot from now on.
-    pub fn closes_direct_messages(&self) {
-        self.discord.change(|world| {
-            if let Some(user) = world.users.get_mut(&self.id) {
-                user.closed_to_direct_messages = true;
             }
         });
     }

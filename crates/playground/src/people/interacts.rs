@@ -5,44 +5,12 @@ use serde_json::{Value, json};
 use super::command::{self, OptionValue};
 use super::person::{Person, Refusal};
 use crate::guild::{ChannelKind, Message};
-use crate::interaction::{Answer, Choice, Kind};
+use crate::interaction::{Answer, Kind};
 use crate::rights::Rights;
 use crate::world::World;
 use chorus_ids::{ChannelId, MessageId, UserId};
 
 impl Person {
-    /// Presses the button that says `label` on a message.
-    ///
-    /// # Errors
-    ///
-    /// When there is no such button, or it is greyed out, or they cannot see the message.
-    pub fn clicks(
-        &self,
-        channel: ChannelId,
-        message: MessageId,
-        label: &str,
-    ) -> Result<u64, Refusal> {
-        self.discord.change(|world| {
-            let shown = visible(world, self.id, channel, message)?;
-            let button = shown
-                .buttons()
-                .into_iter()
-                .find(|button| button.label == label);
-            let button = button.ok_or_else(|| {
-                let there: Vec<String> = shown.buttons().into_iter().map(|b| b.label).collect();
-                format!(
-                    "there is no button `{label}`; there are: {}",
-                    there.join(", ")
-                )
-            })?;
-            if button.is_disabled {
-                return Err(format!("the button `{label}` is greyed out"));
-            }
-            let data = json!({"custom_id": button.custom_id, "component_type": 2});
-            Ok(world.interact(Kind::Component, self.id, channel, Some(message), None, data))
-        })
-    }
-
     /// Presses a component by its id, as the page does.
     ///
     /// # Errors
@@ -56,36 +24,6 @@ impl Person {
     ) -> Result<u64, Refusal> {
         self.discord.change(|world| {
             visible(world, self.id, channel, message)?;
-            Ok(world.interact(Kind::Component, self.id, channel, Some(message), None, data))
-        })
-    }
-
-    /// Chooses values in the select menu with `custom_id` on a message.
-    ///
-    /// # Errors
-    ///
-    /// When there is no such menu or a value is not among its options.
-    pub fn selects(
-        &self,
-        channel: ChannelId,
-        message: MessageId,
-        custom_id: &str,
-        values: &[&str],
-    ) -> Result<u64, Refusal> {
-        self.discord.change(|world| {
-            let shown = visible(world, self.id, channel, message)?;
-            let menus = shown.selects();
-            let menu = menus.iter().find(|menu| menu["custom_id"] == custom_id);
-            let menu = menu.ok_or_else(|| format!("there is no menu `{custom_id}`"))?;
-            let offered = menu["options"].as_array();
-            let unknown = values.iter().find(|value| {
-                offered.is_some_and(|all| all.iter().all(|option| option["value"] != **value))
-            });
-            if let Some(unknown) = unknown {
-                return Err(format!("the menu `{custom_id}` does not offer `{unknown}`"));
-            }
-            let kind = menu["type"].clone();
-            let data = json!({"custom_id": custom_id, "component_type": kind, "values": values});
             Ok(world.interact(Kind::Component, self.id, channel, Some(message), None, data))
         })
     }
@@ -108,7 +46,7 @@ impl Person {
         })
     }
 
-    /// Types into the option `focused` of a command; the suggestions come by [`Person::choices`].
+    /// Types into the option `focused` of a command; the bot answers with suggestions.
     ///
     /// # Errors
     ///
@@ -149,25 +87,10 @@ impl Person {
             Ok(world.interact(Kind::Form, self.id, channel, message, None, data))
         })
     }
-
-    /// Waits for the suggestions that an autocomplete interaction gets.
-    pub async fn choices(&self, interaction: u64) -> Vec<Choice> {
-        self.discord
-            .wait_for(|discord| match discord.answer_to(interaction) {
-                Answer::Choices(choices) => Some(choices),
-                Answer::Nothing
-                | Answer::Thinking(_)
-                | Answer::Message(_)
-                | Answer::Acknowledged
-                | Answer::Updated(_)
-                | Answer::Form(_) => None,
-            })
-            .await
-    }
 }
 
 /// The message, if `user` can see it.
-fn visible(
+pub(crate) fn visible(
     world: &World,
     user: UserId,
     channel: ChannelId,

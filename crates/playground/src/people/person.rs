@@ -45,17 +45,6 @@ impl Discord {
         }
     }
 
-    /// Another bot, in every server.
-    pub fn other_bot(&self, name: &str) -> Person {
-        let person = self.user(name);
-        self.change(|world| {
-            if let Some(user) = world.users.get_mut(&person.id) {
-                user.is_bot = true;
-            }
-        });
-        person
-    }
-
     /// Adds a server owned by `owner`.
     pub fn add_guild(&self, name: &str, owner: &Person) -> GuildId {
         self.change(|world| world.add_guild(name, owner.id))

@@ -1,67 +1,43 @@
 //! Answers a request: reads it, lets the desk judge it, has its route do it.
 
-use std::io;
-
-use axum::body::Body;
 use axum::extract::{Path, Request as HttpRequest, State};
-use axum::http::{HeaderMap, StatusCode, header};
-use axum::response::{Html, IntoResponse, Response};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
 use super::reply::{Outcome, Reply};
 use super::routes::perform;
+use crate::desk::Judgement;
 use crate::desk::call::Call;
 use crate::desk::limits::Scope;
-use crate::desk::{Effect, Judgement};
 use crate::discord::Discord;
+#[cfg(feature = "testing")]
+use crate::testing::requests::served;
+use crate::world::World;
 
 /// Answers one request below `/api/v10`.
 pub(crate) async fn answer(State(discord): State<Discord>, request: HttpRequest) -> Response {
-    let call = match Call::read(request).await {
-        Ok(call) => call,
-        Err(error) => return error.into_response(),
-    };
-    let (index, judgement) = discord.change(|world| world.desk.judge(&call));
-    match judgement.effect {
-        None => {}
-        Some(Effect::Late(delay)) => tokio::time::sleep(delay).await,
-        Some(Effect::DropBefore) => {
-            discord.change(|world| world.desk.settle(index, None));
-            return broken();
-        }
-        Some(Effect::Status(status)) => {
-            discord.change(|world| world.desk.settle(index, Some(status)));
-            let code = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-            return (
-                code,
-                axum::Json(json!({"message": "the local Discord was told to fail", "code": 0})),
-            )
-                .into_response();
-        }
-        Some(Effect::Page(status)) => {
-            discord.change(|world| world.desk.settle(index, Some(status)));
-            let code = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-            return (code, Html("<html><body>cloudflare</body></html>")).into_response();
-        }
-        Some(Effect::DropAfter) => {
-            discord.change(|world| {
-                let _ = perform(world, &call);
-                world.desk.settle(index, None);
-            });
-            return broken();
-        }
-        Some(Effect::RateLimited { .. }) => {}
+    match Call::read(request).await {
+        Ok(call) => served(&discord, &call).await,
+        Err(error) => error.into_response(),
     }
-    if let Some(limited) = judgement.limited() {
-        discord.change(|world| world.desk.settle(index, Some(429)));
-        return with_headers(limited, judgement.headers);
-    }
-    let response = discord.change(|world| {
-        let response = into_response(perform(world, &call));
-        world.desk.settle(index, Some(response.status().as_u16()));
-        response
-    });
-    with_headers(response, judgement.headers)
+}
+
+/// Answers at once; in tests an answer may be late.
+#[cfg(not(feature = "testing"))]
+fn served(discord: &Discord, call: &Call) -> std::future::Ready<Response> {
+    std::future::ready(discord.change(|world| {
+        let judgement = world.desk.judge(call, None);
+        finish(world, call, judgement)
+    }))
+}
+
+/// Does what a request asks for, unless it must wait.
+pub(crate) fn finish(world: &mut World, call: &Call, judgement: Judgement) -> Response {
+    let limited = judgement.limited();
+    let mut response = limited.unwrap_or_else(|| into_response(perform(world, call)));
+    response.headers_mut().extend(judgement.headers);
+    response
 }
 
 /// Serves an uploaded file.
@@ -88,19 +64,6 @@ fn into_response(outcome: Outcome) -> Response {
         Ok(Reply::Nothing) => StatusCode::NO_CONTENT.into_response(),
         Err(error) => error.into_response(),
     }
-}
-
-fn with_headers(mut response: Response, headers: HeaderMap) -> Response {
-    response.headers_mut().extend(headers);
-    response
-}
-
-/// A response whose body fails at once: the server ends the connection before it has sent a byte.
-fn broken() -> Response {
-    let failure = futures_util::stream::once(async {
-        Err::<bytes::Bytes, _>(io::Error::from(io::ErrorKind::ConnectionAborted))
-    });
-    Response::new(Body::from_stream(failure))
 }
 
 impl Judgement {

@@ -13,7 +13,6 @@ use crate::desk::call::Call;
 use crate::desk::error::ApiError;
 use crate::guild::{ChannelKind, Message};
 use crate::rights::Rights;
-use crate::snowflake::made_at;
 use crate::wire;
 use crate::world::World;
 use chorus_ids::{ChannelId, MessageId};
@@ -164,11 +163,7 @@ pub(super) fn list(world: &World, call: &Call, channel: &str) -> Outcome {
     page.sort_by_key(|message| std::cmp::Reverse(message.id));
     Ok(Reply::Json(
         page.into_iter()
-            .map(|message| {
-                let mut message = wire::message(world, message);
-                world.gateway.alters("MESSAGE_CREATE", &mut message);
-                message
-            })
+            .map(|message| world.altered("MESSAGE_CREATE", wire::message(world, message)))
             .collect(),
     ))
 }
@@ -217,7 +212,7 @@ pub(super) fn bulk_delete(world: &mut World, call: &Call, channel: &str) -> Outc
         return Err(ApiError::invalid("messages", "BASE_TYPE_BAD_LENGTH", words));
     }
     let oldest = Utc::now() - TimeDelta::days(14);
-    if ids.iter().any(|one| made_at(one.0) < oldest) {
+    if ids.iter().any(|one| one.sent_at() < oldest) {
         return Err(ApiError::too_old());
     }
     let there = |one: &&MessageId| world.message(id, **one).is_some();

@@ -4,22 +4,22 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::Discord;
-use crate::desk::Fault;
+use super::gateway::Break;
+use super::requests::Fault;
 use crate::desk::limits::Limits;
-use crate::gateway::Break;
+use crate::discord::Discord;
 use crate::wire;
 use chorus_ids::GuildId;
 
 impl Discord {
     /// Has requests fail from now on, after the faults ordered before.
     pub fn order(&self, fault: Fault) {
-        self.change(|world| world.desk.faults.push(fault));
+        self.change(|world| world.desk.book.faults.push(fault));
     }
 
     /// Forgets every fault that was ordered.
     pub fn heals(&self) {
-        self.change(|world| world.desk.faults.clear());
+        self.change(|world| world.desk.book.faults.clear());
     }
 
     /// Turns rate limits on or off.
@@ -34,12 +34,12 @@ impl Discord {
 
     /// Refuses the next `count` RESUMEs.
     pub fn refuses_resumes(&self, count: usize) {
-        self.change(|world| world.gateway.refuse_resumes = count);
+        self.change(|world| world.gateway.orders.refuse_resumes = count);
     }
 
     /// Cuts the connection at the next `count` RESUMEs, without a word.
     pub fn cuts_resumes(&self, count: usize) {
-        self.change(|world| world.gateway.cut_resumes = count);
+        self.change(|world| world.gateway.orders.cut_resumes = count);
     }
 
     /// Says that the bot may identify only `count` more times for so long.
@@ -68,14 +68,14 @@ impl Discord {
     /// Keeps events back from now on.
     pub fn holds_events(&self) {
         self.change(|world| {
-            world.gateway.held.get_or_insert_default();
+            world.gateway.orders.held.get_or_insert_default();
         });
     }
 
     /// Sends the events that were kept back, late but in order.
     pub fn releases_events(&self) {
         self.change(|world| {
-            for (name, data) in world.gateway.held.take().unwrap_or_default() {
+            for (name, data) in world.gateway.orders.held.take().unwrap_or_default() {
                 world.dispatch(&name, data);
             }
         });
@@ -84,7 +84,7 @@ impl Discord {
     /// Sends the latest `count` events once more.
     pub fn repeats_events(&self, count: usize) {
         self.change(|world| {
-            let latest = &world.gateway.latest;
+            let latest = &world.gateway.orders.latest;
             let start = latest.len().saturating_sub(count);
             let again: Vec<(String, Value)> = latest.iter().skip(start).cloned().collect();
             for (name, data) in again {
@@ -100,12 +100,12 @@ impl Discord {
 
     /// Changes every event from now on, by its name, before it is sent; messages that are read as `MESSAGE_CREATE`.
     pub fn alters_events(&self, change: impl Fn(&str, &mut Value) + Send + 'static) {
-        self.change(|world| world.gateway.alter = Some(Box::new(change)));
+        self.change(|world| world.gateway.orders.alter = Some(Box::new(change)));
     }
 
     /// Sends events as they are again.
     pub fn leaves_events_alone(&self) {
-        self.change(|world| world.gateway.alter = None);
+        self.change(|world| world.gateway.orders.alter = None);
     }
 
     /// Takes a server out of the bot's sight, as in an outage of Discord's.
@@ -129,6 +129,10 @@ impl Discord {
 
     /// Ends the time to answer the interactions under way, as if the bot had taken too long.
     pub fn expires_interactions(&self) {
-        self.change(|world| world.expire_interactions(None));
+        self.change(|world| {
+            for interaction in world.interactions.values_mut() {
+                interaction.is_expired = true;
+            }
+        });
     }
 }

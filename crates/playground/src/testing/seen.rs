@@ -4,12 +4,12 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use super::Discord;
-use crate::desk::Request;
+use super::requests::Request;
+use super::view;
+use crate::discord::Discord;
 use crate::gateway::GatewayEvent;
 use crate::guild::{Attachment, Message};
 use crate::interaction::Answer;
-use crate::view;
 use chorus_ids::{ChannelId, GuildId, MessageId, UserId};
 
 impl Discord {
@@ -22,11 +22,6 @@ impl Discord {
                 .map(|all| all.values().cloned().collect())
                 .unwrap_or_default()
         })
-    }
-
-    /// One message.
-    pub fn message(&self, channel: ChannelId, id: MessageId) -> Option<Message> {
-        self.look(|world| world.message(channel, id).cloned())
     }
 
     /// Every ephemeral message to somebody, in order.
@@ -106,21 +101,16 @@ impl Discord {
 
     /// Every REST request so far.
     pub fn requests(&self) -> Vec<Request> {
-        self.look(|world| world.desk.log.clone())
+        self.look(|world| world.desk.book.log.clone())
     }
 
     /// Requests for routes that do not exist here.
     pub fn unknown_routes(&self) -> Vec<String> {
-        self.look(|world| world.desk.unknown.clone())
+        self.look(|world| world.desk.book.unknown.clone())
     }
 
     /// What happened at the gateway, with times.
     pub fn gateway_log(&self) -> Vec<(Instant, GatewayEvent)> {
-        self.look(|world| world.gateway.log.clone())
-    }
-
-    /// Whether the bot is connected with a session.
-    pub fn is_connected(&self) -> bool {
-        self.look(|world| world.gateway.is_connected())
+        self.look(|world| world.gateway.orders.log.clone())
     }
 }

@@ -1,7 +1,7 @@
 //! A channel as text, for people who read test snapshots.
 
-use super::guild::Message;
-use super::world::World;
+use crate::guild::Message;
+use crate::world::World;
 use chorus_ids::{ChannelId, UserId};
 
 /// Every message of a channel, in order.

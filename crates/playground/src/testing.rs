@@ -1,0 +1,14 @@
+//! What a test does beyond what a person at the page can: it acts as anybody, reads everything, and has things fail.
+
+mod acts;
+mod faults;
+pub(crate) mod gateway;
+mod parts;
+mod places;
+pub(crate) mod requests;
+mod seen;
+mod view;
+
+pub use self::gateway::Break;
+pub use self::parts::Button;
+pub use self::requests::{Effect, Fault, Request};

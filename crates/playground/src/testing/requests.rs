@@ -1,0 +1,176 @@
+//! Requests of the bot: written down, and made to fail where a test orders it.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use axum::body::Body;
+use axum::http::StatusCode;
+use axum::response::{Html, IntoResponse, Response};
+use serde_json::{Value, json};
+
+use crate::desk::call::Call;
+use crate::desk::limits::{Refusal, Scope};
+use crate::discord::Discord;
+use crate::rest::answer::finish;
+
+/// A request as it was seen, for tests.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// When it came.
+    pub at: Instant,
+    /// Its method, such as `POST`.
+    pub method: String,
+    /// Its path below `/api/v10`.
+    pub path: String,
+    /// Its JSON, or the `payload_json` of a form; null when there was none.
+    pub body: Value,
+    /// Names of the files in it.
+    pub files: Vec<String>,
+    /// What was answered; none while it is under way, and when the connection was dropped.
+    pub status: Option<u16>,
+    /// It was made to fail by an order.
+    pub is_ordered: bool,
+    /// Whom the limit was for that it ran into.
+    pub limited: Option<Scope>,
+}
+
+/// What happens to a request instead of an answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Effect {
+    /// 429.
+    RateLimited {
+        /// Whom it is for.
+        scope: Scope,
+        /// For how long.
+        retry_after: Duration,
+    },
+    /// This status, and nothing is done.
+    Status(u16),
+    /// This status with a page of HTML and none of Discord's headers, as from what stands before Discord.
+    Page(u16),
+    /// The answer comes this much later.
+    Late(Duration),
+    /// The connection ends, and nothing was done.
+    DropBefore,
+    /// It is done, and the connection ends before the answer.
+    DropAfter,
+}
+
+/// Requests to break, and how.
+#[derive(Clone, Debug)]
+pub struct Fault {
+    /// Method to match; empty for every one.
+    pub method: &'static str,
+    /// Part of the path to match; empty for every one.
+    pub path: String,
+    /// How many requests are still to be hit.
+    pub times: usize,
+    /// What happens to them.
+    pub effect: Effect,
+}
+
+/// Requests so far, and those to break.
+#[derive(Default)]
+pub(crate) struct Book {
+    pub(crate) log: Vec<Request>,
+    /// Requests for routes that do not exist here.
+    pub(crate) unknown: Vec<String>,
+    pub(crate) faults: Vec<Fault>,
+}
+
+impl Book {
+    /// Writes a request down and says what happens to it; gives its number too.
+    fn enter(&mut self, call: &Call) -> (usize, Option<Effect>) {
+        let effect = self.fault_for(call);
+        self.log.push(Request {
+            at: Instant::now(),
+            method: call.method.to_string(),
+            path: call.path.clone(),
+            body: call.body.clone(),
+            files: call.files.iter().map(|file| file.name.clone()).collect(),
+            status: None,
+            is_ordered: effect.is_some(),
+            limited: None,
+        });
+        (self.log.len() - 1, effect)
+    }
+
+    fn settle(&mut self, index: usize, status: StatusCode) {
+        if let Some(request) = self.log.get_mut(index) {
+            request.status = Some(status.as_u16());
+        }
+    }
+
+    fn fault_for(&mut self, call: &Call) -> Option<Effect> {
+        let hit = self.faults.iter_mut().find(|fault| {
+            fault.times > 0
+                && (fault.method.is_empty() || fault.method == call.method.as_str())
+                && call.path.contains(&fault.path)
+        })?;
+        hit.times -= 1;
+        Some(hit.effect)
+    }
+}
+
+/// Answers a request, or has happen to it what was ordered.
+pub(crate) async fn served(discord: &Discord, call: &Call) -> Response {
+    let (index, effect, judgement) = discord.change(|world| {
+        let (index, effect) = world.desk.book.enter(call);
+        let ordered = effect.and_then(Effect::refusal);
+        let judgement = world.desk.judge(call, ordered);
+        world.desk.book.log[index].limited = judgement.refusal.as_ref().map(|one| one.scope);
+        (index, effect, judgement)
+    });
+    let answered = |response: Response| {
+        discord.change(|world| world.desk.book.settle(index, response.status()));
+        response
+    };
+    match effect {
+        Some(Effect::DropBefore) => return broken(),
+        Some(Effect::DropAfter) => {
+            discord.change(|world| finish(world, call, judgement));
+            return broken();
+        }
+        Some(Effect::Status(status)) => {
+            let body = json!({"message": "the local Discord was told to fail", "code": 0});
+            return answered((code(status), axum::Json(body)).into_response());
+        }
+        Some(Effect::Page(status)) => {
+            let page = Html("<html><body>cloudflare</body></html>");
+            return answered((code(status), page).into_response());
+        }
+        Some(Effect::Late(delay)) => tokio::time::sleep(delay).await,
+        Some(Effect::RateLimited { .. }) | None => {}
+    }
+    discord.change(|world| {
+        let response = finish(world, call, judgement);
+        world.desk.book.settle(index, response.status());
+        response
+    })
+}
+
+impl Effect {
+    /// The wait that it orders.
+    fn refusal(self) -> Option<Refusal> {
+        match self {
+            Self::RateLimited { scope, retry_after } => Some(Refusal { scope, retry_after }),
+            Self::Status(_)
+            | Self::Page(_)
+            | Self::Late(_)
+            | Self::DropBefore
+            | Self::DropAfter => None,
+        }
+    }
+}
+
+fn code(status: u16) -> StatusCode {
+    StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+}
+
+/// A response whose body fails at once: the server ends the connection before it has sent a byte.
+fn broken() -> Response {
+    let failure = futures_util::stream::once(async {
+        Err::<bytes::Bytes, _>(io::Error::from(io::ErrorKind::ConnectionAborted))
+    });
+    Response::new(Body::from_stream(failure))
+}
