@@ -8,7 +8,7 @@ use tracing::{info, warn};
 
 use crate::agent::AgentCommand;
 use crate::domain::{AgentId, AgentName, ChannelId, GuildId, SessionMeta};
-use crate::store::{Intent, IntentKind};
+use crate::store::IntentKind;
 use crate::text;
 
 use super::create_folder::off_thread;
@@ -72,9 +72,11 @@ impl AgentManager {
         };
         let keep_files = keep == KeepFiles::Yes;
         let store = &self.inner.deps.store;
-        store
-            .intend(agent.id, Intent::Destroy { keep_files })
-            .await?;
+        if let Err(error) = store.begin_destroy(agent.id, keep_files).await {
+            // Its actor begins nothing any more; the next message makes another.
+            self.end_actor(&agent).await;
+            return Err(error.into());
+        }
         let actor = self.inner.registry.running(agent.id);
         // Before its channel goes: what is destroyed on purpose is missed by nobody.
         self.inner.registry.remove(agent.id);

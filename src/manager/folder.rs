@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
+use tracing::warn;
 
 use crate::domain::{AgentConfig, AgentName};
 use crate::workspace::agent_file::{self, AgentFile};
@@ -52,10 +53,10 @@ impl Making {
         name: &AgentName,
         fill: impl FnOnce(AgentConfig) -> AgentConfig,
     ) -> Result<Self, FolderError> {
-        let at = agents.join(format!(".making-{name}"));
+        // A name of its own: what a crash left of an earlier try is being removed meanwhile.
+        let unique = uuid::Uuid::new_v4().simple();
+        let at = agents.join(format!(".making-{name}-{unique}"));
         fs::create_dir_all(agents).map_err(failed("making the folder of agents"))?;
-        // What a crash left of an earlier try.
-        let _ = fs::remove_dir_all(&at);
         let making = Self { at, placed: false };
         template
             .copy_to(&making.at)
@@ -152,16 +153,22 @@ pub(super) fn remove(agents: &Path, folder: &Path, name: &AgentName) -> Result<(
     fs::remove_dir_all(&aside).map_err(failed(aside.display().to_string()))
 }
 
-/// Removes what crashes left of folders that were being made or removed.
-pub(super) fn sweep(agents: &Path) {
-    let Ok(entries) = fs::read_dir(agents) else {
-        return;
-    };
-    for entry in entries.flatten() {
+/// What crashes left of folders that were being made or removed. To be listed before any is made or removed again.
+pub(super) fn leftovers(agents: &Path) -> Vec<PathBuf> {
+    let is_left = |entry: &fs::DirEntry| {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        if name.starts_with(".making-") || name.starts_with(".removing-") {
-            let _ = fs::remove_dir_all(entry.path());
+        name.starts_with(".making-") || name.starts_with(".removing-")
+    };
+    let entries = fs::read_dir(agents).into_iter().flatten().flatten();
+    entries.filter(is_left).map(|entry| entry.path()).collect()
+}
+
+/// Removes folders that crashes left.
+pub(super) fn sweep(leftovers: &[PathBuf]) {
+    for folder in leftovers {
+        if let Err(error) = fs::remove_dir_all(folder) {
+            warn!("failed to remove {}: {error}", folder.display());
         }
     }
 }

@@ -52,6 +52,8 @@ impl AgentManager {
         let rows = deps.store.agents().await?;
         let servers = Servers::open(deps.store.clone(), Arc::clone(&deps.config)).await?;
         let folder = deps.paths.agents();
+        let leftovers = tokio::task::spawn_blocking(move || folder::leftovers(&folder));
+        let leftovers = leftovers.await.unwrap_or_default();
         let manager = Self {
             inner: Arc::new(Inner {
                 deps,
@@ -68,8 +70,8 @@ impl AgentManager {
         let agents = manager.settle_here(rows).await?;
         manager.look_for_unknown(&agents).await;
         manager.inner.registry.put_all(agents);
-        // Leftovers of crashes; nobody waits for them to be gone.
-        tokio::task::spawn_blocking(move || folder::sweep(&folder));
+        // Nobody waits for them to be gone.
+        tokio::task::spawn_blocking(move || folder::sweep(&leftovers));
         manager.load_settings().await?;
         Ok(manager)
     }

@@ -16,7 +16,8 @@ use super::handle::AgentManager;
 use super::ports::Channels;
 
 impl AgentManager {
-    /// What can be finished without Discord. Gives the agents that there are then.
+    /// What can be finished without Discord. Gives the agents that there are then; those whose destruction is not finished
+    /// count as destroyed.
     pub(super) async fn settle_here(
         &self,
         rows: Vec<AgentRow>,
@@ -55,11 +56,13 @@ impl AgentManager {
             }
         }
         let mut rows = self.inner.deps.store.agents().await?;
-        rows.retain(|row| {
-            !intents
-                .iter()
-                .any(|(id, intent)| *id == row.id && is_end(intent))
-        });
+        for row in &mut rows {
+            let ends = |(id, intent): &(AgentId, Intent)| *id == row.id && is_end(intent);
+            if intents.iter().any(ends) {
+                // Nobody's any more; its folder, which may be there yet, is not unknown.
+                row.status = AgentStatus::Destroyed;
+            }
+        }
         Ok(rows)
     }
 

@@ -90,6 +90,25 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
+    /// Notes that an agent is about to be destroyed, and closes its conversations, which are saved: after a crash it is
+    /// either going or as it was.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`]; it must not be begun then.
+    pub async fn begin_destroy(&self, agent: AgentId, keep_files: bool) -> Result<(), StoreError> {
+        let mut batch = Batch::default();
+        note(&mut batch, agent, &Intent::Destroy { keep_files })?;
+        batch
+            .add(
+                "UPDATE conversations SET closed_at = ?, crash_session = NULL
+                 WHERE agent_id = ? AND closed_at IS NULL",
+            )
+            .bind(now())
+            .bind(agent.to_string());
+        self.run(batch).await.map(drop)
+    }
+
     /// Notes that it is done, or was undone.
     ///
     /// # Errors

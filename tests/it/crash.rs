@@ -7,9 +7,12 @@
 //!   long run; `CHORUS_CRASH_SEED` repeats one.
 //! * `edges`: SIGKILL before and after each durable step in turn, and again at each step of the recoveries that follow.
 //!   The suite runs one shard of eight; `cargo nextest run --run-ignored all -E 'test(/^crash::edges/)'` all of them.
+//! * `lifecycle`: the same for the life of an agent: made, renamed, destroyed.
+//!   `cargo nextest run --run-ignored only -E 'test(/^crash::lifecycle/)' --no-capture` for all steps.
 
 mod edges;
 mod jobs;
+mod lifecycle;
 mod random;
 mod steps;
 mod verdict;

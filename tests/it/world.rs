@@ -154,7 +154,12 @@ impl World {
 
     /// Starts the daemon and waits until it takes messages.
     pub(crate) async fn starts(&mut self) {
-        self.launches(&[]);
+        self.starts_under(&[]).await;
+    }
+
+    /// The same, run by another program such as a tracer.
+    pub(crate) async fn starts_under(&mut self, prefix: &[String]) {
+        self.launches(prefix);
         let running = self.daemon.as_mut().unwrap();
         running.is_ready(&self.discord).await;
         self.ann.knows_commands().await;
@@ -301,6 +306,17 @@ impl World {
                 self.ledger(sql).await
             );
         }
+    }
+
+    /// Waits until something is so that changes without Discord, such as a file.
+    pub(crate) async fn becomes(&self, what: &str, is_so: impl Fn() -> bool) {
+        let waiting = tokio::time::timeout(PATIENCE, async {
+            while !is_so() {
+                tokio::task::yield_now().await;
+            }
+        });
+        let waited = waiting.await;
+        waited.unwrap_or_else(|_| panic!("waited in vain for {what}\n{}", self.report()));
     }
 
     /// The first column of what the ledger answers, each row as text.

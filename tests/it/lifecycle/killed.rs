@@ -91,6 +91,8 @@ async fn a_destruction_is_finished() {
         assert!(listed.contains("files deleted"), "{listed}");
         let told = super::letters(world);
         assert!(!told.contains("was deleted"), "{told}");
+        // The only agent goes: that is no lost database.
+        assert!(!told.contains("database"), "{told}");
     })
     .await;
 }
