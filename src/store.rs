@@ -61,7 +61,7 @@ pub use error::{DiskFault, StoreError, UnknownWord};
 pub use inbound::{Accepted, Queued};
 pub use items::SavedAs;
 pub use lifecycle::{Intent, IntentKind};
-pub use lock::HomeLock;
+pub use lock::{HomeLock, LOCK_FILE};
 pub use original::{Original, OriginalAgent, OriginalAudit, OriginalMessage, OriginalSession};
 pub use outbox::{FirstPart, Rest};
 pub use part::{Doubt, NewPart, OutFile, Part, PartBody, PartKind, PartState};

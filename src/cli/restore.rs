@@ -1,20 +1,26 @@
 //! `chorus restore`: a backup becomes a home again, after it was checked.
 
+use std::ffi::OsStr;
 use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, ensure};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
+use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
+use tempfile::TempDir;
 
 use super::archive::{Backup, Checked};
 use super::backup::{progress, with_ending};
 use super::failure::Failure;
 use crate::clock;
 use crate::config::Env;
-use crate::store::HomeLock;
+use crate::store::{HomeLock, LOCK_FILE};
 use crate::text;
+
+/// What file systems keep at their root for themselves.
+const LOST_AND_FOUND: &str = "lost+found";
 
 /// Make a home from a backup. Nothing is written before every file was checked.
 #[derive(Debug, clap::Args)]
@@ -69,17 +75,25 @@ enum IfTaken {
 }
 
 fn restore(backup: &mut Backup, bytes: u64, home: &Path, if_taken: IfTaken) -> anyhow::Result<()> {
-    let is_taken = fs::read_dir(home).is_ok_and(|mut entries| entries.next().is_some());
+    let is_mount = is_mount_point(home);
+    let is_taken = fs::read_dir(home).is_ok_and(|entries| {
+        let mut names = entries.flatten().map(|entry| entry.file_name());
+        names.any(|name| !is_mount || name != LOST_AND_FOUND)
+    });
     if is_taken && if_taken == IfTaken::Refuse {
         return Err(anyhow!(
             "{} is not empty: add --replace to put it aside, or set CHORUS_HOME to another directory",
             home.display()
         ));
     }
-    let parent = home.parent().unwrap_or(Path::new("/"));
+    // Beside the home, so that it can become the home by one rename. A mount point cannot be renamed.
+    let parent = if is_mount {
+        home
+    } else {
+        home.parent().unwrap_or(Path::new("/"))
+    };
     fs::create_dir_all(parent).with_context(|| format!("making {}", parent.display()))?;
     check_space(parent, bytes)?;
-    // Beside the home, so that it can become the home by one rename.
     let fresh = tempfile::Builder::new()
         .prefix(".chorus-restore-")
         .permissions(Permissions::from_mode(0o700))
@@ -100,13 +114,15 @@ fn restore(backup: &mut Backup, bytes: u64, home: &Path, if_taken: IfTaken) -> a
             text::count(dropped.len(), "file or folder", "files and folders")
         );
     }
+    if is_mount {
+        exchange_within(&fresh, home, is_taken)?;
+        println!("restored to {}", home.display());
+        return Ok(());
+    }
     if is_taken {
         // A daemon that works on it would go on in the old one.
         let lock = HomeLock::acquire(home)?;
-        let aside = with_ending(
-            home,
-            &format!(".before-restore-{}", clock::now().format("%Y%m%d%H%M%S")),
-        );
+        let aside = with_ending(home, &aside_name());
         fs::rename(home, &aside).with_context(|| format!("putting {} aside", home.display()))?;
         drop(lock);
         println!("the home that was there is now {}", aside.display());
@@ -116,6 +132,68 @@ fn restore(backup: &mut Backup, bytes: u64, home: &Path, if_taken: IfTaken) -> a
     fs::rename(fresh.keep(), home).with_context(|| format!("naming {}", home.display()))?;
     println!("restored to {}", home.display());
     Ok(())
+}
+
+/// Exchanges what a home holds that is a mount point: what was there goes into a folder within it. What cannot be moved
+/// leaves everything where it was.
+fn exchange_within(fresh: &TempDir, home: &Path, is_taken: bool) -> anyhow::Result<()> {
+    // A daemon that works on it would go on with files that are moved away.
+    let _lock = HomeLock::acquire(home)?;
+    let aside = home.join(aside_name());
+    fs::DirBuilder::new()
+        .mode(0o700)
+        .create(&aside)
+        .with_context(|| format!("making {}", aside.display()))?;
+    let stays = [
+        fresh.path().file_name(),
+        aside.file_name(),
+        Some(OsStr::new(LOCK_FILE)),
+        Some(OsStr::new(LOST_AND_FOUND)),
+    ];
+    let exchanged = move_all(home, &aside, &stays).and_then(|()| {
+        move_all(fresh.path(), home, &[]).inspect_err(|_| {
+            let _ = move_all(&aside, home, &[]);
+        })
+    });
+    if exchanged.is_err() || !is_taken {
+        let _ = fs::remove_dir(&aside);
+    }
+    exchanged?;
+    if is_taken {
+        println!("what was there is now in {}", aside.display());
+    }
+    Ok(())
+}
+
+/// Moves all entries of a folder but those that `stay`, or none.
+fn move_all(from: &Path, to: &Path, stay: &[Option<&OsStr>]) -> anyhow::Result<()> {
+    let entries = fs::read_dir(from).with_context(|| format!("reading {}", from.display()))?;
+    let mut moved = Vec::new();
+    for entry in entries {
+        let name = entry?.file_name();
+        if stay.contains(&Some(name.as_os_str())) {
+            continue;
+        }
+        if let Err(error) = fs::rename(from.join(&name), to.join(&name)) {
+            for name in &moved {
+                let _ = fs::rename(to.join(name), from.join(name));
+            }
+            return Err(error).with_context(|| format!("moving {}", from.join(name).display()));
+        }
+        moved.push(name);
+    }
+    Ok(())
+}
+
+/// Whether something is mounted at `path`, a disk of its own or a folder from elsewhere.
+fn is_mount_point(path: &Path) -> bool {
+    let seen = statx(CWD, path, AtFlags::NO_AUTOMOUNT, StatxFlags::empty());
+    seen.is_ok_and(|seen| seen.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
+}
+
+/// How a home that was put aside is called, after its own name.
+fn aside_name() -> String {
+    format!(".before-restore-{}", clock::now().format("%Y%m%d%H%M%S"))
 }
 
 /// Refuses before anything is written what the disk cannot hold.

@@ -8,7 +8,7 @@ use std::path::Path;
 use super::error::StoreError;
 
 /// Name of the lock file within the home.
-const LOCK_FILE: &str = ".lock";
+pub const LOCK_FILE: &str = ".lock";
 
 /// Holds a home for this process; dropped or killed, it is free again.
 #[derive(Debug)]

@@ -6,6 +6,7 @@ mod installed;
 mod life;
 mod limits;
 mod metrics;
+mod mounted;
 #[cfg(feature = "otlp")]
 mod otlp;
 mod refused;

@@ -80,7 +80,7 @@ async fn a_database_of_a_newer_version() {
 }
 
 /// A command in a mount namespace of its own, after `script` has changed what it sees; none where that is not allowed.
-async fn in_a_namespace(script: &str, run: &Command) -> Option<Command> {
+pub(super) async fn in_a_namespace(script: &str, run: &Command) -> Option<Command> {
     let run = run.as_std();
     let make = |script: &str| {
         let mut inside = Command::new("unshare");
