@@ -51,7 +51,7 @@ use crate::domain::{AgentId, AgentName, ChannelId, GuildId};
 
 pub use auxiliary::{Asker, AuxiliaryRequest};
 pub use budget::{Caps, Reservations, Spender};
-pub use configuration::{Configuration, Configurations};
+pub use configuration::{Configuration, Configurations, Fault};
 pub use deps::{AgentDeps, Busy, Limits, Members};
 pub use end_reason::EndReason;
 pub use identity::Identity;

@@ -35,6 +35,7 @@ use super::job::JobKind;
 use super::mailbox::{AgentCommand, ConversationState, Mailbox, Place, Prompt, Trigger};
 use super::session_manager::{SessionError, Summary};
 use super::sessions::IdleSave;
+use super::stop::Stopper;
 use super::turn::TurnEnd;
 
 /// An agent's run loop and all it holds.
@@ -253,22 +254,23 @@ impl Actor {
             }
             AgentCommand::Close(reply) => {
                 self.wait_for_end.push(reply);
-                self.end(Ending::Close).await;
+                let by = Stopper::Machine("a change of the agent");
+                self.end(Ending::Close, &by).await;
             }
-            AgentCommand::SaveForDestroy(reply) => {
+            AgentCommand::SaveForDestroy(by, reply) => {
                 let ending = Ending::Destroy {
                     reply,
                     saving: None,
                     kept: Vec::new(),
                 };
-                self.end(ending).await;
+                self.end(ending, &by).await;
             }
-            AgentCommand::Shutdown(reply) => {
+            AgentCommand::Shutdown(by, reply) => {
                 let ending = Ending::Shutdown {
                     reply,
                     saving: None,
                 };
-                self.end(ending).await;
+                self.end(ending, &by).await;
             }
         }
     }

@@ -23,8 +23,37 @@ pub struct Configurations(Mutex<HashMap<AgentId, LastRead>>);
 struct LastRead {
     version: Option<Version>,
     good: Option<Arc<AgentConfig>>,
-    /// The fault that people were told of.
-    told: Option<String>,
+    told: Told,
+}
+
+/// What people know of a file.
+#[derive(Debug, Default)]
+enum Told {
+    /// What they were told before the start, if anything.
+    #[default]
+    Earlier,
+    /// That it can be used.
+    Good,
+    /// That it has this fault.
+    Faulty(String),
+}
+
+/// Why an `agent.json` cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// File, line and reason.
+    pub text: String,
+    /// Whether its keys can be read all the same: then a value is wrong.
+    pub is_readable: bool,
+}
+
+impl Fault {
+    fn unreadable(text: String) -> Self {
+        Self {
+            text,
+            is_readable: false,
+        }
+    }
 }
 
 /// What an `agent.json` says now.
@@ -34,8 +63,7 @@ pub enum Configuration {
     Good(Arc<AgentConfig>),
     /// It cannot.
     Faulty {
-        /// File, line and reason.
-        fault: String,
+        fault: Fault,
         /// The last one that could be used since the start.
         last: Option<Arc<AgentConfig>>,
     },
@@ -46,6 +74,8 @@ pub enum Configuration {
 pub(super) enum News {
     /// Nothing new.
     None,
+    /// It can be used, as far as was looked since the start.
+    Good,
     /// It cannot be used.
     Faulty,
     /// It can be used again.
@@ -80,18 +110,22 @@ impl Configurations {
         agent: AgentId,
         folder: &Path,
         profiles: &Profiles,
-    ) -> Result<(Version, Arc<AgentConfig>), String> {
-        let workspace =
-            Workspace::open(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    ) -> Result<(Version, Arc<AgentConfig>), Fault> {
+        let workspace = Workspace::open(folder)
+            .map_err(|error| Fault::unreadable(format!("{}: {error}", folder.display())))?;
         let version = agent_file::version(workspace.agent())
-            .map_err(|error| format!("agent.json: {error}"))?;
+            .map_err(|error| Fault::unreadable(format!("agent.json: {error}")))?;
         if let Some(config) = self.known(agent, version)
             && is_still_named(&config.permissions, profiles)
         {
             return Ok((version, config));
         }
-        let file = agent_file::read(workspace.agent()).map_err(|error| error.to_string())?;
-        check(&file, profiles)?;
+        let file = agent_file::read(workspace.agent())
+            .map_err(|error| Fault::unreadable(error.to_string()))?;
+        check(&file, profiles).map_err(|text| Fault {
+            text,
+            is_readable: true,
+        })?;
         Ok((version, Arc::new(file.config)))
     }
 
@@ -102,15 +136,16 @@ impl Configurations {
     }
 
     /// What is to be told of what was just read; told once.
-    pub(super) fn news(&self, agent: AgentId, fault: Option<&str>) -> News {
+    pub(super) fn news(&self, agent: AgentId, fault: Option<&Fault>) -> News {
         let mut all = self.0.lock();
         let told = &mut all.entry(agent).or_default().told;
-        let before = std::mem::replace(told, fault.map(str::to_owned));
-        match (before, fault) {
-            (None, None) => News::None,
-            (Some(before), Some(fault)) if before == fault => News::None,
+        let now = fault.map_or(Told::Good, |fault| Told::Faulty(fault.text.clone()));
+        match (std::mem::replace(told, now), fault) {
+            (Told::Good, None) => News::None,
+            (Told::Faulty(before), Some(fault)) if before == fault.text => News::None,
             (_, Some(_)) => News::Faulty,
-            (Some(_), None) => News::Mended,
+            (Told::Earlier, None) => News::Good,
+            (Told::Faulty(_), None) => News::Mended,
         }
     }
 }

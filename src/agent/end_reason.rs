@@ -6,6 +6,8 @@ use crate::clock;
 use crate::domain::{Cost, Usage};
 use crate::text::{self, escape};
 
+use super::stop::Stopper;
+
 /// A line for people, under an answer that its length limit ended.
 pub const CUT_ANSWER: &str =
     "-# Cut off at the length limit of an answer. Ask for the rest to go on.";
@@ -124,6 +126,8 @@ pub struct FailureReport<'a> {
     pub cost: Cost,
     /// Time from start to end.
     pub elapsed: Duration,
+    /// What stopped the turn, where something did.
+    pub by: Stopper,
 }
 
 impl FailureReport<'_> {
@@ -137,8 +141,18 @@ impl FailureReport<'_> {
                 );
             }
             EndReason::Interrupted => {
+                let (cause, go_on) = match &self.by {
+                    Stopper::Machine(what) => (
+                        format!("{what} stopped the turn"),
+                        "Send a message to go on.",
+                    ),
+                    Stopper::Person(_) | Stopper::Destroyer(_) | Stopper::Shutdown => (
+                        "Chorus is being stopped".to_owned(),
+                        "Once Chorus runs again, send a message to go on.",
+                    ),
+                };
                 return format!(
-                    "Interrupted at step {}: Chorus is being stopped. The conversation is kept, and this turn does not go on by itself. Once Chorus runs again, send a message to go on.",
+                    "Interrupted at step {}: {cause}. The conversation is kept, and this turn does not go on by itself. {go_on}",
                     self.steps.max(1)
                 );
             }

@@ -26,14 +26,13 @@ const SHUTDOWN_SUMMARIES: Duration = Duration::from_secs(5);
 const DESTROYED: &str = "its agent was destroyed";
 
 impl Actor {
-    /// Begins the end: all turns are asked to end, and compactions by hand.
-    pub(super) async fn end(&mut self, ending: Ending) {
-        let (stop, by) = match ending {
-            Ending::Close => (Stop::Abort, Stopper::Machine("a change of the agent")),
-            Ending::Destroy { .. } => (Stop::Abort, Stopper::Machine("the end of the agent")),
-            Ending::Shutdown { .. } | Ending::Forgotten => (Stop::Shutdown, Stopper::Shutdown),
+    /// Begins the end: all turns are asked to end, and compactions by hand. People are told that they were stopped `by`.
+    pub(super) async fn end(&mut self, ending: Ending, by: &Stopper) {
+        let stop = match ending {
+            Ending::Close | Ending::Destroy { .. } => Stop::Abort,
+            Ending::Shutdown { .. } | Ending::Forgotten => Stop::Shutdown,
         };
-        self.ask_to_stop(Target::All, stop, &by);
+        self.ask_to_stop(Target::All, stop, by);
         self.stop_compactions(Target::All);
         if stop == Stop::Shutdown {
             self.give_up_summaries();
@@ -103,7 +102,7 @@ impl Actor {
     /// Takes the next step of the end once nothing runs any more; says whether that was the last.
     pub(super) async fn is_over(&mut self) -> bool {
         if self.ending.is_none() && self.mailbox_is_over && self.replayed.is_empty() {
-            self.end(Ending::Forgotten).await;
+            self.end(Ending::Forgotten, &Stopper::Shutdown).await;
         }
         let is_quiet = self.conversations.values().all(Conversation::is_quiet);
         if !is_quiet || !self.replayed.is_empty() {

@@ -9,14 +9,14 @@ use serde_json::Value;
 use tracing::warn;
 
 use crate::clock;
-use crate::domain::{AgentConfig, AgentId, ProfileRef};
+use crate::domain::{AgentConfig, AgentId, AgentName, ChannelId, ProfileRef};
 use crate::store::TaskStatus;
 use crate::text::{self, escape};
 use crate::tools::Change;
 use crate::workspace::agent_file;
 use crate::workspace::{Workspace, WorkspacePath};
 
-use super::configuration::{Configuration, News};
+use super::configuration::{Configuration, Fault, News};
 use super::deps::AgentDeps;
 use super::event::Event;
 use super::identity::Identity;
@@ -25,33 +25,69 @@ use super::identity::Identity;
 const AUDIT_VALUE: usize = 16 << 10;
 
 impl AgentDeps {
-    /// The agent's configuration as it is on disk now. A broken file is reported in the channel, once for each
-    /// cause and once when it can be used again; the last good one stays in force.
+    /// The agent's configuration as it is on disk now. A broken file is reported ([`Self::tell_of_file`]); the last good
+    /// one stays in force.
     pub async fn agent_config(&self, agent: &Identity) -> Arc<AgentConfig> {
         let read = self.configuration(agent.id, &self.folder(agent));
-        let (fault, config) = match read {
-            Configuration::Good(config) => (None, config),
-            Configuration::Faulty { fault, last } => {
-                let told = faulty(&fault, last.is_some());
-                let config = last.unwrap_or_else(|| Arc::new(locked(agent)));
-                (Some((fault, told)), config)
-            }
-        };
-        let news = self
-            .configurations
-            .news(agent.id, fault.as_ref().map(|(fault, _)| fault.as_str()));
-        let text = match (news, fault) {
-            (News::Faulty, Some((fault, told))) => {
-                warn!(agent.id = %agent.id, "failed to read agent.json of {}: {fault}", agent.name);
-                told
-            }
-            (News::Mended, _) => "`agent.json` can be used again, and is in force.".to_owned(),
-            (News::None | News::Faulty, _) => return config,
-        };
-        if self.store.notice(agent.channel, &text).await.is_ok() {
-            self.emit(Event::Outbox(agent.channel));
+        self.tell_of_file(agent.id, &agent.name, agent.channel, &read)
+            .await;
+        match read {
+            Configuration::Good(config) => config,
+            Configuration::Faulty { last, .. } => last.unwrap_or_else(|| Arc::new(locked(agent))),
         }
-        config
+    }
+
+    /// Reports in an agent's channel that its file cannot be used, once for each fault and not again after a restart; and
+    /// once that it can be used again. The operator is told too where nobody but administrators can talk to the agent.
+    pub async fn tell_of_file(
+        &self,
+        id: AgentId,
+        name: &AgentName,
+        channel: ChannelId,
+        read: &Configuration,
+    ) {
+        let news = match read {
+            Configuration::Good(_) => self.configurations.news(id, None),
+            Configuration::Faulty { fault, .. } => self.configurations.news(id, Some(fault)),
+        };
+        if news == News::None {
+            return;
+        }
+        let key = format!("agent_json_fault:{id}");
+        let told = self.store.meta(&key).await.unwrap_or_default();
+        let told = told.unwrap_or_default();
+        let (state, text) = match (news, read) {
+            (News::Faulty, Configuration::Faulty { fault, last }) => {
+                warn!(agent.id = %id, "failed to read agent.json of {name}: {}", fault.text);
+                let kept = if last.is_some() { "kept" } else { "none" };
+                (
+                    format!("{kept}: {}", fault.text),
+                    faulty(fault, last.is_some()),
+                )
+            }
+            (News::Good, _) if told.is_empty() => return,
+            _ => (
+                String::new(),
+                "`agent.json` can be used again, and is in force.".to_owned(),
+            ),
+        };
+        if state == told && !state.is_empty() {
+            return;
+        }
+        match self.store.notice_of(channel, &text, (&key, &state)).await {
+            Ok(()) => self.emit(Event::Outbox(channel)),
+            Err(error) => {
+                warn!(agent.id = %id, "failed to report agent.json of {name} in its channel: {error}");
+            }
+        }
+        if let Configuration::Faulty { fault, last: None } = read
+            && !fault.is_readable
+        {
+            self.emit(Event::Operator {
+                cause: format!("unreadable:{id}:{}", fault.text),
+                text: format!("Agent `{name}`: {text}"),
+            });
+        }
     }
 
     /// What an agent's `agent.json` in `folder` says now.
@@ -199,14 +235,21 @@ impl AgentDeps {
 }
 
 /// What people are told of a file that cannot be used.
-fn faulty(fault: &str, has_last: bool) -> String {
-    let text = match has_last {
-        true => format!(
-            "`agent.json` cannot be used, so the last good configuration stays in force: {fault}"
-        ),
-        false => format!(
-            "`agent.json` cannot be used, and since the start none could be read: {fault}. Until it is put right I do not know my prompt and can only look at files. `/agent repair` makes a folder that is gone again."
-        ),
+fn faulty(fault: &Fault, has_last: bool) -> String {
+    let Fault { text, is_readable } = fault;
+    let admitted = if *is_readable {
+        ""
+    } else {
+        "only administrators of this server can talk to me, "
+    };
+    let text = if has_last {
+        format!(
+            "`agent.json` cannot be used, so the last good configuration stays in force: {text}"
+        )
+    } else {
+        format!(
+            "`agent.json` cannot be used, and since the start none could be read: {text}. Until it is corrected, {admitted}I do not know my prompt and can only look at files. `/agent repair` makes a folder that is gone again."
+        )
     };
     // The reason may quote the file.
     escape::sentence(&text)

@@ -69,10 +69,13 @@ pub enum AgentCommand {
     Status(oneshot::Sender<Vec<ConversationState>>),
     /// Forget everything: the agent is gone or renamed. Running turns end first; nothing is saved.
     Close(oneshot::Sender<()>),
-    /// The daemon stops: end turns, save contexts, answer with the sessions saved.
-    Shutdown(oneshot::Sender<Vec<SessionMeta>>),
+    /// The daemon stops, or does nothing more for this agent: end turns, save contexts, answer with the sessions saved.
+    Shutdown(Stopper, oneshot::Sender<Vec<SessionMeta>>),
     /// The agent is being destroyed: end turns, save contexts with that trigger.
-    SaveForDestroy(oneshot::Sender<Result<Vec<SessionMeta>, SessionError>>),
+    SaveForDestroy(
+        Stopper,
+        oneshot::Sender<Result<Vec<SessionMeta>, SessionError>>,
+    ),
 }
 
 /// Which conversations a command is about.

@@ -26,6 +26,8 @@ pub enum Stop {
 pub enum Stopper {
     /// A person, by the name that the server shows: hostile text until rendered.
     Person(String),
+    /// A person who destroyed the agent, by the same name.
+    Destroyer(String),
     /// The daemon stops.
     Shutdown,
     /// Something of ours, in words that go before "stopped the turn".

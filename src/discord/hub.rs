@@ -207,6 +207,13 @@ impl Hub {
     /// Whether a server is served; one that is not is asked about or left, and what goes on in it ends.
     async fn is_served(&mut self, seen: SeenServer) -> bool {
         let id = seen.guild;
+        let channels: Vec<ChannelId> = self.bot.server(id).map_or_else(Vec::new, |picture| {
+            let ids = picture.channels.keys();
+            ids.map(|channel| ChannelId(channel.get())).collect()
+        });
+        if let Err(error) = self.bot.manager.accept_again(&seen, &channels).await {
+            warn!(%error, guild.id = %id, "failed to accept the server {id} again");
+        }
         let standing = match self.bot.manager.saw_server(seen).await {
             Ok(standing) => standing,
             Err(error) => {
@@ -290,7 +297,7 @@ impl Hub {
         );
         let manager = self.bot.manager.clone();
         self.serving
-            .spawn(async move { manager.tell_unreadable(id).await });
+            .spawn(async move { manager.tell_unusable(id).await });
         let cursors = self.cursors().await;
         let places = guild.channels.values().chain(&guild.threads);
         for channel in places {

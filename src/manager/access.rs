@@ -1,11 +1,8 @@
 //! Who may talk to an agent: by the roles that its file names now, and to one through another, by what they see.
 
-use tracing::warn;
-
-use crate::agent::event::Event;
-use crate::domain::{AgentId, GuildId, Participant, Person, RoleId};
+use crate::agent::Configuration;
+use crate::domain::{GuildId, Participant, Person, RoleId};
 use crate::permission::{all_known, may_talk};
-use crate::text::escape;
 use crate::workspace::{Workspace, agent_file};
 
 use super::handle::AgentManager;
@@ -83,52 +80,39 @@ impl AgentManager {
         }
     }
 
-    /// Tells of the agents of a server whose files cannot be read, after a start: until somebody corrects them they are
-    /// open to administrators alone.
-    pub async fn tell_unreadable(&self, guild: GuildId) {
+    /// Tells, after a start, of the agents of a server whose files cannot be used.
+    pub async fn tell_unusable(&self, guild: GuildId) {
         let this = self.clone();
         let looked = tokio::task::spawn_blocking(move || {
             // Of a folder that is gone people are told apart.
             let agents = this.agents(guild).into_iter();
+            let agents = agents.filter(|agent| this.has_folder(agent));
             agents
-                .filter(|agent| this.has_folder(agent))
-                .map(|agent| (this.access(&agent), agent))
+                .map(|agent| (this.configuration(&agent), agent))
                 .collect::<Vec<_>>()
         });
-        for (access, agent) in looked.await.unwrap_or_default() {
-            self.tell_if_unreadable(&agent, &access).await;
+        for (read, agent) in looked.await.unwrap_or_default() {
+            self.tell_of_file(&agent, &read).await;
         }
     }
 
-    /// Tells channel and operator, once per cause, that nobody but administrators may talk to an agent.
+    /// Tells once that nobody but administrators may talk to an agent.
     pub async fn tell_if_unreadable(&self, agent: &AgentSummary, access: &Access) {
-        let Access::Unreadable(fault) = access else {
-            return;
-        };
-        if self.was_told(agent.id, fault) {
-            return;
+        if matches!(access, Access::Unreadable(_)) {
+            self.tell_of_file(agent, &self.configuration(agent)).await;
         }
-        warn!(agent.id = %agent.id, "failed to read the access roles of {}: {fault}", agent.name);
-        let text = escape::sentence(&format!(
-            "The configuration of agent `{}` cannot be read, so only administrators of this server can talk to it until the file is corrected: {fault}",
-            agent.name
-        ));
-        let deps = &self.inner.deps;
-        if let Some(channel) = agent.channel
-            && deps.store.notice(channel, &text).await.is_ok()
-        {
-            deps.emit(Event::Outbox(channel));
-        }
-        deps.emit(Event::Operator {
-            cause: format!("unreadable:{}:{fault}", agent.id),
-            text,
-        });
     }
 
-    fn was_told(&self, agent: AgentId, fault: &str) -> bool {
-        let told = &self.inner.access.told;
-        let mut told = told.lock();
-        let before = told.insert(agent, fault.to_owned());
-        before.as_deref() == Some(fault)
+    fn configuration(&self, agent: &AgentSummary) -> Configuration {
+        let folder = self.inner.deps.paths.agent(agent.name.as_str());
+        self.inner.deps.configuration(agent.id, &folder)
+    }
+
+    async fn tell_of_file(&self, agent: &AgentSummary, read: &Configuration) {
+        if let Some(channel) = agent.channel {
+            let deps = &self.inner.deps;
+            deps.tell_of_file(agent.id, &agent.name, channel, read)
+                .await;
+        }
     }
 }

@@ -8,7 +8,7 @@ use super::handle::AgentManager;
 use super::registry::AgentSummary;
 use crate::clock;
 use crate::config::Key;
-use crate::domain::Person;
+use crate::domain::{GuildId, Person, UserId};
 use crate::store::{AuditRow, Outcome};
 
 /// A value for people.
@@ -40,6 +40,33 @@ impl AgentManager {
         changed
     }
 
+    /// Something that is about to be done by a command.
+    pub(super) fn command_row(&self, command: &str, guild: GuildId, by: UserId) -> AuditRow {
+        AuditRow {
+            timestamp: clock::now(),
+            guild: Some(guild),
+            agent: None,
+            agent_name: String::new(),
+            turn: None,
+            call: None,
+            action: format!("command:{command}"),
+            decision: "allow".to_owned(),
+            user: Some(by),
+            decided_by: None,
+            outcome: Some(Outcome::Started),
+            detail: None,
+        }
+    }
+
+    /// The same, about an agent.
+    pub(super) fn agent_row(&self, command: &str, agent: &AgentSummary, by: &Person) -> AuditRow {
+        AuditRow {
+            agent: Some(agent.id),
+            agent_name: agent.name.to_string(),
+            ..self.command_row(command, agent.guild, by.id)
+        }
+    }
+
     /// An edit of an agent's configuration that is about to be made.
     pub(super) fn edit_row(
         &self,
@@ -55,36 +82,9 @@ impl AgentManager {
             new: shown(new),
         };
         AuditRow {
-            timestamp: clock::now(),
-            guild: Some(agent.guild),
-            agent: Some(agent.id),
-            agent_name: agent.name.to_string(),
-            turn: None,
-            call: None,
-            action: format!("command:agent_config:{key}"),
-            decision: "allow".to_owned(),
-            user: Some(by.id),
-            decided_by: None,
-            outcome: Some(Outcome::Started),
             detail: self.inner.deps.audit_change(&change),
+            ..self.agent_row(&format!("agent_config:{key}"), agent, by)
         }
-    }
-
-    /// An edit of an agent's configuration that was made.
-    pub(super) async fn audit_edit(
-        &self,
-        agent: &AgentSummary,
-        key: &Key,
-        old: &Value,
-        new: &Value,
-        by: &Person,
-    ) -> Result<(), ManagerError> {
-        let row = AuditRow {
-            outcome: Some(Outcome::Applied),
-            ..self.edit_row(agent, key, old, new, by)
-        };
-        self.inner.deps.store.audit(row).await?;
-        Ok(())
     }
 
     /// An edit that somebody may not make.

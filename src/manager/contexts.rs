@@ -9,9 +9,8 @@ use crate::agent::session_manager::{Imported, SessionError, SessionList};
 use crate::agent::{
     AfterSave, AgentCommand, BeforeClear, Cleared, ContextAction, Restored, Stopper, Target,
 };
-use crate::clock;
 use crate::domain::{AgentId, AgentName, AgentStatus, ChannelId, GuildId, Person, SessionMeta};
-use crate::store::{AgentRow, AuditRow, Outcome};
+use crate::store::{AgentRow, AuditRow};
 
 use super::error::ManagerError;
 use super::folder;
@@ -118,24 +117,13 @@ impl AgentManager {
         word: &str,
         by: &Person,
     ) -> Result<Imported, ManagerError> {
-        let imported = self.sessions_of(agent).import(word).await?;
-        let detail = json!({"file": imported.meta.file_path, "from": imported.from});
         let row = AuditRow {
-            timestamp: clock::now(),
-            guild: Some(agent.guild),
-            agent: Some(agent.id),
-            agent_name: agent.name.to_string(),
-            turn: None,
-            call: None,
-            action: "command:context:import".to_owned(),
-            decision: "allow".to_owned(),
-            user: Some(by.id),
-            decided_by: None,
-            outcome: Some(Outcome::Applied),
-            detail: Some(detail.to_string()),
+            detail: Some(json!({ "file": word }).to_string()),
+            ..self.agent_row("context:import", agent, by)
         };
-        self.inner.deps.store.audit(row).await?;
-        Ok(imported)
+        let sessions = self.sessions_of(agent);
+        self.audited(row, async { Ok(sessions.import(word).await?) })
+            .await
     }
 
     async fn context<T>(

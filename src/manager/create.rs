@@ -6,6 +6,7 @@
 //!
 //! A crash at any of them leaves the intent, and the next start goes on from there (`settle`).
 
+use std::future::ready;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -16,9 +17,10 @@ use crate::agent::{Asker, Caps, Spender, refine};
 use crate::clock;
 use crate::config::effective;
 use crate::domain::{AgentConfig, AgentId, AgentName, AgentStatus, ChannelId, GuildId, ProfileRef};
-use crate::store::{AgentRow, Intent, IntentKind, Registered};
+use crate::store::{AgentRow, AuditRow, Intent, IntentKind, Registered};
 use crate::text;
 
+use super::create_folder::Kept;
 use super::error::ManagerError;
 use super::folder;
 use super::handle::AgentManager;
@@ -71,14 +73,40 @@ impl AgentManager {
             ))
         })?;
         let _alone = self.inner.names.lock(name.as_str()).await;
-        let plan = self.plan(name, &new).await?;
+        let row = AuditRow {
+            agent_name: name.to_string(),
+            ..self.command_row("agent_init", new.guild, new.by.id)
+        };
+        let (plan, kept) = match self.planned(name, &new, channels).await {
+            Ok(planned) => planned,
+            Err(error) => return self.audited(row, ready(Err(error))).await,
+        };
+        let row = AuditRow {
+            agent: Some(kept.as_ref().map_or(plan.id, |kept| kept.id)),
+            ..row
+        };
+        self.audited(row, async {
+            let creation = self.registered(&plan, kept, &new).await?;
+            let template = self.template_keys(&plan, &new);
+            self.carry_out(creation, template, channels).await
+        })
+        .await
+    }
+
+    /// What is to be made, and the files that are there for it.
+    async fn planned(
+        &self,
+        name: AgentName,
+        new: &NewAgent,
+        channels: &dyn Channels,
+    ) -> Result<(Plan, Option<Kept>), ManagerError> {
+        let plan = self.plan(name, new).await?;
         channels
             .can_create(new.guild)
             .await
             .map_err(ManagerError::Refused)?;
-        let creation = self.registered(&plan, &new).await?;
-        let template = self.template_keys(&plan, &new);
-        self.carry_out(creation, template, channels).await
+        let kept = self.kept_files(&plan, new).await?;
+        Ok((plan, kept))
     }
 
     /// Checks everything that can be checked before the first step.
@@ -156,8 +184,12 @@ impl AgentManager {
     }
 
     /// Registers the agent, and with it what is to be done.
-    async fn registered(&self, plan: &Plan, new: &NewAgent) -> Result<Creation, ManagerError> {
-        let kept = self.kept_files(plan, new).await?;
+    async fn registered(
+        &self,
+        plan: &Plan,
+        kept: Option<Kept>,
+        new: &NewAgent,
+    ) -> Result<Creation, ManagerError> {
         let store = &self.inner.deps.store;
         let mut row = AgentRow {
             id: plan.id,

@@ -6,9 +6,9 @@ use serde_json::json;
 use tokio::sync::oneshot;
 use tracing::{info, warn};
 
-use crate::agent::AgentCommand;
-use crate::domain::{AgentId, AgentName, ChannelId, GuildId, SessionMeta};
-use crate::store::IntentKind;
+use crate::agent::{AgentCommand, Stopper};
+use crate::domain::{AgentId, AgentName, ChannelId, GuildId, Person, SessionMeta};
+use crate::store::{AuditRow, IntentKind};
 use crate::text;
 
 use super::create_folder::off_thread;
@@ -59,13 +59,29 @@ impl AgentManager {
         guild: GuildId,
         name: &str,
         keep: KeepFiles,
+        by: &Person,
         channels: &dyn Channels,
     ) -> Result<Destroyed, ManagerError> {
         let _alone = self.inner.names.lock(name).await;
         let agent = self.find(guild, name)?;
+        let row = AuditRow {
+            detail: Some(json!({ "keep_files": keep == KeepFiles::Yes }).to_string()),
+            ..self.agent_row("agent_destroy", &agent, by)
+        };
+        let destroyed = self.destroy_found(agent, keep, by, channels);
+        self.audited(row, destroyed).await
+    }
+
+    async fn destroy_found(
+        &self,
+        agent: AgentSummary,
+        keep: KeepFiles,
+        by: &Person,
+        channels: &dyn Channels,
+    ) -> Result<Destroyed, ManagerError> {
         let mut notes = Vec::new();
         let saved = if self.has_folder(&agent) {
-            self.save_for_destroy(&agent).await?
+            self.save_for_destroy(&agent, by).await?
         } else {
             notes.extend(self.unsaved(&agent).await);
             Vec::new()
@@ -146,12 +162,14 @@ impl AgentManager {
     async fn save_for_destroy(
         &self,
         agent: &AgentSummary,
+        by: &Person,
     ) -> Result<Vec<SessionMeta>, ManagerError> {
         if agent.channel.is_none() {
             return Ok(Vec::new());
         }
         let (reply, saved) = oneshot::channel();
-        self.deliver(agent, AgentCommand::SaveForDestroy(reply))
+        let by = Stopper::Destroyer(by.name.clone());
+        self.deliver(agent, AgentCommand::SaveForDestroy(by, reply))
             .await?;
         let saved = saved
             .await

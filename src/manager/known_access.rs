@@ -11,8 +11,6 @@ use crate::domain::{AgentId, RoleId};
 #[derive(Debug, Default)]
 pub(super) struct KnownAccess {
     pub(super) roles: Mutex<HashMap<AgentId, LastSeen>>,
-    /// What people were told of files that cannot be read.
-    pub(super) told: Mutex<HashMap<AgentId, String>>,
 }
 
 /// A file's look, and the roles it named then.

@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use tracing::{error, info};
@@ -12,12 +13,13 @@ use tracing::{error, info};
 use crate::agent::event::Event;
 use crate::clock;
 use crate::domain::{AgentConfig, AgentId, AgentName, AgentStatus, ChannelId, GuildId, MessageId};
-use crate::store::{AgentRow, Registered, StoreError};
-use crate::text;
+use crate::store::{AgentRow, Registered, ServerState, StoreError};
+use crate::text::{self, escape};
 
 use super::folder;
 use super::handle::AgentManager;
 use super::registry::AgentSummary;
+use super::servers::SeenServer;
 
 /// What the channel of an agent is told that was rebuilt.
 const REBUILT: &str = "The database of Chorus was lost, so I was rebuilt from my folder. My prompt, notes, workspace and saved sessions are here (`/context history`); the conversation that was open is gone, and what was written here meanwhile was not read. Server settings (`/settings`), among them who may talk to me, have to be made again.";
@@ -27,16 +29,32 @@ const NAMED: usize = 20;
 
 /// Folders of agents without a row, by what their file says.
 #[derive(Default)]
-pub(super) struct UnknownFolders(Mutex<Vec<(AgentName, AgentConfig)>>);
+pub(super) struct UnknownFolders {
+    found: Mutex<Vec<(AgentName, AgentConfig)>>,
+    /// There was no row at all at the start: the database was lost.
+    is_lost: AtomicBool,
+}
 
 impl UnknownFolders {
-    fn put(&self, found: Vec<(AgentName, AgentConfig)>) {
-        *self.0.lock() = found;
+    fn put(&self, found: Vec<(AgentName, AgentConfig)>, is_lost: bool) {
+        *self.found.lock() = found;
+        self.is_lost.store(is_lost, Ordering::Relaxed);
+    }
+
+    /// Whether an agent of a lost database lives in one of these channels.
+    fn lost_one(&self, channels: &[ChannelId]) -> bool {
+        let found = self.found.lock();
+        let lives_here = |one: &(AgentName, AgentConfig)| {
+            one.1
+                .channel_id
+                .is_some_and(|channel| channels.contains(&channel))
+        };
+        self.is_lost.load(Ordering::Relaxed) && found.iter().any(lives_here)
     }
 
     /// Takes out those that live in one of these channels.
     fn take(&self, is_here: impl Fn(ChannelId) -> bool) -> Vec<(AgentName, AgentConfig)> {
-        let mut all = self.0.lock();
+        let mut all = self.found.lock();
         let lives_here =
             |found: &mut (AgentName, AgentConfig)| found.1.channel_id.is_some_and(&is_here);
         all.extract_if(.., lives_here).collect()
@@ -51,13 +69,52 @@ impl AgentManager {
         let agents = self.inner.deps.paths.agents();
         let looked = tokio::task::spawn_blocking(move || look(&agents, &known)).await;
         let (found, broken) = looked.unwrap_or_default();
-        if rows.is_empty() && !(found.is_empty() && broken.is_empty()) {
+        let is_lost = rows.is_empty() && !(found.is_empty() && broken.is_empty());
+        if is_lost {
             self.inner.deps.emit(Event::Operator {
                 cause: "database-lost".to_owned(),
                 text: lost(&found, &broken),
             });
         }
-        self.inner.unknown.put(found);
+        self.inner.unknown.put(found, is_lost);
+    }
+
+    /// Accepts a server again that agents of a lost database live in: the operator had accepted it, or they would not.
+    /// Where the configuration lists servers, that list alone decides.
+    ///
+    /// # Errors
+    ///
+    /// When the ledger fails; the server is not served then.
+    pub async fn accept_again(
+        &self,
+        server: &SeenServer,
+        channels: &[ChannelId],
+    ) -> Result<(), StoreError> {
+        let (guild, operators) = (server.guild, self.operators());
+        let is_listed = !self.inner.deps.config.load().servers.is_empty();
+        let is_own = operators.is_empty() || operators.contains(&server.owner);
+        if is_listed || is_own || !self.inner.unknown.lost_one(channels) {
+            return Ok(());
+        }
+        let accepted = self.inner.servers.change(guild, |row| {
+            // What was decided since outranks what the folders say.
+            if row.state == ServerState::Seen {
+                row.state = ServerState::Accepted;
+                row.decided_at = Some(clock::now());
+            }
+            Ok::<_, StoreError>(())
+        });
+        if accepted.await?.state == ServerState::Accepted {
+            let text = format!(
+                "The server {} (`{guild}`) counts as accepted again, because agents of the lost database live in it. `/servers remove` takes that back.",
+                escape::name(&server.name)
+            );
+            self.inner.deps.emit(Event::Operator {
+                cause: format!("accepted-again:{guild}"),
+                text,
+            });
+        }
+        Ok(())
     }
 
     /// Registers the agents without a row whose channels are in this server. `channels` are all of it, each with its

@@ -35,9 +35,12 @@ impl AgentManager {
         })?;
         let alone = self.inner.names.lock_both(from, to.as_str()).await;
         let agent = self.find(guild, from)?;
-        self.may_be_called(&agent, &to).await?;
-        let renamed = self.rename_here(&agent, &to).await?;
-        self.audit_edit(&agent, &effective::NAME, &json!(agent.name), &json!(to), by)
+        let row = self.edit_row(&agent, &effective::NAME, &json!(agent.name), &json!(to), by);
+        let renamed = self
+            .audited(row, async {
+                self.may_be_called(&agent, &to).await?;
+                self.rename_here(&agent, &to).await
+            })
             .await?;
         // Discord may want minutes, for which nobody is kept waiting.
         drop(alone);

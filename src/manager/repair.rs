@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::agent::AgentCommand;
 use crate::agent::event::Event;
 use crate::clock;
-use crate::domain::{AgentConfig, AgentId, AgentStatus, ChannelId, GuildId};
+use crate::domain::{AgentConfig, AgentId, AgentStatus, ChannelId, GuildId, Person};
 use crate::store::IntentKind;
 
 use super::create::topic;
@@ -46,20 +46,33 @@ impl AgentManager {
         guild: GuildId,
         name: &str,
         lost: LostFolder,
+        by: &Person,
         channels: &dyn Channels,
     ) -> Result<Repaired, ManagerError> {
         let _alone = self.inner.names.lock(name).await;
         let agent = self.find(guild, name)?;
         let path = self.inner.deps.paths.agent(agent.name.as_str());
+        if lost == LostFolder::Ask && !is_there(&path).await {
+            return Ok(Repaired::NeedsFolder(format!(
+                "The folder of `{}` is gone ({}). If you have a backup, put the folder back from it and run the command again. A new folder has the same channel, model and permissions; its system prompt, its notes, its workspace and the files of its saved sessions are lost.",
+                agent.name,
+                path.display()
+            )));
+        }
+        let row = self.agent_row("agent_repair", &agent, by);
+        let repaired = self.repair_found(guild, agent, channels);
+        self.audited(row, repaired).await
+    }
+
+    async fn repair_found(
+        &self,
+        guild: GuildId,
+        agent: AgentSummary,
+        channels: &dyn Channels,
+    ) -> Result<Repaired, ManagerError> {
+        let path = self.inner.deps.paths.agent(agent.name.as_str());
         let mut repaired = Vec::new();
         if !is_there(&path).await {
-            if lost == LostFolder::Ask {
-                return Ok(Repaired::NeedsFolder(format!(
-                    "The folder of `{}` is gone ({}). If you have a backup, put the folder back from it and run the command again. A new folder has the same channel, model and permissions; its system prompt, its notes, its workspace and the files of its saved sessions are lost.",
-                    agent.name,
-                    path.display()
-                )));
-            }
             self.make_folder_again(&agent).await?;
             repaired.push("made a new folder".to_owned());
         }

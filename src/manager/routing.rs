@@ -7,7 +7,8 @@ use tokio::sync::oneshot;
 use tracing::error;
 
 use crate::agent::{
-    self, AgentCommand, AgentHandle, Mode, Place, Prompt, Source, Stop, Stopped, Target, Trigger,
+    self, AgentCommand, AgentHandle, Mode, Place, Prompt, Source, Stop, Stopped, Stopper, Target,
+    Trigger,
 };
 use crate::domain::{
     AgentId, Attachment, ChannelId, Inbound, MessageId, Person, SessionMeta, TurnId,
@@ -314,7 +315,10 @@ impl AgentManager {
             .into_iter()
             .map(|actor| async move {
                 let (reply, saved) = oneshot::channel();
-                match actor.send(AgentCommand::Shutdown(reply)).await {
+                match actor
+                    .send(AgentCommand::Shutdown(Stopper::Shutdown, reply))
+                    .await
+                {
                     Ok(()) => saved.await.unwrap_or_default(),
                     Err(_) => Vec::new(),
                 }

@@ -2,11 +2,11 @@
 
 use tokio::sync::oneshot;
 
-use crate::agent::AgentCommand;
 use crate::agent::event::Event;
+use crate::agent::{AgentCommand, Stopper};
 use crate::clock;
 use crate::domain::{GuildId, UserId};
-use crate::store::{AuditRow, Outcome, ServerRow, ServerState, StoreError};
+use crate::store::{ServerRow, ServerState, StoreError};
 
 use super::error::ManagerError;
 use super::handle::AgentManager;
@@ -95,9 +95,7 @@ impl AgentManager {
             row.decided_at = Some(clock::now());
             Ok(())
         });
-        let row = accepted.await?;
-        self.decided(guild, "accept", by).await?;
-        Ok(row)
+        self.decision("accept", guild, by, accepted).await
     }
 
     /// Has the bot leave a server that was not accepted: kept first, so that a stop in between does not forget it.
@@ -121,9 +119,7 @@ impl AgentManager {
                 Ok(())
             }
         });
-        let row = refused.await?;
-        self.decided(guild, "leave", by).await?;
-        Ok(row)
+        self.decision("leave", guild, by, refused).await
     }
 
     /// Takes an acceptance back: the server waits for the operator again.
@@ -156,9 +152,7 @@ impl AgentManager {
             row.decided_at = now;
             Ok(())
         });
-        let row = removed.await?;
-        self.decided(guild, "remove", by).await?;
-        Ok(row)
+        self.decision("remove", guild, by, removed).await
     }
 
     /// The bot is not in a server any more. One that was accepted stays so.
@@ -185,39 +179,34 @@ impl AgentManager {
         self.inner.servers.overdue(clock::now())
     }
 
+    /// Takes what the operator decides into force, and into the audit log.
+    async fn decision(
+        &self,
+        what: &str,
+        guild: GuildId,
+        by: UserId,
+        change: impl Future<Output = Result<ServerRow, ManagerError>>,
+    ) -> Result<ServerRow, ManagerError> {
+        let row = self.command_row(&format!("servers:{what}"), guild, by);
+        let decided = self.audited(row, change).await?;
+        self.inner.deps.emit(Event::ServersChanged);
+        Ok(decided)
+    }
+
     /// Ends the work of all agents of a server: turns end, contexts are saved, tasks are stopped.
     pub async fn end_work_in(&self, guild: GuildId) {
         for agent in self.agents(guild) {
             if let Some(actor) = self.inner.registry.drop_actor(agent.id) {
                 let (reply, saved) = oneshot::channel();
-                if actor.send(AgentCommand::Shutdown(reply)).await.is_ok() {
+                let by = Stopper::Machine("the end of service in this server");
+                let end = AgentCommand::Shutdown(by, reply);
+                if actor.send(end).await.is_ok() {
                     // Dropped without an answer means that it has ended as well.
                     let _ = saved.await;
                 }
             }
             self.end_tasks(agent.id).await;
         }
-    }
-
-    async fn decided(&self, guild: GuildId, what: &str, by: UserId) -> Result<(), ManagerError> {
-        let deps = &self.inner.deps;
-        deps.emit(Event::ServersChanged);
-        let row = AuditRow {
-            timestamp: clock::now(),
-            guild: Some(guild),
-            agent: None,
-            agent_name: String::new(),
-            turn: None,
-            call: None,
-            action: format!("command:servers:{what}"),
-            decision: "allow".to_owned(),
-            user: Some(by),
-            decided_by: None,
-            outcome: Some(Outcome::Applied),
-            detail: None,
-        };
-        deps.store.audit(row).await?;
-        Ok(())
     }
 }
 

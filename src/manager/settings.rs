@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::clock;
 use crate::config::{Key, Right, Settings, effective};
 use crate::domain::{GuildId, Person};
 use crate::llm::discovery::Choice;
 use crate::permission::may_always_allow;
-use crate::store::{AuditRow, Outcome, StoreError};
+use crate::store::{AuditRow, StoreError};
 
 use super::error::ManagerError;
 use super::handle::AgentManager;
@@ -78,18 +77,8 @@ impl AgentManager {
             new: shown(&value),
         };
         let row = AuditRow {
-            timestamp: clock::now(),
-            guild: Some(guild),
-            agent: None,
-            agent_name: String::new(),
-            turn: None,
-            call: None,
-            action: format!("command:settings:{key}"),
-            decision: "allow".to_owned(),
-            user: Some(by.id),
-            decided_by: None,
-            outcome: Some(Outcome::Started),
             detail: deps.audit_change(&change),
+            ..self.command_row(&format!("settings:{key}"), guild, by.id)
         };
         self.audited(row, async {
             deps.store.set_setting(guild, key.name, value).await?;

@@ -68,10 +68,11 @@ impl AgentManager {
         let (config, fault) = match deps.configuration(agent.id, &folder) {
             Configuration::Good(config) => (config, None),
             Configuration::Faulty { fault, last } => match last {
-                Some(last) => (last, Some(fault)),
+                Some(last) => (last, Some(fault.text)),
                 None => {
                     return Err(ManagerError::refused(format!(
-                        "{fault}. Mend the file, then try again."
+                        "{}. Correct the file, then try again.",
+                        fault.text
                     )));
                 }
             },

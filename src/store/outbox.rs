@@ -14,6 +14,7 @@ use super::batch::Batch;
 use super::codec::{json, now, report_unreadable};
 use super::error::StoreError;
 use super::part::{NewPart, Part, PartState, part_row};
+use super::settings::put_meta;
 use crate::domain::{ChannelId, MessageId, TurnId};
 
 /// Discord's limit on a nonce, in characters.
@@ -48,6 +49,23 @@ impl Store {
     /// See [`StoreError`].
     pub async fn notice(&self, channel: ChannelId, text: &str) -> Result<Part, StoreError> {
         self.post(channel, None, NewPart::notice(text)).await
+    }
+
+    /// The same, and keeps in a fact of the daemon (key and value) that people are told.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`]; they are not told then.
+    pub async fn notice_of(
+        &self,
+        channel: ChannelId,
+        text: &str,
+        fact: (&str, &str),
+    ) -> Result<(), StoreError> {
+        let mut batch = Batch::default();
+        queue(&mut batch, channel, None, NewPart::notice(text), None)?;
+        put_meta(&mut batch, fact);
+        self.run(batch).await.map(drop)
     }
 
     /// Queues a part that is no turn's outcome (a welcome, a file an agent sends, a notice with an embed).

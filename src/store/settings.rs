@@ -83,13 +83,18 @@ impl Store {
     /// See [`StoreError`].
     pub async fn set_meta(&self, key: &str, value: &str) -> Result<(), StoreError> {
         let mut batch = Batch::default();
-        batch
-            .add(
-                "INSERT INTO meta (key, value) VALUES (?, ?)
-                 ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-            )
-            .bind(key)
-            .bind(value);
+        put_meta(&mut batch, (key, value));
         self.run(batch).await.map(drop)
     }
+}
+
+/// Keeps a fact of the daemon along with other things.
+pub(super) fn put_meta(batch: &mut Batch, (key, value): (&str, &str)) {
+    batch
+        .add(
+            "INSERT INTO meta (key, value) VALUES (?, ?)
+             ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        )
+        .bind(key)
+        .bind(value);
 }

@@ -1,6 +1,7 @@
 //! The life of an agent, seen from Discord: made, renamed, repaired, destroyed, made again; and what a crash, a refusal of
 //! Discord's or a lost file leaves of each.
 
+mod audited;
 mod configuration;
 mod destroy;
 mod init;
@@ -16,6 +17,8 @@ mod upgraded;
 use std::path::PathBuf;
 
 use chorus_playground::Message;
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions as _, Connection as _};
 
 use crate::world::World;
 
@@ -41,7 +44,7 @@ fn letters(world: &World) -> String {
 }
 
 /// Waits until the operator has got a direct message with `text`, and gives all of them.
-async fn letter(world: &World, text: &str) -> String {
+pub(crate) async fn letter(world: &World, text: &str) -> String {
     world
         .waits(&format!("a letter about “{text}”"), |world| {
             Some(letters(world)).filter(|all| all.contains(text))
@@ -104,21 +107,35 @@ async fn talks(world: &World, channel: &str, answer: &str) {
         .await;
 }
 
-/// Waits until a session of this agent was saved with that trigger.
-async fn is_saved(world: &World, name: &str, trigger: &str) {
+/// From now on the database takes no such change, as `INSERT ON agents`.
+async fn database_refuses(world: &World, change: &str) {
+    changes_database(
+        world,
+        format!("CREATE TRIGGER refuses BEFORE {change} BEGIN SELECT RAISE(ABORT, 'refused'); END"),
+    )
+    .await;
+}
+
+async fn database_heals(world: &World) {
+    changes_database(world, "DROP TRIGGER refuses".to_owned()).await;
+}
+
+async fn changes_database(world: &World, sql: String) {
+    let options = SqliteConnectOptions::new().filename(world.home().join("db/chorus.db"));
+    let mut db = options.connect().await.unwrap();
+    let script = sqlx::AssertSqlSafe(sql);
+    sqlx::raw_sql(script).execute(&mut db).await.unwrap();
+    db.close().await.unwrap();
+}
+
+/// A session of this agent was saved with that trigger: before people were told of what it was saved for.
+fn is_saved(world: &World, name: &str, trigger: &str) {
     let sessions = folder(world, name).join("sessions");
     let wanted = format!("\"trigger\": \"{trigger}\"");
-    let patient = tokio::time::timeout(std::time::Duration::from_secs(90), async {
-        loop {
-            let files = std::fs::read_dir(&sessions).into_iter().flatten();
-            let texts = files.map(|file| std::fs::read_to_string(file.unwrap().path()));
-            if texts.flatten().any(|text| text.contains(&wanted)) {
-                return;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        }
-    });
-    patient
-        .await
-        .unwrap_or_else(|_| panic!("no session of {name} with trigger {trigger}"));
+    let files = std::fs::read_dir(&sessions).into_iter().flatten();
+    let mut texts = files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
+    assert!(
+        texts.any(|text| text.contains(&wanted)),
+        "no session of {name} with trigger {trigger}"
+    );
 }

@@ -14,6 +14,7 @@ use super::super::deps::AgentDeps;
 use super::super::end_reason::{EndReason, FailureReport};
 use super::super::event::{Event, Said, TurnRef, TurnSummary};
 use super::super::identity::Identity;
+use super::super::stop::Stopper;
 use super::state::{Outcome, Turn};
 
 /// Name of the file that an answer too long for messages is sent as.
@@ -22,6 +23,10 @@ const LONG_ANSWER: &str = "answer.md";
 /// What the model is told where the daemon stopped in the middle of a turn: the next one goes on from here.
 const CUT_BY_STOP: &str =
     "The daemon was stopped here and started again; the turn above was interrupted.";
+
+/// What the model is told where its server was not served for a while.
+const CUT_BY_END_OF_SERVICE: &str =
+    "The turn above was interrupted here: this server was not served for a while.";
 
 /// Longest answer that is sent, in bytes: Discord takes no larger file from a bot than 10 MiB.
 const LONGEST: usize = 8 << 20;
@@ -34,7 +39,11 @@ impl Turn {
     pub(super) async fn finish(&mut self, outcome: Outcome) -> Result<(), StoreError> {
         let exit = outcome.exit();
         if exit == EndReason::Interrupted {
-            self.add_note(CUT_BY_STOP).await?;
+            let note = match self.stop.by() {
+                Stopper::Machine(_) => CUT_BY_END_OF_SERVICE,
+                Stopper::Person(_) | Stopper::Destroyer(_) | Stopper::Shutdown => CUT_BY_STOP,
+            };
+            self.add_note(note).await?;
         }
         let said = outcome.said();
         let (answer, kind, reply) = match outcome {
@@ -59,6 +68,7 @@ impl Turn {
                     usage: self.tally.usage,
                     cost: self.tally.cost,
                     elapsed: self.clock.elapsed(),
+                    by: self.stop.by(),
                 };
                 (None, PartKind::Failure, report.render())
             }

@@ -223,10 +223,7 @@ fn ended(embed: Embed, ending: Ending<'_>) -> Embed {
             )
             .tone(Tone::Bad),
         Ending::Cancelled(by) => embed
-            .field(
-                "Cancelled",
-                format!("{} stopped the turn. Nothing was run.", stopper(by)),
-            )
+            .field("Cancelled", format!("{}. Nothing was run.", what_ended(by)))
             .tone(Tone::Faded),
         Ending::Expired => embed
             .field("Expired", "Nobody decided in time. Nothing was run.")
@@ -234,12 +231,13 @@ fn ended(embed: Embed, ending: Ending<'_>) -> Embed {
     }
 }
 
-/// Who stopped a turn, as the beginning of a sentence.
-fn stopper(by: &Stopper) -> String {
+/// Who ended a turn and by what, as a clause.
+fn what_ended(by: &Stopper) -> String {
     match by {
-        Stopper::Person(name) => escape::name(name),
-        Stopper::Shutdown => "the shutdown of Chorus".to_owned(),
-        Stopper::Machine(what) => (*what).to_owned(),
+        Stopper::Person(name) => format!("{} stopped the turn", escape::name(name)),
+        Stopper::Destroyer(name) => format!("{} destroyed the agent", escape::name(name)),
+        Stopper::Shutdown => "the shutdown of Chorus stopped the turn".to_owned(),
+        Stopper::Machine(what) => format!("{what} stopped the turn"),
     }
 }
 
@@ -259,8 +257,8 @@ pub fn told_late(end: &QuestionEnd) -> String {
         ),
         QuestionEnd::Expired => "This question has expired. Nothing was run.".to_owned(),
         QuestionEnd::Cancelled(by) => format!(
-            "This question was cancelled: {} stopped the turn. Nothing was run.",
-            stopper(by)
+            "This question was cancelled: {}. Nothing was run.",
+            what_ended(by)
         ),
     }
 }

@@ -92,7 +92,8 @@ fn line(one: &Listed) -> String {
         Some(Reason::Owned) => "yours".to_owned(),
         Some(Reason::Listed) => "listed in the configuration".to_owned(),
         Some(Reason::Accepted) if row.decided_by.is_none() => {
-            "accepted: it had agents when servers began to be accepted".to_owned()
+            "accepted: it had agents before servers were accepted, or before the database was lost"
+                .to_owned()
         }
         Some(Reason::Accepted) => format!("accepted{}", decided()),
         None if row.state == ServerState::Waiting => format!("I leave it{}", leaving(row)),

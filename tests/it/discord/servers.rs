@@ -1,5 +1,6 @@
 //! Only the operator's servers, and those the operator accepted: in any other nothing is answered, registered or kept.
 
+mod lost;
 mod removed;
 
 use chorus::discord::registered_commands;

@@ -122,3 +122,54 @@ async fn status_says_what_is_wrong() {
     })
     .await;
 }
+
+/// How often the channel was told of a file that cannot be used.
+fn told(world: &World) -> usize {
+    world.transcript("#lab").matches("cannot be used").count()
+}
+
+/// Nobody has to write for it, a turn does not say it again, and neither does a restart; another version is another fault.
+#[tokio::test]
+async fn a_file_that_was_broken_at_the_start_is_told_of_once_for_each_version() {
+    run_test(async |world| {
+        talks(world, "#lab", "All is well.").await;
+        let path = folder(world, "lab").join("agent.json");
+        let good = std::fs::read_to_string(&path).unwrap();
+        let broken = [
+            (
+                "{\n  \"name\": \"lab\",\n  \"model\": oops\n}\n".to_owned(),
+                "line 3",
+            ),
+            (
+                good.replacen(
+                    "\"permissions\": \"standard\"",
+                    "\"permissions\": \"no-such-profile\"",
+                    1,
+                ),
+                "no-such-profile",
+            ),
+        ];
+        for (number, (text, reason)) in broken.iter().enumerate() {
+            world.stops().await;
+            std::fs::write(&path, text).unwrap();
+            world.starts().await;
+            let seen = world.sees("#lab", reason).await;
+            assert!(seen.contains("agent.json, line "), "{seen}");
+            talks(world, "#lab", &format!("I can do little, {number}.")).await;
+            world.restarts().await;
+            talks(world, "#lab", &format!("Still little, {number}.")).await;
+            assert_eq!(told(world), number + 1, "{}", world.transcript("#lab"));
+        }
+        world.stops().await;
+        std::fs::write(&path, good).unwrap();
+        world.starts().await;
+        world.sees("#lab", "can be used again").await;
+        talks(world, "#lab", "All is well again.").await;
+        world.restarts().await;
+        talks(world, "#lab", "And stays so.").await;
+        let seen = world.transcript("#lab");
+        assert_eq!(seen.matches("can be used again").count(), 1, "{seen}");
+        assert_eq!(told(world), broken.len(), "{seen}");
+    })
+    .await;
+}

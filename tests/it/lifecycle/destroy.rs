@@ -1,8 +1,12 @@
 //! `/agent destroy`: what goes, what stays, and who is told.
 
+use chorus_playground::{Effect, Fault};
 use serde_json::Value;
 
-use super::{destroys, folder, folders, is_saved, letter, letters, rows, talks};
+use super::{
+    database_heals, database_refuses, destroys, folder, folders, is_saved, letter, letters, rows,
+    talks,
+};
 use crate::world::run_test;
 
 #[tokio::test]
@@ -51,7 +55,7 @@ async fn kept_files_stay_and_name_no_channel_any_more() {
         std::fs::write(world.workspace("lab").join("work.txt"), "done").unwrap();
         let answer = destroys(world, "lab", " keep_files:true").await;
         assert!(answer.contains("files are kept"), "{answer}");
-        is_saved(world, "lab", "destroy").await;
+        is_saved(world, "lab", "destroy");
         assert!(world.workspace("lab").join("work.txt").exists());
         assert_eq!(world.agent_json("lab")["channel_id"], Value::Null);
         let listed = world.ann.asks("/agent list", "#general").await;
@@ -104,6 +108,46 @@ async fn what_cannot_be_saved_is_not_destroyed() {
         assert!(answer.contains("nothing was deleted"), "{answer}");
         assert_eq!(rows(world).await, ["lab active"]);
         talks(world, "#lab", "Still here.").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_the_database_cannot_note_is_not_destroyed() {
+    run_test(async |world| {
+        talks(world, "#lab", "My colour is blue.").await;
+        database_refuses(world, "INSERT ON lifecycle").await;
+        let answer = destroys(world, "lab", "").await;
+        assert!(answer.contains("could not be stored"), "{answer}");
+        database_heals(world).await;
+        assert_eq!(rows(world).await, ["lab active"]);
+        talks(world, "#lab", "Still here.").await;
+        let asked = world.model.last_request()["messages"].to_string();
+        assert!(asked.contains("My colour is blue."), "{asked}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_question_that_is_open_says_who_destroyed_the_agent() {
+    run_test(async |world| {
+        world.asks_to_write(&world.bob, "Written.").await;
+        // Discord keeps the channel, so that it can be seen what it was left with.
+        world.discord.order(Fault {
+            method: "DELETE",
+            path: format!("/channels/{}", world.channel("#lab")),
+            times: usize::MAX,
+            effect: Effect::Status(403),
+        });
+        let answer = destroys(world, "lab", "").await;
+        assert!(answer.contains("channel could not be deleted"), "{answer}");
+        let seen = world.sees("#lab", "Cancelled").await;
+        assert!(
+            seen.contains("ann destroyed the agent. Nothing was run.")
+                && !seen.contains("shutdown"),
+            "{seen}"
+        );
+        assert!(!world.was_written());
     })
     .await;
 }

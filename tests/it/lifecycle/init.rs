@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use chorus_playground::{Effect, Fault, Scope};
 
-use super::{channels_called, folder, folders, is_welcomed, rows, talks};
+use super::{
+    channels_called, database_heals, database_refuses, folder, folders, is_welcomed, rows, talks,
+};
 use crate::world::{Lab, Setup, Way, World, run_test, run_test_with};
 
 /// Requests that make a channel or a category.
@@ -191,6 +193,28 @@ async fn a_full_disk_leaves_nothing() {
         nothing_is_left(world, 1).await;
         world.makes_agent("alpha").await;
         talks(world, "#alpha", "There is room.").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_database_that_takes_nothing_at_some_step_leaves_nothing() {
+    run_test(async |world| {
+        for step in [
+            "INSERT ON audit_log",
+            "INSERT ON lifecycle",
+            "INSERT ON agents",
+            "UPDATE ON agents",
+        ] {
+            database_refuses(world, step).await;
+            let told = world.ann.asks("/agent init name:alpha", "#general").await;
+            assert!(told.contains("could not be stored"), "{step}: {told}");
+            database_heals(world).await;
+            nothing_is_left(world, 1).await;
+        }
+        world.makes_agent("alpha").await;
+        assert_eq!(channels_called(world, "alpha"), 1);
+        talks(world, "#alpha", "Now I am here.").await;
     })
     .await;
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use chorus_playground::{Effect, Fault, Scope};
 
-use super::{channels_called, folder, is_saved, rows, talks};
+use super::{channels_called, database_heals, database_refuses, folder, is_saved, rows, talks};
 use crate::world::{World, run_test};
 
 async fn renames(world: &World, from: &str, to: &str) -> String {
@@ -71,7 +71,7 @@ async fn the_silence_is_measured_on() {
         world.ann.asks(short, "#general").await;
         renames(world, "lab", "pad").await;
         world.sees("#pad", "Context cleared after").await;
-        is_saved(world, "pad", "idle_timeout").await;
+        is_saved(world, "pad", "idle_timeout");
     })
     .await;
 }
@@ -82,7 +82,7 @@ async fn a_stop_after_it_saves_the_conversation() {
         talks(world, "#lab", "My colour is blue.").await;
         renames(world, "lab", "pad").await;
         world.restarts().await;
-        is_saved(world, "pad", "shutdown").await;
+        is_saved(world, "pad", "shutdown");
         let triggers = world.ledger("SELECT trigger FROM sessions").await;
         assert_eq!(triggers, ["shutdown"]);
     })
@@ -160,6 +160,28 @@ async fn a_channel_that_may_not_be_renamed_keeps_its_name_and_it_is_said() {
         let told = renames(world, "lab", "pad").await;
         assert!(told.contains("keeps its name"), "{told}");
         talks(world, "#lab", "Same channel.").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_the_database_does_not_take_leaves_the_old_name() {
+    run_test(async |world| {
+        talks(world, "#lab", "My colour is blue.").await;
+        for change in ["INSERT ON lifecycle", "UPDATE ON agents"] {
+            database_refuses(world, change).await;
+            let told = renames(world, "lab", "pad").await;
+            assert!(told.contains("could not be stored"), "{change}: {told}");
+            database_heals(world).await;
+            assert_eq!(rows(world).await, ["lab active"], "{change}");
+            assert!(folder(world, "lab").is_dir() && !folder(world, "pad").exists());
+            assert_eq!(world.agent_json("lab")["name"], "lab", "{change}");
+        }
+        talks(world, "#lab", "Still blue.").await;
+        let asked = world.model.last_request()["messages"].to_string();
+        assert!(asked.contains("My colour is blue."), "{asked}");
+        renames(world, "lab", "pad").await;
+        talks(world, "#pad", "And under another name.").await;
     })
     .await;
 }

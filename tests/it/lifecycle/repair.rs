@@ -32,7 +32,7 @@ async fn the_silence_is_measured_on() {
         world.ann.asks(short, "#general").await;
         world.ann.asks("/agent repair name:lab", "#general").await;
         world.sees("#lab", "Context cleared after").await;
-        is_saved(world, "lab", "idle_timeout").await;
+        is_saved(world, "lab", "idle_timeout");
     })
     .await;
 }
@@ -44,7 +44,7 @@ async fn a_stop_after_it_saves_the_conversation() {
         loses_its_channel(world).await;
         world.ann.asks("/agent repair name:lab", "#general").await;
         world.restarts().await;
-        is_saved(world, "lab", "shutdown").await;
+        is_saved(world, "lab", "shutdown");
         let triggers = world.ledger("SELECT trigger FROM sessions").await;
         assert_eq!(triggers, ["shutdown"]);
     })

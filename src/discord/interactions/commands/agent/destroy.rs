@@ -9,6 +9,7 @@ use crate::discord::bot::Bot;
 use crate::discord::bot::Refusal;
 use crate::discord::bot::channels::GuildChannels;
 use crate::discord::interactions::{Responder, Visibility};
+use crate::discord::people;
 use crate::discord::people::operator::direct_message;
 use crate::discord::render;
 use crate::discord::rest::body::Body;
@@ -51,9 +52,9 @@ pub(in crate::discord) async fn confirmed(
         return;
     };
     let rights = rights::of_press(press);
-    let Some(guild) = press
-        .guild_id
-        .filter(|_| rights.administrator() || rights.manage_channels())
+    let member = press.guild_id.zip(press.member.as_ref());
+    let Some((guild, member)) =
+        member.filter(|_| rights.administrator() || rights.manage_channels())
     else {
         let _ = responder
             .say(
@@ -64,6 +65,7 @@ pub(in crate::discord) async fn confirmed(
         return;
     };
     let guild = GuildId(guild.get());
+    let by = people::person_with(member, rights);
     if responder
         .update(&Body::text(format!("Destroying {name} …")))
         .await
@@ -79,7 +81,7 @@ pub(in crate::discord) async fn confirmed(
         .any(|agent| agent.name.as_str() == name && agent.channel == Some(here));
     let outcome = bot
         .manager
-        .destroy(guild, name, keep, &GuildChannels::new(bot.clone()))
+        .destroy(guild, name, keep, &by, &GuildChannels::new(bot.clone()))
         .await;
     let body = match outcome {
         Ok(destroyed) => render::destroyed(&destroyed),

@@ -2,15 +2,16 @@
 
 use serenity::all::ComponentInteraction;
 
-use super::super::call::{Context, answer, bot, guild};
+use super::super::call::{Context, answer, bot, guild, person};
 use super::super::{complete, confirm, rights};
 use crate::discord::bot::Bot;
 use crate::discord::bot::Refusal;
 use crate::discord::bot::channels::GuildChannels;
 use crate::discord::interactions::{Responder, Visibility};
+use crate::discord::people;
 use crate::discord::render;
 use crate::discord::rest::body::Body;
-use crate::domain::GuildId;
+use crate::domain::{GuildId, Person};
 use crate::manager::{LostFolder, Repaired};
 
 /// Mends an agent whose channel or directory is missing
@@ -22,14 +23,20 @@ pub(super) async fn repair(
     name: String,
 ) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
-        done(bot(ctx), guild(ctx)?, &name, LostFolder::Ask).await
+        done(bot(ctx), guild(ctx)?, &name, LostFolder::Ask, &person(ctx)).await
     })
     .await
 }
 
-async fn done(bot: &Bot, guild: GuildId, name: &str, lost: LostFolder) -> Result<Body, Refusal> {
+async fn done(
+    bot: &Bot,
+    guild: GuildId,
+    name: &str,
+    lost: LostFolder,
+    by: &Person,
+) -> Result<Body, Refusal> {
     let channels = GuildChannels::new(bot.clone());
-    let repaired = bot.manager.repair(guild, name, lost, &channels).await?;
+    let repaired = bot.manager.repair(guild, name, lost, by, &channels).await?;
     Ok(match repaired {
         Repaired::Done(text) => Body::sentence(text),
         Repaired::NeedsFolder(lost) => confirm::question(
@@ -55,12 +62,14 @@ pub(in crate::discord) async fn confirmed(
                     .to_owned(),
             );
         }
-        let guild = press
+        let (guild, member) = press
             .guild_id
+            .zip(press.member.as_ref())
             .filter(|_| rights.administrator() || rights.manage_channels())
             .ok_or("Repairing an agent needs the permission Manage Channels.")?;
         let guild = GuildId(guild.get());
-        let repaired = done(bot, guild, name, LostFolder::MakeNew).await;
+        let by = people::person_with(member, rights);
+        let repaired = done(bot, guild, name, LostFolder::MakeNew, &by).await;
         repaired.map_err(|refusal| refusal.0)
     };
     // A failed answer was logged where it failed; there is nobody left to tell.
