@@ -6,6 +6,7 @@ mod markdown;
 mod page;
 mod rest;
 mod serenity;
+mod stream;
 mod walk;
 
 /// Posts `body` and gives the answer.

@@ -1,12 +1,13 @@
 //! Starts a local Discord: one listener for REST, the gateway and uploaded files, for programs of this machine alone.
 
+use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use axum::Router;
 use axum::extract::ws::WebSocketUpgrade;
-use axum::extract::{DefaultBodyLimit, State};
+use axum::extract::{DefaultBodyLimit, Query, State};
 use axum::middleware;
 use axum::routing::{any, get};
 use tokio::net::TcpListener;
@@ -18,7 +19,7 @@ use super::discord::Discord;
 use super::loopback::programs_only;
 use super::rest::answer;
 use super::saved;
-use super::socket;
+use super::socket::{self, Packing};
 use super::world::World;
 
 /// How to start a local Discord.
@@ -104,7 +105,9 @@ impl Discord {
 
 async fn connect(
     State(discord): State<Discord>,
+    Query(asked): Query<HashMap<String, String>>,
     upgrade: WebSocketUpgrade,
 ) -> axum::response::Response {
-    upgrade.on_upgrade(|socket| socket::serve(discord, socket))
+    let packing = Packing::named(asked.get("compress").map(String::as_str));
+    upgrade.on_upgrade(|socket| socket::serve(discord, socket, packing))
 }

@@ -20,8 +20,42 @@ use chorus_ids::{GuildId, UserId};
 /// How long a bot may take to hear that it is closed.
 const GOODBYE: Duration = Duration::from_secs(1);
 
+/// How the payloads of a connection are packed, as its address asks for by `compress`.
+pub(crate) enum Packing {
+    /// By themselves, if the IDENTIFY asks for it and they are large.
+    Each,
+    /// All of them as one stream, each up to a flush.
+    Stream(ZlibEncoder<Vec<u8>>),
+    /// Not at all: what was asked for does not exist here, and no library minds text instead.
+    Text,
+}
+
+impl Packing {
+    /// The packing with Discord's name.
+    pub(crate) fn named(name: Option<&str>) -> Self {
+        match name {
+            None => Self::Each,
+            Some("zlib-stream") => Self::Stream(ZlibEncoder::new(Vec::new(), Compression::fast())),
+            Some(_) => Self::Text,
+        }
+    }
+
+    /// A payload as it is sent; `alone` says whether it may be compressed by itself.
+    fn pack(&mut self, payload: String, alone: bool) -> std::io::Result<Socketed> {
+        match self {
+            Self::Stream(encoder) => {
+                encoder.write_all(payload.as_bytes())?;
+                encoder.flush()?;
+                Ok(Socketed::binary(std::mem::take(encoder.get_mut())))
+            }
+            Self::Each if alone => Ok(Socketed::binary(zlib(&payload)?)),
+            Self::Each | Self::Text => Ok(Socketed::text(payload)),
+        }
+    }
+}
+
 /// Serves one connection until it ends.
-pub(crate) async fn serve(discord: Discord, mut socket: WebSocket) {
+pub(crate) async fn serve(discord: Discord, mut socket: WebSocket, mut packing: Packing) {
     let (frames, mut inbox) = mpsc::unbounded_channel();
     let (number, hello) = discord.change(|world| {
         world.gateway.counter += 1;
@@ -38,13 +72,13 @@ pub(crate) async fn serve(discord: Discord, mut socket: WebSocket) {
         #[cfg(feature = "testing")]
         is_stalled: false,
     };
-    let mut is_open = socket.send(Socketed::text(hello.to_string())).await.is_ok();
+    let mut is_open = deliver(&mut socket, &mut packing, Frame::Payload(hello.to_string())).await;
     while is_open {
         tokio::select! {
             biased;
             frame = inbox.recv() => {
                 is_open = match frame {
-                    Some(frame) => deliver(&mut socket, frame).await,
+                    Some(frame) => deliver(&mut socket, &mut packing, frame).await,
                     None => false,
                 };
             }
@@ -56,7 +90,7 @@ pub(crate) async fn serve(discord: Discord, mut socket: WebSocket) {
                         true
                     }
                     Received::Nothing => true,
-                    Received::Garbage => deliver(&mut socket, Frame::Close(Some(4002))).await,
+                    Received::Garbage => deliver(&mut socket, &mut packing, Frame::Close(Some(4002))).await,
                     Received::Closed => false,
                 };
             }
@@ -90,13 +124,10 @@ fn read(message: Socketed) -> Received {
 }
 
 /// Sends one frame; false when the connection is over.
-async fn deliver(socket: &mut WebSocket, frame: Frame) -> bool {
-    match frame {
-        Frame::Payload(payload) => socket.send(Socketed::text(payload)).await.is_ok(),
-        Frame::Compressed(payload) => match zlib(&payload) {
-            Ok(bytes) => socket.send(Socketed::binary(bytes)).await.is_ok(),
-            Err(_) => false,
-        },
+async fn deliver(socket: &mut WebSocket, packing: &mut Packing, frame: Frame) -> bool {
+    let packed = match frame {
+        Frame::Payload(payload) => packing.pack(payload, false),
+        Frame::Compressed(payload) => packing.pack(payload, true),
         Frame::Close(code) => {
             let frame = code.map(|code| CloseFrame {
                 code,
@@ -106,9 +137,13 @@ async fn deliver(socket: &mut WebSocket, frame: Frame) -> bool {
             // Were something of the bot's left unread, the system would take the goodbye back and reset the connection.
             let unread = async { while let Some(Ok(_)) = socket.recv().await {} };
             let _ = tokio::time::timeout(GOODBYE, unread).await;
-            false
+            return false;
         }
-        Frame::Cut => false,
+        Frame::Cut => return false,
+    };
+    match packed {
+        Ok(message) => socket.send(message).await.is_ok(),
+        Err(_) => false,
     }
 }
 

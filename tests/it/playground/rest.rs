@@ -326,3 +326,32 @@ async fn a_thread_hangs_on_its_message_and_goes_with_its_channel() {
         .await;
     assert_eq!(discord.channel("talk"), None);
 }
+
+#[tokio::test]
+async fn an_answer_to_a_command_is_shown_to_who_asks_for_it_in_words_or_digits() {
+    let caller = Caller::new().await;
+    let (sender, events) = std::sync::mpsc::channel();
+    caller.discord.alters_events(move |name, data| {
+        if name == "INTERACTION_CREATE" {
+            sender.send(data.clone()).unwrap();
+        }
+    });
+    let command = json!([{"name": "hello", "description": "Says hello", "type": 1}]);
+    let commands = format!("/applications/{}/commands", caller.discord.bot());
+    caller.asks(Method::PUT, &commands, command).await;
+    let general = caller.discord.channel("#general").unwrap();
+
+    for (asked, expected) in [("true", 200), ("1", 200), ("True", 200), ("false", 204)] {
+        caller.ann().runs(general, "/hello", &[]).unwrap();
+        let event = events.recv().unwrap();
+        let part = |name: &str| event[name].as_str().unwrap().to_owned();
+        let (id, token) = (part("id"), part("token"));
+        let path = format!("/interactions/{id}/{token}/callback?with_response={asked}");
+        let answer = json!({"type": 4, "data": {"content": "hi"}});
+        let (status, body) = caller.asks(Method::POST, &path, answer).await;
+
+        assert_eq!(status, expected, "with_response={asked}");
+        let shown = body["resource"]["message"]["content"].as_str();
+        assert_eq!(shown, (expected == 200).then_some("hi"));
+    }
+}

@@ -75,6 +75,12 @@ impl Call {
         self.authorization.strip_prefix("Bot ") == Some(token)
     }
 
+    /// A yes or no from the query, which libraries write as a word or as a digit.
+    pub(crate) fn flag(&self, name: &str) -> bool {
+        let value = self.query.get(name);
+        value.is_some_and(|value| value == "1" || value.eq_ignore_ascii_case("true"))
+    }
+
     /// A number from the query.
     pub(crate) fn number(&self, name: &str) -> Option<u64> {
         self.query.get(name)?.parse().ok()

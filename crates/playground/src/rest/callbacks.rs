@@ -83,15 +83,11 @@ pub(super) fn callback(world: &mut World, call: &Call, id: &str, token: &str) ->
         Answer::Nothing | Answer::Acknowledged | Answer::Choices(_) | Answer::Form(_) => None,
     };
     world.answered(id, answer);
-    if call
-        .query
-        .get("with_response")
-        .is_some_and(|value| value == "true")
-    {
+    if call.flag("with_response") {
         let shown = made
             .map(|message| show(world, channel, message))
             .transpose()?;
-        let mut response = json!({"interaction": {"id": id.to_string(), "type": 2}});
+        let mut response = json!({"interaction": {"id": id.to_string(), "type": kind.number()}});
         if let Some(Reply::Json(message)) = shown {
             response["resource"] = json!({"type": call.body["type"], "message": message});
         }
