@@ -17,6 +17,7 @@ mod programs;
 mod remote;
 mod risk;
 mod scan;
+mod substitution;
 mod tables;
 mod tree;
 mod word;
@@ -159,6 +160,11 @@ impl Script {
                 } else {
                     self.mark_opaque("it nests commands too deep")
                 }
+            }
+            if depth < MAX_DEPTH {
+                // Their own are not followed: the text is not allowed anyway.
+                let overlooked = tree.overlooked.iter();
+                texts.extend(overlooked.map(|text| (text.clone(), MAX_DEPTH)));
             }
             if runs_what_it_wrote(&tree) {
                 self.mark_opaque("it runs a file that it writes itself");

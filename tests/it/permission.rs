@@ -1,6 +1,7 @@
 //! Permissions: profiles, decisions, grants and the shell's parse.
 
 mod adversaries;
+mod braces;
 mod builtin;
 mod corpus;
 mod cover;
@@ -11,4 +12,5 @@ mod elsewhere;
 pub(crate) mod grants;
 mod limits;
 mod properties;
+mod soup;
 mod surroundings;

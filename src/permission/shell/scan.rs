@@ -1,5 +1,10 @@
 //! What in the raw text bash reads otherwise than the parser, or a person otherwise than both.
 
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use crate::text;
 
 /// Why the text itself keeps any narrow pattern from allowing it.
@@ -36,6 +41,37 @@ pub(super) fn is_tangled(command: &str) -> bool {
         Some((first, rest)) => tangles(first) + tangles(rest) > MAX_TANGLES,
         None => tangles(command) > MAX_TANGLES,
     }
+}
+
+/// A character behind a brace, with or without the digits of a range between, that the parser must not see.
+const BEHIND_BRACE: &str = r"\{[0-9]*(?:\.\.[0-9]*)?([^\x{0}-\x{FF}])";
+
+/// What the parser reads for `command`, as many bytes; none where that could mean something else.
+///
+/// Behind a brace its scanner asks C's `isdigit` of any character. That is a look into a table of 384 entries without a
+/// bound, and beyond plane 14 the end of the process. No such character is a digit, so it is read as letters. Letters could
+/// end a here-document whose delimiter has a brace, so beside such a one nothing is read.
+pub(super) fn for_parser(command: &str) -> Option<Cow<'_, [u8]>> {
+    static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(BEHIND_BRACE).ok());
+    if command.is_ascii() {
+        return Some(Cow::Borrowed(command.as_bytes()));
+    }
+    let found = PATTERN.as_ref()?.captures_iter(command);
+    let places: Vec<_> = found
+        .filter_map(|found| Some(found.get(1)?.range()))
+        .collect();
+    if places.is_empty() {
+        return Some(Cow::Borrowed(command.as_bytes()));
+    }
+    let may_delimit = |line: &str| line.contains("<<") && line.contains('{');
+    if command.contains("\\\n") || command.lines().any(may_delimit) {
+        return None;
+    }
+    let mut bytes = command.as_bytes().to_vec();
+    for place in places {
+        bytes.get_mut(place)?.fill(b'x');
+    }
+    Some(Cow::Owned(bytes))
 }
 
 /// The parts of `command` around a here-document that its first line begins: `cat > x <<'EOF'`.

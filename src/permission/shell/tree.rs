@@ -6,6 +6,7 @@ use std::ops::{ControlFlow, Range};
 use tree_sitter::{Node, ParseOptions, Parser};
 
 use super::scan;
+use super::substitution::Places;
 use super::word::Word;
 
 /// Steps the parser may take before a command counts as too tangled: a deep nest of errors costs it the square of its length.
@@ -13,6 +14,9 @@ const MAX_STEPS: usize = 20_000;
 
 /// Simple commands in one text.
 const MAX_COMMANDS: usize = 2_000;
+
+/// Substitutions behind the parser's back that are read by themselves: one is enough to keep a text from being allowed.
+const MAX_OVERLOOKED: usize = 4;
 
 /// What a text runs, as far as its tree tells.
 #[derive(Debug, Default)]
@@ -31,6 +35,8 @@ pub(super) struct Tree {
     pub(super) functions: Vec<(String, String)>,
     /// Quoted texts in which bash runs what stands in `$(…)`: the names in `[ -v 'a[$(id)]' ]` and `declare`.
     pub(super) evaluated: Vec<String>,
+    /// Substitutions that the parser took for text, the first few.
+    pub(super) overlooked: Vec<String>,
 }
 
 /// One simple command.
@@ -59,6 +65,10 @@ pub(super) fn parse(text: &str) -> Tree {
         tree.give_up("it is too tangled to be taken apart");
         return tree;
     }
+    let Some(bytes) = scan::for_parser(text) else {
+        tree.give_up("it has characters behind a brace that the parser cannot read");
+        return tree;
+    };
     let mut parser = Parser::new();
     if parser
         .set_language(&tree_sitter_bash::LANGUAGE.into())
@@ -77,7 +87,7 @@ pub(super) fn parse(text: &str) -> Tree {
         }
     };
     let options = ParseOptions::new().progress_callback(&mut progress);
-    let mut read = |offset: usize, _| text.as_bytes().get(offset..).unwrap_or_default();
+    let mut read = |offset: usize, _| bytes.get(offset..).unwrap_or_default();
     let Some(parsed) = parser.parse_with_options(&mut read, None, Some(options)) else {
         tree.give_up("it is too tangled to be taken apart");
         return tree;
@@ -106,7 +116,9 @@ impl Tree {
     /// Visits every node, each with what its commands read. The nodes waiting are on a list, not on our stack.
     fn walk(&mut self, root: Node<'_>, text: &str) {
         let mut waiting = vec![(root, Input::Nothing)];
+        let mut places = Places::default();
         while let Some((node, input)) = waiting.pop() {
+            places.note(node, text);
             if let Some(reason) = unjudged(node) {
                 self.doubt(reason);
             }
@@ -137,6 +149,12 @@ impl Tree {
                 return self.give_up("it holds too many commands");
             }
         }
+        let overlooked = places.unseen(text);
+        if !overlooked.is_empty() {
+            self.give_up("it runs a command where the parser sees only text");
+        }
+        let texts = overlooked.into_iter().filter_map(|range| text.get(range));
+        self.overlooked = texts.take(MAX_OVERLOOKED).map(str::to_owned).collect();
     }
 
     fn command(&mut self, node: Node<'_>, text: &str, input: Input) {

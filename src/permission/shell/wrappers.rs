@@ -108,6 +108,7 @@ fn runs(words: &[Word], input: &Input, found: &mut Vec<Inner>) {
     match name {
         "sed" | "gsed" => sed(arguments, found),
         "eval" => evaluated(arguments, found),
+        "trap" if arguments.iter().any(|word| word.varies) => evaluated(arguments, found),
         "alias" if !arguments.is_empty() => {
             found.push(Inner::Unseen(
                 "an alias changes what later words mean".to_owned(),

@@ -366,3 +366,21 @@ async fn a_hook_whose_pattern_takes_too_long_is_given_up() {
     })
     .await;
 }
+
+/// The parser's scanner looked such a character up beyond the end of a table, which ended the daemon.
+#[tokio::test]
+async fn no_command_ends_the_daemon_by_a_character() {
+    let setup = Setup {
+        way: Way::Program,
+        config: json!({"default_permissions": "open"}),
+        ..Setup::default()
+    };
+    run_test_with(setup, async |world| {
+        let call = json!({"command": "echo {\u{10FFFF}}"});
+        world.model.calls_tool("bash", call).answers("I ran it.");
+        world.ann.says("#lab", "please run it").await;
+        world.sees("#lab", "I ran it.").await;
+        assert!(results(world).concat().contains('\u{10FFFF}'));
+    })
+    .await;
+}
