@@ -170,7 +170,7 @@ async fn the_export_names_asker_decider_and_outcome() {
         world.ann.clicks("#lab", "Allow").await;
         world.sees("#lab", "Written.").await;
         let rows = exported(world);
-        let [made, call] = rows.as_slice() else {
+        let [call, made] = rows.as_slice() else {
             panic!("{rows:?}");
         };
         assert_eq!(made["action"], "command:agent_init");
