@@ -45,6 +45,7 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+use tokio_util::task::TaskTracker;
 use tracing::{Instrument, info_span};
 
 use crate::domain::{AgentId, AgentName, ChannelId, GuildId};
@@ -63,8 +64,9 @@ pub use mailbox::{
 pub use models::Models;
 pub use stop::{Stop, Stopper};
 
-/// Makes an agent's actor. It lives until its last handle is dropped or it is told to end.
+/// Makes an agent's actor, as one of the tasks of `actors`. It lives until its last handle is dropped or it is told to end.
 pub fn spawn(
+    actors: &TaskTracker,
     deps: Arc<AgentDeps>,
     id: AgentId,
     name: AgentName,
@@ -102,6 +104,6 @@ pub fn spawn(
         is_destroyed: false,
         unanswered: Vec::new(),
     };
-    tokio::spawn(actor.run().instrument(span));
+    actors.spawn(actor.run().instrument(span));
     handle
 }

@@ -13,9 +13,11 @@
 //! ends when its last handle goes; what it knows is in the ledger, so nothing is lost with it.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
+use futures_util::FutureExt as _;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{Id, JoinError, JoinSet};
 use tracing::error;
@@ -36,7 +38,7 @@ use super::mailbox::{AgentCommand, ConversationState, Mailbox, Place, Prompt, Tr
 use super::session_manager::{SessionError, Summary};
 use super::sessions::IdleSave;
 use super::stop::Stopper;
-use super::turn::TurnEnd;
+use super::turn::{self, TurnEnd};
 
 /// An agent's run loop and all it holds.
 pub(super) struct Actor {
@@ -101,6 +103,12 @@ pub(super) enum Ending {
     },
 }
 
+/// Whether the event loop goes on.
+enum Flow {
+    GoOn,
+    End,
+}
+
 /// What came of saving one context because the agent ends.
 pub(super) type LastSave = Result<SessionMeta, SessionError>;
 
@@ -109,20 +117,13 @@ impl Actor {
         if let Err(error) = self.load().await {
             self.trouble(None, &error);
         }
-        while !self.is_over().await {
-            tokio::select! {
-                biased;
-                Some(done) = self.work.join_next(), if !self.work.is_empty() => {
-                    self.work_done(done).await;
-                }
-                Some(_) = self.replies.join_next(), if !self.replies.is_empty() => {}
-                command = next_command(&mut self.replayed, &mut self.mailbox), if self.may_hear() => {
-                    match command {
-                        Some(command) => self.command(command).await,
-                        None => self.mailbox_is_over = true,
-                    }
-                }
-                Some(fired) = self.idle.recv() => self.idle_fired(fired).await,
+        loop {
+            // A panic is the end of what was being done, not of the agent.
+            match AssertUnwindSafe(self.step()).catch_unwind().await {
+                Ok(Flow::GoOn) => {}
+                Ok(Flow::End) => break,
+                Err(_) if self.ending.is_some() => break,
+                Err(_) => self.tell_of_panic(),
             }
         }
         // What they still wait for will not be done.
@@ -132,6 +133,36 @@ impl Actor {
         for waiting in self.wait_for_end {
             let _ = waiting.send(());
         }
+    }
+
+    /// Does what the next event asks for.
+    async fn step(&mut self) -> Flow {
+        if self.is_over().await {
+            return Flow::End;
+        }
+        tokio::select! {
+            biased;
+            Some(done) = self.work.join_next(), if !self.work.is_empty() => self.work_done(done).await,
+            Some(_) = self.replies.join_next(), if !self.replies.is_empty() => {}
+            command = next_command(&mut self.replayed, &mut self.mailbox), if self.may_hear() => {
+                match command {
+                    Some(command) => self.command(command).await,
+                    None => self.mailbox_is_over = true,
+                }
+            }
+            Some(fired) = self.idle.recv() => self.idle_fired(fired).await,
+        }
+        Flow::GoOn
+    }
+
+    /// The panic itself is in the log already.
+    fn tell_of_panic(&self) {
+        error!(agent.id = %self.agent.id, "failed to finish what {} was asked for: it panicked", self.agent.name);
+        self.deps.emit(Event::Say {
+            channel: self.agent.channel,
+            reply_to: None,
+            text: turn::BROKEN.to_owned(),
+        });
     }
 
     fn may_hear(&self) -> bool {

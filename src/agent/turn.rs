@@ -26,7 +26,7 @@ use super::deps::AgentDeps;
 use super::identity::Identity;
 
 pub(super) use self::context_meter::Calibration;
-pub(super) use self::finish::close_broken;
+pub(super) use self::finish::{BROKEN, close_broken};
 pub(super) use self::state::{TurnEnd, TurnParams};
 
 /// Runs a turn to its end.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
 use parking_lot::{Mutex, RwLock};
+use tokio_util::task::TaskTracker;
 
 use crate::agent::AgentHandle;
 use crate::domain::{AgentId, AgentName, AgentStatus, ChannelId, GuildId};
@@ -44,6 +45,8 @@ pub struct AgentListing {
 pub(super) struct AgentRegistry {
     agents: RwLock<Index>,
     actors: Mutex<HashMap<AgentId, AgentHandle>>,
+    /// The tasks of all actors, of those too that are found no more.
+    tasks: TaskTracker,
 }
 
 #[derive(Default)]
@@ -148,6 +151,17 @@ impl AgentRegistry {
                 handle
             }
         }
+    }
+
+    /// Where actors run.
+    pub(super) fn tasks(&self) -> &TaskTracker {
+        &self.tasks
+    }
+
+    /// Waits until all actors have ended. None may be made any more.
+    pub(super) async fn actors_ended(&self) {
+        self.tasks.close();
+        self.tasks.wait().await;
     }
 
     /// The actor of an agent, if it has one.

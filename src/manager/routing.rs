@@ -280,6 +280,7 @@ impl AgentManager {
         })?;
         Ok(self.inner.registry.actor(agent.id, || {
             agent::spawn(
+                self.inner.registry.tasks(),
                 Arc::clone(&self.inner.deps),
                 agent.id,
                 agent.name.clone(),
@@ -323,6 +324,8 @@ impl AgentManager {
                     Err(_) => Vec::new(),
                 }
             });
-        join_all(ended).await.into_iter().flatten().collect()
+        let saved = join_all(ended).await.into_iter().flatten().collect();
+        self.inner.registry.actors_ended().await;
+        saved
     }
 }

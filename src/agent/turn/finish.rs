@@ -31,6 +31,9 @@ const CUT_BY_END_OF_SERVICE: &str =
 /// Longest answer that is sent, in bytes: Discord takes no larger file from a bot than 10 MiB.
 const LONGEST: usize = 8 << 20;
 
+/// What people are told where something panicked.
+pub(in super::super) const BROKEN: &str = "**Something broke inside Chorus.**\nWhat was done so far is kept. Send a message to go on; the operator finds the cause in the log.";
+
 /// Most sources named under an answer; a search can cite a hundred.
 const SOURCES: usize = 12;
 
@@ -242,7 +245,6 @@ pub(in super::super) async fn close_broken(
     branch: Option<u32>,
     turn: TurnId,
 ) {
-    let report = "**Something broke inside Chorus.**\nWhat was done so far is kept. Send a message to go on; the operator finds the cause in the log.";
     let row = deps.store.turn(turn).await.ok().flatten();
     let reply_to = row.as_ref().and_then(|row| row.begun.reply_to);
     let ended = FinishedTurn {
@@ -251,7 +253,7 @@ pub(in super::super) async fn close_broken(
         steps: 0,
         usage: Usage::default(),
         cost: Cost::Unknown,
-        parts: parts_of(report, PartKind::Failure, reply_to),
+        parts: parts_of(BROKEN, PartKind::Failure, reply_to),
         first: FirstPart::Waits,
         attached: AttachedRows::default(),
     };
@@ -261,7 +263,7 @@ pub(in super::super) async fn close_broken(
         deps.emit(Event::Say {
             channel,
             reply_to,
-            text: report.to_owned(),
+            text: BROKEN.to_owned(),
         });
     }
     let reference = TurnRef {
