@@ -12,12 +12,15 @@ mod attachments;
 mod begin;
 mod books;
 mod calls;
+mod context;
 mod context_meter;
 mod finish;
+mod live;
 mod question;
 mod request;
 mod state;
 mod steps;
+mod transcript;
 mod window;
 
 use std::sync::Arc;

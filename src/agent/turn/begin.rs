@@ -8,11 +8,11 @@ use tracing::info;
 
 use crate::clock;
 use crate::domain::{
-    Author, ChannelId, ConversationId, Cost, Inbound, Item, MessageId, Quote, TurnId, Usage,
-    UserId, UserText, Via,
+    Author, ChannelId, ConversationId, Inbound, Item, MessageId, Quote, TurnId, UserId, UserText,
+    Via,
 };
 use crate::llm::history;
-use crate::store::{AttachedRows, Begun as Stored, NewTurn, SavedAs, StoreError};
+use crate::store::{Begun as Stored, NewTurn, SavedAs, StoreError};
 
 use super::super::deps::AgentDeps;
 use super::super::event::{Event, Feed, TurnRef};
@@ -21,8 +21,11 @@ use super::super::mailbox::{Source, Trigger};
 use super::super::prompt::{self, TurnFacts};
 use super::super::work_clock::WorkClock;
 use super::attachments;
-use super::context_meter::ContextMeter;
-use super::state::{Tally, Turn, TurnEnd, TurnParams};
+use super::books::Accounting;
+use super::context::TurnContext;
+use super::live::{Inbox, LiveStatus};
+use super::state::{Turn, TurnEnd, TurnParams};
+use super::transcript::Transcript;
 
 /// What became of the attempt to begin.
 pub(super) enum Begun {
@@ -94,41 +97,36 @@ pub(super) async fn begin(
     info!(agent.id = %agent.id, turn.id = %params.turn, "agent {} began a turn", agent.name);
     deps.emit(Event::TurnStarted(reference.clone(), feed));
     Begun::Turn(Box::new(Turn {
-        deps,
-        agent,
-        reference,
-        conversation: params.conversation,
-        branch: params.branch,
-        items,
-        len: params.len,
-        steered: params.steered,
-        joining: None,
-        stop: params.stop,
-        wanted: params.wanted,
-        progress: params.progress,
-        preview,
+        context: TurnContext {
+            deps,
+            agent,
+            reference,
+            conversation: params.conversation,
+            branch: params.branch,
+            asker: start.asker,
+            depth: start.turn.depth,
+            origin: start.turn.origin,
+            model,
+            mode,
+            stop: params.stop,
+        },
+        transcript: Transcript::new(items, params.len, params.calibration),
+        inbox: Inbox {
+            steered: params.steered,
+            joining: None,
+            wanted: params.wanted,
+        },
+        live: LiveStatus {
+            progress: params.progress,
+            preview,
+        },
+        books: Accounting::default(),
         clock: WorkClock::start(),
         people: start.people,
-        asker: start.asker,
-        depth: start.turn.depth,
-        origin: start.turn.origin,
-        model,
-        mode,
         config,
-        tally: Tally {
-            steps: 0,
-            usage: Usage::default(),
-            cost: Cost::Usd(0.0),
-        },
         stuck: Default::default(),
         health: Default::default(),
         answered_by: None,
-        context_meter: ContextMeter::new(params.calibration),
-        room_before: 0,
-        compaction: Default::default(),
-        left_out: None,
-        attached: AttachedRows::default(),
-        saved: None,
     }))
 }
 
@@ -355,33 +353,42 @@ impl Turn {
     pub(super) async fn take_steered(&mut self) -> Result<(), StoreError> {
         loop {
             // It stays here until it is stored: where that fails, it waits for the next turn.
-            if self.joining.is_none() {
-                self.joining = self.steered.try_recv().ok();
+            if self.inbox.joining.is_none() {
+                self.inbox.joining = self.inbox.steered.try_recv().ok();
             }
-            let Some(joining) = &self.joining else {
+            let Some(joining) = &self.inbox.joining else {
                 return Ok(());
             };
-            if let Some(message) = self.deps.store.waiting(joining.id).await? {
+            if let Some(message) = self.context.deps.store.waiting(joining.id).await? {
                 self.join(message).await?;
             }
-            self.joining = None;
+            self.inbox.joining = None;
         }
     }
 
     async fn join(&mut self, message: Inbound) -> Result<(), StoreError> {
         let (id, author) = (message.id, message.author.id);
         let via = message.via.is_some();
-        let quote = quote_for(&self.deps, &self.items, &message).await?;
-        let item = item_of(&self.deps, &self.agent, message, quote, None).await;
-        self.deps
+        let quote = quote_for(&self.context.deps, &self.transcript.items, &message).await?;
+        let item = item_of(
+            &self.context.deps,
+            &self.context.agent,
+            message,
+            quote,
+            None,
+        )
+        .await;
+        self.context
+            .deps
             .store
-            .hand_over(self.turn_id(), id, item.clone())
+            .hand_over(self.context.id(), id, item.clone())
             .await?;
-        self.push(item);
+        self.transcript.push(item);
         if !via && !self.people.contains(&author) {
             self.people.push(author);
         }
-        self.progress
+        self.live
+            .progress
             .send_modify(|progress| progress.steered.push(id));
         Ok(())
     }

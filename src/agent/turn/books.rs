@@ -1,21 +1,70 @@
-//! What a turn's calls leave in the books: who allowed what, and what it took.
-
-use std::time::Duration;
+//! What a turn leaves in the books: who allowed what, and what it took.
 
 use serde_json::Value;
 
-use crate::clock;
-use crate::domain::{Cost, ToolCall, ToolResult, Usage, UserId};
-use crate::store::{AttemptRow, AuditRow, Outcome};
+use crate::domain::{Cost, ToolCall, Usage};
+use crate::store::{AttachedRows, AuditRow};
 use crate::tools::Prepared;
 
+use super::super::auxiliary::known;
 use super::state::Turn;
+
+/// What a turn has cost, and what is still to be written of that.
+#[derive(Default)]
+pub(super) struct Accounting {
+    pub(super) tally: Tally,
+    /// Rows that wait to be stored with the next step.
+    pub(super) attached: AttachedRows,
+}
+
+impl Accounting {
+    /// Money of answers that are not in the ledger yet.
+    pub(super) fn pending(&self) -> f64 {
+        self.attached
+            .attempts
+            .iter()
+            .map(|row| known(row.cost))
+            .sum()
+    }
+}
+
+/// What a turn has cost so far.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tally {
+    pub(super) steps: u32,
+    pub(super) usage: Usage,
+    pub(super) cost: Cost,
+}
+
+impl Tally {
+    /// Adds an attempt; a price that is not known makes the sum unknown, unless nothing was used.
+    pub(super) fn add(&mut self, usage: Usage, cost: Cost) {
+        self.usage += usage;
+        self.cost = match (self.cost, cost) {
+            (Cost::Usd(a), Cost::Usd(b)) => Cost::Usd(a + b),
+            (so_far, Cost::Unknown) if usage == Usage::default() => so_far,
+            (Cost::Unknown, _) | (_, Cost::Unknown) => Cost::Unknown,
+        };
+    }
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self {
+            steps: 0,
+            usage: Usage::default(),
+            cost: Cost::Usd(0.0),
+        }
+    }
+}
 
 impl Turn {
     /// The audit row of a call that runs without a question.
     pub(super) async fn audit_allowed(&self, call: &ToolCall, prepared: &Prepared) -> AuditRow {
         let action = prepared.action.to_string();
-        let audit = self.audit_row(call, &action, "allow", None, Value::Null);
+        let audit = self
+            .context
+            .audit_row(&self.people, call, &action, "allow", None, Value::Null);
         self.with_change(call, prepared, audit).await
     }
 
@@ -26,68 +75,11 @@ impl Turn {
         prepared: &Prepared,
         mut audit: AuditRow,
     ) -> AuditRow {
-        let context = self.context(call.id.clone(), Vec::new(), self.stop.now().clone());
+        let context =
+            self.tool_context(call.id.clone(), Vec::new(), self.context.stop.now().clone());
         if let Some(change) = prepared.change(&context).await {
-            audit.detail = self.deps.audit_change(&change);
+            audit.detail = self.context.deps.audit_change(&change);
         }
         audit
-    }
-
-    /// The audit row of a decision about a call's action, without secrets. What was allowed is about to start.
-    pub(super) fn audit_row(
-        &self,
-        call: &ToolCall,
-        action: &str,
-        decision: &str,
-        by: Option<UserId>,
-        detail: Value,
-    ) -> AuditRow {
-        AuditRow {
-            timestamp: clock::now(),
-            guild: Some(self.agent.guild),
-            agent: Some(self.agent.id),
-            agent_name: self.agent.name.to_string(),
-            turn: Some(self.turn_id()),
-            call: Some(call.id.clone()),
-            action: self.deps.services.redactor.redact(action).into_owned(),
-            decision: decision.to_owned(),
-            user: self.people.first().copied().or(self.asker),
-            decided_by: by,
-            outcome: Some(match decision {
-                "allow" | "ask_approved" => Outcome::Started,
-                "ask_expired" => Outcome::NotRun,
-                _ => Outcome::Refused,
-            }),
-            detail: match detail {
-                Value::Null => None,
-                detail => Some(
-                    self.deps
-                        .services
-                        .redactor
-                        .redact(&detail.to_string())
-                        .into_owned(),
-                ),
-            },
-        }
-    }
-
-    /// A tool run as the books keep it: time, no money.
-    pub(super) fn tool_row(&self, result: &ToolResult, took: Duration) -> AttemptRow {
-        AttemptRow {
-            at: clock::now() - took,
-            guild: Some(self.agent.guild),
-            agent: self.agent.id,
-            turn: Some(self.turn_id()),
-            parent: None,
-            kind: "tool".to_owned(),
-            provider: String::new(),
-            model: result.name.clone(),
-            outcome: if result.is_error { "error" } else { "ok" }.to_owned(),
-            usage: Usage::default(),
-            cost: Cost::Usd(0.0),
-            duration: took,
-            request_id: None,
-            detail: None,
-        }
     }
 }

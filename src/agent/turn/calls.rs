@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use futures_util::future::join_all;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::{Assistant, CallId, Participant, ToolCall, ToolResult};
@@ -15,9 +15,6 @@ use crate::tools::{Caller, Prepared, ToolContext, guard};
 use super::super::stop::cancelled_after;
 use super::super::stuck::Stuck;
 use super::state::Turn;
-
-/// Commands and calls shown in the live status.
-const RECENT: usize = 5;
 
 /// What the model is told of a call that a stop kept from running.
 const STOPPED: &str = "it did not run: the turn was stopped";
@@ -43,8 +40,12 @@ impl Turn {
         answer: Assistant,
     ) -> Result<Option<Stuck>, StoreError> {
         let calls = answer.tool_calls.clone();
-        let profile = self.deps.profile(&self.config);
-        let most = self.deps.limits(&self.agent, &self.config).calls;
+        let profile = self.context.deps.profile(&self.config);
+        let most = self
+            .context
+            .deps
+            .limits(&self.context.agent, &self.config)
+            .calls;
         let looked: Vec<Looked> = calls
             .iter()
             .enumerate()
@@ -59,7 +60,7 @@ impl Turn {
             })
             .collect();
         let together = side_by_side(&looked);
-        let at_once = match (self.stop.asked(), together) {
+        let at_once = match (self.context.stop.asked(), together) {
             (Some(_), _) => 0,
             (None, true) => calls.len(),
             (None, false) => 1,
@@ -75,9 +76,10 @@ impl Turn {
         let step: Vec<_> = calls.into_iter().zip(results).collect();
         let stuck = self.stuck.record_step(&step);
         for (_, result) in step {
-            self.push(crate::domain::Item::ToolResult(result));
+            self.transcript
+                .push(crate::domain::Item::ToolResult(result));
         }
-        self.deps.activity(&self.agent);
+        self.context.deps.activity(&self.context.agent);
         Ok(stuck)
     }
 
@@ -92,7 +94,7 @@ impl Turn {
         for (call, looked) in answer.tool_calls.iter().zip(&mut looked).take(at_once) {
             if let Looked::Run(prepared) = looked {
                 let audit = self.audit_allowed(call, prepared).await;
-                self.attached.audit.push(audit);
+                self.books.attached.audit.push(audit);
                 starting.push(call.id.clone());
                 *looked = Looked::Started(prepared.clone());
             }
@@ -103,7 +105,7 @@ impl Turn {
 
     /// Checks and judges a call. Nothing of it has run.
     fn look(&self, call: &ToolCall, profile: Result<&Profile, &String>) -> Looked {
-        let prepared = match self.deps.tools.prepare(&call.name, &call.arguments) {
+        let prepared = match self.context.deps.tools.prepare(&call.name, &call.arguments) {
             Ok(prepared) => prepared,
             Err(invalid) => {
                 return Looked::Refused {
@@ -168,11 +170,10 @@ impl Turn {
         for (call, looked) in calls.iter().zip(looked) {
             let result = match looked {
                 Looked::Started(prepared) => {
-                    self.doing(format!("Running {}", call.name));
-                    self.note_recent(call);
+                    self.shows_call(call);
                     self.carry_out(call, prepared).await?
                 }
-                _ if self.stop.asked().is_some() => {
+                _ if self.context.stop.asked().is_some() => {
                     self.refuse(call, &call.name, STOPPED, "deny", None).await?
                 }
                 _ if self.time_left().is_zero() => {
@@ -180,8 +181,7 @@ impl Turn {
                         .await?
                 }
                 Looked::Run(prepared) => {
-                    self.doing(format!("Running {}", call.name));
-                    self.note_recent(call);
+                    self.shows_call(call);
                     let audit = self.audit_allowed(call, &prepared).await;
                     self.run_one(call, prepared, audit).await?
                 }
@@ -208,9 +208,10 @@ impl Turn {
             audit: vec![audit],
             ..AttachedRows::default()
         };
-        self.deps
+        self.context
+            .deps
             .store
-            .start_call(self.turn_id(), &call.id, attached)
+            .start_call(self.context.id(), &call.id, attached)
             .await?;
         self.carry_out(call, prepared).await
     }
@@ -222,22 +223,23 @@ impl Turn {
         prepared: Prepared,
     ) -> Result<ToolResult, StoreError> {
         let people = match prepared.info.by_people {
-            true => self.people_now().await?,
+            true => self.context.people_now().await?,
             false => Vec::new(),
         };
         // A tool does not work on when the turn's time is over.
-        let stop = self.stop.now().child_token();
+        let stop = self.context.stop.now().child_token();
         let _deadline = cancelled_after(&stop, self.time_left());
-        let context = self.context(call.id.clone(), people, stop);
+        let context = self.tool_context(call.id.clone(), people, stop);
         let began = Instant::now();
         let result = guard::run(prepared, &context).await;
         let ran = AttachedRows {
-            attempts: vec![self.tool_row(&result, began.elapsed())],
+            attempts: vec![self.context.tool_row(&result, began.elapsed())],
             ..AttachedRows::default()
         };
-        self.deps
+        self.context
+            .deps
             .store
-            .finish_call(self.turn_id(), &result, ran)
+            .finish_call(self.context.id(), &result, ran)
             .await?;
         Ok(result)
     }
@@ -259,67 +261,49 @@ impl Turn {
             images: Vec::new(),
         };
         let attached = AttachedRows {
-            audit: vec![self.audit_row(call, action, decision, by, json!({ "reason": reason }))],
+            audit: vec![self.context.audit_row(
+                &self.people,
+                call,
+                action,
+                decision,
+                by,
+                json!({ "reason": reason }),
+            )],
             ..AttachedRows::default()
         };
-        self.deps
+        self.context
+            .deps
             .store
-            .refuse_call(self.turn_id(), &result, attached)
+            .refuse_call(self.context.id(), &result, attached)
             .await?;
         Ok(result)
     }
 
-    /// Everyone behind the turn as they are now. Who cannot be looked up is among them, without any right.
-    async fn people_now(&self) -> Result<Vec<Participant>, StoreError> {
-        let behind = self.deps.store.people_behind(self.turn_id()).await?;
-        let asked = behind
-            .into_iter()
-            .map(|user| self.deps.participant(self.agent.guild, user));
-        Ok(join_all(asked).await)
-    }
-
     /// What a tool is called with.
-    pub(super) fn context(
+    pub(super) fn tool_context(
         &self,
         call: CallId,
         people: Vec<Participant>,
         stop: CancellationToken,
     ) -> ToolContext {
         let caller = Caller {
-            agent: self.agent.id,
-            name: self.agent.name.clone(),
-            guild: self.agent.guild,
-            channel: self.reference.channel,
-            conversation: self.conversation,
-            turn: self.turn_id(),
+            agent: self.context.agent.id,
+            name: self.context.agent.name.clone(),
+            guild: self.context.agent.guild,
+            channel: self.context.reference.channel,
+            conversation: self.context.conversation,
+            turn: self.context.id(),
             call,
             config: self.config.clone(),
             people,
             has_message: !self.people.is_empty(),
-            depth: self.depth,
+            depth: self.context.depth,
             stop,
         };
         ToolContext {
             caller,
-            services: self.deps.services.clone(),
+            services: self.context.deps.services.clone(),
         }
-    }
-
-    /// Keeps the latest calls for the live status.
-    pub(super) fn note_recent(&self, call: &ToolCall) {
-        let telling = ["command", "path", "url", "message"]
-            .iter()
-            .find_map(|key| call.arguments.get(*key).and_then(Value::as_str));
-        let line = match telling {
-            Some(text) => format!("{} {}", call.name, crate::text::one_line(text, 80)),
-            None => call.name.clone(),
-        };
-        let line = self.deps.services.redactor.redact(&line).into_owned();
-        self.progress.send_modify(|progress| {
-            progress.recent.push(line);
-            let over = progress.recent.len().saturating_sub(RECENT);
-            progress.recent.drain(..over);
-        });
     }
 }
 

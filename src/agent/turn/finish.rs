@@ -2,7 +2,7 @@
 
 use tracing::{error, info};
 
-use crate::domain::{Assistant, ChannelId, Cost, Item, TurnId, Usage};
+use crate::domain::{AgentConfig, Assistant, ChannelId, Cost, Item, TurnId, Usage};
 use crate::llm::Target;
 use crate::store::{
     AttachedRows, FinishedTurn, FirstPart, NewPart, OutFile, Part, PartBody, PartKind, PartState,
@@ -15,6 +15,7 @@ use super::super::end_reason::{EndReason, FailureReport};
 use super::super::event::{Event, Said, TurnRef, TurnSummary};
 use super::super::identity::Identity;
 use super::super::stop::Stopper;
+use super::context::TurnContext;
 use super::state::{Outcome, Turn};
 
 /// Name of the file that an answer too long for messages is sent as.
@@ -42,7 +43,7 @@ impl Turn {
     pub(super) async fn finish(&mut self, outcome: Outcome) -> Result<(), StoreError> {
         let exit = outcome.exit();
         if exit == EndReason::Interrupted {
-            let note = match self.stop.by() {
+            let note = match self.context.stop.by() {
                 Stopper::Machine(_) => CUT_BY_END_OF_SERVICE,
                 Stopper::Person(_) | Stopper::Destroyer(_) | Stopper::Shutdown => CUT_BY_STOP,
             };
@@ -56,7 +57,7 @@ impl Turn {
                 remark,
                 citations,
             } => {
-                let other = self.other_model();
+                let other = other_model(&self.context, &self.config, self.answered_by.as_ref());
                 let remarks: Vec<&str> = remark.iter().chain(&other).map(String::as_str).collect();
                 let reply = reply_of(&answer.text, exit, &remarks, &citations);
                 // A refusal is shown and not kept: the next question starts without it.
@@ -67,78 +68,93 @@ impl Turn {
                 let report = FailureReport {
                     exit,
                     error: &error,
-                    steps: self.tally.steps,
-                    usage: self.tally.usage,
-                    cost: self.tally.cost,
+                    steps: self.books.tally.steps,
+                    usage: self.books.tally.usage,
+                    cost: self.books.tally.cost,
                     elapsed: self.clock.elapsed(),
-                    by: self.stop.by(),
+                    by: self.context.stop.by(),
                 };
                 (None, PartKind::Failure, report.render())
             }
         };
-        let reply = self.deps.services.redactor.redact(&reply).into_owned();
+        let reply = self
+            .context
+            .deps
+            .services
+            .redactor
+            .redact(&reply)
+            .into_owned();
         let ended = FinishedTurn {
             answer: answer.clone(),
             exit: exit.as_str().to_owned(),
-            steps: self.tally.steps,
-            usage: self.tally.usage,
-            cost: self.tally.cost,
-            parts: parts_of(&reply, kind, self.reference.reply_to),
+            steps: self.books.tally.steps,
+            usage: self.books.tally.usage,
+            cost: self.books.tally.cost,
+            parts: parts_of(&reply, kind, self.context.reference.reply_to),
             first: FirstPart::Sends,
-            attached: std::mem::take(&mut self.attached),
+            attached: std::mem::take(&mut self.books.attached),
         };
-        let queued = self.deps.store.finish_turn(self.turn_id(), ended).await?;
+        let queued = self
+            .context
+            .deps
+            .store
+            .finish_turn(self.context.id(), ended)
+            .await?;
         if let Some(answer) = answer {
-            self.push(Item::Assistant(answer));
+            self.transcript.push(Item::Assistant(answer));
         }
         info!(
-            agent.id = %self.agent.id,
-            turn.id = %self.turn_id(),
+            agent.id = %self.context.agent.id,
+            turn.id = %self.context.id(),
             turn.exit = exit.as_str(),
-            turn.steps = self.tally.steps,
+            turn.steps = self.books.tally.steps,
             turn.duration_ms = self.clock.elapsed().as_millis() as u64,
             "agent {} finished its turn: {}",
-            self.agent.name,
+            self.context.agent.name,
             exit.as_str()
         );
         let summary = TurnSummary {
             exit: exit.as_str().to_owned(),
             said,
-            steps: self.tally.steps,
-            usage: self.tally.usage,
-            cost: self.tally.cost,
+            steps: self.books.tally.steps,
+            usage: self.books.tally.usage,
+            cost: self.books.tally.cost,
             elapsed: self.clock.elapsed(),
-            branch: self.branch,
+            branch: self.context.branch,
         };
         let leads = |part: &Part| part.state == PartState::Sending;
-        self.deps
+        self.context
+            .deps
             .emit(match queued.into_iter().next().filter(leads) {
                 Some(reply) => Event::Reply(Box::new(reply)),
-                None => Event::Outbox(self.reference.channel),
+                None => Event::Outbox(self.context.reference.channel),
             });
-        self.deps
-            .emit(Event::TurnEnded(self.reference.clone(), summary));
+        self.context
+            .deps
+            .emit(Event::TurnEnded(self.context.reference.clone(), summary));
         Ok(())
     }
 }
 
-impl Turn {
-    /// A line for people under an answer that another model gave than the agent's.
-    fn other_model(&self) -> Option<String> {
-        let by = self.answered_by.as_ref()?;
-        let own = self.deps.targets(&self.agent, &self.config).ok()?;
-        let own = own.first().filter(|own| *own != by)?;
-        // Providers may offer a model of the same name.
-        let name = |target: &Target| match by.model == own.model {
-            true => target.to_string(),
-            false => target.model.clone(),
-        };
-        Some(format!(
-            "-# Answered by `{}`, not by `{}`.",
-            name(by),
-            name(own)
-        ))
-    }
+/// A line for people under an answer that another model gave than the agent's.
+fn other_model(
+    context: &TurnContext,
+    config: &AgentConfig,
+    answered_by: Option<&Target>,
+) -> Option<String> {
+    let by = answered_by?;
+    let own = context.deps.targets(&context.agent, config).ok()?;
+    let own = own.first().filter(|own| *own != by)?;
+    // Providers may offer a model of the same name.
+    let name = |target: &Target| match by.model == own.model {
+        true => target.to_string(),
+        false => target.model.clone(),
+    };
+    Some(format!(
+        "-# Answered by `{}`, not by `{}`.",
+        name(by),
+        name(own)
+    ))
 }
 
 impl Outcome {

@@ -6,12 +6,13 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use crate::clock;
-use crate::domain::{ToolCall, ToolResult, UserId};
+use crate::domain::{AgentConfig, ToolCall, ToolResult, UserId};
 use crate::permission::{Profile, binding_hash};
 use crate::store::{AttachedRows, Decision as Stored, NewQuestion, Settled, StoreError};
 use crate::tools::Prepared;
 
 use super::super::event::{Answer, Choice, Event, Question, QuestionEnd};
+use super::super::stop::StopSignal;
 use super::state::Turn;
 
 /// How a question ended.
@@ -34,21 +35,26 @@ impl Turn {
         profile: Option<&Arc<Profile>>,
     ) -> Result<ToolResult, StoreError> {
         let action = prepared.action.to_string();
-        let turn = self.turn_id();
+        let turn = self.context.id();
         let bound = |profile: Option<&Arc<Profile>>| -> Option<String> {
             profile
                 .map(|profile| binding_hash(prepared.info.name, &prepared.arguments, profile, turn))
         };
         let binding = bound(profile);
-        let limit = self.deps.limits(&self.agent, &self.config).approval;
+        let limit = self
+            .context
+            .deps
+            .limits(&self.context.agent, &self.config)
+            .approval;
         let expires_at = clock::now() + limit;
         let approval = self
+            .context
             .deps
             .store
             .open_question(NewQuestion {
-                turn: self.turn_id(),
+                turn: self.context.id(),
                 call: call.id.clone(),
-                channel: self.reference.channel,
+                channel: self.context.reference.channel,
                 action: action.clone(),
                 binding: binding.clone().unwrap_or_default(),
                 expires_at,
@@ -56,19 +62,19 @@ impl Turn {
             .await?;
         let (answer, answered) = oneshot::channel();
         self.doing(format!("Waiting for an answer: {}", prepared.info.name));
-        self.deps.emit(Event::Question(Box::new(Question {
-            turn: self.reference.clone(),
+        self.context.deps.emit(Event::Question(Box::new(Question {
+            turn: self.context.reference.clone(),
             call: call.id.clone(),
             approval,
             tool: prepared.info.name.to_owned(),
             action: action.clone(),
             reason: reason.to_owned(),
             arguments: pretty(&prepared),
-            requesters: self.requesters(),
+            requesters: requesters(&self.people, &self.config),
             expires_at,
             answer: Some(answer),
         })));
-        let stop = self.stop.clone();
+        let stop = self.context.stop.clone();
         let ended = self
             .clock
             .off(async {
@@ -82,57 +88,63 @@ impl Turn {
             .await;
         let (decision, by, word, refusal) = judged(&ended);
         let settled = self
+            .context
             .deps
             .store
             .decide_question(approval, decision, by, AttachedRows::default())
             .await?;
         // What runs must be what was shown: anything that changed in between takes the approval back.
         let profile_now = self
+            .context
             .deps
-            .profile(&*self.deps.agent_config(&self.agent).await)
+            .profile(&*self.context.deps.agent_config(&self.context.agent).await)
             .ok();
         let holds = settled == Settled::Now && bound(profile_now.as_ref()) == binding;
         let refusal = refusal.or((!holds).then_some(CHANGED));
-        self.deps.emit(Event::QuestionClosed {
+        self.context.deps.emit(Event::QuestionClosed {
             approval,
-            end: self.end_of(&ended, refusal),
+            end: end_of(&ended, refusal, &stop),
         });
         if let Some(refusal) = refusal {
             let word = if refusal == CHANGED { "deny" } else { word };
             return self.refuse(call, &action, refusal, word, by).await;
         }
         if decision == Stored::AlwaysAllow {
-            self.deps.always_allow(&self.agent, &action).await;
+            self.context
+                .deps
+                .always_allow(&self.context.agent, &action)
+                .await;
         }
-        self.doing(format!("Running {}", call.name));
-        self.note_recent(call);
+        self.shows_call(call);
         let detail = json!({ "approval": approval, "always": decision == Stored::AlwaysAllow });
-        let audit = self.audit_row(call, &action, word, by, detail);
+        let audit = self
+            .context
+            .audit_row(&self.people, call, &action, word, by, detail);
         let audit = self.with_change(call, &prepared, audit).await;
         self.run_one(call, prepared, audit).await
     }
+}
 
-    /// How the question ended, for its card and for who presses late.
-    fn end_of(&self, ended: &Ended, refusal: Option<&str>) -> QuestionEnd {
-        match ended {
-            Ended::Answered(Answer { by, .. }) if refusal == Some(CHANGED) => {
-                QuestionEnd::Changed { by: *by }
-            }
-            Ended::Answered(Answer { choice, by }) => QuestionEnd::Decided {
-                choice: *choice,
-                by: *by,
-            },
-            Ended::Expired => QuestionEnd::Expired,
-            Ended::Stopped => QuestionEnd::Cancelled(self.stop.by()),
+/// How the question ended, for its card and for who presses late.
+fn end_of(ended: &Ended, refusal: Option<&str>, stop: &StopSignal) -> QuestionEnd {
+    match ended {
+        Ended::Answered(Answer { by, .. }) if refusal == Some(CHANGED) => {
+            QuestionEnd::Changed { by: *by }
         }
+        Ended::Answered(Answer { choice, by }) => QuestionEnd::Decided {
+            choice: *choice,
+            by: *by,
+        },
+        Ended::Expired => QuestionEnd::Expired,
+        Ended::Stopped => QuestionEnd::Cancelled(stop.by()),
     }
+}
 
-    /// Who the question is for: those whose messages are in the turn, else the agent's owner.
-    fn requesters(&self) -> Vec<UserId> {
-        match self.people.is_empty() {
-            true => self.config.owner_id.into_iter().collect(),
-            false => self.people.clone(),
-        }
+/// Who the question is for: those whose messages are in the turn, else the agent's owner.
+fn requesters(people: &[UserId], config: &AgentConfig) -> Vec<UserId> {
+    match people.is_empty() {
+        true => config.owner_id.into_iter().collect(),
+        false => people.to_vec(),
     }
 }
 

@@ -6,13 +6,12 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use crate::clock;
-use crate::domain::TurnId;
 use crate::llm::route::{Attempt, NotAsked, Observer, Planned, StepFailure, StepRequest};
 use crate::llm::{Delta, FailureClass, LlmError, Reply, Target, ToolSchema, tokens};
 
-use super::super::auxiliary::{known, row_of};
+use super::super::auxiliary::row_of;
 use super::super::budget::{
-    Caps, LEAST_OUTPUT, LEAST_WORDS, OverBudget, Reservation, ReservationRequest, Spender,
+    Caps, LEAST_OUTPUT, LEAST_WORDS, OverBudget, Reservation, ReservationRequest,
 };
 use super::super::event::Event;
 use super::super::mailbox::Mode;
@@ -45,8 +44,11 @@ pub(super) enum Asked {
 impl Turn {
     /// Asks the turn's targets for the next answer.
     pub(super) async fn ask(&mut self, tools: Tools) -> Asked {
-        let effective = self.deps.effective(&self.agent, &self.config);
-        let targets = match self.targets() {
+        let effective = self
+            .context
+            .deps
+            .effective(&self.context.agent, &self.config);
+        let targets = match self.context.targets(&self.config) {
             Ok(targets) => targets,
             Err(error) => {
                 return Asked::Failed {
@@ -56,19 +58,21 @@ impl Turn {
             }
         };
         let (system, schemas) = self.prompt_and_tools(tools);
-        let (items, used_tokens) = self.told();
+        let (items, used_tokens) = self
+            .transcript
+            .told(self.room(), self.context.is_stopping());
         let step = StepRequest {
             system,
             web_search: self.config.web_search && tools == Tools::On,
             tools: schemas,
             items,
-            max_output: Some(self.deps.models.max_output(&targets)),
+            max_output: Some(self.context.deps.models.max_output(&targets)),
             used_tokens,
         };
         // The last step of a graceful stop listens to an abort only.
-        let stop = match self.stop.asked() {
-            Some(_) => self.stop.hard().child_token(),
-            None => self.stop.now().child_token(),
+        let stop = match self.context.stop.asked() {
+            Some(_) => self.context.stop.hard().child_token(),
+            None => self.context.stop.now().child_token(),
         };
         // A server that drips is never silent, and never done.
         let time = match tools {
@@ -76,49 +80,35 @@ impl Turn {
             Tools::Off => LAST_STEP,
         };
         let _deadline = cancelled_after(&stop, time);
-        let caps = self.deps.caps(&effective);
+        let caps = self.context.deps.caps(&effective);
         self.send(&targets, &step, &stop, caps, tools).await
-    }
-
-    /// Whom this turn asks, in order.
-    pub(super) fn targets(&self) -> Result<Vec<Target>, String> {
-        match &self.model {
-            Some(model) => self.deps.models.targets(std::slice::from_ref(model)),
-            None => self.deps.targets(&self.agent, &self.config),
-        }
     }
 
     /// What stands before the conversation, with the tools the model may call; its size is taken note of.
     pub(super) fn prompt_and_tools(&mut self, tools: Tools) -> (Vec<String>, Arc<Vec<ToolSchema>>) {
-        let docs = match self.mode {
+        let docs = match self.context.mode {
             Mode::Lightweight => Arc::from(""),
-            Mode::Standard | Mode::Full => self.deps.docs_of(&self.agent),
+            Mode::Standard | Mode::Full => self.context.deps.docs_of(&self.context.agent),
         };
         let system = prompt::system(
             &self.config.system_prompt,
             &docs,
-            &self.agent.name,
-            self.reference.channel,
+            &self.context.agent.name,
+            self.context.reference.channel,
         );
         let schemas = match tools {
-            Tools::On => self.tools_now(),
+            Tools::On => self.context.tools_now(&self.config),
             Tools::Off => return (system, Arc::default()),
         };
-        self.context_meter
+        self.transcript
+            .context_meter
             .set_fixed(tokens::of_fixed(&system, &schemas));
         (system, schemas)
     }
 
-    fn tools_now(&self) -> Arc<Vec<ToolSchema>> {
-        match self.deps.profile(&self.config) {
-            Ok(profile) => self.deps.told.of(&self.deps.tools, &profile, self.mode),
-            Err(_) => Arc::default(),
-        }
-    }
-
     /// Working time that the turn has left.
     pub(super) fn time_left(&self) -> Duration {
-        let limits = self.deps.limits(&self.agent, &self.config);
+        let limits = self.context.deps.limits(&self.context.agent, &self.config);
         limits.work.saturating_sub(self.clock.worked())
     }
 
@@ -131,7 +121,7 @@ impl Turn {
         tools: Tools,
     ) -> Asked {
         let mut health = std::mem::take(&mut self.health);
-        let deps = self.deps.clone();
+        let deps = self.context.deps.clone();
         let mut watcher = Watcher {
             turn: self,
             caps,
@@ -155,8 +145,11 @@ impl Turn {
                 // Without its tools a request says nothing of the next one, which has them.
                 if tools == Tools::On {
                     let facts = deps.models.known().catalog().facts(&answer.target);
-                    self.context_meter
-                        .counted(&self.items, answer.reply.usage, facts.window);
+                    self.transcript.context_meter.counted(
+                        &self.transcript.items,
+                        answer.reply.usage,
+                        facts.window,
+                    );
                 }
                 self.answered_by = Some(answer.target);
                 Asked::Reply(Box::new(answer.reply))
@@ -201,7 +194,7 @@ struct Watcher<'a> {
 impl Watcher<'_> {
     fn give_back(&mut self) {
         if let Some(promise) = self.promise.take() {
-            self.turn.deps.reservations.release(promise);
+            self.turn.context.deps.reservations.release(promise);
         }
     }
 }
@@ -211,13 +204,13 @@ impl Observer for Watcher<'_> {
     async fn may_ask(&mut self, planned: &Planned<'_>) -> Result<u32, NotAsked> {
         self.give_back();
         let wish = ReservationRequest {
-            spender: self.turn.spender(),
+            spender: self.turn.context.spender(),
             caps: self.caps,
-            pending: self.turn.pending(),
+            pending: self.turn.books.pending(),
             planned,
             least: self.least,
         };
-        let deps = &self.turn.deps;
+        let deps = &self.turn.context.deps;
         let promised = deps
             .reservations
             .promise(&deps.store, wish, clock::now())
@@ -242,12 +235,13 @@ impl Observer for Watcher<'_> {
         match delta {
             Delta::Text(text) => self
                 .turn
+                .live
                 .preview
                 .send_modify(|preview| preview.push_str(text)),
             Delta::Thinking => {}
             Delta::ToolCall(name) => {
                 let doing = format!("Calling {}", crate::text::one_line(name, 60));
-                self.turn.progress.send_if_modified(|progress| {
+                self.turn.live.progress.send_if_modified(|progress| {
                     let changed = progress.doing != doing;
                     progress.doing = doing;
                     changed
@@ -258,16 +252,21 @@ impl Observer for Watcher<'_> {
 
     async fn attempted(&mut self, attempt: &Attempt) {
         let failed = attempt.error.is_some();
-        self.turn.tally.add(attempt.usage, attempt.cost);
-        let row = row_of(self.turn.spender(), self.turn.parent(), "model", attempt);
+        self.turn.books.tally.add(attempt.usage, attempt.cost);
+        let row = row_of(
+            self.turn.context.spender(),
+            self.turn.context.parent(),
+            "model",
+            attempt,
+        );
         if failed {
-            self.turn.preview.send_modify(String::clear);
+            self.turn.live.preview.send_modify(String::clear);
             // A failed attempt may be the last of the turn's life: it is stored by itself.
-            if let Err(error) = self.turn.deps.store.record_attempt(row).await {
+            if let Err(error) = self.turn.context.deps.store.record_attempt(row).await {
                 tracing::warn!("failed to store a request to a model: {error}");
             }
         } else {
-            self.turn.attached.attempts.push(row);
+            self.turn.books.attached.attempts.push(row);
         }
         self.give_back();
         self.turn.doing("Thinking");
@@ -285,34 +284,10 @@ impl Observer for Watcher<'_> {
             error.class,
             FailureClass::AuthError | FailureClass::QuotaExceeded
         ) {
-            self.turn.deps.emit(Event::Operator {
+            self.turn.context.deps.emit(Event::Operator {
                 cause: format!("{}:{:?}", target.provider, error.class),
                 text: format!("{target} cannot be used: {}", error.message),
             });
         }
-    }
-}
-
-impl Turn {
-    /// Money of answers that are not in the ledger yet.
-    fn pending(&self) -> f64 {
-        self.attached
-            .attempts
-            .iter()
-            .map(|row| known(row.cost))
-            .sum()
-    }
-
-    fn spender(&self) -> Spender {
-        Spender {
-            agent: self.agent.id,
-            guild: self.agent.guild,
-            turn: Some(self.turn_id()),
-        }
-    }
-
-    /// The turn that caused this one, when it is not its own origin.
-    fn parent(&self) -> Option<TurnId> {
-        (self.origin != self.turn_id()).then_some(self.origin)
     }
 }

@@ -7,7 +7,7 @@ use crate::text;
 
 use super::super::budget::OverBudget;
 use super::super::end_reason::{CUT_ANSWER, EndReason};
-use super::super::stop::Stop;
+use super::super::stop::{Stop, StopSignal};
 use super::super::stuck::Stuck;
 use super::request::Asked;
 use super::state::{Outcome, Turn};
@@ -68,7 +68,7 @@ impl Turn {
     /// Works until there is an outcome.
     pub(super) async fn work(&mut self) -> Result<Outcome, StoreError> {
         let outcome = self.go_on().await;
-        self.give_back_left_out();
+        self.transcript.give_back_left_out();
         outcome
     }
 
@@ -76,11 +76,11 @@ impl Turn {
         let mut patience = RetryCounters::default();
         let mut last: Option<Last> = None;
         loop {
-            if let Some(outcome) = self.cut_short() {
+            if let Some(outcome) = cut_short(&self.context.stop) {
                 return Ok(outcome);
             }
             self.take_steered().await?;
-            self.config = self.deps.agent_config(&self.agent).await;
+            self.config = self.context.deps.agent_config(&self.context.agent).await;
             if last.is_none() {
                 last = self.limit_reached();
             }
@@ -97,11 +97,11 @@ impl Turn {
                     detail: String::new(),
                 });
             }
-            if last.is_none() && self.stop.asked().is_some() {
+            if last.is_none() && self.context.stop.asked().is_some() {
                 // It came while room was made: there is no further step with tools.
                 continue;
             }
-            self.tally.steps += 1;
+            self.books.tally.steps += 1;
             self.doing("Thinking");
             let asked = match &last {
                 None => self.ask(super::request::Tools::On).await,
@@ -117,7 +117,7 @@ impl Turn {
                     Some(last) => Next::Over(closing(*reply, last, &mut patience)),
                     None => self.take_reply(*reply, &mut patience).await?,
                 },
-                Asked::Stopped => match (&last, self.cut_short()) {
+                Asked::Stopped => match (&last, cut_short(&self.context.stop)) {
                     (_, Some(outcome)) => Next::Over(outcome),
                     // A person asked for it, or the working time is over: the next step is the last.
                     (None, None) => Next::Again,
@@ -168,27 +168,14 @@ impl Turn {
         }
     }
 
-    /// An abort or a shutdown ends the turn where it stands.
-    fn cut_short(&self) -> Option<Outcome> {
-        let exit = match self.stop.asked()? {
-            Stop::Graceful => return None,
-            Stop::Abort => EndReason::Aborted,
-            Stop::Shutdown => EndReason::Interrupted,
-        };
-        Some(Outcome::None {
-            exit,
-            error: String::new(),
-        })
-    }
-
     /// The first limit that this turn has come to.
     fn limit_reached(&self) -> Option<Last> {
-        let limits = self.deps.limits(&self.agent, &self.config);
+        let limits = self.context.deps.limits(&self.context.agent, &self.config);
         let reached = |exit, detail| Some(Last { exit, detail });
-        if self.stop.asked() == Some(Stop::Graceful) {
+        if self.context.stop.asked() == Some(Stop::Graceful) {
             return reached(EndReason::Stopped, String::new());
         }
-        if self.tally.steps >= limits.steps {
+        if self.books.tally.steps >= limits.steps {
             return reached(
                 EndReason::StepLimit,
                 text::count(limits.steps as usize, "step", "steps"),
@@ -197,7 +184,7 @@ impl Turn {
         if self.clock.worked() >= limits.work {
             return reached(EndReason::TimeLimit, crate::clock::duration(limits.work));
         }
-        let used = self.tally.usage.input_total() + self.tally.usage.output;
+        let used = self.books.tally.usage.input_total() + self.books.tally.usage.output;
         if let Some(most) = limits.tokens
             && used >= most
         {
@@ -346,13 +333,14 @@ impl Turn {
         answer: Assistant,
         starting: Vec<CallId>,
     ) -> Result<(), StoreError> {
-        let attached = std::mem::take(&mut self.attached);
-        self.deps
+        let attached = std::mem::take(&mut self.books.attached);
+        self.context
+            .deps
             .store
-            .record_and_start(self.turn_id(), &answer, starting, attached)
+            .record_and_start(self.context.id(), &answer, starting, attached)
             .await?;
-        self.preview.send_modify(String::clear);
-        self.push(Item::Assistant(answer));
+        self.live.preview.send_modify(String::clear);
+        self.transcript.push(Item::Assistant(answer));
         Ok(())
     }
 
@@ -362,13 +350,27 @@ impl Turn {
             at: Some(crate::clock::now()),
             ..UserText::note(text)
         });
-        self.deps
+        self.context
+            .deps
             .store
-            .add_to_turn(self.turn_id(), item.clone())
+            .add_to_turn(self.context.id(), item.clone())
             .await?;
-        self.push(item);
+        self.transcript.push(item);
         Ok(())
     }
+}
+
+/// An abort or a shutdown ends the turn where it stands.
+fn cut_short(stop: &StopSignal) -> Option<Outcome> {
+    let exit = match stop.asked()? {
+        Stop::Graceful => return None,
+        Stop::Abort => EndReason::Aborted,
+        Stop::Shutdown => EndReason::Interrupted,
+    };
+    Some(Outcome::None {
+        exit,
+        error: String::new(),
+    })
 }
 
 /// Whether a paused answer can be gone on with: it has something to go on from, and no call that waits for its result.

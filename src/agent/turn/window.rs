@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::{info, warn};
 
-use crate::domain::{Inbound, Item, SessionId, SessionMeta, Trigger};
+use crate::domain::{Inbound, Item};
 use crate::llm::{Target, history};
 use crate::store::{SavedAs, StoreError};
 use crate::text::{self, escape};
@@ -14,9 +14,10 @@ use super::super::compact::{self, During, Summarised};
 use super::super::end_reason::EndReason;
 use super::super::event::Event;
 use super::super::mailbox::Mode;
-use super::super::session_manager::{Save, SessionError, Summary};
+use super::super::session_manager::Summary;
 use super::request::Tools;
-use super::state::{LeftOut, Turn, UnderWay};
+use super::state::Turn;
+use super::transcript::{LeftOut, UnderWay};
 
 /// Share of the room at which a summary is begun in the background.
 const BEGIN: f64 = 0.80;
@@ -24,12 +25,14 @@ const BEGIN: f64 = 0.80;
 const BEGIN_FULL: f64 = 0.70;
 /// Share at which the next step waits for it.
 const WAIT: f64 = 0.95;
+
 impl Turn {
     /// Makes sure that the next request fits. Says so when it cannot be made to fit for another full step.
     ///
     /// A stop ends that at once, and nothing of the conversation is given up then.
     pub(super) async fn make_room(&mut self) -> Result<Option<EndReason>, StoreError> {
         if self
+            .transcript
             .compaction
             .running
             .as_ref()
@@ -37,23 +40,27 @@ impl Turn {
         {
             self.take_summary().await?;
         }
-        if self.is_stopping() {
+        if self.context.is_stopping() {
             return Ok(None);
         }
-        if !self.context_meter.knows_fixed() {
+        if !self.transcript.context_meter.knows_fixed() {
             self.prompt_and_tools(Tools::On);
         }
-        self.room_before = self.room();
-        let share = self.share();
+        self.transcript.room_before = self.room();
+        let share = self.transcript.share(self.transcript.room_before);
         if share >= WAIT {
             self.doing("Making room in the context");
             self.compact_now().await?;
-            return match self.is_stopping() {
+            return match self.context.is_stopping() {
                 true => Ok(None),
-                false => Ok(self.drop_to_fit()),
+                false => {
+                    let (room, largest) = (self.room(), self.largest_room());
+                    let fits = self.transcript.drop_to_fit(room, largest);
+                    Ok((!fits).then_some(EndReason::Window))
+                }
             };
         }
-        let begin = match self.mode {
+        let begin = match self.context.mode {
             Mode::Lightweight | Mode::Standard => BEGIN,
             Mode::Full => BEGIN_FULL,
         };
@@ -69,93 +76,91 @@ impl Turn {
         self.take_summary().await
     }
 
-    /// How full the room is: the one number that the guard goes by.
-    fn share(&mut self) -> f64 {
-        self.context_meter.used(&self.items) as f64 / self.room().max(1) as f64
-    }
-
-    /// The conversation as the next request tells it, and the tokens that this takes.
-    ///
-    /// After a stop no time is spent on making room: what does not fit is left out of the last request, and stays in
-    /// the conversation.
-    pub(super) fn told(&mut self) -> (Arc<Vec<Item>>, u64) {
-        if !self.is_stopping() || self.share() <= 1.0 {
-            return (
-                Arc::clone(&self.items),
-                self.context_meter.used(&self.items),
-            );
-        }
-        let items = history::fit(&self.items, self.context_meter.budget(self.room())).items;
-        let tokens = self.context_meter.used_by_others(&items);
-        (Arc::new(items), tokens)
-    }
-
     /// A provider found the request too long, whatever was counted: makes the conversation shorter. Says whether it is.
     pub(super) async fn make_shorter(&mut self) -> Result<bool, StoreError> {
-        if self.room() < self.room_before {
+        if self.room() < self.transcript.room_before {
             // The refusal named the window, and it is smaller than anybody knew: what fits it is another question.
-            self.compaction.failed = false;
+            self.transcript.compaction.failed = false;
             return Ok(true);
         }
-        let before = self.context_meter.estimated(&self.items);
-        self.context_meter.refused(&self.items, self.room());
+        let before = self
+            .transcript
+            .context_meter
+            .estimated(&self.transcript.items);
+        self.transcript
+            .context_meter
+            .refused(&self.transcript.items, self.room());
         self.compact_now().await?;
-        if self.is_stopping() {
+        if self.context.is_stopping() {
             // The last request tells less by what was just learned; the conversation stays as it is.
             return Ok(true);
         }
-        if self.context_meter.estimated(&self.items) > before * 3 / 4 {
-            self.drop_to(before / 2);
+        if self
+            .transcript
+            .context_meter
+            .estimated(&self.transcript.items)
+            > before * 3 / 4
+        {
+            self.transcript.drop_to(before / 2);
         }
-        Ok(self.context_meter.estimated(&self.items) < before)
+        Ok(self
+            .transcript
+            .context_meter
+            .estimated(&self.transcript.items)
+            < before)
     }
 
     /// Tokens that the next request may take: by the window of the model that is asked next.
-    fn room(&self) -> u64 {
-        self.deps.room(&self.serving())
+    pub(super) fn room(&self) -> u64 {
+        self.context.deps.room(&self.serving())
     }
 
     /// Tokens that a request may take when nothing made it shorter: by the largest window that the turn may ask.
     fn largest_room(&self) -> u64 {
         let rooms = self.serving();
-        let rooms = rooms.iter().map(|target| self.deps.models.room(target));
+        let rooms = rooms
+            .iter()
+            .map(|target| self.context.deps.models.room(target));
         rooms.max().unwrap_or_else(|| self.room())
     }
 
     /// The turn's targets that can still serve; all of them where none can.
     fn serving(&self) -> Vec<Target> {
-        let mut targets = self.targets().unwrap_or_default();
+        let mut targets = self.context.targets(&self.config).unwrap_or_default();
         if targets.iter().any(|target| self.health.serves(target)) {
             targets.retain(|target| self.health.serves(target));
         }
         targets
     }
 
-    fn is_stopping(&self) -> bool {
-        self.stop.asked().is_some()
-    }
-
     fn begin_summary(&mut self) {
-        if self.compaction.running.is_some() || self.compaction.failed || self.is_stopping() {
+        if self.transcript.compaction.running.is_some()
+            || self.transcript.compaction.failed
+            || self.context.is_stopping()
+        {
             return;
         }
         let keep = self.room() / 4;
-        let Some(cut) = history::split_for_compaction(&self.items, keep) else {
-            self.compaction.failed = true;
+        let Some(cut) = history::split_for_compaction(&self.transcript.items, keep) else {
+            self.transcript.compaction.failed = true;
             return;
         };
-        let (deps, agent, config) = (self.deps.clone(), self.agent.clone(), self.config.clone());
-        let items = self.items.clone();
-        let stop = self.stop.now().child_token();
+        let (deps, agent, config) = (
+            self.context.deps.clone(),
+            self.context.agent.clone(),
+            self.config.clone(),
+        );
+        let items = self.transcript.items.clone();
+        let stop = self.context.stop.now().child_token();
         let during = During {
-            turn: Some(self.turn_id()),
+            turn: Some(self.context.id()),
             stop: stop.clone(),
-            dense: self.context_meter.density(),
+            dense: self.transcript.context_meter.density(),
         };
         let summary = tokio::spawn(async move {
             compact::summarise(&deps, &agent, &config, &items[..cut], Some(during)).await
         });
-        self.compaction.running = Some(UnderWay {
+        self.transcript.compaction.running = Some(UnderWay {
             cut,
             summary: AbortOnDropHandle::new(summary),
             stop,
@@ -165,7 +170,7 @@ impl Turn {
     /// Waits for the summary and puts it in the place of what it stands for. A failed one leaves all as it is, and so
     /// does one that a stop ended.
     async fn take_summary(&mut self) -> Result<(), StoreError> {
-        match self.compaction.running.take() {
+        match self.transcript.compaction.running.take() {
             Some(UnderWay { cut, summary, .. }) => self.use_summary(cut, summary.await.ok()).await,
             None => Ok(()),
         }
@@ -174,14 +179,14 @@ impl Turn {
     /// After the answer: lets a summary under way come to its end, so that it is not paid for nothing. Whoever wants
     /// something comes first: a message that came is given back, and the summary ended.
     pub(super) async fn settle(&mut self) -> Result<Option<Inbound>, StoreError> {
-        let Some(mut running) = self.compaction.running.take() else {
+        let Some(mut running) = self.transcript.compaction.running.take() else {
             return Ok(None);
         };
         let summary = tokio::select! {
             biased;
-            late = self.steered.recv() => Err(late),
-            () = self.wanted.cancelled() => Err(None),
-            () = self.stop.now().cancelled() => Err(None),
+            late = self.inbox.steered.recv() => Err(late),
+            () = self.inbox.wanted.cancelled() => Err(None),
+            () = self.context.stop.now().cancelled() => Err(None),
             summary = &mut running.summary => Ok(summary.ok()),
         };
         match summary {
@@ -200,104 +205,58 @@ impl Turn {
         summary: Option<Option<Summarised>>,
     ) -> Result<(), StoreError> {
         let Some(summary) = summary.flatten() else {
-            if self.is_stopping() {
+            if self.context.is_stopping() {
                 return Ok(());
             }
-            warn!(agent.id = %self.agent.id, "failed to summarise a conversation; it stays as long as it is");
-            self.compaction.failed = true;
+            warn!(agent.id = %self.context.agent.id, "failed to summarise a conversation; it stays as long as it is");
+            self.transcript.compaction.failed = true;
             return Ok(());
         };
-        self.tally.add(summary.usage, summary.cost);
-        let Some(items) = compact::shorter(&self.items, cut, &summary.text) else {
-            self.compaction.failed = true;
+        self.books.tally.add(summary.usage, summary.cost);
+        let Some(items) = compact::shorter(&self.transcript.items, cut, &summary.text) else {
+            self.transcript.compaction.failed = true;
             return Ok(());
         };
-        let raw = match &self.left_out {
+        let raw = match &self.transcript.left_out {
             Some(left_out) => Arc::clone(&left_out.whole),
-            None => Arc::clone(&self.items),
+            None => Arc::clone(&self.transcript.items),
         };
-        let saved = self.save_raw(raw, Summary::of(&summary.text)).await;
+        let saved = self.context.save_raw(raw, Summary::of(&summary.text)).await;
         let session = match saved {
             Ok(meta) => meta,
             Err(error) => {
                 // Without the raw conversation in a file nothing is given up.
-                warn!(agent.id = %self.agent.id, "failed to save a conversation, so it is not compacted: {error}");
-                self.compaction.failed = true;
+                warn!(agent.id = %self.context.agent.id, "failed to save a conversation, so it is not compacted: {error}");
+                self.transcript.compaction.failed = true;
                 return Ok(());
             }
         };
         let text = compact::done(cut, session.id);
         self.put_in_place(items, &text).await?;
-        self.left_out = None;
-        info!(agent.id = %self.agent.id, items.cut = cut, "agent {} compacted its context", self.agent.name);
+        self.transcript.left_out = None;
+        info!(agent.id = %self.context.agent.id, items.cut = cut, "agent {} compacted its context", self.context.agent.name);
         Ok(())
     }
 
     /// Puts `items` in the place of the conversation, which is saved, and says so in the channel.
     async fn put_in_place(&mut self, items: Vec<Item>, notice: &str) -> Result<(), StoreError> {
-        let (store, channel) = (&self.deps.store, self.reference.channel);
+        let (store, channel) = (&self.context.deps.store, self.context.reference.channel);
         store
-            .replace_items(self.conversation, items.clone(), SavedAs::Others)
+            .replace_items(self.context.conversation, items.clone(), SavedAs::Others)
             .await?;
         store.notice(channel, notice).await?;
-        self.deps.emit(Event::Outbox(channel));
-        self.saved = Some(items.len());
-        self.replace(items);
+        self.context.deps.emit(Event::Outbox(channel));
+        self.transcript.saved = Some(items.len());
+        self.transcript.replace(items);
         Ok(())
-    }
-
-    /// Saves the whole conversation before anything of it is given up.
-    async fn save_raw(
-        &self,
-        items: Arc<Vec<Item>>,
-        summary: Summary,
-    ) -> Result<SessionMeta, SessionError> {
-        let save = Save {
-            id: SessionId::random(),
-            conversation: None,
-            items,
-            description: None,
-            summary,
-            trigger: Trigger::Compaction,
-        };
-        self.deps.save_session(&self.agent, save).await
-    }
-
-    /// What compaction could not do: a fall-back with room is asked, else the oldest exchanges go, then long texts
-    /// are cut, until the request fits.
-    fn drop_to_fit(&mut self) -> Option<EndReason> {
-        if self.context_meter.used(&self.items) <= self.largest_room() {
-            return None;
-        }
-        let budget = self.context_meter.budget(self.room());
-        self.drop_to(budget);
-        let fits = self.context_meter.estimated(&self.items) <= budget;
-        (!fits).then_some(EndReason::Window)
-    }
-
-    /// Shortens what the next request tells to about `budget` estimated tokens, without asking anybody.
-    ///
-    /// The ledger keeps the whole conversation until a model has answered the shorter one.
-    fn drop_to(&mut self, budget: u64) {
-        let history::Dropped { items, count } = history::fit(&self.items, budget);
-        if items == *self.items {
-            self.context_meter.forget_count();
-            return;
-        }
-        let left_out = self.left_out.get_or_insert_with(|| LeftOut {
-            whole: Arc::clone(&self.items),
-            count: 0,
-        });
-        left_out.count += count;
-        self.replace(items);
     }
 
     /// A model has answered the shortened conversation: it is the conversation from now on, and the channel is told.
     pub(super) async fn keep_shortened(&mut self) -> Result<(), StoreError> {
-        let Some(LeftOut { whole, count }) = self.left_out.take() else {
+        let Some(LeftOut { whole, count }) = self.transcript.left_out.take() else {
             return Ok(());
         };
-        let saved = self.save_raw(whole, Summary::Failed).await;
+        let saved = self.context.save_raw(whole, Summary::Failed).await;
         let kept = match &saved {
             Ok(meta) => format!("The whole conversation is saved as `{}`.", meta.id.short()),
             Err(error) => escape::sentence(&format!("It could not be saved before: {error}.")),
@@ -308,15 +267,8 @@ impl Turn {
             count => format!("the oldest {count} messages were left out"),
         };
         let text = format!("The context was full: {what}. {kept}");
-        let items = Vec::clone(&self.items);
+        let items = Vec::clone(&self.transcript.items);
         self.put_in_place(items, &text::one_line(&text, 1_900))
             .await
-    }
-
-    /// No model answered, however short the conversation was made: it is what it was.
-    pub(super) fn give_back_left_out(&mut self) {
-        if let Some(LeftOut { whole, .. }) = self.left_out.take() {
-            self.replace(Arc::unwrap_or_clone(whole));
-        }
     }
 }

@@ -1,0 +1,165 @@
+//! What does not change while a turn runs: whose it is, where it is seen, and how it may be stopped.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use serde_json::Value;
+
+use crate::clock;
+use crate::domain::{
+    AgentConfig, ConversationId, Cost, Item, Participant, SessionId, SessionMeta, ToolCall,
+    ToolResult, Trigger, TurnId, Usage, UserId,
+};
+use crate::llm::{Target, ToolSchema};
+use crate::store::{AttemptRow, AuditRow, Outcome, StoreError};
+
+use super::super::budget::Spender;
+use super::super::deps::AgentDeps;
+use super::super::event::TurnRef;
+use super::super::identity::Identity;
+use super::super::mailbox::Mode;
+use super::super::session_manager::{Save, SessionError, Summary};
+use super::super::stop::StopSignal;
+
+/// What does not change while a turn runs.
+pub(super) struct TurnContext {
+    pub(super) deps: Arc<AgentDeps>,
+    pub(super) agent: Arc<Identity>,
+    pub(super) reference: TurnRef,
+    pub(super) conversation: ConversationId,
+    pub(super) branch: Option<u32>,
+    /// The first person behind a turn that another turn started.
+    pub(super) asker: Option<UserId>,
+    pub(super) depth: u8,
+    pub(super) origin: TurnId,
+    /// Another model than the agent's.
+    pub(super) model: Option<String>,
+    pub(super) mode: Mode,
+    pub(super) stop: StopSignal,
+}
+
+impl TurnContext {
+    /// The turn's id.
+    pub(super) fn id(&self) -> TurnId {
+        self.reference.turn
+    }
+
+    /// Somebody wants the turn to end.
+    pub(super) fn is_stopping(&self) -> bool {
+        self.stop.asked().is_some()
+    }
+
+    /// Whom this turn asks, in order.
+    pub(super) fn targets(&self, config: &AgentConfig) -> Result<Vec<Target>, String> {
+        match &self.model {
+            Some(model) => self.deps.models.targets(std::slice::from_ref(model)),
+            None => self.deps.targets(&self.agent, config),
+        }
+    }
+
+    pub(super) fn tools_now(&self, config: &AgentConfig) -> Arc<Vec<ToolSchema>> {
+        match self.deps.profile(config) {
+            Ok(profile) => self.deps.told.of(&self.deps.tools, &profile, self.mode),
+            Err(_) => Arc::default(),
+        }
+    }
+
+    pub(super) fn spender(&self) -> Spender {
+        Spender {
+            agent: self.agent.id,
+            guild: self.agent.guild,
+            turn: Some(self.id()),
+        }
+    }
+
+    /// The turn that caused this one, when it is not its own origin.
+    pub(super) fn parent(&self) -> Option<TurnId> {
+        (self.origin != self.id()).then_some(self.origin)
+    }
+
+    /// Everyone behind the turn as they are now. Who cannot be looked up is among them, without any right.
+    pub(super) async fn people_now(&self) -> Result<Vec<Participant>, StoreError> {
+        let behind = self.deps.store.people_behind(self.id()).await?;
+        let asked = behind
+            .into_iter()
+            .map(|user| self.deps.participant(self.agent.guild, user));
+        Ok(join_all(asked).await)
+    }
+
+    /// The audit row of a decision about a call's action, without secrets. What was allowed is about to start.
+    pub(super) fn audit_row(
+        &self,
+        people: &[UserId],
+        call: &ToolCall,
+        action: &str,
+        decision: &str,
+        by: Option<UserId>,
+        detail: Value,
+    ) -> AuditRow {
+        AuditRow {
+            timestamp: clock::now(),
+            guild: Some(self.agent.guild),
+            agent: Some(self.agent.id),
+            agent_name: self.agent.name.to_string(),
+            turn: Some(self.id()),
+            call: Some(call.id.clone()),
+            action: self.deps.services.redactor.redact(action).into_owned(),
+            decision: decision.to_owned(),
+            user: people.first().copied().or(self.asker),
+            decided_by: by,
+            outcome: Some(match decision {
+                "allow" | "ask_approved" => Outcome::Started,
+                "ask_expired" => Outcome::NotRun,
+                _ => Outcome::Refused,
+            }),
+            detail: match detail {
+                Value::Null => None,
+                detail => Some(
+                    self.deps
+                        .services
+                        .redactor
+                        .redact(&detail.to_string())
+                        .into_owned(),
+                ),
+            },
+        }
+    }
+
+    /// A tool run as the books keep it: time, no money.
+    pub(super) fn tool_row(&self, result: &ToolResult, took: Duration) -> AttemptRow {
+        AttemptRow {
+            at: clock::now() - took,
+            guild: Some(self.agent.guild),
+            agent: self.agent.id,
+            turn: Some(self.id()),
+            parent: None,
+            kind: "tool".to_owned(),
+            provider: String::new(),
+            model: result.name.clone(),
+            outcome: if result.is_error { "error" } else { "ok" }.to_owned(),
+            usage: Usage::default(),
+            cost: Cost::Usd(0.0),
+            duration: took,
+            request_id: None,
+            detail: None,
+        }
+    }
+
+    /// Saves the whole conversation before anything of it is given up.
+    pub(super) async fn save_raw(
+        &self,
+        items: Arc<Vec<Item>>,
+        summary: Summary,
+    ) -> Result<SessionMeta, SessionError> {
+        let save = Save {
+            id: SessionId::random(),
+            conversation: None,
+            items,
+            description: None,
+            summary,
+            trigger: Trigger::Compaction,
+        };
+        self.deps.save_session(&self.agent, save).await
+    }
+}

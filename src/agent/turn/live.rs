@@ -1,0 +1,71 @@
+//! A turn while it runs, as others deal with it: what they see of it, and what they write to it.
+
+use serde_json::Value;
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+
+use crate::domain::{Inbound, ToolCall};
+use crate::text::redact::Redactor;
+
+use super::super::event::Progress;
+use super::books::Tally;
+
+/// Commands and calls shown in the live status.
+const RECENT: usize = 5;
+
+/// What others see of a turn. Nothing here is promised: it may be lost.
+pub(super) struct LiveStatus {
+    pub(super) progress: watch::Sender<Progress>,
+    pub(super) preview: watch::Sender<String>,
+}
+
+impl LiveStatus {
+    /// Says what goes on now.
+    pub(super) fn doing(&self, tally: Tally, doing: impl Into<String>) {
+        let doing = doing.into();
+        self.progress.send_modify(|progress| {
+            progress.doing = doing;
+            progress.step = tally.steps;
+            progress.usage = tally.usage;
+            progress.cost = tally.cost;
+        });
+    }
+
+    /// Keeps the latest calls for the live status.
+    pub(super) fn note_recent(&self, call: &ToolCall, redactor: &Redactor) {
+        let telling = ["command", "path", "url", "message"]
+            .iter()
+            .find_map(|key| call.arguments.get(*key).and_then(Value::as_str));
+        let line = match telling {
+            Some(text) => format!("{} {}", call.name, crate::text::one_line(text, 80)),
+            None => call.name.clone(),
+        };
+        let line = redactor.redact(&line).into_owned();
+        self.progress.send_modify(|progress| {
+            progress.recent.push(line);
+            let over = progress.recent.len().saturating_sub(RECENT);
+            progress.recent.drain(..over);
+        });
+    }
+}
+
+/// What others write to a turn.
+pub(super) struct Inbox {
+    pub(super) steered: mpsc::UnboundedReceiver<Inbound>,
+    /// The message that is being taken in.
+    pub(super) joining: Option<Inbound>,
+    /// Cancelled when something waits for the turn's end.
+    pub(super) wanted: CancellationToken,
+}
+
+impl Inbox {
+    /// Takes no more, and gives what was not taken in; `late` had been received already.
+    pub(super) fn close(mut self, late: Option<Inbound>) -> Vec<Inbound> {
+        self.steered.close();
+        let mut left: Vec<Inbound> = self.joining.into_iter().chain(late).collect();
+        while let Ok(message) = self.steered.try_recv() {
+            left.push(message);
+        }
+        left
+    }
+}

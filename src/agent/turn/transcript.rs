@@ -1,0 +1,144 @@
+//! The conversation that a turn works on, and how much of the model's window it takes.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::domain::Item;
+use crate::llm::history;
+
+use super::super::compact::Summarised;
+use super::context_meter::{Calibration, ContextMeter};
+
+/// The conversation that a turn works on.
+pub(super) struct Transcript {
+    pub(super) items: Arc<Vec<Item>>,
+    /// Their number, for the actor.
+    pub(super) len: Arc<AtomicUsize>,
+    pub(super) context_meter: ContextMeter,
+    /// The room that the latest request was made for, in tokens.
+    pub(super) room_before: u64,
+    pub(super) compaction: Compaction,
+    /// What was left out of the requests of this step, and is still in the ledger.
+    pub(super) left_out: Option<LeftOut>,
+    /// How many items the latest save holds, where the turn changed that.
+    pub(super) saved: Option<usize>,
+}
+
+/// Summaries of the older part of the conversation.
+#[derive(Default)]
+pub(super) struct Compaction {
+    pub(super) running: Option<UnderWay>,
+    /// One came to nothing: not tried again in this turn.
+    pub(super) failed: bool,
+}
+
+/// A conversation that was shortened for a request which no model has answered yet.
+pub(super) struct LeftOut {
+    /// The whole conversation, as the ledger has it.
+    pub(super) whole: Arc<Vec<Item>>,
+    /// Messages of it that the request leaves out.
+    pub(super) count: usize,
+}
+
+/// A summary that is being made.
+pub(super) struct UnderWay {
+    /// Items the summary will stand for, from the first.
+    pub(super) cut: usize,
+    pub(super) summary: AbortOnDropHandle<Option<Summarised>>,
+    pub(super) stop: CancellationToken,
+}
+
+impl Transcript {
+    /// A conversation of which nothing is saved in this turn.
+    pub(super) fn new(
+        items: Arc<Vec<Item>>,
+        len: Arc<AtomicUsize>,
+        calibration: Calibration,
+    ) -> Self {
+        Self {
+            items,
+            len,
+            context_meter: ContextMeter::new(calibration),
+            room_before: 0,
+            compaction: Compaction::default(),
+            left_out: None,
+            saved: None,
+        }
+    }
+
+    /// Adds an item that the ledger has already.
+    pub(super) fn push(&mut self, item: Item) {
+        if let Some(left_out) = &mut self.left_out {
+            Arc::make_mut(&mut left_out.whole).push(item.clone());
+        }
+        let items = Arc::make_mut(&mut self.items);
+        items.push(item);
+        self.len.store(items.len(), Ordering::Relaxed);
+    }
+
+    /// Puts other items in the place of all, as the ledger has done already.
+    pub(super) fn replace(&mut self, items: Vec<Item>) {
+        self.len.store(items.len(), Ordering::Relaxed);
+        self.items = Arc::new(items);
+        self.context_meter.replaced();
+    }
+
+    /// How full the room is: the one number that the guard goes by.
+    pub(super) fn share(&mut self, room: u64) -> f64 {
+        self.context_meter.used(&self.items) as f64 / room.max(1) as f64
+    }
+
+    /// The conversation as the next request tells it, and the tokens that this takes.
+    ///
+    /// After a stop no time is spent on making room: what does not fit is left out of the last request, and stays in
+    /// the conversation.
+    pub(super) fn told(&mut self, room: u64, is_stopping: bool) -> (Arc<Vec<Item>>, u64) {
+        if !is_stopping || self.share(room) <= 1.0 {
+            return (
+                Arc::clone(&self.items),
+                self.context_meter.used(&self.items),
+            );
+        }
+        let items = history::fit(&self.items, self.context_meter.budget(room)).items;
+        let tokens = self.context_meter.used_by_others(&items);
+        (Arc::new(items), tokens)
+    }
+
+    /// What compaction could not do: a fall-back with room is asked, else the oldest exchanges go, then long texts
+    /// are cut, until the request fits. Says whether it does.
+    pub(super) fn drop_to_fit(&mut self, room: u64, largest_room: u64) -> bool {
+        if self.context_meter.used(&self.items) <= largest_room {
+            return true;
+        }
+        let budget = self.context_meter.budget(room);
+        self.drop_to(budget);
+        self.context_meter.estimated(&self.items) <= budget
+    }
+
+    /// Shortens what the next request tells to about `budget` estimated tokens, without asking anybody.
+    ///
+    /// The ledger keeps the whole conversation until a model has answered the shorter one.
+    pub(super) fn drop_to(&mut self, budget: u64) {
+        let history::Dropped { items, count } = history::fit(&self.items, budget);
+        if items == *self.items {
+            self.context_meter.forget_count();
+            return;
+        }
+        let left_out = self.left_out.get_or_insert_with(|| LeftOut {
+            whole: Arc::clone(&self.items),
+            count: 0,
+        });
+        left_out.count += count;
+        self.replace(items);
+    }
+
+    /// No model answered, however short the conversation was made: it is what it was.
+    pub(super) fn give_back_left_out(&mut self) {
+        if let Some(LeftOut { whole, .. }) = self.left_out.take() {
+            self.replace(Arc::unwrap_or_clone(whole));
+        }
+    }
+}
