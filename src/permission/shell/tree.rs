@@ -227,12 +227,39 @@ impl Tree {
             return;
         }
         self.doubt("it redirects to or from a file");
-        let destination = children(node)
+        let mut destinations = children(node)
             .into_iter()
-            .next_back()
-            .map(|last| Word::read(slice(last, text), 0..0));
+            .filter(|child| child.is_named() && child.kind() != "file_descriptor");
+        let destination = destinations
+            .next()
+            .map(|first| Word::read(slice(first, text), 0..0));
+        let words: Vec<Word> = destinations
+            .map(|more| Word::read(slice(more, text), 0..0))
+            .collect();
+        self.behind_redirect(node, words, text);
         if target.contains('>') || target.starts_with("&>") {
             self.targets.extend(destination);
+        }
+    }
+
+    /// Takes `words`, which the grammar counts as further files of a redirection, for what they are: words of its command.
+    fn behind_redirect(&mut self, redirect: Node<'_>, words: Vec<Word>, text: &str) {
+        if words.is_empty() {
+            return;
+        }
+        let statement = redirect
+            .parent()
+            .filter(|parent| parent.kind() == "redirected_statement");
+        let body = statement.and_then(|statement| statement.child_by_field_name("body"));
+        match (statement, body.filter(|body| body.kind() == "command")) {
+            (Some(statement), Some(body)) => {
+                self.command(body, text, Input::Unknown);
+                if let Some(command) = self.commands.last_mut() {
+                    command.words.extend(words);
+                    command.text = slice(statement, text).to_owned();
+                }
+            }
+            _ => self.give_up("words stand behind a redirection"),
         }
     }
 
