@@ -102,6 +102,7 @@ async function drawMessages() {
   const run = ++loading;
   late = [];
   const all = state.channel ? await fetchMessages(state.channel) : [];
+  await released();
   if (run !== loading) return;
   shown.clear();
   for (const one of all) shown.set(one.id, one);
@@ -180,15 +181,18 @@ addEventListener("pointerdown", (event) => event.isTrusted && (held ??= []), tru
 // Not in capture: whatever loses the focus blurs, and only the window itself is meant.
 for (const end of ["pointerup", "pointercancel", "blur"]) addEventListener(end, () => setTimeout(release));
 
-function whenReleased(news) {
-  if (held) held.push(news);
-  else onNews(news);
+function whenReleased(run) {
+  if (held) held.push(run);
+  else run();
 }
+
+// What was asked for before the press may arrive in the middle of it.
+const released = () => new Promise(whenReleased);
 
 function release() {
   const all = held ?? [];
   held = null;
-  for (const news of all) onNews(news);
+  for (const run of all) run();
 }
 
 async function onNews(news) {
@@ -196,6 +200,7 @@ async function onNews(news) {
   switch (news.t) {
     case "reload":
       await load();
+      await released();
       drawFrame();
       await drawMessages();
       break;
@@ -240,6 +245,7 @@ async function onNews(news) {
 
 async function onChannels() {
   await load();
+  await released();
   const isGone = state.channel && !channel();
   if (isGone) await go(textChannels()[0]?.id ?? null);
   else drawFrame();
@@ -348,4 +354,4 @@ await load();
 drawFrame();
 await drawMessages();
 composer.focus();
-listen(whenReleased);
+listen((news) => whenReleased(() => onNews(news)));

@@ -1,6 +1,6 @@
 //! The page itself: answers in any order, mentions, keys, and the rules of accessibility.
 
-use super::{Screen, at_the_desk, makes_agent};
+use super::{Screen, at_the_desk, has_another_channel, makes_agent};
 use crate::playground::walk::chromium::{Browser, Light};
 
 /// Holds back what the page is answered at `path` until `window.lets_go()`.
@@ -11,8 +11,12 @@ async fn holds_back(browser: &mut Browser, path: &str) {
             const free = new Promise((go) => {{ window.lets_go = go; }});
             window.fetch = async (...asked) => {{
                 const answer = await real(...asked);
-                if (String(asked[0]).startsWith('{path}')) await free;
-                return answer;
+                if (!String(asked[0]).startsWith('{path}')) return answer;
+                const {{ ok, status }} = answer;
+                const body = await answer.json();
+                document.body.dataset.held = '{path}';
+                await free;
+                return {{ ok, status, json: async () => body }};
             }};
         }})()"
     );
@@ -99,6 +103,30 @@ async fn a_channel_is_named_as_soon_as_it_is_known() {
     browser.reads("Agent helper is ready: #gone").await;
     browser.evaluates("lets_go()").await;
     browser.reads("Agent helper is ready: #helper").await;
+}
+
+/// What was asked for before a press and arrives in the middle of it does not take the button away either.
+#[tokio::test]
+async fn a_press_is_a_click_while_an_answer_arrives() {
+    let Some((mut browser, _program)) = at_the_desk().await else {
+        return;
+    };
+    has_another_channel(&mut browser).await;
+    holds_back(&mut browser, "/api/state").await;
+    browser
+        .evaluates("real('/api/state').then((one) => one.json()).then((all) => acts({ as: me, do: 'add_channel', server: all.servers[0].id, name: 'third' }))")
+        .await;
+    browser.sees("document.body.dataset.held").await;
+    let place = browser.presses_on(".channel", "other").await;
+    // All that follows the answer's arrival is done before the second timer.
+    browser
+        .evaluates("(async () => { lets_go(); for (const _ of [1, 2]) await new Promise((done) => setTimeout(done)); })()")
+        .await;
+    browser.releases(place).await;
+    browser
+        .sees("document.querySelector('#title').innerText.includes('other')")
+        .await;
+    browser.sees("[...document.querySelectorAll('.channel')].some((one) => one.innerText.includes('third'))").await;
 }
 
 #[tokio::test]
