@@ -12,10 +12,10 @@ use crate::store::{Store, UsageFilter};
 /// Fewest tokens that an answer is asked for with: a thought, a call and a sentence fit.
 ///
 /// Where a budget leaves fewer, the turn is given its last step instead.
-pub const LEAST_OUTPUT: u32 = 1_024;
+pub(super) const LEAST_OUTPUT: u32 = 1_024;
 
 /// Fewest tokens of an answer without tools: enough to say what is done and what is not.
-pub const LEAST_WORDS: u32 = 256;
+pub(super) const LEAST_WORDS: u32 = 256;
 
 /// The most that may be spent; none is no limit. In US dollars.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -29,7 +29,7 @@ const SHARES: [f64; 3] = [0.5, 0.125, 0.03];
 
 /// A summary for compaction.
 #[derive(Debug)]
-pub struct Summarised {
+pub(super) struct Summarised {
     /// Its text.
     pub text: String,
     /// Tokens it took.
@@ -40,7 +40,7 @@ pub struct Summarised {
 
 /// The turn that a summary is made for.
 #[derive(Clone, Debug)]
-pub struct During {
+pub(super) struct During {
     /// Which one; none where it is made beside all turns.
     pub turn: Option<TurnId>,
     /// Ends the summary before it is there.
@@ -60,7 +60,7 @@ impl Default for During {
 }
 
 /// Sums up `items` so that a conversation can go on without them.
-pub async fn summarise(
+pub(super) async fn summarise(
     deps: &AgentDeps,
     agent: &Identity,
     config: &AgentConfig,
@@ -86,7 +86,7 @@ pub async fn summarise(
 
 /// Two to four sentences on a conversation that is put away: done, decided, files changed, unfinished. Asked for once;
 /// that there are none is said in the log.
-pub async fn summary(
+pub(super) async fn summary(
     deps: &AgentDeps,
     agent: &Identity,
     config: &AgentConfig,
@@ -115,7 +115,7 @@ pub async fn summary(
 }
 
 /// When a summary is given up.
-pub struct SummaryLimit {
+pub(super) struct SummaryLimit {
     /// After this time.
     pub patience: Duration,
     /// When this is cancelled.
@@ -123,7 +123,7 @@ pub struct SummaryLimit {
 }
 
 /// `items` with the first `cut` replaced by their summary; none when that does not make it shorter.
-pub fn shorter(items: &[Item], cut: usize, summary: &str) -> Option<Vec<Item>> {
+pub(super) fn shorter(items: &[Item], cut: usize, summary: &str) -> Option<Vec<Item>> {
     let mut shorter = vec![summary_item(summary)];
     shorter.extend_from_slice(items.get(cut..)?);
     let shorter = history::repair(&shorter).items;
@@ -140,7 +140,7 @@ fn summary_item(summary: &str) -> Item {
 }
 
 /// What people are told of `cut` messages that a summary now stands for.
-pub fn done(cut: usize, session: SessionId) -> String {
+pub(super) fn done(cut: usize, session: SessionId) -> String {
     format!(
         "Compacted: {} now a summary. The whole conversation is saved as `{}`.",
         text::count(cut, "older message is", "older messages are"),

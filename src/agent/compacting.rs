@@ -65,9 +65,10 @@ impl Actor {
         if let JobKind::Compact { cut, reply } = job.kind
             && let Stage::Summary { items, stop, .. } = job.stage
         {
-            let summary = summary.ok_or(match stop.is_cancelled() {
-                true => "It was stopped before there was a summary, so nothing was changed.",
-                false => "No summary could be had from the model, so nothing was changed.",
+            let summary = summary.ok_or(if stop.is_cancelled() {
+                "It was stopped before there was a summary, so nothing was changed."
+            } else {
+                "No summary could be had from the model, so nothing was changed."
             });
             let compacted = match summary {
                 Ok(summary) => self.compact(id, items, cut, summary).await,

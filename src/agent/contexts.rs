@@ -138,9 +138,10 @@ impl Actor {
         let saved_first = self.save_first(id, before, summary).await?;
         let items = session.items;
         let messages = items.len();
-        let saved = match session.repaired.is_empty() {
-            true => SavedAs::This(session.meta.id),
-            false => SavedAs::Others,
+        let saved = if session.repaired.is_empty() {
+            SavedAs::This(session.meta.id)
+        } else {
+            SavedAs::Others
         };
         self.deps
             .store
@@ -194,9 +195,10 @@ impl Actor {
             Some(turn) => self.deps.store.items_before(id, turn).await?,
             None => self.deps.store.items(id).await?,
         };
-        Ok(Arc::new(match history::is_valid(&items) {
-            true => items,
-            false => history::repair(&items).items,
+        Ok(Arc::new(if history::is_valid(&items) {
+            items
+        } else {
+            history::repair(&items).items
         }))
     }
 

@@ -74,22 +74,22 @@ pub(super) struct Running {
 
 impl Conversation {
     /// Messages in its context.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.len.load(Ordering::Relaxed)
     }
 
     /// There is something in it that no session holds.
-    pub fn is_unsaved(&self) -> bool {
+    pub(super) fn is_unsaved(&self) -> bool {
         self.len() > self.saved
     }
 
     /// Nothing runs in it.
-    pub fn is_quiet(&self) -> bool {
+    pub(super) fn is_quiet(&self) -> bool {
         self.turn.is_none() && self.job.is_none()
     }
 
     /// What comes now waits for the end of the job. A turn that the job leaves alone still takes messages.
-    pub fn defers(&self) -> bool {
+    pub(super) fn defers(&self) -> bool {
         self.job.as_ref().is_some_and(|job| {
             let reaches_turn = job.leaves_turn_running() && self.turn.is_some();
             !reaches_turn || !self.deferred.is_empty()
@@ -97,13 +97,13 @@ impl Conversation {
     }
 
     /// Its job waits for the end of its turn.
-    pub fn waits_for_turn_end(&self) -> bool {
+    pub(super) fn waits_for_turn_end(&self) -> bool {
         let stage = self.job.as_ref().map(|job| &job.stage);
         matches!(stage, Some(Stage::TurnEnd))
     }
 
     /// A stop that came while it waits for its job: it holds for the turns of messages that wait as well.
-    pub fn defer_stop(&mut self, stop: Stop, by: &Stopper) {
+    pub(super) fn defer_stop(&mut self, stop: Stop, by: &Stopper) {
         let has_messages = !self.waiting.is_empty() || !self.deferred.is_empty();
         if self.job.is_none() || self.turn.is_some() || !has_messages {
             return;
@@ -119,14 +119,14 @@ impl Conversation {
     }
 
     /// Puts new items in place; nothing is known of their size.
-    pub fn put(&mut self, items: Arc<Vec<Item>>) {
+    pub(super) fn put(&mut self, items: Arc<Vec<Item>>) {
         self.calibration = Calibration::default();
         self.len.store(items.len(), Ordering::Relaxed);
         self.items = Items::Here(items);
     }
 
     /// Puts messages that no turn took back among what waits, in the order in which they were written.
-    pub fn wait_again(&mut self, messages: Vec<Inbound>) {
+    pub(super) fn wait_again(&mut self, messages: Vec<Inbound>) {
         for message in messages {
             let is_later = |trigger: &Trigger| trigger.id() > Some(message.id);
             let at = self.waiting.iter().position(is_later);
@@ -136,13 +136,13 @@ impl Conversation {
     }
 
     /// Empties it.
-    pub fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.saved = 0;
         self.put(Arc::default());
     }
 
     /// How it stands, for others.
-    pub fn state(&self) -> ConversationState {
+    pub(super) fn state(&self) -> ConversationState {
         ConversationState {
             id: self.id,
             branch: self.branch,

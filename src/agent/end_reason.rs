@@ -9,7 +9,7 @@ use crate::text::{self, escape};
 use super::stop::Stopper;
 
 /// A line for people, under an answer that its length limit ended.
-pub const CUT_ANSWER: &str =
+pub(super) const CUT_ANSWER: &str =
     "-# Cut off at the length limit of an answer. Ask for the rest to go on.";
 
 /// Why a turn ended. Every turn has exactly one.
@@ -113,7 +113,7 @@ impl EndReason {
 }
 
 /// What a turn came to when there is no answer: reason, last error, steps, cost, how to go on.
-pub struct FailureReport<'a> {
+pub(super) struct FailureReport<'a> {
     /// The reason.
     pub exit: EndReason,
     /// The last thing that went wrong, for people.
@@ -132,7 +132,7 @@ pub struct FailureReport<'a> {
 
 impl FailureReport<'_> {
     /// The report as one message.
-    pub fn render(&self) -> String {
+    pub(super) fn render(&self) -> String {
         let reason = match self.exit {
             EndReason::Aborted => {
                 return format!(

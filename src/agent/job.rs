@@ -85,17 +85,17 @@ pub(super) enum Stage {
 
 impl Job {
     /// Its conversation goes on meanwhile, as far as a turn runs there already.
-    pub fn leaves_turn_running(&self) -> bool {
+    pub(super) fn leaves_turn_running(&self) -> bool {
         !self.kind.ends_turn()
     }
 
     /// It waits for the task with this id.
-    pub fn waits_for(&self, id: Id) -> bool {
+    pub(super) fn waits_for(&self, id: Id) -> bool {
         matches!(&self.stage, Stage::Summary { task, .. } if *task == id)
     }
 
     /// Ends its summary, where it is a compaction; says whether it is.
-    pub fn stop_compaction(&self) -> bool {
+    pub(super) fn stop_compaction(&self) -> bool {
         let is_compaction = matches!(self.kind, JobKind::Compact { .. });
         if is_compaction && let Stage::Summary { stop, .. } = &self.stage {
             stop.cancel();
@@ -106,7 +106,7 @@ impl Job {
 
 impl JobKind {
     /// The turn of its conversation ends for it.
-    pub fn ends_turn(&self) -> bool {
+    pub(super) fn ends_turn(&self) -> bool {
         match self {
             Self::Save { then, .. } => *then == AfterSave::Clear,
             Self::Clear { .. } | Self::Restore { .. } | Self::Close { .. } => true,
@@ -115,7 +115,7 @@ impl JobKind {
     }
 
     /// Whether the conversation is saved, given that there is something in it.
-    pub fn saves(&self, is_unsaved: bool) -> bool {
+    pub(super) fn saves(&self, is_unsaved: bool) -> bool {
         match self {
             Self::Save { .. } | Self::Compact { .. } | Self::Close { .. } => true,
             Self::Clear { first, .. } => *first == BeforeClear::Save,

@@ -120,9 +120,10 @@ impl Actor {
     /// What waited for the end of a turn begins: the job of its conversation, else the next turn.
     pub(super) async fn turn_is_over(&mut self, id: ConversationId) {
         let conversation = self.conversations.get(&id);
-        match conversation.is_some_and(Conversation::waits_for_turn_end) {
-            true => self.go_on_with_job(id).await,
-            false => self.go_on(id).await,
+        if conversation.is_some_and(Conversation::waits_for_turn_end) {
+            self.go_on_with_job(id).await
+        } else {
+            self.go_on(id).await
         }
     }
 

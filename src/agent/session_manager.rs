@@ -375,7 +375,7 @@ fn write(
         id: Some(save.id),
         session_id: stem.clone(),
         agent_id: Some(agent),
-        agent_name: name.clone(),
+        agent_name: name,
         description: session_label::description(given, said, &save.items),
         summary: save.summary.as_str().to_owned(),
         saved_at,

@@ -41,7 +41,7 @@ impl From<&Person> for Stopper {
 }
 
 /// Cancels `token` after `time`, unless what this gives is dropped before.
-pub fn cancelled_after(token: &CancellationToken, time: Duration) -> AbortOnDropHandle<()> {
+pub(super) fn cancelled_after(token: &CancellationToken, time: Duration) -> AbortOnDropHandle<()> {
     if time.is_zero() {
         token.cancel();
     }
@@ -54,7 +54,7 @@ pub fn cancelled_after(token: &CancellationToken, time: Duration) -> AbortOnDrop
 
 /// One turn's ear for [`Stop`]. Cheap to clone; all clones hear the same.
 #[derive(Clone, Debug, Default)]
-pub struct StopSignal {
+pub(super) struct StopSignal {
     asked: Arc<AtomicU8>,
     /// Who asked first.
     by: Arc<OnceLock<Stopper>>,
@@ -66,7 +66,7 @@ pub struct StopSignal {
 
 impl StopSignal {
     /// Asks for `stop`. A second `Graceful` becomes an `Abort`: the person did not want to wait.
-    pub fn ask(&self, stop: Stop, by: &Stopper) {
+    pub(super) fn ask(&self, stop: Stop, by: &Stopper) {
         self.by.get_or_init(|| by.clone());
         let stop = match (self.asked(), stop) {
             (Some(Stop::Graceful), Stop::Graceful) => Stop::Abort,
@@ -80,7 +80,7 @@ impl StopSignal {
     }
 
     /// What was asked so far, the strongest.
-    pub fn asked(&self) -> Option<Stop> {
+    pub(super) fn asked(&self) -> Option<Stop> {
         match self.asked.load(Ordering::Acquire) {
             0 => None,
             1 => Some(Stop::Graceful),
@@ -90,17 +90,17 @@ impl StopSignal {
     }
 
     /// Who stopped the turn; before anybody did, it can only be the daemon.
-    pub fn by(&self) -> Stopper {
+    pub(super) fn by(&self) -> Stopper {
         self.by.get().cloned().unwrap_or(Stopper::Shutdown)
     }
 
     /// Ends with any kind of stop.
-    pub fn now(&self) -> &CancellationToken {
+    pub(super) fn now(&self) -> &CancellationToken {
         &self.now
     }
 
     /// Ends with abort and shutdown: what the last step listens to.
-    pub fn hard(&self) -> &CancellationToken {
+    pub(super) fn hard(&self) -> &CancellationToken {
         &self.hard
     }
 }

@@ -16,14 +16,14 @@ const PING_PONG: usize = 6;
 
 /// What a turn has been doing lately.
 #[derive(Debug, Default)]
-pub struct LoopDetector {
+pub(super) struct LoopDetector {
     errors: u32,
     recent: VecDeque<u64>,
 }
 
 /// How a turn is stuck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stuck {
+pub(super) enum Stuck {
     /// Too many steps in a row brought nothing but errors.
     Errors,
     /// The same call gives the same result over and over.
@@ -36,10 +36,11 @@ impl LoopDetector {
     /// Takes note of the finished calls of one step; says so when the turn is stuck.
     ///
     /// What a model asks for at once it could not learn from: ten calls of one step that fail are one failure.
-    pub fn record_step(&mut self, step: &[(ToolCall, ToolResult)]) -> Option<Stuck> {
-        self.errors = match step.iter().all(|(_, result)| result.is_error) {
-            true => self.errors + 1,
-            false => 0,
+    pub(super) fn record_step(&mut self, step: &[(ToolCall, ToolResult)]) -> Option<Stuck> {
+        self.errors = if step.iter().all(|(_, result)| result.is_error) {
+            self.errors + 1
+        } else {
+            0
         };
         let mut seen = HashSet::new();
         let prints = step
@@ -54,9 +55,10 @@ impl LoopDetector {
             }
             circling = self.circling().or(circling);
         }
-        match self.errors >= ERRORS_IN_A_ROW {
-            true => Some(Stuck::Errors),
-            false => circling,
+        if self.errors >= ERRORS_IN_A_ROW {
+            Some(Stuck::Errors)
+        } else {
+            circling
         }
     }
 

@@ -4,14 +4,14 @@ use std::time::{Duration, Instant};
 
 /// Starts when it is made.
 #[derive(Debug)]
-pub struct WorkClock {
+pub(super) struct WorkClock {
     started: Instant,
     waited: Duration,
 }
 
 impl WorkClock {
     /// Starts to count.
-    pub fn start() -> Self {
+    pub(super) fn start() -> Self {
         Self {
             started: Instant::now(),
             waited: Duration::ZERO,
@@ -19,17 +19,17 @@ impl WorkClock {
     }
 
     /// Time since the start, waiting included.
-    pub fn elapsed(&self) -> Duration {
+    pub(super) fn elapsed(&self) -> Duration {
         self.started.elapsed()
     }
 
     /// Time worked.
-    pub fn worked(&self) -> Duration {
+    pub(super) fn worked(&self) -> Duration {
         self.elapsed().saturating_sub(self.waited)
     }
 
     /// Runs `waiting` off the clock.
-    pub async fn off<T>(&mut self, waiting: impl Future<Output = T>) -> T {
+    pub(super) async fn off<T>(&mut self, waiting: impl Future<Output = T>) -> T {
         let began = Instant::now();
         let output = waiting.await;
         self.waited += began.elapsed();

@@ -173,10 +173,7 @@ impl Gateway {
             let served = tokio::select! {
                 biased;
                 () = stop.cancelled() => return None,
-                () = sleep_until(connection.next_beat()) => match connection.is_acknowledged() {
-                    true => self.beat(connection).await,
-                    false => Err(Disconnect::Resume("it has fallen silent".into())),
-                },
+                () = sleep_until(connection.next_beat()) => if connection.is_acknowledged() { self.beat(connection).await } else { Err(Disconnect::Resume("it has fallen silent".into())) },
                 frame = connection.next() => self.frame(connection, frame, attempt).await,
                 // Before we are accepted Discord takes nothing.
                 Ok(()) = presence_changed(&mut self.config.busy, self.presence_from), if attempt.is_accepted => {

@@ -128,9 +128,10 @@ pub async fn run(
         commands: interactions::options(),
     });
     manager.connect(Arc::new(bot.clone()));
-    let previews = match config.config.load().stream_replies {
-        true => Previews::Shown,
-        false => Previews::Hidden,
+    let previews = if config.config.load().stream_replies {
+        Previews::Shown
+    } else {
+        Previews::Hidden
     };
     let outbound = Outbound::new(OutboundContext {
         bot: bot.clone(),

@@ -39,7 +39,7 @@ pub(super) struct Taken {
 
 impl Taken {
     /// The message's own words, then those of its text files.
-    pub fn with_texts(&self, mut content: String) -> String {
+    pub(super) fn with_texts(&self, mut content: String) -> String {
         for (name, words) in &self.texts {
             content.push_str(&format!("\n\n{name}:\n{}", text::fenced(words, "")));
         }

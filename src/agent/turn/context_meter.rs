@@ -55,7 +55,7 @@ pub(super) struct ContextMeter {
 
 impl ContextMeter {
     /// Begins with what earlier turns learned.
-    pub fn new(calibration: Calibration) -> Self {
+    pub(super) fn new(calibration: Calibration) -> Self {
         Self {
             estimated: (0, 0),
             calibration,
@@ -63,33 +63,33 @@ impl ContextMeter {
     }
 
     /// Forgets what was counted: the conversation is another one now.
-    pub fn replaced(&mut self) {
+    pub(super) fn replaced(&mut self) {
         self.estimated = (0, 0);
         self.calibration.measured = None;
     }
 
     /// Forgets what a provider counted.
-    pub fn forget_count(&mut self) {
+    pub(super) fn forget_count(&mut self) {
         self.calibration.measured = None;
     }
 
     /// Takes note of the estimate of system prompt and tools.
-    pub fn set_fixed(&mut self, tokens: u64) {
+    pub(super) fn set_fixed(&mut self, tokens: u64) {
         self.calibration.fixed = tokens;
     }
 
     /// Whether system prompt and tools were estimated yet.
-    pub fn knows_fixed(&self) -> bool {
+    pub(super) fn knows_fixed(&self) -> bool {
         self.calibration.fixed != 0
     }
 
     /// How many tokens an estimated one of what came last has turned out to be.
-    pub fn density(&self) -> f64 {
+    pub(super) fn density(&self) -> f64 {
         self.calibration.densest
     }
 
     /// What the next turn of a conversation of `items` items can go by.
-    pub fn learned_of(&self, items: usize) -> Calibration {
+    pub(super) fn learned_of(&self, items: usize) -> Calibration {
         Calibration {
             // A count with an answer that was not kept says nothing of what is there.
             measured: self
@@ -103,7 +103,7 @@ impl ContextMeter {
     /// Tokens that the next request takes.
     ///
     /// A count of less than half the estimate is not believed: some servers leave out what they had in their cache.
-    pub fn used(&mut self, items: &[Item]) -> u64 {
+    pub(super) fn used(&mut self, items: &[Item]) -> u64 {
         let estimated = self.estimated(items);
         let Calibration {
             measured,
@@ -120,13 +120,13 @@ impl ContextMeter {
     }
 
     /// Tokens that a request with other items than the conversation's would take, by estimate.
-    pub fn used_by_others(&self, items: &[Item]) -> u64 {
+    pub(super) fn used_by_others(&self, items: &[Item]) -> u64 {
         let tokens = tokens::of_items(items) as f64 * self.calibration.densest;
         self.calibration.counted_fixed() + tokens.ceil() as u64
     }
 
     /// The conversation by estimate.
-    pub fn estimated(&mut self, items: &[Item]) -> u64 {
+    pub(super) fn estimated(&mut self, items: &[Item]) -> u64 {
         let (counted, tokens) = self.estimated;
         let tokens = tokens + tokens::of_items(&items[counted..]);
         self.estimated = (items.len(), tokens);
@@ -134,13 +134,13 @@ impl ContextMeter {
     }
 
     /// Estimated tokens that the conversation may have for a request to fit into `room`.
-    pub fn budget(&self, room: u64) -> u64 {
+    pub(super) fn budget(&self, room: u64) -> u64 {
         let room = room.saturating_sub(self.calibration.counted_fixed());
         (room as f64 / self.calibration.densest * 0.9) as u64
     }
 
     /// Takes note of what the provider of a model with `window` tokens counted for the request that it just answered.
-    pub fn counted(&mut self, items: &[Item], usage: Usage, window: u64) {
+    pub(super) fn counted(&mut self, items: &[Item], usage: Usage, window: u64) {
         if usage.input_total() > window {
             // Searches of the provider's own count, too, and some servers count nonsense: neither lies in the window.
             self.calibration.measured = None;
@@ -160,7 +160,7 @@ impl ContextMeter {
     }
 
     /// Takes note that a provider found the request too long for `room`, whatever was counted.
-    pub fn refused(&mut self, items: &[Item], room: u64) {
+    pub(super) fn refused(&mut self, items: &[Item], room: u64) {
         let full = room as f64 / self.used(items).max(1) as f64;
         let scale = self.calibration.scale * full.max(REFUSED_SCALE);
         self.calibration.scale = scale.min(MAX_SCALE);

@@ -133,12 +133,13 @@ impl Turn {
                     && !last.as_ref().is_some_and(Last::is_full) =>
                 {
                     patience.too_long += 1;
-                    match self.make_shorter().await? {
-                        true => Next::Again,
-                        false => Next::Over(Outcome::None {
+                    if self.make_shorter().await? {
+                        Next::Again
+                    } else {
+                        Next::Over(Outcome::None {
                             exit: EndReason::Window,
                             error,
-                        }),
+                        })
                     }
                 }
                 Asked::Failed { class, error } => Next::Over(Outcome::None {
@@ -284,11 +285,10 @@ impl Turn {
             }));
         }
         patience.nudged = true;
-        let note = match is_cut {
-            true => {
-                "Your answer reached its length limit before it said anything. Answer the person, or go on with a tool call, and think less."
-            }
-            false => "Your answer was empty. Answer the person, or go on with a tool call.",
+        let note = if is_cut {
+            "Your answer reached its length limit before it said anything. Answer the person, or go on with a tool call, and think less."
+        } else {
+            "Your answer was empty. Answer the person, or go on with a tool call."
         };
         self.add_note(note).await?;
         Ok(Next::Again)

@@ -122,9 +122,10 @@ impl Channels for GuildChannels {
         if channels.len() >= PER_SERVER {
             return Err(SERVER_IS_FULL.to_owned());
         }
-        match self.0.may_manage_channels(guild) {
-            true => Ok(()),
-            false => Err(explain::lacking(Operation::MakeChannel)),
+        if self.0.may_manage_channels(guild) {
+            Ok(())
+        } else {
+            Err(explain::lacking(Operation::MakeChannel))
         }
     }
 

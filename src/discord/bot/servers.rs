@@ -75,9 +75,10 @@ pub(in crate::discord) fn buttons(guild: GuildId) -> Vec<Button> {
 
 /// Keeps knowing who the operator is, and leaves the servers whose time to be accepted is over.
 pub(in crate::discord) async fn watch(bot: Bot, stop: CancellationToken) {
-    let mut pause = match bot.manager.operators().is_empty() {
-        true => FIRST_PAUSE,
-        false => CHECK_EVERY,
+    let mut pause = if bot.manager.operators().is_empty() {
+        FIRST_PAUSE
+    } else {
+        CHECK_EVERY
     };
     while stop
         .run_until_cancelled(tokio::time::sleep(pause))
@@ -86,9 +87,10 @@ pub(in crate::discord) async fn watch(bot: Bot, stop: CancellationToken) {
     {
         let is_known = ask_who_operates(&bot).await;
         leave_overdue(&bot).await;
-        pause = match is_known {
-            true => CHECK_EVERY,
-            false => (pause * 2).min(CHECK_EVERY),
+        pause = if is_known {
+            CHECK_EVERY
+        } else {
+            (pause * 2).min(CHECK_EVERY)
         };
     }
 }

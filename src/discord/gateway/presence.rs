@@ -12,7 +12,7 @@ const CUSTOM: u8 = 4;
 
 /// How busy we are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Busy {
+pub(crate) struct Busy {
     /// Turns running.
     pub tasks: usize,
     /// Agents with a running turn.
@@ -20,7 +20,7 @@ pub struct Busy {
 }
 
 /// The line beside our name.
-pub fn line(busy: Busy) -> String {
+pub(crate) fn line(busy: Busy) -> String {
     let Busy { tasks, agents } = busy;
     let plural = |count: usize| if count == 1 { "" } else { "s" };
     match tasks {

@@ -61,9 +61,10 @@ pub fn ignored(message: &Message, own: u64, bots: Bots) -> Option<Ignored> {
     }
     // `normalise` leaves an empty embed where there was anything to see.
     let shows_something = !message.embeds.is_empty() || !message.message_snapshots.is_empty();
-    Some(match shows_something {
-        true => Ignored::Empty,
-        false => Ignored::NoContent,
+    Some(if shows_something {
+        Ignored::Empty
+    } else {
+        Ignored::NoContent
     })
 }
 
@@ -150,9 +151,10 @@ fn shown(message: &Message) -> String {
     }
     lines.extend(files(message).map(|file| format!("[file {}]", file.filename)));
     lines.retain(|line| !line.trim().is_empty());
-    match lines.is_empty() {
-        true => "[a message without text]".to_owned(),
-        false => lines.join("\n"),
+    if lines.is_empty() {
+        "[a message without text]".to_owned()
+    } else {
+        lines.join("\n")
     }
 }
 

@@ -245,9 +245,10 @@ impl Queue {
     }
 
     fn ignored(&self, message: &Message) -> Option<Ignored> {
-        let bots = match self.bot.config.load().allow_bots {
-            true => Bots::Answered,
-            false => Bots::Ignored,
+        let bots = if self.bot.config.load().allow_bots {
+            Bots::Answered
+        } else {
+            Bots::Ignored
         };
         if let Some(why) = message::ignored(message, self.bot.own.0, bots) {
             return Some(why);

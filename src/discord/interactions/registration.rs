@@ -82,9 +82,10 @@ async fn take_out(bot: Bot, guild: Option<GuildId>, stop: CancellationToken) {
 /// Tells Discord which commands there are, unless it was told the same before and has them still.
 async fn tell(bot: &Bot, guild: Option<GuildId>, commands: &Value) -> Result<(), RestError> {
     let key = format!("commands:{}:{}", bot.application, scope(guild));
-    let hash = match commands.as_array().is_some_and(Vec::is_empty) {
-        true => NONE.to_owned(),
-        false => format!("{:x}", Sha256::digest(commands.to_string())),
+    let hash = if commands.as_array().is_some_and(Vec::is_empty) {
+        NONE.to_owned()
+    } else {
+        format!("{:x}", Sha256::digest(commands.to_string()))
     };
     let known = match bot.store.meta(&key).await {
         Ok(known) => known,

@@ -16,7 +16,7 @@ pub(in crate::discord) struct OutboundContext {
 
 /// Whether answers are shown while the model speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Previews {
+pub(crate) enum Previews {
     /// They are (`stream_replies`).
     Shown,
     /// Answers are posted whole.

@@ -119,9 +119,10 @@ impl OutboundContext {
     /// Edits the preview it takes the place of, or posts it. A preview that is gone loses no text.
     async fn post(&self, part: &Part) -> Result<MessageId, RestError> {
         let (files, lost) = read_files(&part.body.files).await;
-        let content = match lost.is_empty() {
-            true => part.body.content.clone(),
-            false => text::clip_markdown(&format!("{}\n{lost}", part.body.content), MAX_CONTENT),
+        let content = if lost.is_empty() {
+            part.body.content.clone()
+        } else {
+            text::clip_markdown(&format!("{}\n{lost}", part.body.content), MAX_CONTENT)
         };
         let body = Body {
             content,

@@ -139,11 +139,12 @@ pub(in crate::discord) fn owners(application: &Value) -> Vec<UserId> {
         .filter(|member| member["membership_state"].as_u64() != Some(1))
         .filter_map(|member| snowflake(&member["user"]["id"]).map(UserId))
         .collect();
-    match team.is_empty() {
-        true => snowflake(&application["owner"]["id"])
+    if team.is_empty() {
+        snowflake(&application["owner"]["id"])
             .map(UserId)
             .into_iter()
-            .collect(),
-        false => team,
+            .collect()
+    } else {
+        team
     }
 }

@@ -33,12 +33,13 @@ pub fn welcome(made: &Made) -> Body {
 
 /// What the one who made an agent is told.
 pub fn made(made: &Made) -> Body {
-    let mut text = match made.kept_files {
-        true => format!(
+    let mut text = if made.kept_files {
+        format!(
             "Agent **{}** is back with its files: <#{}>",
             made.name, made.channel
-        ),
-        false => format!("Agent **{}** is ready: <#{}>", made.name, made.channel),
+        )
+    } else {
+        format!("Agent **{}** is ready: <#{}>", made.name, made.channel)
     };
     for note in &made.notes {
         text.push_str("\n-# ");
@@ -106,14 +107,12 @@ fn describe(agent: &AgentListing, now: DateTime<Utc>) -> String {
 pub fn config_value(name: &str, key: &str, value: &str) -> Body {
     let title = format!("{name}: {key}");
     let fenced = text::fenced(value, "");
-    let body = match fenced.chars().count() <= crate::discord::rest::body::MAX_DESCRIPTION {
-        true => Body::embed(Embed::new(title, fenced)),
-        false => {
-            let size = text::bytes(value.len() as u64);
-            let note =
-                format!("The value is too long to show here ({size}); it is attached in full.");
-            Body::embed(Embed::new(title, note)).file(format!("{key}.txt"), value.to_owned())
-        }
+    let body = if fenced.chars().count() <= crate::discord::rest::body::MAX_DESCRIPTION {
+        Body::embed(Embed::new(title, fenced))
+    } else {
+        let size = text::bytes(value.len() as u64);
+        let note = format!("The value is too long to show here ({size}); it is attached in full.");
+        Body::embed(Embed::new(title, note)).file(format!("{key}.txt"), value.to_owned())
     };
     if key != "system_prompt" {
         return body;
@@ -127,9 +126,10 @@ pub fn config_value(name: &str, key: &str, value: &str) -> Body {
 
 /// Whether an agent shall really be destroyed.
 pub fn ask_destroy(name: &str, keep_files: bool) -> Body {
-    let files = match keep_files {
-        true => "Its directory stays where it is.",
-        false => "Its directory with workspace, notes and sessions is **deleted**.",
+    let files = if keep_files {
+        "Its directory stays where it is."
+    } else {
+        "Its directory with workspace, notes and sessions is **deleted**."
     };
     Body::text(format!(
         "Destroy agent **{name}**? A running turn ends, what it has in mind is saved, its processes stop, its channel is deleted. {files}"

@@ -126,12 +126,13 @@ pub fn models(all: &[Target], known: Option<&Available>, default: &Choice) -> Bo
     let mut embed = Embed::new("Available models", "").footer(format!("Default: {default}"));
     for (provider, models) in providers {
         let old = known.and_then(|known| old_list(known.providers.get(provider)?));
-        let lines = models
-            .iter()
-            .map(|model| match default.model() == Some(model) {
-                true => format!("**→** {}", escape::code(model)),
-                false => escape::code(model),
-            });
+        let lines = models.iter().map(|model| {
+            if default.model() == Some(model) {
+                format!("**→** {}", escape::code(model))
+            } else {
+                escape::code(model)
+            }
+        });
         let name = format!("{provider} ({})", models.len());
         embed = embed.field(
             name,
@@ -152,11 +153,10 @@ fn old_list(listed: &Listed) -> Option<String> {
 
 /// What came of asking each provider.
 pub fn keys(found: &Available) -> Body {
-    let text = match found.providers.is_empty() {
-        true => {
-            "No provider is configured. Set a key such as ANTHROPIC_API_KEY and restart.".to_owned()
-        }
-        false => lines_within(key_lines(found), MAX_DESCRIPTION),
+    let text = if found.providers.is_empty() {
+        "No provider is configured. Set a key such as ANTHROPIC_API_KEY and restart.".to_owned()
+    } else {
+        lines_within(key_lines(found), MAX_DESCRIPTION)
     };
     let footer = format!(
         "Last updated {} UTC",
@@ -211,9 +211,10 @@ pub fn profiles(profiles: &Profiles, default: &str) -> Body {
         full.push_str(&format!("{name}\n{whole}\n"));
         let fits = whole.chars().count() <= MAX_FIELD_VALUE;
         is_cut |= !fits;
-        let shown: String = match fits {
-            true => whole,
-            false => lists
+        let shown: String = if fits {
+            whole
+        } else {
+            lists
                 .iter()
                 .map(|(word, list)| {
                     format!(
@@ -221,7 +222,7 @@ pub fn profiles(profiles: &Profiles, default: &str) -> Body {
                         lines_within(list.lines().map(str::to_owned), 300)
                     )
                 })
-                .collect(),
+                .collect()
         };
         let title = if name == default {
             format!("{name} (default)")
@@ -230,17 +231,19 @@ pub fn profiles(profiles: &Profiles, default: &str) -> Body {
         };
         embed = embed.field(title, shown);
     }
-    match is_cut {
-        true => Body::embed(embed).file("profiles.md", full),
-        false => Body::embed(embed),
+    if is_cut {
+        Body::embed(embed).file("profiles.md", full)
+    } else {
+        Body::embed(embed)
     }
 }
 
 fn list<'a>(patterns: impl Iterator<Item = &'a str>) -> String {
     let lines: Vec<String> = patterns.map(escape::code).collect();
-    match lines.is_empty() {
-        true => "none".to_owned(),
-        false => lines.join("\n"),
+    if lines.is_empty() {
+        "none".to_owned()
+    } else {
+        lines.join("\n")
     }
 }
 

@@ -54,9 +54,10 @@ pub fn server_removed(row: &ServerRow) -> Body {
 pub fn servers(all: &[Listed]) -> Body {
     let lines = |is_meant: fn(&Listed) -> bool| {
         let lines: Vec<String> = all.iter().filter(|one| is_meant(one)).map(line).collect();
-        match lines.is_empty() {
-            true => "none".to_owned(),
-            false => lines_within(lines, MAX_FIELD_VALUE),
+        if lines.is_empty() {
+            "none".to_owned()
+        } else {
+            lines_within(lines, MAX_FIELD_VALUE)
         }
     };
     let embed = Embed::new(
@@ -104,17 +105,19 @@ fn line(one: &Listed) -> String {
         0 => String::new(),
         agents => format!(" · {}", count(agents, "agent", "agents")),
     };
-    let absent = match one.why.is_some() && !one.is_in {
-        true => " · I am not in it now",
-        false => "",
+    let absent = if one.why.is_some() && !one.is_in {
+        " · I am not in it now"
+    } else {
+        ""
     };
     format!("{} · {state}{agents}{absent}", named(row))
 }
 
 fn named(row: &ServerRow) -> String {
-    match row.name.is_empty() {
-        true => format!("`{}`", row.guild),
-        false => format!("**{}** (`{}`)", escape::name(&row.name), row.guild),
+    if row.name.is_empty() {
+        format!("`{}`", row.guild)
+    } else {
+        format!("**{}** (`{}`)", escape::name(&row.name), row.guild)
     }
 }
 

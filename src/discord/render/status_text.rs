@@ -23,18 +23,18 @@ const UNFINISHED: &str = " ▌";
 const FENCE_END: &str = "\n```";
 
 /// The words of a preview without its mark; none when these are no preview's.
-pub fn said_so_far(content: &str) -> Option<&str> {
+pub(crate) fn said_so_far(content: &str) -> Option<&str> {
     let content = content.strip_suffix(FENCE_END).unwrap_or(content);
     content.strip_suffix(UNFINISHED.trim_start())
 }
 
 /// Why a preview is no answer.
-pub fn unfinished(exit: &str) -> String {
+pub(crate) fn unfinished(exit: &str) -> String {
     format!("unfinished: {}", exit.replace('_', " "))
 }
 
 /// The status message of a running turn, with its buttons.
-pub fn live(progress: &Progress, elapsed: Duration, turn: TurnId) -> Body {
+pub(crate) fn live(progress: &Progress, elapsed: Duration, turn: TurnId) -> Body {
     let mut line = format!(
         "**{}** · step {} · {}",
         escape::name(&text::one_line(&progress.doing, 200)),
@@ -52,7 +52,7 @@ pub fn live(progress: &Progress, elapsed: Duration, turn: TurnId) -> Body {
 }
 
 /// Whether a message, as Discord gives it, is the live status of `turn`: its buttons say so.
-pub fn is_live(message: &Value, turn: TurnId) -> bool {
+pub(crate) fn is_live(message: &Value, turn: TurnId) -> bool {
     let stop = format!("stop:{turn}");
     let rows = message["components"].as_array().into_iter().flatten();
     rows.filter_map(|row| row["components"].as_array())
@@ -61,7 +61,7 @@ pub fn is_live(message: &Value, turn: TurnId) -> bool {
 }
 
 /// What the status message becomes when the turn has ended.
-pub fn footer(summary: &TurnSummary) -> Body {
+pub(crate) fn footer(summary: &TurnSummary) -> Body {
     let mut line = "-# ".to_owned();
     if let Some(branch) = summary.branch {
         let _ = write!(line, "branch #{branch} · ");
@@ -79,12 +79,12 @@ pub fn footer(summary: &TurnSummary) -> Body {
 }
 
 /// What the status message becomes when the daemon stopped in the middle of its turn.
-pub fn interrupted() -> Body {
+pub(crate) fn interrupted() -> Body {
     Body::text("-# interrupted: Chorus stopped while this was running")
 }
 
 /// What the model has said so far. The newest text shows when it is longer than a message.
-pub fn preview(said: &str) -> Body {
+pub(crate) fn preview(said: &str) -> Body {
     let said = text::for_discord(said.trim_end());
     let mut shown = text::tail_markdown(&said, MAX_PREVIEW);
     shown.push_str(UNFINISHED);
@@ -92,7 +92,7 @@ pub fn preview(said: &str) -> Body {
 }
 
 /// What a preview becomes when its turn ended and it is no part of the answer.
-pub fn preview_ended(said: &str, why: &str) -> Body {
+pub(crate) fn preview_ended(said: &str, why: &str) -> Body {
     let said = text::for_discord(said.trim_end());
     let note = format!("\n-# {why}");
     let room = MAX_CONTENT - note.chars().count();
@@ -123,7 +123,7 @@ fn is_plain_end(exit: &str) -> bool {
 }
 
 /// A sum of money, with as many digits as it needs: `$1.20`, `$0.012`.
-pub fn dollars(sum: f64) -> String {
+pub(crate) fn dollars(sum: f64) -> String {
     match sum {
         sum if sum >= 1.0 => format!("${sum:.2}"),
         sum => format!("${sum:.3}"),
@@ -131,7 +131,7 @@ pub fn dollars(sum: f64) -> String {
 }
 
 /// A number with commas between its thousands.
-pub fn thousands(number: u64) -> String {
+pub(crate) fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut shown = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {
@@ -144,7 +144,7 @@ pub fn thousands(number: u64) -> String {
 }
 
 /// A running time: `7 s`, `2 min 5 s`, `1 h 3 min`.
-pub fn seconds(elapsed: Duration) -> String {
+pub(crate) fn seconds(elapsed: Duration) -> String {
     let seconds = elapsed.as_secs();
     match (seconds / 3_600, seconds / 60 % 60, seconds % 60) {
         (0, 0, s) => format!("{s} s"),

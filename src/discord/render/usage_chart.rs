@@ -145,11 +145,12 @@ impl Bars {
             .filter(|day| *day >= oldest)
             .min()?;
         let rows: Vec<&DayUsage> = usage.iter().filter(|row| row.day >= first).collect();
-        let unit = match rows.iter().all(|row| row.usd.is_some())
+        let unit = if rows.iter().all(|row| row.usd.is_some())
             && rows.iter().any(|row| row.usd > Some(0.0))
         {
-            true => Unit::Dollars,
-            false => Unit::Tokens,
+            Unit::Dollars
+        } else {
+            Unit::Tokens
         };
         let mut by_model: BTreeMap<&str, BTreeMap<u64, f64>> = BTreeMap::new();
         for row in rows {
@@ -334,14 +335,14 @@ fn short(name: &str) -> String {
             '?'
         }
     };
-    match name.chars().count() > MAX_NAME {
-        true => name
-            .chars()
+    if name.chars().count() > MAX_NAME {
+        name.chars()
             .take(MAX_NAME - 1)
             .map(plain)
             .chain(['…'])
-            .collect(),
-        false => name.chars().map(plain).collect(),
+            .collect()
+    } else {
+        name.chars().map(plain).collect()
     }
 }
 

@@ -47,9 +47,10 @@ impl Operation {
     /// The permissions it takes in a channel, or in a thread under it.
     pub fn needs(self, is_thread: bool) -> Permissions {
         let seen = Permissions::VIEW_CHANNEL;
-        let post = match is_thread {
-            true => seen | Permissions::SEND_MESSAGES_IN_THREADS,
-            false => seen | Permissions::SEND_MESSAGES,
+        let post = if is_thread {
+            seen | Permissions::SEND_MESSAGES_IN_THREADS
+        } else {
+            seen | Permissions::SEND_MESSAGES
         };
         match self {
             Self::Post => post,

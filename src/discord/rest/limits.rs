@@ -128,9 +128,10 @@ impl Limits {
 
     /// How long a request on `route` must wait, if it must.
     pub fn wait(&mut self, route: &RouteKey, now: Instant) -> Option<Duration> {
-        let of_all = match route.answers_interaction() {
-            true => None,
-            false => self.global_until.max(self.second_is_full(now)),
+        let of_all = if route.answers_interaction() {
+            None
+        } else {
+            self.global_until.max(self.second_is_full(now))
         };
         let until = of_all
             .max(self.too_many_invalid(now))

@@ -48,9 +48,10 @@ pub(super) fn check(ctx: poise::Context<'_, Bot, Refusal>) -> Result<bool, Refus
     tree.push(ctx.command());
     if tree.iter().any(|command| is_operators(command)) {
         let user = UserId(ctx.interaction.user.id.get());
-        return match ctx.framework.user_data.is_operator(user) {
-            true => Ok(true),
-            false => Err(Refusal::new(OPERATOR_ONLY)),
+        return if ctx.framework.user_data.is_operator(user) {
+            Ok(true)
+        } else {
+            Err(Refusal::new(OPERATOR_ONLY))
         };
     }
     let needed = needed(&tree);

@@ -35,9 +35,10 @@ pub(super) async fn init(
         let new = NewAgent {
             name,
             system_prompt,
-            refine: match refine.unwrap_or(false) {
-                true => Refine::Tailor,
-                false => Refine::Keep,
+            refine: if refine.unwrap_or(false) {
+                Refine::Tailor
+            } else {
+                Refine::Keep
             },
             model,
             permission_profile,

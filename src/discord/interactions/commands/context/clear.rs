@@ -15,9 +15,10 @@ pub(super) async fn clear(
 ) -> Result<(), Refusal> {
     answer(ctx, Visibility::Public, async {
         let here = agent_here(ctx)?;
-        let first = match save_first.unwrap_or(false) {
-            true => BeforeClear::Save,
-            false => BeforeClear::Discard,
+        let first = if save_first.unwrap_or(false) {
+            BeforeClear::Save
+        } else {
+            BeforeClear::Discard
         };
         let cleared = bot(ctx)
             .manager

@@ -18,9 +18,10 @@ pub(super) async fn save(
 ) -> Result<(), Refusal> {
     answer(ctx, Visibility::Public, async {
         let here = agent_here(ctx)?;
-        let then = match clear.unwrap_or(false) {
-            true => AfterSave::Clear,
-            false => AfterSave::Keep,
+        let then = if clear.unwrap_or(false) {
+            AfterSave::Clear
+        } else {
+            AfterSave::Keep
         };
         let saved = bot(ctx)
             .manager
