@@ -50,7 +50,7 @@ pub use error::{ManagerError, PRIVATE};
 pub use handle::AgentManager;
 pub use missing::Lacks;
 pub use new_agent::{Made, NewAgent, Refine};
-pub use ports::{Channels, Renamed};
+pub use ports::{ChannelError, Channels, Renamed};
 pub use registry::{AgentListing, AgentSummary};
 pub use repair::{LostFolder, Repaired};
 pub use routing::Received;

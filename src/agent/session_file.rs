@@ -10,4 +10,4 @@ mod write;
 
 pub use content::SessionFile;
 pub use disk::{FileError, MAX_BYTES, Written, create, load, remove_leftovers};
-pub use read::parse;
+pub use read::{InvalidMessage, InvalidSession, parse};

@@ -192,7 +192,7 @@ impl Gateway {
     async fn beat(&self, connection: &mut Connection) -> Result<(), Disconnect> {
         let sequence = self.session.as_ref().map(|session| session.sequence);
         let sent = connection.beat(sequence).await;
-        sent.map_err(Disconnect::Resume)
+        sent.map_err(|why| Disconnect::Resume(why.to_string()))
     }
 
     async fn frame(
@@ -279,7 +279,8 @@ impl Gateway {
 
     async fn show_presence(&mut self, connection: &mut Connection) -> Result<(), Disconnect> {
         let update = json!({"op": 3, "d": self.presence()});
-        connection.send(&update).await.map_err(Disconnect::Resume)
+        let sent = connection.send(&update).await;
+        sent.map_err(|why| Disconnect::Resume(why.to_string()))
     }
 
     /// What is shown now, which is thereby the latest that was asked for.

@@ -101,10 +101,7 @@ impl AgentManager {
         channels: &dyn Channels,
     ) -> Result<(Plan, Option<Kept>), ManagerError> {
         let plan = self.plan(name, new).await?;
-        channels
-            .can_create(new.guild)
-            .await
-            .map_err(ManagerError::Refused)?;
+        channels.can_create(new.guild).await?;
         let kept = self.kept_files(&plan, new).await?;
         Ok((plan, kept))
     }
@@ -277,7 +274,7 @@ impl AgentManager {
             None => {
                 let topic = topic(&file.config.system_prompt);
                 let made = channels.create(row.guild_id, name.as_str(), &topic).await;
-                let channel = made.map_err(ManagerError::Refused)?;
+                let channel = made?;
                 undo.channel = Some(channel);
                 channel
             }
@@ -318,7 +315,7 @@ impl AgentManager {
             return Ok(());
         }
         let newest = channels.newest_message(channel).await;
-        if let Some(newest) = newest.map_err(ManagerError::Refused)? {
+        if let Some(newest) = newest? {
             let store = &self.inner.deps.store;
             store.advance_cursor(channel, newest).await?;
         }
@@ -334,17 +331,11 @@ impl AgentManager {
     ) -> Result<Option<ChannelId>, ManagerError> {
         let is_free = |channel: &ChannelId| self.inner.registry.in_channel(*channel).is_none();
         if let Some(channel) = config.channel_id.filter(is_free)
-            && channels
-                .exists(row.guild_id, channel)
-                .await
-                .map_err(ManagerError::Refused)?
+            && channels.exists(row.guild_id, channel).await?
         {
             return Ok(Some(channel));
         }
-        let found = channels
-            .find(row.guild_id, &row.name)
-            .await
-            .map_err(ManagerError::Refused)?;
+        let found = channels.find(row.guild_id, &row.name).await?;
         Ok(found.filter(is_free))
     }
 

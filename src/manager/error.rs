@@ -1,5 +1,6 @@
 //! Why the manager did not do what it was asked, in sentences for people.
 
+use super::ports::ChannelError;
 use crate::agent::session_manager::SessionError;
 use crate::config::BadValue;
 use crate::permission::NotGranted;
@@ -58,6 +59,12 @@ impl From<NotGranted> for ManagerError {
 impl From<BadValue> for ManagerError {
     fn from(error: BadValue) -> Self {
         Self::Refused(error.to_string())
+    }
+}
+
+impl From<ChannelError> for ManagerError {
+    fn from(reason: ChannelError) -> Self {
+        Self::Refused(reason.0)
     }
 }
 

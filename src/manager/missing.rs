@@ -7,7 +7,7 @@ use crate::domain::{AgentId, ChannelId, GuildId};
 use crate::store::{Intent, IntentKind};
 
 use super::handle::AgentManager;
-use super::ports::Channels;
+use super::ports::{ChannelError, Channels};
 use super::registry::AgentSummary;
 
 /// Agents named in one message.
@@ -70,7 +70,7 @@ impl AgentManager {
         guild: GuildId,
         is_there: impl Fn(ChannelId) -> bool,
         channels: &dyn Channels,
-    ) -> Result<Vec<Lacks>, String> {
+    ) -> Result<Vec<Lacks>, ChannelError> {
         let paths = self.inner.deps.paths.clone();
         let agents = self.inner.registry.of_guild(guild);
         let looked = tokio::task::spawn_blocking(move || {
@@ -81,7 +81,10 @@ impl AgentManager {
             agents.into_iter().map(with_folder).collect::<Vec<_>>()
         });
         let mut lacking = Vec::new();
-        for (agent, folder) in looked.await.map_err(|error| error.to_string())? {
+        for (agent, folder) in looked
+            .await
+            .map_err(|error| ChannelError(error.to_string()))?
+        {
             let channel = match agent.channel {
                 Some(channel) => !is_there(channel) && !channels.exists(guild, channel).await?,
                 // It is being made.

@@ -17,30 +17,40 @@ pub enum Renamed {
     After(Duration),
 }
 
-/// Channels as the lifecycle of agents needs them. Errors are sentences for people.
+/// Why Discord did not do what the lifecycle of an agent needs: a sentence for people.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ChannelError(pub String);
+
+/// Channels as the lifecycle of agents needs them.
 #[async_trait]
 pub trait Channels: Send + Sync {
     /// Whether a channel could be made now: rights of the bot, room in the server.
-    async fn can_create(&self, guild: GuildId) -> Result<(), String>;
+    async fn can_create(&self, guild: GuildId) -> Result<(), ChannelError>;
 
     /// Makes a text channel in the category for agents, which is made when it is missing. Where that fails, no channel
     /// and no new category is left.
-    async fn create(&self, guild: GuildId, name: &str, topic: &str) -> Result<ChannelId, String>;
+    async fn create(
+        &self,
+        guild: GuildId,
+        name: &str,
+        topic: &str,
+    ) -> Result<ChannelId, ChannelError>;
 
     /// Deletes a channel; one that is gone already is fine.
-    async fn delete(&self, channel: ChannelId) -> Result<(), String>;
+    async fn delete(&self, channel: ChannelId) -> Result<(), ChannelError>;
 
     /// Gives a channel another name, without waiting for Discord's rate limit: two in ten minutes.
-    async fn rename(&self, channel: ChannelId, name: &str) -> Result<Renamed, String>;
+    async fn rename(&self, channel: ChannelId, name: &str) -> Result<Renamed, ChannelError>;
 
     /// Whether a channel is there, in this server.
-    async fn exists(&self, guild: GuildId, channel: ChannelId) -> Result<bool, String>;
+    async fn exists(&self, guild: GuildId, channel: ChannelId) -> Result<bool, ChannelError>;
 
     /// A channel of that name in the categories for agents.
-    async fn find(&self, guild: GuildId, name: &str) -> Result<Option<ChannelId>, String>;
+    async fn find(&self, guild: GuildId, name: &str) -> Result<Option<ChannelId>, ChannelError>;
 
     /// Posts the first message of a new agent's channel.
-    async fn welcome(&self, channel: ChannelId, made: &Made) -> Result<(), String>;
+    async fn welcome(&self, channel: ChannelId, made: &Made) -> Result<(), ChannelError>;
 
-    async fn newest_message(&self, channel: ChannelId) -> Result<Option<MessageId>, String>;
+    async fn newest_message(&self, channel: ChannelId) -> Result<Option<MessageId>, ChannelError>;
 }

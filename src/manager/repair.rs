@@ -134,17 +134,11 @@ impl AgentManager {
         channels: &dyn Channels,
     ) -> Result<ChannelId, ManagerError> {
         if let Some(channel) = agent.channel
-            && channels
-                .exists(agent.guild, channel)
-                .await
-                .map_err(ManagerError::Refused)?
+            && channels.exists(agent.guild, channel).await?
         {
             return Ok(channel);
         }
-        let found = channels
-            .find(agent.guild, agent.name.as_str())
-            .await
-            .map_err(ManagerError::Refused)?;
+        let found = channels.find(agent.guild, agent.name.as_str()).await?;
         let free = found.filter(|channel| self.inner.registry.in_channel(*channel).is_none());
         if let Some(channel) = free {
             repaired.push(format!("took up the channel <#{channel}>"));
@@ -157,7 +151,7 @@ impl AgentManager {
                 &topic(&config.system_prompt),
             )
             .await;
-        let channel = made.map_err(ManagerError::Refused)?;
+        let channel = made?;
         repaired.push(format!("made the channel <#{channel}>"));
         Ok(channel)
     }

@@ -197,7 +197,7 @@ impl AgentManager {
         let model = self.choice(row.guild_id, config.model.as_deref());
         let made = super::new_agent::Made::of(agent.name, channel, model, config);
         let welcomed = channels.welcome(channel, &made).await;
-        welcomed.map_err(ManagerError::Refused)
+        Ok(welcomed?)
     }
 
     /// The channel of an agent that is destroyed goes; folder and row are settled already.

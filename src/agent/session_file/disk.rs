@@ -167,7 +167,10 @@ pub fn load(path: &Path) -> Result<(SessionFile, String), FileError> {
         }
         Err(Unread::Refused(reason)) => return Err(FileError::Unusable { name, reason }),
     };
-    let session = parse(&bytes).map_err(|reason| FileError::Unusable { name, reason })?;
+    let session = parse(&bytes).map_err(|error| FileError::Unusable {
+        name,
+        reason: error.to_string(),
+    })?;
     Ok((session, hex(&Sha256::digest(&bytes))))
 }
 

@@ -15,49 +15,105 @@ use super::content::SessionFile;
 use super::form::{Call, Content, Form, Message};
 use crate::domain::{Assistant, CallId, Item, SessionId, ToolCall, ToolResult, Trigger, UserText};
 
+/// Why the bytes are no session.
+#[derive(Debug, thiserror::Error)]
+pub enum InvalidSession {
+    #[error("it is not UTF-8 text (byte {0})")]
+    NotText(usize),
+    #[error("it is empty")]
+    Empty,
+    #[error("it is cut off ({0})")]
+    CutOff(#[source] serde_json::Error),
+    /// In this line.
+    #[error("it is nested too deeply (line {0})")]
+    Deep(usize),
+    #[error("it is not valid JSON: {0}")]
+    Syntax(#[source] serde_json::Error),
+    #[error("it has not the shape of a session: it is a list")]
+    List,
+    #[error("it has not the shape of a session: {0}")]
+    Shape(#[source] serde_json::Error),
+    #[error("it is not a session: it has neither `id` nor `session_id`")]
+    NoId,
+    #[error("it says not when it was saved: `saved_at` and `timestamp` are missing")]
+    NoTime,
+    #[error("its `saved_at` is no RFC 3339 time: {0}")]
+    Time(#[source] chrono::ParseError),
+    #[error("its trigger `{0}` is unknown")]
+    Trigger(String),
+    #[error("it holds no messages")]
+    NoMessages,
+    #[error("message {number}: {problem}")]
+    Message {
+        /// Counted from 1.
+        number: usize,
+        #[source]
+        problem: InvalidMessage,
+    },
+}
+
+/// Why one message of a session cannot be taken.
+#[derive(Debug, thiserror::Error)]
+pub enum InvalidMessage {
+    #[error("its role `{0}` is unknown; roles are user, assistant and tool_result")]
+    Role(String),
+    #[error("a user calls no tools")]
+    UserCalls,
+    #[error("a tool's result needs `tool_call_id`")]
+    NoCallId,
+    #[error("its `tool_calls` are no list of calls: {0}")]
+    Calls(#[source] serde_json::Error),
+    #[error("the arguments of call `{0}` are no object")]
+    Arguments(String),
+    #[error("the arguments of call `{call}` are no object: {error}")]
+    BadArguments {
+        call: String,
+        #[source]
+        error: serde_json::Error,
+    },
+}
+
 /// Reads the bytes of a session file.
 ///
 /// # Errors
 ///
 /// What is wrong, and at which line or message.
-pub fn parse(bytes: &[u8]) -> Result<SessionFile, String> {
-    let text = std::str::from_utf8(bytes)
-        .map_err(|error| format!("it is not UTF-8 text (byte {})", error.valid_up_to()))?;
+pub fn parse(bytes: &[u8]) -> Result<SessionFile, InvalidSession> {
+    let text =
+        std::str::from_utf8(bytes).map_err(|error| InvalidSession::NotText(error.valid_up_to()))?;
     let text = text.trim_start_matches('\u{feff}');
     if text.trim().is_empty() {
-        return Err("it is empty".to_owned());
+        return Err(InvalidSession::Empty);
     }
     // serde would take a list for an object without its keys.
     if text.trim_start().starts_with('[') {
-        return Err("it has not the shape of a session: it is a list".to_owned());
+        return Err(InvalidSession::List);
     }
-    let form: Form = serde_json::from_str(text).map_err(|error| explain(&error))?;
+    let form: Form = serde_json::from_str(text).map_err(explain)?;
     session(form)
 }
 
-fn explain(error: &serde_json::Error) -> String {
+fn explain(error: serde_json::Error) -> InvalidSession {
     match error.classify() {
-        serde_json::error::Category::Eof => format!("it is cut off ({error})"),
-        _ if error.to_string().contains("recursion limit") => {
-            format!("it is nested too deeply (line {})", error.line())
-        }
-        serde_json::error::Category::Syntax => format!("it is not valid JSON: {error}"),
+        serde_json::error::Category::Eof => InvalidSession::CutOff(error),
+        _ if error.to_string().contains("recursion limit") => InvalidSession::Deep(error.line()),
+        serde_json::error::Category::Syntax => InvalidSession::Syntax(error),
         serde_json::error::Category::Data | serde_json::error::Category::Io => {
-            format!("it has not the shape of a session: {error}")
+            InvalidSession::Shape(error)
         }
     }
 }
 
-fn session(form: Form) -> Result<SessionFile, String> {
+fn session(form: Form) -> Result<SessionFile, InvalidSession> {
     if form.id.is_none() && form.session_id.is_none() {
-        return Err("it is not a session: it has neither `id` nor `session_id`".to_owned());
+        return Err(InvalidSession::NoId);
     }
     let saved_at = form
         .saved_at
         .or(form.timestamp)
-        .ok_or("it says not when it was saved: `saved_at` and `timestamp` are missing")?;
+        .ok_or(InvalidSession::NoTime)?;
     let saved_at = DateTime::parse_from_rfc3339(&saved_at)
-        .map_err(|error| format!("its `saved_at` is no RFC 3339 time: {error}"))?
+        .map_err(InvalidSession::Time)?
         .to_utc();
     let trigger = match form.trigger.as_deref() {
         // Seed 001 knows no triggers.
@@ -65,16 +121,18 @@ fn session(form: Form) -> Result<SessionFile, String> {
         Some(word) => Trigger::ALL
             .into_iter()
             .find(|trigger| trigger.as_str() == word)
-            .ok_or_else(|| format!("its trigger `{word}` is unknown"))?,
+            .ok_or_else(|| InvalidSession::Trigger(word.to_owned()))?,
     };
     if form.messages.0.is_empty() {
-        return Err("it holds no messages".to_owned());
+        return Err(InvalidSession::NoMessages);
     }
     let mut items = Vec::with_capacity(form.messages.0.len());
     let mut names = HashMap::new();
     for (number, message) in form.messages.0.into_iter().enumerate() {
-        convert(message, &mut names, &mut items)
-            .map_err(|reason| format!("message {}: {reason}", number + 1))?;
+        convert(message, &mut names, &mut items).map_err(|problem| InvalidSession::Message {
+            number: number + 1,
+            problem,
+        })?;
     }
     Ok(SessionFile {
         id: form
@@ -97,7 +155,7 @@ fn convert(
     message: Message,
     names: &mut HashMap<CallId, String>,
     items: &mut Vec<Item>,
-) -> Result<(), String> {
+) -> Result<(), InvalidMessage> {
     match message.role.as_str() {
         "user" => user(message, names, items),
         "system" | "developer" => {
@@ -106,9 +164,7 @@ fn convert(
         }
         "assistant" => assistant(message, names, items),
         "tool_result" | "tool" => tool_result(message, names, items),
-        other => Err(format!(
-            "its role `{other}` is unknown; roles are user, assistant and tool_result"
-        )),
+        other => Err(InvalidMessage::Role(other.to_owned())),
     }
 }
 
@@ -116,14 +172,14 @@ fn user(
     message: Message,
     names: &HashMap<CallId, String>,
     items: &mut Vec<Item>,
-) -> Result<(), String> {
+) -> Result<(), InvalidMessage> {
     let Content {
         text,
         calls,
         results,
     } = message.content;
     if !calls.is_empty() || !call_list(message.tool_calls)?.is_empty() {
-        return Err("a user calls no tools".to_owned());
+        return Err(InvalidMessage::UserCalls);
     }
     let only_results = !results.is_empty() && text.is_empty();
     for mut result in results {
@@ -151,7 +207,7 @@ fn assistant(
     message: Message,
     names: &mut HashMap<CallId, String>,
     items: &mut Vec<Item>,
-) -> Result<(), String> {
+) -> Result<(), InvalidMessage> {
     let calls = call_list(message.tool_calls)?
         .into_iter()
         .chain(message.content.calls);
@@ -173,12 +229,8 @@ fn tool_result(
     message: Message,
     names: &HashMap<CallId, String>,
     items: &mut Vec<Item>,
-) -> Result<(), String> {
-    let call_id = CallId(
-        message
-            .tool_call_id
-            .ok_or("a tool's result needs `tool_call_id`")?,
-    );
+) -> Result<(), InvalidMessage> {
+    let call_id = CallId(message.tool_call_id.ok_or(InvalidMessage::NoCallId)?);
     let name = message
         .name
         .or_else(|| names.get(&call_id).cloned())
@@ -194,16 +246,16 @@ fn tool_result(
 }
 
 /// A list of calls, which the Python original keeps as JSON in a string.
-fn call_list(value: Value) -> Result<Vec<Call>, String> {
+fn call_list(value: Value) -> Result<Vec<Call>, InvalidMessage> {
     let list = match value {
         Value::Null => return Ok(Vec::new()),
         Value::String(text) => serde_json::from_str(&text),
         other => serde_json::from_value(other),
     };
-    list.map_err(|error| format!("its `tool_calls` are no list of calls: {error}"))
+    list.map_err(InvalidMessage::Calls)
 }
 
-fn tool_call(call: Call) -> Result<ToolCall, String> {
+fn tool_call(call: Call) -> Result<ToolCall, InvalidMessage> {
     let (name, arguments) = match call.function {
         Some(function) => (function.name, function.arguments),
         None => (call.name, call.params),
@@ -212,10 +264,16 @@ fn tool_call(call: Call) -> Result<ToolCall, String> {
         None | Some(Value::Null) => Map::new(),
         Some(Value::Object(arguments)) => arguments,
         Some(Value::String(text)) if text.trim().is_empty() => Map::new(),
-        Some(Value::String(text)) => serde_json::from_str(&text).map_err(|error| {
-            format!("the arguments of call `{}` are no object: {error}", call.id)
-        })?,
-        Some(_) => return Err(format!("the arguments of call `{}` are no object", call.id)),
+        Some(Value::String(text)) => match serde_json::from_str(&text) {
+            Ok(arguments) => arguments,
+            Err(error) => {
+                return Err(InvalidMessage::BadArguments {
+                    call: call.id,
+                    error,
+                });
+            }
+        },
+        Some(_) => return Err(InvalidMessage::Arguments(call.id)),
     };
     Ok(ToolCall {
         id: CallId(call.id),

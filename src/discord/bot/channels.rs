@@ -12,7 +12,7 @@ use crate::discord::rest::explain::{self, Operation};
 use crate::discord::rest::route;
 use crate::discord::rest::{Request, RestError, Urgency, snowflake};
 use crate::domain::{ChannelId, GuildId, MessageId};
-use crate::manager::{Channels, Made, Renamed};
+use crate::manager::{ChannelError, Channels, Made, Renamed};
 use crate::text::prose;
 
 /// The category of agents' channels; when it is full, the same with a number.
@@ -40,16 +40,18 @@ impl GuildChannels {
         Self(bot)
     }
 
-    async fn all(&self, guild: GuildId) -> Result<Vec<Value>, String> {
+    async fn all(&self, guild: GuildId) -> Result<Vec<Value>, ChannelError> {
         let answer = self.0.rest.call(route::guild_channels(guild)).await;
-        match answer.map_err(|error| explain::refusal(Operation::Read, &error))? {
+        match answer.map_err(|error| refusal(Operation::Read, &error))? {
             Value::Array(channels) => Ok(channels),
-            _ => Err("Discord did not list the server's channels.".to_owned()),
+            _ => Err(ChannelError(
+                "Discord did not list the server's channels.".to_owned(),
+            )),
         }
     }
 
     /// A category of ours with room in it, made when there is none.
-    async fn category(&self, guild: GuildId, channels: &[Value]) -> Result<Category, String> {
+    async fn category(&self, guild: GuildId, channels: &[Value]) -> Result<Category, ChannelError> {
         for number in 1.. {
             let name = category_name(number);
             let Some(category) = find_category(channels, &name) else {
@@ -65,12 +67,19 @@ impl GuildChannels {
                 return Ok(Category::Known(category));
             }
         }
-        Err("there are more categories than a server holds".to_owned())
+        Err(ChannelError(
+            "there are more categories than a server holds".to_owned(),
+        ))
     }
 
     /// Makes a channel or category that is not among `known`, the server's. An answer that is lost leaves open whether
     /// it was made, so it is looked for before it is asked for again: there must not be two.
-    async fn make(&self, guild: GuildId, wanted: Value, known: &[Value]) -> Result<u64, String> {
+    async fn make(
+        &self,
+        guild: GuildId,
+        wanted: Value,
+        known: &[Value],
+    ) -> Result<u64, ChannelError> {
         let name = wanted["name"].as_str().unwrap_or_default().to_owned();
         let request = Request::new(route::create_channel(guild), Urgency::Durable)
             .json(wanted.clone())
@@ -80,8 +89,9 @@ impl GuildChannels {
         loop {
             let reason = match self.0.rest.send(request.clone()).await {
                 Ok(made) => {
-                    return snowflake(&made["id"])
-                        .ok_or_else(|| "Discord named no id for the new channel.".to_owned());
+                    return snowflake(&made["id"]).ok_or_else(|| {
+                        ChannelError("Discord named no id for the new channel.".to_owned())
+                    });
                 }
                 Err(reason) => reason,
             };
@@ -94,7 +104,7 @@ impl GuildChannels {
                     continue;
                 }
             }
-            return Err(explain::refusal(Operation::MakeChannel, &reason));
+            return Err(refusal(Operation::MakeChannel, &reason));
         }
     }
 }
@@ -117,25 +127,31 @@ enum Category {
 
 #[async_trait]
 impl Channels for GuildChannels {
-    async fn can_create(&self, guild: GuildId) -> Result<(), String> {
+    async fn can_create(&self, guild: GuildId) -> Result<(), ChannelError> {
         let channels = self.all(guild).await?;
         if channels.len() >= PER_SERVER {
-            return Err(SERVER_IS_FULL.to_owned());
+            return Err(ChannelError(SERVER_IS_FULL.to_owned()));
         }
         if self.0.may_manage_channels(guild) {
             Ok(())
         } else {
-            Err(explain::lacking(Operation::MakeChannel))
+            Err(ChannelError(explain::lacking(Operation::MakeChannel)))
+        }
         }
     }
 
-    async fn create(&self, guild: GuildId, name: &str, topic: &str) -> Result<ChannelId, String> {
+    async fn create(
+        &self,
+        guild: GuildId,
+        name: &str,
+        topic: &str,
+    ) -> Result<ChannelId, ChannelError> {
         // Two at once would each make a category.
         let lock = self.0.making.lock(guild);
         let _alone = lock.lock().await;
         let channels = self.all(guild).await?;
         if channels.len() >= PER_SERVER {
-            return Err(SERVER_IS_FULL.to_owned());
+            return Err(ChannelError(SERVER_IS_FULL.to_owned()));
         }
         let category = self.category(guild, &channels).await?;
         let topic: String = prose(topic).chars().take(MAX_TOPIC).collect();
@@ -155,15 +171,15 @@ impl Channels for GuildChannels {
         made.map(ChannelId)
     }
 
-    async fn delete(&self, channel: ChannelId) -> Result<(), String> {
+    async fn delete(&self, channel: ChannelId) -> Result<(), ChannelError> {
         match self.0.rest.call(route::delete_channel(channel)).await {
             Ok(_) => Ok(()),
             Err(error) if error.is_gone() => Ok(()),
-            Err(error) => Err(explain::refusal(Operation::DeleteChannel, &error)),
+            Err(error) => Err(refusal(Operation::DeleteChannel, &error)),
         }
     }
 
-    async fn rename(&self, channel: ChannelId, name: &str) -> Result<Renamed, String> {
+    async fn rename(&self, channel: ChannelId, name: &str) -> Result<Renamed, ChannelError> {
         let route = route::edit_channel(channel);
         let request = Request::new(route.clone(), Urgency::Passing).json(json!({"name": name}));
         match self.0.rest.send(request).await {
@@ -171,21 +187,21 @@ impl Channels for GuildChannels {
             Err(RestError::Busy | RestError::Unreachable(_)) => {
                 Ok(Renamed::After(self.0.rest.wait(&route).unwrap_or(UNSAID)))
             }
-            Err(error) => Err(explain::refusal(Operation::ChangeChannel, &error)),
+            Err(error) => Err(refusal(Operation::ChangeChannel, &error)),
         }
     }
 
-    async fn exists(&self, guild: GuildId, channel: ChannelId) -> Result<bool, String> {
+    async fn exists(&self, guild: GuildId, channel: ChannelId) -> Result<bool, ChannelError> {
         match self.0.rest.call(route::channel(channel)).await {
             Ok(found) => Ok(snowflake(&found["guild_id"]) == Some(guild.0)),
             Err(error) if error.is_gone() => Ok(false),
             // It is there, only not for our eyes.
             Err(RestError::Refused { status: 403, .. }) => Ok(true),
-            Err(error) => Err(explain::refusal(Operation::Read, &error)),
+            Err(error) => Err(refusal(Operation::Read, &error)),
         }
     }
 
-    async fn find(&self, guild: GuildId, name: &str) -> Result<Option<ChannelId>, String> {
+    async fn find(&self, guild: GuildId, name: &str) -> Result<Option<ChannelId>, ChannelError> {
         let channels = self.all(guild).await?;
         let ours: Vec<u64> = channels
             .iter()
@@ -202,24 +218,30 @@ impl Channels for GuildChannels {
             .map(ChannelId))
     }
 
-    async fn newest_message(&self, channel: ChannelId) -> Result<Option<MessageId>, String> {
+    async fn newest_message(&self, channel: ChannelId) -> Result<Option<MessageId>, ChannelError> {
         let answer = self.0.rest.call(route::messages(channel, "limit=1")).await;
-        let messages = answer.map_err(|error| explain::refusal(Operation::Read, &error))?;
+        let messages = answer.map_err(|error| refusal(Operation::Read, &error))?;
         Ok(messages
             .get(0)
             .and_then(|newest| snowflake(&newest["id"]))
             .map(MessageId))
     }
 
-    async fn welcome(&self, channel: ChannelId, made: &Made) -> Result<(), String> {
+    async fn welcome(&self, channel: ChannelId, made: &Made) -> Result<(), ChannelError> {
         if !self.0.may_post(channel).await {
-            return Err("its server is not accepted any more".to_owned());
+            return Err(ChannelError(
+                "its server is not accepted any more".to_owned(),
+            ));
         }
         let posted = self.0.rest.post(channel, &render::welcome(made)).await;
         posted
             .map(drop)
-            .map_err(|error| explain::refusal(Operation::Post, &error))
+            .map_err(|error| refusal(Operation::Post, &error))
     }
+}
+
+fn refusal(operation: Operation, error: &RestError) -> ChannelError {
+    ChannelError(explain::refusal(operation, error))
 }
 
 /// The channel that was wanted, where it is among those of the server now and was not before.

@@ -10,11 +10,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 use tokio_tungstenite::WebSocketStream;
-use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role};
+use tokio_tungstenite::tungstenite::{self, Message};
 
 /// How long the way to an open connection may take.
 const OPEN_WITHIN: Duration = Duration::from_secs(15);
@@ -30,6 +30,34 @@ const CLOSE_WITHIN: Duration = Duration::from_secs(1);
 
 /// The largest payload that is unpacked: a server of the largest kind is some tens of MiB.
 const MOST_UNPACKED: u64 = 256 * 1024 * 1024;
+
+/// Why a connection could not be opened, or no longer takes what is sent.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ConnectionError {
+    #[error("{0} is no address of a gateway")]
+    NoAddress(String),
+    #[error("the gateway does not answer")]
+    NoAnswer,
+    #[error("{0}")]
+    Http(#[source] reqwest::Error),
+    #[error("the gateway answered with HTTP {0}")]
+    Status(StatusCode),
+    #[error("the gateway does not say hello")]
+    NoHello,
+    #[error("op {0} came instead of hello")]
+    NotHello(u8),
+    /// What came instead of hello.
+    #[error("{0}")]
+    Unreadable(String),
+    #[error("closed before hello ({0:?})")]
+    ClosedEarly(Option<u16>),
+    #[error("hello names no heartbeat interval")]
+    NoInterval,
+    #[error("{0}")]
+    WebSocket(#[source] tungstenite::Error),
+    #[error("the gateway takes nothing any more")]
+    Stuck,
+}
 
 /// An open connection.
 pub(super) struct Connection {
@@ -63,9 +91,12 @@ pub(super) struct Payload {
 
 impl Connection {
     /// Opens a connection and waits for its HELLO.
-    pub(super) async fn open(http: &reqwest::Client, address: &str) -> Result<Self, String> {
+    pub(super) async fn open(
+        http: &reqwest::Client,
+        address: &str,
+    ) -> Result<Self, ConnectionError> {
         let opened = timeout(OPEN_WITHIN, open(http, address)).await;
-        let socket = opened.map_err(|_| "the gateway does not answer".to_owned())??;
+        let socket = opened.map_err(|_| ConnectionError::NoAnswer)??;
         let mut this = Self {
             socket,
             interval: Duration::MAX,
@@ -73,19 +104,19 @@ impl Connection {
             is_acknowledged: true,
         };
         let hello = timeout(HELLO_WITHIN, this.next()).await;
-        match hello.map_err(|_| "the gateway does not say hello".to_owned())? {
+        match hello.map_err(|_| ConnectionError::NoHello)? {
             Frame::Payload(hello) if hello.op == 10 => this.greet(&hello.data)?,
-            Frame::Payload(other) => return Err(format!("op {} came instead of hello", other.op)),
-            Frame::Unreadable(error) => return Err(error),
-            Frame::Closed(code) => return Err(format!("closed before hello ({code:?})")),
+            Frame::Payload(other) => return Err(ConnectionError::NotHello(other.op)),
+            Frame::Unreadable(error) => return Err(ConnectionError::Unreadable(error)),
+            Frame::Closed(code) => return Err(ConnectionError::ClosedEarly(code)),
         }
         Ok(this)
     }
 
-    fn greet(&mut self, hello: &Value) -> Result<(), String> {
+    fn greet(&mut self, hello: &Value) -> Result<(), ConnectionError> {
         let millis = hello["heartbeat_interval"].as_u64();
         let millis = millis.filter(|millis| *millis > 0);
-        self.interval = Duration::from_millis(millis.ok_or("hello names no heartbeat interval")?);
+        self.interval = Duration::from_millis(millis.ok_or(ConnectionError::NoInterval)?);
         // The first heartbeat comes at a random time, so that not all bots knock at once.
         let share = u32::from(uuid::Uuid::new_v4().as_bytes()[0]);
         self.next_beat = Instant::now() + self.interval * share / 256;
@@ -108,19 +139,19 @@ impl Connection {
     }
 
     /// Sends a heartbeat.
-    pub(super) async fn beat(&mut self, sequence: Option<u64>) -> Result<(), String> {
+    pub(super) async fn beat(&mut self, sequence: Option<u64>) -> Result<(), ConnectionError> {
         self.is_acknowledged = false;
         self.next_beat = Instant::now() + self.interval;
         self.send(&json!({"op": 1, "d": sequence})).await
     }
 
     /// Sends one payload.
-    pub(super) async fn send(&mut self, payload: &Value) -> Result<(), String> {
+    pub(super) async fn send(&mut self, payload: &Value) -> Result<(), ConnectionError> {
         let sent = self.socket.send(Message::text(payload.to_string()));
         match timeout(SEND_WITHIN, sent).await {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => Err(error.to_string()),
-            Err(_) => Err("the gateway takes nothing any more".into()),
+            Ok(Err(error)) => Err(ConnectionError::WebSocket(error)),
+            Err(_) => Err(ConnectionError::Stuck),
         }
     }
 
@@ -157,7 +188,10 @@ impl Connection {
     }
 }
 
-async fn open(http: &reqwest::Client, address: &str) -> Result<WebSocketStream<Upgraded>, String> {
+async fn open(
+    http: &reqwest::Client,
+    address: &str,
+) -> Result<WebSocketStream<Upgraded>, ConnectionError> {
     let key = generate_key();
     let answer = http
         .get(as_http(address)?)
@@ -167,22 +201,19 @@ async fn open(http: &reqwest::Client, address: &str) -> Result<WebSocketStream<U
         .header(header::SEC_WEBSOCKET_KEY, &key)
         .send()
         .await
-        .map_err(|error| error.without_url().to_string())?;
+        .map_err(|error| ConnectionError::Http(error.without_url()))?;
     let accepted = answer.headers().get(header::SEC_WEBSOCKET_ACCEPT);
     let is_right = accepted.is_some_and(|key_back| *key_back == *derive_accept_key(key.as_bytes()));
     if answer.status() != StatusCode::SWITCHING_PROTOCOLS || !is_right {
-        return Err(format!(
-            "the gateway answered with HTTP {}",
-            answer.status()
-        ));
+        return Err(ConnectionError::Status(answer.status()));
     }
-    let upgraded = answer.upgrade().await.map_err(|error| error.to_string())?;
+    let upgraded = answer.upgrade().await.map_err(ConnectionError::Http)?;
     Ok(WebSocketStream::from_raw_socket(upgraded, Role::Client, None).await)
 }
 
 /// The address in HTTP's scheme, with the version and encoding we speak.
-fn as_http(address: &str) -> Result<Url, String> {
-    let wrong = || format!("{address} is no address of a gateway");
+fn as_http(address: &str) -> Result<Url, ConnectionError> {
+    let wrong = || ConnectionError::NoAddress(address.to_owned());
     let mut url = Url::parse(address).map_err(|_| wrong())?;
     let scheme = match url.scheme() {
         "ws" => "http",

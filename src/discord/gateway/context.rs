@@ -25,6 +25,17 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 /// How long a handshake with whoever finds the port may take.
 const HANDSHAKE_WITHIN: Duration = Duration::from_secs(1);
 
+/// Why serenity's context could not be made.
+#[derive(Debug, thiserror::Error)]
+pub(in crate::discord) enum ContextError {
+    #[error("loopback does not answer")]
+    NoAnswer,
+    #[error("{0}")]
+    Loopback(#[from] std::io::Error),
+    #[error("{0}")]
+    Serenity(#[source] Box<serenity::Error>),
+}
+
 /// What poise's dispatch is given with each interaction.
 pub(in crate::discord) struct SerenityContext {
     pub(in crate::discord) context: Context,
@@ -37,7 +48,10 @@ impl SerenityContext {
     /// # Errors
     ///
     /// When loopback cannot be used.
-    pub(in crate::discord) async fn new(token: &str, base: Option<&str>) -> Result<Self, String> {
+    pub(in crate::discord) async fn new(
+        token: &str,
+        base: Option<&str>,
+    ) -> Result<Self, ContextError> {
         let http = Arc::new(http(token, base));
         let cache = Arc::new(cache());
         let data = Arc::new(RwLock::new(TypeMap::new()));
@@ -62,7 +76,7 @@ impl SerenityContext {
             raw_event_handlers: Vec::new(),
             framework: None,
             manager: Arc::clone(&shards),
-            shard: connected.map_err(|_| "loopback does not answer".to_owned())??,
+            shard: connected.map_err(|_| ContextError::NoAnswer)??,
             cache: Arc::clone(&cache),
             http: Arc::clone(&http),
         });
@@ -96,10 +110,10 @@ fn cache() -> Cache {
 }
 
 /// A shard that is connected to nobody but us.
-async fn shard_of_our_own() -> Result<Shard, String> {
+async fn shard_of_our_own() -> Result<Shard, ContextError> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await;
-    let listener = listener.map_err(|error| error.to_string())?;
-    let address = listener.local_addr().map_err(|error| error.to_string())?;
+    let listener = listener?;
+    let address = listener.local_addr()?;
     let url = Arc::new(Mutex::new(format!("ws://{address}")));
     let info = ShardInfo {
         id: ShardId(0),
@@ -107,8 +121,8 @@ async fn shard_of_our_own() -> Result<Shard, String> {
     };
     let shard = Shard::new(url, "", info, GatewayIntents::empty(), None);
     tokio::select! {
-        shard = shard => shard.map_err(|error| error.to_string()),
-        error = accept(&listener) => Err(error.to_string()),
+        shard = shard => shard.map_err(|error| ContextError::Serenity(Box::new(error))),
+        error = accept(&listener) => Err(error.into()),
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 use tracing::{error, warn};
 
-use super::connection::Connection;
+use super::connection::{Connection, ConnectionError};
 use super::session::{Budget, Disconnect};
 use super::{Gateway, INTENTS};
 use crate::discord::error::DiscordError;
@@ -42,7 +42,7 @@ impl Gateway {
             Some(address) => address,
             None => self.address().await?.0,
         };
-        let lost = |why: String| Disconnect::Resume(why);
+        let lost = |why: ConnectionError| Disconnect::Resume(why.to_string());
         let opened = Connection::open(&self.http, &address).await;
         if let Some(session) = &mut self.session {
             // The address may be what is wrong; the common one is always right.
@@ -57,7 +57,7 @@ impl Gateway {
     }
 
     async fn identify(&mut self) -> Result<Connection, Disconnect> {
-        let lost = |why: String| Disconnect::Identify(why);
+        let lost = |why: ConnectionError| Disconnect::Identify(why.to_string());
         let (address, budget) = self.address().await?;
         let wait = budget.wait(self.identified.map(|last| last.elapsed()));
         if wait > LONG {
