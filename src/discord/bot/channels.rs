@@ -137,7 +137,6 @@ impl Channels for GuildChannels {
         } else {
             Err(ChannelError(explain::lacking(Operation::MakeChannel)))
         }
-        }
     }
 
     async fn create(
