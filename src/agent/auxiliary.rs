@@ -18,6 +18,7 @@ use crate::store::AttemptRow;
 
 use super::budget::{Caps, LEAST_WORDS, Reservation, ReservationRequest, Spender};
 use super::deps::AgentDeps;
+use super::models::ModelError;
 use super::stop::cancelled_after;
 
 /// One question beside a turn.
@@ -99,13 +100,13 @@ impl AgentDeps {
     ///
     /// # Errors
     ///
-    /// Why there is no answer, for the log.
+    /// When there is no answer.
     pub async fn ask_small(
         &self,
         asker: Asker,
         models: &[String],
         aside: AuxiliaryRequest<'_>,
-    ) -> Result<String, String> {
+    ) -> Result<String, NoAnswer> {
         let own = self.models.targets(models)?;
         let targets = match self.models.small_beside(&own) {
             Some(small) => vec![small],
@@ -115,15 +116,32 @@ impl AgentDeps {
         let answered = self.ask_auxiliary(&targets, asker, aside, &never).await;
         answered
             .map(|answer| answer.reply.assistant.text)
-            .map_err(|failure| why_not(&failure, patience))
+            .map_err(|failure| NoAnswer::of(failure, patience))
     }
 }
 
-/// Why a question that could wait for `patience` has no answer, for the log.
-pub(super) fn why_not(failure: &StepFailure, patience: Duration) -> String {
-    match failure {
-        StepFailure::Stopped => format!("no answer within {} s", patience.as_secs()),
-        other => other.to_string(),
+/// Why a question beside a turn has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum NoAnswer {
+    #[error("{0}")]
+    NoModel(#[from] ModelError),
+    #[error("no answer within {} s", .0.as_secs())]
+    TooLate(Duration),
+    #[error("{0}")]
+    Failed(#[source] StepFailure),
+    #[error("the model declined")]
+    Declined,
+    #[error("the model said nothing")]
+    Empty,
+}
+
+impl NoAnswer {
+    /// What came of asking for at most `patience`.
+    pub(super) fn of(failure: StepFailure, patience: Duration) -> Self {
+        match failure {
+            StepFailure::Stopped => Self::TooLate(patience),
+            other => Self::Failed(other),
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 use crate::domain::{AgentId, Cost, GuildId, TurnId};
 use crate::llm::route::Planned;
-use crate::store::{Store, UsageFilter};
+use crate::store::{Store, StoreError, UsageFilter};
 
 /// Fewest tokens that an answer is asked for with: a thought, a call and a sentence fit.
 ///
@@ -114,7 +114,10 @@ impl Reservations {
         let accounts = self
             .accounts(store, wish, now)
             .await
-            .map_err(OverBudget::unreadable)?;
+            .map_err(|error| OverBudget {
+                why: format!("what was spent cannot be read: {error}"),
+                last_words: false,
+            })?;
         let tightest = accounts
             .into_iter()
             .min_by(|a, b| a.left().total_cmp(&b.left()));
@@ -154,7 +157,7 @@ impl Reservations {
         store: &Store,
         wish: ReservationRequest<'_>,
         now: DateTime<Utc>,
-    ) -> Result<Vec<Account>, String> {
+    ) -> Result<Vec<Account>, StoreError> {
         let Spender { agent, guild, turn } = wish.spender;
         let all = UsageFilter::default();
         let of_turn = UsageFilter { turn, ..all };
@@ -190,10 +193,7 @@ impl Reservations {
             };
             // Promises first: one that becomes a row meanwhile is counted twice, and never not at all.
             let promised = self.promised(scope);
-            let spent = store
-                .spent(filter)
-                .await
-                .map_err(|error| format!("what was spent cannot be read: {error}"))?;
+            let spent = store.spent(filter).await?;
             accounts.push(Account {
                 what,
                 cap,
@@ -218,15 +218,6 @@ impl Reservations {
             if *sum <= f64::EPSILON {
                 promised.remove(&scope);
             }
-        }
-    }
-}
-
-impl OverBudget {
-    fn unreadable(why: String) -> Self {
-        Self {
-            why,
-            last_words: false,
         }
     }
 }

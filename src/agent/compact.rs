@@ -11,7 +11,7 @@ use crate::llm::route::{StepFailure, StepReply};
 use crate::llm::{history, tokens};
 use crate::text;
 
-use super::auxiliary::{AuxiliaryRequest, why_not};
+use super::auxiliary::{AuxiliaryRequest, NoAnswer};
 use super::deps::AgentDeps;
 use super::identity::Identity;
 use super::prompt;
@@ -152,14 +152,14 @@ pub(super) fn done(cut: usize, session: SessionId) -> String {
 ///
 /// # Errors
 ///
-/// Why there is no answer, for the log.
+/// When there is no answer.
 async fn ask(
     deps: &AgentDeps,
     agent: &Identity,
     config: &AgentConfig,
     items: &[Item],
     question: Question,
-) -> Result<(String, StepReply), String> {
+) -> Result<(String, StepReply), NoAnswer> {
     let Question {
         system,
         kind,
@@ -188,13 +188,13 @@ async fn ask(
             break;
         }
     }
-    let answer = answered.map_err(|failure| why_not(&failure, patience))?;
+    let answer = answered.map_err(|failure| NoAnswer::of(failure, patience))?;
     let text = answer.reply.assistant.text.trim().to_owned();
     if answer.reply.stop == StopReason::Refusal {
-        return Err("the model declined".to_owned());
+        return Err(NoAnswer::Declined);
     }
     if text.is_empty() {
-        return Err("the model said nothing".to_owned());
+        return Err(NoAnswer::Empty);
     }
     Ok((text, answer))
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use tokio::task::JoinError;
 
 use crate::domain::{AgentConfig, AgentId, ProfileRef};
 use crate::permission::Profiles;
@@ -105,6 +106,15 @@ impl Configurations {
         }
     }
 
+    /// The last good one of a file that `error` kept from being read.
+    pub(super) fn unread(&self, agent: AgentId, error: &JoinError) -> Configuration {
+        let last = self.0.lock().get(&agent).and_then(|last| last.good.clone());
+        Configuration::Faulty {
+            fault: Fault::unreadable(format!("agent.json: {error}")),
+            last,
+        }
+    }
+
     fn read(
         &self,
         agent: AgentId,
@@ -122,10 +132,7 @@ impl Configurations {
         }
         let file = agent_file::read(workspace.agent())
             .map_err(|error| Fault::unreadable(error.to_string()))?;
-        check(&file, profiles).map_err(|text| Fault {
-            text,
-            is_readable: true,
-        })?;
+        check(&file, profiles)?;
         Ok((version, Arc::new(file.config)))
     }
 
@@ -159,10 +166,16 @@ fn is_still_named(profile: &ProfileRef, profiles: &Profiles) -> bool {
 }
 
 /// Values that are of the right shape and cannot be used all the same.
-fn check(file: &AgentFile, profiles: &Profiles) -> Result<(), String> {
+fn check(file: &AgentFile, profiles: &Profiles) -> Result<(), Fault> {
     let config = &file.config;
+    let fault = |key: &str, reason: &str| {
+        Err(Fault {
+            text: file.fault(key, reason),
+            is_readable: true,
+        })
+    };
     if let Err(error) = profiles.resolve(&config.permissions) {
-        return Err(file.fault("permissions", &error.to_string()));
+        return fault("permissions", &error.to_string());
     }
     let timeouts = [
         ("idle_timeout", config.idle_timeout, 0),
@@ -171,7 +184,7 @@ fn check(file: &AgentFile, profiles: &Profiles) -> Result<(), String> {
     for (key, timeout, least) in timeouts {
         if timeout.is_some_and(|seconds| !(least..=LONGEST).contains(&seconds)) {
             let reason = format!("write seconds from {least} to {LONGEST} (a year), or null");
-            return Err(file.fault(key, &reason));
+            return fault(key, &reason);
         }
     }
     let budgets = [
@@ -180,7 +193,7 @@ fn check(file: &AgentFile, profiles: &Profiles) -> Result<(), String> {
     ];
     for (key, budget) in budgets {
         if budget.is_some_and(|usd| !usd.is_finite() || usd < 0.0) {
-            return Err(file.fault(key, "write US dollars, 0 or more, or null"));
+            return fault(key, "write US dollars, 0 or more, or null");
         }
     }
     Ok(())

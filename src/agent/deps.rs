@@ -16,7 +16,7 @@ use crate::domain::{
     AgentConfig, AgentId, ChannelId, GuildId, MessageId, Participant, Person, UserId,
 };
 use crate::llm::Target;
-use crate::permission::{Profile, Profiles};
+use crate::permission::{Profile, ProfileError, Profiles};
 use crate::store::{Store, StoreError};
 use crate::text::escape;
 use crate::tools::{Registry, Services};
@@ -26,7 +26,7 @@ use super::budget::Reservations;
 use super::configuration::Configurations;
 use super::event::Event;
 use super::identity::Identity;
-use super::models::Models;
+use super::models::{ModelError, Models};
 use super::tool_specs::ToolSpecs;
 
 /// Tokens that a request may take while nobody can be asked: compaction waits until somebody can.
@@ -67,7 +67,7 @@ pub struct AgentDeps {
     /// What servers' administrators have set.
     pub settings: RwLock<HashMap<GuildId, Arc<Settings>>>,
     /// Agents' `agent.json` as last read.
-    pub configurations: Configurations,
+    pub configurations: Arc<Configurations>,
     /// Agents' notes.
     pub docs: DocsCache,
     /// What models are told of tools.
@@ -136,20 +136,21 @@ impl AgentDeps {
     ///
     /// # Errors
     ///
-    /// Why it is none: then everything is denied.
-    pub fn profile(&self, config: &AgentConfig) -> Result<Arc<Profile>, String> {
-        self.profiles
-            .load()
-            .resolve(&config.permissions)
-            .map_err(|error| error.to_string())
+    /// When it is none: then everything is denied.
+    pub fn profile(&self, config: &AgentConfig) -> Result<Arc<Profile>, ProfileError> {
+        self.profiles.load().resolve(&config.permissions)
     }
 
     /// Whom the agent asks, in order.
     ///
     /// # Errors
     ///
-    /// A sentence for people, when there is nobody.
-    pub fn targets(&self, agent: &Identity, config: &AgentConfig) -> Result<Vec<Target>, String> {
+    /// When there is nobody.
+    pub fn targets(
+        &self,
+        agent: &Identity,
+        config: &AgentConfig,
+    ) -> Result<Vec<Target>, ModelError> {
         self.models.targets(&self.effective(agent, config).models)
     }
 

@@ -1,11 +1,12 @@
 //! What agents read from their folders: `agent.json`, notes, the look of the workspace.
 
 use std::fs::File;
-use std::io::Seek;
-use std::path::Path;
+use std::io::{self, Seek};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::Value;
+use tokio::task::JoinError;
 use tracing::warn;
 
 use crate::clock;
@@ -13,8 +14,9 @@ use crate::domain::{AgentConfig, AgentId, AgentName, ChannelId, ProfileRef};
 use crate::store::TaskStatus;
 use crate::text::{self, escape};
 use crate::tools::Change;
-use crate::workspace::agent_file;
-use crate::workspace::{Workspace, WorkspacePath};
+use crate::workspace::agent_file::{self, AgentFileError};
+use crate::workspace::docs::Docs;
+use crate::workspace::{FileError, Workspace, WorkspacePath};
 
 use super::configuration::{Configuration, Fault, News};
 use super::deps::AgentDeps;
@@ -24,11 +26,26 @@ use super::identity::Identity;
 /// Characters of an old or new value that an audit row keeps whole.
 const AUDIT_VALUE: usize = 16 << 10;
 
+/// Why something in an agent's folder was not read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    #[error("{0}")]
+    File(#[from] FileError),
+    #[error("{0}")]
+    AgentFile(#[from] AgentFileError),
+    #[error("{0}")]
+    Disk(#[from] io::Error),
+    #[error("there are a thousand files of that name")]
+    NameTaken,
+    #[error("{0}")]
+    Panicked(#[from] JoinError),
+}
+
 impl AgentDeps {
     /// The agent's configuration as it is on disk now. A broken file is reported ([`Self::tell_of_file`]); the last good
     /// one stays in force.
     pub async fn agent_config(&self, agent: &Identity) -> Arc<AgentConfig> {
-        let read = self.configuration(agent.id, &self.folder(agent));
+        let read = self.configuration(agent.id, self.folder(agent)).await;
         self.tell_of_file(agent.id, &agent.name, agent.channel, &read)
             .await;
         match read {
@@ -91,23 +108,22 @@ impl AgentDeps {
     }
 
     /// What an agent's `agent.json` in `folder` says now.
-    pub fn configuration(&self, agent: AgentId, folder: &Path) -> Configuration {
-        self.configurations
-            .look(agent, folder, &self.profiles.load())
+    pub async fn configuration(&self, agent: AgentId, folder: PathBuf) -> Configuration {
+        let (all, profiles) = (self.configurations.clone(), self.profiles.load_full());
+        let looked = tokio::task::spawn_blocking(move || all.look(agent, &folder, &profiles)).await;
+        looked.unwrap_or_else(|error| self.configurations.unread(agent, &error))
     }
 
     /// The agent's notes, bounded; empty when they cannot be read.
-    pub fn docs_of(&self, agent: &Identity) -> Arc<str> {
-        let read = Workspace::open(&self.folder(agent))
-            .map_err(|error| error.to_string())
-            .and_then(|workspace| {
-                self.docs
-                    .read(&workspace)
-                    .map_err(|error| error.to_string())
-            });
+    pub async fn docs_of(&self, agent: &Identity) -> Docs {
+        let (docs, folder) = (self.docs.clone(), self.folder(agent));
+        let read = tokio::task::spawn_blocking(move || -> Result<Docs, FolderError> {
+            Ok(docs.read(&Workspace::open(&folder)?)?)
+        });
+        let read = read.await.map_err(FolderError::from).flatten();
         read.unwrap_or_else(|error| {
             warn!(agent.id = %agent.id, "failed to read the notes of {}: {error}", agent.name);
-            Arc::from("")
+            Docs::default()
         })
     }
 
@@ -157,47 +173,44 @@ impl AgentDeps {
         agent: &Identity,
         name: &str,
         mut content: File,
-    ) -> Result<String, String> {
+    ) -> Result<String, FolderError> {
         let folder = self.folder(agent);
         let name = upload_name(name);
-        let saved = tokio::task::spawn_blocking(move || -> Result<String, String> {
-            let workspace = Workspace::open(&folder).map_err(|error| error.to_string())?;
-            let files = workspace.files().map_err(|error| error.to_string())?;
+        let saved = tokio::task::spawn_blocking(move || {
+            let workspace = Workspace::open(&folder)?;
+            let files = workspace.files()?;
             for attempt in 1..1000 {
                 let path = numbered(&name, attempt);
-                let parsed = WorkspacePath::parse(&path).map_err(|error| error.to_string())?;
+                let parsed = WorkspacePath::parse(&path)?;
                 if files.read(&parsed, 0).is_ok() || files.open_file(&parsed).is_ok() {
                     continue;
                 }
-                content.rewind().map_err(|error| error.to_string())?;
-                files
-                    .write_from(&parsed, &mut content)
-                    .map_err(|error| error.to_string())?;
+                content.rewind()?;
+                files.write_from(&parsed, &mut content)?;
                 return Ok(path);
             }
-            Err("there are a thousand files of that name".to_owned())
+            Err(FolderError::NameTaken)
         });
-        saved.await.unwrap_or_else(|error| Err(error.to_string()))
+        saved.await?
     }
 
     /// Adds `action` to `always_allow` of the agent's file.
     pub async fn always_allow(&self, agent: &Identity, action: &str) {
-        let written = Workspace::open(&self.folder(agent))
-            .map_err(|error| error.to_string())
-            .and_then(|workspace| {
-                agent_file::rewrite(workspace.agent(), |keys| {
-                    let list = keys
-                        .entry("always_allow")
-                        .or_insert_with(|| Value::Array(Vec::new()));
-                    if let Value::Array(list) = list
-                        && !list.iter().any(|entry| entry == action)
-                    {
-                        list.push(Value::String(action.to_owned()));
-                    }
-                })
-                .map_err(|error| error.to_string())
-            });
-        if let Err(error) = written {
+        let (folder, action) = (self.folder(agent), action.to_owned());
+        let written = tokio::task::spawn_blocking(move || -> Result<_, FolderError> {
+            let workspace = Workspace::open(&folder)?;
+            Ok(agent_file::rewrite(workspace.agent(), |keys| {
+                let list = keys
+                    .entry("always_allow")
+                    .or_insert_with(|| Value::Array(Vec::new()));
+                if let Value::Array(list) = list
+                    && !list.iter().any(|entry| *entry == action)
+                {
+                    list.push(Value::String(action));
+                }
+            })?)
+        });
+        if let Err(error) = written.await.map_err(FolderError::from).flatten() {
             warn!(agent.id = %agent.id, "failed to write always_allow: {error}");
             let text = escape::sentence(&format!(
                 "It is allowed this once; “Always allow” could not be written: {error}"

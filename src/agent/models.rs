@@ -2,15 +2,50 @@
 
 use std::sync::Arc;
 
-use crate::llm::Target;
 use crate::llm::discovery::{Available, Models as Discovered, Resolved};
 use crate::llm::route::Router;
+use crate::llm::{LlmError, Target};
 
 /// Asked for small things where it is there: a summary of instructions, a prompt made of a description.
 const SMALL: [&str; 3] = ["haiku", "gpt-5-nano", "gemini-2.5-flash-lite"];
 
 /// Share of a window that stays free beside the answer, for what estimates miss.
 const BUFFER: u64 = 20;
+
+/// Why there is no model to ask, or none of a name. The text is for people.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum ModelError {
+    #[error(
+        "no model provider is configured; set ANTHROPIC_API_KEY or OPENAI_API_KEY, or add one under `providers` in config.json"
+    )]
+    NoProvider,
+    #[error("no model is chosen; choose one with `/settings model` (`/models` lists them)")]
+    NoneChosen,
+    /// None of those that were chosen.
+    #[error("there is no model {}; choose one with `/agent config` (`/models` lists them)", quoted(.0))]
+    NotThere(Vec<String>),
+    #[error("There is no model `{name}`. {}", near_names(.near))]
+    NotFound { name: String, near: Vec<String> },
+    #[error("Whether `{name}` is there could not be found out: {error}.")]
+    NotAsked {
+        name: String,
+        #[source]
+        error: LlmError,
+    },
+}
+
+fn quoted(names: &[String]) -> String {
+    let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+    names.join(", ")
+}
+
+fn near_names(near: &[String]) -> String {
+    if near.is_empty() {
+        "`/models` lists those there are.".to_owned()
+    } else {
+        format!("Near names: {}.", near.join(", "))
+    }
+}
 
 /// The models that agents ask.
 #[derive(Debug)]
@@ -44,26 +79,24 @@ impl Models {
     ///
     /// # Errors
     ///
-    /// A sentence with near names.
-    pub async fn resolve(&self, name: &str) -> Result<String, String> {
-        let shown = crate::text::one_line(name, 80);
+    /// When there is no such model, or its provider does not answer.
+    pub async fn resolve(&self, name: &str) -> Result<String, ModelError> {
+        let shown = || crate::text::one_line(name, 80);
         match self.known.resolve_asking(name).await {
             Ok(
                 Resolved::Found(target)
                 | Resolved::Unlisted(target)
                 | Resolved::Undiscovered(target),
             ) => Ok(self.written(&target)),
-            Ok(Resolved::NotFound { near }) if near.is_empty() => Err(format!(
-                "There is no model `{shown}`. `/models` lists those there are."
-            )),
-            Ok(Resolved::NotFound { near }) => Err(format!(
-                "There is no model `{shown}`. Near names: {}.",
-                near.join(", ")
-            )),
-            Ok(Resolved::NoProvider) => Err(no_provider()),
-            Err(error) => Err(format!(
-                "Whether `{shown}` is there could not be found out: {error}."
-            )),
+            Ok(Resolved::NotFound { near }) => Err(ModelError::NotFound {
+                name: shown(),
+                near,
+            }),
+            Ok(Resolved::NoProvider) => Err(ModelError::NoProvider),
+            Err(error) => Err(ModelError::NotAsked {
+                name: shown(),
+                error,
+            }),
         }
     }
 
@@ -83,8 +116,8 @@ impl Models {
     ///
     /// # Errors
     ///
-    /// A sentence for people, when there is nobody.
-    pub fn targets(&self, names: &[String]) -> Result<Vec<Target>, String> {
+    /// When there is nobody.
+    pub fn targets(&self, names: &[String]) -> Result<Vec<Target>, ModelError> {
         let mut targets = Vec::new();
         let mut unknown = Vec::new();
         for name in names {
@@ -96,26 +129,21 @@ impl Models {
                         targets.push(target);
                     }
                 }
-                Resolved::NotFound { .. } => unknown.push(format!("`{name}`")),
-                Resolved::NoProvider => return Err(no_provider()),
+                Resolved::NotFound { .. } => unknown.push(name.clone()),
+                Resolved::NoProvider => return Err(ModelError::NoProvider),
             }
         }
         if !targets.is_empty() {
             return Ok(targets);
         }
         if !unknown.is_empty() {
-            return Err(format!(
-                "there is no model {}; choose one with `/agent config` (`/models` lists them)",
-                unknown.join(", ")
-            ));
+            return Err(ModelError::NotThere(unknown));
         }
         if self.known.providers().is_empty() {
-            return Err(no_provider());
+            return Err(ModelError::NoProvider);
         }
-        let first = self.known.first_available().ok_or(
-            "no model is chosen; choose one with `/settings model` (`/models` lists them)",
-        )?;
-        Ok(vec![first])
+        let first = self.known.first_available();
+        Ok(vec![first.ok_or(ModelError::NoneChosen)?])
     }
 
     /// Most tokens to answer with: what the smallest target gives.
@@ -160,8 +188,4 @@ fn most_output(facts: &crate::llm::catalog::ModelFacts) -> u32 {
         .max_output
         .min(quarter)
         .min(crate::llm::route::DEFAULT_OUTPUT)
-}
-
-fn no_provider() -> String {
-    "no model provider is configured; set ANTHROPIC_API_KEY or OPENAI_API_KEY, or add one under `providers` in config.json".to_owned()
 }

@@ -189,6 +189,37 @@ struct Calls {
     cut: Vec<TruncatedCall>,
 }
 
+/// Why a call must not run.
+#[derive(Debug, thiserror::Error)]
+enum NotRun {
+    #[error(
+        "the answer reached its length limit, so its arguments may be cut. Send it again, shorter or in several calls."
+    )]
+    LengthLimit,
+    #[error("the answer was refused.")]
+    Refused,
+    #[error("it was cut off before its end. Send it again.")]
+    CutOff,
+    #[error("it names no tool.")]
+    NoName,
+    #[error("its arguments are nested deeper than {MAX_DEPTH} levels.")]
+    TooDeep,
+    #[error("its arguments are not a JSON object.")]
+    NoObject,
+    #[error("its arguments are not valid JSON ({0}).")]
+    NoJson(#[from] serde_json::Error),
+}
+
+impl NotRun {
+    /// What the model is told of its call of the tool `name`.
+    fn told(&self, name: &str) -> String {
+        if let Self::NoName = self {
+            return "A call without a tool's name was not run. Name the tool.".to_owned();
+        }
+        format!("The call of {name} was not run: {self}")
+    }
+}
+
 impl Calls {
     fn new(stop: StopReason, blocks: &[ContentBlock]) -> Self {
         Self {
@@ -210,30 +241,23 @@ impl Calls {
                 name: raw.name,
                 arguments,
             }),
-            Err(why) => {
+            Err(error) => {
                 self.cut.push(TruncatedCall {
                     id,
+                    why: error.told(&raw.name),
                     name: raw.name,
-                    why,
                 });
                 None
             }
         }
     }
 
-    fn checked(&self, at: usize, raw: &RawCall) -> Result<Map<String, Value>, String> {
-        let name = &raw.name;
+    fn checked(&self, at: usize, raw: &RawCall) -> Result<Map<String, Value>, NotRun> {
         match self.stop {
             StopReason::MaxTokens | StopReason::ContextExceeded if self.last == Some(at) => {
-                return Err(format!(
-                    "The call of {name} was not run: the answer reached its length limit, so its arguments may be cut. Send it again, shorter or in several calls."
-                ));
+                return Err(NotRun::LengthLimit);
             }
-            StopReason::Refusal => {
-                return Err(format!(
-                    "The call of {name} was not run: the answer was refused."
-                ));
-            }
+            StopReason::Refusal => return Err(NotRun::Refused),
             StopReason::EndTurn
             | StopReason::ToolUse
             | StopReason::MaxTokens
@@ -241,29 +265,20 @@ impl Calls {
             | StopReason::ContextExceeded => {}
         }
         if raw.cut {
-            return Err(format!(
-                "The call of {name} was not run: it was cut off before its end. Send it again."
-            ));
+            return Err(NotRun::CutOff);
         }
-        if name.is_empty() {
-            return Err("A call without a tool's name was not run. Name the tool.".to_owned());
+        if raw.name.is_empty() {
+            return Err(NotRun::NoName);
         }
         if raw.arguments.trim().is_empty() {
             return Ok(Map::new());
         }
-        match serde_json::from_str(&raw.arguments) {
-            Ok(Value::Object(arguments)) if arguments.values().any(|value| is_deep(value, 1)) => {
-                Err(format!(
-                    "The call of {name} was not run: its arguments are nested deeper than {MAX_DEPTH} levels."
-                ))
+        match serde_json::from_str(&raw.arguments)? {
+            Value::Object(arguments) if arguments.values().any(|value| is_deep(value, 1)) => {
+                Err(NotRun::TooDeep)
             }
-            Ok(Value::Object(arguments)) => Ok(arguments),
-            Ok(_) => Err(format!(
-                "The call of {name} was not run: its arguments are not a JSON object."
-            )),
-            Err(error) => Err(format!(
-                "The call of {name} was not run: its arguments are not valid JSON ({error})."
-            )),
+            Value::Object(arguments) => Ok(arguments),
+            _ => Err(NotRun::NoObject),
         }
     }
 

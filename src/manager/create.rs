@@ -375,7 +375,7 @@ impl AgentManager {
         Arc::clone(&self.inner.deps.models)
             .resolve(name)
             .await
-            .map_err(ManagerError::Refused)
+            .map_err(|error| ManagerError::Refused(error.to_string()))
     }
 }
 

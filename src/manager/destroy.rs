@@ -80,7 +80,7 @@ impl AgentManager {
         channels: &dyn Channels,
     ) -> Result<Destroyed, ManagerError> {
         let mut notes = Vec::new();
-        let saved = if self.has_folder(&agent) {
+        let saved = if self.has_folder(&agent).await {
             self.save_for_destroy(&agent, by).await?
         } else {
             notes.extend(self.unsaved(&agent).await);
@@ -196,8 +196,10 @@ impl AgentManager {
     }
 
     /// Whether an agent's folder is there.
-    pub(super) fn has_folder(&self, agent: &AgentSummary) -> bool {
-        self.inner.deps.paths.agent(agent.name.as_str()).is_dir()
+    pub(super) async fn has_folder(&self, agent: &AgentSummary) -> bool {
+        let folder = self.inner.deps.paths.agent(agent.name.as_str());
+        let found = tokio::fs::metadata(folder).await;
+        found.is_ok_and(|found| found.is_dir())
     }
 
     /// The agent of that name in a server.

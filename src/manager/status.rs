@@ -65,7 +65,7 @@ impl AgentManager {
             .ok_or(ManagerError::NoAgentHere)?;
         let deps = &self.inner.deps;
         let folder = deps.paths.agent(agent.name.as_str());
-        let (config, fault) = match deps.configuration(agent.id, &folder) {
+        let (config, fault) = match deps.configuration(agent.id, folder).await {
             Configuration::Good(config) => (config, None),
             Configuration::Faulty { fault, last } => match last {
                 Some(last) => (last, Some(fault.text)),

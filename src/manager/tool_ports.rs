@@ -89,14 +89,12 @@ impl AgentDirectory for ToolPorts {
     async fn list(&self, caller: &Caller) -> Result<Vec<Peer>, PortError> {
         let manager = self.manager()?;
         let deps = manager.deps();
-        let others = manager
-            .agents(caller.guild)
-            .into_iter()
-            .filter(|agent| agent.id != caller.agent)
-            .filter(|agent| manager.all_may_reach(&caller.people, agent));
-        let others: Vec<_> = others
-            .map(|agent| (deps.paths.agent(agent.name.as_str()), agent.name))
-            .collect();
+        let mut others = Vec::new();
+        for agent in manager.agents(caller.guild) {
+            if agent.id != caller.agent && manager.all_may_reach(&caller.people, &agent).await {
+                others.push((deps.paths.agent(agent.name.as_str()), agent.name));
+            }
+        }
         let read = move |(folder, name): (PathBuf, AgentName)| {
             let config = Workspace::open(&folder)
                 .ok()
@@ -127,7 +125,7 @@ impl AgentDirectory for ToolPorts {
         let channel = agent
             .channel
             .ok_or_else(|| PortError::Refused(format!("agent `{to}` has no channel now")))?;
-        if !manager.all_may_reach(&caller.people, &agent) {
+        if !manager.all_may_reach(&caller.people, &agent).await {
             return Err(PortError::Refused(format!(
                 "somebody behind this turn may not talk to agent `{to}`"
             )));
@@ -183,7 +181,7 @@ impl Models for ToolPorts {
             .models
             .resolve(name)
             .await
-            .map_err(PortError::Refused)
+            .map_err(|error| PortError::Refused(error.to_string()))
     }
 }
 
@@ -295,6 +293,6 @@ impl HookWriter for ToolPorts {
         };
         deps.ask_small(asker, &models, aside)
             .await
-            .map_err(PortError::Broken)
+            .map_err(|error| PortError::Broken(error.to_string()))
     }
 }

@@ -1,6 +1,7 @@
 //! Files that came with a message: texts and pictures for the model, everything kept in the workspace.
 
 use std::fs::File;
+use std::io;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -126,39 +127,53 @@ struct Fetched {
     head: Vec<u8>,
 }
 
+/// Why a file could not be fetched.
+#[derive(Debug, thiserror::Error)]
+enum FetchError {
+    #[error("it is larger than {}", text::bytes(FILE_MAX))]
+    TooLarge,
+    /// Without the address, which lets whoever reads it fetch the file.
+    #[error("{0}")]
+    Http(#[source] reqwest::Error),
+    #[error("{0}")]
+    Disk(#[from] io::Error),
+}
+
+impl From<reqwest::Error> for FetchError {
+    fn from(error: reqwest::Error) -> Self {
+        Self::Http(error.without_url())
+    }
+}
+
 /// Fetches a file to the disk: ten of them together are a gigabyte.
 async fn fetch(
     deps: &AgentDeps,
     agent: &Identity,
     attachment: &Attachment,
-) -> Result<Fetched, String> {
-    let too_large = || Err(format!("it is larger than {}", text::bytes(FILE_MAX)));
+) -> Result<Fetched, FetchError> {
     if attachment.size > FILE_MAX {
-        return too_large();
+        return Err(FetchError::TooLarge);
     }
-    let said = |error: reqwest::Error| error.without_url().to_string();
     let mut response = deps
         .http
         .get(&attachment.url)
         .send()
         .await
-        .and_then(reqwest::Response::error_for_status)
-        .map_err(said)?;
+        .and_then(reqwest::Response::error_for_status)?;
     // Beside the workspace, where there is room for files.
     let content = tempfile::tempfile_in(deps.folder(agent)).or_else(|_| tempfile::tempfile());
-    let mut content = tokio::fs::File::from_std(content.map_err(|error| error.to_string())?);
+    let mut content = tokio::fs::File::from_std(content?);
     let (mut size, mut head) = (0, Vec::new());
-    while let Some(chunk) = response.chunk().await.map_err(said)? {
+    while let Some(chunk) = response.chunk().await? {
         size += chunk.len() as u64;
         if size > FILE_MAX {
-            return too_large();
+            return Err(FetchError::TooLarge);
         }
         let shown = chunk.len().min(IMAGE_MAX + 1 - head.len());
         head.extend_from_slice(&chunk[..shown]);
-        let written = content.write_all(&chunk).await;
-        written.map_err(|error| error.to_string())?;
+        content.write_all(&chunk).await?;
     }
-    content.flush().await.map_err(|error| error.to_string())?;
+    content.flush().await?;
     Ok(Fetched {
         content: content.into_std().await,
         size,

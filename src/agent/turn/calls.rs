@@ -8,7 +8,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::{Assistant, CallId, Participant, ToolCall, ToolResult};
-use crate::permission::{Decision, Profile, Verdict};
+use crate::permission::{Decision, Profile, ProfileError, Verdict};
 use crate::store::{AttachedRows, AuditRow, StoreError};
 use crate::tools::{Caller, Prepared, ToolContext, guard};
 
@@ -104,7 +104,7 @@ impl Turn {
     }
 
     /// Checks and judges a call. Nothing of it has run.
-    fn look(&self, call: &ToolCall, profile: Result<&Profile, &String>) -> Looked {
+    fn look(&self, call: &ToolCall, profile: Result<&Profile, &ProfileError>) -> Looked {
         let prepared = match self.context.deps.tools.prepare(&call.name, &call.arguments) {
             Ok(prepared) => prepared,
             Err(invalid) => {
@@ -116,7 +116,7 @@ impl Turn {
         };
         let Verdict { decision, reason } = match profile {
             Ok(profile) => profile.decide(&prepared.action, &self.config.always_allow),
-            Err(invalid) => Verdict::deny(invalid.clone()),
+            Err(invalid) => Verdict::deny(invalid.to_string()),
         };
         match decision {
             Decision::Allow => Looked::Run(prepared),

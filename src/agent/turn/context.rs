@@ -19,6 +19,7 @@ use super::super::deps::AgentDeps;
 use super::super::event::TurnRef;
 use super::super::identity::Identity;
 use super::super::mailbox::Mode;
+use super::super::models::ModelError;
 use super::super::session_manager::{Save, SessionError, Summary};
 use super::super::stop::StopSignal;
 
@@ -51,7 +52,7 @@ impl TurnContext {
     }
 
     /// Whom this turn asks, in order.
-    pub(super) fn targets(&self, config: &AgentConfig) -> Result<Vec<Target>, String> {
+    pub(super) fn targets(&self, config: &AgentConfig) -> Result<Vec<Target>, ModelError> {
         match &self.model {
             Some(model) => self.deps.models.targets(std::slice::from_ref(model)),
             None => self.deps.targets(&self.agent, config),

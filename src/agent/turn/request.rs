@@ -53,11 +53,11 @@ impl Turn {
             Err(error) => {
                 return Asked::Failed {
                     class: FailureClass::ModelError,
-                    error,
+                    error: error.to_string(),
                 };
             }
         };
-        let (system, schemas) = self.prompt_and_tools(tools);
+        let (system, schemas) = self.prompt_and_tools(tools).await;
         let (items, used_tokens) = self
             .transcript
             .told(self.room(), self.context.is_stopping());
@@ -85,10 +85,13 @@ impl Turn {
     }
 
     /// What stands before the conversation, with the tools the model may call; its size is taken note of.
-    pub(super) fn prompt_and_tools(&mut self, tools: Tools) -> (Vec<String>, Arc<Vec<ToolSchema>>) {
+    pub(super) async fn prompt_and_tools(
+        &mut self,
+        tools: Tools,
+    ) -> (Vec<String>, Arc<Vec<ToolSchema>>) {
         let docs = match self.context.mode {
             Mode::Lightweight => Arc::from(""),
-            Mode::Standard | Mode::Full => self.context.deps.docs_of(&self.context.agent),
+            Mode::Standard | Mode::Full => self.context.deps.docs_of(&self.context.agent).await,
         };
         let system = prompt::system(
             &self.config.system_prompt,

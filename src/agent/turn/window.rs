@@ -44,7 +44,7 @@ impl Turn {
             return Ok(None);
         }
         if !self.transcript.context_meter.knows_fixed() {
-            self.prompt_and_tools(Tools::On);
+            self.prompt_and_tools(Tools::On).await;
         }
         self.transcript.room_before = self.room();
         let share = self.transcript.share(self.transcript.room_before);

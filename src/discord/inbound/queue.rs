@@ -205,7 +205,7 @@ impl Queue {
         let Some(agent) = self.agent(guild) else {
             return;
         };
-        let access = self.bot.manager.access(&agent);
+        let access = self.bot.manager.access(&agent).await;
         self.bot.manager.tell_if_unreadable(&agent, &access).await;
         if !access.admits(&author) {
             debug!(message.id = %id, "a message was ignored: its author has no access");

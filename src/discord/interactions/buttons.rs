@@ -86,7 +86,7 @@ async fn decide(bot: &Bot, responder: &Responder, press: &ComponentInteraction) 
     };
     if let Err(reason) = may_decide(bot, guild, &person, &requesters, choice) {
         let _ = responder
-            .follow_up(&Body::text(reason), Visibility::Ephemeral)
+            .follow_up(&Body::text(reason.to_string()), Visibility::Ephemeral)
             .await;
         return;
     }
@@ -112,18 +112,12 @@ fn may_decide(
     person: &Person,
     requesters: &[UserId],
     choice: Choice,
-) -> Result<(), String> {
+) -> Result<(), access::MayNotPress> {
     let server = bot.manager.server(guild);
-    let open_refused = match choice {
-        Choice::AlwaysAllow => may_always_allow(&server.permission_grants, person)
-            .err()
-            .map(|reason| reason.to_string()),
-        Choice::Allow | Choice::Deny => None,
-    };
     let deciders = access::Deciders {
         approver_roles: &server.approver_roles,
         requesters,
-        open_refused: open_refused.as_deref(),
+        open: may_always_allow(&server.permission_grants, person),
     };
     access::may_press(person, choice, &deciders)
 }
@@ -149,7 +143,7 @@ async fn allow_always(bot: &Bot, responder: &Responder, press: &ComponentInterac
         Found::Elsewhere => NOT_ITS_MESSAGE.to_owned(),
         Found::Open(requesters) => {
             match may_decide(bot, guild, &person, &requesters, Choice::AlwaysAllow) {
-                Err(reason) => reason,
+                Err(reason) => reason.to_string(),
                 Ok(()) => match bot.approvals.decide(id, Choice::AlwaysAllow, &person) {
                     Press::Decided => always_allow::GRANTED.to_owned(),
                     Press::TooLate => why_too_late(bot, id).await,
@@ -210,18 +204,19 @@ async fn end_turn(
     turn: &str,
 ) {
     let work = async {
-        let (guild, person) = who(press).ok_or("Buttons work in a server.")?;
+        let (guild, person) =
+            who(press).ok_or_else(|| Refusal::new("Buttons work in a server."))?;
         let turn: TurnId = turn
             .parse()
-            .map_err(|_| "This button does nothing any more.")?;
+            .map_err(|_| Refusal::new("This button does nothing any more."))?;
         let channel = ChannelId(press.channel_id.get());
         let parent = bot.parent_of(guild, channel);
         let agent = bot
             .manager
             .agent_for(channel, parent)
-            .ok_or("No agent lives here any more.")?;
-        if !bot.manager.access(&agent).admits(&person) {
-            return Err("You have no access to this agent.".to_owned());
+            .ok_or_else(|| Refusal::new("No agent lives here any more."))?;
+        if !bot.manager.access(&agent).await.admits(&person) {
+            return Err(Refusal::new("You have no access to this agent."));
         }
         let stopped = match how {
             "stop" => bot
@@ -235,7 +230,7 @@ async fn end_turn(
                 .await
                 .map(render::aborted),
         };
-        stopped.map_err(|error| Refusal::from(error).0)
+        Ok(stopped?)
     };
     let _ = responder.answer(Visibility::Ephemeral, work).await;
 }
@@ -245,11 +240,7 @@ async fn turn_page(bot: &Bot, responder: &Responder, press: &ComponentInteractio
         return;
     };
     let sight = Sight::new(bot, GuildId(guild.get()), member);
-    let work = async {
-        let turned = pages::turn(bot, &sight, rest).await;
-        turned.map_err(|refusal| refusal.0)
-    };
-    if let Err(error) = responder.replace(work).await {
+    if let Err(error) = responder.replace(pages::turn(bot, &sight, rest)).await {
         tracing::debug!(%error, "a page was not turned");
     }
 }
@@ -260,9 +251,7 @@ async fn edit_prompt(bot: &Bot, responder: &Responder, press: &ComponentInteract
         Some((guild, by)) if rights.administrator() || rights.manage_channels() => {
             commands::open_prompt(bot, responder, guild, &by, name).await
         }
-        _ => Err(Refusal::new(
-            "Changing an agent needs the permission Manage Channels.",
-        )),
+        _ => Err(Refusal::new(rights::MANAGE_CHANNELS_NEEDED)),
     };
     if let Err(refusal) = opened {
         let _ = responder

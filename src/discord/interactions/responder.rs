@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use tracing::warn;
 
+use crate::discord::bot::Refusal;
 use crate::discord::rest::body::Body;
 use crate::discord::rest::route;
 use crate::discord::rest::{Request, Rest, RestError, Urgency, message_id};
@@ -49,7 +50,7 @@ impl Responder {
     pub(super) async fn answer(
         &self,
         eyes: Visibility,
-        work: impl Future<Output = Result<Body, String>>,
+        work: impl Future<Output = Result<Body, Refusal>>,
     ) -> Result<(), RestError> {
         tokio::pin!(work);
         let soon = tokio::time::timeout(PROMISE_AFTER, &mut work).await;
@@ -57,17 +58,19 @@ impl Responder {
             Ok(Ok(body)) => return self.say(&body, eyes).await,
             Ok(Err(error)) => {
                 return self
-                    .say(&Body::sentence(error), Visibility::Ephemeral)
+                    .say(&Body::sentence(error.0), Visibility::Ephemeral)
                     .await;
             }
             Err(_) => self.promise(eyes).await?,
         }
         match (work.await, eyes) {
             (Ok(body), _) => self.keep_promise(&body).await,
-            (Err(error), Visibility::Ephemeral) => self.keep_promise(&Body::sentence(error)).await,
+            (Err(error), Visibility::Ephemeral) => {
+                self.keep_promise(&Body::sentence(error.0)).await
+            }
             (Err(error), Visibility::Public) => {
                 self.take_promise_back().await?;
-                self.follow_up(&Body::sentence(error), Visibility::Ephemeral)
+                self.follow_up(&Body::sentence(error.0), Visibility::Ephemeral)
                     .await
                     .map(drop)
             }
@@ -77,7 +80,7 @@ impl Responder {
     /// Puts what `work` gives in place of the message whose button was pressed; its error goes to the one who pressed.
     pub(super) async fn replace(
         &self,
-        work: impl Future<Output = Result<Body, String>>,
+        work: impl Future<Output = Result<Body, Refusal>>,
     ) -> Result<(), RestError> {
         tokio::pin!(work);
         let soon = tokio::time::timeout(PROMISE_AFTER, &mut work).await;
@@ -85,7 +88,7 @@ impl Responder {
             Ok(Ok(body)) => return self.update(&body).await,
             Ok(Err(error)) => {
                 return self
-                    .say(&Body::sentence(error), Visibility::Ephemeral)
+                    .say(&Body::sentence(error.0), Visibility::Ephemeral)
                     .await;
             }
             Err(_) => self.acknowledge().await?,
@@ -94,7 +97,7 @@ impl Responder {
             Ok(body) => self.keep_promise(&body).await,
             Err(error) => {
                 let told = self
-                    .follow_up(&Body::sentence(error), Visibility::Ephemeral)
+                    .follow_up(&Body::sentence(error.0), Visibility::Ephemeral)
                     .await;
                 told.map(drop)
             }

@@ -19,9 +19,8 @@ pub(super) async fn pressed(
     rest: &str,
 ) {
     let user = UserId(press.user.id.get());
-    let work = async { decide(bot, user, rest).await.map_err(|refusal| refusal.0) };
     // A failed answer was logged where it failed; there is nobody left to tell.
-    let _ = responder.replace(work).await;
+    let _ = responder.replace(decide(bot, user, rest)).await;
 }
 
 async fn decide(bot: &Bot, user: UserId, rest: &str) -> Result<Body, Refusal> {

@@ -2,7 +2,7 @@
 
 use crate::agent::event::Choice;
 use crate::domain::{Person, RoleId, UserId};
-use crate::permission::may_answer;
+use crate::permission::{NotGranted, may_answer};
 
 /// Who decides one question.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,24 +11,38 @@ pub struct Deciders<'a> {
     pub approver_roles: &'a [RoleId],
     /// Whose messages are in the turn.
     pub requesters: &'a [UserId],
-    /// Why the person may not grant `open`, if so.
-    pub open_refused: Option<&'a str>,
+    /// Whether the person may grant `open`.
+    pub open: Result<(), NotGranted>,
+}
+
+/// Why somebody may not press a button. The text is for their eyes.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MayNotPress {
+    /// Members of these roles decide; none named means the one who asked.
+    #[error("{}", who_may(.0))]
+    NotTheirs(Vec<RoleId>),
+    #[error(
+        "Always allow is for those who may grant the profile `open`: {0}. Allow and Deny are yours to press."
+    )]
+    Always(#[source] NotGranted),
 }
 
 /// Whether `person` may press this button.
 ///
 /// # Errors
 ///
-/// The reason, for their eyes.
-pub fn may_press(person: &Person, choice: Choice, deciders: &Deciders<'_>) -> Result<(), String> {
+/// When somebody else is to decide.
+pub fn may_press(
+    person: &Person,
+    choice: Choice,
+    deciders: &Deciders<'_>,
+) -> Result<(), MayNotPress> {
     if !may_answer(person, deciders.approver_roles, deciders.requesters) {
-        return Err(who_may(deciders.approver_roles));
+        return Err(MayNotPress::NotTheirs(deciders.approver_roles.to_vec()));
     }
-    match (choice, deciders.open_refused) {
-        (Choice::AlwaysAllow, Some(reason)) => Err(format!(
-            "Always allow is for those who may grant the profile `open`: {reason}. Allow and Deny are yours to press."
-        )),
-        (Choice::Allow | Choice::Deny | Choice::AlwaysAllow, _) => Ok(()),
+    match choice {
+        Choice::AlwaysAllow => deciders.open.clone().map_err(MayNotPress::Always),
+        Choice::Allow | Choice::Deny => Ok(()),
     }
 }
 

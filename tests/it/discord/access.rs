@@ -1,9 +1,11 @@
 //! Who may talk, who may press.
 
 use chorus::agent::event::Choice;
-use chorus::discord::people::access::{Deciders, may_press};
+use chorus::discord::people::access::{Deciders, MayNotPress, may_press};
 use chorus::domain::{RoleId, UserId};
-use chorus::permission::may_talk;
+use chorus::permission::{NotGranted, may_talk};
+
+use insta::assert_snapshot;
 
 use crate::permission::grants::person;
 
@@ -11,7 +13,7 @@ fn deciders<'a>(approvers: &'a [RoleId], requesters: &'a [UserId]) -> Deciders<'
     Deciders {
         approver_roles: approvers,
         requesters,
-        open_refused: Some("only Administrators may grant it"),
+        open: Err(NotGranted::Profile("open".to_owned())),
     }
 }
 
@@ -36,9 +38,9 @@ fn the_requester_decides_only_while_no_approver_is_named() {
     assert!(may_press(&person(1, &[]), Choice::Allow, &deciders(&[], &ann)).is_ok());
     assert!(may_press(&person(2, &[]), Choice::Allow, &deciders(&[], &ann)).is_err());
     let approvers = [RoleId(7)];
-    let refused =
-        may_press(&person(1, &[]), Choice::Allow, &deciders(&approvers, &ann)).unwrap_err();
-    assert!(refused.contains("<@&7>"), "{refused}");
+    let refused = may_press(&person(1, &[]), Choice::Allow, &deciders(&approvers, &ann));
+    assert_eq!(refused, Err(MayNotPress::NotTheirs(approvers.to_vec())));
+    assert_snapshot!(refused.unwrap_err(), @"Only a member with Manage Server or with one of these roles may decide this: <@&7>.");
     assert!(may_press(&person(2, &[7]), Choice::Deny, &deciders(&approvers, &ann)).is_ok());
 }
 
@@ -52,11 +54,10 @@ fn manage_server_always_decides() {
 #[test]
 fn always_allow_is_for_who_may_grant_open() {
     let ann = [UserId(1)];
-    let refused =
-        may_press(&person(1, &[]), Choice::AlwaysAllow, &deciders(&[], &ann)).unwrap_err();
-    assert!(refused.contains("`open`"), "{refused}");
+    let refused = may_press(&person(1, &[]), Choice::AlwaysAllow, &deciders(&[], &ann));
+    assert_snapshot!(refused.unwrap_err(), @"Always allow is for those who may grant the profile `open`: none of your roles may grant the profile `open`; an Administrator can allow it with `/settings grants`. Allow and Deny are yours to press.");
     let may_grant = Deciders {
-        open_refused: None,
+        open: Ok(()),
         ..deciders(&[], &ann)
     };
     assert!(may_press(&person(1, &[]), Choice::AlwaysAllow, &may_grant).is_ok());

@@ -64,7 +64,7 @@ pub(super) async fn ask_with(
     mode: Mode,
 ) -> Result<(), Refusal> {
     let responder = responder(ctx);
-    let here = match checked(ctx, &prompt) {
+    let here = match checked(ctx, &prompt).await {
         Ok(here) => here,
         Err(refusal) => return tell(&responder, refusal).await,
     };
@@ -94,11 +94,11 @@ async fn lacks_model(bot: &Bot, model: Option<&str>) -> Option<Refusal> {
 }
 
 /// The agent here, when there is something to ask it.
-pub(super) fn checked(ctx: Context<'_>, prompt: &str) -> Result<Here, Refusal> {
+pub(super) async fn checked(ctx: Context<'_>, prompt: &str) -> Result<Here, Refusal> {
     if prompt.trim().is_empty() {
         return Err(Refusal::new("There is nothing to do: the prompt is empty."));
     }
-    agent_here(ctx)
+    agent_here(ctx).await
 }
 
 /// What was asked by a command, as a message that its person wrote: the one shown for it.

@@ -22,7 +22,6 @@ pub(super) async fn answer(
     work: impl Future<Output = Result<Body, Refusal>> + Send,
 ) -> Result<(), Refusal> {
     let span = tracing::info_span!("command", command = %ctx.command().qualified_name);
-    let work = async { work.await.map_err(|refusal| refusal.0) };
     // A failed answer was logged where it failed; there is nobody left to tell.
     let _ = responder(ctx).answer(eyes, work).instrument(span).await;
     Ok(())

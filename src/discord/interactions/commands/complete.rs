@@ -66,6 +66,7 @@ pub(super) async fn agent_name(ctx: Context<'_>, typed: &str) -> CreateAutocompl
 /// Agents whose records the person may see: those they may talk to, and destroyed ones, which are told apart by id.
 pub(super) async fn agent_on_record(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
     let names: Vec<String> = reachable_agents(ctx)
+        .await
         .unwrap_or_default()
         .into_iter()
         .map(|agent| agent.name.to_string())
@@ -150,7 +151,7 @@ pub(super) async fn config_value(ctx: Context<'_>, typed: &str) -> CreateAutocom
 
 /// Saved sessions of the agent here, newest first, by their descriptions.
 pub(super) async fn session(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
-    let Ok(here) = agent_here(ctx) else {
+    let Ok(here) = agent_here(ctx).await else {
         return CreateAutocompleteResponse::new();
     };
     let manager = &bot(ctx).manager;
@@ -173,7 +174,7 @@ pub(super) async fn session(ctx: Context<'_>, typed: &str) -> CreateAutocomplete
 
 /// Files of other agents among the sessions of the agent here, by their names.
 pub(super) async fn foreign_session(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
-    let Ok(here) = agent_here(ctx) else {
+    let Ok(here) = agent_here(ctx).await else {
         return CreateAutocompleteResponse::new();
     };
     let reading = bot(ctx).manager.context_history(&here.agent, 0, 1);
@@ -202,7 +203,7 @@ pub(super) async fn branch_number(ctx: Context<'_>, typed: &str) -> CreateAutoco
 
 /// The agent's tasks.
 pub(super) async fn task(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
-    let Ok(here) = agent_here(ctx) else {
+    let Ok(here) = agent_here(ctx).await else {
         return CreateAutocompleteResponse::new();
     };
     let reading = bot(ctx).manager.tasks(here.channel, here.parent);
@@ -220,7 +221,7 @@ pub(super) async fn task(ctx: Context<'_>, typed: &str) -> CreateAutocompleteRes
 }
 
 async fn branches(ctx: Context<'_>) -> Vec<(String, String)> {
-    let Ok(here) = agent_here(ctx) else {
+    let Ok(here) = agent_here(ctx).await else {
         return Vec::new();
     };
     let reading = bot(ctx).manager.branch_list(here.channel, here.parent);

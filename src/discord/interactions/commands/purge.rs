@@ -34,7 +34,7 @@ const YOUNG: Duration = Duration::minutes(14 * 24 * 60 - 10);
 )]
 pub(super) async fn purge(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
-        let here = agent_here(ctx)?;
+        let here = agent_here(ctx).await?;
         let id = format!("purge:{}", confirm::until());
         Ok(confirm::question(render::ask_purge(here.channel), id))
     })

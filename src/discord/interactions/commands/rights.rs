@@ -9,6 +9,10 @@ use crate::domain::UserId;
 /// The category of commands that the operator alone may use, whatever they may do in the server.
 pub(super) const OPERATOR: &str = "operator";
 
+/// What somebody is told who may not change an agent.
+pub(in crate::discord) const MANAGE_CHANNELS_NEEDED: &str =
+    "Changing an agent needs the permission Manage Channels.";
+
 /// What the one who pressed may do; nothing outside a server.
 pub(in crate::discord) fn of_press(press: &ComponentInteraction) -> Permissions {
     let member = press.member.as_ref();

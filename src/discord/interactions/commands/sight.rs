@@ -20,14 +20,14 @@ pub(super) struct Here {
 }
 
 /// The agent that a command is for, once it is clear that the person may talk to it.
-pub(super) fn agent_here(ctx: Context<'_>) -> Result<Here, Refusal> {
+pub(super) async fn agent_here(ctx: Context<'_>) -> Result<Here, Refusal> {
     let bot = bot(ctx);
     let (channel, parent) = (channel(ctx), parent(ctx));
     let agent = bot
         .manager
         .agent_for(channel, parent)
         .ok_or(ManagerError::NoAgentHere)?;
-    may_talk(ctx, &agent)?;
+    may_talk(ctx, &agent).await?;
     Ok(Here {
         channel,
         parent,
@@ -36,16 +36,20 @@ pub(super) fn agent_here(ctx: Context<'_>) -> Result<Here, Refusal> {
 }
 
 /// Refuses who may not talk to an agent.
-pub(super) fn may_talk(ctx: Context<'_>, agent: &AgentSummary) -> Result<(), Refusal> {
-    admits(bot(ctx), &person(ctx), agent)
+pub(super) async fn may_talk(ctx: Context<'_>, agent: &AgentSummary) -> Result<(), Refusal> {
+    admits(bot(ctx), &person(ctx), agent).await
 }
 
 /// [`may_talk`] for whoever is known otherwise than by a command.
-pub(super) fn admits(bot: &Bot, person: &Person, agent: &AgentSummary) -> Result<(), Refusal> {
-    match bot.manager.access(agent) {
+pub(super) async fn admits(
+    bot: &Bot,
+    person: &Person,
+    agent: &AgentSummary,
+) -> Result<(), Refusal> {
+    match bot.manager.access(agent).await {
         access if access.admits(person) => Ok(()),
         Access::Roles(_) => Err(Refusal::new("You have no access to this agent.")),
-        Access::Unreadable(_) => Err(Refusal::new(
+        Access::Unreadable => Err(Refusal::new(
             "You have no access to this agent: its configuration cannot be read, so only administrators of this server can talk to it.",
         )),
     }
@@ -60,10 +64,14 @@ pub(super) async fn named_on_record(ctx: Context<'_>, name: &str) -> Result<Agen
 }
 
 /// The agents of this server that the person sees and may talk to.
-pub(super) fn reachable_agents(ctx: Context<'_>) -> Result<Vec<AgentSummary>, Refusal> {
-    let mut agents = visible_agents(ctx)?;
-    agents.retain(|agent| may_talk(ctx, agent).is_ok());
-    Ok(agents)
+pub(super) async fn reachable_agents(ctx: Context<'_>) -> Result<Vec<AgentSummary>, Refusal> {
+    let mut reachable = Vec::new();
+    for agent in visible_agents(ctx)? {
+        if may_talk(ctx, &agent).await.is_ok() {
+            reachable.push(agent);
+        }
+    }
+    Ok(reachable)
 }
 
 fn unknown(name: &str, near: Option<&str>) -> Refusal {
@@ -139,7 +147,7 @@ impl<'a> Sight<'a> {
         let named =
             |agent: &&AgentSummary| agent.name.as_str() == word || agent.id.to_string() == word;
         if let Some(agent) = agents.iter().find(named) {
-            admits(self.bot, &self.person(), agent)?;
+            admits(self.bot, &self.person(), agent).await?;
             return Ok(agent.clone());
         }
         if self.covers_destroyed()

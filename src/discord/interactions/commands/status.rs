@@ -11,7 +11,7 @@ use crate::discord::render;
 #[poise::command(slash_command, guild_only)]
 pub(super) async fn status(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
-        let here = agent_here(ctx)?;
+        let here = agent_here(ctx).await?;
         let (_, tasks) = bot(ctx).manager.tasks(here.channel, here.parent).await?;
         let status = bot(ctx).manager.status(here.channel, here.parent).await?;
         let sandbox = bot(ctx).sandbox.describe(status.policy).await;

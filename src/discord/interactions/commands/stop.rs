@@ -10,7 +10,7 @@ use crate::discord::render;
 #[poise::command(slash_command, guild_only)]
 pub(super) async fn stop(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Public, async {
-        let here = agent_here(ctx)?;
+        let here = agent_here(ctx).await?;
         let stopped = bot(ctx)
             .manager
             .stop(here.channel, here.parent, &person(ctx))

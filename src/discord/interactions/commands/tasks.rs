@@ -11,7 +11,7 @@ use crate::discord::render;
 #[poise::command(slash_command, guild_only)]
 pub(super) async fn tasks(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
-        let here = agent_here(ctx)?;
+        let here = agent_here(ctx).await?;
         let (_, tasks) = bot(ctx).manager.tasks(here.channel, here.parent).await?;
         Ok(render::tasks(
             here.agent.name.as_str(),

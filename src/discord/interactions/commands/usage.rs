@@ -40,7 +40,7 @@ pub(super) async fn usage(
                 turn: None,
             })
             .await?;
-        let names = reachable_agents(ctx)?;
+        let names = reachable_agents(ctx).await?;
         let sees_destroyed = sight(ctx)?.is_some_and(|sight| sight.covers_destroyed());
         lines.retain(|line| match bot.manager.agent(line.agent) {
             Some(_) => names.iter().any(|agent| agent.id == line.agent),

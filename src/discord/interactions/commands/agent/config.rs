@@ -40,7 +40,7 @@ pub(super) async fn config(
 ) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
         let agent = agent_named(ctx, &name)?;
-        may_talk(ctx, &agent)?;
+        may_talk(ctx, &agent).await?;
         let (bot, guild) = (bot(ctx), guild(ctx)?);
         let name = agent.name.as_str();
         match text_or_file(value, file, "value").await? {
@@ -84,16 +84,15 @@ pub(in crate::discord) async fn take_back(
         let Some((guild, member)) =
             member.filter(|_| rights.administrator() || rights.manage_channels())
         else {
-            return Err("Changing an agent needs the permission Manage Channels.".to_owned());
+            return Err(Refusal::new(rights::MANAGE_CHANNELS_NEEDED));
         };
         let (digest, name) = rest.split_once(':').unwrap_or_default();
         let guild = GuildId(guild.get());
         let by = people::person_with(member, rights);
-        may_edit(bot, guild, &by, name).map_err(|refusal| refusal.0)?;
+        may_edit(bot, guild, &by, name).await?;
         let is_it = |entry: &str| always_allow::digest(entry) == digest;
         let left = bot.manager.take_back(guild, name, &by, is_it).await;
-        let left = left.map_err(|error| Refusal::from(error).0)?;
-        Ok(always_allow::list(name, &left))
+        Ok(always_allow::list(name, &left?))
     };
     let _ = responder.replace(work).await;
 }
@@ -106,7 +105,7 @@ pub(in crate::discord) async fn open_form(
     by: &Person,
     name: &str,
 ) -> Result<(), Refusal> {
-    may_edit(bot, guild, by, name)?;
+    may_edit(bot, guild, by, name).await?;
     let prompt = bot
         .manager
         .config_value(guild, name, "system_prompt")
@@ -121,10 +120,13 @@ pub(in crate::discord) async fn open_form(
 }
 
 /// Refuses who may not talk to the agent of this name; what is to be done with one that is not there is said elsewhere.
-fn may_edit(bot: &Bot, guild: GuildId, by: &Person, name: &str) -> Result<(), Refusal> {
+async fn may_edit(bot: &Bot, guild: GuildId, by: &Person, name: &str) -> Result<(), Refusal> {
     let agents = bot.manager.agents(guild);
     let found = agents.iter().find(|agent| agent.name.as_str() == name);
-    found.map_or(Ok(()), |agent| admits(bot, by, agent))
+    match found {
+        Some(agent) => admits(bot, by, agent).await,
+        None => Ok(()),
+    }
 }
 
 fn form(name: &str, prompt: &str) -> Value {
@@ -155,17 +157,20 @@ pub(in crate::discord) async fn submit(
 ) {
     let work = async {
         let Some((guild, member)) = modal.guild_id.zip(modal.member.as_ref()) else {
-            return Err("Commands work in a server, not in direct messages.".to_owned());
+            return Err(Refusal::new(
+                "Commands work in a server, not in direct messages.",
+            ));
         };
         let rights = member.permissions.unwrap_or_default();
         if !rights.administrator() && !rights.manage_channels() {
-            return Err("Changing an agent needs the permission Manage Channels.".to_owned());
+            return Err(Refusal::new(rights::MANAGE_CHANNELS_NEEDED));
         }
         let prompt = written(modal).unwrap_or_default();
         let by = people::person_with(member, rights);
         let guild = GuildId(guild.get());
-        may_edit(bot, guild, &by, name).map_err(|refusal| refusal.0)?;
-        bot.manager
+        may_edit(bot, guild, &by, name).await?;
+        let saved = bot
+            .manager
             .configure(
                 guild,
                 name,
@@ -174,9 +179,8 @@ pub(in crate::discord) async fn submit(
                 &by,
                 &GuildChannels::new(bot.clone()),
             )
-            .await
-            .map(Body::sentence)
-            .map_err(|error| Refusal::from(error).0)
+            .await?;
+        Ok(Body::sentence(saved))
     };
     let _ = responder.answer(Visibility::Ephemeral, work).await;
 }

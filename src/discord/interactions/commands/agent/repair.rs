@@ -57,20 +57,20 @@ pub(in crate::discord) async fn confirmed(
     let work = async {
         let (until, name) = rest.split_once(':').unwrap_or_default();
         if !confirm::still_stands(until) {
-            return Err(
-                "Nothing was made: the question stood for 30 s. Run /agent repair again."
-                    .to_owned(),
-            );
+            return Err(Refusal::new(
+                "Nothing was made: the question stood for 30 s. Run /agent repair again.",
+            ));
         }
         let (guild, member) = press
             .guild_id
             .zip(press.member.as_ref())
             .filter(|_| rights.administrator() || rights.manage_channels())
-            .ok_or("Repairing an agent needs the permission Manage Channels.")?;
+            .ok_or_else(|| {
+                Refusal::new("Repairing an agent needs the permission Manage Channels.")
+            })?;
         let guild = GuildId(guild.get());
         let by = people::person_with(member, rights);
-        let repaired = done(bot, guild, name, LostFolder::MakeNew, &by).await;
-        repaired.map_err(|refusal| refusal.0)
+        done(bot, guild, name, LostFolder::MakeNew, &by).await
     };
     // A failed answer was logged where it failed; there is nobody left to tell.
     let _ = responder.replace(work).await;

@@ -17,7 +17,7 @@ pub(super) async fn history(
     id: u32,
 ) -> Result<(), Refusal> {
     answer(ctx, Visibility::Public, async {
-        let here = agent_here(ctx)?;
+        let here = agent_here(ctx).await?;
         let history = bot(ctx)
             .manager
             .branch_history(here.channel, here.parent, id)

@@ -17,7 +17,7 @@ pub(super) async fn kill(
     id: String,
 ) -> Result<(), Refusal> {
     answer(ctx, Visibility::Public, async {
-        let here = agent_here(ctx)?;
+        let here = agent_here(ctx).await?;
         let which = target(&id)?;
         let killed = bot(ctx)
             .manager

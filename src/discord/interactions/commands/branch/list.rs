@@ -10,7 +10,7 @@ use crate::discord::render;
 #[poise::command(slash_command)]
 pub(super) async fn list(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Public, async {
-        let here = agent_here(ctx)?;
+        let here = agent_here(ctx).await?;
         let branches = bot(ctx)
             .manager
             .branch_list(here.channel, here.parent)

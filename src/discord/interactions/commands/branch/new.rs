@@ -16,7 +16,7 @@ pub(super) async fn new(
     prompt: String,
 ) -> Result<(), Refusal> {
     let responder = responder(ctx);
-    let mut here = match checked(ctx, &prompt) {
+    let mut here = match checked(ctx, &prompt).await {
         Ok(here) => here,
         Err(refusal) => return tell(&responder, refusal).await,
     };

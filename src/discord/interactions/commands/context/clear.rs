@@ -14,7 +14,7 @@ pub(super) async fn clear(
     #[description = "Save it as a session first"] save_first: Option<bool>,
 ) -> Result<(), Refusal> {
     answer(ctx, Visibility::Public, async {
-        let here = agent_here(ctx)?;
+        let here = agent_here(ctx).await?;
         let first = if save_first.unwrap_or(false) {
             BeforeClear::Save
         } else {

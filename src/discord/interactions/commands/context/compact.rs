@@ -10,7 +10,7 @@ use crate::discord::rest::body::Body;
 #[poise::command(slash_command)]
 pub(super) async fn compact(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Public, async {
-        let here = agent_here(ctx)?;
+        let here = agent_here(ctx).await?;
         let compacted = bot(ctx)
             .manager
             .context_compact(here.channel, here.parent)

@@ -21,7 +21,7 @@ pub(super) async fn history(
     answer(ctx, Visibility::Ephemeral, async {
         let agent = match &agent_name {
             Some(name) => named_on_record(ctx, name).await?,
-            None => agent_here(ctx)?.agent,
+            None => agent_here(ctx).await?.agent,
         };
         page(bot(ctx), &agent, 0).await
     })

@@ -16,7 +16,7 @@ pub(super) async fn import(
     session_id: String,
 ) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
-        let here = agent_here(ctx)?;
+        let here = agent_here(ctx).await?;
         let imported = bot(ctx)
             .manager
             .context_import(&here.agent, &session_id, &person(ctx))

@@ -16,7 +16,7 @@ pub(super) async fn restore(
     session_id: String,
 ) -> Result<(), Refusal> {
     answer(ctx, Visibility::Public, async {
-        let here = agent_here(ctx)?;
+        let here = agent_here(ctx).await?;
         let restored = bot(ctx)
             .manager
             .context_restore(here.channel, here.parent, &session_id, &person(ctx))

@@ -17,7 +17,7 @@ pub(super) async fn save(
     #[description = "Clear the conversation afterwards"] clear: Option<bool>,
 ) -> Result<(), Refusal> {
     answer(ctx, Visibility::Public, async {
-        let here = agent_here(ctx)?;
+        let here = agent_here(ctx).await?;
         let then = if clear.unwrap_or(false) {
             AfterSave::Clear
         } else {

@@ -16,7 +16,7 @@ pub(super) async fn kill(
     id: String,
 ) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
-        let here = agent_here(ctx)?;
+        let here = agent_here(ctx).await?;
         let killed = bot(ctx)
             .manager
             .task_kill(here.channel, here.parent, id.trim())

@@ -20,7 +20,7 @@ pub(super) async fn logs(
     lines: Option<u32>,
 ) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
-        let here = agent_here(ctx)?;
+        let here = agent_here(ctx).await?;
         let lines = lines.unwrap_or(20) as usize;
         let log = bot(ctx)
             .manager
