@@ -30,7 +30,7 @@ pub enum ModelError {
     NotAsked {
         name: String,
         #[source]
-        error: LlmError,
+        error: Box<LlmError>,
     },
 }
 
@@ -95,7 +95,7 @@ impl Models {
             Ok(Resolved::NoProvider) => Err(ModelError::NoProvider),
             Err(error) => Err(ModelError::NotAsked {
                 name: shown(),
-                error,
+                error: Box::new(error),
             }),
         }
     }
