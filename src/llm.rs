@@ -19,7 +19,6 @@ mod parts;
 mod provider;
 mod providers;
 pub mod route;
-mod sse;
 mod stream_decoder;
 mod target;
 pub mod tokens;

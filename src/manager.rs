@@ -19,9 +19,7 @@ mod create_folder;
 mod destroy;
 mod error;
 mod folder;
-
 mod grant;
-mod handle;
 mod known_access;
 mod lost;
 mod missing;
@@ -41,13 +39,23 @@ mod status;
 mod tasks;
 mod tool_ports;
 
+use std::sync::Arc;
+
+use self::known_access::KnownAccess;
+use self::lost::UnknownFolders;
+use self::names::{Gate, NameLocks, Renaming};
+use self::registry::AgentRegistry;
+use self::servers::Servers;
+use crate::agent::{AgentDeps, Members};
+use crate::store::StoreError;
+use crate::workspace::template::Template;
+
 pub use crate::agent::Stopped;
 pub use access::Access;
 pub use branches::{BranchHistory, BranchTarget, BranchView, StepView};
 pub use contexts::History;
 pub use destroy::{Destroyed, Files, KeepFiles};
 pub use error::{ManagerError, PRIVATE};
-pub use handle::AgentManager;
 pub use missing::Lacks;
 pub use new_agent::{Made, NewAgent, Refine};
 pub use ports::{ChannelError, Channels, Renamed};
@@ -57,3 +65,79 @@ pub use routing::Received;
 pub use servers::{Reason, SeenServer, Standing, leaves_at};
 pub use status::{SessionState, Status};
 pub use tool_ports::ToolPorts;
+
+/// All agents of the daemon.
+#[derive(Clone)]
+pub struct AgentManager {
+    inner: Arc<Inner>,
+}
+
+impl std::fmt::Debug for AgentManager {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AgentManager").finish_non_exhaustive()
+    }
+}
+
+/// What all clones of the handle share.
+struct Inner {
+    deps: Arc<AgentDeps>,
+    registry: AgentRegistry,
+    /// Which servers are served.
+    servers: Servers,
+    template: Template,
+    access: KnownAccess,
+    /// One creation, destruction, rename or repair of an agent at a time.
+    names: NameLocks,
+    /// Agents whose folder moves.
+    gate: Gate,
+    /// Agents whose channel is to be renamed later.
+    renaming: Renaming,
+    /// Folders of agents that the database does not know.
+    unknown: UnknownFolders,
+}
+
+impl AgentManager {
+    /// Knows all registered agents; makes no actor yet.
+    ///
+    /// # Errors
+    ///
+    /// When the index of agents or the servers' settings cannot be read.
+    pub async fn open(deps: Arc<AgentDeps>, template: Template) -> Result<Self, StoreError> {
+        let rows = deps.store.agents().await?;
+        let servers = Servers::open(deps.store.clone(), Arc::clone(&deps.config)).await?;
+        let folder = deps.paths.agents();
+        let leftovers = tokio::task::spawn_blocking(move || folder::leftovers(&folder));
+        let leftovers = leftovers.await.unwrap_or_default();
+        let manager = Self {
+            inner: Arc::new(Inner {
+                deps,
+                registry: AgentRegistry::default(),
+                servers,
+                template,
+                access: KnownAccess::default(),
+                names: NameLocks::default(),
+                gate: Gate::default(),
+                renaming: Renaming::default(),
+                unknown: UnknownFolders::default(),
+            }),
+        };
+        let agents = manager.settle_here(rows).await?;
+        manager.look_for_unknown(&agents).await;
+        manager.inner.registry.put_all(agents);
+        // Nobody waits for them to be gone.
+        tokio::task::spawn_blocking(move || folder::sweep(&leftovers));
+        manager.load_settings().await?;
+        Ok(manager)
+    }
+
+    /// Joins the port through which members' roles are read.
+    pub fn connect(&self, members: Arc<dyn Members>) {
+        // A second connection of the same process brings the same port.
+        let _ = self.inner.deps.members.set(members);
+    }
+
+    /// What agents share; for the composition root.
+    pub fn deps(&self) -> &Arc<AgentDeps> {
+        &self.inner.deps
+    }
+}

@@ -2,12 +2,67 @@
 //!
 //! `docs/maintaining/ledger.md` lists the keys. What this program wrote is read back and written again byte for byte.
 
-mod content;
 mod disk;
 mod form;
 mod read;
 mod write;
 
-pub use content::SessionFile;
+use chrono::{DateTime, Utc};
+
+use crate::domain::{AgentId, Item, SessionId, SessionMeta, Trigger};
+
 pub use disk::{FileError, MAX_BYTES, Written, create, load, remove_leftovers};
 pub use read::{InvalidMessage, InvalidSession, parse};
+
+/// Everything a session file holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionFile {
+    /// Its id; none in files whose id is no UUID.
+    pub id: Option<SessionId>,
+    /// Its file stem when it was written.
+    pub session_id: String,
+    /// The agent it was saved for; none in files that other programs, or older versions of this one, wrote.
+    pub agent_id: Option<AgentId>,
+    /// That agent's name.
+    pub agent_name: String,
+    /// Label.
+    pub description: String,
+    /// Summary.
+    pub summary: String,
+    /// When it was saved.
+    pub saved_at: DateTime<Utc>,
+    /// What caused the save.
+    pub trigger: Trigger,
+    /// The conversation.
+    pub items: Vec<Item>,
+}
+
+impl SessionFile {
+    /// What the index holds of it, but for the file itself.
+    pub fn meta(&self, id: SessionId, agent: AgentId) -> SessionMeta {
+        SessionMeta {
+            id,
+            session_id: self.session_id.clone(),
+            agent_id: agent,
+            agent_name: self.agent_name.clone(),
+            description: self.description.clone(),
+            summary: self.summary.clone(),
+            saved_at: self.saved_at,
+            trigger: self.trigger,
+            message_count: self.items.len() as u64,
+            token_estimate: self.token_estimate(),
+            file_path: String::new(),
+            file_sha256: String::new(),
+        }
+    }
+
+    /// Characters of all messages divided by four.
+    pub fn token_estimate(&self) -> u64 {
+        let characters: usize = self
+            .items
+            .iter()
+            .map(|item| item.text().chars().count())
+            .sum();
+        characters as u64 / 4
+    }
+}

@@ -8,9 +8,9 @@
 //! Nothing is shown before it is stored. Whatever happens, a turn that began ends with exactly one exit reason,
 //! and the people in the channel are told the outcome.
 
+mod accounting;
 mod attachments;
 mod begin;
-mod books;
 mod calls;
 mod context;
 mod context_meter;
@@ -18,19 +18,37 @@ mod finish;
 mod live;
 mod question;
 mod request;
-mod state;
 mod steps;
 mod transcript;
 mod window;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+
+use self::accounting::Accounting;
+use self::context::TurnContext;
+use self::live::{Inbox, LiveStatus};
+use self::transcript::Transcript;
 use super::deps::AgentDeps;
+use super::end_reason::EndReason;
+use super::event::{Progress, TurnRef};
 use super::identity::Identity;
+use super::mailbox::Trigger;
+use super::stop::StopSignal;
+use super::stuck::LoopDetector;
+use super::work_clock::WorkClock;
+use crate::domain::{
+    AgentConfig, Assistant, ChannelId, ConversationId, Inbound, Item, ToolCall, TurnId, UserId,
+};
+use crate::llm::Target;
+use crate::llm::route::TurnHealth;
+use crate::store::StoreError;
 
 pub(super) use self::context_meter::Calibration;
 pub(super) use self::finish::{BROKEN, close_broken};
-pub(super) use self::state::{TurnEnd, TurnParams};
 
 /// Runs a turn to its end.
 pub(super) async fn run(
@@ -52,5 +70,122 @@ pub(super) async fn run(
             turn.into_end(settled)
         }
         begin::Begun::Not(end) => end,
+    }
+}
+
+/// What a turn is made from.
+pub(super) struct TurnParams {
+    /// Its id.
+    pub turn: TurnId,
+    /// The conversation it runs in.
+    pub conversation: ConversationId,
+    /// Number of the branch.
+    pub branch: Option<u32>,
+    /// Where it is seen.
+    pub channel: ChannelId,
+    /// The conversation's items, when the actor had them.
+    pub items: Option<Arc<Vec<Item>>>,
+    /// What earlier turns learned of its size.
+    pub calibration: Calibration,
+    /// Kept at their number.
+    pub len: Arc<AtomicUsize>,
+    /// What starts it.
+    pub trigger: Trigger,
+    /// Messages that come while it runs.
+    pub steered: mpsc::UnboundedReceiver<Inbound>,
+    /// Its ear for a stop.
+    pub stop: StopSignal,
+    /// Cancelled when something waits for its end.
+    pub wanted: CancellationToken,
+    /// Where it says how far it is.
+    pub progress: watch::Sender<Progress>,
+}
+
+/// What the actor gets back.
+#[derive(Default)]
+pub(super) struct TurnEnd {
+    /// The conversation's items; none where they must be read from the ledger anew.
+    pub items: Option<Arc<Vec<Item>>>,
+    /// Messages that came too late to be taken in.
+    pub leftover: Vec<Inbound>,
+    /// How many items the latest save holds, where the turn changed that.
+    pub saved: Option<usize>,
+    /// What the turn learned of the conversation's size.
+    pub calibration: Calibration,
+}
+
+/// A turn at work.
+struct Turn {
+    context: TurnContext,
+    transcript: Transcript,
+    inbox: Inbox,
+    live: LiveStatus,
+    books: Accounting,
+    clock: WorkClock,
+    /// Everyone whose messages are in the turn.
+    people: Vec<UserId>,
+    /// The agent's configuration as the latest step read it.
+    config: Arc<AgentConfig>,
+    stuck: LoopDetector,
+    health: TurnHealth,
+    /// Who gave the latest answer.
+    answered_by: Option<Target>,
+}
+
+/// How the work of a turn came to an end.
+enum Outcome {
+    /// There is an answer.
+    Answer {
+        answer: Assistant,
+        exit: EndReason,
+        /// A line under it, where it is not all that it could be.
+        remark: Option<String>,
+        citations: Vec<(String, String)>,
+    },
+    /// There is none.
+    None {
+        exit: EndReason,
+        /// The last thing that went wrong, for people.
+        error: String,
+    },
+}
+
+impl Turn {
+    /// Says what goes on now.
+    fn doing(&self, doing: impl Into<String>) {
+        self.live.doing(self.books.tally, doing);
+    }
+
+    /// Shows a call that is about to run.
+    fn shows_call(&self, call: &ToolCall) {
+        self.doing(format!("Running {}", call.name));
+        self.note_recent(call);
+    }
+
+    /// Keeps the latest calls for the live status.
+    fn note_recent(&self, call: &ToolCall) {
+        let redactor = &self.context.deps.services.redactor;
+        self.live.note_recent(call, redactor);
+    }
+
+    /// Closes the books: what the actor gets back, and people told where the ledger failed.
+    fn into_end(self, ended: Result<Option<Inbound>, StoreError>) -> TurnEnd {
+        let (items, late) = match ended {
+            Ok(late) => (Some(self.transcript.items), late),
+            Err(error) => {
+                let TurnRef {
+                    channel, reply_to, ..
+                } = self.context.reference;
+                self.context.deps.ledger_failed(channel, reply_to, &error);
+                (None, None)
+            }
+        };
+        let meter = self.transcript.context_meter;
+        TurnEnd {
+            calibration: meter.learned_of(items.as_deref().map_or(0, Vec::len)),
+            items,
+            leftover: self.inbox.close(late),
+            saved: self.transcript.saved,
+        }
     }
 }

@@ -11,9 +11,8 @@
 
 mod connection;
 mod context;
-mod event;
+pub(super) mod event;
 mod health;
-pub(super) mod normalise;
 mod open;
 pub(super) mod presence;
 pub mod session;

@@ -6,24 +6,32 @@
 
 pub mod catch_up;
 pub mod message;
-mod queue;
+mod past;
 mod shared;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use serenity::all::{Attachment, Message};
-use tokio::sync::mpsc::{self, UnboundedSender};
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tracing::{Instrument as _, debug};
+use tracing::{Instrument as _, debug, error};
 
 use self::catch_up::Place;
-use self::queue::Queue;
-pub(super) use self::shared::Shared;
+use self::message::{Bots, Ignored};
 use super::bot::Bot;
-use crate::domain::{ChannelId, GuildId, MessageId};
+use super::people;
+use super::rest::body::Body;
+use super::rest::{route, snowflake};
+use crate::agent::Members as _;
+use crate::domain::{ChannelId, GuildId, MessageId, Person, UserId};
+use crate::manager::{AgentSummary, Received};
+use crate::store::StoreError;
+
+pub(super) use self::shared::Shared;
 
 /// One thing that a channel's queue deals with.
 #[derive(Debug)]
@@ -119,5 +127,322 @@ impl Ingress {
         drop(self.queues);
         self.tasks.close();
         self.tasks.wait().await;
+    }
+}
+
+/// Message ids remembered per channel. After a resume the past is read again from the cursor on, which a message that was
+/// ignored does not move: it stays ignored. The ledger knows only those that were taken.
+const REMEMBERED: usize = 64;
+
+/// How long a new session's servers may take to be described.
+const DESCRIBED_WITHIN: Duration = Duration::from_secs(30);
+
+/// What became of a message.
+enum Taken {
+    /// It is with its agent, or for nobody.
+    Settled,
+    /// Its server is out of sight; it must be read again.
+    NotYet,
+}
+
+/// A channel's queue.
+struct Queue {
+    inbox: UnboundedReceiver<ChannelEvent>,
+    bot: Bot,
+    shared: Arc<Shared>,
+    channel: ChannelId,
+    guild: Option<GuildId>,
+    /// The channel above, where only Discord itself knew of it.
+    place: Option<ChannelId>,
+    /// The latest messages that were judged.
+    judged: VecDeque<MessageId>,
+    /// Authors of the past that is being read: asked for once each.
+    authors: HashMap<UserId, Option<Person>>,
+    stop: CancellationToken,
+}
+
+impl Queue {
+    fn new(
+        inbox: UnboundedReceiver<ChannelEvent>,
+        bot: Bot,
+        shared: Arc<Shared>,
+        channel: ChannelId,
+        stop: CancellationToken,
+    ) -> Self {
+        Self {
+            inbox,
+            bot,
+            shared,
+            channel,
+            guild: None,
+            place: None,
+            judged: VecDeque::new(),
+            authors: HashMap::new(),
+            stop,
+        }
+    }
+
+    async fn run(mut self) {
+        let stop = self.stop.clone();
+        loop {
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => break,
+                event = self.inbox.recv() => match event {
+                    Some(event) => self.take(event).await,
+                    None => break,
+                },
+            }
+        }
+    }
+
+    async fn take(&mut self, event: ChannelEvent) {
+        match event {
+            ChannelEvent::Message(message) => self.message(*message).await,
+            // A person's edit leaves words or files; Discord tells of embeds in the same way.
+            ChannelEvent::Edited(_, content, None) if content.trim().is_empty() => {}
+            ChannelEvent::Edited(id, content, files) => {
+                let files = files.map(|files| files.iter().map(message::to_attachment).collect());
+                let edited = self.bot.manager.edited(id, &content, files).await;
+                log_failure(edited, "store an edit");
+            }
+            ChannelEvent::Deleted(id) => {
+                log_failure(self.bot.manager.deleted(id).await, "store a deletion")
+            }
+            ChannelEvent::CatchUp(guild) => {
+                self.guild = Some(guild);
+                if !self.shared.is_caught_up(self.channel) {
+                    self.catch_up(guild).await;
+                }
+            }
+            ChannelEvent::Resumed => match self.guild {
+                Some(guild) if self.server_is_known(guild).await => self.catch_up(guild).await,
+                Some(_) | None => self.shared.mark_behind(self.channel),
+            },
+        }
+    }
+
+    async fn message(&mut self, message: Message) {
+        let Some(guild) = message.guild_id.map(|id| GuildId(id.get())) else {
+            debug!(reason = ?Ignored::Direct, "a message was ignored");
+            return;
+        };
+        self.guild = Some(guild);
+        if !self.server_is_known(guild).await {
+            // It is read once the server is described.
+            return self.shared.mark_behind(self.channel);
+        }
+        self.find_place(guild).await;
+        let Some(agent) = self.agent(guild) else {
+            return;
+        };
+        // Whoever writes breaks the silence, be it for the agent or not.
+        self.bot.manager.activity(agent.id, self.channel).await;
+        if !self.shared.is_caught_up(self.channel) {
+            self.catch_up(guild).await;
+        }
+        if self.stop.is_cancelled() {
+            // The past may not have been read; the next start reads both.
+            return;
+        }
+        if let Taken::NotYet = self.ingest(guild, message).await {
+            // It is read once the server is described again.
+            self.shared.mark_behind(self.channel);
+        }
+    }
+
+    /// Waits until Discord has described the server: without that, neither threads nor people's rights are known.
+    async fn server_is_known(&self, guild: GuildId) -> bool {
+        let mut described = self.shared.described.subscribe();
+        let known = async {
+            while !self.bot.knows(guild) {
+                // The sender is in `self`, so this ends only with a description.
+                let _ = described.changed().await;
+            }
+        };
+        // A deadline: in an outage a server is not described for long, and the queue must go on.
+        tokio::time::timeout(DESCRIBED_WITHIN, known).await.is_ok()
+    }
+
+    async fn ingest(&mut self, guild: GuildId, message: Message) -> Taken {
+        if !self.bot.serves(guild) {
+            // It came while the server was served; once it is again, it is read.
+            return Taken::NotYet;
+        }
+        let id = MessageId(message.id.get());
+        if self.judged.contains(&id) {
+            return Taken::Settled;
+        }
+        if let Some(why) = self.ignored(&message) {
+            debug!(message.id = %id, reason = ?why, "a message was ignored");
+            if why == Ignored::NoContent {
+                self.bot.tell_operator("message-content", NO_CONTENT);
+            }
+            self.remember(id);
+            return Taken::Settled;
+        }
+        let mut author = self.author(guild, &message).await;
+        while author.is_none() && !self.bot.knows(guild) {
+            // The server went out of sight this very moment.
+            if !self.server_is_known(guild).await {
+                return Taken::NotYet;
+            }
+            author = self.author(guild, &message).await;
+        }
+        self.remember(id);
+        let Some(author) = author else {
+            debug!(message.id = %id, "a message was ignored: its author is no member");
+            return Taken::Settled;
+        };
+        self.receive(guild, message, author).await;
+        Taken::Settled
+    }
+
+    fn remember(&mut self, id: MessageId) {
+        self.judged.push_back(id);
+        if self.judged.len() > REMEMBERED {
+            self.judged.pop_front();
+        }
+    }
+
+    /// Hands a message to its agent, if its author may talk to it.
+    async fn receive(&self, guild: GuildId, message: Message, author: Person) {
+        let id = MessageId(message.id.get());
+        let Some(agent) = self.agent(guild) else {
+            return;
+        };
+        let access = self.bot.manager.access(&agent).await;
+        self.bot.manager.tell_if_unreadable(&agent, &access).await;
+        if !access.admits(&author) {
+            debug!(message.id = %id, "a message was ignored: its author has no access");
+            return;
+        }
+        self.know_what_it_replies_to(&message).await;
+        let parent = self.parent(guild);
+        let inbound = message::to_inbound(&message, guild, parent, author, self.bot.own);
+        let span = tracing::info_span!("message", message.id = %id, agent.id = %agent.id);
+        let received = self.bot.manager.receive(inbound).instrument(span).await;
+        match received {
+            Ok(Received::Accepted | Received::Duplicate | Received::NoAgent) => {}
+            Err(error) => {
+                error!(%error, message.id = %id, "failed to take a message");
+                let body = Body::sentence(format!("⚠️ I could not take that message: {error}"));
+                // Without the ledger this line is all there is.
+                if self.bot.may_post(self.channel).await {
+                    let _ = self.bot.rest.post(self.channel, &body).await;
+                }
+            }
+        }
+    }
+
+    /// Waits for the id of an answer of ours that is being posted, where the message may reply to it: the id says to which
+    /// conversation the message belongs.
+    async fn know_what_it_replies_to(&self, message: &Message) {
+        let Some(replied) = message::replied_to(message) else {
+            return;
+        };
+        if !self.bot.posting.is_under_way(self.channel) {
+            return;
+        }
+        let known = self.bot.store.conversation_of_message(replied).await;
+        if !matches!(known, Ok(Some(_))) {
+            self.bot.posting.settles(self.channel).await;
+        }
+    }
+
+    fn ignored(&self, message: &Message) -> Option<Ignored> {
+        let bots = if self.bot.config.load().allow_bots {
+            Bots::Answered
+        } else {
+            Bots::Ignored
+        };
+        if let Some(why) = message::ignored(message, self.bot.own.0, bots) {
+            return Some(why);
+        }
+        let channel = self.channel;
+        if !message::is_bot(message) {
+            self.shared.loops(|loops| loops.person_spoke(channel));
+            return None;
+        }
+        let goes_on = self
+            .shared
+            .loops(|loops| loops.lets_through(channel, Instant::now()));
+        (!goes_on).then_some(Ignored::Bot)
+    }
+
+    /// Whether a message that was passed over would have been taken.
+    fn counts(&self, message: &Message) -> bool {
+        message::ignored(message, self.bot.own.0, Bots::Ignored).is_none()
+    }
+
+    /// Who wrote it, with the roles that came with it or that Discord names now.
+    async fn author(&mut self, guild: GuildId, message: &Message) -> Option<Person> {
+        let user = message.author.id.get();
+        if message.webhook_id.is_some() {
+            return Some(stranger(message));
+        }
+        if let Some(member) = &message.member {
+            let picture = self.bot.server(guild)?;
+            let name = member
+                .nick
+                .as_deref()
+                .or(message.author.global_name.as_deref())
+                .unwrap_or(&message.author.name);
+            return Some(people::person(&picture, user, name, &member.roles));
+        }
+        let user = UserId(user);
+        if let Some(known) = self.authors.get(&user) {
+            return known.clone();
+        }
+        let person = self.bot.person(guild, user).await;
+        if person.is_some() || self.bot.knows(guild) {
+            self.authors.insert(user, person.clone());
+        }
+        person
+    }
+
+    /// Whose channel this is, or the one above a thread.
+    fn agent(&self, guild: GuildId) -> Option<AgentSummary> {
+        let manager = &self.bot.manager;
+        let own = manager.agent_for(self.channel, None);
+        own.or_else(|| manager.agent_for(self.channel, self.parent(guild)))
+    }
+
+    /// The channel above, when this is a thread.
+    fn parent(&self, guild: GuildId) -> Option<ChannelId> {
+        self.bot.parent_of(guild, self.channel).or(self.place)
+    }
+
+    /// Asks Discord once what the channel is that its server's description did not name.
+    async fn find_place(&mut self, guild: GuildId) {
+        if self.place.is_some() || self.bot.has_place(guild, self.channel) {
+            return;
+        }
+        match self.bot.rest.call(route::channel(self.channel)).await {
+            Ok(found) => self.place = snowflake(&found["parent_id"]).map(ChannelId),
+            Err(error) => {
+                debug!(%error, channel.id = %self.channel, "failed to read what channel {} is", self.channel);
+            }
+        }
+    }
+}
+
+fn log_failure(outcome: Result<(), StoreError>, deed: &str) {
+    if let Err(error) = outcome {
+        error!(%error, "failed to {deed}");
+    }
+}
+
+/// What the operator is told when messages come without their text.
+const NO_CONTENT: &str = "A message reached me without its text. If it had some, the Message Content intent is missing: switch it on at https://discord.com/developers/applications → your application → Bot → Privileged Gateway Intents → Message Content Intent, then restart Chorus.";
+
+/// A webhook: it has a name and no rights.
+fn stranger(message: &Message) -> Person {
+    Person {
+        id: UserId(message.author.id.get()),
+        name: message.author.name.clone(),
+        roles: Vec::new(),
+        is_administrator: false,
+        may_manage_server: false,
     }
 }

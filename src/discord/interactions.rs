@@ -4,12 +4,13 @@ mod buttons;
 mod commands;
 pub(super) mod registration;
 mod responder;
-mod servers;
 
 use serenity::all::{FullEvent, Interaction};
 
 use super::bot::Bot;
+use super::rest::body::Body;
 use crate::domain::GuildId;
+use crate::manager::PRIVATE;
 
 pub(super) use self::commands::options;
 use self::responder::{Responder, Visibility};
@@ -17,7 +18,7 @@ use self::responder::{Responder, Visibility};
 /// Serves a command, a completion, a press or a form.
 pub(super) async fn serve(bot: &Bot, interaction: Interaction) {
     if !is_for_us(bot, &interaction) {
-        return servers::turn_away(bot, &interaction).await;
+        return turn_away(bot, &interaction).await;
     }
     match interaction {
         Interaction::Command(_) | Interaction::Autocomplete(_) => {
@@ -40,4 +41,19 @@ fn is_for_us(bot: &Bot, interaction: &Interaction) -> bool {
         _ => None,
     };
     guild.is_none_or(|guild| bot.serves(GuildId(guild.get())))
+}
+
+/// Answers an interaction from a server that is not served; suggestions are not answered at all.
+async fn turn_away(bot: &Bot, interaction: &Interaction) {
+    let token = match interaction {
+        Interaction::Command(command) => &command.token,
+        Interaction::Component(press) => &press.token,
+        Interaction::Modal(form) => &form.token,
+        _ => return,
+    };
+    let responder = Responder::new(&bot.rest, bot.application, interaction.id().get(), token);
+    // A failed answer was logged where it failed; there is nobody left to tell.
+    let _ = responder
+        .say(&Body::text(PRIVATE), Visibility::Ephemeral)
+        .await;
 }

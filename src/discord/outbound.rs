@@ -11,26 +11,30 @@
 //! a reply waits for an edit only where both are of the same message.
 
 mod approval;
-mod command;
-mod context;
 mod deliver;
 pub(super) mod leftovers;
 mod live;
 mod live_request;
-mod queue;
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-use tokio::sync::mpsc::{self, UnboundedSender};
+use futures_util::future::select_all;
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
 
-use self::command::OutboundCommand;
-pub(super) use self::context::{OutboundContext, Previews};
-use self::queue::Queue;
-use crate::agent::event::Event;
-use crate::domain::ChannelId;
+use self::deliver::Delivery;
+use self::live::Live;
+use self::live_request::Done;
+use super::bot::Bot;
+use crate::agent::event::{Event, Feed, Question, TurnRef, TurnSummary};
+use crate::domain::{ChannelId, MessageId, TurnId};
+use crate::store::Part;
 
 /// All queues. Owned by the hub, which waits for them at the end.
 pub(super) struct Outbound {
@@ -103,4 +107,313 @@ impl Outbound {
             tracing::debug!(channel.id = %channel, "nothing more is shown in {channel}");
         }
     }
+}
+
+/// Between two edits in a channel: community figures say 5 in 5 s, and replies want room too.
+const EDIT_EVERY: Duration = Duration::from_millis(1_500);
+
+/// How long the last deliveries may take when the hub ends; the rest is sent at the next start.
+const LAST_DELIVERY: Duration = Duration::from_secs(5);
+
+struct Queue {
+    inbox: UnboundedReceiver<OutboundCommand>,
+    outward: Arc<OutboundContext>,
+    channel: ChannelId,
+    tasks: TaskTracker,
+    turns: Vec<Live>,
+    /// The one edit, post or typing under way.
+    under_way: Option<UnderWay>,
+    next_edit: Instant,
+    /// The newest part that was taken up; parts go out in the order of their ids.
+    newest: i64,
+}
+
+impl Queue {
+    fn new(
+        outward: Arc<OutboundContext>,
+        channel: ChannelId,
+        inbox: UnboundedReceiver<OutboundCommand>,
+        tasks: TaskTracker,
+    ) -> Self {
+        Self {
+            inbox,
+            outward,
+            channel,
+            tasks,
+            turns: Vec::new(),
+            under_way: None,
+            next_edit: Instant::now(),
+            newest: 0,
+        }
+    }
+
+    async fn run(mut self) {
+        let stop = self.outward.stop.clone();
+        loop {
+            let wake = self.wake_at();
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => break,
+                order = self.inbox.recv() => match order {
+                    Some(order) => self.take(order).await,
+                    None => break,
+                },
+                done = finished(&mut self.under_way) => self.note(done).await,
+                () = any_changes(&mut self.turns) => {}
+                () = tokio::time::sleep_until(wake), if self.may_act() => self.act().await,
+            }
+        }
+        self.end().await;
+    }
+
+    async fn take(&mut self, order: OutboundCommand) {
+        let is_over = matches!(order, OutboundCommand::End(..));
+        if !is_over && !self.outward.bot.may_post(self.channel).await {
+            // What is in the ledger is sent once the server is served again.
+            return;
+        }
+        match order {
+            OutboundCommand::Deliver => self.deliver().await,
+            OutboundCommand::Reply(part) => self.reply(*part).await,
+            OutboundCommand::Start(turn, feed) => {
+                self.turns
+                    .push(Live::new(turn, feed, self.outward.previews))
+            }
+            OutboundCommand::End(turn, summary) => self.turn_ended(&turn, summary),
+            OutboundCommand::Say(reply_to, text) => {
+                self.outward.say(self.channel, reply_to, &text).await
+            }
+            OutboundCommand::Ask(question) => self.outward.ask(question).await,
+        }
+    }
+
+    /// Sends what the outbox holds.
+    async fn deliver(&mut self) {
+        if let Some(part) = self.first_waiting().await {
+            self.deliver_from(part).await;
+        }
+    }
+
+    /// Sends a part that was next when it was queued, unless it was found in the outbox meanwhile.
+    async fn reply(&mut self, part: Part) {
+        if part.id > self.newest {
+            self.deliver_from(part).await;
+        }
+    }
+
+    async fn first_waiting(&self) -> Option<Part> {
+        match self.outward.bot.store.next_parts(self.channel).await {
+            Ok(parts) => parts.into_iter().next(),
+            Err(error) => {
+                tracing::error!(%error, "failed to read the outbox; reading it again with the next message");
+                None
+            }
+        }
+    }
+
+    /// Sends `part` and all that wait behind it. What replaces a preview waits for the preview's own edit, or that
+    /// would win.
+    async fn deliver_from(&mut self, part: Part) {
+        let mut next = Some(part);
+        while let Some(part) = next {
+            self.newest = part.id;
+            if let Some(preview) = part.edits {
+                self.wait_for_edit_of(preview).await;
+                self.forget_preview(preview);
+            }
+            next = match self.outward.deliver(part).await {
+                Delivery::Next(part) => Some(*part),
+                Delivery::Settled => self.first_waiting().await,
+                Delivery::Last | Delivery::Stuck => None,
+            };
+        }
+    }
+
+    fn turn_ended(&mut self, turn: &TurnRef, summary: TurnSummary) {
+        let ended = self
+            .turns
+            .iter_mut()
+            .find(|live| live.turn().turn == turn.turn);
+        if let Some(live) = ended {
+            live.end(summary);
+        }
+        self.next_edit = self.next_edit.min(Instant::now());
+        self.forget_ended();
+    }
+
+    /// A turn that is over stays while a post of its is under way: its id is not known yet.
+    fn forget_ended(&mut self) {
+        let busy = self.under_way.as_ref().map(|operation| operation.turn);
+        self.turns
+            .retain(|live| !live.is_over() || busy == Some(live.turn().turn));
+    }
+
+    fn may_act(&self) -> bool {
+        !self.turns.is_empty() && self.under_way.is_none()
+    }
+
+    /// Begins the most urgent request of the running turns, if it is time for one. Where the server is served no more, nothing
+    /// more is shown of them.
+    async fn act(&mut self) {
+        if !self.outward.bot.may_post(self.channel).await {
+            self.turns.clear();
+            return;
+        }
+        let now = Instant::now();
+        let may_edit = now >= self.next_edit;
+        let Some(operation) = self
+            .turns
+            .iter_mut()
+            .find_map(|live| live.next_request(now, may_edit))
+        else {
+            return;
+        };
+        if operation.is_edit() {
+            self.next_edit = now + EDIT_EVERY;
+        }
+        let (turn, message) = (operation.turn(), operation.message());
+        let outward = Arc::clone(&self.outward);
+        let task = self
+            .tasks
+            .spawn(async move { operation.perform(&outward).await });
+        self.under_way = Some(UnderWay {
+            turn,
+            message,
+            task,
+        });
+    }
+
+    async fn note(&mut self, done: Done) {
+        if let Some(live) = self
+            .turns
+            .iter_mut()
+            .find(|live| live.turn().turn == done.turn)
+        {
+            live.note(done, &self.outward.bot.store).await;
+        }
+        self.forget_ended();
+    }
+
+    async fn wait_for_edit_of(&mut self, message: MessageId) {
+        let is_edited = self
+            .under_way
+            .as_ref()
+            .is_some_and(|operation| operation.message == Some(message));
+        if is_edited {
+            self.wait_for_deed().await;
+        }
+    }
+
+    async fn wait_for_deed(&mut self) {
+        let Some(operation) = self.under_way.take() else {
+            return;
+        };
+        if let Ok(done) = operation.task.await {
+            self.note(done).await;
+        }
+    }
+
+    fn forget_preview(&mut self, message: MessageId) {
+        for live in &mut self.turns {
+            live.forget_preview(message);
+        }
+    }
+
+    fn wake_at(&self) -> Instant {
+        let now = Instant::now();
+        let due = self.turns.iter().map(|live| live.due(now, self.next_edit));
+        due.min().unwrap_or(now)
+    }
+
+    /// The hub ends: what can still be said in a moment is said.
+    async fn end(mut self) {
+        while let Ok(order) = self.inbox.try_recv() {
+            if let OutboundCommand::End(turn, summary) = order
+                && let Some(live) = self
+                    .turns
+                    .iter_mut()
+                    .find(|live| live.turn().turn == turn.turn)
+            {
+                live.end(summary);
+            }
+        }
+        // What takes longer is in the ledger, or is put right at the next start.
+        let _ = tokio::time::timeout(LAST_DELIVERY, self.say_last()).await;
+    }
+
+    async fn say_last(&mut self) {
+        self.wait_for_deed().await;
+        if !self.outward.bot.may_post(self.channel).await {
+            return;
+        }
+        self.deliver().await;
+        for mut live in std::mem::take(&mut self.turns) {
+            while let Some(operation) = live.last_request() {
+                let done = operation.perform(&self.outward).await;
+                live.note(done, &self.outward.bot.store).await;
+            }
+        }
+    }
+}
+
+/// Waits until one of the turns has something new to show.
+async fn any_changes(turns: &mut [Live]) {
+    if turns.is_empty() {
+        return std::future::pending().await;
+    }
+    select_all(turns.iter_mut().map(|live| Box::pin(live.changes()))).await;
+}
+
+/// A request for a turn's looks that has not been answered yet.
+struct UnderWay {
+    turn: TurnId,
+    /// The message it changes.
+    message: Option<MessageId>,
+    task: JoinHandle<Done>,
+}
+
+/// The result of what is under way, once it is there; never, when nothing is.
+async fn finished(under_way: &mut Option<UnderWay>) -> Done {
+    let Some(operation) = under_way else {
+        return std::future::pending().await;
+    };
+    let done = (&mut operation.task).await;
+    *under_way = None;
+    match done {
+        Ok(done) => done,
+        // It panicked, which was reported by itself: its message stays as it was.
+        Err(_) => std::future::pending().await,
+    }
+}
+
+/// One thing for a channel's queue to do.
+#[derive(Debug)]
+enum OutboundCommand {
+    Deliver,
+    /// This part is next; it is marked `sending`.
+    Reply(Box<Part>),
+    Start(TurnRef, Feed),
+    End(TurnRef, TurnSummary),
+    Ask(Box<Question>),
+    /// Words that are in no ledger, for the ledger failed.
+    Say(Option<MessageId>, String),
+}
+
+/// What all queues share.
+#[derive(Clone)]
+pub(in crate::discord) struct OutboundContext {
+    pub(in crate::discord) bot: Bot,
+    /// Whether answers are shown while they grow.
+    pub(in crate::discord) previews: Previews,
+    /// Ends when the hub does.
+    pub(in crate::discord) stop: CancellationToken,
+}
+
+/// Whether answers are shown while the model speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Previews {
+    /// They are (`stream_replies`).
+    Shown,
+    /// Answers are posted whole.
+    Hidden,
 }

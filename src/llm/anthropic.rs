@@ -1,16 +1,22 @@
 //! Anthropic Messages.
 
 mod event;
-mod request;
 mod stream;
 mod thinking;
 
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use serde_json::Value;
+use std::borrow::Cow;
 
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use self::thinking::Thinking;
 use super::error::LlmError;
 use super::http::Endpoint;
+use super::parts::{self, Part, UNSEEN_IMAGE, encoded, in_order, inexpressible, kind};
 use super::provider::{Encoded, OnDelta, Provider, Reply, Request};
+use crate::domain::{Assistant, Image, Item, ToolResult, UserText};
 
 /// The version of the wire format that the code was written for.
 const VERSION: &str = "2023-06-01";
@@ -47,7 +53,7 @@ impl Provider for Anthropic {
     }
 
     fn encode(&self, request: &Request) -> Result<Encoded, LlmError> {
-        request::encode(self.name(), request)
+        encode(self.name(), request)
     }
 
     async fn stream(&self, body: &Encoded, on_delta: &mut OnDelta<'_>) -> Result<Reply, LlmError> {
@@ -78,5 +84,311 @@ impl Provider for Anthropic {
             }
         }
         Ok(models)
+    }
+}
+
+/// The name of this wire format on opaque blocks.
+pub(super) const FORMAT: &str = "anthropic";
+
+/// Most searches that one answer may make.
+const MAX_SEARCHES: u32 = 5;
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    max_tokens: u32,
+    stream: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    system: Vec<Block<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    #[serde(flatten)]
+    thinking: Thinking,
+    messages: Vec<Message<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Tool<'a> {
+    Search {
+        #[serde(rename = "type")]
+        kind: &'static str,
+        name: &'static str,
+        max_uses: u32,
+    },
+    Function {
+        name: &'a str,
+        description: &'a str,
+        input_schema: &'a RawValue,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
+}
+
+#[derive(Serialize)]
+struct Message<'a> {
+    role: Role,
+    content: Vec<Block<'a>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Role {
+    User,
+    Assistant,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Block<'a> {
+    Text {
+        text: Cow<'a, str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
+    Image {
+        source: Source<'a>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
+    ToolUse {
+        id: &'a str,
+        name: &'a str,
+        input: &'a Map<String, Value>,
+    },
+    ToolResult {
+        tool_use_id: &'a str,
+        content: Vec<Block<'a>>,
+        is_error: bool,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
+    #[serde(untagged)]
+    Opaque(&'a Value),
+}
+
+#[derive(Clone, Copy, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum CacheControl {
+    Ephemeral,
+}
+
+#[derive(Serialize)]
+struct Source<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    media_type: &'a str,
+    data: &'a str,
+}
+
+/// Writes `request`.
+fn encode(provider: &str, request: &Request) -> Result<Encoded, LlmError> {
+    let mut messages = messages(request);
+    if messages.is_empty() {
+        return Err(inexpressible(provider, "there is nothing to send"));
+    }
+    set_breakpoints(&mut messages);
+    let mut system: Vec<_> = request
+        .system
+        .iter()
+        .filter(|part| !part.trim().is_empty())
+        .map(|part| text(part))
+        .collect();
+    if let Some(last) = system.last_mut() {
+        last.set_breakpoint();
+    }
+    let body = Body {
+        model: &request.model,
+        max_tokens: request.max_output_tokens,
+        stream: true,
+        system,
+        tools: tools(request),
+        thinking: thinking::asked(request, goes_on_unthought(&messages)),
+        messages,
+    };
+    encoded(provider, FORMAT, &request.model, &body)
+}
+
+/// Whether the request goes on with calls that were made without thinking, by another model or before it was set:
+/// the provider refuses to begin to think in the middle of a step.
+fn goes_on_unthought(messages: &[Message<'_>]) -> bool {
+    let answers_calls = messages.last().is_some_and(|last| {
+        let result = |block: &Block<'_>| matches!(block, Block::ToolResult { .. });
+        last.content.iter().any(result)
+    });
+    let mut answers = messages
+        .iter()
+        .rev()
+        .filter(|message| message.role == Role::Assistant);
+    let thought = answers.next().is_some_and(|answer| {
+        let first = answer.content.first();
+        matches!(first, Some(Block::Opaque(block)) if is_thinking(block))
+    });
+    answers_calls && !thought
+}
+
+fn is_thinking(block: &Value) -> bool {
+    matches!(kind(block), "thinking" | "redacted_thinking")
+}
+
+fn tools(request: &Request) -> Vec<Tool<'_>> {
+    let search = request.web_search.then_some(Tool::Search {
+        kind: "web_search_20250305",
+        name: "web_search",
+        max_uses: MAX_SEARCHES,
+    });
+    let last = request.tools.len().saturating_sub(1);
+    let functions = request.tools.iter().enumerate();
+    let functions = functions.map(|(at, tool)| Tool::Function {
+        name: &tool.name,
+        description: &tool.description,
+        input_schema: &tool.parameters,
+        cache_control: (at == last).then_some(CacheControl::Ephemeral),
+    });
+    search.into_iter().chain(functions).collect()
+}
+
+/// Neighbours of one role become one message: results of parallel calls must come together.
+fn messages(request: &Request) -> Vec<Message<'_>> {
+    let mut messages: Vec<Message<'_>> = Vec::new();
+    for item in request.items.iter() {
+        let (role, content) = match item {
+            Item::User(user) => (Role::User, user_blocks(user, request)),
+            Item::Assistant(answer) => (Role::Assistant, answer_blocks(answer, request)),
+            Item::ToolResult(result) => (Role::User, vec![result_block(result, request)]),
+        };
+        match messages.last_mut() {
+            _ if content.is_empty() => {}
+            Some(last) if last.role == role => last.content.extend(content),
+            _ => messages.push(Message { role, content }),
+        }
+    }
+    trim_last_answer(&mut messages);
+    messages
+}
+
+/// An answer that ends the request is continued, and may then not end in white space.
+fn trim_last_answer(messages: &mut [Message<'_>]) {
+    let Some(Message {
+        role: Role::Assistant,
+        content,
+    }) = messages.last_mut()
+    else {
+        return;
+    };
+    if let Some(Block::Text { text, .. }) = content.last_mut() {
+        *text = Cow::Owned(text.trim_end().to_owned());
+    }
+}
+
+fn user_blocks<'a>(user: &'a UserText, request: &Request) -> Vec<Block<'a>> {
+    let words = |words| Block::Text {
+        text: Cow::Owned(words),
+        cache_control: None,
+    };
+    parts::said(user, |picture| image(picture, request), words)
+}
+
+fn answer_blocks<'a>(answer: &'a Assistant, request: &Request) -> Vec<Block<'a>> {
+    let shows_text = |block: &Value| kind(block) == "text";
+    let parts = in_order(answer, FORMAT, &request.model, shows_text, is_thinking);
+    let block = |part: Part<'a>| match part {
+        Part::Opaque(block) => Block::Opaque(block),
+        Part::Text(words) => text(words),
+        // A call may be sent back only beside the tools; without them it is told as text.
+        Part::Call(call) if request.tools.is_empty() => {
+            let arguments = Value::Object(call.arguments.clone());
+            Block::Text {
+                text: Cow::Owned(format!("[called {} with {arguments}]", call.name)),
+                cache_control: None,
+            }
+        }
+        Part::Call(call) => Block::ToolUse {
+            id: &call.id.0,
+            name: &call.name,
+            input: &call.arguments,
+        },
+    };
+    let is_whole = |part: &Part<'_>| !matches!(part, Part::Opaque(block) if is_torn(block));
+    parts.into_iter().filter(is_whole).map(block).collect()
+}
+
+/// Whether a block lacks what the provider gave it, as after somebody edited a session's file: one such block would have
+/// every request with it refused.
+fn is_torn(block: &Value) -> bool {
+    let lacks = |key: &str| !block[key].is_string();
+    match kind(block) {
+        "thinking" => lacks("thinking") || lacks("signature"),
+        "redacted_thinking" => lacks("data"),
+        kind => kind.is_empty(),
+    }
+}
+
+fn result_block<'a>(result: &'a ToolResult, request: &Request) -> Block<'a> {
+    if request.tools.is_empty() {
+        let words = format!("[{} gave: {}]", result.name, result.content);
+        return Block::Text {
+            text: Cow::Owned(words),
+            cache_control: None,
+        };
+    }
+    let mut content = Vec::new();
+    if !result.content.trim().is_empty() {
+        content.push(text(&result.content));
+    }
+    content.extend(result.images.iter().map(|picture| image(picture, request)));
+    Block::ToolResult {
+        tool_use_id: &result.call_id.0,
+        content,
+        is_error: result.is_error,
+        cache_control: None,
+    }
+}
+
+fn text(words: &str) -> Block<'_> {
+    Block::Text {
+        text: Cow::Borrowed(words),
+        cache_control: None,
+    }
+}
+
+fn image<'a>(image: &'a Image, request: &Request) -> Block<'a> {
+    if !request.sees_images {
+        return text(UNSEEN_IMAGE);
+    }
+    let source = Source {
+        kind: "base64",
+        media_type: &image.media_type,
+        data: &image.data,
+    };
+    Block::Image {
+        source,
+        cache_control: None,
+    }
+}
+
+/// Marks the tail, and the tail of the request before it, so that a step with many blocks still finds the cache.
+fn set_breakpoints(messages: &mut [Message<'_>]) {
+    let users = messages
+        .iter_mut()
+        .rev()
+        .filter(|message| message.role == Role::User);
+    for message in users.take(2) {
+        if let Some(last) = message.content.last_mut() {
+            last.set_breakpoint();
+        }
+    }
+}
+
+impl Block<'_> {
+    fn set_breakpoint(&mut self) {
+        match self {
+            Self::Text { cache_control, .. }
+            | Self::Image { cache_control, .. }
+            | Self::ToolResult { cache_control, .. } => {
+                *cache_control = Some(CacheControl::Ephemeral)
+            }
+            Self::ToolUse { .. } | Self::Opaque(_) => {}
+        }
     }
 }

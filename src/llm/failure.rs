@@ -2,6 +2,7 @@
 //!
 //! The table is in `docs/models.md`. Everything here is pure.
 
+use std::io;
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -357,4 +358,55 @@ fn seconds(text: &str) -> Option<Duration> {
     let number: f64 = text.parse().ok()?;
     let wait = Duration::try_from_secs_f64(number.max(0.0)).unwrap_or(MAX_RETRY_AFTER);
     Some(wait.min(MAX_RETRY_AFTER))
+}
+
+/// Nothing came for longer than an endpoint may be silent.
+pub(super) fn silent() -> ApiError {
+    ApiError::new(FailureClass::Timeout, "no content for too long")
+}
+
+/// The class of a failure below HTTP, without the URL, which can carry a key.
+pub(super) fn of_connection(error: &reqwest::Error) -> ApiError {
+    let mut cause: &(dyn std::error::Error + 'static) = error;
+    let mut broke = false;
+    loop {
+        broke |= cause
+            .downcast_ref::<io::Error>()
+            .is_some_and(is_of_the_line);
+        match cause.source() {
+            Some(deeper) => cause = deeper,
+            None => break,
+        }
+    }
+    let (class, what) = match error {
+        error if error.is_timeout() => (FailureClass::Timeout, "timed out"),
+        error if error.is_connect() => (FailureClass::NetworkError, "cannot be reached"),
+        error if error.is_decode() && !broke => (
+            FailureClass::InvalidResponse,
+            "sent a body that cannot be read",
+        ),
+        error if error.is_builder() => (
+            FailureClass::InvalidRequest,
+            "has an address that makes no request",
+        ),
+        _ => (FailureClass::NetworkError, "broke the connection"),
+    };
+    let deepest = one_line(&cause.to_string());
+    let names_url = error
+        .url()
+        .is_some_and(|url| deepest.contains(url.as_str()));
+    if names_url || deepest.is_empty() {
+        ApiError::new(class, what)
+    } else {
+        ApiError::new(class, format!("{what} ({deepest})"))
+    }
+}
+
+/// The connection ended, as opposed to a body that makes no sense.
+fn is_of_the_line(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+    matches!(
+        error.kind(),
+        UnexpectedEof | ConnectionReset | ConnectionAborted | BrokenPipe
+    )
 }

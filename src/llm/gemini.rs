@@ -1,13 +1,18 @@
 //! Gemini.
 
-mod request;
 mod stream;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use super::error::LlmError;
 use super::http::Endpoint;
 use super::listing;
-use super::parts::inexpressible;
-use super::provider::{Encoded, OnDelta, Provider, Reply, Request};
+use super::parts::{self, Part, UNSEEN_IMAGE, encoded, in_order, inexpressible};
+use super::provider::{Encoded, OnDelta, Provider, Reply, Request, ToolSchema};
+use crate::config::Effort;
+use crate::domain::{Assistant, Image, Item, ToolResult, UserText};
 
 /// A server that speaks Gemini; its base URL is with `/v1beta`.
 #[derive(Debug)]
@@ -36,7 +41,7 @@ impl Provider for Gemini {
                 "the model's name cannot be part of an address",
             ));
         }
-        request::encode(self.name(), request)
+        encode(self.name(), request)
     }
 
     async fn stream(&self, body: &Encoded, on_delta: &mut OnDelta<'_>) -> Result<Reply, LlmError> {
@@ -59,4 +64,206 @@ impl Provider for Gemini {
             .map(str::to_owned)
             .collect())
     }
+}
+
+/// The name of this wire format on opaque blocks.
+pub(super) const FORMAT: &str = "gemini";
+
+/// What Gemini 3 and later take for the signature of a call that another model made.
+const FOREIGN_SIGNATURE: &str = "skip_thought_signature_validator";
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Body<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system_instruction: Option<Content>,
+    contents: Vec<Content>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    generation_config: Value,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+enum Tool<'a> {
+    GoogleSearch {},
+    FunctionDeclarations(Vec<Function<'a>>),
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Function<'a> {
+    name: &'a str,
+    description: &'a str,
+    parameters_json_schema: &'a RawValue,
+}
+
+#[derive(Serialize)]
+struct Content {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    role: Option<Role>,
+    parts: Vec<Value>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Role {
+    User,
+    Model,
+}
+
+/// Writes `request`.
+fn encode(provider: &str, request: &Request) -> Result<Encoded, LlmError> {
+    let contents = contents(request);
+    if contents.is_empty() {
+        return Err(inexpressible(provider, "there is nothing to send"));
+    }
+    let system: Vec<Value> = request
+        .system
+        .iter()
+        .filter(|part| !part.trim().is_empty())
+        .map(|part| json!({"text": part}))
+        .collect();
+    let body = Body {
+        system_instruction: (!system.is_empty()).then_some(Content {
+            role: None,
+            parts: system,
+        }),
+        contents,
+        tools: tools(request),
+        generation_config: generation_config(request),
+    };
+    encoded(provider, FORMAT, &request.model, &body)
+}
+
+fn generation_config(request: &Request) -> Value {
+    let mut config = json!({"maxOutputTokens": request.max_output_tokens});
+    if let Some(effort) = request.thinking {
+        config["thinkingConfig"] = match (wants_signatures(&request.model), effort) {
+            (true, Effort::Low) => json!({"thinkingLevel": "low"}),
+            (true, Effort::Medium | Effort::High) => json!({"thinkingLevel": "high"}),
+            (false, effort) => {
+                let most = request.max_output_tokens / 4 * 3;
+                json!({"thinkingBudget": thinking_budget(effort).min(most)})
+            }
+        };
+    }
+    config
+}
+
+/// Tokens to think with before Gemini 3: within the bounds of all its models.
+fn thinking_budget(effort: Effort) -> u32 {
+    match effort {
+        Effort::Low => 1_024,
+        Effort::Medium => 8_192,
+        Effort::High => 24_576,
+    }
+}
+
+/// Functions, or the search: models before Gemini 3 take only one kind at a time, and an agent needs its functions.
+fn tools(request: &Request) -> Vec<Tool<'_>> {
+    let functions: Vec<Function<'_>> = request.tools.iter().map(function).collect();
+    let mut tools = Vec::new();
+    if request.web_search && (functions.is_empty() || wants_signatures(&request.model)) {
+        tools.push(Tool::GoogleSearch {});
+    }
+    if !functions.is_empty() {
+        tools.push(Tool::FunctionDeclarations(functions));
+    }
+    tools
+}
+
+fn function(tool: &ToolSchema) -> Function<'_> {
+    Function {
+        name: &tool.name,
+        description: &tool.description,
+        parameters_json_schema: &tool.parameters,
+    }
+}
+
+/// Neighbours of one role become one content: results of parallel calls must come together.
+fn contents(request: &Request) -> Vec<Content> {
+    let mut contents: Vec<Content> = Vec::new();
+    for item in request.items.iter() {
+        let (role, parts) = match item {
+            Item::User(user) => (Role::User, said(user, request)),
+            Item::Assistant(answer) => (Role::Model, answered(answer, request)),
+            Item::ToolResult(result) => (Role::User, given(result, request)),
+        };
+        match contents.last_mut() {
+            _ if parts.is_empty() => {}
+            Some(last) if last.role == Some(role) => last.parts.extend(parts),
+            _ => contents.push(Content {
+                role: Some(role),
+                parts,
+            }),
+        }
+    }
+    contents
+}
+
+fn said(user: &UserText, request: &Request) -> Vec<Value> {
+    parts::said(
+        user,
+        |picture| image(picture, request),
+        |words| json!({"text": words}),
+    )
+}
+
+/// A signature stands before the call that it signs, and after the text.
+fn answered(answer: &Assistant, request: &Request) -> Vec<Value> {
+    let mut parts: Vec<Value> = Vec::new();
+    let mut signature: Option<&Value> = None;
+    let mut is_first_call = true;
+    for part in in_order(answer, FORMAT, &request.model, |_| false, |_| false) {
+        match part {
+            Part::Opaque(block) => match (
+                block.get("callSignature"),
+                block.get("textSignature"),
+                parts.last_mut(),
+            ) {
+                (Some(of_call), _, _) => signature = Some(of_call),
+                (None, Some(of_text), Some(text)) => text["thoughtSignature"] = of_text.clone(),
+                _ => {}
+            },
+            Part::Text(text) => parts.push(json!({"text": text})),
+            Part::Call(call) => {
+                let mut part = json!({"functionCall": {"name": call.name, "args": call.arguments}});
+                match signature.take() {
+                    Some(signature) => part["thoughtSignature"] = signature.clone(),
+                    None if is_first_call && wants_signatures(&request.model) => {
+                        part["thoughtSignature"] = json!(FOREIGN_SIGNATURE);
+                    }
+                    None => {}
+                }
+                is_first_call = false;
+                parts.push(part);
+            }
+        }
+    }
+    parts
+}
+
+fn given(result: &ToolResult, request: &Request) -> Vec<Value> {
+    let key = if result.is_error { "error" } else { "result" };
+    let mut parts =
+        vec![json!({"functionResponse": {"name": result.name, "response": {key: result.content}}})];
+    parts.extend(result.images.iter().map(|picture| image(picture, request)));
+    parts
+}
+
+fn image(image: &Image, request: &Request) -> Value {
+    if request.sees_images {
+        json!({"inlineData": {"mimeType": image.media_type, "data": image.data}})
+    } else {
+        json!({"text": UNSEEN_IMAGE})
+    }
+}
+
+/// Gemini 3 and later refuse a step's first call without a signature, and take the search beside functions.
+fn wants_signatures(model: &str) -> bool {
+    let version = model
+        .strip_prefix("gemini-")
+        .and_then(|rest| rest.chars().next());
+    version.is_some_and(|digit| digit.is_ascii_digit() && digit >= '3')
 }

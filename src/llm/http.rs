@@ -1,6 +1,8 @@
-//! Requests to a provider and the answers they bring: bounded in size, bounded in silence, never redirected.
+//! Requests to a provider and the events of their answers: bounded in size, bounded in silence, never redirected.
+//!
+//! The reader of server-sent events is our own because eventsource-stream 0.2 panics on a byte order mark and lets one line
+//! grow without end (`docs/decisions/0300-own-event-stream-reader.md`).
 
-use std::io;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -10,9 +12,8 @@ use serde_json::Value;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::error::{FailureClass, LlmError};
-use super::failure::{ApiError, Said, one_line};
+use super::failure::{ApiError, Said, of_connection, one_line, silent};
 use super::provider::{Encoded, OnDelta, Reply};
-use super::sse::Decoder;
 use super::stream_decoder::{Progress, StreamDecoder};
 use crate::clock;
 use crate::config::Secret;
@@ -146,7 +147,7 @@ impl Endpoint {
     ) -> Result<Response, LlmError> {
         let response = match timeout_at(deadline, call.send()).await {
             Ok(Ok(response)) => response,
-            Ok(Err(error)) => return Err(self.error(fault_of(&error), None)),
+            Ok(Err(error)) => return Err(self.error(of_connection(&error), None)),
             Err(_) => return Err(self.error(silent(), None)),
         };
         let status = response.status();
@@ -233,7 +234,7 @@ impl Body {
         let chunk = match timeout_at(deadline, self.response.chunk()).await {
             Ok(Ok(Some(chunk))) => chunk,
             Ok(Ok(None)) => return Ok(None),
-            Ok(Err(error)) => return Err(fault_of(&error)),
+            Ok(Err(error)) => return Err(of_connection(&error)),
             Err(_) => return Err(silent()),
         };
         match self.left.checked_sub(chunk.len()) {
@@ -289,60 +290,117 @@ async fn is_event_stream(response: &mut Response, deadline: Instant) -> Result<(
     })
 }
 
-fn silent() -> ApiError {
-    ApiError::new(FailureClass::Timeout, "no content for too long")
-}
-
-/// The class of a failure below HTTP, without the URL, which can carry a key.
-fn fault_of(error: &reqwest::Error) -> ApiError {
-    let mut cause: &(dyn std::error::Error + 'static) = error;
-    let mut broke = false;
-    loop {
-        broke |= cause
-            .downcast_ref::<io::Error>()
-            .is_some_and(is_of_the_line);
-        match cause.source() {
-            Some(deeper) => cause = deeper,
-            None => break,
-        }
-    }
-    let (class, what) = match error {
-        error if error.is_timeout() => (FailureClass::Timeout, "timed out"),
-        error if error.is_connect() => (FailureClass::NetworkError, "cannot be reached"),
-        error if error.is_decode() && !broke => (
-            FailureClass::InvalidResponse,
-            "sent a body that cannot be read",
-        ),
-        error if error.is_builder() => (
-            FailureClass::InvalidRequest,
-            "has an address that makes no request",
-        ),
-        _ => (FailureClass::NetworkError, "broke the connection"),
-    };
-    let deepest = one_line(&cause.to_string());
-    let names_url = error
-        .url()
-        .is_some_and(|url| deepest.contains(url.as_str()));
-    if names_url || deepest.is_empty() {
-        ApiError::new(class, what)
-    } else {
-        ApiError::new(class, format!("{what} ({deepest})"))
-    }
-}
-
-/// The connection ended, as opposed to a body that makes no sense.
-fn is_of_the_line(error: &io::Error) -> bool {
-    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
-    matches!(
-        error.kind(),
-        UnexpectedEof | ConnectionReset | ConnectionAborted | BrokenPipe
-    )
-}
-
 /// The provider's id of the request, by the name that each gives it.
 fn request_id(headers: &HeaderMap) -> Option<String> {
     ["request-id", "x-request-id", "x-goog-request-id"]
         .iter()
         .find_map(|name| headers.get(*name)?.to_str().ok())
         .map(one_line)
+}
+
+/// Longest line, and longest data of one event: a whole answer with its encrypted reasoning fits many times.
+const MAX_EVENT: usize = 8 << 20;
+
+const BYTE_ORDER_MARK: &str = "\u{feff}";
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Event {
+    /// Its `event:` field; empty when it has none.
+    pub(super) name: String,
+    /// Its `data:` fields, joined by line breaks.
+    pub(super) data: String,
+}
+
+/// Turns bytes into events. An event counts only once its closing blank line is there.
+#[derive(Debug, Default)]
+pub(super) struct Decoder {
+    /// The line that is not complete yet.
+    line: Vec<u8>,
+    event: Event,
+    has_data: bool,
+    /// The last byte was a carriage return: a line feed right after it belongs to it.
+    after_return: bool,
+    /// The first line is done, so no byte order mark can follow.
+    started: bool,
+}
+
+impl Decoder {
+    /// Takes `bytes` and returns the events that they complete.
+    ///
+    /// # Errors
+    ///
+    /// When a line or an event is too long, or a line is not UTF-8.
+    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Vec<Event>, ApiError> {
+        let mut events = Vec::new();
+        let mut rest = bytes;
+        if self.after_return && !rest.is_empty() {
+            self.after_return = false;
+            rest = rest.strip_prefix(b"\n").unwrap_or(rest);
+        }
+        while let Some(end) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
+            self.extend_line(&rest[..end])?;
+            if let Some(event) = self.end_line()? {
+                events.push(event);
+            }
+            let is_return = rest[end] == b'\r';
+            rest = &rest[end + 1..];
+            match rest.first() {
+                Some(b'\n') if is_return => rest = &rest[1..],
+                None => self.after_return = is_return,
+                Some(_) => {}
+            }
+        }
+        self.extend_line(rest)?;
+        Ok(events)
+    }
+
+    fn extend_line(&mut self, bytes: &[u8]) -> Result<(), ApiError> {
+        if self.line.len() + bytes.len() > MAX_EVENT {
+            return Err(ApiError::invalid(
+                "one line of the answer is longer than 8 MiB",
+            ));
+        }
+        self.line.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Takes the complete line; a blank one completes an event.
+    fn end_line(&mut self) -> Result<Option<Event>, ApiError> {
+        let bytes = std::mem::take(&mut self.line);
+        let Ok(text) = std::str::from_utf8(&bytes) else {
+            return Err(ApiError::invalid("the answer is not UTF-8"));
+        };
+        let text = if !std::mem::replace(&mut self.started, true) {
+            text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text)
+        } else {
+            text
+        };
+        if text.is_empty() {
+            let event = std::mem::take(&mut self.event);
+            return Ok(std::mem::take(&mut self.has_data).then_some(event));
+        }
+        let (field, value) = text.split_once(':').unwrap_or((text, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match field {
+            "event" => value.clone_into(&mut self.event.name),
+            "data" => self.add_data(value)?,
+            // Comments (an empty field name), `id`, `retry` and whatever else: nothing for an answer.
+            _ => {}
+        }
+        Ok(None)
+    }
+
+    fn add_data(&mut self, value: &str) -> Result<(), ApiError> {
+        if self.event.data.len() + value.len() > MAX_EVENT {
+            return Err(ApiError::invalid(
+                "one event of the answer is longer than 8 MiB",
+            ));
+        }
+        if self.has_data {
+            self.event.data.push('\n');
+        }
+        self.has_data = true;
+        self.event.data.push_str(value);
+        Ok(())
+    }
 }

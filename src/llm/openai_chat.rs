@@ -1,13 +1,21 @@
 //! OpenAI Chat Completions, which OpenAI and most other servers speak.
 
 mod reasoning_details;
-mod request;
 mod stream;
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use super::error::LlmError;
 use super::http::Endpoint;
 use super::listing;
-use super::provider::{Encoded, OnDelta, Provider, Reply, Request};
+use super::parts::{self, UNSEEN_IMAGE, data_url, encoded, inexpressible, is_openai_reasoning};
+use super::provider::{Encoded, OnDelta, Provider, Reply, Request, ToolSchema};
+use crate::config::Effort;
+use crate::domain::{Assistant, Image, Item, ToolCall, ToolResult, UserText};
 
 /// A server that speaks Chat Completions; its base URL is with `/v1`, where it has one.
 #[derive(Debug)]
@@ -29,7 +37,7 @@ impl Provider for OpenAiChat {
     }
 
     fn encode(&self, request: &Request) -> Result<Encoded, LlmError> {
-        request::encode(&self.endpoint, request)
+        encode(&self.endpoint, request)
     }
 
     async fn stream(&self, body: &Encoded, on_delta: &mut OnDelta<'_>) -> Result<Reply, LlmError> {
@@ -54,4 +62,261 @@ pub(super) async fn list_models(endpoint: &Endpoint) -> Result<Vec<String>, LlmE
         "openai" => listing::chat_models(ids),
         _ => ids,
     })
+}
+
+/// The name of this wire format on opaque blocks.
+pub(super) const FORMAT: &str = "openai_chat";
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    messages: Vec<Message<'a>>,
+    stream: bool,
+    stream_options: StreamOptions,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_completion_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_effort: Option<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: Function<'a>,
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    description: &'a str,
+    parameters: &'a RawValue,
+}
+
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "role", rename_all = "lowercase")]
+enum Message<'a> {
+    System {
+        content: Cow<'a, str>,
+    },
+    User {
+        content: Content<'a>,
+    },
+    Assistant {
+        content: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reasoning_content: Option<&'a Value>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reasoning_details: Option<&'a Value>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        tool_calls: Vec<Value>,
+    },
+    Tool {
+        tool_call_id: &'a str,
+        content: &'a str,
+    },
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content<'a> {
+    Text(Cow<'a, str>),
+    Parts(Vec<Value>),
+}
+
+/// Writes `request`.
+fn encode(endpoint: &Endpoint, request: &Request) -> Result<Encoded, LlmError> {
+    let mut messages = system(request);
+    let before = messages.len();
+    add_conversation(&mut messages, request);
+    if messages.len() == before {
+        return Err(inexpressible(&endpoint.name, "there is nothing to send"));
+    }
+    let new_limit = takes_new_limit(&endpoint.base_url, &request.model);
+    let limit = request.max_output_tokens;
+    let body = Body {
+        model: &request.model,
+        messages,
+        stream: true,
+        stream_options: StreamOptions {
+            include_usage: true,
+        },
+        max_tokens: (!new_limit).then_some(limit),
+        max_completion_tokens: new_limit.then_some(limit),
+        reasoning_effort: request.thinking.map(Effort::as_str),
+        tools: request.tools.iter().map(tool).collect(),
+    };
+    encoded(&endpoint.name, FORMAT, &request.model, &body)
+}
+
+/// OpenAI's reasoning models refuse `max_tokens`; many other servers know nothing else.
+fn takes_new_limit(base_url: &str, model: &str) -> bool {
+    base_url.contains("api.openai.com") || is_openai_reasoning(model)
+}
+
+/// One message: several servers take only one, and only first.
+fn system(request: &Request) -> Vec<Message<'_>> {
+    let parts: Vec<&str> = request
+        .system
+        .iter()
+        .map(String::as_str)
+        .filter(|part| !part.trim().is_empty())
+        .collect();
+    match parts.as_slice() {
+        [] => Vec::new(),
+        [only] => vec![Message::System {
+            content: Cow::Borrowed(only),
+        }],
+        several => vec![Message::System {
+            content: Cow::Owned(several.join("\n\n")),
+        }],
+    }
+}
+
+fn add_conversation<'a>(messages: &mut Vec<Message<'a>>, request: &'a Request) {
+    // Pictures of results, which the format has no place for: shown by a user message after the last result.
+    let mut pictures: Vec<&Image> = Vec::new();
+    for item in request.items.iter() {
+        if !matches!(item, Item::ToolResult(_)) {
+            show(messages, &mut pictures, request);
+        }
+        match item {
+            Item::User(user) => add_said(messages, said(user, request)),
+            Item::Assistant(answer) => messages.extend(answered(answer, request)),
+            Item::ToolResult(ToolResult {
+                call_id,
+                content,
+                images,
+                ..
+            }) => {
+                messages.push(Message::Tool {
+                    tool_call_id: &call_id.0,
+                    content,
+                });
+                pictures.extend(images);
+            }
+        }
+    }
+    show(messages, &mut pictures, request);
+}
+
+/// Adds what was said. Neighbours become one message: templates of some local models take the roles only in turns.
+fn add_said<'a>(messages: &mut Vec<Message<'a>>, said: Option<Message<'a>>) {
+    let (last, new) = match (messages.last_mut(), said) {
+        (Some(Message::User { content: last }), Some(Message::User { content: new })) => {
+            (last, new)
+        }
+        (_, said) => {
+            messages.extend(said);
+            return;
+        }
+    };
+    *last = match (std::mem::take(last), new) {
+        (Content::Text(before), Content::Text(after)) => {
+            Content::Text(Cow::Owned(format!("{before}\n\n{after}")))
+        }
+        (before, after) => {
+            let mut parts = before.into_parts();
+            parts.extend(after.into_parts());
+            Content::Parts(parts)
+        }
+    };
+}
+
+impl Content<'_> {
+    fn into_parts(self) -> Vec<Value> {
+        match self {
+            Self::Text(text) => vec![json!({"type": "text", "text": text})],
+            Self::Parts(parts) => parts,
+        }
+    }
+}
+
+impl Default for Content<'_> {
+    fn default() -> Self {
+        Self::Parts(Vec::new())
+    }
+}
+
+fn show(messages: &mut Vec<Message<'_>>, pictures: &mut Vec<&Image>, request: &Request) {
+    if pictures.is_empty() {
+        return;
+    }
+    let mut parts = vec![json!({"type": "text", "text": "[pictures of the results above]"})];
+    parts.extend(pictures.drain(..).map(|picture| image(picture, request)));
+    messages.push(Message::User {
+        content: Content::Parts(parts),
+    });
+}
+
+fn said<'a>(user: &'a UserText, request: &Request) -> Option<Message<'a>> {
+    if user.images.is_empty() {
+        let words = user.for_model();
+        let is_said = !words.trim().is_empty();
+        let content = Content::Text(Cow::Owned(words));
+        return is_said.then_some(Message::User { content });
+    }
+    let parts = parts::said(
+        user,
+        |picture| image(picture, request),
+        |words| json!({"type": "text", "text": words}),
+    );
+    Some(Message::User {
+        content: Content::Parts(parts),
+    })
+}
+
+fn answered<'a>(answer: &'a Assistant, request: &Request) -> Option<Message<'a>> {
+    let text = Some(answer.text.as_str()).filter(|text| !text.trim().is_empty());
+    let tool_calls: Vec<Value> = answer.tool_calls.iter().map(call).collect();
+    if text.is_none() && tool_calls.is_empty() {
+        return None;
+    }
+    let thought = thought(answer, request);
+    Some(Message::Assistant {
+        content: text,
+        reasoning_content: thought.and_then(|block| block.get("reasoning_content")),
+        reasoning_details: thought.and_then(|block| block.get("reasoning_details")),
+        tool_calls,
+    })
+}
+
+/// What the model thought before its calls, for servers that want it back with them.
+fn thought<'a>(answer: &'a Assistant, request: &Request) -> Option<&'a Value> {
+    let is_own = answer.model.as_deref() == Some(request.model.as_str());
+    let block = answer.opaque.iter().find(|block| block.format == FORMAT)?;
+    (is_own && !answer.tool_calls.is_empty()).then_some(&block.block)
+}
+
+fn call(call: &ToolCall) -> Value {
+    let arguments = Value::Object(call.arguments.clone()).to_string();
+    json!({"id": call.id.0, "type": "function", "function": {"name": call.name, "arguments": arguments}})
+}
+
+fn tool(tool: &ToolSchema) -> Tool<'_> {
+    Tool {
+        kind: "function",
+        function: Function {
+            name: &tool.name,
+            description: &tool.description,
+            parameters: &tool.parameters,
+        },
+    }
+}
+
+fn image(image: &Image, request: &Request) -> Value {
+    if request.sees_images {
+        json!({"type": "image_url", "image_url": {"url": data_url(image)}})
+    } else {
+        json!({"type": "text", "text": UNSEEN_IMAGE})
+    }
 }

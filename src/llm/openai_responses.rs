@@ -1,13 +1,19 @@
 //! OpenAI Responses.
 
-mod request;
 mod stream;
 
-pub(super) use self::request::FORMAT;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
 use super::error::LlmError;
 use super::http::Endpoint;
 use super::openai_chat;
-use super::provider::{Encoded, OnDelta, Provider, Reply, Request};
+use super::parts::{
+    self, Part, UNSEEN_IMAGE, data_url, encoded, in_order, inexpressible, is_openai_reasoning, kind,
+};
+use super::provider::{Encoded, OnDelta, Provider, Reply, Request, ToolSchema};
+use crate::domain::{Assistant, Image, Item, ToolResult, UserText};
 
 /// A server that speaks Responses; its base URL is with `/v1`. Nothing is stored there.
 #[derive(Debug)]
@@ -29,7 +35,7 @@ impl Provider for OpenAiResponses {
     }
 
     fn encode(&self, request: &Request) -> Result<Encoded, LlmError> {
-        request::encode(self.name(), request)
+        encode(self.name(), request)
     }
 
     async fn stream(&self, body: &Encoded, on_delta: &mut OnDelta<'_>) -> Result<Reply, LlmError> {
@@ -42,5 +48,139 @@ impl Provider for OpenAiResponses {
 
     async fn list_models(&self) -> Result<Vec<String>, LlmError> {
         openai_chat::list_models(&self.endpoint).await
+    }
+}
+
+/// The name of this wire format on opaque blocks.
+pub(in crate::llm) const FORMAT: &str = "openai_responses";
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    instructions: String,
+    input: Vec<Value>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    max_output_tokens: u32,
+    stream: bool,
+    store: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    include: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning: Option<Value>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Tool<'a> {
+    Function {
+        name: &'a str,
+        description: &'a str,
+        parameters: &'a RawValue,
+        strict: bool,
+    },
+    WebSearch,
+}
+
+/// Fewest output tokens that the format takes.
+const MIN_OUTPUT: u32 = 16;
+
+/// Writes `request`.
+fn encode(provider: &str, request: &Request) -> Result<Encoded, LlmError> {
+    let input: Vec<Value> = request
+        .items
+        .iter()
+        .flat_map(|item| input_of(item, request))
+        .collect();
+    if input.is_empty() {
+        return Err(inexpressible(provider, "there is nothing to send"));
+    }
+    let mut tools: Vec<Tool<'_>> = request.tools.iter().map(tool).collect();
+    if request.web_search {
+        tools.push(Tool::WebSearch);
+    }
+    let include = if is_openai_reasoning(&request.model) {
+        vec!["reasoning.encrypted_content"]
+    } else {
+        Vec::new()
+    };
+    let body = Body {
+        model: &request.model,
+        instructions: request.system.join("\n\n"),
+        input,
+        tools,
+        max_output_tokens: request.max_output_tokens.max(MIN_OUTPUT),
+        stream: true,
+        store: false,
+        include,
+        reasoning: request
+            .thinking
+            .map(|effort| json!({"effort": effort.as_str()})),
+    };
+    encoded(provider, FORMAT, &request.model, &body)
+}
+
+fn input_of(item: &Item, request: &Request) -> Vec<Value> {
+    match item {
+        Item::User(user) => said(user, request).into_iter().collect(),
+        Item::Assistant(answer) => answered(answer, request),
+        Item::ToolResult(result) => vec![output(result, request)],
+    }
+}
+
+fn said(user: &UserText, request: &Request) -> Option<Value> {
+    let content = parts::said(
+        user,
+        |picture| image(picture, request),
+        |words| json!({"type": "input_text", "text": words}),
+    );
+    (!content.is_empty()).then(|| json!({"type": "message", "role": "user", "content": content}))
+}
+
+fn answered(answer: &Assistant, request: &Request) -> Vec<Value> {
+    let is_text = |item: &Value| kind(item) == "message";
+    let is_reasoning = |item: &Value| kind(item) == "reasoning";
+    let parts = in_order(answer, FORMAT, &request.model, is_text, is_reasoning);
+    let item = |part: Part<'_>| match part {
+        Part::Opaque(item) => item.clone(),
+        Part::Text(text) => json!({"type": "message", "role": "assistant", "content": text}),
+        Part::Call(call) => json!({
+            "type": "function_call",
+            "call_id": call.id.0,
+            "name": call.name,
+            "arguments": Value::Object(call.arguments.clone()).to_string(),
+        }),
+    };
+    parts.into_iter().map(item).collect()
+}
+
+fn output(result: &ToolResult, request: &Request) -> Value {
+    let output = match result.images.as_slice() {
+        [] => json!(result.content),
+        images => {
+            let mut content = vec![json!({"type": "input_text", "text": result.content})];
+            content.extend(images.iter().map(|picture| image(picture, request)));
+            json!(content)
+        }
+    };
+    json!({"type": "function_call_output", "call_id": result.call_id.0, "output": output})
+}
+
+/// Not strict: strict schemas allow no optional argument.
+fn tool(tool: &ToolSchema) -> Tool<'_> {
+    Tool::Function {
+        name: &tool.name,
+        description: &tool.description,
+        parameters: &tool.parameters,
+        strict: false,
+    }
+}
+
+fn image(image: &Image, request: &Request) -> Value {
+    if request.sees_images {
+        json!({"type": "input_image", "image_url": data_url(image), "detail": "auto"})
+    } else {
+        json!({"type": "input_text", "text": UNSEEN_IMAGE})
     }
 }

@@ -8,8 +8,8 @@ use uuid::Uuid;
 
 use super::failure::ApiError;
 use super::history;
+use super::http::Event;
 use super::provider::{Encoded, OnDelta, Reply, TruncatedCall};
-use super::sse::Event;
 use super::tokens;
 use crate::domain::{Assistant, CallId, OpaqueBlock, StopReason, ToolCall, Usage};
 

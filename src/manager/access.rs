@@ -6,7 +6,7 @@ use crate::permission::{all_known, may_talk};
 use crate::workspace::Workspace;
 use crate::workspace::agent_file::{self, AgentFileError};
 
-use super::handle::AgentManager;
+use super::AgentManager;
 use super::registry::AgentSummary;
 
 /// Who may talk to an agent.

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use crate::config::effective;
 use crate::domain::{GuildId, Person};
 
+use super::AgentManager;
 use super::create_folder::off_thread;
 use super::error::ManagerError;
 use super::folder;
-use super::handle::AgentManager;
 use super::registry::AgentSummary;
 
 impl AgentManager {

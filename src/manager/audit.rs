@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use tracing::warn;
 
+use super::AgentManager;
 use super::error::ManagerError;
-use super::handle::AgentManager;
 use super::registry::AgentSummary;
 use crate::clock;
 use crate::config::Key;

@@ -10,8 +10,8 @@ use crate::agent::{AgentCommand, ClosedBranches, Mode, Place, Stopper, Target};
 use crate::domain::{ChannelId, Inbound, Person};
 use crate::store::{AttemptRow, Conversation, TurnEnd};
 
+use super::AgentManager;
 use super::error::ManagerError;
-use super::handle::AgentManager;
 use super::registry::AgentSummary;
 
 /// Turns of a branch that its history shows.

@@ -9,11 +9,11 @@ use crate::permission::may_always_allow;
 use crate::store::{AgentRow, Registered};
 use crate::text;
 
+use super::AgentManager;
 use super::audit::shown;
 use super::create_folder::off_thread;
 use super::error::ManagerError;
 use super::folder;
-use super::handle::AgentManager;
 use super::ports::Channels;
 use super::registry::AgentSummary;
 

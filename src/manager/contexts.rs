@@ -12,9 +12,9 @@ use crate::agent::{
 use crate::domain::{AgentId, AgentName, AgentStatus, ChannelId, GuildId, Person, SessionMeta};
 use crate::store::{AgentRow, AuditRow};
 
+use super::AgentManager;
 use super::error::ManagerError;
 use super::folder;
-use super::handle::AgentManager;
 use super::registry::AgentSummary;
 
 /// A page of an agent's saved sessions.

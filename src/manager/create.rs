@@ -20,10 +20,10 @@ use crate::domain::{AgentConfig, AgentId, AgentName, AgentStatus, ChannelId, Gui
 use crate::store::{AgentRow, AuditRow, Intent, IntentKind, Registered};
 use crate::text;
 
+use super::AgentManager;
 use super::create_folder::Kept;
 use super::error::ManagerError;
 use super::folder;
-use super::handle::AgentManager;
 use super::new_agent::{Made, NewAgent, Plan, Refine};
 use super::ports::Channels;
 use super::registry::AgentSummary;

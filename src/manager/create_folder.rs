@@ -9,9 +9,9 @@ use crate::clock;
 use crate::domain::{AgentConfig, AgentId, AgentName, ChannelId, ProfileRef};
 use crate::permission::may_grant;
 
+use super::AgentManager;
 use super::error::ManagerError;
 use super::folder::{self, Making};
-use super::handle::AgentManager;
 use super::new_agent::{NewAgent, Plan};
 
 /// A folder that was there before its agent.

@@ -11,10 +11,10 @@ use crate::domain::{AgentId, AgentName, ChannelId, GuildId, Person, SessionMeta}
 use crate::store::{AuditRow, IntentKind};
 use crate::text;
 
+use super::AgentManager;
 use super::create_folder::off_thread;
 use super::error::ManagerError;
 use super::folder;
-use super::handle::AgentManager;
 use super::ports::Channels;
 use super::registry::AgentSummary;
 

@@ -6,9 +6,9 @@ use crate::config::{Key, Right, ValueKind, effective};
 use crate::domain::{AgentConfig, GuildId, Person, ProfileRef, SandboxMode};
 use crate::permission::{GrantTable, may_always_allow, may_grant};
 
+use super::AgentManager;
 use super::error::ManagerError;
 use super::folder;
-use super::handle::AgentManager;
 use super::registry::AgentSummary;
 
 impl AgentManager {

@@ -16,8 +16,8 @@ use crate::domain::{AgentConfig, AgentId, AgentName, AgentStatus, ChannelId, Gui
 use crate::store::{AgentRow, Registered, ServerState, StoreError};
 use crate::text::{self, escape};
 
+use super::AgentManager;
 use super::folder;
-use super::handle::AgentManager;
 use super::registry::AgentSummary;
 use super::servers::SeenServer;
 

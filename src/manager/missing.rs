@@ -6,7 +6,7 @@ use crate::agent::event::Event;
 use crate::domain::{AgentId, ChannelId, GuildId};
 use crate::store::{Intent, IntentKind};
 
-use super::handle::AgentManager;
+use super::AgentManager;
 use super::ports::{ChannelError, Channels};
 use super::registry::AgentSummary;
 

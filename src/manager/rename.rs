@@ -10,10 +10,10 @@ use crate::domain::{AgentConfig, AgentId, AgentName, GuildId, Person};
 use crate::store::{AgentRow, Intent, IntentKind, Registered};
 use crate::text;
 
+use super::AgentManager;
 use super::create_folder::{is_there, off_thread};
 use super::error::ManagerError;
 use super::folder;
-use super::handle::AgentManager;
 use super::ports::{Channels, Renamed};
 use super::registry::AgentSummary;
 

@@ -8,11 +8,11 @@ use crate::clock;
 use crate::domain::{AgentConfig, AgentId, AgentStatus, ChannelId, GuildId, Person};
 use crate::store::IntentKind;
 
+use super::AgentManager;
 use super::create::topic;
 use super::create_folder::{is_there, off_thread};
 use super::error::ManagerError;
 use super::folder;
-use super::handle::AgentManager;
 use super::new_agent::Made;
 use super::ports::Channels;
 use super::registry::AgentSummary;

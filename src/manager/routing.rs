@@ -15,8 +15,8 @@ use crate::domain::{
 };
 use crate::store::{Accepted, StoreError};
 
+use super::AgentManager;
 use super::error::ManagerError;
-use super::handle::AgentManager;
 use super::registry::AgentSummary;
 
 /// What became of a message.

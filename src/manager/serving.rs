@@ -8,8 +8,8 @@ use crate::clock;
 use crate::domain::{GuildId, UserId};
 use crate::store::{ServerRow, ServerState, StoreError};
 
+use super::AgentManager;
 use super::error::ManagerError;
-use super::handle::AgentManager;
 use super::servers::{Reason, SeenServer, Standing};
 
 impl AgentManager {

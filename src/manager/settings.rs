@@ -10,8 +10,8 @@ use crate::llm::discovery::Choice;
 use crate::permission::may_always_allow;
 use crate::store::{AuditRow, StoreError};
 
+use super::AgentManager;
 use super::error::ManagerError;
-use super::handle::AgentManager;
 
 impl AgentManager {
     /// Reads the settings of all servers with agents.

@@ -9,10 +9,10 @@ use tracing::{error, info, warn};
 use crate::domain::{AgentId, AgentName, AgentStatus, GuildId};
 use crate::store::{AgentRow, Intent, IntentKind, StoreError};
 
+use super::AgentManager;
 use super::create::{Creation, Since};
 use super::create_folder::is_there;
 use super::error::ManagerError;
-use super::handle::AgentManager;
 use super::ports::Channels;
 
 impl AgentManager {

@@ -12,9 +12,9 @@ use crate::exec::Policy;
 use crate::llm::discovery::Choice;
 use crate::store::AgentRow;
 
+use super::AgentManager;
 use super::create_folder::{is_there, off_thread};
 use super::error::ManagerError;
-use super::handle::AgentManager;
 use super::registry::{AgentListing, AgentSummary};
 
 /// An agent as `/status` shows it.

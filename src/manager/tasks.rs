@@ -10,8 +10,8 @@ use crate::agent::{AgentCommand, Mode, Place, Prompt, Source, Stop, Stopper, Tar
 use crate::domain::{AgentId, ChannelId, TaskId, TurnId, Via};
 use crate::tools::tasks::{TaskEffect, TaskEvent, TaskView, Tasks};
 
+use super::AgentManager;
 use super::error::ManagerError;
-use super::handle::AgentManager;
 use super::registry::AgentSummary;
 
 /// Bytes of a log that are looked at for its last lines.

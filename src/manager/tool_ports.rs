@@ -29,7 +29,7 @@ use crate::tools::ports::{
 use crate::tools::tasks::{TaskEvent, TaskEvents};
 use crate::workspace::{Workspace, agent_file};
 
-use super::handle::AgentManager;
+use super::AgentManager;
 
 /// What tools reach the agents through.
 #[derive(Debug, Default)]

@@ -5,10 +5,199 @@
 //! one notice at its exit.
 
 mod parse;
-mod spec;
 mod writer;
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
 
 pub(in crate::tools) use parse::pattern;
 pub use parse::{Parsed, parse};
-pub use spec::{ExitFilter, HookAction, HookSpec, MATCH_DELAY, MIN_INTERVAL, Trigger};
 pub use writer::{HookWriter, INSTRUCTIONS, Wish, write};
+
+/// Seconds between two notices of one hook, unless it says otherwise: a chatty task must not flood a channel.
+pub const MIN_INTERVAL: f64 = 180.0;
+
+/// Seconds between a matching line and its hook, so that what follows the line is seen too.
+pub const MATCH_DELAY: f64 = 2.0;
+
+/// One hook, in the shape that the database keeps and the small model writes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HookSpec {
+    #[serde(default)]
+    pub trigger: Trigger,
+    #[serde(default)]
+    pub action: HookAction,
+    /// What the agent wants to be told with it.
+    #[serde(default)]
+    pub context_message: String,
+    /// Seconds to wait between trigger and action.
+    pub output_delay_seconds: f64,
+    /// How often it fires at most; 0 is without end.
+    pub max_fires: u32,
+    /// Seconds between two firings of a notice, or of any hook without end.
+    pub min_message_interval: f64,
+    /// The model that works in the turn it starts; without one the agent's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+/// When a hook fires.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Trigger {
+    OnExit {
+        #[serde(default, skip_serializing_if = "ExitFilter::is_any")]
+        exit_filter: ExitFilter,
+    },
+    OnOutputMatch {
+        /// Regular expression found somewhere in the line.
+        pattern: String,
+    },
+    OnTimeout {
+        /// Seconds after its start.
+        timeout_seconds: f64,
+    },
+}
+
+impl Default for Trigger {
+    fn default() -> Self {
+        Self::OnExit {
+            exit_filter: ExitFilter::Any,
+        }
+    }
+}
+
+/// Which ends of a task a hook means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExitFilter {
+    /// All.
+    #[default]
+    Any,
+    /// With exit code 0.
+    Success,
+    /// With any other, or ended from outside.
+    Failure,
+}
+
+impl ExitFilter {
+    #[allow(clippy::trivially_copy_pass_by_ref)] // serde gives a reference
+    fn is_any(&self) -> bool {
+        matches!(self, Self::Any)
+    }
+
+    /// Whether a task that ended with `exit_code` is meant.
+    pub fn admits(self, exit_code: Option<i32>) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Success => exit_code == Some(0),
+            Self::Failure => exit_code != Some(0),
+        }
+    }
+}
+
+/// What a hook does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HookAction {
+    /// Tells people in the channel.
+    NotifyChannel,
+    /// Tells the agent in the conversation that started the task.
+    InjectContext,
+    /// Starts a branch of the agent.
+    #[default]
+    SpawnBranch,
+    StopProcess,
+    /// Ends the branch that started the task.
+    StopBranch,
+}
+
+impl HookAction {
+    /// Whether the agent works on it, in a turn.
+    pub fn starts_turn(self) -> bool {
+        match self {
+            Self::InjectContext | Self::SpawnBranch => true,
+            Self::NotifyChannel | Self::StopProcess | Self::StopBranch => false,
+        }
+    }
+}
+
+impl HookSpec {
+    /// One notice at the exit: what a task has when nothing else was asked for.
+    pub fn notice_at_exit() -> Self {
+        Self {
+            trigger: Trigger::default(),
+            action: HookAction::NotifyChannel,
+            context_message: String::new(),
+            output_delay_seconds: 0.0,
+            max_fires: 1,
+            min_message_interval: MIN_INTERVAL,
+            model: None,
+        }
+    }
+
+    /// The most times it may fire, as a counter takes it.
+    pub fn fires_at_most(&self) -> u32 {
+        match self.max_fires {
+            0 => u32::MAX,
+            some => some,
+        }
+    }
+
+    /// Time that must lie between two firings; zero where they need none.
+    pub fn spacing(&self) -> Duration {
+        let spaced = match self.action {
+            HookAction::NotifyChannel => true,
+            HookAction::InjectContext | HookAction::SpawnBranch => self.max_fires == 0,
+            HookAction::StopProcess | HookAction::StopBranch => false,
+        };
+        if spaced {
+            Duration::from_secs_f64(self.min_message_interval)
+        } else {
+            Duration::ZERO
+        }
+    }
+
+    /// Time between the trigger and the firing.
+    pub fn delay(&self) -> Duration {
+        Duration::from_secs_f64(self.output_delay_seconds)
+    }
+}
+
+impl fmt::Display for Trigger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OnExit { exit_filter } => match exit_filter {
+                ExitFilter::Any => write!(f, "on_exit"),
+                ExitFilter::Success => write!(f, "on_exit (success)"),
+                ExitFilter::Failure => write!(f, "on_exit (failure)"),
+            },
+            Self::OnOutputMatch { pattern } => write!(f, "on_output_match `{pattern}`"),
+            Self::OnTimeout { timeout_seconds } => write!(f, "on_timeout {timeout_seconds}s"),
+        }
+    }
+}
+
+impl fmt::Display for HookAction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotifyChannel => "notify_channel",
+            Self::InjectContext => "inject_context",
+            Self::SpawnBranch => "spawn_branch",
+            Self::StopProcess => "stop_process",
+            Self::StopBranch => "stop_branch",
+        })
+    }
+}
+
+impl fmt::Display for HookSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} → {}", self.trigger, self.action)?;
+        match &self.model {
+            Some(model) => write!(f, " with {model}"),
+            None => Ok(()),
+        }
+    }
+}

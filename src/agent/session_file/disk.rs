@@ -9,7 +9,7 @@ use rustix::fs::{CWD, OFlags, RenameFlags};
 use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
-use super::content::SessionFile;
+use super::SessionFile;
 use super::read::parse;
 use crate::agent::session_label::hex;
 

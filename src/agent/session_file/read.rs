@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use chrono::DateTime;
 use serde_json::{Map, Value};
 
-use super::content::SessionFile;
+use super::SessionFile;
 use super::form::{Call, Content, Form, Message};
 use crate::domain::{Assistant, CallId, Item, SessionId, ToolCall, ToolResult, Trigger, UserText};
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::content::SessionFile;
+use super::SessionFile;
 use crate::clock;
 use crate::domain::{
     AgentId, Attachment, Author, Image, Item, MessageId, OpaqueBlock, Quote, SessionId, ToolCall,

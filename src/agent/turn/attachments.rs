@@ -8,11 +8,10 @@ use base64::engine::general_purpose::STANDARD;
 use tokio::io::AsyncWriteExt as _;
 use tracing::warn;
 
+use crate::agent::deps::AgentDeps;
+use crate::agent::identity::Identity;
 use crate::domain::{Attachment, Image, Inbound};
 use crate::text;
-
-use super::super::deps::AgentDeps;
-use super::super::identity::Identity;
 
 /// Largest text file whose words go into the conversation.
 ///

@@ -6,6 +6,12 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
 use tracing::info;
 
+use crate::agent::deps::AgentDeps;
+use crate::agent::event::{Event, Feed, TurnRef};
+use crate::agent::identity::Identity;
+use crate::agent::mailbox::{Source, Trigger};
+use crate::agent::prompt::{self, TurnFacts};
+use crate::agent::work_clock::WorkClock;
 use crate::clock;
 use crate::domain::{
     Author, ChannelId, ConversationId, Inbound, Item, MessageId, Quote, TurnId, UserId, UserText,
@@ -14,18 +20,12 @@ use crate::domain::{
 use crate::llm::history;
 use crate::store::{Begun as Stored, NewTurn, SavedAs, StoreError};
 
-use super::super::deps::AgentDeps;
-use super::super::event::{Event, Feed, TurnRef};
-use super::super::identity::Identity;
-use super::super::mailbox::{Source, Trigger};
-use super::super::prompt::{self, TurnFacts};
-use super::super::work_clock::WorkClock;
+use super::accounting::Accounting;
 use super::attachments;
-use super::books::Accounting;
 use super::context::TurnContext;
 use super::live::{Inbox, LiveStatus};
-use super::state::{Turn, TurnEnd, TurnParams};
 use super::transcript::Transcript;
+use super::{Turn, TurnEnd, TurnParams};
 
 /// What became of the attempt to begin.
 pub(super) enum Begun {

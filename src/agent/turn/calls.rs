@@ -7,14 +7,14 @@ use futures_util::future::join_all;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
+use crate::agent::stop::cancelled_after;
+use crate::agent::stuck::Stuck;
 use crate::domain::{Assistant, CallId, Participant, ToolCall, ToolResult};
 use crate::permission::{Decision, Profile, ProfileError, Verdict};
 use crate::store::{AttachedRows, AuditRow, StoreError};
 use crate::tools::{Caller, Prepared, ToolContext, guard};
 
-use super::super::stop::cancelled_after;
-use super::super::stuck::Stuck;
-use super::state::Turn;
+use super::Turn;
 
 /// What the model is told of a call that a stop kept from running.
 const STOPPED: &str = "it did not run: the turn was stopped";

@@ -6,6 +6,14 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use serde_json::Value;
 
+use crate::agent::budget::Spender;
+use crate::agent::deps::AgentDeps;
+use crate::agent::event::TurnRef;
+use crate::agent::identity::Identity;
+use crate::agent::mailbox::Mode;
+use crate::agent::models::ModelError;
+use crate::agent::session_manager::{Save, SessionError, Summary};
+use crate::agent::stop::StopSignal;
 use crate::clock;
 use crate::domain::{
     AgentConfig, ConversationId, Cost, Item, Participant, SessionId, SessionMeta, ToolCall,
@@ -13,15 +21,6 @@ use crate::domain::{
 };
 use crate::llm::{Target, ToolSchema};
 use crate::store::{AttemptRow, AuditRow, Outcome, StoreError};
-
-use super::super::budget::Spender;
-use super::super::deps::AgentDeps;
-use super::super::event::TurnRef;
-use super::super::identity::Identity;
-use super::super::mailbox::Mode;
-use super::super::models::ModelError;
-use super::super::session_manager::{Save, SessionError, Summary};
-use super::super::stop::StopSignal;
 
 /// What does not change while a turn runs.
 pub(super) struct TurnContext {

@@ -17,7 +17,7 @@ const REFUSED_SCALE: f64 = 1.25;
 
 /// What is known of a conversation's size; it goes from turn to turn with it.
 #[derive(Clone, Copy, Debug)]
-pub(in super::super) struct Calibration {
+pub(in crate::agent) struct Calibration {
     /// What the latest answer's provider counted.
     measured: Option<Measured>,
     /// How many tokens an estimated one has turned out to be, over a whole request; never less than one.

@@ -2,6 +2,11 @@
 
 use tracing::{error, info};
 
+use crate::agent::deps::AgentDeps;
+use crate::agent::end_reason::{EndReason, FailureReport};
+use crate::agent::event::{Event, Said, TurnRef, TurnSummary};
+use crate::agent::identity::Identity;
+use crate::agent::stop::Stopper;
 use crate::domain::{AgentConfig, Assistant, ChannelId, Cost, Item, TurnId, Usage};
 use crate::llm::Target;
 use crate::store::{
@@ -10,13 +15,8 @@ use crate::store::{
 };
 use crate::text::{self, Split, escape};
 
-use super::super::deps::AgentDeps;
-use super::super::end_reason::{EndReason, FailureReport};
-use super::super::event::{Event, Said, TurnRef, TurnSummary};
-use super::super::identity::Identity;
-use super::super::stop::Stopper;
 use super::context::TurnContext;
-use super::state::{Outcome, Turn};
+use super::{Outcome, Turn};
 
 /// Name of the file that an answer too long for messages is sent as.
 const LONG_ANSWER: &str = "answer.md";
@@ -33,7 +33,7 @@ const CUT_BY_END_OF_SERVICE: &str =
 const LONGEST: usize = 8 << 20;
 
 /// What people are told where something panicked.
-pub(in super::super) const BROKEN: &str = "**Something broke inside Chorus.**\nWhat was done so far is kept. Send a message to go on; the operator finds the cause in the log.";
+pub(in crate::agent) const BROKEN: &str = "**Something broke inside Chorus.**\nWhat was done so far is kept. Send a message to go on; the operator finds the cause in the log.";
 
 /// Most sources named under an answer; a search can cite a hundred.
 const SOURCES: usize = 12;
@@ -254,7 +254,7 @@ fn bounded(text: &str) -> String {
 }
 
 /// Ends a turn whose task broke off: what the ledger has stands, and people are told.
-pub(in super::super) async fn close_broken(
+pub(in crate::agent) async fn close_broken(
     deps: &AgentDeps,
     agent: &Identity,
     channel: ChannelId,

@@ -4,11 +4,11 @@ use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
+use crate::agent::event::Progress;
 use crate::domain::{Inbound, ToolCall};
 use crate::text::redact::Redactor;
 
-use super::super::event::Progress;
-use super::books::Tally;
+use super::accounting::Tally;
 
 /// Commands and calls shown in the live status.
 const RECENT: usize = 5;

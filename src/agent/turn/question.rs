@@ -5,15 +5,15 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
+use crate::agent::event::{Answer, Choice, Event, Question, QuestionEnd};
+use crate::agent::stop::StopSignal;
 use crate::clock;
 use crate::domain::{AgentConfig, ToolCall, ToolResult, UserId};
 use crate::permission::{Profile, binding_hash};
 use crate::store::{AttachedRows, Decision as Stored, NewQuestion, Settled, StoreError};
 use crate::tools::Prepared;
 
-use super::super::event::{Answer, Choice, Event, Question, QuestionEnd};
-use super::super::stop::StopSignal;
-use super::state::Turn;
+use super::Turn;
 
 /// How a question ended.
 enum Ended {

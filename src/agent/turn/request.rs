@@ -5,19 +5,19 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use crate::agent::auxiliary::row_of;
+use crate::agent::budget::{
+    Caps, LEAST_OUTPUT, LEAST_WORDS, OverBudget, Reservation, ReservationRequest,
+};
+use crate::agent::event::Event;
+use crate::agent::mailbox::Mode;
+use crate::agent::prompt;
+use crate::agent::stop::cancelled_after;
 use crate::clock;
 use crate::llm::route::{Attempt, NotAsked, Observer, Planned, StepFailure, StepRequest};
 use crate::llm::{Delta, FailureClass, LlmError, Reply, Target, ToolSchema, tokens};
 
-use super::super::auxiliary::row_of;
-use super::super::budget::{
-    Caps, LEAST_OUTPUT, LEAST_WORDS, OverBudget, Reservation, ReservationRequest,
-};
-use super::super::event::Event;
-use super::super::mailbox::Mode;
-use super::super::prompt;
-use super::super::stop::cancelled_after;
-use super::state::Turn;
+use super::Turn;
 
 /// Longest that a last step takes, whatever it brings: even a small machine has said what is done by then.
 const LAST_STEP: Duration = Duration::from_secs(300);

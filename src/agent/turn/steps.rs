@@ -1,16 +1,16 @@
 //! The loop: ask, run the calls, append, ask again, until there is an answer or a reason to end.
 
+use crate::agent::budget::OverBudget;
+use crate::agent::end_reason::{CUT_ANSWER, EndReason};
+use crate::agent::stop::{Stop, StopSignal};
+use crate::agent::stuck::Stuck;
 use crate::domain::{Assistant, CallId, Item, StopReason, UserText};
 use crate::llm::{FailureClass, Reply, TruncatedCall};
 use crate::store::StoreError;
 use crate::text;
 
-use super::super::budget::OverBudget;
-use super::super::end_reason::{CUT_ANSWER, EndReason};
-use super::super::stop::{Stop, StopSignal};
-use super::super::stuck::Stuck;
 use super::request::Asked;
-use super::state::{Outcome, Turn};
+use super::{Outcome, Turn};
 
 /// Times a provider may pause a long step of its own before the turn ends.
 const PAUSES: u32 = 5;

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
+use crate::agent::compact::Summarised;
 use crate::domain::Item;
 use crate::llm::history;
 
-use super::super::compact::Summarised;
 use super::context_meter::{Calibration, ContextMeter};
 
 /// The conversation that a turn works on.

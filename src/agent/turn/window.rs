@@ -5,18 +5,18 @@ use std::sync::Arc;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::{info, warn};
 
+use crate::agent::compact::{self, During, Summarised};
+use crate::agent::end_reason::EndReason;
+use crate::agent::event::Event;
+use crate::agent::mailbox::Mode;
+use crate::agent::session_manager::Summary;
 use crate::domain::{Inbound, Item};
 use crate::llm::{Target, history};
 use crate::store::{SavedAs, StoreError};
 use crate::text::{self, escape};
 
-use super::super::compact::{self, During, Summarised};
-use super::super::end_reason::EndReason;
-use super::super::event::Event;
-use super::super::mailbox::Mode;
-use super::super::session_manager::Summary;
+use super::Turn;
 use super::request::Tools;
-use super::state::Turn;
 use super::transcript::{LeftOut, UnderWay};
 
 /// Share of the room at which a summary is begun in the background.

@@ -6,13 +6,13 @@
 use serenity::all::{ComponentInteraction, ModalInteraction};
 use tracing::warn;
 
-use super::commands::sight::Sight;
-use super::commands::{self, EDIT_PROMPT, pages, rights};
-use super::{Responder, Visibility, servers};
+use super::commands::call::{Sight, who};
+use super::commands::{self, EDIT_PROMPT};
+use super::{Responder, Visibility};
 use crate::agent::event::{Choice, QuestionEnd};
 use crate::discord::bot::approvals::{Found, Press, Pressed};
 use crate::discord::bot::{Bot, Refusal};
-use crate::discord::people::{self, access};
+use crate::discord::people::access;
 use crate::discord::render::{self, always_allow, approval};
 use crate::discord::rest::body::Body;
 use crate::domain::{ChannelId, GuildId, MessageId, Person, TurnId, UserId};
@@ -39,8 +39,8 @@ pub(super) async fn pressed(bot: &Bot, press: &ComponentInteraction) {
         "destroy" => commands::confirm_destroy(bot, &responder, press, rest).await,
         "repair" => commands::confirm_repair(bot, &responder, press, rest).await,
         "purge" => commands::confirm_purge(bot, &responder, press, rest).await,
-        "server" => servers::pressed(bot, &responder, press, rest).await,
-        "prompt" => edit_prompt(bot, &responder, press, rest).await,
+        "server" => commands::decide_server(bot, &responder, press, rest).await,
+        "prompt" => commands::edit_prompt(bot, &responder, press, rest).await,
         "cancel" => {
             let _ = responder
                 .update(&Body::text("Cancelled. Nothing was done."))
@@ -72,7 +72,7 @@ async fn decide(bot: &Bot, responder: &Responder, press: &ComponentInteraction) 
     let Some((id, choice)) = approval::pressed(&press.data.custom_id) else {
         return;
     };
-    let Some((guild, person)) = who(press) else {
+    let Some((guild, person)) = who(press.guild_id, press.member.as_ref()) else {
         return;
     };
     let requesters = match bot.approvals.find(id, message_of(press)).await {
@@ -135,7 +135,10 @@ async fn allow_always(bot: &Bot, responder: &Responder, press: &ComponentInterac
     if responder.acknowledge().await.is_err() {
         return;
     }
-    let (Ok(id), Some((guild, person))) = (id.parse::<i64>(), who(press)) else {
+    let (Ok(id), Some((guild, person))) = (
+        id.parse::<i64>(),
+        who(press.guild_id, press.member.as_ref()),
+    ) else {
         return;
     };
     let answer = match bot.approvals.find_in(id, message_of(press).channel) {
@@ -184,7 +187,7 @@ async fn too_late(bot: &Bot, responder: &Responder, press: &ComponentInteraction
     }
     let reason = why_too_late(bot, id).await;
     let _ = responder
-        .follow_up(&Body::text(reason), Visibility::Ephemeral)
+        .follow_up(&Body::text(reason.to_string()), Visibility::Ephemeral)
         .await;
 }
 
@@ -204,8 +207,8 @@ async fn end_turn(
     turn: &str,
 ) {
     let work = async {
-        let (guild, person) =
-            who(press).ok_or_else(|| Refusal::new("Buttons work in a server."))?;
+        let (guild, person) = who(press.guild_id, press.member.as_ref())
+            .ok_or_else(|| Refusal::new("Buttons work in a server."))?;
         let turn: TurnId = turn
             .parse()
             .map_err(|_| Refusal::new("This button does nothing any more."))?;
@@ -240,32 +243,22 @@ async fn turn_page(bot: &Bot, responder: &Responder, press: &ComponentInteractio
         return;
     };
     let sight = Sight::new(bot, GuildId(guild.get()), member);
-    if let Err(error) = responder.replace(pages::turn(bot, &sight, rest)).await {
+    if let Err(error) = responder.replace(page(bot, &sight, rest)).await {
         tracing::debug!(%error, "a page was not turned");
     }
 }
 
-async fn edit_prompt(bot: &Bot, responder: &Responder, press: &ComponentInteraction, name: &str) {
-    let rights = rights::of_press(press);
-    let opened = match who(press) {
-        Some((guild, by)) if rights.administrator() || rights.manage_channels() => {
-            commands::open_prompt(bot, responder, guild, &by, name).await
+/// The page that a button's id names, as somebody sees it. `rest` is what follows `page:` in it.
+async fn page(bot: &Bot, sight: &Sight<'_>, rest: &str) -> Result<Body, Refusal> {
+    let gone = || Refusal::new("This list cannot be turned any more. Run the command again.");
+    let (what, page) = rest.rsplit_once(':').ok_or_else(gone)?;
+    let page: u32 = page.parse().map_err(|_| gone())?;
+    match what.split_once(':').unwrap_or((what, "")) {
+        ("agents", _) => commands::list_page(bot, sight, page as usize).await,
+        ("sessions", agent) => {
+            let agent = sight.on_record(agent).await?;
+            commands::history_page(bot, &agent, page).await
         }
-        _ => Err(Refusal::new(rights::MANAGE_CHANNELS_NEEDED)),
-    };
-    if let Err(refusal) = opened {
-        let _ = responder
-            .say(&Body::sentence(refusal.0), Visibility::Ephemeral)
-            .await;
+        _ => Err(gone()),
     }
-}
-
-/// Who pressed, with the roles that Discord sent along, and in which server.
-fn who(press: &ComponentInteraction) -> Option<(GuildId, Person)> {
-    let guild = GuildId(press.guild_id?.get());
-    let member = press.member.as_ref()?;
-    Some((
-        guild,
-        people::person_with(member, member.permissions.unwrap_or_default()),
-    ))
 }

@@ -3,45 +3,41 @@
 //! A command is registered with the permission it needs, and that permission is checked again here, for Discord lets
 //! a server's administrators change who sees a command.
 
-mod abort;
 mod agent;
 mod ask;
 mod audit;
 mod branch;
-mod call;
+pub(super) mod call;
 mod complete;
 mod confirm;
 mod context;
 mod help;
 mod models;
-pub(super) mod pages;
 mod permissions;
 mod ping;
 mod process;
 mod purge;
-pub(super) mod rights;
-mod servers;
+pub(super) mod servers;
 mod settings;
-mod shortcut;
-pub(super) mod sight;
 mod status;
 mod stop;
-mod tasks;
 mod usage;
 
 use poise::FrameworkError;
 use serenity::all::FullEvent;
 use tracing::error;
 
-use self::call::responder;
-use super::Visibility;
-use crate::discord::bot::{Bot, Commands, Refusal};
+use self::call::{Refusal, Visibility, responder};
+use crate::discord::bot::{Bot, Commands};
 use crate::discord::rest::body::Body;
 
+pub(super) use agent::list_page;
 pub(super) use agent::{
-    EDIT_PROMPT, confirm_destroy, confirm_repair, open_prompt, submit_prompt, take_back,
+    EDIT_PROMPT, confirm_destroy, confirm_repair, edit_prompt, submit_prompt, take_back,
 };
+pub(super) use context::history_page;
 pub(super) use purge::confirmed as confirm_purge;
+pub(super) use servers::pressed as decide_server;
 
 /// All commands, with shortcuts for the models of the catalogue.
 pub(in crate::discord) fn options() -> Commands {
@@ -54,9 +50,9 @@ pub(in crate::discord) fn options() -> Commands {
         process::process(),
         ask::ask(),
         stop::stop(),
-        abort::abort(),
+        stop::abort(),
         status::status(),
-        tasks::tasks(),
+        process::tasks(),
         models::models(),
         permissions::permissions(),
         usage::usage(),
@@ -65,12 +61,12 @@ pub(in crate::discord) fn options() -> Commands {
         ping::ping(),
         help::help(),
     ];
-    commands.extend(shortcut::all());
+    commands.extend(ask::shortcuts());
     poise::set_qualified_names(&mut commands);
     Commands {
         commands,
         initialize_owners: false,
-        command_check: Some(|context| Box::pin(async move { rights::check(context) })),
+        command_check: Some(|context| Box::pin(async move { call::check(context) })),
         on_error: |failure| Box::pin(on_error(failure)),
         ..Commands::default()
     }

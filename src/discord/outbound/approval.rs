@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tracing::warn;
 
-use super::context::OutboundContext;
+use super::OutboundContext;
 use crate::agent::event::Question;
 use crate::discord::render::approval;
 use crate::discord::rest::RestError;

@@ -10,7 +10,7 @@ use chrono::Utc;
 use serde_json::Value;
 use tracing::{error, warn};
 
-use super::context::OutboundContext;
+use super::OutboundContext;
 use crate::discord::rest::body::{Body, File, MAX_CONTENT, MAX_FILE_BYTES};
 use crate::discord::rest::explain::Operation;
 use crate::discord::rest::route;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::context::Previews;
+use super::Previews;
 use super::live_request::{Done, LiveAction, LiveActionKind, LiveRequest};
 use crate::agent::event::{Feed, Said, TurnRef, TurnSummary};
 use crate::discord::render::status_text;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::context::OutboundContext;
+use super::OutboundContext;
 use crate::discord::render::status_text;
 use crate::discord::rest::body::Body;
 use crate::discord::rest::route;

@@ -1,9 +1,9 @@
 //! From the name that a person wrote to a target. Pure.
 
-use super::super::catalog::Catalog;
-use super::super::providers::Providers;
-use super::super::target::Target;
 use super::available::Available;
+use crate::llm::catalog::Catalog;
+use crate::llm::providers::Providers;
+use crate::llm::target::Target;
 
 /// Most near names that are offered.
 const MAX_NEAR: usize = 3;

@@ -3,12 +3,12 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::FORMAT;
 use super::reasoning_details::Details;
-use super::request::FORMAT;
 use crate::domain::{StopReason, Usage};
 use crate::llm::failure::{ApiError, Said};
+use crate::llm::http::Event;
 use crate::llm::provider::{Delta, Encoded, OnDelta, Reply};
-use crate::llm::sse::Event;
 use crate::llm::stream_decoder::{
     ContentBlock, Progress, RawCall, ReplyBuilder, StreamDecoder, nonsense,
 };

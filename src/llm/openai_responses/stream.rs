@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::request::FORMAT;
+use super::FORMAT;
 use crate::domain::{StopReason, Usage};
 use crate::llm::failure::{ApiError, Said};
+use crate::llm::http::Event;
 use crate::llm::parts::kind;
 use crate::llm::provider::{Delta, Encoded, OnDelta, Reply};
-use crate::llm::sse::Event;
 use crate::llm::stream_decoder::{
     ContentBlock, Progress, RawCall, ReplyBuilder, StreamDecoder, tagged,
 };

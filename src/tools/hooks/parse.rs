@@ -3,7 +3,7 @@
 use regex::{Regex, RegexBuilder};
 use serde_json::Value;
 
-use super::spec::{HookSpec, MATCH_DELAY, MIN_INTERVAL, Trigger};
+use super::{HookSpec, MATCH_DELAY, MIN_INTERVAL, Trigger};
 
 /// Hooks that one description may make.
 const MOST_HOOKS: usize = 10;

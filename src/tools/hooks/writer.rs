@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+use super::HookSpec;
 use super::parse::{Parsed, parse};
-use super::spec::HookSpec;
 use crate::tools::caller::Caller;
 use crate::tools::ports::{Models, PortError};
 

@@ -2,19 +2,21 @@
 
 mod config;
 mod destroy;
-mod init;
-mod list;
 mod repair;
-mod text_option;
 
-use super::call::Context;
-use crate::discord::bot::Refusal;
+use serenity::all::Attachment;
 
-pub(in crate::discord) use config::{
-    EDIT_PROMPT, open_form as open_prompt, submit as submit_prompt, take_back,
-};
+use super::call::{Context, Refusal, Sight, Visibility, answer, bot, guild, person, sight};
+use super::complete;
+use crate::discord::bot::Bot;
+use crate::discord::bot::channels::GuildChannels;
+use crate::discord::render;
+use crate::discord::rest::body::Body;
+use crate::manager::{NewAgent, Refine};
+use crate::{clock, text};
+
+pub(in crate::discord) use config::{EDIT_PROMPT, edit_prompt, submit as submit_prompt, take_back};
 pub(in crate::discord) use destroy::confirmed as confirm_destroy;
-pub(super) use list::page as list_page;
 pub(in crate::discord) use repair::confirmed as confirm_repair;
 
 /// Makes, lists, changes and destroys agents
@@ -22,15 +24,117 @@ pub(in crate::discord) use repair::confirmed as confirm_repair;
     slash_command,
     guild_only,
     subcommand_required,
-    subcommands(
-        "init::init",
-        "list::list",
-        "config::config",
-        "destroy::destroy",
-        "repair::repair"
-    )
+    subcommands("init", "list", "config::config", "destroy::destroy", "repair::repair")
 )]
 #[expect(clippy::unused_async, reason = "poise awaits every command")]
 pub(super) async fn agent(_: Context<'_>) -> Result<(), Refusal> {
     Ok(())
+}
+
+/// Makes an agent with a workspace and a channel of its own
+#[poise::command(slash_command, default_member_permissions = "MANAGE_CHANNELS")]
+async fn init(
+    ctx: Context<'_>,
+    #[description = "Name: 2 to 32 of a-z, 0-9, - and _"]
+    #[max_length = 100]
+    name: String,
+    #[description = "What it is for and how it works"]
+    #[max_length = 6000]
+    system_prompt: Option<String>,
+    #[description = "Model it asks; the server's default if left out"]
+    #[autocomplete = "complete::model"]
+    model: Option<String>,
+    #[description = "What it may do: a profile's name, or JSON"]
+    #[autocomplete = "complete::profile"]
+    permission_profile: Option<String>,
+    #[description = "A text file with the system prompt, up to 64 KiB"] file: Option<Attachment>,
+    #[description = "Let a small model make a prompt of the description"] refine: Option<bool>,
+) -> Result<(), Refusal> {
+    answer(ctx, Visibility::Ephemeral, async {
+        let system_prompt = text_or_file(system_prompt, file, "system_prompt").await?;
+        let new = NewAgent {
+            name,
+            system_prompt,
+            refine: if refine.unwrap_or(false) {
+                Refine::Tailor
+            } else {
+                Refine::Keep
+            },
+            model,
+            permission_profile,
+            by: person(ctx),
+            guild: guild(ctx)?,
+        };
+        let bot = bot(ctx);
+        let made = bot
+            .manager
+            .init(new, &GuildChannels::new(bot.clone()))
+            .await?;
+        Ok(render::made(&made))
+    })
+    .await
+}
+
+/// Lists the agents of this server, destroyed ones included
+#[poise::command(slash_command)]
+async fn list(ctx: Context<'_>) -> Result<(), Refusal> {
+    answer(ctx, Visibility::Ephemeral, async {
+        match sight(ctx)? {
+            Some(sight) => list_page(bot(ctx), &sight, 0).await,
+            None => Ok(render::agents(&[], 0, clock::now())),
+        }
+    })
+    .await
+}
+
+/// One page of the list, counted from 0, as somebody sees it.
+pub(in crate::discord) async fn list_page(
+    bot: &Bot,
+    sight: &Sight<'_>,
+    page: usize,
+) -> Result<Body, Refusal> {
+    let mut agents = bot.manager.list(sight.guild).await?;
+    agents.retain(|agent| sight.covers(agent.row.channel_id));
+    if bot.knows(sight.guild) {
+        for agent in &mut agents {
+            let channel = agent.row.channel_id;
+            agent.has_channel = channel.is_some_and(|channel| bot.has_place(sight.guild, channel));
+        }
+    }
+    Ok(render::agents(&agents, page, clock::now()))
+}
+
+/// Bytes of a text file that sets a value.
+const MAX_FILE: u32 = 64 * 1024;
+
+/// The text of an attached file.
+async fn read_text(file: &Attachment) -> Result<String, Refusal> {
+    if file.size > MAX_FILE {
+        return Err(Refusal(format!(
+            "The file has {}; a text of at most {} is read.",
+            text::bytes(u64::from(file.size)),
+            text::bytes(u64::from(MAX_FILE))
+        )));
+    }
+    let bytes = file
+        .download()
+        .await
+        .map_err(|_| Refusal::new("The file could not be fetched from Discord. Try again."))?;
+    String::from_utf8(bytes).map_err(|_| Refusal::new("The file is not text in UTF-8."))
+}
+
+/// One of an option and a file, not both.
+async fn text_or_file(
+    option: Option<String>,
+    file: Option<Attachment>,
+    what: &str,
+) -> Result<Option<String>, Refusal> {
+    match (option, file) {
+        (Some(_), Some(_)) => Err(Refusal(format!(
+            "Give either `{what}` or `file`, not both."
+        ))),
+        (Some(text), None) => Ok(Some(text)),
+        (None, Some(file)) => read_text(&file).await.map(Some),
+        (None, None) => Ok(None),
+    }
 }

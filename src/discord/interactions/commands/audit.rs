@@ -1,10 +1,7 @@
 //! `/audit`: the latest decisions on what agents may do.
 
-use super::call::{Context, answer, bot, guild};
+use super::call::{Context, Refusal, Visibility, agent_named, answer, bot, guild, named_on_record};
 use super::complete;
-use super::sight::{agent_named, named_on_record};
-use crate::discord::bot::Refusal;
-use crate::discord::interactions::Visibility;
 use crate::discord::render;
 use crate::manager::AgentSummary;
 use crate::store::AuditFilter;

@@ -1,16 +1,18 @@
-//! A command as it was given: by whom, where, and the way back to them.
+//! A command as it was given: by whom, where, for which agent, whether they may, and the way back to them.
 
-use std::future::Future;
-
-use serenity::all::ChannelType;
+use serenity::all::{ChannelType, ComponentInteraction, Member, Permissions};
 use tracing::Instrument as _;
 
 use crate::discord::bot::Bot;
-use crate::discord::bot::Refusal;
-use crate::discord::interactions::{Responder, Visibility};
+use crate::discord::bot::servers::OPERATOR_ONLY;
 use crate::discord::people;
 use crate::discord::rest::body::Body;
 use crate::domain::{ChannelId, GuildId, Person, UserId};
+use crate::manager::{Access, AgentSummary, ManagerError};
+use crate::text;
+
+pub(super) use crate::discord::bot::Refusal;
+pub(super) use crate::discord::interactions::{Responder, Visibility};
 
 /// What a command is called with.
 pub(super) type Context<'a> = poise::ApplicationContext<'a, Bot, Refusal>;
@@ -81,4 +83,239 @@ pub(super) fn parent(ctx: Context<'_>) -> Option<ChannelId> {
     }
     let above = thread.parent_id.map(|id| ChannelId(id.get()));
     above.or_else(|| bot(ctx).parent_of(guild(ctx).ok()?, channel(ctx)))
+}
+
+/// Where a command was given and whose channel that is.
+pub(super) struct Here {
+    /// The channel, or a thread under an agent's channel.
+    pub(super) channel: ChannelId,
+    /// The channel above, when it is a thread.
+    pub(super) parent: Option<ChannelId>,
+    pub(super) agent: AgentSummary,
+}
+
+/// The agent that a command is for, once it is clear that the person may talk to it.
+pub(super) async fn agent_here(ctx: Context<'_>) -> Result<Here, Refusal> {
+    let bot = bot(ctx);
+    let (channel, parent) = (channel(ctx), parent(ctx));
+    let agent = bot
+        .manager
+        .agent_for(channel, parent)
+        .ok_or(ManagerError::NoAgentHere)?;
+    may_talk(ctx, &agent).await?;
+    Ok(Here {
+        channel,
+        parent,
+        agent,
+    })
+}
+
+/// Refuses who may not talk to an agent.
+pub(super) async fn may_talk(ctx: Context<'_>, agent: &AgentSummary) -> Result<(), Refusal> {
+    admits(bot(ctx), &person(ctx), agent).await
+}
+
+/// [`may_talk`] for whoever is known otherwise than by a command.
+pub(super) async fn admits(
+    bot: &Bot,
+    person: &Person,
+    agent: &AgentSummary,
+) -> Result<(), Refusal> {
+    match bot.manager.access(agent).await {
+        access if access.admits(person) => Ok(()),
+        Access::Roles(_) => Err(Refusal::new("You have no access to this agent.")),
+        Access::Unreadable => Err(Refusal::new(
+            "You have no access to this agent: its configuration cannot be read, so only administrators of this server can talk to it.",
+        )),
+    }
+}
+
+/// An agent of this server whose records the person may see ([`Sight::on_record`]).
+pub(super) async fn named_on_record(ctx: Context<'_>, name: &str) -> Result<AgentSummary, Refusal> {
+    match sight(ctx)? {
+        Some(sight) => sight.on_record(name).await,
+        None => Err(unknown(name, None)),
+    }
+}
+
+/// The agents of this server that the person sees and may talk to.
+pub(super) async fn reachable_agents(ctx: Context<'_>) -> Result<Vec<AgentSummary>, Refusal> {
+    let mut reachable = Vec::new();
+    for agent in visible_agents(ctx)? {
+        if may_talk(ctx, &agent).await.is_ok() {
+            reachable.push(agent);
+        }
+    }
+    Ok(reachable)
+}
+
+fn unknown(name: &str, near: Option<&str>) -> Refusal {
+    Refusal::from(ManagerError::NoSuchAgent {
+        name: text::one_line(name, 60),
+        near: near.map(str::to_owned),
+    })
+}
+
+/// An agent of this server by its name, in a channel that the person sees.
+pub(super) fn agent_named(ctx: Context<'_>, name: &str) -> Result<AgentSummary, Refusal> {
+    let agents = visible_agents(ctx)?;
+    if let Some(agent) = agents.iter().find(|agent| agent.name.as_str() == name) {
+        return Ok(agent.clone());
+    }
+    let near = text::near(name, agents.iter().map(|agent| agent.name.as_str()));
+    Err(unknown(name, near))
+}
+
+/// The agents of this server whose channels the person sees; those who manage channels see all.
+pub(super) fn visible_agents(ctx: Context<'_>) -> Result<Vec<AgentSummary>, Refusal> {
+    let guild = guild(ctx)?;
+    let Some(sight) = sight(ctx)? else {
+        return Ok(Vec::new());
+    };
+    let mut agents = bot(ctx).manager.agents(guild);
+    agents.retain(|agent| sight.covers(agent.channel));
+    Ok(agents)
+}
+
+/// What the one who gave a command sees; none outside a server.
+pub(super) fn sight(ctx: Context<'_>) -> Result<Option<Sight<'_>>, Refusal> {
+    let guild = guild(ctx)?;
+    let member = ctx.interaction.member.as_deref();
+    Ok(member.map(|member| Sight::new(bot(ctx), guild, member)))
+}
+
+/// What a member sees of a server's agents.
+pub(in crate::discord) struct Sight<'a> {
+    bot: &'a Bot,
+    pub(super) guild: GuildId,
+    member: &'a Member,
+}
+
+impl<'a> Sight<'a> {
+    pub(in crate::discord) const fn new(bot: &'a Bot, guild: GuildId, member: &'a Member) -> Self {
+        Self { bot, guild, member }
+    }
+
+    /// Whether they see all there is: those who manage channels do.
+    pub(super) fn covers_all(&self) -> bool {
+        let rights = self.member.permissions.unwrap_or_default();
+        rights.administrator() || rights.manage_channels()
+    }
+
+    /// Whether they see the agent that lives, or lived, in this channel.
+    pub(super) fn covers(&self, channel: Option<ChannelId>) -> bool {
+        let is_seen = |channel| self.bot.sees(self.guild, channel, self.member);
+        self.covers_all() || channel.is_some_and(is_seen)
+    }
+
+    /// Whether they see what is kept of destroyed agents, whose own access roles are gone: like the audit log, it is for
+    /// those who manage the server.
+    pub(super) fn covers_destroyed(&self) -> bool {
+        self.person().may_manage_server
+    }
+
+    /// The agent whose records `word` names: one that they see and may talk to, or a destroyed one.
+    pub(in crate::discord) async fn on_record(&self, word: &str) -> Result<AgentSummary, Refusal> {
+        let manager = &self.bot.manager;
+        let mut agents = manager.agents(self.guild);
+        agents.retain(|agent| self.covers(agent.channel));
+        let named =
+            |agent: &&AgentSummary| agent.name.as_str() == word || agent.id.to_string() == word;
+        if let Some(agent) = agents.iter().find(named) {
+            admits(self.bot, &self.person(), agent).await?;
+            return Ok(agent.clone());
+        }
+        if self.covers_destroyed()
+            && let Some(agent) = manager.destroyed(self.guild, word).await?
+        {
+            return Ok(agent);
+        }
+        let near = text::near(word, agents.iter().map(|agent| agent.name.as_str()));
+        Err(unknown(word, near))
+    }
+
+    fn person(&self) -> Person {
+        people::person_with(self.member, self.member.permissions.unwrap_or_default())
+    }
+}
+
+/// The category of commands that the operator alone may use, whatever they may do in the server.
+pub(super) const OPERATOR: &str = "operator";
+
+/// What the one who pressed may do; nothing outside a server.
+pub(super) fn rights_of_press(press: &ComponentInteraction) -> Permissions {
+    let member = press.member.as_ref();
+    member
+        .and_then(|member| member.permissions)
+        .unwrap_or_default()
+}
+
+/// Who pressed a button or sent a form, with the roles that Discord sent along, and in which server.
+pub(in crate::discord::interactions) fn who(
+    guild: Option<serenity::all::GuildId>,
+    member: Option<&Member>,
+) -> Option<(GuildId, Person)> {
+    let (guild, member) = guild.zip(member)?;
+    let rights = member.permissions.unwrap_or_default();
+    Some((GuildId(guild.get()), people::person_with(member, rights)))
+}
+
+/// [`who`], where they may manage channels. `what` needs that.
+pub(in crate::discord::interactions) fn who_manages(
+    guild: Option<serenity::all::GuildId>,
+    member: Option<&Member>,
+    what: &str,
+) -> Result<(GuildId, Person), Refusal> {
+    let rights = member.and_then(|member| member.permissions);
+    who(guild, member)
+        .filter(|_| is_allowed(rights.unwrap_or_default(), Permissions::MANAGE_CHANNELS))
+        .ok_or_else(|| Refusal(format!("{what} needs the permission Manage Channels.")))
+}
+
+/// The permissions a command needs: its own and those of the groups it is in.
+pub(super) fn needed(tree: &[&poise::Command<Bot, Refusal>]) -> Permissions {
+    tree.iter().fold(Permissions::empty(), |sum, command| {
+        sum | command.default_member_permissions
+    })
+}
+
+/// Whether somebody with `rights` may use the command.
+pub(super) fn is_allowed(rights: Permissions, needed: Permissions) -> bool {
+    rights.administrator() || rights.contains(needed)
+}
+
+/// Whether a command is for the operator alone.
+pub(super) fn is_operators(command: &poise::Command<Bot, Refusal>) -> bool {
+    command.category.as_deref() == Some(OPERATOR)
+}
+
+/// Whether the one who gave a command may; checked before its own code runs.
+pub(super) fn check(ctx: poise::Context<'_, Bot, Refusal>) -> Result<bool, Refusal> {
+    let poise::Context::Application(ctx) = ctx else {
+        return Ok(false);
+    };
+    let Some(member) = &ctx.interaction.member else {
+        return Err(Refusal::new(
+            "Commands work in a server, not in direct messages.",
+        ));
+    };
+    let mut tree: Vec<_> = ctx.parent_commands().to_vec();
+    tree.push(ctx.command());
+    if tree.iter().any(|command| is_operators(command)) {
+        let user = UserId(ctx.interaction.user.id.get());
+        return if ctx.framework.user_data.is_operator(user) {
+            Ok(true)
+        } else {
+            Err(Refusal::new(OPERATOR_ONLY))
+        };
+    }
+    let needed = needed(&tree);
+    if is_allowed(member.permissions.unwrap_or_default(), needed) {
+        return Ok(true);
+    }
+    Err(Refusal(format!(
+        "`/{}` needs the permission {}, which you do not have here.",
+        ctx.command().qualified_name,
+        needed.get_permission_names().join(", ")
+    )))
 }

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use serenity::all::{AutocompleteChoice, CreateAutocompleteResponse};
 
-use super::call::{Context, bot, guild, person};
-use super::sight::{agent_here, reachable_agents, sight, visible_agents};
+use super::call::{
+    Context, agent_here, bot, guild, person, reachable_agents, sight, visible_agents,
+};
 use crate::config::{ValueKind, agent_keys};
 use crate::discord::rest::body::clip;
 use crate::store::{ServerRow, ServerState};

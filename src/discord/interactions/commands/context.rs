@@ -1,32 +1,152 @@
 //! `/context`: what the agent has in mind, saved, cleared, listed, restored, imported, compacted.
 
-mod clear;
-mod compact;
-mod history;
-mod import;
-mod restore;
-mod save;
-
-use super::call::Context;
-use crate::discord::bot::Refusal;
-
-pub(super) use history::page as history_page;
+use super::call::{Context, Refusal, Visibility, agent_here, answer, bot, named_on_record, person};
+use super::complete;
+use crate::agent::{AfterSave, BeforeClear};
+use crate::discord::bot::Bot;
+use crate::discord::render;
+use crate::discord::rest::body::Body;
+use crate::manager::AgentSummary;
 
 /// Saves, clears, lists, restores and compacts what the agent has in mind
 #[poise::command(
     slash_command,
     guild_only,
     subcommand_required,
-    subcommands(
-        "save::save",
-        "clear::clear",
-        "history::history",
-        "restore::restore",
-        "import::import",
-        "compact::compact"
-    )
+    subcommands("save", "clear", "history", "restore", "import", "compact")
 )]
 #[expect(clippy::unused_async, reason = "poise awaits every command")]
 pub(super) async fn context(_: Context<'_>) -> Result<(), Refusal> {
     Ok(())
+}
+
+/// Saves the conversation as a session; it goes on afterwards
+#[poise::command(slash_command)]
+async fn save(
+    ctx: Context<'_>,
+    #[description = "Label of the session; a summary if left out"]
+    #[max_length = 100]
+    description: Option<String>,
+    #[description = "Clear the conversation afterwards"] clear: Option<bool>,
+) -> Result<(), Refusal> {
+    answer(ctx, Visibility::Public, async {
+        let here = agent_here(ctx).await?;
+        let then = if clear.unwrap_or(false) {
+            AfterSave::Clear
+        } else {
+            AfterSave::Keep
+        };
+        let saved = bot(ctx)
+            .manager
+            .context_save(here.channel, here.parent, description, then, &person(ctx))
+            .await?;
+        Ok(render::saved(&saved, then))
+    })
+    .await
+}
+
+/// Discards the conversation
+#[poise::command(slash_command)]
+async fn clear(
+    ctx: Context<'_>,
+    #[description = "Save it as a session first"] save_first: Option<bool>,
+) -> Result<(), Refusal> {
+    answer(ctx, Visibility::Public, async {
+        let here = agent_here(ctx).await?;
+        let first = if save_first.unwrap_or(false) {
+            BeforeClear::Save
+        } else {
+            BeforeClear::Discard
+        };
+        let cleared = bot(ctx)
+            .manager
+            .context_clear(here.channel, here.parent, first, &person(ctx))
+            .await?;
+        Ok(render::cleared(&cleared))
+    })
+    .await
+}
+
+/// Lists the saved sessions of an agent, newest first
+#[poise::command(slash_command)]
+async fn history(
+    ctx: Context<'_>,
+    #[description = "Another agent of this server"]
+    #[autocomplete = "complete::agent_on_record"]
+    agent_name: Option<String>,
+) -> Result<(), Refusal> {
+    answer(ctx, Visibility::Ephemeral, async {
+        let agent = match &agent_name {
+            Some(name) => named_on_record(ctx, name).await?,
+            None => agent_here(ctx).await?.agent,
+        };
+        history_page(bot(ctx), &agent, 0).await
+    })
+    .await
+}
+
+/// One page of an agent's sessions, counted from 0.
+pub(in crate::discord) async fn history_page(
+    bot: &Bot,
+    agent: &AgentSummary,
+    page: u32,
+) -> Result<Body, Refusal> {
+    let offset = page * render::SESSIONS_PER_PAGE;
+    let history = bot
+        .manager
+        .context_history(agent, offset, render::SESSIONS_PER_PAGE)
+        .await?;
+    Ok(render::history(&history, page))
+}
+
+/// Goes on with a saved session in place of the conversation
+#[poise::command(slash_command)]
+async fn restore(
+    ctx: Context<'_>,
+    #[description = "Id, its first characters, or the file's name"]
+    #[autocomplete = "complete::session"]
+    session_id: String,
+) -> Result<(), Refusal> {
+    answer(ctx, Visibility::Public, async {
+        let here = agent_here(ctx).await?;
+        let restored = bot(ctx)
+            .manager
+            .context_restore(here.channel, here.parent, &session_id, &person(ctx))
+            .await?;
+        Ok(render::restored(&restored))
+    })
+    .await
+}
+
+/// Takes over a session file of another agent that lies in this agent's folder
+#[poise::command(slash_command, default_member_permissions = "MANAGE_GUILD")]
+async fn import(
+    ctx: Context<'_>,
+    #[description = "The file's name"]
+    #[autocomplete = "complete::foreign_session"]
+    session_id: String,
+) -> Result<(), Refusal> {
+    answer(ctx, Visibility::Ephemeral, async {
+        let here = agent_here(ctx).await?;
+        let imported = bot(ctx)
+            .manager
+            .context_import(&here.agent, &session_id, &person(ctx))
+            .await?;
+        Ok(render::imported(&imported))
+    })
+    .await
+}
+
+/// Replaces the older part of the conversation by a summary
+#[poise::command(slash_command)]
+async fn compact(ctx: Context<'_>) -> Result<(), Refusal> {
+    answer(ctx, Visibility::Public, async {
+        let here = agent_here(ctx).await?;
+        let compacted = bot(ctx)
+            .manager
+            .context_compact(here.channel, here.parent)
+            .await?;
+        Ok(Body::sentence(compacted))
+    })
+    .await
 }

@@ -2,11 +2,8 @@
 
 use serenity::all::Permissions;
 
-use super::call::{Context, answer, bot, person};
-use super::rights::{is_allowed, is_operators};
+use super::call::{Context, Refusal, Visibility, answer, bot, is_allowed, is_operators, person};
 use crate::discord::bot::Bot;
-use crate::discord::bot::Refusal;
-use crate::discord::interactions::Visibility;
 use crate::discord::render;
 
 /// Shows the commands that you may use here

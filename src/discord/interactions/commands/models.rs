@@ -1,8 +1,6 @@
 //! `/models`: what can be asked.
 
-use super::call::{Context, answer, bot, guild};
-use crate::discord::bot::Refusal;
-use crate::discord::interactions::Visibility;
+use super::call::{Context, Refusal, Visibility, answer, bot, guild};
 use crate::discord::render;
 
 /// Lists the models that can be used, by provider

@@ -1,8 +1,6 @@
 //! `/permissions`: all profiles, with what they allow, ask and deny.
 
-use super::call::{Context, answer, bot, guild};
-use crate::discord::bot::Refusal;
-use crate::discord::interactions::Visibility;
+use super::call::{Context, Refusal, Visibility, answer, bot, guild};
 use crate::discord::render;
 
 /// Shows the permission profiles: what each allows, asks and denies

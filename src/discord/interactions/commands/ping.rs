@@ -2,9 +2,7 @@
 
 use std::time::Instant;
 
-use super::call::{Context, responder};
-use crate::discord::bot::Refusal;
-use crate::discord::interactions::Visibility;
+use super::call::{Context, Refusal, Visibility, responder};
 use crate::discord::rest::body::Body;
 
 /// Answers, and says how long the way to Discord is

@@ -1,20 +1,92 @@
-//! `/process`: long-running commands of the agent.
+//! `/process` and `/tasks`: long-running commands of the agent.
 
-mod kill;
-mod list;
-mod logs;
-
-use super::call::Context;
-use crate::discord::bot::Refusal;
+use super::call::{Context, Refusal, Visibility, agent_here, answer, bot};
+use super::complete;
+use crate::clock;
+use crate::discord::render;
+use crate::discord::rest::body::Body;
 
 /// Lists, ends and reads the long-running commands of this agent
 #[poise::command(
     slash_command,
     guild_only,
     subcommand_required,
-    subcommands("list::list", "kill::kill", "logs::logs")
+    subcommands("list", "kill", "logs")
 )]
 #[expect(clippy::unused_async, reason = "poise awaits every command")]
 pub(super) async fn process(_: Context<'_>) -> Result<(), Refusal> {
     Ok(())
+}
+
+/// Lists the processes of this agent
+#[poise::command(slash_command)]
+async fn list(ctx: Context<'_>) -> Result<(), Refusal> {
+    answer(ctx, Visibility::Ephemeral, async {
+        let here = agent_here(ctx).await?;
+        let (_, tasks) = bot(ctx).manager.tasks(here.channel, here.parent).await?;
+        Ok(render::processes(
+            here.agent.name.as_str(),
+            &tasks,
+            clock::now(),
+        ))
+    })
+    .await
+}
+
+/// Ends a process of this agent, and all that it started
+#[poise::command(slash_command)]
+async fn kill(
+    ctx: Context<'_>,
+    #[description = "The task, such as task_001"]
+    #[autocomplete = "complete::task"]
+    id: String,
+) -> Result<(), Refusal> {
+    answer(ctx, Visibility::Ephemeral, async {
+        let here = agent_here(ctx).await?;
+        let killed = bot(ctx)
+            .manager
+            .task_kill(here.channel, here.parent, id.trim())
+            .await?;
+        Ok(Body::sentence(killed))
+    })
+    .await
+}
+
+/// Shows the last lines that a process printed
+#[poise::command(slash_command)]
+async fn logs(
+    ctx: Context<'_>,
+    #[description = "The task, such as task_001"]
+    #[autocomplete = "complete::task"]
+    id: String,
+    #[description = "How many lines; 20 if left out"]
+    #[min = 1]
+    #[max = 1000]
+    lines: Option<u32>,
+) -> Result<(), Refusal> {
+    answer(ctx, Visibility::Ephemeral, async {
+        let here = agent_here(ctx).await?;
+        let lines = lines.unwrap_or(20) as usize;
+        let log = bot(ctx)
+            .manager
+            .task_logs(here.channel, here.parent, id.trim(), lines)
+            .await?;
+        Ok(render::log(id.trim(), &log.join("\n")))
+    })
+    .await
+}
+
+/// Lists the running and recently completed tasks of the agent in this channel
+#[poise::command(slash_command, guild_only)]
+pub(super) async fn tasks(ctx: Context<'_>) -> Result<(), Refusal> {
+    answer(ctx, Visibility::Ephemeral, async {
+        let here = agent_here(ctx).await?;
+        let (_, tasks) = bot(ctx).manager.tasks(here.channel, here.parent).await?;
+        Ok(render::tasks(
+            here.agent.name.as_str(),
+            &tasks,
+            clock::now(),
+        ))
+    })
+    .await
 }

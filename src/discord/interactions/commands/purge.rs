@@ -4,17 +4,13 @@ use chrono::{Duration, Utc};
 use serde_json::json;
 use serenity::all::ComponentInteraction;
 
-use super::call::{Context, answer};
-use super::sight::agent_here;
-use super::{confirm, rights};
+use super::call::{Context, Refusal, Responder, Visibility, agent_here, answer, rights_of_press};
+use super::confirm;
 use crate::discord::bot::Bot;
-use crate::discord::bot::Refusal;
-use crate::discord::interactions::{Responder, Visibility};
 use crate::discord::render;
 use crate::discord::rest::body::Body;
 use crate::discord::rest::explain::{self, Operation};
-use crate::discord::rest::route;
-use crate::discord::rest::{RestError, snowflake};
+use crate::discord::rest::{RestError, route, snowflake};
 use crate::domain::{ChannelId, MessageId};
 
 /// Messages deleted at most.
@@ -54,7 +50,7 @@ pub(in crate::discord) async fn confirmed(
         let _ = responder.update(&late).await;
         return;
     }
-    let rights = rights::of_press(press);
+    let rights = rights_of_press(press);
     if !rights.administrator() && !rights.manage_messages() {
         let _ = responder
             .say(

@@ -1,12 +1,15 @@
 //! `/servers`: which servers the bot serves; for its operator alone.
 
-mod accept;
-mod list;
-mod named;
-mod remove;
+use serenity::all::ComponentInteraction;
 
-use super::call::Context;
-use crate::discord::bot::Refusal;
+use super::call::{Context, Refusal, Responder, Visibility, answer, bot, person};
+use super::complete;
+use crate::discord::bot::Bot;
+use crate::discord::bot::servers::{self, OPERATOR_ONLY};
+use crate::discord::render::{self, ListedServer};
+use crate::discord::rest::body::Body;
+use crate::domain::{GuildId, UserId};
+use crate::text::escape;
 
 /// Lists, accepts and removes servers; for the operator of this bot
 #[poise::command(
@@ -15,9 +18,135 @@ use crate::discord::bot::Refusal;
     subcommand_required,
     category = "operator",
     default_member_permissions = "ADMINISTRATOR",
-    subcommands("list::list", "accept::accept", "remove::remove")
+    subcommands("list", "accept", "remove")
 )]
 #[expect(clippy::unused_async, reason = "poise awaits every command")]
 pub(super) async fn servers(_: Context<'_>) -> Result<(), Refusal> {
     Ok(())
+}
+
+/// Show the servers that are served and those that wait to be accepted
+#[poise::command(slash_command, category = "operator")]
+async fn list(ctx: Context<'_>) -> Result<(), Refusal> {
+    answer(ctx, Visibility::Ephemeral, async {
+        let bot = bot(ctx);
+        let rows = bot.manager.servers().into_iter();
+        let all: Vec<ListedServer> = rows
+            .map(|row| ListedServer {
+                why: bot.manager.why_served(row.guild),
+                agents: bot.manager.agents(row.guild).len(),
+                is_in: bot.knows(row.guild),
+                row,
+            })
+            .collect();
+        Ok(render::servers(&all))
+    })
+    .await
+}
+
+/// Accept a server: from now on its members can use this bot
+#[poise::command(slash_command, category = "operator")]
+async fn accept(
+    ctx: Context<'_>,
+    #[description = "The server: its id or name"]
+    #[autocomplete = "complete::server_to_accept"]
+    server: String,
+) -> Result<(), Refusal> {
+    answer_about(ctx, &server, |guild| async move {
+        let manager = &bot(ctx).manager;
+        let row = manager.accept_server(guild, person(ctx).id).await?;
+        Ok(render::server_accepted(&row))
+    })
+    .await
+}
+
+/// Take the acceptance of a server back: this bot does nothing there any more
+#[poise::command(slash_command, category = "operator")]
+async fn remove(
+    ctx: Context<'_>,
+    #[description = "The server: its id or name"]
+    #[autocomplete = "complete::server_accepted"]
+    server: String,
+) -> Result<(), Refusal> {
+    answer_about(ctx, &server, |guild| async move {
+        let manager = &bot(ctx).manager;
+        let row = manager.remove_server(guild, person(ctx).id).await?;
+        Ok(render::server_removed(&row).row(servers::buttons(guild)))
+    })
+    .await
+}
+
+/// Answers a command about the server that `text` names with what `work` gives for it, for the one who asked alone.
+async fn answer_about<F>(
+    ctx: Context<'_>,
+    text: &str,
+    work: impl FnOnce(GuildId) -> F + Send,
+) -> Result<(), Refusal>
+where
+    F: Future<Output = Result<Body, Refusal>> + Send,
+{
+    let work = async { work(server_named(ctx, text)?).await };
+    answer(ctx, Visibility::Ephemeral, work).await
+}
+
+/// The server with this id, or the only one with this name.
+fn server_named(ctx: Context<'_>, text: &str) -> Result<GuildId, Refusal> {
+    let text = text.trim();
+    let rows = bot(ctx).manager.servers();
+    let id = text.parse::<GuildId>().ok();
+    if let Some(row) = rows.iter().find(|row| Some(row.guild) == id) {
+        return Ok(row.guild);
+    }
+    let mut named = rows.iter().filter(|row| row.name == text);
+    match (named.next(), named.next()) {
+        (Some(row), None) => Ok(row.guild),
+        (Some(_), Some(_)) => Err(Refusal::new(
+            "Several servers have this name. Write the server's id; `/servers list` shows it.",
+        )),
+        (None, _) => Err(Refusal::new(
+            "I know no such server. Write its id or choose one that is suggested; `/servers list` shows them all.",
+        )),
+    }
+}
+
+/// A press of Accept or Leave. `rest` is what follows `server:` in the button's id.
+pub(in crate::discord::interactions) async fn pressed(
+    bot: &Bot,
+    responder: &Responder,
+    press: &ComponentInteraction,
+    rest: &str,
+) {
+    let user = UserId(press.user.id.get());
+    // A failed answer was logged where it failed; there is nobody left to tell.
+    let _ = responder.replace(decide(bot, user, rest)).await;
+}
+
+async fn decide(bot: &Bot, user: UserId, rest: &str) -> Result<Body, Refusal> {
+    if !bot.is_operator(user) {
+        return Err(Refusal::new(OPERATOR_ONLY));
+    }
+    let unknown = || Refusal::new("This button does nothing any more.");
+    let (what, guild) = rest.split_once(':').ok_or_else(unknown)?;
+    let guild = guild.parse().map_err(|_| unknown())?;
+    match what {
+        "accept" => Ok(render::server_accepted(
+            &bot.manager.accept_server(guild, user).await?,
+        )),
+        "leave" => refuse(bot, guild, user).await,
+        _ => Err(unknown()),
+    }
+}
+
+/// Has the bot leave a server, as the operator says.
+async fn refuse(bot: &Bot, guild: GuildId, user: UserId) -> Result<Body, Refusal> {
+    let row = bot.manager.refuse_server(guild, user).await?;
+    let name = escape::name(&row.name);
+    match bot.leave_server(guild).await {
+        Ok(()) => Ok(Body::text(format!(
+            "I left **{name}**. If I am invited there again, I leave at once; `/servers accept` changes that."
+        ))),
+        Err(error) => Ok(Body::text(format!(
+            "I do nothing in **{name}**, but I could not leave it yet: {error}. I try again within the hour."
+        ))),
+    }
 }

@@ -1,16 +1,16 @@
 //! `/settings`: what this server's administrators decide.
 
-mod grants;
-mod model;
-mod permissions;
-mod roles;
-mod set;
-mod show;
-mod timeouts;
-mod validate_keys;
+use serde_json::Value;
+use serenity::all::Role;
 
-use super::call::Context;
-use crate::discord::bot::Refusal;
+use super::call::{Context, Refusal, Visibility, answer, bot, guild, person};
+use super::complete;
+use crate::config::effective::{self, Server};
+use crate::config::{Key, is_default};
+use crate::discord::render;
+use crate::domain::RoleId;
+use crate::llm::discovery::Resolved;
+use crate::text::escape;
 
 /// Shows and changes what holds for the agents of this server
 #[poise::command(
@@ -19,18 +19,274 @@ use crate::discord::bot::Refusal;
     subcommand_required,
     default_member_permissions = "ADMINISTRATOR",
     subcommands(
-        "model::model",
-        "permissions::permissions",
-        "show::show",
-        "validate_keys::validate_keys",
-        "timeouts::idle_timeout",
-        "timeouts::approval_timeout",
-        "grants::grants",
-        "roles::approvers",
-        "roles::access"
+        "model",
+        "permissions",
+        "show",
+        "validate_keys",
+        "idle_timeout",
+        "approval_timeout",
+        "grants",
+        "approvers",
+        "access"
     )
 )]
 #[expect(clippy::unused_async, reason = "poise awaits every command")]
 pub(super) async fn settings(_: Context<'_>) -> Result<(), Refusal> {
     Ok(())
+}
+
+/// Shows what holds for the agents of this server
+#[poise::command(slash_command)]
+async fn show(ctx: Context<'_>) -> Result<(), Refusal> {
+    answer(ctx, Visibility::Ephemeral, async {
+        let bot = bot(ctx);
+        let guild = guild(ctx)?;
+        let known = bot.models.available();
+        Ok(render::settings(
+            &bot.manager.server(guild),
+            &bot.manager.choice(guild, None),
+            &bot.config.load(),
+            known.as_deref(),
+        ))
+    })
+    .await
+}
+
+/// Sets the model of agents that name none
+#[poise::command(slash_command)]
+async fn model(
+    ctx: Context<'_>,
+    #[description = "The model"]
+    #[autocomplete = "complete::model"]
+    model: String,
+) -> Result<(), Refusal> {
+    if is_default(&model) {
+        return set(ctx, &effective::DEFAULT_MODEL, model).await;
+    }
+    match known(ctx, &model).await {
+        Ok(model) => set(ctx, &effective::DEFAULT_MODEL, model).await,
+        Err(refusal) => answer(ctx, Visibility::Ephemeral, async { Err(refusal) }).await,
+    }
+}
+
+/// The model's whole name, if there is such a model.
+async fn known(ctx: Context<'_>, name: &str) -> Result<String, Refusal> {
+    let found = bot(ctx).models.resolve_asking(name).await;
+    let found = found
+        .map_err(|error| Refusal(format!("The model's provider could not be asked: {error}.")))?;
+    match found {
+        Resolved::Found(target) | Resolved::Unlisted(target) | Resolved::Undiscovered(target) => {
+            Ok(target.model)
+        }
+        Resolved::NotFound { near } if near.is_empty() => Err(Refusal(format!(
+            "There is no model {}; /models shows them all.",
+            escape::code(name)
+        ))),
+        Resolved::NotFound { near } => Err(Refusal(format!(
+            "There is no model {}. Near names: {}.",
+            escape::code(name),
+            near.iter()
+                .map(|name| escape::code(name))
+                .collect::<Vec<_>>()
+                .join(", ")
+        ))),
+        Resolved::NoProvider => Err(Refusal::new(
+            "No provider of models is configured; set a key such as ANTHROPIC_API_KEY and restart.",
+        )),
+    }
+}
+
+/// Sets the permission profile of new agents
+#[poise::command(slash_command)]
+async fn permissions(
+    ctx: Context<'_>,
+    #[description = "The profile"]
+    #[autocomplete = "complete::profile"]
+    profile: String,
+) -> Result<(), Refusal> {
+    let profiles = bot(ctx).profiles.load();
+    if is_default(&profile) || profiles.iter().any(|(name, _)| name == profile) {
+        return set(ctx, &effective::DEFAULT_PERMISSIONS, profile).await;
+    }
+    let refusal = format!(
+        "There is no profile {}; /permissions shows them all.",
+        escape::code(&profile)
+    );
+    answer(ctx, Visibility::Ephemeral, async { Err(Refusal(refusal)) }).await
+}
+
+/// Sets after how much silence a conversation is saved and cleared
+#[poise::command(slash_command, rename = "idle-timeout")]
+async fn idle_timeout(
+    ctx: Context<'_>,
+    #[description = "Seconds, or such as 30m or 2h; 0 is never"] timeout: String,
+) -> Result<(), Refusal> {
+    set(ctx, &effective::IDLE_TIMEOUT, timeout).await
+}
+
+/// Sets how long a question waits before it is denied
+#[poise::command(slash_command, rename = "approval-timeout")]
+async fn approval_timeout(
+    ctx: Context<'_>,
+    #[description = "Seconds, or such as 5m"] timeout: String,
+) -> Result<(), Refusal> {
+    set(ctx, &effective::APPROVAL_TIMEOUT, timeout).await
+}
+
+/// What to do with a list of roles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, poise::ChoiceParameter)]
+enum Change {
+    /// One more role.
+    #[name = "add"]
+    Add,
+    /// One role less.
+    #[name = "remove"]
+    Remove,
+    /// No role.
+    #[name = "clear"]
+    Clear,
+}
+
+/// Shows or changes the roles whose members may talk to the agents of this server
+#[poise::command(slash_command)]
+async fn access(
+    ctx: Context<'_>,
+    #[description = "What to do; left out, the role is added"] change: Option<Change>,
+    #[description = "The role"] role: Option<Role>,
+) -> Result<(), Refusal> {
+    let none = "No role is set: everyone who sees an agent's channel may talk to it.";
+    let roles = |server: &Server| server.access_roles.clone();
+    change_roles(ctx, &effective::ACCESS_ROLES, change, role, roles, none).await
+}
+
+/// Shows or changes the roles whose members may allow and deny, besides those with Manage Server
+#[poise::command(slash_command)]
+async fn approvers(
+    ctx: Context<'_>,
+    #[description = "What to do; left out, the role is added"] change: Option<Change>,
+    #[description = "The role"] role: Option<Role>,
+) -> Result<(), Refusal> {
+    let none = "No role is set: members with Manage Server decide, and whoever started the turn.";
+    let roles = |server: &Server| server.approver_roles.clone();
+    change_roles(ctx, &effective::APPROVER_ROLES, change, role, roles, none).await
+}
+
+/// Changes a list of roles, or shows it where nothing is to be changed.
+async fn change_roles(
+    ctx: Context<'_>,
+    key: &'static Key,
+    change: Option<Change>,
+    role: Option<Role>,
+    now: fn(&Server) -> Vec<RoleId>,
+    none: &str,
+) -> Result<(), Refusal> {
+    answer(ctx, Visibility::Ephemeral, async {
+        let server = bot(ctx).manager.server(guild(ctx)?);
+        let mut roles = now(&server);
+        let role = role.map(|role| RoleId(role.id.get()));
+        match (change, role) {
+            (None, None) => return Ok(render::roles(key.name, &roles, none)),
+            (None | Some(Change::Add), Some(role)) => {
+                if !roles.contains(&role) {
+                    roles.push(role);
+                }
+            }
+            (Some(Change::Remove), Some(role)) => roles.retain(|held| *held != role),
+            (Some(Change::Clear), _) => roles.clear(),
+            (Some(Change::Add | Change::Remove), None) => {
+                return Err(Refusal::new("Name the role too: the option `role`."));
+            }
+        }
+        let ids: Vec<String> = roles.iter().map(RoleId::to_string).collect();
+        store(ctx, key, Some(serde_json::json!(ids))).await?;
+        Ok(render::roles(key.name, &roles, none))
+    })
+    .await
+}
+
+/// Shows or changes which roles may grant which permission profiles
+#[poise::command(slash_command)]
+async fn grants(
+    ctx: Context<'_>,
+    #[description = "What to do; left out, the profile is added"] change: Option<Change>,
+    #[description = "The role"] role: Option<Role>,
+    #[description = "The profile its members may grant; left out with remove, all of the role's"]
+    #[autocomplete = "complete::profile"]
+    profile: Option<String>,
+) -> Result<(), Refusal> {
+    answer(ctx, Visibility::Ephemeral, async {
+        let bot = bot(ctx);
+        let server = bot.manager.server(guild(ctx)?);
+        let mut table = server.permission_grants.0;
+        let role = role.map(|role| RoleId(role.id.get()));
+        match (change, role, profile) {
+            (None, None, None) => return Ok(render::grants(&table)),
+            (Some(Change::Clear), _, _) => table.clear(),
+            (Some(Change::Remove), Some(role), None) => {
+                table.remove(&role);
+            }
+            (Some(Change::Remove), Some(role), Some(profile)) => {
+                if let Some(profiles) = table.get_mut(&role) {
+                    profiles.retain(|held| *held != profile);
+                }
+                table.retain(|_, profiles| !profiles.is_empty());
+            }
+            (None | Some(Change::Add), Some(role), Some(profile)) => {
+                if !bot.profiles.load().iter().any(|(name, _)| name == profile) {
+                    return Err(Refusal(format!(
+                        "There is no profile `{}`; /permissions shows them all.",
+                        profile.replace('`', "'")
+                    )));
+                }
+                let profiles = table.entry(role).or_default();
+                if !profiles.contains(&profile) {
+                    profiles.push(profile);
+                }
+            }
+            (None | Some(Change::Add | Change::Remove), _, _) => {
+                return Err(Refusal::new(
+                    "Name the role and the profile: the options `role` and `profile`.",
+                ));
+            }
+        }
+        let json = serde_json::to_value(&table).map_err(|error| Refusal(error.to_string()))?;
+        store(ctx, &effective::PERMISSION_GRANTS, Some(json)).await?;
+        Ok(render::grants(&table))
+    })
+    .await
+}
+
+/// Checks the providers' keys and learns which models they offer
+#[poise::command(slash_command, rename = "validate-keys")]
+async fn validate_keys(ctx: Context<'_>) -> Result<(), Refusal> {
+    answer(ctx, Visibility::Ephemeral, async {
+        let found = bot(ctx).models.discover().await;
+        Ok(render::keys(&found))
+    })
+    .await
+}
+
+/// Changes one setting, or takes it back, and says so.
+async fn set(ctx: Context<'_>, key: &'static Key, text: String) -> Result<(), Refusal> {
+    answer(ctx, Visibility::Ephemeral, async move {
+        if is_default(&text) {
+            store(ctx, key, None).await?;
+            return Ok(render::setting_changed(key, "default"));
+        }
+        let value = key
+            .kind
+            .read(&text)
+            .map_err(|bad| Refusal(format!("{} cannot be `{key}`. {bad}", escape::code(&text))))?;
+        store(ctx, key, Some(value)).await?;
+        Ok(render::setting_changed(key, &text))
+    })
+    .await
+}
+
+/// Stores a setting of this server; none takes it back.
+async fn store(ctx: Context<'_>, key: &Key, value: Option<Value>) -> Result<(), Refusal> {
+    let manager = &bot(ctx).manager;
+    Ok(manager
+        .set_setting(guild(ctx)?, key, value, &person(ctx))
+        .await?)
 }

@@ -1,10 +1,7 @@
 //! `/status`: how the agent of this channel stands.
 
-use super::call::{Context, answer, bot};
-use super::sight::agent_here;
+use super::call::{Context, Refusal, Visibility, agent_here, answer, bot};
 use crate::clock;
-use crate::discord::bot::Refusal;
-use crate::discord::interactions::Visibility;
 use crate::discord::render;
 
 /// Shows the agent of this channel: model, permissions, session, tasks, sandbox

@@ -1,11 +1,10 @@
 //! `/usage`: tokens and money, by agent and model, with a chart.
 
-use super::call::{Context, answer, bot, guild};
+use super::call::{
+    Context, Refusal, Visibility, answer, bot, guild, named_on_record, reachable_agents, sight,
+};
 use super::complete;
-use super::sight::{named_on_record, reachable_agents, sight};
 use crate::clock;
-use crate::discord::bot::Refusal;
-use crate::discord::interactions::Visibility;
 use crate::discord::render;
 use crate::discord::render::usage_chart::{ChartError, DayUsage, usage_chart};
 use crate::domain::Cost;

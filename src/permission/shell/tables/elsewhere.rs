@@ -4,7 +4,7 @@
 //! that a later version adds.
 
 /// git's subcommands that reach no other repository's contents to change them.
-pub(in super::super) const GIT_LOCAL: &str = "\
+pub(in crate::permission::shell) const GIT_LOCAL: &str = "\
     add am annotate apply archive bisect blame branch bundle cat-file check-attr check-ignore check-mailmap \
     check-ref-format checkout checkout-index cherry cherry-pick citool clean clone column commit commit-graph \
     commit-tree config count-objects credential describe diff diff-files diff-index diff-tree difftool fast-export \
@@ -18,49 +18,49 @@ pub(in super::super) const GIT_LOCAL: &str = "\
     verify-commit verify-pack verify-tag version whatchanged worktree write-tree --version --help";
 
 /// git's subcommands that send something.
-pub(in super::super) const GIT_SENDS: &str = "push send-pack http-push send-email";
+pub(in crate::permission::shell) const GIT_SENDS: &str = "push send-pack http-push send-email";
 
 /// git's other subcommands of its own: any that is not listed at all is an alias or a program `git-<name>`.
-pub(in super::super) const GIT_OTHER: &str = "push send-pack receive-pack upload-pack";
+pub(in crate::permission::shell) const GIT_OTHER: &str = "push send-pack receive-pack upload-pack";
 
 /// git's options before the subcommand that take the next word.
-pub(in super::super) const GIT_VALUED: &str = "\
+pub(in crate::permission::shell) const GIT_VALUED: &str = "\
     -C -c --git-dir --work-tree --namespace --exec-path --super-prefix --config-env --attr-source --list-cmds";
 
 /// git's options before the subcommand that name no other repository, configuration or program.
-pub(in super::super) const GIT_BEFORE_HARMLESS: &str = "\
+pub(in crate::permission::shell) const GIT_BEFORE_HARMLESS: &str = "\
     --no-pager -P --version -v --help -h --no-optional-locks --literal-pathspecs --glob-pathspecs --noglob-pathspecs \
     --icase-pathspecs --no-replace-objects --no-lazy-fetch --no-advice --html-path --man-path --info-path";
 
 /// git's subcommands that run other programs or take commands in.
-pub(in super::super) const GIT_RUNS_OTHERS: &str = "\
+pub(in crate::permission::shell) const GIT_RUNS_OTHERS: &str = "\
     filter-branch difftool mergetool for-each-repo hook instaweb gui citool daemon credential shell web--browse \
     http-backend cvsserver svn p4 archimport cvsimport cvsexportcommit quiltimport send-email imap-send fast-import \
     lfs subtree upload-archive remote-ext remote-fd";
 
 /// Words by which `git config` only reads.
-pub(in super::super) const GIT_CONFIG_READS: &str =
+pub(in crate::permission::shell) const GIT_CONFIG_READS: &str =
     "--get --get-all --get-regexp --get-urlmatch --list -l get list";
 
 /// git's subcommands whose arguments may be commands.
-pub(in super::super) const GIT_TAKES_COMMANDS: &str = "\
+pub(in crate::permission::shell) const GIT_TAKES_COMMANDS: &str = "\
     bisect rebase submodule filter-branch difftool mergetool config for-each-repo";
 
 /// What `gh`, `glab` and `hub` do without changing anything, after their noun.
-pub(in super::super) const FORGE_READS: &str = "\
+pub(in crate::permission::shell) const FORGE_READS: &str = "\
     list ls view status diff checks watch verify get search check field-list item-list trace download clone checkout";
 
 /// Nouns of the forges' clients; a verb is only a verb behind one.
-pub(in super::super) const FORGE_NOUNS: &str = "\
+pub(in crate::permission::shell) const FORGE_NOUNS: &str = "\
     pr issue release repo run workflow gist label project cache ruleset org ssh-key gpg-key secret variable \
     extension extensions config alias attestation mr ci snippet pipeline pipe job milestone iteration codespace cs";
 
 /// Their commands without a noun.
-pub(in super::super) const FORGE_PLAIN: &str =
+pub(in crate::permission::shell) const FORGE_PLAIN: &str =
     "browse status version help completion --version --help";
 
 /// doctl's nouns.
-pub(in super::super) const DOCTL_NOUNS: &str = "\
+pub(in crate::permission::shell) const DOCTL_NOUNS: &str = "\
     1-click account action actions app apps auth backups balance billing-history cdn certificate cluster clusters \
     compute configuration databases database db dbaas domain domains droplet droplet-action droplet-autoscale events \
     firewall firewalls floating-ip functions genai image image-action images ingress invoice k8s kubernetes \
@@ -69,23 +69,23 @@ pub(in super::super) const DOCTL_NOUNS: &str = "\
     ssh-key tag tier user users uptime version versions volume volume-action volumes vpcs topics alert";
 
 /// doctl's verbs that read.
-pub(in super::super) const DOCTL_READS: &str = "\
+pub(in crate::permission::shell) const DOCTL_READS: &str = "\
     get g list ls list-v2 show list-tags list-manifests logs list-alerts list-deployments get-deployment \
     list-regions list-builds list-instance-sizes neighbors kernels backups snapshots actions subscription \
     droplet-neighbors list-deployed";
 
 /// doctl's verbs that certainly write.
-pub(in super::super) const DOCTL_WRITES: &str = "create delete update remove rm";
+pub(in crate::permission::shell) const DOCTL_WRITES: &str = "create delete update remove rm";
 
 /// doctl's options that take the next word.
-pub(in super::super) const DOCTL_VALUED: &str = "\
+pub(in crate::permission::shell) const DOCTL_VALUED: &str = "\
     -t --access-token -u --api-url -c --config --context -o --output --http-retry-max --http-retry-wait-max \
     --http-retry-wait-min";
 
 /// Parts of addresses that lead to the API of a forge or of the cloud.
-pub(in super::super) const API_ADDRESSES: &str = "\
+pub(in crate::permission::shell) const API_ADDRESSES: &str = "\
     api.github.com uploads.github.com api.digitalocean.com /api/v4/ /api/v3/ /api/graphql";
 
 /// Options of HTTP clients that send something, by their beginnings.
-pub(in super::super) const HTTP_SENDS: &str =
+pub(in crate::permission::shell) const HTTP_SENDS: &str =
     "--data --json --form --post --body --upload --url-query";

@@ -8,7 +8,7 @@ use Risky::{Beginning, Flag, HarmlessOnly, HarmlessValue, ScriptFollows, Word};
 
 /// Options of one risk, and the risk.
 #[derive(Clone, Copy, Debug)]
-pub(in super::super) enum Risky {
+pub(in crate::permission::shell) enum Risky {
     /// Read as getopt does: `-o` alone or in a cluster of letters, `--output` or any beginning of it.
     Flag(&'static str, &'static str),
     /// Whole words, alone or with `=` and a value.
@@ -24,7 +24,7 @@ pub(in super::super) enum Risky {
 }
 
 /// Programs that have no option that writes somewhere or starts a program.
-pub(in super::super) const HARMLESS: &str = "[ arch base32 base64 basename cat cd chmod chown cksum cmp col colordiff \
+pub(in crate::permission::shell) const HARMLESS: &str = "[ arch base32 base64 basename cat cd chmod chown cksum cmp col colordiff \
     column comm cp cut df diff dirname du echo egrep expand false fgrep fold free getconf grep groups head hexdump id \
     join kill ln ls lsblk lscpu md5sum mkdir mv nl nproc numfmt od paste pgrep ps pwd readlink realpath rev rm rmdir \
     seq sha1sum sha256sum sha512sum sleep stat strings tac tail tee test touch tr true tty uname unexpand uptime wc \
@@ -32,7 +32,7 @@ pub(in super::super) const HARMLESS: &str = "[ arch base32 base64 basename cat c
 
 /// What counts as risky for a program without an entry here.
 #[rustfmt::skip]
-pub(in super::super) const UNKNOWN: &[Risky] = &[
+pub(in crate::permission::shell) const UNKNOWN: &[Risky] = &[
     Flag("--output --output-file --outfile",                            "writes a file"),
     Flag("--exec --execute --eval --command --cmd --run-command",       "runs a command"),
     Flag("--script --lua-filter --hook --pre --preview --bind",         "runs a command or a script"),
@@ -47,7 +47,7 @@ pub(in super::super) const UNKNOWN: &[Risky] = &[
 
 /// Every known program.
 #[rustfmt::skip]
-pub(in super::super) const PROGRAMS: &[(&str, &[Risky])] = &[
+pub(in crate::permission::shell) const PROGRAMS: &[(&str, &[Risky])] = &[
     // Version control.
     ("git", &[
         Flag("--output --output-directory",                     "writes a file"),

@@ -3,14 +3,15 @@
 //! Lists are texts of names between blanks, so that one line holds many and a change is seen in one word.
 
 /// Programs that read shell commands: from `-c`, a file or their standard input.
-pub(in super::super) const SHELLS: &str = "sh bash dash zsh ksh mksh ash fish rbash csh tcsh hush";
+pub(in crate::permission::shell) const SHELLS: &str =
+    "sh bash dash zsh ksh mksh ash fish rbash csh tcsh hush";
 
 /// Words that read a file of shell commands into this shell.
-pub(in super::super) const SOURCES: &str = "source .";
+pub(in crate::permission::shell) const SOURCES: &str = "source .";
 
 /// Programs that run the command that follows, by what else they do with it.
 #[rustfmt::skip]
-pub(in super::super) const WRAPPERS: &[(&str, &str)] = &[
+pub(in crate::permission::shell) const WRAPPERS: &[(&str, &str)] = &[
     ("as part of the shell",
         "! background bind builtin command compgen complete coproc eval exec foreground hash jobs time trap zrun \
         zsh-defer"),
@@ -48,18 +49,18 @@ pub(in super::super) const WRAPPERS: &[(&str, &str)] = &[
 ];
 
 /// Builtins of bash that read names, and evaluate what stands in a name's brackets: `test -v 'a[$(id)]'`.
-pub(in super::super) const EVALUATORS: &str = "\
+pub(in crate::permission::shell) const EVALUATORS: &str = "\
     test [ printf read declare typeset local export readonly unset let mapfile readarray getopts wait compgen \
     complete compopt bind jobs trap enable";
 
 /// Words that change what later words of this shell mean.
-pub(in super::super) const CHANGE_THE_SHELL: &str = "\
+pub(in crate::permission::shell) const CHANGE_THE_SHELL: &str = "\
     alias enable hash trap shopt set mapfile readarray read let wait complete bind fc history export declare typeset \
     local readonly unset exec eval source . builtin command ulimit umask getopts compopt disown fg bg suspend";
 
 /// Programs whose subcommand runs what follows, and the words before that command; `-` where it follows at once.
 #[rustfmt::skip]
-pub(in super::super) const RUNNERS: &[(&str, &str)] = &[
+pub(in crate::permission::shell) const RUNNERS: &[(&str, &str)] = &[
     ("npx bunx pnpx uvx nix-shell",                         "-"),
     ("npm",                                                 "exec, x, explore"),
     ("pnpm yarn",                                           "dlx, exec"),
@@ -81,13 +82,13 @@ pub(in super::super) const RUNNERS: &[(&str, &str)] = &[
 ];
 
 /// Programs that run commands in a container, a cluster or a shell of its own, where nothing of ours judges them.
-pub(in super::super) const RUN_ELSEWHERE: &str = "\
+pub(in crate::permission::shell) const RUN_ELSEWHERE: &str = "\
     docker docker-compose podman nerdctl kubectl oc lxc vagrant heroku nix nix-shell guix devbox direnv npx bunx \
     pnpx uvx";
 
 /// Options whose value is a command, by program.
 #[rustfmt::skip]
-pub(in super::super) const COMMAND_OPTIONS: &[(&str, &str)] = &[
+pub(in crate::permission::shell) const COMMAND_OPTIONS: &[(&str, &str)] = &[
     ("tar",                 "-I --use-compress-program -F --info-script --new-volume-script --checkpoint-action \
                             --to-command --rsh-command --rmt-command"),
     ("rsync",               "-e --rsh --rsync-path"),
@@ -108,7 +109,7 @@ pub(in super::super) const COMMAND_OPTIONS: &[(&str, &str)] = &[
 
 /// Interpreters, and the options after which their code stands; `-` where no option gives code.
 #[rustfmt::skip]
-pub(in super::super) const INTERPRETERS: &[(&str, &str)] = &[
+pub(in crate::permission::shell) const INTERPRETERS: &[(&str, &str)] = &[
     ("python pypy guile",   "-c"),
     ("perl julia",          "-e -E"),
     ("ruby lua luajit Rscript R osascript groovy scala elixir ghc", "-e"),
@@ -127,11 +128,11 @@ pub(in super::super) const INTERPRETERS: &[(&str, &str)] = &[
 ];
 
 /// The awks, whose first argument is code.
-pub(in super::super) const AWKS: &str = "awk gawk mawk nawk original-awk";
+pub(in crate::permission::shell) const AWKS: &str = "awk gawk mawk nawk original-awk";
 
 /// Signs that code of another language starts programs or hides what it does.
 #[rustfmt::skip]
-pub(in super::super) const SPAWNS: &[(&str, &[&str])] = &[
+pub(in crate::permission::shell) const SPAWNS: &[(&str, &[&str])] = &[
     ("it starts a program", &[
         "system", "popen", "subprocess", "exec", "spawn", "fork", "child_process", "Runtime", "ProcessBuilder", "`", "%x",
         "qx", "Open3", "IO.", "open(", "shell", "pty",
@@ -143,27 +144,28 @@ pub(in super::super) const SPAWNS: &[(&str, &[&str])] = &[
 ];
 
 /// Variables whose value is a command, or a file of them.
-pub(in super::super) const COMMAND_VARIABLES: &str = "\
+pub(in crate::permission::shell) const COMMAND_VARIABLES: &str = "\
     GIT_SSH_COMMAND GIT_SSH GIT_PAGER PAGER EDITOR VISUAL GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_EXTERNAL_DIFF \
     GIT_ASKPASS GIT_PROXY_COMMAND SSH_ASKPASS SUDO_ASKPASS PROMPT_COMMAND LESSOPEN LESSCLOSE MANPAGER BROWSER \
     SYSTEMD_PAGER GH_PAGER GH_EDITOR GH_BROWSER BAT_PAGER PSQL_PAGER PSQL_EDITOR";
 
 /// Variables that change what later words mean.
-pub(in super::super) const CONFIGURING_VARIABLES: &str = "BASH_ENV ENV GIT_EXEC_PATH";
+pub(in crate::permission::shell) const CONFIGURING_VARIABLES: &str = "BASH_ENV ENV GIT_EXEC_PATH";
 
 /// Programs besides the harmless ones whose arguments are text to them, or are judged in another way.
-pub(in super::super) const ABOUT_TEXT: &str = "\
+pub(in crate::permission::shell) const ABOUT_TEXT: &str = "\
     printf rg ag ack jq yq sed gsed find fd fdfind git gh glab hub doctl which type logger read";
 
 /// Harmless programs whose arguments are no files.
-pub(in super::super) const TAKE_NO_FILES: &str = "echo true false sleep seq kill pgrep test [";
+pub(in crate::permission::shell) const TAKE_NO_FILES: &str =
+    "echo true false sleep seq kill pgrep test [";
 
 /// Programs that write the files that they are given.
-pub(in super::super) const WRITERS: &str =
+pub(in crate::permission::shell) const WRITERS: &str =
     "tee cp mv ln install curl wget dd rsync scp sponge split base64 tar";
 
 /// cargo's own subcommands; any other is a program `cargo-<name>`.
-pub(in super::super) const CARGO_OWN: &str = "\
+pub(in crate::permission::shell) const CARGO_OWN: &str = "\
     add b bench build c check clean clippy config d doc fetch fix fmt generate-lockfile help info init install \
     locate-project login logout metadata new owner package pkgid publish r read-manifest remove report rm run rustc \
     rustdoc search t test tree uninstall update vendor verify-project version yank";

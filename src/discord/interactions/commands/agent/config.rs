@@ -3,21 +3,23 @@
 use serde_json::{Value, json};
 use serenity::all::{Attachment, ComponentInteraction, ModalInteraction};
 
-use super::super::call::{Context, answer, bot, guild, person};
-use super::super::sight::{admits, agent_named, may_talk};
-use super::super::{complete, rights};
-use super::text_option::text_or_file;
+use super::text_or_file;
 use crate::discord::bot::Bot;
-use crate::discord::bot::Refusal;
 use crate::discord::bot::channels::GuildChannels;
-use crate::discord::interactions::{Responder, Visibility};
-use crate::discord::people;
+use crate::discord::interactions::commands::call::{
+    Context, Refusal, Responder, Visibility, admits, agent_named, answer, bot, guild, may_talk,
+    person, who_manages,
+};
+use crate::discord::interactions::commands::complete;
 use crate::discord::render::{self, always_allow};
 use crate::discord::rest::body::{Body, clip};
 use crate::domain::{GuildId, Person};
 
 /// Begins the ids of the Edit button and its form; the agent's name follows.
 pub(in crate::discord) const EDIT_PROMPT: &str = "prompt:";
+
+/// What needs the permission to manage channels.
+const CHANGING: &str = "Changing an agent";
 
 /// Characters Discord takes in a form's field.
 const MAX_FIELD: usize = 4_000;
@@ -53,18 +55,11 @@ pub(super) async fn config(
                 Ok(render::config_value(name, &key, &value))
             }
             Some(value) => {
+                let (by, channels) = (person(ctx), GuildChannels::new(bot.clone()));
                 let done = bot
                     .manager
-                    .configure(
-                        guild,
-                        name,
-                        &key,
-                        &value,
-                        &person(ctx),
-                        &GuildChannels::new(bot.clone()),
-                    )
-                    .await?;
-                Ok(Body::sentence(done))
+                    .configure(guild, name, &key, &value, &by, &channels);
+                Ok(Body::sentence(done.await?))
             }
         }
     })
@@ -79,26 +74,35 @@ pub(in crate::discord) async fn take_back(
     rest: &str,
 ) {
     let work = async {
-        let rights = rights::of_press(press);
-        let member = press.guild_id.zip(press.member.as_ref());
-        let Some((guild, member)) =
-            member.filter(|_| rights.administrator() || rights.manage_channels())
-        else {
-            return Err(Refusal::new(rights::MANAGE_CHANNELS_NEEDED));
-        };
+        let (guild, by) = who_manages(press.guild_id, press.member.as_ref(), CHANGING)?;
         let (digest, name) = rest.split_once(':').unwrap_or_default();
-        let guild = GuildId(guild.get());
-        let by = people::person_with(member, rights);
         may_edit(bot, guild, &by, name).await?;
         let is_it = |entry: &str| always_allow::digest(entry) == digest;
-        let left = bot.manager.take_back(guild, name, &by, is_it).await;
-        Ok(always_allow::list(name, &left?))
+        let left = bot.manager.take_back(guild, name, &by, is_it).await?;
+        Ok(always_allow::list(name, &left))
     };
     let _ = responder.replace(work).await;
 }
 
-/// The form that edits a prompt, when its Edit button is pressed.
-pub(in crate::discord) async fn open_form(
+/// The press of Edit: opens the form with the prompt.
+pub(in crate::discord) async fn edit_prompt(
+    bot: &Bot,
+    responder: &Responder,
+    press: &ComponentInteraction,
+    name: &str,
+) {
+    let opened = async {
+        let (guild, by) = who_manages(press.guild_id, press.member.as_ref(), CHANGING)?;
+        open_form(bot, responder, guild, &by, name).await
+    };
+    if let Err(refusal) = opened.await {
+        let _ = responder
+            .say(&Body::sentence(refusal.0), Visibility::Ephemeral)
+            .await;
+    }
+}
+
+async fn open_form(
     bot: &Bot,
     responder: &Responder,
     guild: GuildId,
@@ -156,31 +160,14 @@ pub(in crate::discord) async fn submit(
     name: &str,
 ) {
     let work = async {
-        let Some((guild, member)) = modal.guild_id.zip(modal.member.as_ref()) else {
-            return Err(Refusal::new(
-                "Commands work in a server, not in direct messages.",
-            ));
-        };
-        let rights = member.permissions.unwrap_or_default();
-        if !rights.administrator() && !rights.manage_channels() {
-            return Err(Refusal::new(rights::MANAGE_CHANNELS_NEEDED));
-        }
+        let (guild, by) = who_manages(modal.guild_id, modal.member.as_ref(), CHANGING)?;
         let prompt = written(modal).unwrap_or_default();
-        let by = people::person_with(member, rights);
-        let guild = GuildId(guild.get());
         may_edit(bot, guild, &by, name).await?;
-        let saved = bot
+        let channels = GuildChannels::new(bot.clone());
+        let done = bot
             .manager
-            .configure(
-                guild,
-                name,
-                "system_prompt",
-                &prompt,
-                &by,
-                &GuildChannels::new(bot.clone()),
-            )
-            .await?;
-        Ok(Body::sentence(saved))
+            .configure(guild, name, "system_prompt", &prompt, &by, &channels);
+        Ok(Body::sentence(done.await?))
     };
     let _ = responder.answer(Visibility::Ephemeral, work).await;
 }

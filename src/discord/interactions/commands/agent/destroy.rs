@@ -2,18 +2,16 @@
 
 use serenity::all::ComponentInteraction;
 
-use super::super::call::{Context, answer};
-use super::super::sight::agent_named;
-use super::super::{complete, confirm, rights};
 use crate::discord::bot::Bot;
-use crate::discord::bot::Refusal;
 use crate::discord::bot::channels::GuildChannels;
-use crate::discord::interactions::{Responder, Visibility};
-use crate::discord::people;
+use crate::discord::interactions::commands::call::{
+    Context, Refusal, Responder, Visibility, agent_named, answer, who_manages,
+};
+use crate::discord::interactions::commands::{complete, confirm};
 use crate::discord::people::operator::direct_message;
 use crate::discord::render;
 use crate::discord::rest::body::Body;
-use crate::domain::{ChannelId, GuildId, UserId};
+use crate::domain::{ChannelId, UserId};
 use crate::manager::KeepFiles;
 
 /// Destroys an agent: its channel, and its files unless they are kept
@@ -51,21 +49,15 @@ pub(in crate::discord) async fn confirmed(
         let _ = responder.update(&late).await;
         return;
     };
-    let rights = rights::of_press(press);
-    let member = press.guild_id.zip(press.member.as_ref());
-    let Some((guild, member)) =
-        member.filter(|_| rights.administrator() || rights.manage_channels())
-    else {
-        let _ = responder
-            .say(
-                &Body::text("Destroying an agent needs the permission Manage Channels."),
-                Visibility::Ephemeral,
-            )
-            .await;
-        return;
+    let allowed = who_manages(press.guild_id, press.member.as_ref(), "Destroying an agent");
+    let (guild, by) = match allowed {
+        Ok(allowed) => allowed,
+        Err(refusal) => {
+            let refusal = Body::sentence(refusal.0);
+            let _ = responder.say(&refusal, Visibility::Ephemeral).await;
+            return;
+        }
     };
-    let guild = GuildId(guild.get());
-    let by = people::person_with(member, rights);
     if responder
         .update(&Body::text(format!("Destroying {name} …")))
         .await

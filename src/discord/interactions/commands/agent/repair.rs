@@ -2,13 +2,12 @@
 
 use serenity::all::ComponentInteraction;
 
-use super::super::call::{Context, answer, bot, guild, person};
-use super::super::{complete, confirm, rights};
 use crate::discord::bot::Bot;
-use crate::discord::bot::Refusal;
 use crate::discord::bot::channels::GuildChannels;
-use crate::discord::interactions::{Responder, Visibility};
-use crate::discord::people;
+use crate::discord::interactions::commands::call::{
+    Context, Refusal, Responder, Visibility, answer, bot, guild, person, who_manages,
+};
+use crate::discord::interactions::commands::{complete, confirm};
 use crate::discord::render;
 use crate::discord::rest::body::Body;
 use crate::domain::{GuildId, Person};
@@ -53,7 +52,6 @@ pub(in crate::discord) async fn confirmed(
     press: &ComponentInteraction,
     rest: &str,
 ) {
-    let rights = rights::of_press(press);
     let work = async {
         let (until, name) = rest.split_once(':').unwrap_or_default();
         if !confirm::still_stands(until) {
@@ -61,15 +59,7 @@ pub(in crate::discord) async fn confirmed(
                 "Nothing was made: the question stood for 30 s. Run /agent repair again.",
             ));
         }
-        let (guild, member) = press
-            .guild_id
-            .zip(press.member.as_ref())
-            .filter(|_| rights.administrator() || rights.manage_channels())
-            .ok_or_else(|| {
-                Refusal::new("Repairing an agent needs the permission Manage Channels.")
-            })?;
-        let guild = GuildId(guild.get());
-        let by = people::person_with(member, rights);
+        let (guild, by) = who_manages(press.guild_id, press.member.as_ref(), "Repairing an agent")?;
         done(bot, guild, name, LostFolder::MakeNew, &by).await
     };
     // A failed answer was logged where it failed; there is nobody left to tell.

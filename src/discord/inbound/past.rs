@@ -8,7 +8,7 @@ use serenity::all::Message;
 use tracing::{error, info, warn};
 
 use super::{Queue, Taken, log_failure};
-use crate::discord::gateway::normalise;
+use crate::discord::gateway::event::normalise_message;
 use crate::discord::inbound::catch_up::{self, Bounds};
 use crate::discord::rest::explain::Operation;
 use crate::discord::rest::route;
@@ -161,7 +161,7 @@ impl Queue {
 fn readable(mut message: serde_json::Value) -> Option<Message> {
     let id = snowflake(&message["id"]);
     if let Some(message) = message.as_object_mut() {
-        normalise::message(message);
+        normalise_message(message);
     }
     let read = serde_json::from_value(message);
     if let Err(error) = &read {

@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
+use crate::agent::auxiliary::known;
 use crate::domain::{Cost, ToolCall, Usage};
 use crate::store::{AttachedRows, AuditRow};
 use crate::tools::Prepared;
 
-use super::super::auxiliary::known;
-use super::state::Turn;
+use super::Turn;
 
 /// What a turn has cost, and what is still to be written of that.
 #[derive(Default)]
