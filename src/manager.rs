@@ -20,7 +20,6 @@ mod destroy;
 mod error;
 mod folder;
 mod grant;
-mod known_access;
 mod lost;
 mod missing;
 mod names;
@@ -41,7 +40,6 @@ mod tool_ports;
 
 use std::sync::Arc;
 
-use self::known_access::KnownAccess;
 use self::lost::UnknownFolders;
 use self::names::{Gate, NameLocks, Renaming};
 use self::registry::AgentRegistry;
@@ -85,7 +83,6 @@ struct Inner {
     /// Which servers are served.
     servers: Servers,
     template: Template,
-    access: KnownAccess,
     /// One creation, destruction, rename or repair of an agent at a time.
     names: NameLocks,
     /// Agents whose folder moves.
@@ -114,7 +111,6 @@ impl AgentManager {
                 registry: AgentRegistry::default(),
                 servers,
                 template,
-                access: KnownAccess::default(),
                 names: NameLocks::default(),
                 gate: Gate::default(),
                 renaming: Renaming::default(),

@@ -23,7 +23,7 @@ use tokio::task::{Id, JoinError, JoinSet};
 use tracing::error;
 
 use crate::clock;
-use crate::domain::{ConversationId, Inbound, MessageId, SessionMeta};
+use crate::domain::{ConversationId, Inbound, SessionMeta};
 use crate::store::{Conversation as Row, ConversationKind, StoreError};
 use crate::text::escape;
 
@@ -62,9 +62,9 @@ pub(super) struct Actor {
     pub(super) wait_for_end: Vec<oneshot::Sender<()>>,
     /// Its contexts were saved because the agent goes; nothing begins any more.
     pub(super) is_destroyed: bool,
-    /// Messages that came after that. They are set aside once the agent is closed: until it is stored that it goes, they
-    /// are as they were.
-    pub(super) unanswered: Vec<MessageId>,
+    /// Messages and prompts that came after that. They are set aside once the agent is closed; until it is stored that it
+    /// goes, it may still be spared.
+    pub(super) unanswered: Vec<AgentCommand>,
 }
 
 /// What the actor's own tasks come back with.
@@ -296,6 +296,7 @@ impl Actor {
                 };
                 self.end(ending, &by).await;
             }
+            AgentCommand::Spared => self.go_on_as_before().await,
             AgentCommand::Shutdown(by, reply) => {
                 let ending = Ending::Shutdown {
                     reply,
@@ -328,7 +329,8 @@ impl Actor {
     /// A person's message: it steers the turn that runs in its conversation, or starts one.
     async fn message(&mut self, message: Inbound) {
         if self.is_destroyed {
-            return self.leave_unanswered(message.id).await;
+            let command = AgentCommand::Message(Box::new(message));
+            return self.leave_unanswered(command).await;
         }
         self.timer.reset();
         let channel = message.channel_id;
@@ -401,10 +403,8 @@ impl Actor {
 
     async fn prompt(&mut self, mut prompt: Prompt) {
         if self.is_destroyed {
-            if let Some(message) = prompt.trigger.id() {
-                self.leave_unanswered(message).await;
-            }
-            return;
+            let command = AgentCommand::Prompt(Box::new(prompt));
+            return self.leave_unanswered(command).await;
         }
         self.timer.reset();
         let place = match prompt.place {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::task::JoinError;
 
-use crate::domain::{AgentConfig, AgentId, ProfileRef};
+use crate::domain::{AgentConfig, AgentId, ProfileRef, RoleId};
 use crate::permission::Profiles;
 use crate::workspace::Workspace;
 use crate::workspace::agent_file::{self, AgentFile, Version};
@@ -24,8 +24,13 @@ pub struct Configurations(Mutex<HashMap<AgentId, LastRead>>);
 struct LastRead {
     version: Option<Version>,
     good: Option<Arc<AgentConfig>>,
+    /// The roles that it named when its keys could last be read, whether or not all values could be used.
+    roles: Option<OwnRoles>,
     told: Told,
 }
+
+/// The `access_roles` of an `agent.json`; none where the server's hold.
+pub type OwnRoles = Option<Vec<RoleId>>;
 
 /// What people know of a file.
 #[derive(Debug, Default)]
@@ -44,16 +49,13 @@ enum Told {
 pub struct Fault {
     /// File, line and reason.
     pub text: String,
-    /// Whether its keys can be read all the same: then a value is wrong.
-    pub is_readable: bool,
+    /// The roles that it names, where its keys can be read all the same: then a value is wrong.
+    roles: Option<OwnRoles>,
 }
 
 impl Fault {
     fn unreadable(text: String) -> Self {
-        Self {
-            text,
-            is_readable: false,
-        }
+        Self { text, roles: None }
     }
 }
 
@@ -67,6 +69,8 @@ pub enum Configuration {
         fault: Fault,
         /// The last one that could be used since the start.
         last: Option<Arc<AgentConfig>>,
+        /// The roles that hold: those last read since the start.
+        roles: Option<OwnRoles>,
     },
 }
 
@@ -92,26 +96,33 @@ impl Configurations {
         match read {
             Ok((version, config)) => {
                 last.version = Some(version);
+                last.roles = Some(config.access_roles.clone());
                 last.good = Some(config.clone());
                 Configuration::Good(config)
             }
             Err(fault) => {
                 // What is not that version any more is read when it changes back.
                 last.version = None;
+                if fault.roles.is_some() {
+                    last.roles.clone_from(&fault.roles);
+                }
                 Configuration::Faulty {
                     fault,
                     last: last.good.clone(),
+                    roles: last.roles.clone(),
                 }
             }
         }
     }
 
-    /// The last good one of a file that `error` kept from being read.
+    /// What is known of a file that `error` kept from being read.
     pub(super) fn unread(&self, agent: AgentId, error: &JoinError) -> Configuration {
-        let last = self.0.lock().get(&agent).and_then(|last| last.good.clone());
+        let all = self.0.lock();
+        let known = all.get(&agent);
         Configuration::Faulty {
             fault: Fault::unreadable(format!("agent.json: {error}")),
-            last,
+            last: known.and_then(|known| known.good.clone()),
+            roles: known.and_then(|known| known.roles.clone()),
         }
     }
 
@@ -171,7 +182,7 @@ fn check(file: &AgentFile, profiles: &Profiles) -> Result<(), Fault> {
     let fault = |key: &str, reason: &str| {
         Err(Fault {
             text: file.fault(key, reason),
-            is_readable: true,
+            roles: Some(config.access_roles.clone()),
         })
     };
     if let Err(error) = profiles.resolve(&config.permissions) {

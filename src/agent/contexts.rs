@@ -107,6 +107,25 @@ impl Actor {
         Ok(meta)
     }
 
+    /// Saves what was said before the turn that runs, or ran. Nothing is noted as saved: the turn adds to the conversation,
+    /// and may have compacted it since.
+    pub(super) async fn save_beside_turn(
+        &self,
+        items: Held,
+        summary: Option<Summary>,
+        description: Option<String>,
+    ) -> Result<SessionMeta, SessionError> {
+        let save = Save {
+            id: SessionId::random(),
+            conversation: None,
+            items: items?,
+            description,
+            trigger: Trigger::ManualSave,
+            summary: summary.unwrap_or(Summary::Failed),
+        };
+        self.deps.save_session(&self.agent, save).await
+    }
+
     pub(super) async fn clear(
         &mut self,
         id: ConversationId,
@@ -221,9 +240,7 @@ impl Actor {
             summary,
         };
         let meta = self.deps.save_session(&self.agent, save).await?;
-        // A turn that compacted the conversation meanwhile knows better what is saved of it.
-        let conversation = self.conversations.get_mut(&id);
-        if let Some(conversation) = conversation.filter(|one| len <= one.len()) {
+        if let Some(conversation) = self.conversations.get_mut(&id) {
             conversation.saved = len;
         }
         Ok(meta)

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tracing::{error, warn};
 
 use crate::clock;
-use crate::domain::{ConversationId, MessageId, SessionId, SessionMeta, Trigger};
+use crate::domain::{ConversationId, SessionId, SessionMeta, Trigger};
 
 use super::actor::{Actor, Done, Ending, LastSave};
 use super::contexts::Context;
@@ -212,12 +212,20 @@ impl Actor {
         }
     }
 
-    /// A message to an agent that was saved for its destruction.
-    pub(super) async fn leave_unanswered(&mut self, message: MessageId) {
+    /// A message or prompt to an agent that was saved for its destruction.
+    pub(super) async fn leave_unanswered(&mut self, command: AgentCommand) {
         match self.ending {
-            None => self.unanswered.push(message),
-            Some(_) => self.set_message_aside(message, DESTROYED).await,
+            None => self.unanswered.push(command),
+            Some(_) => self.set_command_aside(&command).await,
         }
+    }
+
+    /// The destruction could not be stored: what came meanwhile is answered.
+    pub(super) async fn go_on_as_before(&mut self) {
+        self.is_destroyed = false;
+        self.replayed.extend(std::mem::take(&mut self.unanswered));
+        self.go_on_everywhere().await;
+        self.rearm().await;
     }
 
     /// What waits in any conversation is for nobody any more.
@@ -228,7 +236,18 @@ impl Actor {
                 error!(agent.id = %self.agent.id, "failed to set a waiting message aside: {error}");
             }
         }
-        for message in std::mem::take(&mut self.unanswered) {
+        for command in std::mem::take(&mut self.unanswered) {
+            self.set_command_aside(&command).await;
+        }
+    }
+
+    async fn set_command_aside(&self, command: &AgentCommand) {
+        let message = match command {
+            AgentCommand::Message(message) => Some(message.id),
+            AgentCommand::Prompt(prompt) => prompt.trigger.id(),
+            _ => None,
+        };
+        if let Some(message) = message {
             self.set_message_aside(message, DESTROYED).await;
         }
     }

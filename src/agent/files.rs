@@ -18,7 +18,7 @@ use crate::workspace::agent_file::{self, AgentFileError};
 use crate::workspace::docs::Docs;
 use crate::workspace::{FileError, Workspace, WorkspacePath};
 
-use super::configuration::{Configuration, Fault, News};
+use super::configuration::{Configuration, News};
 use super::deps::AgentDeps;
 use super::event::Event;
 use super::identity::Identity;
@@ -74,12 +74,12 @@ impl AgentDeps {
         let told = self.store.meta(&key).await.unwrap_or_default();
         let told = told.unwrap_or_default();
         let (state, text) = match (news, read) {
-            (News::Faulty, Configuration::Faulty { fault, last }) => {
+            (News::Faulty, Configuration::Faulty { fault, last, roles }) => {
                 warn!(agent.id = %id, "failed to read agent.json of {name}: {}", fault.text);
                 let kept = if last.is_some() { "kept" } else { "none" };
                 (
                     format!("{kept}: {}", fault.text),
-                    faulty(fault, last.is_some()),
+                    faulty(&fault.text, last.is_some(), roles.is_some()),
                 )
             }
             (News::Good, _) if told.is_empty() => return,
@@ -97,8 +97,9 @@ impl AgentDeps {
                 warn!(agent.id = %id, "failed to report agent.json of {name} in its channel: {error}");
             }
         }
-        if let Configuration::Faulty { fault, last: None } = read
-            && !fault.is_readable
+        if let Configuration::Faulty {
+            fault, roles: None, ..
+        } = read
         {
             self.emit(Event::Operator {
                 cause: format!("unreadable:{id}:{}", fault.text),
@@ -248,9 +249,8 @@ impl AgentDeps {
 }
 
 /// What people are told of a file that cannot be used.
-fn faulty(fault: &Fault, has_last: bool) -> String {
-    let Fault { text, is_readable } = fault;
-    let admitted = if *is_readable {
+fn faulty(text: &str, has_last: bool, has_roles: bool) -> String {
+    let admitted = if has_roles {
         ""
     } else {
         "only administrators of this server can talk to me, "

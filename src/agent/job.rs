@@ -76,6 +76,8 @@ pub(super) enum Stage {
     /// A summary of these items.
     Summary {
         items: Arc<Vec<Item>>,
+        /// A turn ran when they were taken. It may compact the conversation meanwhile, and adds to it in any case.
+        beside_turn: bool,
         /// Ends the request for it.
         stop: CancellationToken,
         /// The task that makes it.
@@ -97,10 +99,19 @@ impl Job {
     /// Ends its summary, where it is a compaction; says whether it is.
     pub(super) fn stop_compaction(&self) -> bool {
         let is_compaction = matches!(self.kind, JobKind::Compact { .. });
-        if is_compaction && let Stage::Summary { stop, .. } = &self.stage {
-            stop.cancel();
+        if is_compaction {
+            self.stop_summary();
         }
         is_compaction
+    }
+
+    /// Ends the summary that it waits for; says whether it waits for one.
+    pub fn stop_summary(&self) -> bool {
+        let Stage::Summary { stop, .. } = &self.stage else {
+            return false;
+        };
+        stop.cancel();
+        true
     }
 }
 
@@ -192,10 +203,14 @@ impl Actor {
         stop: CancellationToken,
         task: &AbortHandle,
     ) {
-        let conversation = self.conversations.get_mut(&id);
-        if let Some(job) = conversation.and_then(|conversation| conversation.job.as_mut()) {
+        let Some(conversation) = self.conversations.get_mut(&id) else {
+            return;
+        };
+        let beside_turn = conversation.turn.is_some();
+        if let Some(job) = conversation.job.as_mut() {
             job.stage = Stage::Summary {
                 items,
+                beside_turn,
                 stop,
                 task: task.id(),
             };
@@ -223,8 +238,16 @@ impl Actor {
                 then,
                 reply,
             } => {
-                let saved = self.save_by_hand(id, items, summary, description, then);
-                let _ = reply.send(saved.await);
+                let saved = match job.stage {
+                    Stage::Summary {
+                        beside_turn: true, ..
+                    } => self.save_beside_turn(items, summary, description).await,
+                    Stage::Summary { .. } | Stage::TurnEnd => {
+                        let saved = self.save_by_hand(id, items, summary, description, then);
+                        saved.await
+                    }
+                };
+                let _ = reply.send(saved);
             }
             JobKind::Clear { reply, .. } => {
                 let cleared = self.clear(id, items, summary, job.ended_turn).await;

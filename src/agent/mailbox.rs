@@ -76,6 +76,8 @@ pub enum AgentCommand {
         Stopper,
         oneshot::Sender<Result<Vec<SessionMeta>, SessionError>>,
     ),
+    /// It is not destroyed after all, though its contexts were saved for that: it goes on, with what came meanwhile.
+    Spared,
 }
 
 /// Which conversations a command is about.
@@ -301,6 +303,8 @@ pub enum Stopped {
     Turns(usize),
     /// A compaction by hand was ended; the conversation stays as it was.
     Compaction,
+    /// The summary that a conversation is saved with was ended; it is saved without one.
+    Summary,
     /// None was running.
     Nothing,
 }

@@ -11,6 +11,7 @@ use crate::domain::{ConversationId, Inbound, TurnId};
 use super::actor::{Actor, Done};
 use super::conversation::{Conversation, Items, Running};
 use super::event::Progress;
+use super::job::Job;
 use super::mailbox::{Mode, Source, Stopped, Target, Trigger};
 use super::stop::{Stop, StopSignal, Stopper};
 use super::turn::{self, TurnEnd, TurnParams};
@@ -220,7 +221,7 @@ impl Actor {
         Some(id)
     }
 
-    /// Asks for a stop of turns and compactions, for a person.
+    /// Asks for a stop of turns, compactions and summaries, for a person.
     pub(super) fn stop_for(&mut self, target: Target, stop: Stop, by: &Stopper) -> Stopped {
         for conversation in self.conversations.values_mut() {
             if target.covers(conversation) {
@@ -228,8 +229,10 @@ impl Actor {
             }
         }
         let compactions = self.stop_compactions(target);
+        let summaries = self.stop_summaries(target);
         match self.ask_to_stop(target, stop, by) {
             0 if compactions > 0 => Stopped::Compaction,
+            0 if summaries > 0 => Stopped::Summary,
             0 => Stopped::Nothing,
             turns => Stopped::Turns(turns),
         }
@@ -244,9 +247,21 @@ impl Actor {
 
     /// Ends compactions by hand; says how many there were.
     pub(super) fn stop_compactions(&self, target: Target) -> usize {
-        let meant = self.conversations.values().filter(|one| target.covers(one));
-        let jobs = meant.filter_map(|conversation| conversation.job.as_ref());
+        let jobs = self.jobs_of(target);
         jobs.filter(|job| job.stop_compaction()).count()
+    }
+
+    /// Ends the summaries that conversations are saved with; says how many there were.
+    fn stop_summaries(&self, target: Target) -> usize {
+        self.jobs_of(target)
+            .filter(|job| job.stop_summary())
+            .count()
+    }
+
+    fn jobs_of(&self, target: Target) -> impl Iterator<Item = &Job> {
+        let meant = self.conversations.values();
+        let meant = meant.filter(move |one| target.covers(one));
+        meant.filter_map(|conversation| conversation.job.as_ref())
     }
 }
 

@@ -144,11 +144,11 @@ keys! {
     /// `config.json`.
     TURN_TIMEOUT = Key::new("turn_timeout", ValueKind::Duration { least: 1, offered: &[] })
         .for_agents(Right::Command, Unset::Inherited);
-    /// How commands are confined: `required`, `auto` or `off`. Default: the server's.
+    /// How commands are confined: `required`, `auto` or `off`. Default: `sandbox` of `config.json`.
     SANDBOX = Key::new("sandbox", ValueKind::Word(&["required", "auto", "off"]))
         .for_agents(Right::GrantOpen, Unset::Inherited)
         .for_servers(Right::GrantOpen);
-    /// Whether commands reach the network. Default: the server's.
+    /// Whether commands reach the network. Default: `network` of `config.json`.
     NETWORK = Key::new("network", ValueKind::Switch)
         .for_agents(Right::GrantOpen, Unset::Inherited)
         .for_servers(Right::GrantOpen);

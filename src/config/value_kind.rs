@@ -204,7 +204,7 @@ fn money(text: &str) -> Result<Value, BadValue> {
     let sum = text.trim_start_matches('$').parse().ok();
     sum.and_then(Usd::new)
         .map(|usd| json!(usd.get()))
-        .ok_or_else(|| BadValue::new("Write US dollars, such as `0.50`, or `none` for no budget."))
+        .ok_or_else(|| BadValue::new("Write US dollars, such as `0.50`; `default` takes back what was set, and the budget of `config.json` holds, if there is one."))
 }
 
 fn actions(text: &str) -> Result<Value, BadValue> {

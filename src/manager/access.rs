@@ -3,8 +3,6 @@
 use crate::agent::Configuration;
 use crate::domain::{GuildId, Participant, Person, RoleId};
 use crate::permission::{all_known, may_talk};
-use crate::workspace::Workspace;
-use crate::workspace::agent_file::{self, AgentFileError};
 
 use super::AgentManager;
 use super::registry::AgentSummary;
@@ -30,15 +28,16 @@ impl Access {
 }
 
 impl AgentManager {
-    /// Who may talk to an agent: the roles of its own file, else the server's.
+    /// Who may talk to an agent: the roles of its own file, the last ones known while it is broken; else the server's.
     pub async fn access(&self, agent: &AgentSummary) -> Access {
-        let (this, of) = (self.clone(), agent.clone());
-        let own = tokio::task::spawn_blocking(move || this.own_roles(&of)).await;
-        match own {
-            Ok(Ok(Some(roles))) => Access::Roles(roles),
-            Ok(Ok(None)) => Access::Roles(self.server(agent.guild).access_roles),
-            Ok(Err(_)) | Err(_) => Access::Unreadable,
-        }
+        let own = match self.configuration(agent).await {
+            Configuration::Good(config) => config.access_roles.clone(),
+            Configuration::Faulty {
+                roles: Some(roles), ..
+            } => roles,
+            Configuration::Faulty { roles: None, .. } => return Access::Unreadable,
+        };
+        Access::Roles(own.unwrap_or_else(|| self.server(agent.guild).access_roles))
     }
 
     /// Whether everyone behind a turn may talk to `agent` in its channel.
@@ -51,33 +50,6 @@ impl AgentManager {
         people
             .into_iter()
             .all(|person| access.admits(person) && sees(person))
-    }
-
-    /// The roles that the agent's file names; the last ones known while it is broken.
-    fn own_roles(&self, agent: &AgentSummary) -> Result<Option<Vec<RoleId>>, AgentFileError> {
-        let folder = self.inner.deps.paths.agent(agent.name.as_str());
-        let known = &self.inner.access.roles;
-        let last = known.lock().get(&agent.id).cloned();
-        let read = Workspace::open(&folder)
-            .map_err(AgentFileError::from)
-            .and_then(|workspace| {
-                let version = agent_file::version(workspace.agent())?;
-                match &last {
-                    Some((then, roles)) if *then == version => Ok((version, roles.clone())),
-                    Some(_) | None => {
-                        let file = agent_file::read(workspace.agent())?;
-                        Ok((version, file.config.access_roles))
-                    }
-                }
-            });
-        match (read, last) {
-            (Ok(seen), _) => {
-                known.lock().insert(agent.id, seen.clone());
-                Ok(seen.1)
-            }
-            (Err(_), Some((_, roles))) => Ok(roles),
-            (Err(error), None) => Err(error),
-        }
     }
 
     /// Tells, after a start, of the agents of a server whose files cannot be used.

@@ -89,8 +89,7 @@ impl AgentManager {
         let keep_files = keep == KeepFiles::Yes;
         let store = &self.inner.deps.store;
         if let Err(error) = store.begin_destroy(agent.id, keep_files).await {
-            // Its actor begins nothing any more; the next message makes another.
-            self.end_actor(&agent).await;
+            self.spare(&agent).await;
             return Err(error.into());
         }
         let actor = self.inner.registry.running(agent.id);
@@ -179,6 +178,16 @@ impl AgentManager {
                 "The session could not be saved, so nothing was deleted: {error}"
             ))
         })
+    }
+
+    /// An agent that was saved for its destruction goes on, since that could not be stored.
+    async fn spare(&self, agent: &AgentSummary) {
+        let Some(actor) = self.inner.registry.running(agent.id) else {
+            return;
+        };
+        if actor.send(AgentCommand::Spared).await.is_err() {
+            warn!(agent.id = %agent.id, "failed to spare {}: it has ended; its next message starts it again", agent.name);
+        }
     }
 
     /// Ends an agent's actor and waits for it; the next message makes a new one.

@@ -47,10 +47,27 @@ impl AgentManager {
         kept: &AgentConfig,
         by: &Person,
     ) -> Result<(), ManagerError> {
+        let without = AgentConfig::default();
+        let others = effective::agent(
+            &without,
+            &self.inner.deps.settings_of(guild),
+            &self.inner.deps.config.load(),
+        );
+        let lifts = |own: Option<f64>, whole: Option<f64>| match (own, whole) {
+            (Some(own), Some(whole)) => own > whole,
+            (None, _) | (_, None) => false,
+        };
+        let unwalls = match kept.sandbox {
+            Some(SandboxMode::Off) => true,
+            Some(SandboxMode::Auto) => others.sandbox == SandboxMode::Required,
+            Some(SandboxMode::Required) | None => false,
+        };
         let widened: Vec<&str> = [
             ("always_allow", !kept.always_allow.is_empty()),
-            ("sandbox", kept.sandbox == Some(SandboxMode::Off)),
+            ("sandbox", unwalls),
             ("network", kept.network == Some(true)),
+            ("budget_turn", lifts(kept.budget_turn, others.budget_turn)),
+            ("budget_day", lifts(kept.budget_day, others.budget_day)),
         ]
         .into_iter()
         .filter_map(|(key, is_wider)| is_wider.then_some(key))

@@ -67,7 +67,7 @@ impl AgentManager {
         let folder = deps.paths.agent(agent.name.as_str());
         let (config, fault) = match deps.configuration(agent.id, folder).await {
             Configuration::Good(config) => (config, None),
-            Configuration::Faulty { fault, last } => match last {
+            Configuration::Faulty { fault, last, .. } => match last {
                 Some(last) => (last, Some(fault.text)),
                 None => {
                     return Err(ManagerError::refused(format!(

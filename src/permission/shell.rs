@@ -169,24 +169,31 @@ impl Script {
             if runs_what_it_wrote(&tree) {
                 self.mark_opaque("it runs a file that it writes itself");
             }
+            looked_at += self.add(wrappers::of_variables(&tree.assigned), depth, &mut texts);
             for command in &tree.commands {
                 looked_at += 1;
                 self.forms.push(command.text.clone());
                 self.keep(&command.words);
-                for inner in wrappers::inner(command) {
-                    looked_at += 1;
-                    match inner {
-                        Inner::Words(words) => self.keep(&words),
-                        Inner::Script(text) if depth < MAX_DEPTH => texts.push((text, depth + 1)),
-                        Inner::Script(_) => self.mark_opaque("it nests commands too deep"),
-                        Inner::Unseen(reason) => self.mark_opaque(&reason),
-                    }
-                }
+                looked_at += self.add(wrappers::inner(command), depth, &mut texts);
                 if looked_at > MAX_LOOKED_AT {
                     return self.mark_opaque("it holds too many commands");
                 }
             }
         }
+    }
+
+    /// Takes in what is run in turn, texts of commands to be read later; gives how much that is.
+    fn add(&mut self, run: Vec<Inner>, depth: usize, texts: &mut Vec<(String, usize)>) -> usize {
+        let count = run.len();
+        for inner in run {
+            match inner {
+                Inner::Words(words) => self.keep(&words),
+                Inner::Script(text) if depth < MAX_DEPTH => texts.push((text, depth + 1)),
+                Inner::Script(_) => self.mark_opaque("it nests commands too deep"),
+                Inner::Unseen(reason) => self.mark_opaque(&reason),
+            }
+        }
+        count
     }
 
     fn keep(&mut self, words: &[Word]) {

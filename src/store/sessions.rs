@@ -91,7 +91,8 @@ impl Store {
             batch
                 .add(
                     "UPDATE conversations SET saved_as = CASE WHEN ? >= saved_items THEN ? ELSE saved_as END,
-                         saved_items = max(saved_items, ?), crash_session = nullif(crash_session, ?)
+                         saved_items = max(saved_items, min(?, (SELECT count(*) FROM items WHERE conversation_id = conversations.id))),
+                         crash_session = nullif(crash_session, ?)
                      WHERE id = ?",
                 )
                 .bind(count(covered.items))

@@ -15,6 +15,7 @@ pub fn stopping(stopped: Stopped) -> Body {
             format!("Stopping {turns} turns: one last step each, then their answers.")
         }
         Stopped::Compaction => COMPACTION_STOPPED.to_owned(),
+        Stopped::Summary => SUMMARY_STOPPED.to_owned(),
         Stopped::Nothing => NOTHING_RUNS.to_owned(),
     })
 }
@@ -25,11 +26,14 @@ pub fn aborted(stopped: Stopped) -> Body {
         Stopped::Turns(1) => "Aborted.".to_owned(),
         Stopped::Turns(turns) => format!("Aborted {turns} turns."),
         Stopped::Compaction => COMPACTION_STOPPED.to_owned(),
+        Stopped::Summary => SUMMARY_STOPPED.to_owned(),
         Stopped::Nothing => NOTHING_RUNS.to_owned(),
     })
 }
 
 const COMPACTION_STOPPED: &str = "Stopped the compaction: the conversation stays as it was.";
+
+const SUMMARY_STOPPED: &str = "Stopped the summary: the conversation is saved without one.";
 
 const NOTHING_RUNS: &str = "Nothing is running here.";
 

@@ -35,6 +35,8 @@ pub(super) struct Tree {
     pub(super) functions: Vec<(String, String)>,
     /// Quoted texts in which bash runs what stands in `$(…)`: the names in `[ -v 'a[$(id)]' ]` and `declare`.
     pub(super) evaluated: Vec<String>,
+    /// Values that are given to variables, before a program's name and elsewhere.
+    pub(super) assigned: Vec<(String, Word)>,
     /// Substitutions that the parser took for text, the first few.
     pub(super) overlooked: Vec<String>,
 }
@@ -45,8 +47,6 @@ pub(super) struct Written {
     pub(super) text: String,
     /// Its words, the program first; assignments and redirections left out.
     pub(super) words: Vec<Word>,
-    /// Values that it assigns before the program's name.
-    pub(super) assigned: Vec<(String, Word)>,
     pub(super) input: Input,
 }
 
@@ -130,6 +130,7 @@ impl Tree {
                 "file_redirect" => self.redirect(node, text),
                 "heredoc_redirect" => self.heredoc(node, text),
                 "function_definition" => self.function(node, text),
+                "variable_assignment" => self.assignment(node, text),
                 "test_command" | "declaration_command" | "unset_command" => {
                     self.evaluates(node, text);
                 }
@@ -161,7 +162,6 @@ impl Tree {
         let mut command = Written {
             text: slice(node, text).to_owned(),
             words: Vec::new(),
-            assigned: Vec::new(),
             input,
         };
         let word = |child: Node<'_>| {
@@ -171,13 +171,7 @@ impl Tree {
         };
         for child in children(node) {
             match child.kind() {
-                "variable_assignment" => {
-                    let (name, value) = slice(child, text).split_once('=').unwrap_or_default();
-                    command
-                        .assigned
-                        .push((name.to_owned(), Word::read(value, 0..0)));
-                }
-                "file_redirect" => {}
+                "variable_assignment" | "file_redirect" => {}
                 "herestring_redirect" => {
                     let here = slice(child, text).trim_start_matches('<').trim();
                     let here = Word::read(here, 0..0);
@@ -194,6 +188,24 @@ impl Tree {
             }
         }
         self.commands.push(command);
+    }
+
+    fn assignment(&mut self, node: Node<'_>, text: &str) {
+        let (name, value) = slice(node, text).split_once('=').unwrap_or_default();
+        let name = name.split(['+', '[']).next().unwrap_or_default();
+        let list = node.child_by_field_name("value");
+        let list = list.filter(|value| value.kind() == "array");
+        let mut give = |value: &str| {
+            let value = Word::read(value, 0..0);
+            self.assigned.push((name.to_owned(), value));
+        };
+        match list {
+            Some(list) => {
+                let elements = children(list).into_iter().filter(Node::is_named);
+                elements.for_each(|element| give(slice(element, text)));
+            }
+            None => give(value),
+        }
     }
 
     fn evaluates(&mut self, node: Node<'_>, text: &str) {

@@ -11,7 +11,9 @@ use super::remote;
 use super::risk;
 use super::tables::elsewhere::GIT_TAKES_COMMANDS;
 use super::tables::has;
-use super::tables::programs::{ABOUT_TEXT, COMMAND_VARIABLES, CONFIGURING_VARIABLES};
+use super::tables::programs::{
+    ABOUT_TEXT, COMMAND_VARIABLES, CONFIGURING_VARIABLES, OPTION_VARIABLES, PROMPTS,
+};
 use super::tree::{Input, Written};
 use super::word::Word;
 
@@ -32,9 +34,6 @@ pub(super) enum Inner {
 /// What `command` runs besides itself.
 pub(super) fn inner(command: &Written) -> Vec<Inner> {
     let mut found = Vec::new();
-    for (name, value) in &command.assigned {
-        assigned(name, value, &mut found);
-    }
     let Some(program) = command.words.first() else {
         return found;
     };
@@ -55,6 +54,15 @@ pub(super) fn inner(command: &Written) -> Vec<Inner> {
     found
 }
 
+/// What the values of these variables run, sooner or later.
+pub(super) fn of_variables(assignments: &[(String, Word)]) -> Vec<Inner> {
+    let mut found = Vec::new();
+    for (name, value) in assignments {
+        assigned(name, value, &mut found);
+    }
+    found
+}
+
 /// Variables whose value is a command, or a file of them.
 fn assigned(name: &str, value: &Word, found: &mut Vec<Inner>) {
     if has(COMMAND_VARIABLES, name) {
@@ -64,6 +72,12 @@ fn assigned(name: &str, value: &Word, found: &mut Vec<Inner>) {
                 "`{name}` holds a command that is known only when it runs"
             )),
         });
+    }
+    if has(PROMPTS, name) {
+        evaluator(std::slice::from_ref(value), found);
+    }
+    if has(OPTION_VARIABLES, name) {
+        sure_writes(std::slice::from_ref(value), found);
     }
     if name.starts_with("GIT_CONFIG") || has(CONFIGURING_VARIABLES, name) {
         found.push(Inner::Unseen(format!(

@@ -3,7 +3,7 @@
 use chorus_playground::Rights;
 use serde_json::{Value, json};
 
-use crate::world::{Actor, World, run_test};
+use crate::world::{Actor, Setup, World, run_test, run_test_with};
 
 /// Has `#lab` talk to members of the role `vip` only.
 fn restrict_lab(world: &World) {
@@ -127,15 +127,19 @@ async fn who_may_not_talk_to_an_agent_may_not_configure_it() {
 
 /// Destroys `lab`, and waits until it is.
 async fn destroys_lab(world: &World, keep_files: &str) {
+    let often = |world: &World| {
+        let told = world.discord.private_messages(world.ann.id());
+        let is_it =
+            |one: &&chorus_playground::Message| one.content.contains("**lab** is destroyed");
+        told.iter().filter(is_it).count()
+    };
+    let before = often(world);
     let command = format!("/agent destroy name:lab keep_files:{keep_files}");
     world.ann.runs(&command, "#general").await;
     world.ann.clicks("#general", "Confirm").await;
     world
         .waits("lab to be destroyed", |world| {
-            let told = world.discord.private_messages(world.ann.id());
-            let is_it =
-                |one: &chorus_playground::Message| one.content.contains("**lab** is destroyed");
-            told.iter().any(is_it).then_some(())
+            (often(world) > before).then_some(())
         })
         .await;
 }
@@ -154,6 +158,81 @@ async fn what_kept_files_lift_needs_the_right_again() {
         assert!(world.discord.channel("lab").is_none());
         world.makes_agent("lab").await;
         assert_eq!(world.agent_json("lab")["sandbox"], "off");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn kept_files_with_wider_walls_or_budgets_than_the_others_need_the_right_again() {
+    let config = json!({"sandbox": "auto", "budgets": {"turn": 0.5, "agent_day": 2}});
+    let setup = Setup {
+        config,
+        ..Setup::default()
+    };
+    run_test_with(setup, async |world| {
+        let alice = keeper(world);
+        for (key, wider, narrower) in [
+            ("budget_turn", json!(0.6), json!(0.4)),
+            ("budget_day", json!(1000), json!(2)),
+            ("sandbox", json!("off"), json!("auto")),
+        ] {
+            world.edits_agent_json("lab", json!({key: wider}));
+            destroys_lab(world, "true").await;
+            let refused = alice.asks("/agent init name:lab", "#general").await;
+            assert!(
+                refused.contains(&format!("`{key}`")) && refused.contains("`open`"),
+                "{key}: {refused}"
+            );
+            assert!(world.discord.channel("lab").is_none(), "{key}");
+            world.edits_agent_json("lab", json!({key: narrower}));
+            let back = alice.asks("/agent init name:lab", "#general").await;
+            assert!(back.contains("is back with its files"), "{key}: {back}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn kept_files_do_not_take_back_a_sandbox_that_the_server_requires() {
+    let setup = Setup {
+        config: json!({"sandbox": "required"}),
+        ..Setup::default()
+    };
+    run_test_with(setup, async |world| {
+        let alice = keeper(world);
+        world.edits_agent_json("lab", json!({"sandbox": "auto"}));
+        destroys_lab(world, "true").await;
+        let refused = alice.asks("/agent init name:lab", "#general").await;
+        assert!(refused.contains("`sandbox`"), "{refused}");
+        assert!(world.discord.channel("lab").is_none());
+    })
+    .await;
+}
+
+/// First a value is wrong, then the whole file cannot be read: the roles that it named before go on holding, and nobody
+/// is told otherwise.
+#[tokio::test]
+async fn roles_read_since_the_start_hold_when_the_file_breaks_further() {
+    run_test(async |world| {
+        restrict_lab(world);
+        world.stops().await;
+        world.edits_agent_json("lab", json!({"permissions": "no-such-profile"}));
+        world.starts().await;
+        world.sees("#lab", "no-such-profile").await;
+        let file = world.home().join("agents/lab/agent.json");
+        std::fs::write(&file, "{\n  \"name\": oops\n}\n").unwrap();
+
+        let refused = world.bob.asks("/status", "#lab").await;
+        assert!(
+            refused.ends_with("You have no access to this agent."),
+            "{refused}"
+        );
+        world.bob.person.gets_role("vip", Rights::default());
+        world.model.answers("Good morning.");
+        world.bob.says("#lab", "hello").await;
+        world.sees("#lab", "Good morning.").await;
+        let seen = world.sees("#lab", "agent.json, line 2").await;
+        assert!(!seen.contains("only administrators"), "{seen}");
     })
     .await;
 }

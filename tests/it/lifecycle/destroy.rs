@@ -129,6 +129,40 @@ async fn what_the_database_cannot_note_is_not_destroyed() {
 }
 
 #[tokio::test]
+async fn what_was_written_before_a_destruction_failed_is_answered() {
+    run_test(async |world| {
+        talks(world, "#lab", "My colour is blue.").await;
+        database_refuses(world, "INSERT ON lifecycle").await;
+        let asked = world.model.requests().len();
+        let summary = world.model.thinks_about_summaries();
+        let destroy = world.ann.runs("/agent destroy name:lab", "#general").await;
+        world.ann.clicks("#general", "Confirm").await;
+        world.model.was_asked(asked + 1).await;
+        world.model.answers("Still here.");
+        world.bob.says("#lab", "are you there?").await;
+        world
+            .ledger_says(
+                "SELECT state FROM inbound ORDER BY rowid DESC LIMIT 1",
+                &["new"],
+            )
+            .await;
+        world.ann.asks("/status", "#lab").await;
+        summary.ends();
+        world
+            .waits("the end of the destruction", |world| {
+                let replies = world.discord.replies_to(destroy);
+                let shown = world.discord.shown(replies.first()?);
+                shown.contains("could not be stored").then_some(())
+            })
+            .await;
+        world.sees("#lab", "Still here.").await;
+        database_heals(world).await;
+        assert_eq!(rows(world).await, ["lab active"]);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_question_that_is_open_says_who_destroyed_the_agent() {
     run_test(async |world| {
         world.asks_to_write(&world.bob, "Written.").await;

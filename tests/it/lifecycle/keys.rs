@@ -179,6 +179,8 @@ async fn what_a_key_cannot_be_is_refused_and_changes_nothing() {
             assert!(!told.contains("is now"), "{key} = {value}: {told}");
             assert_eq!(world.agent_json("lab"), before, "{key} = {value}");
         }
+        // Without a budget of its own the one of `config.json` holds: "no budget" would promise too much.
+        insta::assert_snapshot!(asks(world, "budget_day", "much").await, @"Chorus (only ann sees this): Write US dollars, such as `0.50`; `default` takes back what was set, and the budget of `config.json` holds, if there is one.");
     })
     .await;
 }

@@ -7,7 +7,7 @@ use chorus::agent::session_file::FileError;
 use chorus::agent::session_manager::{FileState, Save, SessionError, SessionManager, Summary};
 use chorus::domain::{AgentId, Item, SessionId, Trigger};
 use chorus::llm::history;
-use chorus::store::{ConversationKind, Store};
+use chorus::store::{ConversationKind, SavedAs, Store};
 use tempfile::TempDir;
 
 use super::{answered, rich_conversation, said};
@@ -339,6 +339,28 @@ async fn a_save_marks_its_conversation_and_clear_ends_it() {
         .await
         .unwrap();
     assert_ne!(next.id, opened.id);
+}
+
+#[tokio::test]
+async fn a_save_notes_no_more_items_than_there_are() {
+    let desk = Desk::new().await;
+    let kind = ConversationKind::Root;
+    let opened = desk.store.open_conversation(AgentId::random(), kind).await;
+    let id = opened.unwrap().id;
+    for item in ["a", "b", "c", "d"].map(said) {
+        desk.store.append_item(id, item).await.unwrap();
+    }
+    let save = Save {
+        conversation: Some(id),
+        ..save(desk.store.items(id).await.unwrap(), None)
+    };
+    let compacted = vec![said("a to d in short")];
+    let replaced = desk.store.replace_items(id, compacted, SavedAs::Others);
+    replaced.await.unwrap();
+    desk.manager.save(save).await.unwrap();
+    desk.store.append_item(id, said("e")).await.unwrap();
+    let row = desk.store.conversation(id).await.unwrap().unwrap();
+    assert!(row.is_unsaved(), "{row:?}");
 }
 
 #[tokio::test]

@@ -159,11 +159,56 @@ async fn a_stop_holds_for_messages_that_wait_for_a_save() {
         let waiting = world.bob.says("#lab", "count to a million").await;
         is_stored(world, waiting).await;
         let aborted = asks(world, "/abort").await;
-        assert!(aborted.contains("Nothing"), "{aborted}");
+        assert!(aborted.contains("Stopped the summary"), "{aborted}");
 
-        summary.ends();
         answers(world, save, "Session saved").await;
+        summary.ends();
         world.sees("#lab", "Nothing more will run").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_stop_ends_the_summary_and_not_the_save() {
+    run_test(async |world| {
+        for (command, stop, done) in [
+            ("/context save", "/abort", "Session saved"),
+            ("/context save clear:true", "/stop", "Session saved"),
+            ("/context clear save_first:true", "/abort", "cleared"),
+        ] {
+            exchange(world, "my colour is blue", "Noted, blue.").await;
+            let (run, _thought) = thinks_about(world, command, "#lab").await;
+            let told = asks(world, stop).await;
+            assert!(
+                told.contains("Stopped the summary: the conversation is saved without one."),
+                "{command}: {told}"
+            );
+            answers(world, run, done).await;
+        }
+        assert_eq!(summaries(world).await, ["stopped"; 3]);
+        let saved = world.ledger("SELECT summary FROM sessions").await;
+        assert_eq!(saved, ["(summary generation failed)"; 3]);
+        let nothing = asks(world, "/abort").await;
+        assert!(nothing.contains("Nothing is running here."), "{nothing}");
+    })
+    .await;
+}
+
+/// The turn adds to what was saved, and may compact it meanwhile.
+#[tokio::test]
+async fn a_save_beside_a_turn_notes_nothing_as_saved() {
+    run_test(async |world| {
+        exchange(world, "my colour is blue", "Noted, blue.").await;
+        let thought = world.model.thinks_then("Twelve.");
+        let asked = world.model.requests().len();
+        world.ann.says("#lab", "count the reeds").await;
+        world.model.was_asked(asked + 1).await;
+        let saved = asks(world, "/context save").await;
+        assert!(saved.contains("Session saved"), "{saved}");
+        let noted = "SELECT cast(saved_items AS TEXT) FROM conversations";
+        assert_eq!(world.ledger(noted).await, ["0"]);
+        thought.ends();
+        world.sees("#lab", "Twelve.").await;
     })
     .await;
 }

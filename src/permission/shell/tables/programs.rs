@@ -97,6 +97,7 @@ pub(in crate::permission::shell) const COMMAND_OPTIONS: &[(&str, &str)] = &[
     ("less more",           "+"),
     ("vim vi view nvim ex", "+"),
     ("sort",                "--compress-program"),
+    ("socat filan",         "EXEC: SYSTEM: SHELL: exec: system: shell: Exec: System: Shell:"),
     ("split",               "--filter"),
     ("rg",                  "--pre --hostname-bin"),
     ("zip",                 "-TT --unzip-command"),
@@ -147,7 +148,15 @@ pub(in crate::permission::shell) const SPAWNS: &[(&str, &[&str])] = &[
 pub(in crate::permission::shell) const COMMAND_VARIABLES: &str = "\
     GIT_SSH_COMMAND GIT_SSH GIT_PAGER PAGER EDITOR VISUAL GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_EXTERNAL_DIFF \
     GIT_ASKPASS GIT_PROXY_COMMAND SSH_ASKPASS SUDO_ASKPASS PROMPT_COMMAND LESSOPEN LESSCLOSE MANPAGER BROWSER \
-    SYSTEMD_PAGER GH_PAGER GH_EDITOR GH_BROWSER BAT_PAGER PSQL_PAGER PSQL_EDITOR";
+    SYSTEMD_PAGER GH_PAGER GH_EDITOR GH_BROWSER BAT_PAGER PSQL_PAGER PSQL_EDITOR RSYNC_RSH SVN_SSH SVN_EDITOR CVS_RSH \
+    HGEDITOR FCEDIT KUBE_EDITOR FZF_DEFAULT_COMMAND";
+
+/// Variables in whose value bash runs what stands in `$(…)`, whenever it shows them: `PS4` before each command of `set -x`.
+pub(in super::super) const PROMPTS: &str = "PS0 PS1 PS2 PS3 PS4 RPS1 PROMPT RPROMPT";
+
+/// Variables whose value is options of a program, which may run commands.
+pub(in super::super) const OPTION_VARIABLES: &str =
+    "TAR_OPTIONS LESS MAKEFLAGS GNUMAKEFLAGS MANOPT ZIPOPT FZF_DEFAULT_OPTS";
 
 /// Variables that change what later words mean.
 pub(in crate::permission::shell) const CONFIGURING_VARIABLES: &str = "BASH_ENV ENV GIT_EXEC_PATH";
