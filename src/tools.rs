@@ -97,10 +97,6 @@ pub trait Tool: Send + Sync + 'static {
     }
 
     /// Runs the call. Dropping the future must leave nothing running.
-    ///
-    /// # Errors
-    ///
-    /// See [`ToolError`].
     async fn run(&self, args: Self::Args, context: &ToolContext) -> Result<Output, ToolError>;
 }
 

@@ -69,7 +69,6 @@ pub(super) struct Actor {
 
 /// What the actor's own tasks come back with.
 pub(super) enum Done {
-    /// A turn ended.
     Turn(ConversationId, TurnEnd),
     /// The summary that a conversation is saved with, had or failed.
     Summary(ConversationId, Summary),

@@ -37,9 +37,7 @@ pub struct AuxiliaryRequest<'a> {
 /// Who asks, and how much they may spend.
 #[derive(Clone, Copy, Debug)]
 pub struct Asker {
-    /// Whose money it is.
     pub spender: Spender,
-    /// What they may spend.
     pub caps: Caps,
 }
 

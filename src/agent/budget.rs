@@ -28,12 +28,9 @@ pub struct Caps {
     pub month: Option<f64>,
 }
 
-/// Whose money it is.
 #[derive(Clone, Copy, Debug)]
 pub struct Spender {
-    /// The agent.
     pub agent: AgentId,
-    /// Its server.
     pub guild: GuildId,
     /// The turn that is served, where one is.
     pub turn: Option<TurnId>,
@@ -42,13 +39,10 @@ pub struct Spender {
 /// A request that wants its money.
 #[derive(Clone, Copy, Debug)]
 pub struct ReservationRequest<'a> {
-    /// Who makes it.
     pub spender: Spender,
-    /// What holds for them.
     pub caps: Caps,
     /// What is spent and not in the ledger yet: an answer goes there together with what is made of it.
     pub pending: f64,
-    /// What it asks.
     pub planned: &'a Planned<'a>,
     /// Fewest tokens of an answer with which it is worth its price.
     pub least: u32,

@@ -30,11 +30,8 @@ const SHARES: [f64; 3] = [0.5, 0.125, 0.03];
 /// A summary for compaction.
 #[derive(Debug)]
 pub(super) struct Summarised {
-    /// Its text.
     pub text: String,
-    /// Tokens it took.
     pub usage: Usage,
-    /// What it cost.
     pub cost: Cost,
 }
 

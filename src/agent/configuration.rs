@@ -64,7 +64,6 @@ impl Fault {
 pub enum Configuration {
     /// It can be used.
     Good(Arc<AgentConfig>),
-    /// It cannot.
     Faulty {
         fault: Fault,
         /// The last one that could be used since the start.
@@ -77,13 +76,10 @@ pub enum Configuration {
 /// What people are to be told of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum News {
-    /// Nothing new.
     None,
     /// It can be used, as far as was looked since the start.
     Good,
-    /// It cannot be used.
     Faulty,
-    /// It can be used again.
     Mended,
 }
 

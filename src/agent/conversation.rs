@@ -24,9 +24,7 @@ pub(super) struct Conversation {
     pub id: ConversationId,
     /// Number of the branch; none for the main conversation.
     pub branch: Option<u32>,
-    /// Where it is seen.
     pub channel: ChannelId,
-    /// Where its items are.
     pub items: Items,
     /// How many there are, kept up to date by the turn that has them.
     pub len: Arc<AtomicUsize>,
@@ -36,7 +34,6 @@ pub(super) struct Conversation {
     pub saved: usize,
     /// When somebody last wrote or a tool last ran.
     pub last_activity: DateTime<Utc>,
-    /// The turn that runs.
     pub turn: Option<Running>,
     /// What waits for the next turn.
     pub waiting: VecDeque<Trigger>,
@@ -50,16 +47,13 @@ pub(super) struct Conversation {
 pub(super) enum Items {
     /// In the ledger only.
     Stored,
-    /// Here.
     Here(Arc<Vec<Item>>),
     /// With the turn that runs.
     Lent,
 }
 
-/// A turn that runs.
 pub(super) struct Running {
     pub id: TurnId,
-    /// Its task.
     pub task: Id,
     pub steer: mpsc::UnboundedSender<Inbound>,
     /// Everything that was sent there, for a turn that ends without a word of it.
@@ -135,7 +129,6 @@ impl Conversation {
         }
     }
 
-    /// Empties it.
     pub(super) fn clear(&mut self) {
         self.saved = 0;
         self.put(Arc::default());

@@ -42,11 +42,8 @@ pub trait Members: Send + Sync {
     fn sees(&self, guild: GuildId, person: &Person, channel: ChannelId) -> bool;
 }
 
-/// What all agents share.
 pub struct AgentDeps {
-    /// The ledger.
     pub store: Store,
-    /// Folders of the home.
     pub paths: Paths,
     /// What the operator decided; changes with a reload.
     pub config: Arc<ArcSwap<Config>>,
@@ -54,11 +51,8 @@ pub struct AgentDeps {
     pub profiles: Arc<ArcSwap<Profiles>>,
     /// Models and how to ask them.
     pub models: Arc<Models>,
-    /// All tools.
     pub tools: Arc<Registry>,
-    /// What tools use.
     pub services: Arc<Services>,
-    /// Fetches attachments.
     pub http: reqwest::Client,
     /// What people shall see.
     pub events: mpsc::UnboundedSender<Event>,
@@ -68,7 +62,6 @@ pub struct AgentDeps {
     pub settings: RwLock<HashMap<GuildId, Arc<Settings>>>,
     /// Agents' `agent.json` as last read.
     pub configurations: Arc<Configurations>,
-    /// Agents' notes.
     pub docs: DocsCache,
     /// What models are told of tools.
     pub told: ToolSpecs,
@@ -84,7 +77,6 @@ impl std::fmt::Debug for AgentDeps {
     }
 }
 
-/// How far a turn may go.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Steps.

@@ -15,7 +15,6 @@ pub(super) const CUT_ANSWER: &str =
 /// Why a turn ended. Every turn has exactly one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndReason {
-    /// The model answered.
     Answered,
     /// The model declined to answer.
     Refused,
@@ -25,7 +24,6 @@ pub enum EndReason {
     Aborted,
     /// The daemon stopped in order.
     Interrupted,
-    /// All steps were used.
     StepLimit,
     /// The time for work was used.
     TimeLimit,
@@ -114,11 +112,9 @@ impl EndReason {
 
 /// What a turn came to when there is no answer: reason, last error, steps, cost, how to go on.
 pub(super) struct FailureReport<'a> {
-    /// The reason.
     pub exit: EndReason,
     /// The last thing that went wrong, for people.
     pub error: &'a str,
-    /// Steps done.
     pub steps: u32,
     /// Tokens in all.
     pub usage: Usage,

@@ -26,31 +26,26 @@ pub enum Event {
     Unsettled(GuildId),
     /// A turn began: typing and a live status are due. The feed says more as it goes on.
     TurnStarted(TurnRef, Feed),
-    /// A person must decide.
     Question(Box<Question>),
     /// A question ended, and the ledger has it: its card says how.
     QuestionClosed {
         /// Id of the approval row.
         approval: i64,
-        /// How.
         end: QuestionEnd,
     },
     /// A turn ended; its outcome is in the outbox already. The live status becomes a footer.
     TurnEnded(TurnRef, TurnSummary),
     /// Shown as it is, for when the ledger itself failed and nothing else can be promised.
     Say {
-        /// Where.
         channel: ChannelId,
         /// The message it is about.
         reply_to: Option<MessageId>,
-        /// What people are told.
         text: String,
     },
     /// Which servers are served may have changed.
     ServersChanged,
     /// How busy the daemon is, for its presence.
     Presence {
-        /// Turns running.
         tasks: usize,
         /// Agents with a running turn.
         agents: usize,
@@ -67,7 +62,6 @@ pub enum Event {
 /// A running turn as it changes. Only the latest state is there to be read, so a slow reader costs nothing.
 #[derive(Clone, Debug)]
 pub struct Feed {
-    /// Where the turn stands.
     pub progress: watch::Receiver<Progress>,
     /// What the model has said so far in this step, growing; empty again when a step ends without being the answer.
     pub preview: watch::Receiver<String>,
@@ -76,11 +70,8 @@ pub struct Feed {
 /// Which turn, and where people see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnRef {
-    /// The turn.
     pub turn: TurnId,
-    /// Whose turn it is.
     pub agent: AgentId,
-    /// That agent's name.
     pub agent_name: String,
     /// The channel or thread it is shown in.
     pub channel: ChannelId,
@@ -88,14 +79,12 @@ pub struct TurnRef {
     pub reply_to: Option<MessageId>,
 }
 
-/// Where a turn stands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
     /// Step, counted from 1.
     pub step: u32,
     /// What goes on now: `Thinking`, `Running bash`, `Waiting for an answer`, `Rate limited, waiting 12 s`, ….
     pub doing: String,
-    /// When the turn began.
     pub started: Instant,
     /// Tokens so far.
     pub usage: Usage,
@@ -129,7 +118,6 @@ pub struct TurnSummary {
     pub exit: String,
     /// What people were given.
     pub said: Said,
-    /// Steps done.
     pub steps: u32,
     /// Tokens in all.
     pub usage: Usage,
@@ -153,13 +141,10 @@ pub enum Said {
 /// A tool call that a person must decide.
 #[derive(Debug)]
 pub struct Question {
-    /// The turn that waits.
     pub turn: TurnRef,
-    /// The call in question.
     pub call: CallId,
     /// Id of the approval row; buttons carry it.
     pub approval: i64,
-    /// The tool.
     pub tool: String,
     /// The action string that was judged.
     pub action: String,
@@ -175,42 +160,28 @@ pub struct Question {
     pub answer: Option<oneshot::Sender<Answer>>,
 }
 
-/// What a person decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// What was pressed.
     pub choice: Choice,
-    /// Who pressed.
     pub by: UserId,
 }
 
-/// How a question ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QuestionEnd {
     /// Somebody decided, and so it is done.
-    Decided {
-        /// What was pressed.
-        choice: Choice,
-        /// Who pressed.
-        by: UserId,
-    },
+    Decided { choice: Choice, by: UserId },
     /// Somebody allowed it, but what would have run was not what they had been shown any more.
-    Changed {
-        /// Who pressed.
-        by: UserId,
-    },
+    Changed { by: UserId },
     /// Nobody decided in time.
     Expired,
     /// The turn was stopped before anybody decided.
     Cancelled(Stopper),
 }
 
-/// The three buttons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// Run it this once.
     Allow,
-    /// Do not run it.
     Deny,
     /// Run it, and the same action to the letter from now on.
     AlwaysAllow,

@@ -165,10 +165,6 @@ impl AgentDeps {
     }
 
     /// Saves what `content` holds under `uploads/` of the workspace, as a person named it; gives its path there.
-    ///
-    /// # Errors
-    ///
-    /// When it cannot be written.
     pub async fn save_upload(
         &self,
         agent: &Identity,

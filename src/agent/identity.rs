@@ -9,11 +9,8 @@ use super::idle_timer::IdleTimer;
 pub struct Identity {
     /// Key of all its rows.
     pub id: AgentId,
-    /// Its name.
     pub name: AgentName,
-    /// Its server.
     pub guild: GuildId,
-    /// Its channel.
     pub channel: ChannelId,
     /// Measures how long it has been left alone.
     pub(super) timer: IdleTimer,

@@ -162,7 +162,6 @@ impl IdleTimer {
         state.generation == fired.0 && state.holds == 0
     }
 
-    /// The timeout in force.
     pub fn timeout(&self) -> Option<Duration> {
         self.shared.lock().timeout
     }

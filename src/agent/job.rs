@@ -28,7 +28,6 @@ type Reply<T> = oneshot::Sender<Result<T, SessionError>>;
 /// The items of a conversation, for its job.
 pub(super) type Held = Result<Arc<Vec<Item>>, StoreError>;
 
-/// A job under way.
 pub(super) struct Job {
     pub kind: JobKind,
     pub stage: Stage,
@@ -40,30 +39,25 @@ pub(super) struct Job {
 
 /// What is done, and who waits for it.
 pub(super) enum JobKind {
-    /// `/context save`.
     Save {
         description: Option<String>,
         then: AfterSave,
         reply: Reply<SessionMeta>,
     },
-    /// `/context clear`.
     Clear {
         first: BeforeClear,
         reply: Reply<Cleared>,
     },
-    /// `/context restore`.
     Restore {
         /// The session that replaces the context.
         session: Box<session_manager::Restored>,
         reply: Reply<Restored>,
     },
-    /// `/context compact`.
     Compact {
         /// Items that the summary will stand for, from the first.
         cut: usize,
         reply: Reply<String>,
     },
-    /// The branch is closed.
     Close {
         reply: oneshot::Sender<Result<ClosedBranches, StoreError>>,
     },

@@ -65,7 +65,6 @@ pub enum AgentCommand {
         Stopper,
         oneshot::Sender<Result<ClosedBranches, StoreError>>,
     ),
-    /// How the agent stands.
     Status(oneshot::Sender<Vec<ConversationState>>),
     /// Forget everything: the agent is gone or renamed. Running turns end first; nothing is saved.
     Close(oneshot::Sender<()>),
@@ -95,7 +94,6 @@ pub enum Target {
     Threads(ChannelId),
     /// All branches, not the main conversation.
     Branches,
-    /// All.
     All,
 }
 
@@ -104,13 +102,11 @@ pub enum Target {
 pub struct Prompt {
     /// What starts it, and how it differs from an ordinary turn.
     pub trigger: Trigger,
-    /// Where it runs.
     pub place: Place,
     /// Gets the number of the branch, where it opened one.
     pub opened: Option<oneshot::Sender<u32>>,
 }
 
-/// What starts a turn.
 #[derive(Debug)]
 pub struct Trigger {
     /// Whose words they are.
@@ -146,7 +142,6 @@ impl Source {
 }
 
 impl Trigger {
-    /// The words themselves.
     pub fn text(&self) -> &str {
         match &self.source {
             Source::Message(message) => &message.content,
@@ -169,7 +164,6 @@ impl Trigger {
     }
 }
 
-/// Where a prompt runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// The conversation seen in this channel.
@@ -185,7 +179,6 @@ pub enum Place {
 pub enum Mode {
     /// Looks only: `view`, `grep`, `glob`, no docs.
     Lightweight,
-    /// As configured.
     #[default]
     Standard,
     /// As configured, and room is made earlier, for work of many steps.
@@ -201,21 +194,18 @@ pub enum ContextAction {
         description: Option<String>,
         /// Whether the context goes on.
         then: AfterSave,
-        /// What came of it.
         reply: oneshot::Sender<Result<SessionMeta, SessionError>>,
     },
     /// Discard it, saved before if so told.
     Clear {
         /// Whether it is saved first.
         first: BeforeClear,
-        /// What came of it.
         reply: oneshot::Sender<Result<Cleared, SessionError>>,
     },
     /// Replace it with a saved session.
     Restore {
         /// What the person typed.
         session: String,
-        /// What came of it.
         reply: oneshot::Sender<Result<Restored, SessionError>>,
     },
     /// Replace all but the recent part with a summary.
@@ -240,9 +230,7 @@ impl ContextAction {
 /// What happens to a context after it was saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterSave {
-    /// It goes on.
     Keep,
-    /// It is cleared.
     Clear,
 }
 
@@ -251,14 +239,12 @@ pub enum AfterSave {
 pub enum BeforeClear {
     /// Nothing: it is lost.
     Discard,
-    /// It is saved.
     Save,
 }
 
 /// What closing branches came to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClosedBranches {
-    /// How many were closed.
     pub branches: usize,
     /// How many of their turns ran.
     pub turns: usize,
@@ -282,7 +268,6 @@ pub struct Cleared {
 /// What a restore came to.
 #[derive(Clone, Debug)]
 pub struct Restored {
-    /// The session.
     pub meta: SessionMeta,
     /// Messages in the context now.
     pub messages: usize,
@@ -305,18 +290,15 @@ pub enum Stopped {
     Compaction,
     /// The summary that a conversation is saved with was ended; it is saved without one.
     Summary,
-    /// None was running.
     Nothing,
 }
 
 /// How one conversation stands.
 #[derive(Clone, Debug)]
 pub struct ConversationState {
-    /// Which.
     pub id: ConversationId,
     /// Number of the branch; none for the main conversation.
     pub branch: Option<u32>,
-    /// Where it is seen.
     pub channel: ChannelId,
     /// Messages in its context.
     pub messages: usize,
@@ -329,7 +311,6 @@ pub struct ConversationState {
 /// A turn as others see it while it runs.
 #[derive(Clone, Debug)]
 pub struct RunningTurn {
-    /// Which.
     pub id: TurnId,
     /// Step and what goes on.
     pub progress: super::event::Progress,

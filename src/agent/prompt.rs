@@ -39,7 +39,6 @@ pub(super) fn system(
 
 /// What is true at this moment.
 pub(super) struct TurnFacts<'a> {
-    /// Now.
     pub now: DateTime<Utc>,
     /// The model that is asked first.
     pub model: &'a str,

@@ -23,17 +23,11 @@ pub struct SessionFile {
     pub session_id: String,
     /// The agent it was saved for; none in files that other programs, or older versions of this one, wrote.
     pub agent_id: Option<AgentId>,
-    /// That agent's name.
     pub agent_name: String,
-    /// Label.
     pub description: String,
-    /// Summary.
     pub summary: String,
-    /// When it was saved.
     pub saved_at: DateTime<Utc>,
-    /// What caused the save.
     pub trigger: Trigger,
-    /// The conversation.
     pub items: Vec<Item>,
 }
 

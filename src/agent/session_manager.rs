@@ -52,16 +52,13 @@ pub struct Save {
     pub items: Arc<Vec<Item>>,
     /// The label a person gave.
     pub description: Option<String>,
-    /// What causes the save.
     pub trigger: Trigger,
     /// What it says of itself.
     pub summary: Summary,
 }
 
-/// A session read back.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Restored {
-    /// Which one.
     pub meta: SessionMeta,
     /// Its conversation, valid for every provider.
     pub items: Vec<Item>,
@@ -74,18 +71,15 @@ pub struct Restored {
 /// What became of a session's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileState {
-    /// It is there.
     Kept,
     /// It is there, and somebody has changed it.
     Changed,
-    /// It was deleted.
     Deleted,
 }
 
 /// A page of an agent's sessions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionList {
-    /// All there are.
     pub total: u64,
     /// The page, newest first.
     pub sessions: Vec<(SessionMeta, FileState)>,
@@ -98,9 +92,7 @@ pub struct SessionList {
 /// Another agent's session that became one of this agent's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
-    /// The session.
     pub meta: SessionMeta,
-    /// Whose it was.
     pub from: String,
 }
 
@@ -112,22 +104,13 @@ pub enum SessionError {
     Empty,
     /// No session of this agent is called so.
     #[error("no session of {agent} is called `{word}`; `/context history` lists them")]
-    Unknown {
-        /// The agent.
-        agent: String,
-        /// What was asked for.
-        word: String,
-    },
+    Unknown { agent: String, word: String },
     /// Too little of an id to go by.
     #[error("`{word}` is too short: give at least {SHORTEST_PREFIX} characters of the id")]
-    TooShort {
-        /// What was asked for.
-        word: String,
-    },
+    TooShort { word: String },
     /// Several sessions begin so.
     #[error("`{word}` could be several sessions: {}. Give more of the id", found.join(", "))]
     Ambiguous {
-        /// What was asked for.
         word: String,
         /// Some of those it could be.
         found: Vec<String>,
@@ -141,19 +124,13 @@ pub enum SessionError {
         agent: String,
         /// The agent that it was saved for.
         owner: String,
-        /// Its stem.
         stem: String,
     },
     /// There is no need to import it.
     #[error(
         "`{stem}.json` is a session of `{agent}` already; `/context restore session_id:{stem}` brings it back"
     )]
-    Own {
-        /// The agent.
-        agent: String,
-        /// Its stem.
-        stem: String,
-    },
+    Own { agent: String, stem: String },
     /// The file cannot be read or written.
     #[error(transparent)]
     File(#[from] FileError),
@@ -235,19 +212,11 @@ impl SessionManager {
     }
 
     /// Ends a conversation without saving it.
-    ///
-    /// # Errors
-    ///
-    /// When the ledger refuses.
     pub async fn clear(&self, conversation: ConversationId) -> Result<(), SessionError> {
         Ok(self.store.close_conversation(conversation).await?)
     }
 
     /// A page of this agent's sessions, newest first. Files that no row knows are indexed first.
-    ///
-    /// # Errors
-    ///
-    /// When the index cannot be read.
     pub async fn list_sessions(
         &self,
         offset: u32,
@@ -270,10 +239,6 @@ impl SessionManager {
     }
 
     /// A page of the saved sessions of an agent whose folder is gone, newest first: the index keeps them.
-    ///
-    /// # Errors
-    ///
-    /// See [`SessionError`].
     pub async fn list_without_files(
         &self,
         offset: u32,

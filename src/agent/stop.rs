@@ -9,7 +9,6 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::domain::Person;
 
-/// Why a turn shall end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Stop {
@@ -28,7 +27,6 @@ pub enum Stopper {
     Person(String),
     /// A person who destroyed the agent, by the same name.
     Destroyer(String),
-    /// The daemon stops.
     Shutdown,
     /// Something of ours, in words that go before "stopped the turn".
     Machine(&'static str),

@@ -75,13 +75,10 @@ pub(super) async fn run(
 
 /// What a turn is made from.
 pub(super) struct TurnParams {
-    /// Its id.
     pub turn: TurnId,
     /// The conversation it runs in.
     pub conversation: ConversationId,
-    /// Number of the branch.
     pub branch: Option<u32>,
-    /// Where it is seen.
     pub channel: ChannelId,
     /// The conversation's items, when the actor had them.
     pub items: Option<Arc<Vec<Item>>>,
@@ -89,11 +86,9 @@ pub(super) struct TurnParams {
     pub calibration: Calibration,
     /// Kept at their number.
     pub len: Arc<AtomicUsize>,
-    /// What starts it.
     pub trigger: Trigger,
     /// Messages that come while it runs.
     pub steered: mpsc::UnboundedReceiver<Inbound>,
-    /// Its ear for a stop.
     pub stop: StopSignal,
     /// Cancelled when something waits for its end.
     pub wanted: CancellationToken,
@@ -134,7 +129,6 @@ struct Turn {
 
 /// How the work of a turn came to an end.
 enum Outcome {
-    /// There is an answer.
     Answer {
         answer: Assistant,
         exit: EndReason,
@@ -142,7 +136,6 @@ enum Outcome {
         remark: Option<String>,
         citations: Vec<(String, String)>,
     },
-    /// There is none.
     None {
         exit: EndReason,
         /// The last thing that went wrong, for people.
@@ -151,7 +144,6 @@ enum Outcome {
 }
 
 impl Turn {
-    /// Says what goes on now.
     fn doing(&self, doing: impl Into<String>) {
         self.live.doing(self.books.tally, doing);
     }

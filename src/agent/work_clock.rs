@@ -23,7 +23,6 @@ impl WorkClock {
         self.started.elapsed()
     }
 
-    /// Time worked.
     pub(super) fn worked(&self) -> Duration {
         self.elapsed().saturating_sub(self.waited)
     }

@@ -10,7 +10,6 @@ use crate::discord::rest::DISCORD;
 /// The API, with a bot's token.
 pub(super) struct Api<'a> {
     client: Client,
-    /// Where it is.
     pub(super) base: &'a str,
     token: &'a Secret,
 }

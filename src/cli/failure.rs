@@ -9,12 +9,10 @@ use crate::daemon::DaemonError;
 /// `EX_CONFIG` of sysexits: the service manager does not start us again.
 const CONFIGURATION: u8 = 78;
 
-/// Why a command failed.
 #[derive(Debug)]
 pub(super) enum Failure {
     /// The operator must change something first.
     Configuration(String),
-    /// Something failed.
     Failed(anyhow::Error),
 }
 

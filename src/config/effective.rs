@@ -39,7 +39,6 @@ pub struct Key {
 /// What somebody needs to set a key, besides the right to use the command (`docs/decisions/0106-keys-that-widen.md`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Right {
-    /// Nothing.
     Command,
     /// What the value itself asks for.
     ForValue,
@@ -56,7 +55,6 @@ pub enum Unset {
     Refused,
     /// Null: the next source decides.
     Inherited,
-    /// An empty list.
     Empty,
     /// `false`.
     Off,

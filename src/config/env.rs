@@ -67,7 +67,6 @@ const IGNORED: [(&str, &str); 5] = [
 /// Key and address of one of the three providers that need no configuration.
 #[derive(Clone, Debug, Default)]
 pub struct ProviderEnv {
-    /// The key.
     pub key: Option<Secret>,
     /// The base URL, no slash at its end; none means the provider's own.
     pub base_url: Option<String>,
@@ -75,10 +74,6 @@ pub struct ProviderEnv {
 
 impl Env {
     /// Reads the process's environment and the `.env` of its working directory.
-    ///
-    /// # Errors
-    ///
-    /// See [`Env::read`].
     pub fn of_process() -> Result<Self, EnvError> {
         let variables = std::env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
@@ -170,7 +165,6 @@ pub enum EnvError {
     /// A value makes no sense.
     #[error("{name} is {value:?}: {expected}")]
     Invalid {
-        /// The variable.
         name: String,
         /// Its value; never a secret's.
         value: String,
@@ -182,17 +176,12 @@ pub enum EnvError {
     Unreadable {
         /// What the file is for.
         name: String,
-        /// The file.
         path: PathBuf,
-        /// What the system said.
         source: std::io::Error,
     },
     /// A line of a `.env` file is no assignment.
     #[error("{} has a line that is no assignment: write NAME=value, quote values with spaces", path.display())]
-    Dotenv {
-        /// The file.
-        path: PathBuf,
-    },
+    Dotenv { path: PathBuf },
     /// Neither `CHORUS_HOME` nor `HOME` is set.
     #[error(
         "there is no home directory: set CHORUS_HOME to the directory Chorus may keep its files in"

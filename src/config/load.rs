@@ -52,9 +52,7 @@ pub enum ConfigError {
     /// The file is there but cannot be read.
     #[error("{} cannot be read: {source}", path.display())]
     Unreadable {
-        /// The file.
         path: PathBuf,
-        /// What the system said.
         source: std::io::Error,
     },
     /// The file says what Chorus does not understand.

@@ -20,7 +20,6 @@ impl Paths {
         self.home.join("config.json")
     }
 
-    /// The database.
     pub fn database(&self) -> PathBuf {
         self.home.join("db").join("chorus.db")
     }

@@ -5,10 +5,8 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-/// One mistake in a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 pub struct Problem {
-    /// The file.
     pub path: PathBuf,
     /// Line, counted from 1; 0 when the whole file is meant.
     pub line: usize,

@@ -19,9 +19,7 @@ const LONGEST: u64 = 365 * 86_400;
 pub enum ValueKind {
     /// Instructions, kept to the letter.
     Prompt,
-    /// The name of an agent.
     Name,
-    /// One model.
     Model,
     /// Models in order, with commas between.
     Models,
@@ -34,7 +32,6 @@ pub enum ValueKind {
         /// Those that completion offers.
         offered: &'static [&'static str],
     },
-    /// On or off.
     Switch,
     /// One of these words.
     Word(&'static [&'static str]),

@@ -152,10 +152,6 @@ impl App {
 
     /// Closes what the last stop left open, before Discord is spoken to. Gives the messages that are stored and in no
     /// turn, for [`App::redeliver`].
-    ///
-    /// # Errors
-    ///
-    /// When the ledger cannot be read or written.
     pub(super) async fn recover(&self) -> Result<Vec<Inbound>, DaemonError> {
         if let Err(error) = self.tasks.recover().await {
             warn!("failed to recover all tasks of the last run: {error}");

@@ -20,10 +20,6 @@ type Count = Family<Labels, Counter>;
 type Sum = Family<Labels, Counter<f64, AtomicU64>>;
 
 /// All figures, in OpenMetrics text.
-///
-/// # Errors
-///
-/// When the ledger cannot be read.
 pub(super) async fn text(store: &Store) -> anyhow::Result<String> {
     let mut registry = Registry::with_prefix("chorus");
     agents(&mut registry, store).await?;

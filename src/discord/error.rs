@@ -3,7 +3,6 @@
 /// Why Discord cannot be served at all. Each says the way out; the first three are faults of configuration.
 #[derive(Debug, thiserror::Error)]
 pub enum DiscordError {
-    /// The token is wrong.
     #[error(
         "Discord refused the bot's token; copy a valid one from https://discord.com/developers/applications → your application → Bot → Reset Token into DISCORD_TOKEN"
     )]

@@ -87,10 +87,6 @@ struct Attempt {
 
 impl Gateway {
     /// A gateway that is not connected yet.
-    ///
-    /// # Errors
-    ///
-    /// When no TLS backend can be set up.
     pub(super) fn new(config: GatewayConfig) -> Result<Self, DiscordError> {
         let http = gateway_client().map_err(|error| DiscordError::Start(error.to_string()))?;
         Ok(Self {

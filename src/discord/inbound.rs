@@ -28,7 +28,7 @@ use super::rest::body::Body;
 use super::rest::{route, snowflake};
 use crate::agent::Members as _;
 use crate::domain::{ChannelId, GuildId, MessageId, Person, UserId};
-use crate::manager::{AgentSummary, Received};
+use crate::manager::{AgentSummary, ManagerError, Received};
 use crate::store::StoreError;
 
 pub(super) use self::shared::Shared;
@@ -36,11 +36,9 @@ pub(super) use self::shared::Shared;
 /// One thing that a channel's queue deals with.
 #[derive(Debug)]
 pub(super) enum ChannelEvent {
-    /// A message was written.
     Message(Box<Message>),
     /// A message's text was changed, and perhaps its files.
     Edited(MessageId, String, Option<Vec<Attachment>>),
-    /// A message was deleted.
     Deleted(MessageId),
     /// Discord says that there is something newer here than the ledger knows.
     CatchUp(GuildId),
@@ -245,7 +243,7 @@ impl Queue {
             // The past may not have been read; the next start reads both.
             return;
         }
-        if let Taken::NotYet = self.ingest(guild, message).await {
+        if let Taken::NotYet = self.ingest(&agent, message).await {
             // It is read once the server is described again.
             self.shared.mark_behind(self.channel);
         }
@@ -264,7 +262,8 @@ impl Queue {
         tokio::time::timeout(DESCRIBED_WITHIN, known).await.is_ok()
     }
 
-    async fn ingest(&mut self, guild: GuildId, message: Message) -> Taken {
+    async fn ingest(&mut self, agent: &AgentSummary, message: Message) -> Taken {
+        let guild = agent.guild;
         if !self.bot.serves(guild) {
             // It came while the server was served; once it is again, it is read.
             return Taken::NotYet;
@@ -294,7 +293,7 @@ impl Queue {
             debug!(message.id = %id, "a message was ignored: its author is no member");
             return Taken::Settled;
         };
-        self.receive(guild, message, author).await;
+        self.receive(agent, message, author).await;
         Taken::Settled
     }
 
@@ -306,24 +305,21 @@ impl Queue {
     }
 
     /// Hands a message to its agent, if its author may talk to it.
-    async fn receive(&self, guild: GuildId, message: Message, author: Person) {
+    async fn receive(&self, agent: &AgentSummary, message: Message, author: Person) {
         let id = MessageId(message.id.get());
-        let Some(agent) = self.agent(guild) else {
-            return;
-        };
-        let access = self.bot.manager.access(&agent).await;
-        self.bot.manager.tell_if_unreadable(&agent, &access).await;
+        let access = self.bot.manager.access(agent).await;
+        self.bot.manager.tell_if_unreadable(agent, &access).await;
         if !access.admits(&author) {
             debug!(message.id = %id, "a message was ignored: its author has no access");
             return;
         }
         self.know_what_it_replies_to(&message).await;
-        let parent = self.parent(guild);
-        let inbound = message::to_inbound(&message, guild, parent, author, self.bot.own);
+        let parent = self.parent(agent.guild);
+        let inbound = message::to_inbound(&message, agent.guild, parent, author, self.bot.own);
         let span = tracing::info_span!("message", message.id = %id, agent.id = %agent.id);
-        let received = self.bot.manager.receive(inbound).instrument(span).await;
-        match received {
-            Ok(Received::Accepted | Received::Duplicate | Received::NoAgent) => {}
+        let received = self.bot.manager.receive(agent, inbound);
+        match received.instrument(span).await {
+            Ok(Received::Accepted | Received::Duplicate) | Err(ManagerError::NoAgentHere) => {}
             Err(error) => {
                 error!(%error, message.id = %id, "failed to take a message");
                 let body = Body::sentence(format!("⚠️ I could not take that message: {error}"));

@@ -399,7 +399,6 @@ enum OutboundCommand {
     Say(Option<MessageId>, String),
 }
 
-/// What all queues share.
 #[derive(Clone)]
 pub(in crate::discord) struct OutboundContext {
     pub(in crate::discord) bot: Bot,

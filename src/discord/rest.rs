@@ -76,10 +76,6 @@ struct Inner {
 
 impl Rest {
     /// A client for the API at `base` (`https://discord.com`, or another for tests). Whatever goes out passes `redactor`.
-    ///
-    /// # Errors
-    ///
-    /// When no TLS backend can be set up.
     pub fn new(base: &str, token: &str, redactor: Redactor) -> Result<Self, reqwest::Error> {
         Ok(Self(Arc::new(Inner {
             client: http_client()?,
@@ -93,19 +89,11 @@ impl Rest {
     }
 
     /// Makes a request without a body; it must arrive.
-    ///
-    /// # Errors
-    ///
-    /// See [`RestError`].
     pub async fn call(&self, route: Route) -> Result<Value, RestError> {
         self.send(Request::new(route, Urgency::Durable)).await
     }
 
     /// Makes a request with a JSON body; it must arrive.
-    ///
-    /// # Errors
-    ///
-    /// See [`RestError`].
     pub async fn call_with(
         &self,
         route: Route,
@@ -116,19 +104,11 @@ impl Rest {
     }
 
     /// Posts `body` and returns the id of the new message. A nonce keeps a repeated try from posting twice.
-    ///
-    /// # Errors
-    ///
-    /// See [`RestError`].
     pub async fn post(&self, channel: ChannelId, body: &Body) -> Result<MessageId, RestError> {
         self.post_once(channel, body, &nonce()).await
     }
 
     /// Posts `body` under a nonce of the caller's, who may try again later: it is posted once all the same.
-    ///
-    /// # Errors
-    ///
-    /// See [`RestError`].
     pub async fn post_once(
         &self,
         channel: ChannelId,
@@ -141,10 +121,6 @@ impl Rest {
 
     /// Makes a request that posts a reply. Where Discord does not take the reference, the words go without it: they
     /// matter more.
-    ///
-    /// # Errors
-    ///
-    /// See [`RestError`].
     pub async fn reply(&self, request: Request) -> Result<MessageId, RestError> {
         let posted = match self.send(request.clone()).await {
             Err(refused) if refused.is_of_reference() => {
@@ -156,10 +132,6 @@ impl Rest {
     }
 
     /// Puts `body` in place of the message.
-    ///
-    /// # Errors
-    ///
-    /// See [`RestError`].
     pub async fn edit(
         &self,
         channel: ChannelId,
@@ -173,10 +145,6 @@ impl Rest {
     }
 
     /// Takes the buttons off a message; the rest of it stays.
-    ///
-    /// # Errors
-    ///
-    /// See [`RestError`].
     pub async fn remove_buttons(
         &self,
         channel: ChannelId,
@@ -187,11 +155,6 @@ impl Rest {
         edit.await.map(drop)
     }
 
-    /// Makes a request.
-    ///
-    /// # Errors
-    ///
-    /// See [`RestError`].
     pub async fn send(&self, mut request: Request) -> Result<Value, RestError> {
         if let Some(json) = &mut request.json {
             self.redact(json);
@@ -365,10 +328,6 @@ fn limits_of(base: &str) -> Limits {
 const MOST_LANES: usize = 4_096;
 
 /// An HTTP client for Discord, for us and for serenity, whose own has no timeouts.
-///
-/// # Errors
-///
-/// When no TLS backend can be set up.
 pub fn http_client() -> Result<reqwest::Client, reqwest::Error> {
     reqwest::Client::builder()
         .user_agent(USER_AGENT)
@@ -378,10 +337,6 @@ pub fn http_client() -> Result<reqwest::Client, reqwest::Error> {
 }
 
 /// An HTTP client that opens the gateway's connection, which lasts as long as it may.
-///
-/// # Errors
-///
-/// When no TLS backend can be set up.
 pub(super) fn gateway_client() -> Result<reqwest::Client, reqwest::Error> {
     reqwest::Client::builder()
         .user_agent(USER_AGENT)

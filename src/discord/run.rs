@@ -38,7 +38,6 @@ const PUBLIC: &str = "anybody can invite this bot: to prevent that, open https:/
 
 /// What serving Discord takes.
 pub struct DiscordConfig {
-    /// The bot's token.
     pub token: Secret,
     /// Another address than Discord's own (`CHORUS_DISCORD_API_URL`).
     pub base: Option<String>,

@@ -46,7 +46,6 @@ macro_rules! uuid_id {
 uuid_id! {
     /// An agent, for its whole life; a re-created agent without kept files gets a new one.
     AgentId;
-    /// A saved session.
     SessionId;
     /// One turn: from a message to its one outcome.
     TurnId;

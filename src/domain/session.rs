@@ -36,7 +36,6 @@ pub struct SessionMeta {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trigger {
-    /// `/context save`.
     ManualSave,
     IdleTimeout,
     /// The daemon stopped in order.

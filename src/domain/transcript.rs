@@ -144,7 +144,6 @@ pub struct ToolCall {
 pub struct ToolResult {
     pub call_id: CallId,
     pub name: String,
-    /// Text for the model.
     pub content: String,
     /// The call did not do what was asked.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -62,7 +62,6 @@ impl Capture {
         }
     }
 
-    /// What was kept.
     pub(super) async fn finish(mut self) -> Output {
         let (whole, lost) = match self.spool {
             Spool::Open {

@@ -88,10 +88,6 @@ impl Groups {
     }
 
     /// Makes a group for one command.
-    ///
-    /// # Errors
-    ///
-    /// When the kernel refuses it.
     pub(super) fn make(self: &Arc<Self>, limits: &Limits) -> io::Result<Group> {
         self.remove(Vec::new());
         let name = format!("chorus-{}-{}", std::process::id(), Uuid::new_v4().simple());
@@ -147,10 +143,6 @@ impl Group {
     }
 
     /// Sets what all in it may take together.
-    ///
-    /// # Errors
-    ///
-    /// When the kernel refuses it.
     pub(super) fn limit(&self, limits: &Limits) -> io::Result<()> {
         for (parent, folder) in self.groups.parents.iter().zip(&self.folders) {
             for control in parent.controls {

@@ -73,9 +73,7 @@ impl From<bool> for Network {
 pub struct Limits {
     /// Bytes of memory: of all its processes where a cgroup can be used, else of each one's writable private memory.
     pub memory: u64,
-    /// Processes and threads.
     pub processes: u64,
-    /// Bytes of one file.
     pub file_size: u64,
     /// Open files of one process.
     pub open_files: u64,
@@ -121,7 +119,6 @@ pub struct Finished {
     pub duration: Duration,
 }
 
-/// Captured output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
     /// The beginning, or all of it.

@@ -85,10 +85,6 @@ fn check(inode_pin: &InodePin) -> Result<(), HelperError> {
 }
 
 /// Standard input as the socket that it is for both halves of the helper.
-///
-/// # Errors
-///
-/// When it cannot be duplicated.
 pub(super) fn standard_input() -> Result<UnixStream, HelperError> {
     std::io::stdin()
         .as_fd()

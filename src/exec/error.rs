@@ -12,7 +12,6 @@ use super::job::HELPER_COMMAND;
 pub(super) enum HelperError {
     #[error("{doing}: {cause}")]
     Failed {
-        /// The step that failed.
         doing: String,
         #[source]
         cause: Box<dyn Error + Send + Sync>,
@@ -83,7 +82,6 @@ pub(super) enum FailedTrial {
     Workspace(Arc<std::io::Error>),
     #[error("{0}")]
     NotRun(Arc<ExecError>),
-    /// What it printed.
     #[error("{0}")]
     Printed(String),
 }

@@ -52,10 +52,6 @@ const PARTS: &[Part] = &[
 ];
 
 /// Guards the repository of `workspace`; without one there is nothing to guard.
-///
-/// # Errors
-///
-/// When the workspace cannot be looked at.
 pub(super) fn repository(workspace: &Path) -> std::io::Result<Guard> {
     // What a command left whose supervisor was killed.
     mend::repository(workspace);

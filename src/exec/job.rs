@@ -54,7 +54,6 @@ pub(super) struct Confinement {
     /// What it is given after `-c`.
     pub(super) script: String,
     pub(super) directory: PathBuf,
-    /// Its whole environment.
     pub(super) environment: BTreeMap<String, String>,
     pub(super) limits: Limits,
     /// Files that must still be the ones that were meant, looked at before anything runs.
@@ -87,7 +86,6 @@ pub(super) enum Namespaces {
     None,
 }
 
-/// A file by identity.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct InodePin {
     /// Where it must be found.

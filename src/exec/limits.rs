@@ -21,10 +21,6 @@ const OUT_OF_MEMORY_FIRST: &str = "900";
 const NICENESS: i32 = 10;
 
 /// Limits this process and all it will start.
-///
-/// # Errors
-///
-/// When the kernel refuses a limit.
 pub(super) fn apply(limits: &Limits) -> Result<(), HelperError> {
     // Best effort: both only help the rest of the machine.
     let _ = fs::write("/proc/self/oom_score_adj", OUT_OF_MEMORY_FIRST);
@@ -51,10 +47,6 @@ pub(super) fn apply(limits: &Limits) -> Result<(), HelperError> {
 }
 
 /// Gives up every capability, also those that a program of root would get back.
-///
-/// # Errors
-///
-/// When the kernel refuses.
 pub(super) fn drop_capabilities() -> Result<(), HelperError> {
     let _ = clear_ambient_capability_set();
     for capability in CapabilitySet::all().iter() {

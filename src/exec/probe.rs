@@ -31,10 +31,6 @@ pub struct SandboxSettings {
 
 impl SandboxSettings {
     /// The settings for this binary, with nothing added.
-    ///
-    /// # Errors
-    ///
-    /// When the path of this binary cannot be had.
     pub fn of_this_binary() -> std::io::Result<Self> {
         Ok(Self {
             helper: std::env::current_exe()?,

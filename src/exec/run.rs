@@ -113,10 +113,6 @@ impl Sandbox {
     }
 
     /// The supervisor that waits, or a new one.
-    ///
-    /// # Errors
-    ///
-    /// When none can be started, or its group cannot be made.
     fn supervisor(&self, limits: &Limits) -> io::Result<IdleSupervisor> {
         let Some(mut waiting) = self.warm().and_then(WarmSupervisor::take_alive) else {
             return self.start_supervisor(limits);

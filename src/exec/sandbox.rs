@@ -129,10 +129,6 @@ impl Sandbox {
     }
 
     /// A group that limits one command, where groups can be made.
-    ///
-    /// # Errors
-    ///
-    /// When the kernel refuses it.
     pub(super) fn group(&self, limits: &Limits) -> std::io::Result<Option<Group>> {
         let groups = self.parts.groups.as_ref();
         groups.map(|groups| groups.make(limits)).transpose()

@@ -32,10 +32,6 @@ pub(super) struct WarmSupervisor(Mutex<Option<IdleSupervisor>>);
 
 impl IdleSupervisor {
     /// Starts one, in `group`, with the limits of the command it is meant for.
-    ///
-    /// # Errors
-    ///
-    /// When it cannot be started.
     pub(super) fn start(helper: &Path, group: Option<Group>, limits: &Limits) -> io::Result<Self> {
         let (reader, writer) = io::pipe()?;
         let output = pipe::Receiver::from_owned_fd(OwnedFd::from(reader))?;

@@ -61,7 +61,6 @@ pub(super) struct WorkOrder {
 pub enum WorkFailure {
     /// The work itself is at fault.
     Refused(String),
-    /// It could not be done.
     Failed(String),
 }
 

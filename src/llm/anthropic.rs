@@ -31,7 +31,6 @@ pub struct Anthropic {
 }
 
 impl Anthropic {
-    /// Speaks to `endpoint`.
     pub fn new(endpoint: Endpoint) -> Self {
         Self { endpoint }
     }
@@ -181,7 +180,6 @@ struct Source<'a> {
     data: &'a str,
 }
 
-/// Writes `request`.
 fn encode(provider: &str, request: &Request) -> Result<Encoded, LlmError> {
     let mut messages = messages(request);
     if messages.is_empty() {

@@ -158,10 +158,6 @@ impl Models {
     }
 
     /// As [`Models::resolve`], and asks a provider that was never asked.
-    ///
-    /// # Errors
-    ///
-    /// Why that provider gave no list.
     pub async fn resolve_asking(&self, name: &str) -> Result<Resolved, LlmError> {
         let resolved = self.resolve(name);
         let Resolved::Undiscovered(target) = &resolved else {

@@ -21,7 +21,6 @@ pub struct Gemini {
 }
 
 impl Gemini {
-    /// Speaks to `endpoint`.
     pub fn new(endpoint: Endpoint) -> Self {
         Self { endpoint }
     }
@@ -112,7 +111,6 @@ enum Role {
     Model,
 }
 
-/// Writes `request`.
 fn encode(provider: &str, request: &Request) -> Result<Encoded, LlmError> {
     let contents = contents(request);
     if contents.is_empty() {

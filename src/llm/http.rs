@@ -35,10 +35,6 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const DRAIN: Duration = Duration::from_millis(5);
 
 /// Makes the client for all providers. It follows no redirect, because that would carry the key elsewhere.
-///
-/// # Errors
-///
-/// When TLS cannot be set up.
 pub fn client() -> reqwest::Result<reqwest::Client> {
     reqwest::Client::builder()
         .redirect(reqwest::redirect::Policy::none())
@@ -122,7 +118,6 @@ impl Endpoint {
         }
     }
 
-    /// Gets `path` as JSON.
     pub(super) async fn get(&self, path: &str, headers: HeaderMap) -> Result<Value, LlmError> {
         let deadline = Instant::now() + self.silence;
         let call = self

@@ -24,7 +24,6 @@ pub struct OpenAiChat {
 }
 
 impl OpenAiChat {
-    /// Speaks to `endpoint`.
     pub fn new(endpoint: Endpoint) -> Self {
         Self { endpoint }
     }
@@ -133,7 +132,6 @@ enum Content<'a> {
     Parts(Vec<Value>),
 }
 
-/// Writes `request`.
 fn encode(endpoint: &Endpoint, request: &Request) -> Result<Encoded, LlmError> {
     let mut messages = system(request);
     let before = messages.len();

@@ -22,7 +22,6 @@ pub struct OpenAiResponses {
 }
 
 impl OpenAiResponses {
-    /// Speaks to `endpoint`.
     pub fn new(endpoint: Endpoint) -> Self {
         Self { endpoint }
     }
@@ -86,7 +85,6 @@ enum Tool<'a> {
 /// Fewest output tokens that the format takes.
 const MIN_OUTPUT: u32 = 16;
 
-/// Writes `request`.
 fn encode(provider: &str, request: &Request) -> Result<Encoded, LlmError> {
     let input: Vec<Value> = request
         .items

@@ -30,14 +30,9 @@ pub trait Provider: Send + Sync {
     async fn stream(&self, body: &Encoded, on_delta: &mut OnDelta<'_>) -> Result<Reply, LlmError>;
 
     /// Ids of the models its key may use; the way to check the key.
-    ///
-    /// # Errors
-    ///
-    /// As [`Provider::stream`].
     async fn list_models(&self) -> Result<Vec<String>, LlmError>;
 }
 
-/// What a model is asked.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// Model id as the provider knows it.
@@ -81,9 +76,7 @@ pub struct Encoded {
 /// A piece of an answer as it arrives. Shown, never stored.
 #[derive(Clone, Copy, Debug)]
 pub enum Delta<'a> {
-    /// More text.
     Text(&'a str),
-    /// The model is thinking.
     Thinking,
     /// A tool call has begun; its arguments are not complete.
     ToolCall(&'a str),

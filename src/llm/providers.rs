@@ -75,17 +75,12 @@ pub enum ProvidersError {
     Name(String),
     /// An address that is none.
     #[error("providers.{name}: base_url {url:?} is no http or https address")]
-    Address {
-        name: String,
-        /// What was written.
-        url: String,
-    },
+    Address { name: String, url: String },
     /// The key that a provider names is not there.
     #[error(
         "providers.{name}: the variable {variable} is not set; set it, or leave api_key_env out"
     )]
     NoKey { name: String, variable: String },
-    /// A key cannot be read.
     #[error(transparent)]
     Env(#[from] EnvError),
     /// The HTTP client cannot be made.

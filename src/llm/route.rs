@@ -91,7 +91,6 @@ pub enum StepFailure {
     NobodyLeft,
 }
 
-/// Asks providers.
 #[derive(Clone, Debug)]
 pub struct Router {
     providers: Arc<Providers>,
@@ -346,10 +345,12 @@ fn max_output(facts: &ModelFacts, step: &StepRequest) -> u32 {
 
 /// Why one attempt brought nothing.
 enum Unanswered {
-    /// The step ends.
     Failure(StepFailure),
     /// Somebody else may answer. Only what was sent counts as an attempt.
-    Error { error: LlmError, sent: bool },
+    Error {
+        error: LlmError,
+        sent: bool,
+    },
 }
 
 fn failure(last: Option<LlmError>, attempts: u32, schedule: &Schedule<'_>) -> StepFailure {

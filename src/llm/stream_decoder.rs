@@ -13,12 +13,10 @@ use super::provider::{Encoded, OnDelta, Reply, TruncatedCall};
 use super::tokens;
 use crate::domain::{Assistant, CallId, OpaqueBlock, StopReason, ToolCall, Usage};
 
-/// What an event brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Progress {
     /// Nothing of the answer: a ping, or what we do not know.
     Nothing,
-    /// More of the answer.
     Content,
     /// The end of the answer.
     Done,
@@ -26,7 +24,6 @@ pub(super) enum Progress {
 
 /// One wire format reading one answer. Pure: bytes, time and the network are elsewhere.
 pub(super) trait StreamDecoder: Send {
-    /// Takes the next event.
     fn take(&mut self, event: &Event, on_delta: &mut OnDelta<'_>) -> Result<Progress, ApiError>;
 
     /// The stream ended without [`Progress::Done`]. Only a format without an end mark may call that whole.
@@ -37,7 +34,6 @@ pub(super) trait StreamDecoder: Send {
     /// Tokens counted so far, for an answer that fails later and is paid all the same.
     fn usage(&self) -> Option<Usage>;
 
-    /// The whole answer.
     fn reply(self, request: &Encoded, request_id: Option<String>) -> Reply;
 }
 
@@ -64,7 +60,6 @@ pub(super) fn nonsense(error: serde_json::Error) -> ApiError {
 /// One block of an answer, in the order of the answer.
 #[derive(Debug)]
 pub(super) enum ContentBlock {
-    /// Text to show.
     Text(String),
     Call(RawCall),
     /// A block for the provider alone, and the text that it shows, if any.

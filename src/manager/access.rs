@@ -72,7 +72,10 @@ impl AgentManager {
     }
 
     async fn configuration(&self, agent: &AgentSummary) -> Configuration {
-        let folder = self.inner.deps.paths.agent(agent.name.as_str());
+        // As it is called now: it may have been renamed since it was found.
+        let now = self.inner.registry.get(agent.id);
+        let name = &now.as_ref().unwrap_or(agent).name;
+        let folder = self.inner.deps.paths.agent(name.as_str());
         self.inner.deps.configuration(agent.id, folder).await
     }
 

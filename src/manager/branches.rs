@@ -33,7 +33,6 @@ pub struct BranchView {
     pub messages: u64,
 }
 
-/// What a branch did.
 #[derive(Clone, Debug)]
 pub struct BranchHistory {
     pub branch: BranchView,
@@ -45,7 +44,6 @@ pub struct BranchHistory {
 pub struct StepView {
     /// Counted from 1 over the branch's latest turns.
     pub number: usize,
-    /// What was asked or run.
     pub description: String,
     /// How long it took; none while it runs.
     pub duration: Option<Duration>,
@@ -67,37 +65,21 @@ impl AgentManager {
     /// When no agent lives there, or the ledger fails.
     pub async fn branch_new(
         &self,
+        agent: &AgentSummary,
         message: Inbound,
-        thread: Option<ChannelId>,
     ) -> Result<u32, ManagerError> {
         let (opened, number) = oneshot::channel();
-        self.prompt(
-            message,
-            None,
-            Mode::Standard,
-            Place::NewBranch(thread),
-            Some(opened),
-        )
-        .await?;
+        let place = Place::NewBranch(None);
+        self.prompt(agent, message, None, Mode::Standard, place, Some(opened))
+            .await?;
         number
             .await
             .map_err(|_| ManagerError::Failed("the branch could not be opened".to_owned()))
     }
 
     /// `/branch list`: all branches that are open, newest first.
-    ///
-    /// # Errors
-    ///
-    /// When no agent lives there, or the ledger cannot be read.
-    pub async fn branch_list(
-        &self,
-        channel: ChannelId,
-        parent: Option<ChannelId>,
-    ) -> Result<Vec<BranchView>, ManagerError> {
-        let agent = self
-            .agent_for(channel, parent)
-            .ok_or(ManagerError::NoAgentHere)?;
-        let states = self.states(&agent).await;
+    pub async fn branch_list(&self, agent: &AgentSummary) -> Result<Vec<BranchView>, ManagerError> {
+        let states = self.states(agent).await;
         let rows = self.inner.deps.store.branches(agent.id).await?;
         let open = rows.into_iter().filter(|row| row.closed_at.is_none());
         Ok(open.map(|row| view(row, &states)).collect())
@@ -107,21 +89,17 @@ impl AgentManager {
     ///
     /// # Errors
     ///
-    /// When no agent lives there, there is no such branch or it is closed already, or the ledger fails.
+    /// When there is no such branch or it is closed already, or the ledger fails.
     pub async fn branch_kill(
         &self,
-        channel: ChannelId,
-        parent: Option<ChannelId>,
+        agent: &AgentSummary,
         which: BranchTarget,
         by: &Person,
     ) -> Result<ClosedBranches, ManagerError> {
-        let agent = self
-            .agent_for(channel, parent)
-            .ok_or(ManagerError::NoAgentHere)?;
         let target = match which {
             BranchTarget::All => Target::Branches,
             BranchTarget::One(number) => {
-                let row = self.branch(channel, parent, number).await?;
+                let row = self.branch(agent, number).await?;
                 if row.closed_at.is_some() {
                     return Err(ManagerError::refused(format!(
                         "Branch #{number} is closed already. `/branch list` shows the open ones."
@@ -130,14 +108,10 @@ impl AgentManager {
                 Target::Branch(number)
             }
         };
-        self.close_branches(&agent, target, by.into()).await
+        self.close_branches(agent, target, by.into()).await
     }
 
     /// A thread was deleted: the branch that lived in it is saved and closed, and its turn ends.
-    ///
-    /// # Errors
-    ///
-    /// When the ledger fails.
     pub async fn thread_deleted(&self, thread: ChannelId) -> Result<(), ManagerError> {
         let store = &self.inner.deps.store;
         let Some(branch) = store.conversation_by_thread(thread).await? else {
@@ -155,10 +129,6 @@ impl AgentManager {
 
     /// An agent's channel was deleted, and all threads below it with it: the branches in these are saved and closed. What
     /// the agent itself has in mind stays, for a channel that it is given instead.
-    ///
-    /// # Errors
-    ///
-    /// When the ledger fails.
     pub async fn channel_deleted(&self, channel: ChannelId) -> Result<(), ManagerError> {
         let Some(agent) = self.agent_for(channel, None) else {
             return Ok(());
@@ -193,17 +163,13 @@ impl AgentManager {
     ///
     /// # Errors
     ///
-    /// When no agent lives there, or there is no such branch.
+    /// When there is no such branch.
     pub async fn branch_history(
         &self,
-        channel: ChannelId,
-        parent: Option<ChannelId>,
+        agent: &AgentSummary,
         number: u32,
     ) -> Result<BranchHistory, ManagerError> {
-        let row = self.branch(channel, parent, number).await?;
-        let agent = self
-            .agent_for(channel, parent)
-            .ok_or(ManagerError::NoAgentHere)?;
+        let row = self.branch(agent, number).await?;
         let store = &self.inner.deps.store;
         let mut turns = store.turns(row.id, TURNS_SHOWN).await?;
         turns.reverse();
@@ -224,7 +190,7 @@ impl AgentManager {
                 });
             }
         }
-        let states = self.states(&agent).await;
+        let states = self.states(agent).await;
         Ok(BranchHistory {
             branch: view(row, &states),
             steps,
@@ -233,13 +199,9 @@ impl AgentManager {
 
     async fn branch(
         &self,
-        channel: ChannelId,
-        parent: Option<ChannelId>,
+        agent: &AgentSummary,
         number: u32,
     ) -> Result<Conversation, ManagerError> {
-        let agent = self
-            .agent_for(channel, parent)
-            .ok_or(ManagerError::NoAgentHere)?;
         let rows = self.inner.deps.store.branches(agent.id).await?;
         rows.into_iter()
             .find(|row| row.number == number)

@@ -6,10 +6,8 @@ use serde_json::json;
 use tokio::sync::oneshot;
 
 use crate::agent::session_manager::{Imported, SessionError, SessionList};
-use crate::agent::{
-    AfterSave, AgentCommand, BeforeClear, Cleared, ContextAction, Restored, Stopper, Target,
-};
-use crate::domain::{AgentId, AgentName, AgentStatus, ChannelId, GuildId, Person, SessionMeta};
+use crate::agent::{AgentCommand, ContextAction, Stopper, Target};
+use crate::domain::{AgentId, AgentName, AgentStatus, ChannelId, GuildId, Person};
 use crate::store::{AgentRow, AuditRow};
 
 use super::AgentManager;
@@ -20,90 +18,31 @@ use super::registry::AgentSummary;
 /// A page of an agent's saved sessions.
 #[derive(Clone, Debug)]
 pub struct History {
-    /// Key of the agent.
     pub id: AgentId,
     pub agent: String,
-    /// The page.
     pub list: SessionList,
 }
 
 impl AgentManager {
-    /// `/context save`.
+    /// Has an agent do something with the context seen in `channel`. Where that is busy with such a thing, it waits.
     ///
     /// # Errors
     ///
-    /// When there is nothing to save, or it cannot be saved.
-    pub async fn context_save(
+    /// When it cannot be done; the context is as it was then.
+    pub async fn context<T>(
         &self,
+        agent: &AgentSummary,
         channel: ChannelId,
-        parent: Option<ChannelId>,
-        description: Option<String>,
-        then: AfterSave,
-        by: &Person,
-    ) -> Result<SessionMeta, ManagerError> {
-        self.context(channel, parent, by.into(), |reply| ContextAction::Save {
-            description,
-            then,
-            reply,
-        })
-        .await
-    }
-
-    /// `/context clear`.
-    ///
-    /// # Errors
-    ///
-    /// When it should be saved first and cannot.
-    pub async fn context_clear(
-        &self,
-        channel: ChannelId,
-        parent: Option<ChannelId>,
-        first: BeforeClear,
-        by: &Person,
-    ) -> Result<Cleared, ManagerError> {
-        self.context(channel, parent, by.into(), |reply| ContextAction::Clear {
-            first,
-            reply,
-        })
-        .await
-    }
-
-    /// `/context restore`.
-    ///
-    /// # Errors
-    ///
-    /// When there is no such session of this agent, or its file cannot be used; the context is untouched then.
-    pub async fn context_restore(
-        &self,
-        channel: ChannelId,
-        parent: Option<ChannelId>,
-        session: &str,
-        by: &Person,
-    ) -> Result<Restored, ManagerError> {
-        let session = session.to_owned();
-        self.context(channel, parent, by.into(), |reply| ContextAction::Restore {
-            session,
-            reply,
-        })
-        .await
-    }
-
-    /// `/context compact`; one line on what came of it.
-    ///
-    /// # Errors
-    ///
-    /// When there is nothing to compact or no summary to be had.
-    pub async fn context_compact(
-        &self,
-        channel: ChannelId,
-        parent: Option<ChannelId>,
-    ) -> Result<String, ManagerError> {
-        // It ends no turn, so nobody is named.
-        let by = Stopper::Machine("a compaction");
-        self.context(channel, parent, by, |reply| ContextAction::Compact {
-            reply,
-        })
-        .await
+        by: Stopper,
+        action: impl FnOnce(oneshot::Sender<Result<T, SessionError>>) -> ContextAction,
+    ) -> Result<T, ManagerError> {
+        let (reply, answer) = oneshot::channel();
+        let command = AgentCommand::Context(Target::Channel(channel), by, action(reply));
+        self.deliver(agent, command).await?;
+        let answer = answer
+            .await
+            .map_err(|_| ManagerError::Failed("the agent ended meanwhile".to_owned()))?;
+        Ok(answer?)
     }
 
     /// `/context import`: a session file of another agent in this agent's folder becomes a session of this one.
@@ -126,33 +65,7 @@ impl AgentManager {
             .await
     }
 
-    async fn context<T>(
-        &self,
-        channel: ChannelId,
-        parent: Option<ChannelId>,
-        by: Stopper,
-        action: impl FnOnce(oneshot::Sender<Result<T, SessionError>>) -> ContextAction,
-    ) -> Result<T, ManagerError> {
-        let agent = self
-            .agent_for(channel, parent)
-            .ok_or(ManagerError::NoAgentHere)?;
-        let (reply, answer) = oneshot::channel();
-        self.deliver(
-            &agent,
-            AgentCommand::Context(Target::Channel(channel), by, action(reply)),
-        )
-        .await?;
-        let answer = answer
-            .await
-            .map_err(|_| ManagerError::Failed("the agent ended meanwhile".to_owned()))?;
-        Ok(answer?)
-    }
-
     /// `/context history`: of an agent that lives, or of one that is destroyed ([`Self::destroyed`]).
-    ///
-    /// # Errors
-    ///
-    /// When the index cannot be read.
     pub async fn context_history(
         &self,
         agent: &AgentSummary,
@@ -183,10 +96,6 @@ impl AgentManager {
     }
 
     /// The agents of a server that are destroyed, the latest first; their rows are kept for good.
-    ///
-    /// # Errors
-    ///
-    /// When the index of agents cannot be read.
     pub async fn all_destroyed(&self, guild: GuildId) -> Result<Vec<AgentRow>, ManagerError> {
         let mut rows = self.inner.deps.store.agents().await?;
         rows.retain(|row| row.guild_id == guild && row.status == AgentStatus::Destroyed);
@@ -195,10 +104,6 @@ impl AgentManager {
     }
 
     /// The destroyed agent of a server that `word` names: by its id, or the latest one of that name.
-    ///
-    /// # Errors
-    ///
-    /// When the index of agents cannot be read.
     pub async fn destroyed(
         &self,
         guild: GuildId,

@@ -21,9 +21,7 @@ use super::registry::AgentSummary;
 /// What happens to an agent's folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeepFiles {
-    /// It stays as it is.
     Yes,
-    /// It is deleted.
     No,
 }
 

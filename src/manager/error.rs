@@ -23,7 +23,6 @@ pub enum ManagerError {
     /// No agent of the server has that name.
     #[error("There is no agent `{name}` in this server.{}", near.as_ref().map(|near| format!(" Did you mean `{near}`?")).unwrap_or_default())]
     NoSuchAgent {
-        /// What was asked for.
         name: String,
         /// The nearest name there is.
         near: Option<String>,
@@ -31,7 +30,6 @@ pub enum ManagerError {
     /// It may not or cannot be done as asked.
     #[error("{0}")]
     Refused(String),
-    /// The ledger failed.
     #[error(
         "That could not be stored: {0}. Nothing was changed; try again when the cause is gone."
     )]

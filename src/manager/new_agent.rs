@@ -17,7 +17,6 @@ pub struct NewAgent {
     /// Name of a profile, or one as JSON.
     pub permission_profile: Option<String>,
     pub by: Person,
-    /// In which server.
     pub guild: GuildId,
 }
 
@@ -39,7 +38,6 @@ pub struct Made {
     pub model: Choice,
     /// Its permission profile, or `custom`.
     pub profile: String,
-    /// Its instructions.
     pub system_prompt: String,
     /// It came back with the files it had.
     pub kept_files: bool,

@@ -27,11 +27,9 @@ pub struct AgentSummary {
 /// An agent as `/agent list` shows it.
 #[derive(Clone, Debug)]
 pub struct AgentListing {
-    /// Its row in the index.
     pub row: AgentRow,
     /// Messages in its contexts and when somebody last wrote; none when it is idle.
     pub context: Option<(usize, DateTime<Utc>)>,
-    /// A turn runs.
     pub busy: bool,
     /// Its folder is there, and its own: not that of another agent of the same name.
     pub has_files: bool,

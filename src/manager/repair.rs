@@ -26,7 +26,6 @@ pub enum LostFolder {
     MakeNew,
 }
 
-/// What a repair came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Repaired {
     /// One line on what was done.

@@ -10,9 +10,7 @@ use crate::agent::{
     self, AgentCommand, AgentHandle, Mode, Place, Prompt, Source, Stop, Stopped, Stopper, Target,
     Trigger,
 };
-use crate::domain::{
-    AgentId, Attachment, ChannelId, Inbound, MessageId, Person, SessionMeta, TurnId,
-};
+use crate::domain::{AgentId, Attachment, ChannelId, Inbound, MessageId, Person, SessionMeta};
 use crate::store::{Accepted, StoreError};
 
 use super::AgentManager;
@@ -26,8 +24,6 @@ pub enum Received {
     Accepted,
     /// It was there already.
     Duplicate,
-    /// No agent lives in its channel.
-    NoAgent,
 }
 
 impl AgentManager {
@@ -36,18 +32,31 @@ impl AgentManager {
     /// # Errors
     ///
     /// When the ledger did not take it: then it must not be acknowledged.
-    pub async fn receive(&self, message: Inbound) -> Result<Received, ManagerError> {
-        let Some(agent) = self.agent_for(message.channel_id, message.parent_id) else {
-            return Ok(Received::NoAgent);
-        };
+    pub async fn receive(
+        &self,
+        agent: &AgentSummary,
+        message: Inbound,
+    ) -> Result<Received, ManagerError> {
+        self.accept(agent, message, AgentCommand::Message).await
+    }
+
+    /// Commits a message of an agent (D1), then hands over the command that is made of it.
+    async fn accept(
+        &self,
+        agent: &AgentSummary,
+        message: Inbound,
+        command: impl FnOnce(Box<Inbound>) -> AgentCommand,
+    ) -> Result<Received, ManagerError> {
         if !self.serves(agent.guild) {
             return Err(ManagerError::NotServed);
+        }
+        if self.inner.registry.get(agent.id).is_none() {
+            return Err(ManagerError::NoAgentHere);
         }
         if self.inner.deps.store.accept(&message).await? == Accepted::Known {
             return Ok(Received::Duplicate);
         }
-        self.deliver(&agent, AgentCommand::Message(Box::new(message)))
-            .await?;
+        self.deliver(agent, command(Box::new(message))).await?;
         Ok(Received::Accepted)
     }
 
@@ -77,53 +86,42 @@ impl AgentManager {
     ///
     /// # Errors
     ///
-    /// When no agent lives there, or the ledger fails.
+    /// When the agent is gone, or the ledger fails.
     pub async fn ask(
         &self,
+        agent: &AgentSummary,
         message: Inbound,
         model: Option<String>,
         mode: Mode,
     ) -> Result<Received, ManagerError> {
         let place = Place::Channel(message.channel_id);
-        self.prompt(message, model, mode, place, None).await
+        self.prompt(agent, message, model, mode, place, None).await
     }
 
     pub(super) async fn prompt(
         &self,
+        agent: &AgentSummary,
         message: Inbound,
         model: Option<String>,
         mode: Mode,
         place: Place,
         opened: Option<oneshot::Sender<u32>>,
     ) -> Result<Received, ManagerError> {
-        let agent = self
-            .agent_for(message.channel_id, message.parent_id)
-            .ok_or(ManagerError::NoAgentHere)?;
-        if !self.serves(agent.guild) {
-            return Err(ManagerError::NotServed);
-        }
-        if self.inner.deps.store.accept(&message).await? == Accepted::Known {
-            return Ok(Received::Duplicate);
-        }
-        let prompt = Prompt {
-            trigger: Trigger {
-                source: Source::Message(Box::new(message)),
-                model,
-                mode,
-            },
-            place,
-            opened,
+        let prompt = |message| {
+            AgentCommand::Prompt(Box::new(Prompt {
+                trigger: Trigger {
+                    source: Source::Message(message),
+                    model,
+                    mode,
+                },
+                place,
+                opened,
+            }))
         };
-        self.deliver(&agent, AgentCommand::Prompt(Box::new(prompt)))
-            .await?;
-        Ok(Received::Accepted)
+        self.accept(agent, message, prompt).await
     }
 
     /// Takes over an edit of a message that still waits; its files stay where none are told.
-    ///
-    /// # Errors
-    ///
-    /// When the ledger fails.
     pub async fn edited(
         &self,
         message: MessageId,
@@ -139,10 +137,6 @@ impl AgentManager {
     }
 
     /// Takes out a message that was deleted while it waited.
-    ///
-    /// # Errors
-    ///
-    /// When the ledger fails.
     pub async fn deleted(&self, message: MessageId) -> Result<(), StoreError> {
         self.inner.deps.store.drop_queued(message).await.map(drop)
     }
@@ -155,94 +149,23 @@ impl AgentManager {
             .or_else(|| registry.in_channel(parent?))
     }
 
-    /// Asks the turns seen in `channel` to end and to answer with what they have.
-    ///
-    /// # Errors
-    ///
-    /// When no agent lives there.
+    /// Ends turns of an agent: at once, or so that they answer with what they have.
     pub async fn stop(
         &self,
-        channel: ChannelId,
-        parent: Option<ChannelId>,
-        by: &Person,
-    ) -> Result<Stopped, ManagerError> {
-        self.stop_in(
-            channel,
-            parent,
-            Target::Channel(channel),
-            Stop::Graceful,
-            by,
-        )
-        .await
-    }
-
-    /// Ends the turns seen in `channel` at once.
-    ///
-    /// # Errors
-    ///
-    /// When no agent lives there.
-    pub async fn abort(
-        &self,
-        channel: ChannelId,
-        parent: Option<ChannelId>,
-        by: &Person,
-    ) -> Result<Stopped, ManagerError> {
-        self.stop_in(channel, parent, Target::Channel(channel), Stop::Abort, by)
-            .await
-    }
-
-    /// The Stop button of a turn's live status.
-    ///
-    /// # Errors
-    ///
-    /// When no agent lives there.
-    pub async fn stop_turn(
-        &self,
-        channel: ChannelId,
-        parent: Option<ChannelId>,
-        turn: TurnId,
-        by: &Person,
-    ) -> Result<Stopped, ManagerError> {
-        self.stop_in(channel, parent, Target::Turn(turn), Stop::Graceful, by)
-            .await
-    }
-
-    /// The Abort button of a turn's live status.
-    ///
-    /// # Errors
-    ///
-    /// When no agent lives there.
-    pub async fn abort_turn(
-        &self,
-        channel: ChannelId,
-        parent: Option<ChannelId>,
-        turn: TurnId,
-        by: &Person,
-    ) -> Result<Stopped, ManagerError> {
-        self.stop_in(channel, parent, Target::Turn(turn), Stop::Abort, by)
-            .await
-    }
-
-    pub(super) async fn stop_in(
-        &self,
-        channel: ChannelId,
-        parent: Option<ChannelId>,
+        agent: &AgentSummary,
         target: Target,
         stop: Stop,
         by: &Person,
-    ) -> Result<Stopped, ManagerError> {
-        let agent = self
-            .agent_for(channel, parent)
-            .ok_or(ManagerError::NoAgentHere)?;
+    ) -> Stopped {
         let Some(actor) = self.inner.registry.running(agent.id) else {
-            return Ok(Stopped::Nothing);
+            return Stopped::Nothing;
         };
         let (reply, asked) = oneshot::channel();
         let command = AgentCommand::Stop(target, stop, by.into(), reply);
         if actor.send(command).await.is_err() {
-            return Ok(Stopped::Nothing);
+            return Stopped::Nothing;
         }
-        Ok(asked.await.unwrap_or(Stopped::Nothing))
+        asked.await.unwrap_or(Stopped::Nothing)
     }
 
     /// Puts a command into an agent's mailbox; an actor that just ended is made anew.
@@ -291,10 +214,6 @@ impl AgentManager {
     }
 
     /// Makes the actors of agents whose context a crash kept, so that their idle timers run.
-    ///
-    /// # Errors
-    ///
-    /// When the ledger cannot be read.
     pub fn wake(&self, agents: &[crate::domain::AgentId]) -> Result<(), ManagerError> {
         for id in agents {
             if let Some(agent) = self.inner.registry.get(*id)

@@ -83,7 +83,6 @@ struct KeptOperators {
 }
 
 impl Servers {
-    /// Reads what is known.
     pub(super) async fn open(
         store: Store,
         config: Arc<ArcSwap<Config>>,

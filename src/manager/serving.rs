@@ -39,10 +39,6 @@ impl AgentManager {
     }
 
     /// Keeps who the operator of this bot is, as Discord says; with none, what was kept of this very bot holds.
-    ///
-    /// # Errors
-    ///
-    /// When the ledger fails.
     pub async fn learn_operators(
         &self,
         bot: UserId,
@@ -156,10 +152,6 @@ impl AgentManager {
     }
 
     /// The bot is not in a server any more. One that was accepted stays so.
-    ///
-    /// # Errors
-    ///
-    /// When the ledger fails.
     pub async fn left_server(&self, guild: GuildId) -> Result<(), StoreError> {
         if self.server_row(guild).is_none() {
             return Ok(());

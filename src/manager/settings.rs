@@ -23,10 +23,6 @@ impl AgentManager {
     }
 
     /// Reads the settings of one server anew; also when the bot joins it.
-    ///
-    /// # Errors
-    ///
-    /// When the ledger cannot be read.
     pub async fn reload_settings(&self, guild: GuildId) -> Result<(), StoreError> {
         let deps = &self.inner.deps;
         let settings = Settings::from_rows(&deps.store.settings(guild).await?);

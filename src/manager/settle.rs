@@ -67,10 +67,6 @@ impl AgentManager {
     }
 
     /// Ends the agents whose destruction a crash cut short, once their tasks are known. Only their channels are left then.
-    ///
-    /// # Errors
-    ///
-    /// When the ledger cannot be read.
     pub async fn finish_destructions(&self) -> Result<(), StoreError> {
         let store = &self.inner.deps.store;
         for (agent, intent) in store.intents().await? {

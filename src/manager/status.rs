@@ -45,24 +45,20 @@ pub struct SessionState {
     pub messages: usize,
     /// How long nobody wrote.
     pub idle: Duration,
-    /// A turn runs.
     pub busy: bool,
 }
 
 impl AgentManager {
-    /// How the agent of a channel stands.
+    /// How an agent stands, seen from the thread `thread` where there is one.
     ///
     /// # Errors
     ///
-    /// When no agent lives there, or its file or the ledger cannot be read.
+    /// When its file or the ledger cannot be read.
     pub async fn status(
         &self,
-        channel: ChannelId,
-        parent: Option<ChannelId>,
+        agent: &AgentSummary,
+        thread: Option<ChannelId>,
     ) -> Result<Status, ManagerError> {
-        let agent = self
-            .agent_for(channel, parent)
-            .ok_or(ManagerError::NoAgentHere)?;
         let deps = &self.inner.deps;
         let folder = deps.paths.agent(agent.name.as_str());
         let (config, fault) = match deps.configuration(agent.id, folder).await {
@@ -79,9 +75,9 @@ impl AgentManager {
         };
         let effective =
             effective::agent(&config, &deps.settings_of(agent.guild), &deps.config.load());
-        let states = self.states(&agent).await;
-        let seen_here = states.iter().find(|state| match parent {
-            Some(_) => state.channel == channel,
+        let states = self.states(agent).await;
+        let seen_here = states.iter().find(|state| match thread {
+            Some(thread) => state.channel == thread,
             None => state.branch.is_none(),
         });
         let latest = deps.store.sessions(agent.id, 0, 1).await?;
@@ -102,10 +98,6 @@ impl AgentManager {
     }
 
     /// `/agent list`: every agent of a server, destroyed ones last.
-    ///
-    /// # Errors
-    ///
-    /// When the ledger cannot be read.
     pub async fn list(&self, guild: GuildId) -> Result<Vec<AgentListing>, ManagerError> {
         let mut rows = self.inner.deps.store.agents().await?;
         rows.retain(|row| row.guild_id == guild);

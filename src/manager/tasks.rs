@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::agent::event::Event;
 use crate::agent::{AgentCommand, Mode, Place, Prompt, Source, Stop, Stopper, Target, Trigger};
-use crate::domain::{AgentId, ChannelId, TaskId, TurnId, Via};
+use crate::domain::{AgentId, TaskId, TurnId, Via};
 use crate::tools::tasks::{TaskEffect, TaskEvent, TaskView, Tasks};
 
 use super::AgentManager;
@@ -18,61 +18,39 @@ use super::registry::AgentSummary;
 const LOG_END: u64 = 64 << 10;
 
 impl AgentManager {
-    /// Running tasks of a channel's agent, and those that ended lately.
-    ///
-    /// # Errors
-    ///
-    /// When no agent lives there, or the ledger cannot be read.
-    pub async fn tasks(
-        &self,
-        channel: ChannelId,
-        parent: Option<ChannelId>,
-    ) -> Result<(String, Vec<TaskView>), ManagerError> {
-        let agent = self
-            .agent_for(channel, parent)
-            .ok_or(ManagerError::NoAgentHere)?;
+    /// Running tasks of an agent, and those that ended lately.
+    pub async fn tasks(&self, agent: &AgentSummary) -> Result<Vec<TaskView>, ManagerError> {
         let views = self.task_registry()?.views(agent.id).await;
-        Ok((
-            agent.name.to_string(),
-            views.map_err(|error| ManagerError::Failed(error.to_string()))?,
-        ))
+        views.map_err(|error| ManagerError::Failed(error.to_string()))
     }
 
-    /// Ends a task of a channel's agent.
+    /// Ends a task of an agent.
     ///
     /// # Errors
     ///
-    /// When no agent lives there, or the task does not run.
+    /// When it does not run.
     pub async fn task_kill(
         &self,
-        channel: ChannelId,
-        parent: Option<ChannelId>,
+        agent: &AgentSummary,
         task: &str,
     ) -> Result<String, ManagerError> {
-        let agent = self
-            .agent_for(channel, parent)
-            .ok_or(ManagerError::NoAgentHere)?;
         let id = TaskId(task.trim().to_owned());
         let ended = self.task_registry()?.stop(agent.id, &id).await;
         ended.map_err(|error| ManagerError::refused(format!("{error}.")))?;
         Ok(format!("Stopped {id}."))
     }
 
-    /// The latest lines that a task of a channel's agent has printed.
+    /// The latest lines that a task of an agent has printed.
     ///
     /// # Errors
     ///
-    /// When no agent lives there, or there is no such task.
+    /// When there is no such task.
     pub async fn task_logs(
         &self,
-        channel: ChannelId,
-        parent: Option<ChannelId>,
+        agent: &AgentSummary,
         task: &str,
         lines: usize,
     ) -> Result<Vec<String>, ManagerError> {
-        let agent = self
-            .agent_for(channel, parent)
-            .ok_or(ManagerError::NoAgentHere)?;
         let id = TaskId(task.trim().to_owned());
         let tasks = self.task_registry()?;
         tasks

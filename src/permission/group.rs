@@ -18,7 +18,6 @@ pub enum Group {
     Shell,
     /// Commands that go on beside the turn, and hooks on them.
     Tasks,
-    /// Ending a task.
     StopTask,
     /// Fetching a page.
     WebFetch,

@@ -22,7 +22,6 @@ const PROBES: [&str; 4] = [
     "zq7\r\n\t\u{202E}\u{200B}\u{434}\u{3000}\0",
 ];
 
-/// A compiled pattern.
 #[derive(Debug)]
 pub(super) struct Pattern {
     source: String,

@@ -171,11 +171,7 @@ const fn kind(value: &Value) -> &'static str {
 pub enum ProfileError {
     /// No profile has this name.
     #[error("no permission profile is called `{name}`; {hint}")]
-    UnknownName {
-        name: String,
-        /// What there is.
-        hint: String,
-    },
+    UnknownName { name: String, hint: String },
     /// A profile of the configuration has the name of a built-in one.
     #[error("this name belongs to a built-in profile; choose another")]
     NameTaken,

@@ -40,7 +40,6 @@ const MAX_DEPTH: usize = 8;
 /// Commands and texts looked at in all.
 const MAX_LOOKED_AT: usize = 5_000;
 
-/// A parsed command line.
 #[derive(Debug)]
 pub struct Script {
     raw: String,
@@ -69,7 +68,6 @@ impl Simple {
         risk::of(&self.words)
     }
 
-    /// Its plain forms.
     pub(super) fn forms(&self) -> Vec<String> {
         plain::forms(&self.words)
     }

@@ -24,9 +24,7 @@ pub struct AgentRow {
     pub channel_id: Option<ChannelId>,
     /// Model to ask first.
     pub model: Option<String>,
-    /// What it may do.
     pub permissions: ProfileRef,
-    /// Who made it.
     pub owner_id: Option<UserId>,
     pub created_at: DateTime<Utc>,
     /// When it was made again over the files of a destroyed agent.
@@ -50,10 +48,6 @@ const COLUMNS: &str = "SELECT id, name, guild_id, channel_id, model, permissions
 
 impl Store {
     /// Registers an agent; one that was destroyed and comes back under the same id takes its old row.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn insert_agent(&self, agent: AgentRow) -> Result<Registered, StoreError> {
         let mut batch = Batch::default();
         put(&mut batch, &agent)?;
@@ -70,19 +64,11 @@ impl Store {
     }
 
     /// Writes the row anew from what `agent.json` says now.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn update_agent(&self, agent: AgentRow) -> Result<Registered, StoreError> {
         self.insert_agent(agent).await
     }
 
     /// All agents ever, destroyed ones too, by name and then age. One whose row does not read back is left out.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn agents(&self) -> Result<Vec<AgentRow>, StoreError> {
         let mut db = self.reader().await?;
         let rows = sqlx::query(agents_where("ORDER BY name, created_at"))
@@ -91,11 +77,6 @@ impl Store {
         Ok(readable(&rows, "agents", "id", agent))
     }
 
-    /// The agent of this id.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn agent(&self, id: AgentId) -> Result<Option<AgentRow>, StoreError> {
         let mut db = self.reader().await?;
         let row = sqlx::query(agents_where("WHERE id = ?"))
@@ -106,10 +87,6 @@ impl Store {
     }
 
     /// The agent that lives in `channel`, destroyed ones left out.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn agent_by_channel(
         &self,
         channel: ChannelId,
@@ -125,10 +102,6 @@ impl Store {
     }
 
     /// The agent called `name`, destroyed ones left out.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn agent_by_name(&self, name: &str) -> Result<Option<AgentRow>, StoreError> {
         let mut db = self.reader().await?;
         let row = sqlx::query(agents_where("WHERE name = ? AND status <> 'destroyed'"))

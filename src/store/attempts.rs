@@ -96,10 +96,6 @@ const UNPRICED: &str =
 
 impl Store {
     /// Stores one attempt by itself; a step's own attempts go along with the step ([`super::AttachedRows`]).
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn record_attempt(&self, attempt: AttemptRow) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         insert_attempt(&mut batch, &attempt);
@@ -107,10 +103,6 @@ impl Store {
     }
 
     /// What models were used, by day, agent and model; newest day first.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn usage(&self, filter: UsageFilter) -> Result<Vec<UsageLine>, StoreError> {
         let mut db = self.reader().await?;
         let sql = format!(
@@ -127,10 +119,6 @@ impl Store {
     }
 
     /// Money spent on models, as far as prices are known: what budgets are held against.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn spent(&self, filter: UsageFilter) -> Result<f64, StoreError> {
         let mut db = self.reader().await?;
         let sql = format!("SELECT total(cost_usd) FROM attempts {}", filter.sql());
@@ -141,10 +129,6 @@ impl Store {
     }
 
     /// The attempts of one turn in order: its steps with their durations.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn attempts(&self, turn: TurnId) -> Result<Vec<AttemptRow>, StoreError> {
         let mut db = self.reader().await?;
         let rows = sqlx::query("SELECT * FROM attempts WHERE turn_id = ? ORDER BY id")

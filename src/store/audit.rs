@@ -90,7 +90,6 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// Which rows to list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AuditFilter {
     pub guild: Option<GuildId>,
@@ -101,10 +100,6 @@ pub struct AuditFilter {
 
 impl Store {
     /// Adds one decision by itself and gives its id; a step's own go along with the step ([`super::AttachedRows`]).
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn audit(&self, row: AuditRow) -> Result<i64, StoreError> {
         let mut batch = Batch::default();
         insert_audit(&mut batch, &row);
@@ -113,10 +108,6 @@ impl Store {
     }
 
     /// Writes what came of a decision that had [`Outcome::Started`].
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn set_outcome(&self, id: i64, outcome: &Outcome) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         batch
@@ -127,10 +118,6 @@ impl Store {
     }
 
     /// At the start: of what had begun when the daemon stopped nobody knows what came of it.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn close_audit(&self) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         batch
@@ -141,10 +128,6 @@ impl Store {
 
     /// A page of decisions with their ids, newest first. Pages by [`AuditFilter::before`] never hold a row twice,
     /// so an export of any length needs no more memory than a page.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn audit_page(
         &self,
         filter: AuditFilter,

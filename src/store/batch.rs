@@ -32,7 +32,6 @@ enum Part {
     Frame,
 }
 
-/// What came of a script.
 #[derive(Default)]
 pub(super) struct Outcome {
     /// The rows that its statements gave, in order.
@@ -124,7 +123,6 @@ impl Batch {
 
 /// Why a script broke off.
 struct Failed {
-    /// The part that failed.
     at: usize,
     error: StoreError,
 }

@@ -13,10 +13,6 @@ const CHAIN: &str = "WITH RECURSIVE chain (id, agent_id, parent_id) AS (
 impl Store {
     /// The authors of all messages in `turn` and in the turns that led to it, the earliest first. Where no person wrote
     /// in any of them: the owners of their agents, who answer for what agents do by themselves.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn people_behind(&self, turn: TurnId) -> Result<Vec<UserId>, StoreError> {
         let people = self.authors_behind(turn).await?;
         if !people.is_empty() {
@@ -28,10 +24,6 @@ impl Store {
     }
 
     /// The authors of all messages in `turn` and in the turns that led to it, the earliest first.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn authors_behind(&self, turn: TurnId) -> Result<Vec<UserId>, StoreError> {
         // The author of a row that does not read back is nobody that anybody knows: user 0.
         let authors = "SELECT coalesce(CASE WHEN json_valid(inbound.body)

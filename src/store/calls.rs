@@ -18,7 +18,6 @@ use crate::domain::{CallId, ChannelId, Item, MessageId, ToolResult, TurnId, User
 pub struct NewQuestion {
     pub turn: TurnId,
     pub call: CallId,
-    /// Where it is asked.
     pub channel: ChannelId,
     /// The action string as shown.
     pub action: String,
@@ -29,7 +28,6 @@ pub struct NewQuestion {
 }
 
 words! {
-    /// How a question ended.
     Decision {
         Allow = "allow",
         /// Run it, and the same action from now on.
@@ -87,10 +85,6 @@ impl Store {
     }
 
     /// Keeps the id of the message a question was posted in, so that it can be shown as expired after a crash.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn set_question_post(&self, id: i64, message: MessageId) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         batch
@@ -142,10 +136,6 @@ impl Store {
     }
 
     /// One question, open or decided: what a press on an old button is about.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn question(&self, id: i64) -> Result<Option<OpenQuestion>, StoreError> {
         let mut db = self.reader().await?;
         let row = sqlx::query("SELECT * FROM approvals WHERE id = ?")

@@ -22,7 +22,6 @@ pub(super) fn now() -> String {
     stamp(Utc::now())
 }
 
-/// A value as JSON text.
 pub(super) fn json<T: Serialize>(value: &T) -> Result<String, StoreError> {
     serde_json::to_string(value).map_err(|error| StoreError::bad_row("a value to store", error))
 }

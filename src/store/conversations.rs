@@ -66,10 +66,6 @@ const SELECT: &str = "SELECT c.*, (SELECT count(*) FROM items i WHERE i.conversa
 
 impl Store {
     /// Opens a conversation. An agent's main one is given as it is when it is open already.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn open_conversation(
         &self,
         agent: AgentId,
@@ -80,10 +76,6 @@ impl Store {
     }
 
     /// The open conversations of an agent, main one first.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn conversations(&self, agent: AgentId) -> Result<Vec<Conversation>, StoreError> {
         self.find_conversations(
             "WHERE c.agent_id = ? AND c.closed_at IS NULL ORDER BY c.number",
@@ -93,10 +85,6 @@ impl Store {
     }
 
     /// All branches an agent ever had, newest first.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn branches(&self, agent: AgentId) -> Result<Vec<Conversation>, StoreError> {
         self.find_conversations(
             "WHERE c.agent_id = ? AND c.number > 0 ORDER BY c.number DESC",
@@ -106,10 +94,6 @@ impl Store {
     }
 
     /// One conversation, open or closed.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn conversation(
         &self,
         id: ConversationId,
@@ -121,10 +105,6 @@ impl Store {
     }
 
     /// The open conversation that lives in the Discord thread `thread`.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn conversation_by_thread(
         &self,
         thread: ChannelId,
@@ -139,10 +119,6 @@ impl Store {
     }
 
     /// The conversation that a message belongs to, be it a person's or one of ours.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn conversation_of_message(
         &self,
         message: MessageId,
@@ -175,10 +151,6 @@ impl Store {
     }
 
     /// Ends a conversation: its items stay in the ledger, the agent's next message opens a new one.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn close_conversation(&self, id: ConversationId) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         batch
@@ -190,10 +162,6 @@ impl Store {
 
     /// Notes the id of the session that a conversation is about to be saved as: a crash between its file and its row is
     /// put right with it at the next start.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn promise_session(
         &self,
         conversation: ConversationId,
@@ -208,10 +176,6 @@ impl Store {
     }
 
     /// Keeps when somebody last wrote to an agent, or near it, for the time that its conversations have left.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn keep_activity(
         &self,
         agent: AgentId,

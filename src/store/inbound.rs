@@ -30,10 +30,6 @@ pub enum Queued {
 
 impl Store {
     /// D1. Stores a message under its Discord id and moves its channel's cursor. Only then may the bot show a sign.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn accept(&self, message: &Inbound) -> Result<Accepted, StoreError> {
         let mut batch = Batch::default();
         batch
@@ -54,20 +50,12 @@ impl Store {
     }
 
     /// Sets a message aside that no turn will take, with the reason.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn skip(&self, message: MessageId, why: &str) -> Result<Queued, StoreError> {
         self.leave_queue(message, "skipped", Some(why.to_owned()))
             .await
     }
 
     /// Takes a message out that was deleted while it waited.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn drop_queued(&self, message: MessageId) -> Result<Queued, StoreError> {
         self.leave_queue(message, "dropped", None).await
     }
@@ -92,10 +80,6 @@ impl Store {
     }
 
     /// Gives a message that still waits its edited text, and its files where these are told too.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn update_queued(
         &self,
         message: MessageId,
@@ -129,10 +113,6 @@ impl Store {
 
     /// Messages that are stored and in no turn yet, oldest first: at start they are handed to the manager again. One that
     /// does not read back is left out; see [`Self::set_unreadable_aside`].
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn unclaimed(&self) -> Result<Vec<Inbound>, StoreError> {
         let mut db = self.reader().await?;
         let rows = sqlx::query(
@@ -146,10 +126,6 @@ impl Store {
     }
 
     /// Drops messages that wait and do not read back; whoever wrote them is told so in `words`.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn set_unreadable_aside(&self, words: &str) -> Result<(), StoreError> {
         let mut db = self.reader().await?;
         let rows =
@@ -176,10 +152,6 @@ impl Store {
     }
 
     /// A message that waits for its turn, as it is after edits; none once it was taken, dropped or skipped.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn waiting(&self, message: MessageId) -> Result<Option<Inbound>, StoreError> {
         let mut db = self.reader().await?;
         let row = sqlx::query("SELECT body FROM inbound WHERE message_id = ? AND state = 'new'")
@@ -190,10 +162,6 @@ impl Store {
     }
 
     /// The newest message of `channel` that was stored or passed over.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn cursor(&self, channel: ChannelId) -> Result<Option<MessageId>, StoreError> {
         let mut db = self.reader().await?;
         let id: Option<i64> =
@@ -205,10 +173,6 @@ impl Store {
     }
 
     /// All cursors, for finding the channels that moved on while the daemon was away.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn cursors(&self) -> Result<Vec<(ChannelId, MessageId)>, StoreError> {
         let mut db = self.reader().await?;
         let rows = sqlx::query("SELECT channel_id, message_id FROM cursors")
@@ -225,10 +189,6 @@ impl Store {
     }
 
     /// Moves a channel's cursor past messages that are not for an agent, or are too old to be caught up with.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn advance_cursor(
         &self,
         channel: ChannelId,

@@ -29,20 +29,12 @@ pub enum SavedAs {
 
 impl Store {
     /// The items of a conversation in order; results of one answer's calls in the order of the calls.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn items(&self, conversation: ConversationId) -> Result<Vec<Item>, StoreError> {
         let mut db = self.reader().await?;
         read_items(&mut db, conversation).await
     }
 
     /// The items of a conversation that entered it before `turn` did.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn items_before(
         &self,
         conversation: ConversationId,
@@ -62,10 +54,6 @@ impl Store {
     }
 
     /// Adds one item that belongs to no turn (a note, say).
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn append_item(
         &self,
         conversation: ConversationId,
@@ -78,10 +66,6 @@ impl Store {
     }
 
     /// Puts other items in the place of all a conversation holds (restore, compaction, repair).
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn replace_items(
         &self,
         conversation: ConversationId,

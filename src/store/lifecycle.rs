@@ -21,7 +21,6 @@ use crate::domain::{AgentId, AgentStatus, ChannelId, MessageId};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "operation", rename_all = "snake_case")]
 pub enum Intent {
-    /// It is being made.
     Init {
         /// Keys for the `agent.json` of a folder that was there before; none where the folder is new.
         kept: Option<Map<String, Value>>,
@@ -110,10 +109,6 @@ impl Store {
     }
 
     /// Notes that it is done, or was undone.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn settled(&self, agent: AgentId, kind: IntentKind) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         strike(&mut batch, agent, kind);
@@ -121,10 +116,6 @@ impl Store {
     }
 
     /// Notes that a channel has this name, unless it is to have another by now.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn channel_is_named(&self, agent: AgentId, name: &str) -> Result<(), StoreError> {
         let intent = Intent::ChannelName {
             name: name.to_owned(),
@@ -139,10 +130,6 @@ impl Store {
     }
 
     /// Everything under way. What does not read back is left out.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn intents(&self) -> Result<Vec<(AgentId, Intent)>, StoreError> {
         let mut db = self.reader().await?;
         let rows = sqlx::query("SELECT agent_id, detail FROM lifecycle ORDER BY begun_at")
@@ -152,10 +139,6 @@ impl Store {
     }
 
     /// What is under way with one agent.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn intent(
         &self,
         agent: AgentId,
@@ -174,10 +157,6 @@ impl Store {
     }
 
     /// Registers an agent that is about to be made.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn begin_init(
         &self,
         agent: AgentRow,
@@ -190,10 +169,6 @@ impl Store {
     }
 
     /// Takes back a registration whose making failed. The row of a destroyed agent comes back as it was `before`.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn undo_init(
         &self,
         agent: AgentId,
@@ -213,10 +188,6 @@ impl Store {
     }
 
     /// Writes the row of an agent that was renamed; its channel is to follow.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn finish_rename(&self, agent: AgentRow) -> Result<Registered, StoreError> {
         let mut batch = Batch::default();
         agents::put(&mut batch, &agent)?;
@@ -249,10 +220,6 @@ impl Store {
 
     /// Registers an agent of which only the folder is left. Its channel is told, and what was written there until
     /// `seen` is not taken for new.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn rebuild_agent(
         &self,
         agent: AgentRow,
@@ -269,10 +236,6 @@ impl Store {
     }
 
     /// Tells people in `channel` what these agents lack, and notes that they were told.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn offer_repair(
         &self,
         lacking: &[(AgentId, Intent)],

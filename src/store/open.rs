@@ -31,7 +31,6 @@ const BUSY: Duration = Duration::from_secs(10);
 /// it, and each of its shapes takes room.
 const PREPARED: usize = 96;
 
-/// An open database.
 pub(super) struct Opened {
     pub(super) options: SqliteConnectOptions,
     pub(super) writer: SqliteConnection,

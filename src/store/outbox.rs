@@ -43,10 +43,6 @@ pub enum Rest {
 
 impl Store {
     /// Queues one line for a channel.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn notice(&self, channel: ChannelId, text: &str) -> Result<Part, StoreError> {
         self.post(channel, None, NewPart::notice(text)).await
     }
@@ -69,10 +65,6 @@ impl Store {
     }
 
     /// Queues a part that is no turn's outcome (a welcome, a file an agent sends, a notice with an embed).
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn post(
         &self,
         channel: ChannelId,
@@ -86,10 +78,6 @@ impl Store {
 
     /// The parts that wait in a channel, in order, one being sent included; at most 32 at a time. What does not read back
     /// cannot be sent: it fails here, so that what comes after it is.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn next_parts(&self, channel: ChannelId) -> Result<Vec<Part>, StoreError> {
         let mut db = self.reader().await?;
         let rows = sqlx::query(
@@ -113,10 +101,6 @@ impl Store {
     }
 
     /// Whether a part takes, or took, the place of this message.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn is_edited_by_a_part(&self, message: MessageId) -> Result<bool, StoreError> {
         let mut db = self.reader().await?;
         let found: Option<i64> =
@@ -128,10 +112,6 @@ impl Store {
     }
 
     /// The channels that have something waiting.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn waiting_channels(&self) -> Result<Vec<ChannelId>, StoreError> {
         let mut db = self.reader().await?;
         let ids: Vec<i64> = sqlx::query_scalar(
@@ -163,10 +143,6 @@ impl Store {
     }
 
     /// D9, after the POST. The channel's next part is marked `sending` with it and given, to be posted now.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn mark_sent(&self, part: i64, message: MessageId) -> Result<Rest, StoreError> {
         let mut batch = Batch::default();
         batch
@@ -194,19 +170,11 @@ impl Store {
     }
 
     /// Discord refused the part for good; the reason is kept.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn mark_failed(&self, part: i64, why: &str) -> Result<(), StoreError> {
         self.settle(part, PartState::Failed, why).await
     }
 
     /// Nobody can say whether the part was posted; it will not be posted again.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn mark_unknown(&self, part: i64, why: &str) -> Result<(), StoreError> {
         self.settle(part, PartState::Unknown, why).await
     }

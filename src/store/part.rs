@@ -17,9 +17,7 @@ const NONCE_LIFE: Duration = Duration::from_secs(60);
 words! {
     /// What a part is, for its looks and for statistics.
     PartKind {
-        /// Part of an answer.
         Reply = "reply",
-        /// A failure report.
         Failure = "failure",
         /// A line about what happened.
         Notice = "notice",
@@ -29,7 +27,6 @@ words! {
 }
 
 words! {
-    /// Where a part stands.
     PartState {
         Pending = "pending",
         /// It may have been posted.
@@ -42,7 +39,6 @@ words! {
     }
 }
 
-/// One message to post.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PartBody {
     /// The text, at most 2,000 characters.
@@ -53,25 +49,15 @@ pub struct PartBody {
     pub files: Vec<OutFile>,
 }
 
-/// A file to post.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OutFile {
     /// A text, kept whole in the row.
-    Text {
-        /// Name people see.
-        name: String,
-        text: String,
-    },
+    Text { name: String, text: String },
     /// Bytes in standard Base64, kept whole in the row.
-    Bytes {
-        /// Name people see.
-        name: String,
-        base64: String,
-    },
+    Bytes { name: String, base64: String },
     /// A file on disk, read when it is sent.
     Path {
-        /// Name people see.
         name: String,
         /// Absolute path.
         path: String,
@@ -113,7 +99,6 @@ pub struct Part {
     /// The message it takes the place of by an edit; a repeated edit does no harm.
     pub edits: Option<MessageId>,
     pub state: PartState,
-    /// The message it became.
     pub message: Option<MessageId>,
     pub queued_at: DateTime<Utc>,
     /// When it was first tried (or cleared to be).

@@ -66,10 +66,6 @@ impl ServerRow {
 
 impl Store {
     /// All servers that are known.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn servers(&self) -> Result<Vec<ServerRow>, StoreError> {
         let mut db = self.reader().await?;
         let rows = sqlx::query("SELECT * FROM servers ORDER BY guild_id")
@@ -79,10 +75,6 @@ impl Store {
     }
 
     /// Keeps a server as it is now.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn put_server(&self, row: &ServerRow) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         batch

@@ -35,10 +35,6 @@ const RECENT: u32 = 20;
 
 impl Store {
     /// The session that the agent's last closed branch was saved as, if that was lately.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn last_closed_branch(
         &self,
         agent: AgentId,
@@ -58,10 +54,6 @@ impl Store {
 
     /// Indexes a session whose file is on disk, and notes what of which conversation it covers. The same session
     /// indexed again changes nothing.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn insert_session(
         &self,
         session: SessionMeta,
@@ -106,10 +98,6 @@ impl Store {
 
     /// A page of an agent's sessions, newest first. What a stop in order saved is left out while the conversation is open
     /// and still as it was.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn sessions(
         &self,
         agent: AgentId,
@@ -138,10 +126,6 @@ impl Store {
     }
 
     /// The session of this id, whoever it belongs to.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn session(&self, id: SessionId) -> Result<Option<SessionMeta>, StoreError> {
         let mut db = self.reader().await?;
         let row = sqlx::query("SELECT * FROM sessions WHERE id = ?")
@@ -153,10 +137,6 @@ impl Store {
 
     /// An agent's sessions that `word` names: a file stem or the beginning of an id. A stem that matches whole wins
     /// alone; of several ids, at most `limit` come back, newest first.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn find_sessions(
         &self,
         agent: AgentId,
@@ -186,10 +166,6 @@ impl Store {
     }
 
     /// The files of an agent's sessions that the index knows, relative to the agent's directory.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn session_files(&self, agent: AgentId) -> Result<Vec<String>, StoreError> {
         let mut db = self.reader().await?;
         Ok(

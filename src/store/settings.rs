@@ -13,10 +13,6 @@ use crate::domain::GuildId;
 
 impl Store {
     /// What a server's administrators have set, by key; null where that does not read back.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn settings(&self, guild: GuildId) -> Result<BTreeMap<String, Value>, StoreError> {
         let mut db = self.reader().await?;
         let rows = sqlx::query("SELECT key, value FROM settings WHERE guild_id = ?")
@@ -35,10 +31,6 @@ impl Store {
     }
 
     /// Sets `key` for a server; `None` takes the setting back.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn set_setting(
         &self,
         guild: GuildId,
@@ -64,10 +56,6 @@ impl Store {
     }
 
     /// A fact of the daemon (the hash of its registered commands, say).
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn meta(&self, key: &str) -> Result<Option<String>, StoreError> {
         let mut db = self.reader().await?;
         Ok(sqlx::query_scalar("SELECT value FROM meta WHERE key = ?")
@@ -77,10 +65,6 @@ impl Store {
     }
 
     /// Keeps a fact of the daemon.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn set_meta(&self, key: &str, value: &str) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         put_meta(&mut batch, (key, value));

@@ -24,7 +24,6 @@ words! {
 }
 
 words! {
-    /// Where a task stands.
     TaskStatus {
         /// Its process lives, as far as is known.
         Running = "running",
@@ -32,7 +31,6 @@ words! {
         Completed = "completed",
         /// It ended with another.
         Failed = "failed",
-        /// It was ended.
         Killed = "killed",
         /// It was gone when the daemon came back.
         Lost = "lost",
@@ -58,7 +56,6 @@ pub struct NewTask {
     pub depth: u8,
 }
 
-/// How a task ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TaskEnd {
     /// Any status but running.
@@ -71,7 +68,6 @@ pub struct TaskRow {
     /// Its id within its agent.
     pub id: TaskId,
     pub task: NewTask,
-    /// Its process.
     pub pid: Option<u32>,
     /// That process's start time in clock ticks since boot: a number used again has another.
     pub pid_started: Option<u64>,
@@ -92,7 +88,6 @@ pub struct NewHook {
     pub max_fires: u32,
 }
 
-/// A hook on a task.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hook {
     pub id: i64,
@@ -103,10 +98,6 @@ pub struct Hook {
 
 impl Store {
     /// Adds a task, running and without a process yet, under its agent's next number.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn insert_task(&self, task: NewTask) -> Result<TaskRow, StoreError> {
         let mut batch = Batch::default();
         batch
@@ -130,10 +121,6 @@ impl Store {
     }
 
     /// Keeps a task's process, once there is one.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn set_task_process(
         &self,
         agent: AgentId,
@@ -187,10 +174,6 @@ impl Store {
     }
 
     /// An agent's tasks: all that run and the latest `ended` that do not, newest first.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn tasks(&self, agent: AgentId, ended: u32) -> Result<Vec<TaskRow>, StoreError> {
         let mut db = self.reader().await?;
         let rows = sqlx::query(
@@ -221,10 +204,6 @@ impl Store {
     }
 
     /// All agents' tasks that run, as far as is known.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn running_tasks(&self) -> Result<Vec<TaskRow>, StoreError> {
         let mut db = self.reader().await?;
         let rows =
@@ -267,10 +246,6 @@ impl Store {
     }
 
     /// Counts one firing before it happens; none when the hook has fired as often as it may, or is gone.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn fire_hook(&self, id: i64, at: DateTime<Utc>) -> Result<Option<Hook>, StoreError> {
         let mut batch = Batch::default();
         batch

@@ -23,7 +23,6 @@ use crate::domain::{
     Usage,
 };
 
-/// A turn about to begin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewTurn {
     pub id: TurnId,
@@ -38,7 +37,6 @@ pub struct NewTurn {
     pub origin: TurnId,
     /// Hops of hooks or other agents that led here; a person's turn is 0.
     pub depth: u8,
-    /// Where it is shown.
     pub channel: ChannelId,
     /// The message its reply refers to.
     pub reply_to: Option<MessageId>,
@@ -70,7 +68,6 @@ pub struct FinishedTurn {
 }
 
 words! {
-    /// Where a turn stands.
     TurnEnd {
         Running = "running",
         Finished = "finished",
@@ -99,19 +96,11 @@ pub struct TurnRow {
 
 impl Store {
     /// D2. Begins a turn with the items that start it; the messages they came in are claimed.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn begin_turn(&self, turn: NewTurn, items: Vec<Item>) -> Result<Begun, StoreError> {
         self.begin(turn, items, None).await
     }
 
     /// [`Self::begin_turn`] with the message that starts it as it is in memory: begins only if that is still what waits.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn begin_turn_with(
         &self,
         turn: NewTurn,
@@ -290,10 +279,6 @@ impl Store {
 
     /// Keeps the id of the message that shows the answer growing, so that it can become part 1 of the reply, or be
     /// put right after a crash.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn set_preview(&self, turn: TurnId, message: MessageId) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         batch
@@ -304,10 +289,6 @@ impl Store {
     }
 
     /// Keeps the id of a turn's live status message, so that a crash does not leave its buttons behind.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn set_status_post(
         &self,
         turn: TurnId,
@@ -321,11 +302,6 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// One turn.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn turn(&self, id: TurnId) -> Result<Option<TurnRow>, StoreError> {
         let mut db = self.reader().await?;
         let row = sqlx::query("SELECT * FROM turns WHERE id = ?")
@@ -337,10 +313,6 @@ impl Store {
 
     /// The messages that the answer answers which `message` is, or is a part of; none for any other message. A refusal is no
     /// answer, for no conversation keeps it.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn answered_by(&self, message: MessageId) -> Result<Vec<MessageId>, StoreError> {
         let mut db = self.reader().await?;
         let ids: Vec<i64> = sqlx::query_scalar(
@@ -355,10 +327,6 @@ impl Store {
 
     /// The turn that the message `shown` belongs to as a preview: by its id, else by the message it refers to. Where it
     /// refers to none, the latest turn of its channel that answers none.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn turn_shown_by(
         &self,
         shown: MessageId,
@@ -379,10 +347,6 @@ impl Store {
     }
 
     /// The latest turns of a conversation, newest first.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn turns(
         &self,
         conversation: ConversationId,

@@ -76,7 +76,6 @@ pub struct Closing {
     /// Conversations to be saved as `crash_recovery`, each with the id that its session will have, so that a save
     /// cut short by another crash is known for what it is.
     pub sessions: BTreeMap<ConversationId, SessionId>,
-    /// What people are told.
     pub told: Vec<Told>,
 }
 
@@ -92,10 +91,6 @@ pub struct Told {
 impl Store {
     /// The channels of turns that were interrupted since then, and of the latest ones whatever became of them: a crash
     /// may have left messages in them that it did not live to note.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn unsettled_channels(
         &self,
         since: DateTime<Utc>,
@@ -114,10 +109,6 @@ impl Store {
     }
 
     /// What the last stop left behind. After a stop in order: nothing.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn unfinished(&self) -> Result<Unfinished, StoreError> {
         let mut db = self.reader().await?;
         let rows = sqlx::query("SELECT * FROM turns WHERE state = 'running' ORDER BY began_at, id")
@@ -156,20 +147,12 @@ impl Store {
     /// Closes what was unfinished, all of it in one transaction, so that a second run finds nothing left to close: every
     /// turn that is marked as running, whether or not it reads back, becomes `interrupted`; its open calls and
     /// questions end with it.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn close_unfinished(&self, closing: Closing) -> Result<(), StoreError> {
         self.write(move |db| Box::pin(async move { close(db, closing).await }))
             .await
     }
 
     /// Notes that the session due of a conversation is saved, with its first `items` items.
-    ///
-    /// # Errors
-    ///
-    /// See [`StoreError`].
     pub async fn crash_session_saved(
         &self,
         conversation: ConversationId,

@@ -30,7 +30,6 @@ pub(super) const INBOX: usize = 1024;
 
 /// What the writer is sent.
 pub(super) enum Message {
-    /// Something to write.
     Job(Box<dyn Job>),
     /// Finish what waits, then end.
     Stop,

@@ -167,9 +167,7 @@ pub fn tail_markdown(text: &str, max: usize) -> String {
 /// A mark of code that nothing behind it closes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Open<'a> {
-    /// Where it stands.
     pub(super) at: usize,
-    /// What would close it.
     pub(super) mark: &'a str,
 }
 

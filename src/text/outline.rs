@@ -13,11 +13,8 @@ pub(super) enum Rank {
     Block,
     /// Between two items of a list, or at an empty line.
     Item,
-    /// Between two lines.
     Line,
-    /// Between two sentences.
     Sentence,
-    /// Between two words.
     Word,
     /// Between two words of a link or an emphasis.
     Span,

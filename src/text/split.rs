@@ -15,7 +15,6 @@ pub const PART_CHARS: usize = 2000;
 /// Messages a reply may become; beyond, it is posted as a file.
 pub const MAX_PARTS: usize = 10;
 
-/// How a reply is posted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Split {
     /// As messages, in order. None when there is nothing to say.

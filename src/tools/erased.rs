@@ -18,7 +18,6 @@ use crate::permission::{Action, Group};
 /// What is known of a tool without calling it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ToolInfo {
-    /// Name to call it by.
     pub name: &'static str,
     /// Which group of the built-in profiles it belongs to.
     pub group: Group,

@@ -13,7 +13,6 @@ pub struct GitAccess {
     pub hosts: BTreeMap<String, HostAccess>,
     /// By host of the remote.
     pub forges: BTreeMap<String, ForgeAccess>,
-    /// The ssh program.
     pub ssh: PathBuf,
 }
 
@@ -26,7 +25,6 @@ pub struct HostAccess {
     pub token: Option<Secret>,
 }
 
-/// The API of one forge.
 #[derive(Clone)]
 pub struct ForgeAccess {
     pub kind: ForgeKind,

@@ -43,7 +43,6 @@ pub struct HookSpec {
     pub model: Option<String>,
 }
 
-/// When a hook fires.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Trigger {
@@ -73,7 +72,6 @@ impl Default for Trigger {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExitFilter {
-    /// All.
     #[default]
     Any,
     /// With exit code 0.
@@ -98,7 +96,6 @@ impl ExitFilter {
     }
 }
 
-/// What a hook does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HookAction {

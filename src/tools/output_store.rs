@@ -35,11 +35,6 @@ impl OutputStore {
         Self { agents }
     }
 
-    /// Keeps `text`.
-    ///
-    /// # Errors
-    ///
-    /// When it cannot be written.
     pub fn save(&self, agent: &AgentName, text: &str) -> io::Result<Handle> {
         let (handle, mut file) = self.create(agent)?;
         io::Write::write_all(&mut file, text.as_bytes())?;

@@ -45,13 +45,10 @@ pub trait Messenger: Send + Sync {
     async fn post_file(&self, caller: &Caller, file: OutgoingFile) -> Result<(), PortError>;
 }
 
-/// A file for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutgoingFile {
-    /// Name people see.
     pub name: String,
     pub content: Vec<u8>,
-    /// Text above it.
     pub caption: Option<String>,
 }
 
@@ -83,7 +80,6 @@ pub struct Peer {
     pub name: AgentName,
     /// Model it asks, when one is set.
     pub model: Option<String>,
-    /// Its folder on disk.
     pub folder: PathBuf,
 }
 

@@ -28,7 +28,6 @@ pub struct Services {
     pub outputs: OutputStore,
     /// Keeps secrets out of results.
     pub redactor: Redactor,
-    /// The agents' notes.
     pub docs: DocsCache,
     /// How often each agent writes to others.
     pub sends: RateLimit,
@@ -103,10 +102,6 @@ impl Services {
 }
 
 /// The client for calls with the operator's credentials: it follows no redirect, so they go nowhere else.
-///
-/// # Errors
-///
-/// When TLS cannot be set up.
 pub fn http_client() -> reqwest::Result<reqwest::Client> {
     reqwest::Client::builder()
         .redirect(reqwest::redirect::Policy::none())

@@ -101,7 +101,6 @@ struct Live {
     orders: mpsc::Sender<Order>,
 }
 
-/// What a watch is told.
 enum Order {
     /// End the task, and say when it has ended.
     Stop(oneshot::Sender<TaskRow>),
@@ -239,7 +238,6 @@ impl Tasks {
         }
     }
 
-    /// An agent's folder.
     fn folder(&self, agent_name: &AgentName) -> PathBuf {
         self.inner.agents.join(agent_name.as_str())
     }
@@ -249,7 +247,6 @@ impl Tasks {
         self.lock_live().get(&(agent, id.clone())).cloned()
     }
 
-    /// All running tasks.
     fn keys(&self) -> Vec<Key> {
         self.lock_live().keys().cloned().collect()
     }

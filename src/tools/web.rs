@@ -30,7 +30,6 @@ const MOST_HOPS: usize = 5;
 /// Bytes of a page, unpacked; what is beyond is left away.
 const LARGEST_PAGE: usize = 2 * 1024 * 1024;
 
-/// A page as it was sent.
 #[derive(Debug)]
 pub(super) struct Page {
     pub(super) url: Url,
@@ -73,10 +72,6 @@ pub struct Web {
 
 impl Web {
     /// Reads public hosts, and the private ones in `opened`, each `host:port`.
-    ///
-    /// # Errors
-    ///
-    /// When TLS cannot be set up.
     pub fn new(opened: Vec<String>) -> reqwest::Result<Self> {
         Ok(Self {
             public: client().dns_resolver(Arc::new(PublicOnly)).build()?,

@@ -26,10 +26,6 @@ pub(super) trait Work: Serialize + DeserializeOwned {
     const LIMITS: WorkLimits;
 
     /// Does it, in the worker.
-    ///
-    /// # Errors
-    ///
-    /// See [`ToolError`].
     fn run(self, bytes: &[u8]) -> Result<String, ToolError>;
 }
 

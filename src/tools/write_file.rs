@@ -25,10 +25,6 @@ pub trait WriteFile: Send + Sync + 'static {
     fn path(args: &Self::Args) -> &str;
 
     /// Writes it, and says what was done.
-    ///
-    /// # Errors
-    ///
-    /// See [`ToolError`].
     fn write(args: &Self::Args, jail: &Jail, path: &WorkspacePath) -> Result<String, ToolError>;
 }
 

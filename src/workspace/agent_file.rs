@@ -67,7 +67,6 @@ pub enum AgentFileError {
     /// It is no regular file, or too large.
     #[error("agent.json {0}")]
     Unusable(&'static str),
-    /// The system said no.
     #[error("agent.json: {0}")]
     Io(#[from] io::Error),
 }
@@ -190,10 +189,6 @@ pub fn rewrite(
 }
 
 /// Writes `config` as a new file in `folder`, over `base`'s other keys.
-///
-/// # Errors
-///
-/// When it cannot be written.
 pub fn create(
     folder: &Dir,
     base: &Map<String, Value>,

@@ -14,17 +14,14 @@ pub enum FileError {
         path: String,
         reason: String,
     },
-    /// Nothing has that name.
     #[error("`{path}` does not exist{hint}")]
     NotFound {
         path: String,
         /// `; did you mean …?`, or nothing.
         hint: String,
     },
-    /// A file was expected.
     #[error("`{0}` is a folder")]
     IsFolder(String),
-    /// A folder was expected.
     #[error("`{0}` is not a folder")]
     NotFolder(String),
     /// A symbolic link on the way leads out of the folder, or nowhere.
@@ -41,7 +38,6 @@ pub enum FileError {
     /// More than is read at once.
     #[error("`{path}` has {}, more than the {} that fit; use the shell for a part of it", text::bytes(*size), text::bytes(*limit))]
     TooLarge { path: String, size: u64, limit: u64 },
-    /// The system said no.
     #[error("`{path}`: {source}")]
     Io { path: String, source: io::Error },
 }

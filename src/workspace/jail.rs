@@ -30,7 +30,6 @@ pub struct Jail {
     root: Dir,
 }
 
-/// A file that was read.
 #[derive(Debug)]
 pub struct Contents {
     pub bytes: Vec<u8>,
@@ -38,7 +37,6 @@ pub struct Contents {
     place: Place,
 }
 
-/// One name in a folder.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {
     /// Its name; `/` after a folder's, `@` after a link's.
@@ -110,10 +108,6 @@ impl Jail {
     }
 
     /// Puts `bytes` in the place of a file that was read, with its mode.
-    ///
-    /// # Errors
-    ///
-    /// When it cannot be written.
     pub fn replace(&self, contents: &Contents, mut bytes: &[u8]) -> Result<(), FileError> {
         contents
             .place
@@ -152,10 +146,6 @@ impl Jail {
     }
 
     /// Adds `bytes` at the end of a file, which is made when missing, as are folders on the way.
-    ///
-    /// # Errors
-    ///
-    /// As [`Jail::write`].
     pub fn append(&self, path: &WorkspacePath, bytes: &[u8]) -> Result<Written, FileError> {
         let place = self.for_writing(path)?;
         let written = match place.meta()? {

@@ -45,9 +45,7 @@ pub struct Held {
 )]
 pub struct Busy {
     pub path: String,
-    /// Who writes it.
     pub holder: String,
-    /// How long they have.
     pub held_for: Duration,
 }
 

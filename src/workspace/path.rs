@@ -82,7 +82,6 @@ impl WorkspacePath {
         Ok(Self(path))
     }
 
-    /// The workspace itself.
     pub fn root() -> Self {
         Self(String::new())
     }

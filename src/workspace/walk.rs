@@ -31,10 +31,8 @@ pub enum Step {
     Enough,
 }
 
-/// How a walk ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Walked {
-    /// Every file was seen.
     Whole,
     /// It was ended: enough found, or too many names.
     Partly,

@@ -25,16 +25,11 @@ const MAX_NAMES: u32 = 10_000;
 /// Why a session file could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// There is none.
     #[error("the session file `{name}` is missing: it was deleted or moved away")]
-    Missing {
-        /// Its name.
-        name: String,
-    },
+    Missing { name: String },
     /// It is there and no session can be had from it.
     #[error("the session file `{name}` cannot be used: {reason}")]
     Unusable {
-        /// Its name.
         name: String,
         /// What is wrong with it, and where.
         reason: String,
@@ -52,7 +47,6 @@ pub enum FileError {
 /// A session file that is safely on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// The file.
     pub path: PathBuf,
     /// Its stem, which is the session's `session_id`.
     pub stem: String,

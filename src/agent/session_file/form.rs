@@ -14,7 +14,6 @@ use crate::domain::{
 /// Most messages a session may hold: bounds the memory that a hostile file can take.
 const MAX_MESSAGES: usize = 200_000;
 
-/// The file as a whole.
 #[derive(Deserialize)]
 pub(super) struct Form {
     pub(super) id: Option<String>,

@@ -24,7 +24,6 @@ pub enum InvalidSession {
     Empty,
     #[error("it is cut off ({0})")]
     CutOff(#[source] serde_json::Error),
-    /// In this line.
     #[error("it is nested too deeply (line {0})")]
     Deep(usize),
     #[error("it is not valid JSON: {0}")]

@@ -5,7 +5,6 @@ use crate::agent::session_label;
 /// What a session says of its conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Summary {
-    /// The model's words.
     Said(String),
     /// There was no summary to be had.
     Failed,

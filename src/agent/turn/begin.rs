@@ -29,7 +29,6 @@ use super::{Turn, TurnEnd, TurnParams};
 
 /// What became of the attempt to begin.
 pub(super) enum Begun {
-    /// It runs.
     Turn(Box<Turn>),
     /// It does not: its message was taken or withdrawn meanwhile, or the ledger failed. What was handed to it is given back.
     Not(TurnEnd),

@@ -23,14 +23,16 @@ const TOO_LATE: &str = "it did not run: the working time of this turn is over";
 
 /// A call after it was looked at.
 enum Looked {
-    /// It may run.
     Run(Prepared),
     /// It may run, and its start is in the ledger.
     Started(Prepared),
     /// A person decides.
     Ask(Prepared, String),
     /// It does not run.
-    Refused { action: String, reason: String },
+    Refused {
+        action: String,
+        reason: String,
+    },
 }
 
 impl Turn {

@@ -40,7 +40,6 @@ pub(super) struct TurnContext {
 }
 
 impl TurnContext {
-    /// The turn's id.
     pub(super) fn id(&self) -> TurnId {
         self.reference.turn
     }

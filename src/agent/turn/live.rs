@@ -20,7 +20,6 @@ pub(super) struct LiveStatus {
 }
 
 impl LiveStatus {
-    /// Says what goes on now.
     pub(super) fn doing(&self, tally: Tally, doing: impl Into<String>) {
         let doing = doing.into();
         self.progress.send_modify(|progress| {

@@ -15,7 +15,6 @@ use crate::tools::Prepared;
 
 use super::Turn;
 
-/// How a question ended.
 enum Ended {
     Answered(Answer),
     Expired,

@@ -31,14 +31,16 @@ pub(super) enum Tools {
 
 /// What came of asking.
 pub(super) enum Asked {
-    /// A whole answer.
     Reply(Box<Reply>),
     /// A stop cut it short.
     Stopped,
     /// A budget forbids it.
     OverBudget(OverBudget),
     /// No answer was to be had.
-    Failed { class: FailureClass, error: String },
+    Failed {
+        class: FailureClass,
+        error: String,
+    },
 }
 
 impl Turn {

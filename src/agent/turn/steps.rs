@@ -56,7 +56,6 @@ impl RetryCounters {
 
 /// What a reply means for the loop.
 enum Next {
-    /// Ask again.
     Again,
     /// The next step is the last.
     Last(Last),

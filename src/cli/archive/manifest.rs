@@ -18,7 +18,6 @@ pub(super) const FORMAT: u32 = 1;
 /// Most entries: more than a home has, and few enough to keep the names of all of them in memory.
 pub(super) const MOST_ENTRIES: usize = 10_000_000;
 
-/// What a backup holds.
 #[derive(Debug, Serialize, Deserialize)]
 pub(in crate::cli) struct Manifest {
     pub(super) format: u32,
@@ -29,7 +28,6 @@ pub(in crate::cli) struct Manifest {
     pub(in crate::cli) files: BTreeMap<String, Entry>,
 }
 
-/// One file of a backup.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::cli) struct Entry {
     /// In bytes.

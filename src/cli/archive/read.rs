@@ -55,7 +55,6 @@ pub(in crate::cli) struct Checked {
     pub(in crate::cli) written: u64,
 }
 
-/// One entry.
 struct Item {
     name: PathBuf,
     kind: Kind,

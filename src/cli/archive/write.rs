@@ -31,7 +31,6 @@ const CAREFULLY: OFlags = OFlags::NOFOLLOW
     .union(OFlags::NOCTTY)
     .union(OFlags::CLOEXEC);
 
-/// Writes a backup.
 pub(in crate::cli) struct Writer {
     tar: tar::Builder<GzEncoder<BufWriter<File>>>,
     manifest: Manifest,

@@ -2,20 +2,16 @@
 
 use serde::Serialize;
 
-/// What one check found.
 #[derive(Debug, Serialize)]
 pub(super) struct Check {
-    /// What was looked at.
     pub(super) name: &'static str,
     pub(super) verdict: Verdict,
-    /// What was seen.
     pub(super) seen: String,
     /// What to do, unless all is well.
     #[serde(rename = "do", skip_serializing_if = "Option::is_none")]
     pub(super) remedy: Option<String>,
 }
 
-/// How it looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Verdict {
@@ -25,7 +21,6 @@ pub(super) enum Verdict {
 }
 
 impl Check {
-    /// All is well.
     pub(super) fn ok(name: &'static str, seen: impl Into<String>) -> Self {
         Self {
             name,
@@ -49,7 +44,6 @@ impl Check {
         }
     }
 
-    /// It does not work.
     pub(super) fn failure(
         name: &'static str,
         seen: impl Into<String>,

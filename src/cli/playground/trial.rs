@@ -12,7 +12,6 @@ use tokio::net::TcpListener;
 /// Which model agents of the playground ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ModelSource {
-    /// The demo model.
     Demo,
     /// Whatever keys and addresses the environment holds.
     Real,
@@ -30,18 +29,12 @@ pub(super) enum PlaygroundError {
     #[error(
         "port {port} cannot be listened on ({source}): choose another with `chorus playground --port <PORT>`"
     )]
-    Port {
-        /// The port.
-        port: u16,
-        /// What the system said.
-        source: io::Error,
-    },
+    Port { port: u16, source: io::Error },
     /// The home directory cannot be made or written.
     #[error("{} cannot be written ({source}): choose another directory with `chorus playground --home <DIR>`", path.display())]
     Home {
         /// The directory or the file in it.
         path: PathBuf,
-        /// What the system said.
         source: io::Error,
     },
     /// A server of ours did not start.

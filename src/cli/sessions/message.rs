@@ -15,7 +15,6 @@ pub(super) struct Message {
     pub(super) author: Option<Author>,
 }
 
-/// A call in an answer.
 #[derive(Debug, Deserialize)]
 pub(super) struct Call {
     pub(super) name: String,
@@ -23,7 +22,6 @@ pub(super) struct Call {
     pub(super) params: Value,
 }
 
-/// Who wrote a message.
 #[derive(Debug, Deserialize)]
 pub(super) struct Author {
     pub(super) name: String,

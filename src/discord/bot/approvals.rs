@@ -77,7 +77,6 @@ pub(in crate::discord) struct Pressed {
     pub(in crate::discord) message: MessageId,
 }
 
-/// What a press finds.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::discord) enum Found {
     /// An open approval, and whose messages are in the turn that asks.
@@ -88,7 +87,6 @@ pub(in crate::discord) enum Found {
     Closed,
 }
 
-/// What came of a press.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::discord) enum Press {
     /// The turn has the answer.

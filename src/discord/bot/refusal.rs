@@ -11,7 +11,6 @@ use crate::store::StoreError;
 pub(in crate::discord) struct Refusal(pub(in crate::discord) String);
 
 impl Refusal {
-    /// Says why.
     pub(in crate::discord) fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }

@@ -59,7 +59,6 @@ pub(super) enum ConnectionError {
     Stuck,
 }
 
-/// An open connection.
 pub(super) struct Connection {
     socket: WebSocketStream<Upgraded>,
     interval: Duration,
@@ -67,7 +66,6 @@ pub(super) struct Connection {
     is_acknowledged: bool,
 }
 
-/// What the gateway sent.
 pub(super) enum Frame {
     Payload(Payload),
     /// It is no payload, for this reason.
@@ -76,13 +74,11 @@ pub(super) enum Frame {
     Closed(Option<u16>),
 }
 
-/// One payload.
 #[derive(Deserialize)]
 pub(super) struct Payload {
     pub(super) op: u8,
     #[serde(default, rename = "s")]
     pub(super) sequence: Option<u64>,
-    /// The event's name.
     #[serde(default, rename = "t")]
     pub(super) name: Option<String>,
     #[serde(default, rename = "d")]
@@ -145,7 +141,6 @@ impl Connection {
         self.send(&json!({"op": 1, "d": sequence})).await
     }
 
-    /// Sends one payload.
     pub(super) async fn send(&mut self, payload: &Value) -> Result<(), ConnectionError> {
         let sent = self.socket.send(Message::text(payload.to_string()));
         match timeout(SEND_WITHIN, sent).await {

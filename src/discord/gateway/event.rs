@@ -144,7 +144,6 @@ fn deleted(
     }
 }
 
-/// An object of JSON.
 type Object = Map<String, Value>;
 
 /// What of a message is looked at, or must be there for serenity.
@@ -180,7 +179,6 @@ fn normalise(name: &str, data: &mut Value) {
     }
 }
 
-/// A whole message.
 pub(in crate::discord) fn normalise_message(message: &mut Object) {
     let shows_something = SHOWN.iter().any(|key| holds(message, key));
     keep(message, OF_MESSAGE);

@@ -10,10 +10,8 @@ pub(in crate::discord) const BETWEEN: Duration = Duration::from_secs(5);
 /// The type of an activity that shows nothing but its state.
 const CUSTOM: u8 = 4;
 
-/// How busy we are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Busy {
-    /// Turns running.
     pub tasks: usize,
     /// Agents with a running turn.
     pub agents: usize,

@@ -16,7 +16,6 @@ pub struct Bounds {
 /// A channel with a conversation, as the gateway describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The channel or thread.
     pub channel: ChannelId,
     /// Its newest message, as far as Discord knows.
     pub last_message: Option<MessageId>,

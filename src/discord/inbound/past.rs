@@ -24,9 +24,9 @@ const PAGE: usize = 100;
 impl Queue {
     /// Reads what came after the cursor and takes it, oldest first.
     pub(super) async fn catch_up(&mut self, guild: GuildId) {
-        if self.agent(guild).is_none() {
+        let Some(agent) = self.agent(guild) else {
             return self.shared.mark_caught_up(self.channel);
-        }
+        };
         let bounds = self.bounds();
         let Some(messages) = self.missed().await else {
             return;
@@ -56,7 +56,7 @@ impl Queue {
         let taken = plan.take.len();
         for id in plan.take {
             if let Some(message) = by_id.remove(&id)
-                && let Taken::NotYet = self.ingest(guild, message).await
+                && let Taken::NotYet = self.ingest(&agent, message).await
             {
                 // The cursor stays before it.
                 return self.shared.mark_behind(self.channel);

@@ -9,7 +9,6 @@ use tokio::sync::watch;
 use super::message::BotLoops;
 use crate::domain::ChannelId;
 
-/// What the queues share.
 #[derive(Default)]
 pub(in crate::discord) struct Shared {
     /// Counts descriptions of servers, for those who wait for one.

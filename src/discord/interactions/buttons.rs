@@ -10,6 +10,7 @@ use super::commands::call::{Sight, who};
 use super::commands::{self, EDIT_PROMPT};
 use super::{Responder, Visibility};
 use crate::agent::event::{Choice, QuestionEnd};
+use crate::agent::{Stop, Stopped, Target};
 use crate::discord::bot::approvals::{Found, Press, Pressed};
 use crate::discord::bot::{Bot, Refusal};
 use crate::discord::people::access;
@@ -34,7 +35,14 @@ pub(super) async fn pressed(bot: &Bot, press: &ComponentInteraction) {
         "approval" => decide(bot, &responder, press).await,
         "always" => allow_always(bot, &responder, press, rest).await,
         "ungrant" => commands::take_back(bot, &responder, press, rest).await,
-        "stop" | "abort" => end_turn(bot, &responder, press, kind, rest).await,
+        "stop" => {
+            let how = (Stop::Graceful, render::stopping as fn(Stopped) -> Body);
+            end_turn(bot, &responder, press, how, rest).await;
+        }
+        "abort" => {
+            let how = (Stop::Abort, render::aborted as fn(Stopped) -> Body);
+            end_turn(bot, &responder, press, how, rest).await;
+        }
         "page" => turn_page(bot, &responder, press, rest).await,
         "destroy" => commands::confirm_destroy(bot, &responder, press, rest).await,
         "repair" => commands::confirm_repair(bot, &responder, press, rest).await,
@@ -203,7 +211,7 @@ async fn end_turn(
     bot: &Bot,
     responder: &Responder,
     press: &ComponentInteraction,
-    how: &str,
+    (stop, told): (Stop, fn(Stopped) -> Body),
     turn: &str,
 ) {
     let work = async {
@@ -221,19 +229,8 @@ async fn end_turn(
         if !bot.manager.access(&agent).await.admits(&person) {
             return Err(Refusal::new("You have no access to this agent."));
         }
-        let stopped = match how {
-            "stop" => bot
-                .manager
-                .stop_turn(channel, parent, turn, &person)
-                .await
-                .map(render::stopping),
-            _ => bot
-                .manager
-                .abort_turn(channel, parent, turn, &person)
-                .await
-                .map(render::aborted),
-        };
-        Ok(stopped?)
+        let stopped = bot.manager.stop(&agent, Target::Turn(turn), stop, &person);
+        Ok(told(stopped.await))
     };
     let _ = responder.answer(Visibility::Ephemeral, work).await;
 }

@@ -18,12 +18,10 @@ use crate::domain::MessageId;
 /// Discord waits three seconds for the first response; half of it is for the way there.
 const PROMISE_AFTER: Duration = Duration::from_millis(1_500);
 
-/// Who sees an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Visibility {
     /// Everyone in the channel.
     Public,
-    /// The one who asked.
     Ephemeral,
 }
 
@@ -128,7 +126,6 @@ impl Responder {
         self.callback(json!({"type": 5, "data": data}), &[]).await
     }
 
-    /// Opens a form.
     pub(super) async fn form(&self, form: Value) -> Result<(), RestError> {
         self.callback(json!({"type": 9, "data": form}), &[]).await
     }
@@ -143,7 +140,6 @@ impl Responder {
         kept.map(drop)
     }
 
-    /// A further message.
     pub(super) async fn follow_up(
         &self,
         body: &Body,

@@ -22,7 +22,6 @@ use crate::text::{self, escape};
 /// The pause before a part that did not arrive is tried again.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// What became of a part.
 pub(super) enum Delivery {
     /// It was sent, and this one is next, already marked.
     Next(Box<Part>),

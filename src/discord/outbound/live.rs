@@ -49,7 +49,6 @@ pub(super) struct Live {
     is_stale: bool,
 }
 
-/// One of its messages.
 #[derive(Debug)]
 struct Shown {
     message: Option<MessageId>,

@@ -23,7 +23,6 @@ pub(super) struct LiveRequest {
     pub(super) act: LiveAction,
 }
 
-/// What it asks for.
 pub(super) enum LiveAction {
     Type,
     React(MessageId),
@@ -89,7 +88,6 @@ impl LiveRequest {
         }
     }
 
-    /// Makes the request.
     pub(super) async fn perform(self, outward: &OutboundContext) -> Done {
         let rest = &outward.bot.rest;
         let channel = self.channel;

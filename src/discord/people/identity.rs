@@ -18,7 +18,6 @@ const START_PAUSE: Duration = Duration::from_secs(5);
 /// Tries to reach Discord at the start before it is said that it cannot be reached.
 const START_TRIES: u32 = 12;
 
-/// Who we are to Discord.
 pub(in crate::discord) struct Identity {
     pub(in crate::discord) user: UserId,
     pub(in crate::discord) application: u64,

@@ -156,7 +156,6 @@ pub fn ask_purge(channel: ChannelId) -> Body {
     ))
 }
 
-/// Messages were deleted.
 pub fn purged(deleted: usize, channel: ChannelId) -> Body {
     Body::text(format!(
         "Deleted {} of <#{channel}>.",

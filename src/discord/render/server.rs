@@ -67,7 +67,6 @@ pub fn setting_changed(key: &Key, value: &str) -> Body {
     ))
 }
 
-/// A list of roles.
 pub fn roles(what: &str, roles: &[RoleId], none: &str) -> Body {
     let shown = match roles {
         [] => none.to_owned(),

@@ -29,7 +29,6 @@ pub fn saved(session: &SessionMeta, then: AfterSave) -> Body {
     ))
 }
 
-/// A context was cleared.
 pub fn cleared(cleared: &Cleared) -> Body {
     let mut text = format!(
         "Context cleared: {} discarded.",

@@ -19,7 +19,6 @@ const HOOKS_SHOWN: usize = 3;
 /// Characters of a hook in a list.
 const HOOK_SHOWN: usize = 80;
 
-/// How an agent stands.
 pub fn status(status: &Status, tasks: &[TaskView], sandbox: &str, now: DateTime<Utc>) -> Body {
     let mut lines = vec![
         format!("Agent: {}", status.name),

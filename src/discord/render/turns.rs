@@ -20,7 +20,6 @@ pub fn stopping(stopped: Stopped) -> Body {
     })
 }
 
-/// Turns were ended.
 pub fn aborted(stopped: Stopped) -> Body {
     Body::text(match stopped {
         Stopped::Turns(1) => "Aborted.".to_owned(),
@@ -104,7 +103,6 @@ pub fn branches(agent: &str, branches: &[BranchView]) -> Body {
     Body::embed(Embed::new(format!("Branches of {agent}"), text))
 }
 
-/// Branches were ended.
 pub fn branches_killed(killed: &ClosedBranches) -> Body {
     let branches = count(killed.branches, "branch", "branches");
     let mut lines = vec![match (killed.branches, killed.turns) {

@@ -75,7 +75,7 @@ static FONT: LazyLock<bool> = LazyLock::new(|| {
 /// What one model used on one day.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DayUsage {
-    /// The day (UTC).
+    /// In UTC.
     pub day: NaiveDate,
     pub model: String,
     /// Tokens in and out.
@@ -87,7 +87,6 @@ pub struct DayUsage {
 /// Why there is no picture.
 #[derive(Debug, thiserror::Error)]
 pub enum ChartError {
-    /// Nothing was used.
     #[error("nothing was used")]
     Empty,
     /// The picture could not be drawn or written.
@@ -258,7 +257,6 @@ fn draw<'a>(bars: &Bars, pixels: &'a mut [u8]) -> Result<(), DrawingError<'a>> {
     area.present()
 }
 
-/// Title and legend.
 fn draw_head<'a>(bars: &Bars, head: &Area<'a>) -> Result<(), DrawingError<'a>> {
     let total: f64 = bars.models.iter().map(|model| model.total).sum();
     let title = format!("{}, {} in all", bars.unit.title(), bars.unit.label(total));

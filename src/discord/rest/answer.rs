@@ -29,7 +29,6 @@ pub enum RestError {
     /// Discord refused the request.
     #[error("Discord refused: {message} (HTTP {status}, code {code})")]
     Refused {
-        /// HTTP status.
         status: u16,
         /// Discord's own error code, 0 if there is none.
         code: u64,

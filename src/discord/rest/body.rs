@@ -33,11 +33,9 @@ const EPHEMERAL: u64 = 1 << 6;
 /// A message about to be posted or put in place of another.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Body {
-    /// Its text.
     pub content: String,
     pub embeds: Vec<Embed>,
     pub rows: Vec<Vec<Button>>,
-    /// Files that go with it.
     pub files: Vec<File>,
 }
 
@@ -72,7 +70,6 @@ impl Body {
         self
     }
 
-    /// The same with a file.
     #[must_use]
     pub fn file(mut self, name: impl Into<String>, bytes: impl Into<Bytes>) -> Self {
         self.files.push(File {
@@ -108,7 +105,6 @@ impl Body {
     }
 }
 
-/// A file to upload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
     /// Its name in the channel.
@@ -125,13 +121,9 @@ impl File {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Embed {
-    /// First line.
     pub title: String,
-    /// Text under the title.
     pub description: String,
-    /// Named values.
     pub fields: Vec<Field>,
-    /// Small print.
     pub footer: String,
     /// Name of an attached picture to show.
     pub image: Option<String>,
@@ -186,7 +178,6 @@ pub struct Field {
 pub enum Tone {
     #[default]
     Plain,
-    /// Somebody must decide.
     Asking,
     Good,
     Bad,
@@ -215,7 +206,6 @@ pub struct Button {
     pub disabled: bool,
 }
 
-/// How a button looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     Primary,

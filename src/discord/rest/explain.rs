@@ -7,23 +7,19 @@ use super::RestError;
 /// What we wanted to do when Discord refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// Post a message.
     Post,
     PostFile,
     /// Post a question with buttons.
     Ask,
     /// Edit a message of ours.
     Edit,
-    /// React to a message.
     React,
     MakeChannel,
     DeleteChannel,
     /// Change a channel's name or topic.
     ChangeChannel,
     OpenThread,
-    /// Delete messages.
     Purge,
-    /// Read messages.
     Read,
 }
 

@@ -58,7 +58,6 @@ impl RouteKey {
 /// What an answer said of limits.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Seen {
-    /// HTTP status.
     pub status: u16,
     /// The bucket the route belongs to.
     pub bucket: Option<String>,
@@ -108,7 +107,6 @@ pub struct Limits {
 /// Whether the server limits all routes together, which no header tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum AllRoutes {
-    /// As Discord does.
     #[default]
     Limited,
     /// It is not known: beyond Discord's limit one request is made at a time, until the server says no or enough is taken.

@@ -8,7 +8,6 @@ use crate::domain::{ChannelId, GuildId, MessageId, UserId};
 /// One route with its ids filled in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Route {
-    /// HTTP method.
     pub method: Method,
     /// Path under `/api/v10`.
     pub path: String,
@@ -35,7 +34,6 @@ macro_rules! routes {
 }
 
 routes! {
-    /// Posts a message.
     create_message(channel: ChannelId) = POST "/channels/{channel}/messages", counted by channel.0;
     /// Puts another text in place of a message of ours.
     edit_message(channel: ChannelId, message: MessageId) = PATCH "/channels/{channel}/messages/{message}", counted by channel.0;
@@ -49,7 +47,6 @@ routes! {
     /// Puts our reaction on a message. `emoji` is one Unicode emoji.
     react(channel: ChannelId, message: MessageId, emoji: &str) = PUT "/channels/{channel}/messages/{message}/reactions/{emoji}/@me", counted by channel.0;
 
-    /// Reads a channel.
     channel(channel: ChannelId) = GET "/channels/{channel}", counted by channel.0;
     /// Changes a channel's name or topic.
     edit_channel(channel: ChannelId) = PATCH "/channels/{channel}", counted by channel.0;
@@ -61,7 +58,6 @@ routes! {
     create_channel(guild: GuildId) = POST "/guilds/{guild}/channels", counted by guild.0;
     /// Reads a member of a server.
     member(guild: GuildId, user: UserId) = GET "/guilds/{guild}/members/{user}", counted by guild.0;
-    /// Leaves a server.
     leave_guild(guild: GuildId) = DELETE "/users/@me/guilds/{guild}", counted by guild.0;
 
     current_user() = GET "/users/@me", counted by 0;

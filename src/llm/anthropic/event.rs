@@ -38,7 +38,6 @@ pub(super) enum Sent {
     Other,
 }
 
-/// What comes first.
 #[derive(Deserialize)]
 pub(super) struct Start {
     #[serde(default, deserialize_with = "counts")]
@@ -51,7 +50,6 @@ pub(super) struct End {
     pub(super) stop_reason: Option<String>,
 }
 
-/// More of a block.
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Change {

@@ -5,10 +5,8 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-/// What discovery found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Available {
-    /// When it was found.
     pub last_updated: DateTime<Utc>,
     /// By provider; only configured ones.
     pub providers: BTreeMap<String, Listed>,

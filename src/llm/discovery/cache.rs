@@ -17,10 +17,6 @@ pub fn load(path: &Path) -> Option<Available> {
 }
 
 /// Writes `available` to `path`, whole or not at all.
-///
-/// # Errors
-///
-/// When the directory cannot be written to.
 pub fn save(path: &Path, available: &Available) -> io::Result<()> {
     let directory = path.parent().unwrap_or(Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(directory)?;

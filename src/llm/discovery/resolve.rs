@@ -8,7 +8,6 @@ use crate::llm::target::Target;
 /// Most near names that are offered.
 const MAX_NEAR: usize = 3;
 
-/// What a name means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Resolved {
     /// This model, which is known to be there.

@@ -43,7 +43,6 @@ impl TurnHealth {
     }
 }
 
-/// What to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     Ask(Target),

@@ -41,7 +41,6 @@ pub(super) struct Tree {
     pub(super) overlooked: Vec<String>,
 }
 
-/// One simple command.
 #[derive(Clone, Debug)]
 pub(super) struct Written {
     pub(super) text: String,

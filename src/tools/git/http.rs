@@ -10,7 +10,6 @@ use crate::tools::git_access::HostAccess;
 /// Bytes of an advertisement or a report that are read.
 const LONGEST_ANSWER: usize = 16 * 1024 * 1024;
 
-/// What the server has.
 pub(super) async fn advertisement(
     client: &reqwest::Client,
     remote: &Remote,

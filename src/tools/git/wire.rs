@@ -18,7 +18,6 @@ pub(super) const FLUSH: &[u8] = b"0000";
 /// What the other side has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Advertisement {
-    /// Its references.
     pub(super) refs: Vec<(Oid, String)>,
     capabilities: Vec<String>,
 }

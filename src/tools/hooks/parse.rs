@@ -20,7 +20,6 @@ const LONGEST: f64 = 30.0 * 24.0 * 3600.0;
 /// Bytes that a compiled pattern may take. A line of a log then takes it a fraction of a second at worst.
 const PATTERN_SIZE: usize = 256 << 10;
 
-/// What came of a text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Parsed {
     /// Hooks that can be used.

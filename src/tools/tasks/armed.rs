@@ -32,7 +32,6 @@ fn processor_time() -> Duration {
     Duration::try_from(time).unwrap_or_default()
 }
 
-/// A hook that may fire.
 pub(super) struct Armed {
     pub(super) id: i64,
     pub(super) spec: HookSpec,
@@ -43,11 +42,9 @@ pub(super) struct Armed {
     pub(super) due: Vec<(Instant, String)>,
 }
 
-/// Why a hook fires.
 #[derive(Clone, Debug)]
 pub(super) enum Cause {
     Exit,
-    /// It printed this line.
     Match(String),
     /// It runs for too long.
     Timeout,

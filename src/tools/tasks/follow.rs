@@ -45,7 +45,6 @@ impl Tail {
     }
 }
 
-/// One log that grows.
 pub(super) struct Follow {
     path: PathBuf,
     offset: u64,

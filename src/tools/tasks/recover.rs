@@ -17,10 +17,6 @@ const LATE: Duration = Duration::from_millis(500);
 impl Tasks {
     /// Adopts the tasks that still run (same pid, same start time), and settles those that ended meanwhile: by the exit
     /// code that their supervisor left, else as lost. Their hooks count on from where they were.
-    ///
-    /// # Errors
-    ///
-    /// When the database fails.
     pub async fn recover(&self) -> Result<(), TaskError> {
         for row in self.inner.store.running_tasks().await? {
             if self.live(row.task.agent, &row.id).is_some() {

@@ -25,7 +25,6 @@ pub struct NewCommand {
     pub agent_name: AgentName,
     /// The command as it is run.
     pub command: Command,
-    /// Hooks it starts with.
     pub hooks: Vec<HookSpec>,
 }
 

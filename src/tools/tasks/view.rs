@@ -7,7 +7,6 @@ use crate::domain::{AgentId, TaskId};
 use crate::store::{TaskKind, TaskRow, TaskStatus};
 use crate::tools::hooks::HookSpec;
 
-/// One task for a list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskView {
     pub id: TaskId,
@@ -25,7 +24,6 @@ pub struct TaskView {
     pub hooks: Vec<HookView>,
 }
 
-/// One hook for a list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HookView {
     pub spec: HookSpec,
@@ -34,10 +32,6 @@ pub struct HookView {
 
 impl Tasks {
     /// An agent's tasks, oldest first: those that run and the last [`RECENT`] that ended.
-    ///
-    /// # Errors
-    ///
-    /// When the database fails.
     pub async fn views(&self, agent: AgentId) -> Result<Vec<TaskView>, TaskError> {
         let rows = self.inner.store.tasks(agent, RECENT).await?;
         let mut views = Vec::new();

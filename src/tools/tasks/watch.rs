@@ -30,7 +30,6 @@ const REPORTED: usize = 30;
 /// How a task's process ended.
 #[derive(Clone, Debug)]
 pub(super) enum End {
-    /// With this exit code.
     Code(i32),
     /// It could not be run, or nothing is known but that it is gone; why.
     Failed(String),
@@ -44,7 +43,6 @@ enum Killed {
     No,
     /// Somebody, or a hook, asked for it.
     Asked,
-    /// The daemon stops.
     Closing,
 }
 

@@ -76,7 +76,11 @@ async fn ask_with(
         return Ok(());
     };
     let message = as_message(ctx, &here, prompt, shown);
-    if let Err(error) = bot(ctx).manager.ask(message, model, mode).await {
+    if let Err(error) = bot(ctx)
+        .manager
+        .ask(&here.agent, message, model, mode)
+        .await
+    {
         let refusal = Refusal::from(error);
         let _ = responder
             .follow_up(&Body::sentence(refusal.0), Visibility::Ephemeral)

@@ -40,7 +40,7 @@ async fn new(
         return Ok(());
     };
     let message = as_message(ctx, &here, prompt.clone(), shown);
-    match bot(ctx).manager.branch_new(message, None).await {
+    match bot(ctx).manager.branch_new(&here.agent, message).await {
         Ok(number) => {
             let _ = responder
                 .keep_promise(&render::branch_opened(number, &by, &prompt))
@@ -63,10 +63,7 @@ async fn new(
 async fn list(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Public, async {
         let here = agent_here(ctx).await?;
-        let branches = bot(ctx)
-            .manager
-            .branch_list(here.channel, here.parent)
-            .await?;
+        let branches = bot(ctx).manager.branch_list(&here.agent).await?;
         Ok(render::branches(here.agent.name.as_str(), &branches))
     })
     .await
@@ -85,7 +82,7 @@ async fn kill(
         let which = target(&id)?;
         let killed = bot(ctx)
             .manager
-            .branch_kill(here.channel, here.parent, which, &person(ctx))
+            .branch_kill(&here.agent, which, &person(ctx))
             .await?;
         Ok(render::branches_killed(&killed))
     })
@@ -116,10 +113,7 @@ async fn history(
 ) -> Result<(), Refusal> {
     answer(ctx, Visibility::Public, async {
         let here = agent_here(ctx).await?;
-        let history = bot(ctx)
-            .manager
-            .branch_history(here.channel, here.parent, id)
-            .await?;
+        let history = bot(ctx).manager.branch_history(&here.agent, id).await?;
         Ok(render::branch_history(&history))
     })
     .await

@@ -207,9 +207,9 @@ pub(super) async fn task(ctx: Context<'_>, typed: &str) -> CreateAutocompleteRes
     let Ok(here) = agent_here(ctx).await else {
         return CreateAutocompleteResponse::new();
     };
-    let reading = bot(ctx).manager.tasks(here.channel, here.parent);
+    let reading = bot(ctx).manager.tasks(&here.agent);
     let tasks = match in_time(reading).await {
-        Some(Ok((_, tasks))) => tasks,
+        Some(Ok(tasks)) => tasks,
         Some(Err(_)) | None => Vec::new(),
     };
     let pairs = tasks.into_iter().map(|task| {
@@ -225,7 +225,7 @@ async fn branches(ctx: Context<'_>) -> Vec<(String, String)> {
     let Ok(here) = agent_here(ctx).await else {
         return Vec::new();
     };
-    let reading = bot(ctx).manager.branch_list(here.channel, here.parent);
+    let reading = bot(ctx).manager.branch_list(&here.agent);
     let branches = match in_time(reading).await {
         Some(Ok(branches)) => branches,
         Some(Err(_)) | None => Vec::new(),

@@ -1,8 +1,11 @@
 //! `/context`: what the agent has in mind, saved, cleared, listed, restored, imported, compacted.
 
+use tokio::sync::oneshot;
+
 use super::call::{Context, Refusal, Visibility, agent_here, answer, bot, named_on_record, person};
 use super::complete;
-use crate::agent::{AfterSave, BeforeClear};
+use crate::agent::session_manager::SessionError;
+use crate::agent::{AfterSave, BeforeClear, ContextAction, Stopper};
 use crate::discord::bot::Bot;
 use crate::discord::render;
 use crate::discord::rest::body::Body;
@@ -30,16 +33,17 @@ async fn save(
     #[description = "Clear the conversation afterwards"] clear: Option<bool>,
 ) -> Result<(), Refusal> {
     answer(ctx, Visibility::Public, async {
-        let here = agent_here(ctx).await?;
         let then = if clear.unwrap_or(false) {
             AfterSave::Clear
         } else {
             AfterSave::Keep
         };
-        let saved = bot(ctx)
-            .manager
-            .context_save(here.channel, here.parent, description, then, &person(ctx))
-            .await?;
+        let saved = act(ctx, (&person(ctx)).into(), |reply| ContextAction::Save {
+            description,
+            then,
+            reply,
+        })
+        .await?;
         Ok(render::saved(&saved, then))
     })
     .await
@@ -52,16 +56,16 @@ async fn clear(
     #[description = "Save it as a session first"] save_first: Option<bool>,
 ) -> Result<(), Refusal> {
     answer(ctx, Visibility::Public, async {
-        let here = agent_here(ctx).await?;
         let first = if save_first.unwrap_or(false) {
             BeforeClear::Save
         } else {
             BeforeClear::Discard
         };
-        let cleared = bot(ctx)
-            .manager
-            .context_clear(here.channel, here.parent, first, &person(ctx))
-            .await?;
+        let cleared = act(ctx, (&person(ctx)).into(), |reply| ContextAction::Clear {
+            first,
+            reply,
+        })
+        .await?;
         Ok(render::cleared(&cleared))
     })
     .await
@@ -108,11 +112,11 @@ async fn restore(
     session_id: String,
 ) -> Result<(), Refusal> {
     answer(ctx, Visibility::Public, async {
-        let here = agent_here(ctx).await?;
-        let restored = bot(ctx)
-            .manager
-            .context_restore(here.channel, here.parent, &session_id, &person(ctx))
-            .await?;
+        let restored = act(ctx, (&person(ctx)).into(), |reply| ContextAction::Restore {
+            session: session_id,
+            reply,
+        })
+        .await?;
         Ok(render::restored(&restored))
     })
     .await
@@ -141,12 +145,25 @@ async fn import(
 #[poise::command(slash_command)]
 async fn compact(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Public, async {
-        let here = agent_here(ctx).await?;
-        let compacted = bot(ctx)
-            .manager
-            .context_compact(here.channel, here.parent)
-            .await?;
+        // It ends no turn, so nobody is named.
+        let compacted = act(ctx, Stopper::Machine("a compaction"), |reply| {
+            ContextAction::Compact { reply }
+        })
+        .await?;
         Ok(Body::sentence(compacted))
     })
     .await
+}
+
+/// Has the agent here do something with the context that is seen here.
+async fn act<T>(
+    ctx: Context<'_>,
+    by: Stopper,
+    action: impl FnOnce(oneshot::Sender<Result<T, SessionError>>) -> ContextAction,
+) -> Result<T, Refusal> {
+    let here = agent_here(ctx).await?;
+    let manager = &bot(ctx).manager;
+    Ok(manager
+        .context(&here.agent, here.channel, by, action)
+        .await?)
 }

@@ -23,7 +23,7 @@ pub(super) async fn process(_: Context<'_>) -> Result<(), Refusal> {
 async fn list(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
         let here = agent_here(ctx).await?;
-        let (_, tasks) = bot(ctx).manager.tasks(here.channel, here.parent).await?;
+        let tasks = bot(ctx).manager.tasks(&here.agent).await?;
         Ok(render::processes(
             here.agent.name.as_str(),
             &tasks,
@@ -43,10 +43,7 @@ async fn kill(
 ) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
         let here = agent_here(ctx).await?;
-        let killed = bot(ctx)
-            .manager
-            .task_kill(here.channel, here.parent, id.trim())
-            .await?;
+        let killed = bot(ctx).manager.task_kill(&here.agent, id.trim()).await?;
         Ok(Body::sentence(killed))
     })
     .await
@@ -69,7 +66,7 @@ async fn logs(
         let lines = lines.unwrap_or(20) as usize;
         let log = bot(ctx)
             .manager
-            .task_logs(here.channel, here.parent, id.trim(), lines)
+            .task_logs(&here.agent, id.trim(), lines)
             .await?;
         Ok(render::log(id.trim(), &log.join("\n")))
     })
@@ -81,7 +78,7 @@ async fn logs(
 pub(super) async fn tasks(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
         let here = agent_here(ctx).await?;
-        let (_, tasks) = bot(ctx).manager.tasks(here.channel, here.parent).await?;
+        let tasks = bot(ctx).manager.tasks(&here.agent).await?;
         Ok(render::tasks(
             here.agent.name.as_str(),
             &tasks,

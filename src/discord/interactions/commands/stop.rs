@@ -1,32 +1,29 @@
 //! `/stop` and `/abort`: the running turn gets one last step and answers, or ends at once.
 
 use super::call::{Context, Refusal, Visibility, agent_here, answer, bot, person};
+use crate::agent::{Stop, Stopped, Target};
 use crate::discord::render;
+use crate::discord::rest::body::Body;
 
 /// Asks the running turn to come to an end: it answers with what it has
 #[poise::command(slash_command, guild_only)]
 pub(super) async fn stop(ctx: Context<'_>) -> Result<(), Refusal> {
-    answer(ctx, Visibility::Public, async {
-        let here = agent_here(ctx).await?;
-        let stopped = bot(ctx)
-            .manager
-            .stop(here.channel, here.parent, &person(ctx))
-            .await?;
-        Ok(render::stopping(stopped))
-    })
-    .await
+    end_turns(ctx, Stop::Graceful, render::stopping).await
 }
 
 /// Ends the running turn at once, without an answer
 #[poise::command(slash_command, guild_only)]
 pub(super) async fn abort(ctx: Context<'_>) -> Result<(), Refusal> {
+    end_turns(ctx, Stop::Abort, render::aborted).await
+}
+
+/// Ends the turns that are seen where the command was given.
+async fn end_turns(ctx: Context<'_>, stop: Stop, told: fn(Stopped) -> Body) -> Result<(), Refusal> {
     answer(ctx, Visibility::Public, async {
         let here = agent_here(ctx).await?;
-        let stopped = bot(ctx)
-            .manager
-            .abort(here.channel, here.parent, &person(ctx))
-            .await?;
-        Ok(render::aborted(stopped))
+        let (by, target) = (person(ctx), Target::Channel(here.channel));
+        let stopped = bot(ctx).manager.stop(&here.agent, target, stop, &by);
+        Ok(told(stopped.await))
     })
     .await
 }

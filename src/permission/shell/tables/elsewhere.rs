@@ -59,7 +59,6 @@ pub(in crate::permission::shell) const FORGE_NOUNS: &str = "\
 pub(in crate::permission::shell) const FORGE_PLAIN: &str =
     "browse status version help completion --version --help";
 
-/// doctl's nouns.
 pub(in crate::permission::shell) const DOCTL_NOUNS: &str = "\
     1-click account action actions app apps auth backups balance billing-history cdn certificate cluster clusters \
     compute configuration databases database db dbaas domain domains droplet droplet-action droplet-autoscale events \
