@@ -43,7 +43,6 @@ mod work_clock;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::task::TaskTracker;
 use tracing::{Instrument, info_span};
@@ -74,11 +73,7 @@ pub fn spawn(
     channel: ChannelId,
 ) -> AgentHandle {
     let (handle, mailbox) = mailbox::mailbox();
-    let (fired, idle) = mpsc::unbounded_channel();
-    let timer = idle_timer::IdleTimer::new(None, move |firing| {
-        // Nobody listens any more: the actor is gone, and so is its context.
-        let _ = fired.send(firing);
-    });
+    let timer = idle_timer::IdleTimer::new(None);
     let agent = Arc::new(Identity {
         id,
         name,
@@ -90,7 +85,6 @@ pub fn spawn(
     let actor = actor::Actor {
         mailbox,
         mailbox_is_over: false,
-        idle,
         work: JoinSet::new(),
         replies: JoinSet::new(),
         deps,

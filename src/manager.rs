@@ -120,8 +120,9 @@ impl AgentManager {
         let agents = manager.settle_here(rows).await?;
         manager.look_for_unknown(&agents).await;
         manager.inner.registry.put_all(agents);
-        // Nobody waits for them to be gone.
-        tokio::task::spawn_blocking(move || folder::sweep(&leftovers));
+        // Nobody waits for them to be gone but the end of the daemon.
+        let tasks = manager.inner.registry.tasks();
+        tasks.spawn_blocking(move || folder::sweep(&leftovers));
         manager.load_settings().await?;
         Ok(manager)
     }

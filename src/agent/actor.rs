@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use futures_util::FutureExt as _;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 use tokio::task::{Id, JoinError, JoinSet};
 use tracing::error;
 
@@ -45,7 +45,6 @@ pub(super) struct Actor {
     pub(super) mailbox: Mailbox,
     /// Nothing comes from the mailbox any more.
     pub(super) mailbox_is_over: bool,
-    pub(super) idle: mpsc::UnboundedReceiver<IdleFired>,
     pub(super) work: JoinSet<Done>,
     /// Tasks that tell those who wait for several conversations.
     pub(super) replies: JoinSet<()>,
@@ -149,7 +148,7 @@ impl Actor {
                     None => self.mailbox_is_over = true,
                 }
             }
-            Some(fired) = self.idle.recv() => self.idle_fired(fired).await,
+            fired = self.timer.fires() => self.idle_fired(fired).await,
         }
         Flow::GoOn
     }

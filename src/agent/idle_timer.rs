@@ -1,17 +1,17 @@
 //! Notices that an agent has been left alone for its timeout.
 //!
 //! ```text
-//! actor ──reset · hold · stop──▶ state ◀── task: sleeps until the deadline ──IdleFired──▶ mailbox
+//! actor, turns ──reset · hold · stop──▶ state ──deadline──▶ IdleTimer::fires ──IdleFired──▶ the actor's event loop
 //! ```
 //!
-//! One task to an agent; it ends with the last handle. Every reset makes a new generation, so a firing that was
-//! already on its way when a message came is known to be stale ([`IdleTimer::is_current`]).
+//! It has no task: the actor waits for it beside everything else. Every reset makes a new generation, so what was begun
+//! because of a firing is known to be stale when a message came meanwhile ([`IdleTimer::is_current`]).
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -24,11 +24,7 @@ pub struct IdleFired(u64);
 
 /// A handle on an agent's timer.
 #[derive(Clone, Debug)]
-pub struct IdleTimer {
-    shared: Arc<Shared>,
-    /// Dropped with the last handle: the task's sign to end.
-    _alive: Arc<Alive>,
-}
+pub struct IdleTimer(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
@@ -47,17 +43,6 @@ struct State {
     deadline: Option<Instant>,
     last_reset: Instant,
     holds: usize,
-    ended: bool,
-}
-
-#[derive(Debug)]
-struct Alive(Arc<Shared>);
-
-impl Drop for Alive {
-    fn drop(&mut self) {
-        self.0.lock().ended = true;
-        self.0.changed.notify_one();
-    }
 }
 
 /// Keeps the timer from firing while work goes on; the last one dropped starts it anew.
@@ -67,23 +52,20 @@ pub struct Hold(IdleTimer);
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        let mut state = self.0.shared.lock();
+        let mut state = self.0.0.state.lock();
         state.holds -= 1;
         if state.holds == 0 && state.running {
             state.restart();
             drop(state);
-            self.0.shared.changed.notify_one();
+            self.0.0.changed.notify_one();
         }
     }
 }
 
 impl IdleTimer {
-    /// A timer that is not running yet; `post` puts its firing into the agent's mailbox.
-    pub fn new(
-        timeout: Option<Duration>,
-        post: impl Fn(IdleFired) + Send + Sync + 'static,
-    ) -> Self {
-        let shared = Arc::new(Shared {
+    /// A timer that is not running yet.
+    pub fn new(timeout: Option<Duration>) -> Self {
+        Self(Arc::new(Shared {
             state: Mutex::new(State {
                 timeout: timeout.filter(|timeout| !timeout.is_zero()),
                 generation: 0,
@@ -91,14 +73,36 @@ impl IdleTimer {
                 deadline: None,
                 last_reset: Instant::now(),
                 holds: 0,
-                ended: false,
             }),
             changed: Notify::new(),
-        });
-        tokio::spawn(run(shared.clone(), post));
-        Self {
-            _alive: Arc::new(Alive(shared.clone())),
-            shared,
+        }))
+    }
+
+    /// Waits until it fires, which it does once for each reset. One waits at a time; nothing is lost when the wait is
+    /// given up.
+    pub async fn fires(&self) -> IdleFired {
+        loop {
+            let changed = self.0.changed.notified();
+            match self.next() {
+                Next::Wait => changed.await,
+                Next::SleepUntil(deadline) => {
+                    let _ = tokio::time::timeout_at(deadline, changed).await;
+                }
+                Next::Fire(fired) => return fired,
+            }
+        }
+    }
+
+    fn next(&self) -> Next {
+        let mut state = self.0.state.lock();
+        match state.deadline {
+            Some(_) if state.holds > 0 => Next::Wait,
+            None => Next::Wait,
+            Some(deadline) if deadline > Instant::now() => Next::SleepUntil(deadline),
+            Some(_) => {
+                state.deadline = None;
+                Next::Fire(IdleFired(state.generation))
+            }
         }
     }
 
@@ -123,7 +127,7 @@ impl IdleTimer {
 
     /// How long nothing has happened.
     pub fn silence(&self) -> Duration {
-        self.shared.lock().last_reset.elapsed()
+        self.0.state.lock().last_reset.elapsed()
     }
 
     /// There is no context any more: nothing to wait for.
@@ -158,17 +162,17 @@ impl IdleTimer {
 
     /// Whether `fired` still counts: nothing has happened since, and nothing goes on.
     pub fn is_current(&self, fired: IdleFired) -> bool {
-        let state = self.shared.lock();
+        let state = self.0.state.lock();
         state.generation == fired.0 && state.holds == 0
     }
 
     pub fn timeout(&self) -> Option<Duration> {
-        self.shared.lock().timeout
+        self.0.state.lock().timeout
     }
 
     fn set(&self, change: impl FnOnce(&mut State)) {
-        change(&mut self.shared.lock());
-        self.shared.changed.notify_one();
+        change(&mut self.0.state.lock());
+        self.0.changed.notify_one();
     }
 }
 
@@ -176,12 +180,6 @@ impl IdleTimer {
 pub fn remaining(timeout: Duration, last_active: DateTime<Utc>, now: DateTime<Utc>) -> Duration {
     let passed = (now - last_active).to_std().unwrap_or_default();
     timeout.saturating_sub(passed).max(AFTER_START)
-}
-
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock()
-    }
 }
 
 impl State {
@@ -193,43 +191,9 @@ impl State {
     }
 }
 
-/// What the task does next.
+/// What is waited for next.
 enum Next {
-    End,
     Wait,
     SleepUntil(Instant),
     Fire(IdleFired),
-}
-
-async fn run(shared: Arc<Shared>, post: impl Fn(IdleFired)) {
-    loop {
-        match next(&shared) {
-            Next::End => return,
-            Next::Wait => shared.changed.notified().await,
-            Next::Fire(fired) => post(fired),
-            Next::SleepUntil(deadline) => {
-                tokio::select! {
-                    biased;
-                    () = shared.changed.notified() => {}
-                    () = tokio::time::sleep_until(deadline) => {}
-                }
-            }
-        }
-    }
-}
-
-fn next(shared: &Shared) -> Next {
-    let mut state = shared.lock();
-    if state.ended {
-        return Next::End;
-    }
-    match state.deadline {
-        Some(_) if state.holds > 0 => Next::Wait,
-        None => Next::Wait,
-        Some(deadline) if deadline > Instant::now() => Next::SleepUntil(deadline),
-        Some(_) => {
-            state.deadline = None;
-            Next::Fire(IdleFired(state.generation))
-        }
-    }
 }

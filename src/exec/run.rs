@@ -13,7 +13,7 @@ use super::command::{Bounds, Command, Ended, ExecError, Finished, Limits};
 use super::job::{Lifetime, Report};
 use super::process::GRACE;
 use super::sandbox::Sandbox;
-use super::warm::{IdleSupervisor, WarmSupervisor};
+use super::warm::IdleSupervisor;
 
 /// Bytes taken from the pipe at once: its usual capacity.
 const CHUNK: usize = 64 * 1024;
@@ -114,22 +114,11 @@ impl Sandbox {
 
     /// The supervisor that waits, or a new one.
     fn supervisor(&self, limits: &Limits) -> io::Result<IdleSupervisor> {
-        let Some(mut waiting) = self.warm().and_then(WarmSupervisor::take_alive) else {
+        let Some(mut waiting) = self.warm().and_then(|warm| warm.take_alive()) else {
             return self.start_supervisor(limits);
         };
         waiting.limit(limits)?;
         Ok(waiting)
-    }
-
-    /// Starts the supervisor of the next command, unless one waits already.
-    ///
-    /// That it cannot be had is told to whoever needs it.
-    fn start_ahead(&self, limits: &Limits) {
-        if let Some(warm) = self.warm().filter(|warm| warm.is_free())
-            && let Ok(waiting) = self.start_supervisor(limits)
-        {
-            warm.put(waiting);
-        }
     }
 
     fn start_supervisor(&self, limits: &Limits) -> io::Result<IdleSupervisor> {
@@ -156,11 +145,10 @@ impl<'a> Next<'a> {
         self.limits.is_some()
     }
 
-    /// Starts it on a thread of its own: the kernel takes its time.
     fn start(&mut self) {
-        if let Some(limits) = self.limits.take() {
+        if let (Some(limits), Some(warm)) = (self.limits.take(), self.sandbox.warm()) {
             let sandbox = self.sandbox.clone();
-            tokio::task::spawn_blocking(move || sandbox.start_ahead(&limits));
+            warm.start_ahead(move || sandbox.start_supervisor(&limits));
         }
     }
 }

@@ -124,8 +124,15 @@ impl Sandbox {
     }
 
     /// The place for the next command's supervisor.
-    pub(super) fn warm(&self) -> Option<&WarmSupervisor> {
-        self.warm.as_deref()
+    pub(super) fn warm(&self) -> Option<&Arc<WarmSupervisor>> {
+        self.warm.as_ref()
+    }
+
+    /// Ends the supervisor that waits for a next command; none is started any more.
+    pub async fn close(&self) {
+        if let Some(warm) = &self.warm {
+            warm.close().await;
+        }
     }
 
     /// A group that limits one command, where groups can be made.

@@ -7,10 +7,12 @@ use std::fmt;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::net::unix::pipe;
+use tokio_util::task::TaskTracker;
 
 use super::cgroup::Group;
 use super::command::Limits;
@@ -28,7 +30,11 @@ pub(super) struct IdleSupervisor {
 
 /// The place for one [`IdleSupervisor`].
 #[derive(Default)]
-pub(super) struct WarmSupervisor(Mutex<Option<IdleSupervisor>>);
+pub(super) struct WarmSupervisor {
+    waiting: Mutex<Option<IdleSupervisor>>,
+    /// The threads that start one; closed when none is to be started any more.
+    starting: TaskTracker,
+}
 
 impl IdleSupervisor {
     /// Starts one, in `group`, with the limits of the command it is meant for.
@@ -62,13 +68,44 @@ impl IdleSupervisor {
 }
 
 impl WarmSupervisor {
-    /// Whether none waits.
-    pub(super) fn is_free(&self) -> bool {
-        self.0.lock().is_none()
+    /// Starts one by `start` on a thread of its own, for the kernel takes its time; unless one waits already.
+    ///
+    /// That it cannot be had is told to whoever needs it.
+    pub(super) fn start_ahead(
+        self: &Arc<Self>,
+        start: impl FnOnce() -> io::Result<IdleSupervisor> + Send + 'static,
+    ) {
+        if self.starting.is_closed() {
+            return;
+        }
+        let this = Arc::clone(self);
+        self.starting.spawn_blocking(move || {
+            if this.waiting.lock().is_none()
+                && let Ok(waiting) = start()
+            {
+                this.put(waiting);
+            }
+        });
+    }
+
+    /// Ends the one that waits or is being started; none follows.
+    pub(super) async fn close(self: &Arc<Self>) {
+        self.starting.close();
+        self.starting.wait().await;
+        let this = Arc::clone(self);
+        let left = self.starting.spawn_blocking(move || this.leave());
+        // It does not panic.
+        let _ = left.await;
+    }
+
+    fn leave(&self) {
+        if let Some(waiting) = self.take() {
+            waiting.leave();
+        }
     }
 
     fn take(&self) -> Option<IdleSupervisor> {
-        self.0.lock().take()
+        self.waiting.lock().take()
     }
 
     /// The supervisor that waits, if it lives.
@@ -78,10 +115,8 @@ impl WarmSupervisor {
     }
 
     /// Of two that were started at once, one stays.
-    pub(super) fn put(&self, waiting: IdleSupervisor) {
-        let mut place = self.0.lock();
-        let second = place.replace(waiting);
-        drop(place);
+    fn put(&self, waiting: IdleSupervisor) {
+        let second = self.waiting.lock().replace(waiting);
         if let Some(second) = second {
             second.leave();
         }
@@ -90,9 +125,7 @@ impl WarmSupervisor {
 
 impl Drop for WarmSupervisor {
     fn drop(&mut self) {
-        if let Some(waiting) = self.take() {
-            waiting.leave();
-        }
+        self.leave();
     }
 }
 

@@ -151,7 +151,7 @@ impl AgentRegistry {
         }
     }
 
-    /// Where actors run.
+    /// Where actors run, and what else ends before the daemon does.
     pub(super) fn tasks(&self) -> &TaskTracker {
         &self.tasks
     }

@@ -2,97 +2,93 @@
 
 use std::time::Duration;
 
-use chorus::agent::idle_timer::{IdleFired, IdleTimer, remaining};
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use chorus::agent::idle_timer::{IdleTimer, remaining};
 
 const SHORT: Option<Duration> = Some(Duration::from_millis(1));
 const LONG: Option<Duration> = Some(Duration::from_secs(3600));
 
-fn timer(timeout: Option<Duration>) -> (IdleTimer, UnboundedReceiver<IdleFired>) {
-    let (send, fired) = unbounded_channel();
-    let timer = IdleTimer::new(timeout, move |event| {
-        let _ = send.send(event);
-    });
-    (timer, fired)
+/// Whether it fires within a time that is long beside [`SHORT`].
+async fn fires(timer: &IdleTimer) -> bool {
+    tokio::time::timeout(Duration::from_millis(20), timer.fires())
+        .await
+        .is_ok()
 }
 
 #[tokio::test]
 async fn it_fires_after_its_timeout_once() {
-    let (timer, mut fired) = timer(SHORT);
+    let timer = IdleTimer::new(SHORT);
     timer.reset();
-    let event = fired.recv().await.unwrap();
-    assert!(timer.is_current(event));
-    drop(timer);
-    assert_eq!(fired.recv().await, None);
+    assert!(timer.is_current(timer.fires().await));
+    assert!(!fires(&timer).await);
+}
+
+#[tokio::test]
+async fn a_wait_that_was_given_up_loses_nothing() {
+    let timer = IdleTimer::new(LONG);
+    timer.reset();
+    assert!(!fires(&timer).await);
+    timer.set_timeout(SHORT);
+    assert!(timer.is_current(timer.fires().await));
 }
 
 #[tokio::test]
 async fn a_message_in_the_same_instant_makes_the_firing_stale() {
-    let (timer, mut fired) = timer(SHORT);
+    let timer = IdleTimer::new(SHORT);
     timer.reset();
-    let event = fired.recv().await.unwrap();
+    let event = timer.fires().await;
     timer.reset();
     assert!(!timer.is_current(event));
 }
 
 #[tokio::test]
 async fn it_does_not_fire_while_held_and_starts_anew_after() {
-    let (timer, mut fired) = timer(SHORT);
+    let timer = IdleTimer::new(SHORT);
     let turn = timer.hold();
     let question = timer.hold();
     timer.reset();
     drop(turn);
     // Long past its time, and still nothing: the question holds it.
-    let early = tokio::time::timeout(Duration::from_millis(20), fired.recv()).await;
-    assert!(early.is_err());
+    assert!(!fires(&timer).await);
     drop(question);
-    let event = fired.recv().await.unwrap();
-    assert!(timer.is_current(event));
+    assert!(timer.is_current(timer.fires().await));
 }
 
 #[tokio::test]
 async fn a_firing_that_meets_a_turn_is_stale_and_comes_again_after_it() {
-    let (timer, mut fired) = timer(SHORT);
+    let timer = IdleTimer::new(SHORT);
     timer.reset();
-    let event = fired.recv().await.unwrap();
+    let event = timer.fires().await;
     let turn = timer.hold();
     assert!(!timer.is_current(event));
     drop(turn);
-    let event = fired.recv().await.unwrap();
-    assert!(timer.is_current(event));
+    assert!(timer.is_current(timer.fires().await));
 }
 
 #[tokio::test]
 async fn zero_means_never_until_another_timeout_is_set() {
-    let (timer, mut fired) = timer(Some(Duration::ZERO));
+    let timer = IdleTimer::new(Some(Duration::ZERO));
     timer.reset();
     assert_eq!(timer.timeout(), None);
+    assert!(!fires(&timer).await);
     timer.set_timeout(SHORT);
-    let event = fired.recv().await.unwrap();
-    assert!(timer.is_current(event));
+    assert!(timer.is_current(timer.fires().await));
 }
 
 #[tokio::test]
 async fn a_shorter_timeout_counts_from_the_last_message() {
-    let (timer, mut fired) = timer(LONG);
+    let timer = IdleTimer::new(LONG);
     timer.reset();
     timer.set_timeout(SHORT);
-    assert!(timer.is_current(fired.recv().await.unwrap()));
+    assert!(timer.is_current(timer.fires().await));
 }
 
 #[tokio::test]
 async fn stopped_it_waits_for_nothing() {
-    let (timer, mut fired) = timer(SHORT);
+    let timer = IdleTimer::new(SHORT);
     timer.reset();
     timer.stop();
     timer.set_timeout(LONG);
-    let watched = timer.clone();
-    drop(timer);
-    // One may have been on its way already.
-    while let Ok(event) = fired.try_recv() {
-        assert!(!watched.is_current(event));
-    }
-    drop(watched);
+    assert!(!fires(&timer).await);
 }
 
 #[test]
