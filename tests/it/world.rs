@@ -59,7 +59,7 @@ pub(crate) enum Lab {
 }
 
 /// A local Discord whose bot is called as ours is.
-pub fn discord_options() -> Options {
+pub(crate) fn discord_options() -> Options {
     Options {
         bot: "Chorus".to_owned(),
         ..Options::default()

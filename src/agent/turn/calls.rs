@@ -51,14 +51,17 @@ impl Turn {
         let looked: Vec<Looked> = calls
             .iter()
             .enumerate()
-            .map(|(at, call)| match at < most {
-                true => self.look(call, profile.as_deref()),
-                false => Looked::Refused {
-                    action: call.name.clone(),
-                    reason: format!(
-                        "over the limit of {most} calls in one step; call it again in the next"
-                    ),
-                },
+            .map(|(at, call)| {
+                if at < most {
+                    self.look(call, profile.as_deref())
+                } else {
+                    Looked::Refused {
+                        action: call.name.clone(),
+                        reason: format!(
+                            "over the limit of {most} calls in one step; call it again in the next"
+                        ),
+                    }
+                }
             })
             .collect();
         let together = side_by_side(&looked);
@@ -68,12 +71,11 @@ impl Turn {
             (None, false) => 1,
         };
         let looked = self.record_with_calls(answer, looked, at_once).await?;
-        let results = match together {
-            true => self.run_together(&calls, looked).await?,
-            false => {
-                self.run_in_turn(&calls, looked, profile.as_ref().ok())
-                    .await?
-            }
+        let results = if together {
+            self.run_together(&calls, looked).await?
+        } else {
+            self.run_in_turn(&calls, looked, profile.as_ref().ok())
+                .await?
         };
         let step: Vec<_> = calls.into_iter().zip(results).collect();
         let stuck = self.stuck.record_step(&step);
@@ -224,9 +226,10 @@ impl Turn {
         call: &ToolCall,
         prepared: Prepared,
     ) -> Result<ToolResult, StoreError> {
-        let people = match prepared.info.by_people {
-            true => self.context.people_now().await?,
-            false => Vec::new(),
+        let people = if prepared.info.by_people {
+            self.context.people_now().await?
+        } else {
+            Vec::new()
         };
         // A tool does not work on when the turn's time is over.
         let stop = self.context.stop.now().child_token();

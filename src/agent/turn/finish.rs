@@ -146,9 +146,12 @@ fn other_model(
     let own = context.deps.targets(&context.agent, config).ok()?;
     let own = own.first().filter(|own| *own != by)?;
     // Providers may offer a model of the same name.
-    let name = |target: &Target| match by.model == own.model {
-        true => target.to_string(),
-        false => target.model.clone(),
+    let name = |target: &Target| {
+        if by.model == own.model {
+            target.to_string()
+        } else {
+            target.model.clone()
+        }
     };
     Some(format!(
         "-# Answered by `{}`, not by `{}`.",

@@ -141,9 +141,10 @@ fn end_of(ended: &Ended, refusal: Option<&str>, stop: &StopSignal) -> QuestionEn
 
 /// Who the question is for: those whose messages are in the turn, else the agent's owner.
 fn requesters(people: &[UserId], config: &AgentConfig) -> Vec<UserId> {
-    match people.is_empty() {
-        true => config.owner_id.into_iter().collect(),
-        false => people.to_vec(),
+    if people.is_empty() {
+        config.owner_id.into_iter().collect()
+    } else {
+        people.to_vec()
     }
 }
 

@@ -51,13 +51,12 @@ impl Turn {
         if share >= WAIT {
             self.doing("Making room in the context");
             self.compact_now().await?;
-            return match self.context.is_stopping() {
-                true => Ok(None),
-                false => {
-                    let (room, largest) = (self.room(), self.largest_room());
-                    let fits = self.transcript.drop_to_fit(room, largest);
-                    Ok((!fits).then_some(EndReason::Window))
-                }
+            return if self.context.is_stopping() {
+                Ok(None)
+            } else {
+                let (room, largest) = (self.room(), self.largest_room());
+                let fits = self.transcript.drop_to_fit(room, largest);
+                Ok((!fits).then_some(EndReason::Window))
             };
         }
         let begin = match self.context.mode {

@@ -130,9 +130,10 @@ async fn mend(bot: &Bot, buttons: &[&str]) -> Option<Mend> {
         }
         let asked = bot.store.question(question).await.ok()?;
         let is_decided = asked.is_some_and(|asked| asked.decided_by.is_some());
-        return Some(match is_decided {
-            true => Mend::ButtonsOff,
-            false => Mend::Instead(approval::expired()),
+        return Some(if is_decided {
+            Mend::ButtonsOff
+        } else {
+            Mend::Instead(approval::expired())
         });
     }
     let turn = first

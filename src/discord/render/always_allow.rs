@@ -16,10 +16,10 @@ const MAX_LISTED: usize = 200;
 const MOST_LISTED: usize = 15;
 
 /// What the one who confirmed is told.
-pub const GRANTED: &str = "It is allowed for good. `/agent config` with the key `always_allow` shows it and takes it back.";
+pub(crate) const GRANTED: &str = "It is allowed for good. `/agent config` with the key `always_allow` shows it and takes it back.";
 
 /// Asks once more whether the action may run without a question from now on.
-pub fn ask(approval: i64, agent: &str, action: &str) -> Body {
+pub(crate) fn ask(approval: i64, agent: &str, action: &str) -> Body {
     let scope = scope(action);
     let mut values = String::new();
     for (name, value) in &scope.bound {
@@ -43,14 +43,15 @@ pub fn ask(approval: i64, agent: &str, action: &str) -> Body {
         Button::new(format!("always:{approval}"), "Confirm", Style::Danger),
         Button::new("cancel:", "Cancel", Style::Secondary),
     ]);
-    match is_long {
-        true => body.file("always_allow.txt", text::visible(action).0),
-        false => body,
+    if is_long {
+        body.file("always_allow.txt", text::visible(action).0)
+    } else {
+        body
     }
 }
 
 /// What `agent` may do without a question, each entry with a button that takes it back.
-pub fn list(agent: &str, entries: &[String]) -> Body {
+pub(crate) fn list(agent: &str, entries: &[String]) -> Body {
     let title = format!("{agent}: always_allow");
     if entries.is_empty() {
         let text =
@@ -89,20 +90,19 @@ pub fn list(agent: &str, entries: &[String]) -> Body {
     let is_cut = cut
         .into_iter()
         .any(|(_, value)| escape::code(&value).chars().count() > MAX_LISTED);
-    match all_shown && !is_cut {
-        true => body,
-        false => {
-            let lines = entries
-                .iter()
-                .zip(1..)
-                .map(|(entry, number)| format!("{number}. {}\n", text::visible(entry).0));
-            body.file("always_allow.txt", lines.collect::<String>())
-        }
+    if all_shown && !is_cut {
+        body
+    } else {
+        let lines = entries
+            .iter()
+            .zip(1..)
+            .map(|(entry, number)| format!("{number}. {}\n", text::visible(entry).0));
+        body.file("always_allow.txt", lines.collect::<String>())
     }
 }
 
 /// Names an entry in the id of a button.
-pub fn digest(entry: &str) -> String {
+pub(crate) fn digest(entry: &str) -> String {
     let hash = format!("{:x}", Sha256::digest(entry));
     hash.get(..16).unwrap_or(&hash).to_owned()
 }

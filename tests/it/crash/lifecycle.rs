@@ -337,9 +337,10 @@ impl Run {
 fn without_names(edge: &Edge, names: &[String; 2]) -> Edge {
     let file = edge.file.to_string_lossy();
     // What git writes into a new folder has another name in each run; the edges are told apart by their number.
-    let file = match file.contains("/.making-") && file.matches('/').count() > 1 {
-        true => "agents/.making/file".to_owned(),
-        false => file.replace(&names[0], "one").replace(&names[1], "two"),
+    let file = if file.contains("/.making-") && file.matches('/').count() > 1 {
+        "agents/.making/file".to_owned()
+    } else {
+        file.replace(&names[0], "one").replace(&names[1], "two")
     };
     let named = Edge {
         file: PathBuf::from(file),

@@ -41,7 +41,7 @@ pub(super) enum Running {
 }
 
 /// The program under test: `CHORUS_TEST_PROGRAM`, such as a release build, or the one built with the tests.
-pub fn program() -> String {
+pub(crate) fn program() -> String {
     std::env::var("CHORUS_TEST_PROGRAM").unwrap_or_else(|_| env!("CARGO_BIN_EXE_chorus").to_owned())
 }
 
