@@ -20,6 +20,16 @@ async fn one_waits_from_the_first_command_on_and_ends_with_its_sandbox() {
 }
 
 #[tokio::test]
+async fn once_the_sandbox_is_closed_none_waits_and_none_follows() {
+    let shell = Shell::strongest().await;
+    shell.run("true").await;
+    shell.sandbox.close().await;
+    assert!(shell.supervisors().is_empty());
+    assert_eq!(shell.run("true").await.exit, Some(0));
+    assert!(shell.supervisors().is_empty());
+}
+
+#[tokio::test]
 async fn one_that_was_killed_is_replaced() {
     let shell = Shell::strongest().await;
     shell.run("true").await;
