@@ -30,7 +30,7 @@ struct LastRead {
 }
 
 /// The `access_roles` of an `agent.json`; none where the server's hold.
-pub type OwnRoles = Option<Vec<RoleId>>;
+pub(super) type OwnRoles = Option<Vec<RoleId>>;
 
 /// What people know of a file.
 #[derive(Debug, Default)]

@@ -100,7 +100,7 @@ impl Job {
     }
 
     /// Ends the summary that it waits for; says whether it waits for one.
-    pub fn stop_summary(&self) -> bool {
+    pub(super) fn stop_summary(&self) -> bool {
         let Stage::Summary { stop, .. } = &self.stage else {
             return false;
         };
