@@ -21,6 +21,7 @@ mod providers;
 pub mod route;
 mod stream_decoder;
 mod target;
+mod text_calls;
 pub mod tokens;
 mod tolerant;
 

@@ -32,6 +32,9 @@ use super::tool_specs::ToolSpecs;
 /// Tokens that a request may take while nobody can be asked: compaction waits until somebody can.
 const ROOM_OF_NOBODY: u64 = 100_000;
 
+/// Longest that a turn waits to find out about models before it asks.
+const PREPARES: Duration = Duration::from_secs(10);
+
 /// Looks up members as they are now. `discord` implements it.
 #[async_trait]
 pub trait Members: Send + Sync {
@@ -144,6 +147,22 @@ impl AgentDeps {
         config: &AgentConfig,
     ) -> Result<Vec<Target>, ModelError> {
         self.models.targets(&self.effective(agent, config).models)
+    }
+
+    /// Finds out about models that no list has, before a turn asks them.
+    pub async fn prepare_models(
+        &self,
+        agent: &Identity,
+        config: &AgentConfig,
+        asked_for: Option<&String>,
+    ) {
+        let names = match asked_for {
+            Some(model) => vec![model.clone()],
+            None => self.effective(agent, config).models,
+        };
+        let preparing = self.models.known().prepare(&names);
+        // A server that does not even refuse is asked by the turn itself, which knows when to give up.
+        let _ = tokio::time::timeout(PREPARES, preparing).await;
     }
 
     /// Tokens that a request may take that asks the first of `targets`.

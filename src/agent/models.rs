@@ -16,17 +16,18 @@ const BUFFER: u64 = 20;
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ModelError {
     #[error(
-        "no model provider is configured; set ANTHROPIC_API_KEY or OPENAI_API_KEY, or add one under `providers` in config.json"
+        "no model provider is configured; set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a server of your own under `providers` in config.json"
     )]
     NoProvider,
-    #[error("no model is chosen; choose one with `/settings model` (`/models` lists them)")]
-    NoneChosen,
+    /// What each provider that gave no list said.
+    #[error("{}", no_list(.0))]
+    NothingListed(Vec<String>),
     /// None of those that were chosen.
     #[error("there is no model {}; choose one with `/agent config` (`/models` lists them)", quoted(.0))]
     NotThere(Vec<String>),
     #[error("There is no model `{name}`. {}", near_names(.near))]
     NotFound { name: String, near: Vec<String> },
-    #[error("Whether `{name}` is there could not be found out: {error}.")]
+    #[error("Could not check whether `{name}` exists: {error}.")]
     NotAsked {
         name: String,
         #[source]
@@ -41,9 +42,17 @@ fn quoted(names: &[String]) -> String {
 
 fn near_names(near: &[String]) -> String {
     if near.is_empty() {
-        "`/models` lists those there are.".to_owned()
+        "See `/models`; a model that no list has can be named as `provider/model`.".to_owned()
     } else {
-        format!("Near names: {}.", near.join(", "))
+        let near: Vec<_> = near.iter().map(|name| format!("`{name}`")).collect();
+        format!("Did you mean {}?", near.join(" or "))
+    }
+}
+
+fn no_list(errors: &[String]) -> String {
+    match errors {
+        [] => "no provider has a model; load one, or choose one with `/settings model`".to_owned(),
+        errors => format!("no provider lists a model ({})", errors.join("; ")),
     }
 }
 
@@ -75,7 +84,8 @@ impl Models {
         self.known.available()
     }
 
-    /// The id that a person means by `name`; a provider that was never asked is asked now.
+    /// The model that a person means by `name`, with its provider, as configurations hold it: another provider may offer
+    /// a model of the same id later, and would get the words and the bill. A provider that was never asked is asked now.
     ///
     /// # Errors
     ///
@@ -87,7 +97,7 @@ impl Models {
                 Resolved::Found(target)
                 | Resolved::Unlisted(target)
                 | Resolved::Undiscovered(target),
-            ) => Ok(self.written(&target)),
+            ) => Ok(target.to_string()),
             Ok(Resolved::NotFound { near }) => Err(ModelError::NotFound {
                 name: shown(),
                 near,
@@ -97,18 +107,6 @@ impl Models {
                 name: shown(),
                 error: Box::new(error),
             }),
-        }
-    }
-
-    /// How a target is written in configuration: the model alone, where that leads back to it.
-    fn written(&self, target: &Target) -> String {
-        match self.known.resolve(&target.model) {
-            Resolved::Found(same) | Resolved::Unlisted(same) | Resolved::Undiscovered(same)
-                if same == *target =>
-            {
-                target.model.clone()
-            }
-            _ => target.to_string(),
         }
     }
 
@@ -143,7 +141,16 @@ impl Models {
             return Err(ModelError::NoProvider);
         }
         let first = self.known.first_available();
-        Ok(vec![first.ok_or(ModelError::NoneChosen)?])
+        Ok(vec![first.ok_or_else(|| self.nothing_listed())?])
+    }
+
+    /// Why no model stands for a choice that nobody made.
+    fn nothing_listed(&self) -> ModelError {
+        let available = self.available();
+        let providers = available.iter().flat_map(|all| &all.providers);
+        let errors = providers
+            .filter_map(|(name, listed)| Some(format!("{name}: {}", listed.error.as_ref()?)));
+        ModelError::NothingListed(errors.collect())
     }
 
     /// Most tokens to answer with: what the smallest target gives.

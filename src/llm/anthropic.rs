@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use self::thinking::Thinking;
 use super::error::LlmError;
 use super::http::Endpoint;
+use super::listing::Listing;
 use super::parts::{self, Part, UNSEEN_IMAGE, encoded, in_order, inexpressible, kind};
 use super::provider::{Encoded, OnDelta, Provider, Reply, Request};
 use crate::domain::{Assistant, Image, Item, ToolResult, UserText};
@@ -62,7 +63,7 @@ impl Provider for Anthropic {
             .await
     }
 
-    async fn list_models(&self) -> Result<Vec<String>, LlmError> {
+    async fn list_models(&self) -> Result<Listing, LlmError> {
         let mut models = Vec::new();
         let mut after = String::new();
         for _ in 0..MAX_PAGES {
@@ -82,7 +83,7 @@ impl Provider for Anthropic {
                 _ => break,
             }
         }
-        Ok(models)
+        Ok(models.into())
     }
 }
 

@@ -4,12 +4,13 @@
 //! from `config.json`, which stands above it. A model that neither knows works with a window of 128,000 tokens
 //! and an unknown price.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
 
 use parking_lot::RwLock;
 use serde::Deserialize;
 
+use super::listing::Abilities;
 use super::target::Target;
 use crate::config::{Effort, ModelOverride};
 use crate::domain::{Cost, Usage};
@@ -162,6 +163,10 @@ pub struct Catalog {
     overrides: BTreeMap<String, ModelOverride>,
     /// Windows that providers named when they refused a request: smaller than what was known before.
     learned: Arc<RwLock<HashMap<Target, u64>>>,
+    /// What servers say of their models.
+    told: Arc<RwLock<HashMap<Target, Abilities>>>,
+    /// Models whose server refused a request because of the tools in it.
+    without_tools: Arc<RwLock<HashSet<Target>>>,
 }
 
 impl Catalog {
@@ -169,7 +174,7 @@ impl Catalog {
     pub fn new(overrides: BTreeMap<String, ModelOverride>) -> Self {
         Self {
             overrides,
-            learned: Arc::default(),
+            ..Self::default()
         }
     }
 
@@ -198,6 +203,21 @@ impl Catalog {
         }
     }
 
+    /// Takes what servers say of their models, in place of what they said before.
+    pub fn tell(&self, told: impl Iterator<Item = (Target, Abilities)>) {
+        *self.told.write() = told.collect();
+    }
+
+    fn told(&self, target: &Target) -> Abilities {
+        let told = self.told.read();
+        told.get(target).copied().unwrap_or_default()
+    }
+
+    /// Notes that the server of `target` refuses tools. True if that was not known.
+    pub fn learn_no_tools(&self, target: &Target) -> bool {
+        self.without_tools.write().insert(target.clone())
+    }
+
     fn learned_window(&self, target: &Target) -> Option<u64> {
         let learned = self.learned.read();
         learned.get(target).copied()
@@ -208,8 +228,10 @@ impl Catalog {
         let entry = entry(&target.provider, &target.model).or_else(|| of_its_maker(&target.model));
         let priced = self::entry(&target.provider, &target.model).and_then(|entry| entry.price);
         let changed = self.changed(target);
+        let told = self.told(target);
         let window = changed
             .and_then(|model| model.window)
+            .or(told.window)
             .or_else(|| entry?.window);
         let window = window.unwrap_or(UNKNOWN_WINDOW).max(1);
         let window = self
@@ -218,6 +240,7 @@ impl Catalog {
         let max_output = changed
             .and_then(|model| model.max_output)
             .map(|tokens| u32::try_from(tokens).unwrap_or(u32::MAX))
+            .or(told.max_output)
             .or_else(|| entry?.max_output)
             .unwrap_or(UNKNOWN_MAX_OUTPUT);
         let half = u32::try_from(window / 2).unwrap_or(u32::MAX);
@@ -227,17 +250,20 @@ impl Catalog {
             price: changed.map_or(priced, |model| changed_price(model, priced)),
             images: changed
                 .and_then(|model| model.images)
+                .or(told.images)
                 .or_else(|| entry?.images)
                 .unwrap_or(false),
-            tools: changed
-                .and_then(|model| model.tools)
-                .or_else(|| entry?.tools)
-                .unwrap_or(true),
+            tools: !self.without_tools.read().contains(target)
+                && changed
+                    .and_then(|model| model.tools)
+                    .or(told.tools)
+                    .or_else(|| entry?.tools)
+                    .unwrap_or(true),
             thinking: entry.is_some_and(|entry| entry.thinking),
             effort: changed.and_then(|model| model.thinking),
             web_search: entry.is_some_and(|entry| entry.web_search),
             responses: entry.is_some_and(|entry| entry.responses),
-            known: entry.is_some() || changed.is_some(),
+            known: entry.is_some() || changed.is_some() || told.window.is_some(),
         }
     }
 

@@ -14,7 +14,7 @@ use arc_swap::ArcSwapOption;
 use futures_util::future::join_all;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
-use tracing::warn;
+use tracing::{debug, info, warn};
 
 pub use available::{Available, Listed};
 pub use cache::{load, save};
@@ -23,13 +23,18 @@ pub use resolve::Resolved;
 
 use super::catalog::Catalog;
 use super::error::{FailureClass, LlmError};
-use super::listing::sorted;
+use super::listing::{Listing, distinct};
+use super::provider::{Delta, Request};
 use super::providers::Providers;
 use super::target::Target;
 use crate::clock;
+use crate::domain::{Item, UserText};
 
 /// Longest that discovery waits for a provider.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Tokens of the answer by which a model that no list has shows that it is there; some servers refuse fewer.
+const TRIED_WITH: u32 = 16;
 
 /// The models that can be asked. Cheap to clone; all clones see what discovery finds.
 #[derive(Clone, Debug)]
@@ -39,6 +44,8 @@ pub struct Models {
     available: Arc<ArcSwapOption<Available>>,
     /// Where it is remembered for the next start.
     file: Option<Arc<Path>>,
+    /// Held while a provider is asked because somebody waits for it, so that ten agents that wait ask once.
+    asking: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Models {
@@ -49,7 +56,25 @@ impl Models {
             catalog,
             available: Arc::new(ArcSwapOption::from_pointee(known)),
             file: None,
+            asking: Arc::default(),
         }
+        .taught()
+    }
+
+    /// Has the catalog know what the servers said of their models.
+    fn taught(self) -> Self {
+        if let Some(available) = self.available() {
+            self.teach(&available);
+        }
+        self
+    }
+
+    fn teach(&self, available: &Available) {
+        let told = available.providers.iter().flat_map(|(name, listed)| {
+            let told = listed.abilities.iter();
+            told.map(move |(model, abilities)| (Target::new(name, model), *abilities))
+        });
+        self.catalog.tell(told);
     }
 
     /// The models of `providers`, with what an earlier discovery left in `file`; later ones are kept there too.
@@ -72,11 +97,7 @@ impl Models {
         let known = |name: &str| known.as_deref()?.providers.get(name).cloned();
         let asked = self.providers.iter().map(|(name, provider)| async move {
             let listed = match timeout(PATIENCE, provider.list_models()).await {
-                Ok(Ok(models)) => Listed {
-                    valid: true,
-                    models: sorted(models),
-                    error: None,
-                },
+                Ok(Ok(listing)) => found(listing, known(name)),
                 Ok(Err(error)) => Listed {
                     error: Some(error.message),
                     ..if says_nothing(error.class) {
@@ -102,6 +123,7 @@ impl Models {
 
     /// Holds what was found, and writes it down.
     async fn keep(&self, found: Arc<Available>) {
+        self.teach(&found);
         self.available.store(Some(Arc::clone(&found)));
         let Some(file) = self.file.clone() else {
             return;
@@ -134,10 +156,8 @@ impl Models {
         let discovered =
             discovered.filter(|(name, listed)| listed.valid && self.providers.get(name).is_some());
         let discovered = discovered.flat_map(|(name, listed)| {
-            listed
-                .models
-                .iter()
-                .map(move |model| Target::new(name, model))
+            let models = listed.models.iter().chain(&listed.unlisted);
+            models.map(move |model| Target::new(name, model))
         });
         let declared = self.providers.iter().flat_map(|(name, _)| {
             self.providers
@@ -157,19 +177,91 @@ impl Models {
         resolve::resolve(name, &self.all(), &self.providers, available.as_deref())
     }
 
-    /// As [`Models::resolve`], and asks a provider that was never asked.
+    /// As [`Models::resolve`], and asks: a provider that was never asked for its list, and one that does not list a model
+    /// which somebody names as its own (`provider/model`), whether it answers all the same.
     pub async fn resolve_asking(&self, name: &str) -> Result<Resolved, LlmError> {
-        let resolved = self.resolve(name);
-        let Resolved::Undiscovered(target) = &resolved else {
+        let mut resolved = self.resolve(name);
+        if let Resolved::Undiscovered(target) = &resolved
+            && let Some(provider) = self.providers.get(&target.provider)
+        {
+            let _alone = self.asking.lock().await;
+            let listing = match timeout(PATIENCE, provider.list_models()).await {
+                Ok(listing) => listing?,
+                Err(_) => return Ok(resolved),
+            };
+            self.change(&target.provider, |known| {
+                *known = found(listing, Some(known.clone()))
+            })
+            .await;
+            resolved = self.resolve(name);
+        }
+        let Resolved::NotFound { .. } = resolved else {
             return Ok(resolved);
         };
+        let Some(target) = resolve::qualified(name, &self.providers) else {
+            return Ok(resolved);
+        };
+        let _alone = self.asking.lock().await;
+        if self.resolve(name) != Resolved::Found(target.clone()) && self.answers(&target).await? {
+            self.change(&target.provider, |known| {
+                known.unlisted.push(target.model.clone());
+            })
+            .await;
+        }
+        Ok(self.resolve(name))
+    }
+
+    /// Finds out what a turn needs to know before it asks one of `names`, or the default where that is none: a server may
+    /// have been started since discovery, and a configuration may name a model that no list has.
+    pub async fn prepare(&self, names: &[String]) {
+        if names.is_empty() && !self.providers.is_empty() && self.first_available().is_none() {
+            let _alone = self.asking.lock().await;
+            if self.first_available().is_none() {
+                self.discover().await;
+            }
+        }
+        let missing = |name: &&String| matches!(self.resolve(name), Resolved::NotFound { .. });
+        for name in names.iter().filter(missing) {
+            // Whoever asks next is told what is wrong.
+            if let Err(error) = self.resolve_asking(name).await {
+                debug!("failed to find out whether {name} is there: {error}");
+            }
+        }
+    }
+
+    /// Whether `target` answers a question of one word.
+    async fn answers(&self, target: &Target) -> Result<bool, LlmError> {
         let Some(provider) = self.providers.get(&target.provider) else {
-            return Ok(resolved);
+            return Ok(false);
         };
-        let models = match timeout(PATIENCE, provider.list_models()).await {
-            Ok(models) => sorted(models?),
-            Err(_) => return Ok(resolved),
+        let request = Request {
+            model: target.model.clone(),
+            system: Vec::new(),
+            items: Arc::new(vec![Item::User(UserText {
+                text: "Say yes.".to_owned(),
+                ..UserText::default()
+            })]),
+            tools: Arc::default(),
+            max_output_tokens: TRIED_WITH,
+            web_search: false,
+            sees_images: false,
+            thinking: None,
         };
+        let body = provider.encode(&request)?;
+        match timeout(PATIENCE, provider.stream(&body, &mut |_: Delta<'_>| {})).await {
+            Ok(Ok(_)) => Ok(true),
+            Ok(Err(error)) if says_nothing(error.class) => Err(error),
+            // One that has to be loaded first may take long; nobody said no.
+            Err(_) => Ok(true),
+            Ok(Err(error)) => {
+                info!("{target} is not there: {error}");
+                Ok(false)
+            }
+        }
+    }
+
+    /// Changes what is known of a provider.
+    async fn change(&self, provider: &str, change: impl FnOnce(&mut Listed)) {
         let mut known = self.available().map_or_else(
             || Available {
                 last_updated: clock::now(),
@@ -177,16 +269,22 @@ impl Models {
             },
             |known| (*known).clone(),
         );
-        known.providers.insert(
-            target.provider.clone(),
-            Listed {
-                valid: true,
-                models,
-                error: None,
-            },
-        );
+        change(known.providers.entry(provider.to_owned()).or_default());
         self.keep(Arc::new(known)).await;
-        Ok(self.resolve(name))
+    }
+}
+
+/// What a provider listed, beside what is known of models that it does not list.
+fn found(listing: Listing, known: Option<Listed>) -> Listed {
+    let models = distinct(listing.models);
+    let mut unlisted = known.unwrap_or_default().unlisted;
+    unlisted.retain(|model| !models.contains(model));
+    Listed {
+        valid: true,
+        models,
+        unlisted,
+        abilities: listing.abilities,
+        error: None,
     }
 }
 

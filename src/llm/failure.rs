@@ -276,6 +276,21 @@ pub(super) fn window_in(sentence: &str) -> Option<u64> {
     named.get(1)?.as_str().parse().ok()
 }
 
+/// Whether a server refuses a request because of the tools in it: its model, or the way it was started, takes none.
+pub(super) fn refuses_tools(sentence: &str) -> bool {
+    const SAID: [&str; 8] = [
+        "does not support tool",             // Ollama
+        "requires --jinja",                  // llama.cpp
+        "enable-auto-tool-choice",           // vLLM
+        "support tool use",                  // OpenRouter: no endpoints found that …
+        "does not support function calling", // LiteLLM, Mistral
+        "tool use is not supported",
+        "tools are not supported",
+        "tools is not supported",
+    ];
+    contains_any(&sentence.to_lowercase(), &SAID)
+}
+
 /// `text` on one line, without control characters, bounded.
 pub(super) fn one_line(text: &str) -> String {
     let plain = text

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::error::LlmError;
 use super::http::Endpoint;
-use super::listing;
+use super::listing::{self, Listing};
 use super::parts::{self, Part, UNSEEN_IMAGE, encoded, in_order, inexpressible};
 use super::provider::{Encoded, OnDelta, Provider, Reply, Request, ToolSchema};
 use crate::config::Effort;
@@ -52,16 +52,15 @@ impl Provider for Gemini {
             .await
     }
 
-    async fn list_models(&self) -> Result<Vec<String>, LlmError> {
+    async fn list_models(&self) -> Result<Listing, LlmError> {
         let headers = self.endpoint.key_header("x-goog-api-key", "")?;
         let page = self.endpoint.get("/models?pageSize=1000", headers).await?;
         let names = listing::ids(&page, "models", "name")
             .map_err(|fault| self.endpoint.error(fault, None))?;
         let names = names.iter().map(|name| name.trim_start_matches("models/"));
-        Ok(names
-            .filter(|name| name.starts_with("gem"))
-            .map(str::to_owned)
-            .collect())
+        let is_own = self.endpoint.is_at("generativelanguage.googleapis.com");
+        let names = names.filter(|name| !is_own || name.starts_with("gem"));
+        Ok(names.map(str::to_owned).collect::<Vec<_>>().into())
     }
 }
 

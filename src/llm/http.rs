@@ -118,12 +118,48 @@ impl Endpoint {
         }
     }
 
+    /// Whether it is the server of this name, and no other that speaks its format.
+    pub(super) fn is_at(&self, host: &str) -> bool {
+        let url = reqwest::Url::parse(&self.base_url);
+        url.is_ok_and(|url| url.host_str() == Some(host))
+    }
+
     pub(super) async fn get(&self, path: &str, headers: HeaderMap) -> Result<Value, LlmError> {
+        let url = format!("{}{path}", self.base_url);
+        self.json(self.client.get(url).headers(headers)).await
+    }
+
+    /// Gets `path`, which is beside the version of the API and not below it, as JSON.
+    pub(super) async fn get_at_root(
+        &self,
+        path: &str,
+        headers: HeaderMap,
+    ) -> Result<Value, LlmError> {
+        let url = format!("{}{path}", self.root());
+        self.json(self.client.get(url).headers(headers)).await
+    }
+
+    /// Posts `body` to `path`, which is beside the version of the API and not below it; the answer is JSON.
+    pub(super) async fn post_at_root(
+        &self,
+        path: &str,
+        headers: HeaderMap,
+        body: &Value,
+    ) -> Result<Value, LlmError> {
+        let url = format!("{}{path}", self.root());
+        self.json(self.client.post(url).headers(headers).json(body))
+            .await
+    }
+
+    fn root(&self) -> &str {
+        self.base_url
+            .strip_suffix("/v1")
+            .unwrap_or(self.base_url.as_str())
+    }
+
+    /// The answer to `call`, as JSON.
+    async fn json(&self, call: reqwest::RequestBuilder) -> Result<Value, LlmError> {
         let deadline = Instant::now() + self.silence;
-        let call = self
-            .client
-            .get(format!("{}{path}", self.base_url))
-            .headers(headers);
         let response = self.send(call, deadline).await?;
         let id = request_id(response.headers());
         let body = match Body::new(response, MAX_LIST).whole(deadline).await {

@@ -1,9 +1,59 @@
 //! Lists of models as providers give them, read and put in order.
 
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::catalog;
 use super::failure::ApiError;
+
+/// The models of a provider, in its own order, and what it says of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listing {
+    pub models: Vec<String>,
+    /// By model; only models that it says something of.
+    pub abilities: BTreeMap<String, Abilities>,
+}
+
+impl From<Vec<String>> for Listing {
+    fn from(models: Vec<String>) -> Self {
+        Self {
+            models,
+            abilities: BTreeMap::new(),
+        }
+    }
+}
+
+/// What a server says that one of its models can do. What it does not say is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Abilities {
+    /// Tokens that the window holds as the server runs the model, which may be fewer than the model was trained for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_output: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub images: Option<bool>,
+    /// It answers in words; models that only embed do not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chats: Option<bool>,
+}
+
+impl Abilities {
+    /// These, and what `further` says beside them.
+    pub(super) fn or(self, further: Self) -> Self {
+        Self {
+            window: self.window.or(further.window),
+            max_output: self.max_output.or(further.max_output),
+            tools: self.tools.or(further.tools),
+            images: self.images.or(further.images),
+            chats: self.chats.or(further.chats),
+        }
+    }
+}
 
 /// The texts under `id` of the objects in the list `key`, or in the list that `page` itself is; `null` is an empty one.
 pub(super) fn ids(page: &Value, key: &str, id: &str) -> Result<Vec<String>, ApiError> {
@@ -54,8 +104,16 @@ pub fn without_dated_twins(ids: Vec<String>) -> Vec<String> {
     ids.iter().filter(|id| !is_twin(id)).cloned().collect()
 }
 
+/// Each once, in the order given.
+pub(super) fn distinct(models: Vec<String>) -> Vec<String> {
+    let mut seen = std::collections::BTreeSet::new();
+    let mut models = models;
+    models.retain(|model| seen.insert(model.clone()));
+    models
+}
+
 /// Sorted, each once.
-pub(super) fn sorted(mut models: Vec<String>) -> Vec<String> {
+fn sorted(mut models: Vec<String>) -> Vec<String> {
     models.sort();
     models.dedup();
     models

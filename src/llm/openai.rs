@@ -3,6 +3,7 @@
 use super::catalog::Catalog;
 use super::error::LlmError;
 use super::http::Endpoint;
+use super::listing::Listing;
 use super::openai_chat::OpenAiChat;
 use super::openai_responses;
 use super::openai_responses::OpenAiResponses;
@@ -53,7 +54,7 @@ impl Provider for OpenAi {
         }
     }
 
-    async fn list_models(&self) -> Result<Vec<String>, LlmError> {
+    async fn list_models(&self) -> Result<Listing, LlmError> {
         self.chat.list_models().await
     }
 }

@@ -1,5 +1,6 @@
 //! OpenAI Chat Completions, which OpenAI and most other servers speak.
 
+mod abilities;
 mod reasoning_details;
 mod stream;
 
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::error::LlmError;
 use super::http::Endpoint;
-use super::listing;
+use super::listing::{self, Listing};
 use super::parts::{self, UNSEEN_IMAGE, data_url, encoded, inexpressible, is_openai_reasoning};
 use super::provider::{Encoded, OnDelta, Provider, Reply, Request, ToolSchema};
 use crate::config::Effort;
@@ -47,20 +48,23 @@ impl Provider for OpenAiChat {
             .await
     }
 
-    async fn list_models(&self) -> Result<Vec<String>, LlmError> {
+    async fn list_models(&self) -> Result<Listing, LlmError> {
         list_models(&self.endpoint).await
     }
 }
 
-/// The models that an OpenAI-like server lists; of OpenAI's own only those that chat.
-pub(super) async fn list_models(endpoint: &Endpoint) -> Result<Vec<String>, LlmError> {
+/// OpenAI itself.
+const OPENAI: &str = "api.openai.com";
+
+/// The models that an OpenAI-like server lists, and what it says of them; of OpenAI's own only those that chat.
+pub(super) async fn list_models(endpoint: &Endpoint) -> Result<Listing, LlmError> {
     let headers = endpoint.key_header("authorization", "Bearer ")?;
     let page = endpoint.get("/models", headers).await?;
     let ids = listing::ids(&page, "data", "id").map_err(|fault| endpoint.error(fault, None))?;
-    Ok(match endpoint.name.as_str() {
-        "openai" => listing::chat_models(ids),
-        _ => ids,
-    })
+    if endpoint.is_at(OPENAI) {
+        return Ok(listing::chat_models(ids).into());
+    }
+    Ok(abilities::listing(endpoint, &page, ids).await)
 }
 
 /// The name of this wire format on opaque blocks.
@@ -158,7 +162,7 @@ fn encode(endpoint: &Endpoint, request: &Request) -> Result<Encoded, LlmError> {
 
 /// OpenAI's reasoning models refuse `max_tokens`; many other servers know nothing else.
 fn takes_new_limit(base_url: &str, model: &str) -> bool {
-    base_url.contains("api.openai.com") || is_openai_reasoning(model)
+    base_url.contains(OPENAI) || is_openai_reasoning(model)
 }
 
 /// One message: several servers take only one, and only first.

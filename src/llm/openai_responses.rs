@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::error::LlmError;
 use super::http::Endpoint;
+use super::listing::Listing;
 use super::openai_chat;
 use super::parts::{
     self, Part, UNSEEN_IMAGE, data_url, encoded, in_order, inexpressible, is_openai_reasoning, kind,
@@ -45,7 +46,7 @@ impl Provider for OpenAiResponses {
             .await
     }
 
-    async fn list_models(&self) -> Result<Vec<String>, LlmError> {
+    async fn list_models(&self) -> Result<Listing, LlmError> {
         openai_chat::list_models(&self.endpoint).await
     }
 }

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use super::error::LlmError;
+use super::listing::Listing;
 use crate::config::Effort;
 use crate::domain::{Assistant, CallId, Item, StopReason, Usage};
 
@@ -29,8 +30,8 @@ pub trait Provider: Send + Sync {
     /// Whatever keeps a whole, valid answer from being had, classed.
     async fn stream(&self, body: &Encoded, on_delta: &mut OnDelta<'_>) -> Result<Reply, LlmError>;
 
-    /// Ids of the models its key may use; the way to check the key.
-    async fn list_models(&self) -> Result<Vec<String>, LlmError>;
+    /// The models its key may use; the way to check the key.
+    async fn list_models(&self) -> Result<Listing, LlmError>;
 }
 
 #[derive(Clone, Debug)]

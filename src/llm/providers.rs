@@ -1,6 +1,6 @@
 //! The providers that the operator configured.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::anthropic::Anthropic;
@@ -54,6 +54,8 @@ const KNOWN: &[(&str, &str, Option<&str>)] = &[
 pub struct Providers {
     by_name: BTreeMap<String, Arc<dyn Provider>>,
     declared: BTreeMap<String, Vec<String>>,
+    /// Those that are at another address than their name says.
+    foreign: BTreeSet<String>,
 }
 
 impl std::fmt::Debug for Providers {
@@ -122,6 +124,9 @@ impl Providers {
             };
             providers.add(provider);
             providers.declare(name, changes);
+            if base_url != default_url {
+                providers.foreign.insert(name.to_owned());
+            }
         }
         for (name, provider) in &config.providers {
             if built_in.iter().any(|(known, ..)| known == name) {
@@ -148,6 +153,11 @@ impl Providers {
         self.by_name
             .iter()
             .map(|(name, provider)| (name.as_str(), provider))
+    }
+
+    /// Whether a provider is called like a vendor and is at another address, where the vendor's models need not be.
+    pub fn is_foreign(&self, provider: &str) -> bool {
+        self.foreign.contains(provider)
     }
 
     /// Models that `config.json` names for a provider; they pass without discovery.

@@ -31,6 +31,7 @@ use super::history;
 use super::provider::{Delta, Encoded, Provider, Reply, Request, ToolSchema};
 use super::providers::Providers;
 use super::target::Target;
+use super::text_calls;
 use crate::domain::{Cost, Item, Usage};
 use schedule::{Next, Schedule};
 
@@ -133,11 +134,13 @@ impl Router {
         let mut encoded = Bodies::default();
         let mut attempts = 0;
         let mut last = None;
+        // To be asked the same in another form, which is no further try.
+        let mut again = None;
         loop {
-            let next = if attempts < self.max_attempts {
-                schedule.next(Instant::now())
-            } else {
-                Next::Nobody
+            let next = match again.take() {
+                Some(target) => Next::Ask(target),
+                None if attempts < self.max_attempts => schedule.next(Instant::now()),
+                None => Next::Nobody,
             };
             let target = match next {
                 Next::Ask(target) => target,
@@ -175,7 +178,13 @@ impl Router {
                     {
                         self.catalog.learn_window(&target, window);
                     }
-                    if schedule.failed(&target, &error, Instant::now()) {
+                    if super::failure::refuses_tools(&error.message)
+                        && !step.tools.is_empty()
+                        && self.catalog.learn_no_tools(&target)
+                    {
+                        encoded.0.remove(&target);
+                        again = Some(target);
+                    } else if schedule.failed(&target, &error, Instant::now()) {
                         observer.lost(&target, &error).await;
                     }
                     last = Some(error);
@@ -215,12 +224,26 @@ impl Router {
         let began = Instant::now();
         let span = span::of(&planned, max_output);
         let answer = {
-            let mut on_delta = |delta: Delta<'_>| observer.delta(delta);
+            let mut preview = text_calls::Preview::default();
+            let mut show = |delta: Delta<'_>| observer.delta(delta);
+            let mut on_delta = |delta: Delta<'_>| {
+                if facts.tools {
+                    show(delta);
+                } else {
+                    preview.take(delta, &mut show);
+                }
+            };
             let asking = provider.stream(&body, &mut on_delta);
-            tokio::select! {
+            let answer = tokio::select! {
                 biased;
                 () = stop.cancelled() => None,
                 answer = asking.instrument(span.clone()) => Some(answer),
+            };
+            preview.end(&mut show);
+            if facts.tools {
+                answer
+            } else {
+                answer.map(|answer| answer.map(text_calls::read))
             }
         };
         let (usage, outcome, request_id) = match &answer {
@@ -317,15 +340,16 @@ impl Bodies {
             model: target.model.clone(),
             system: step.system.clone(),
             items: Arc::clone(&step.items),
-            tools: if facts.tools {
-                Arc::clone(&step.tools)
-            } else {
-                Arc::default()
-            },
+            tools: Arc::clone(&step.tools),
             max_output_tokens: max_output,
             web_search: step.web_search && facts.web_search,
             sees_images: facts.images,
             thinking: facts.effort,
+        };
+        let request = if facts.tools {
+            request
+        } else {
+            text_calls::written_out(request)
         };
         let body = provider.encode(&request)?;
         self.0.insert(target.clone(), (max_output, body.clone()));

@@ -170,9 +170,7 @@ impl Models for ToolPorts {
                 "no model provider is configured".to_owned(),
             ));
         }
-        let mut models: Vec<String> = known.all().into_iter().map(|target| target.model).collect();
-        models.dedup();
-        Ok(models)
+        Ok(known.all().iter().map(ToString::to_string).collect())
     }
 
     async fn resolve(&self, name: &str) -> Result<String, PortError> {

@@ -46,6 +46,7 @@ pub(super) async fn begin(
         model,
         mode,
     } = params.trigger;
+    deps.prepare_models(&agent, &config, model.as_ref()).await;
     let first_model = model.clone().or_else(|| {
         let targets = deps.targets(&agent, &config).ok()?;
         targets.into_iter().next().map(|target| target.model)

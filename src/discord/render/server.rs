@@ -111,25 +111,20 @@ fn grant_lines(table: &BTreeMap<RoleId, Vec<String>>) -> String {
 /// What can be asked, by provider; `known` is what discovery found, `default` what agents ask that name no model.
 pub fn models(all: &[Target], known: Option<&Available>, default: &Choice) -> Body {
     if all.is_empty() {
-        return Body::text(
-            "No model is known yet. Set a key such as ANTHROPIC_API_KEY, or ask for the lists with `/settings validate-keys`.",
-        );
+        return Body::sentence(no_models(known));
     }
-    let mut providers: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut providers: BTreeMap<&str, Vec<&Target>> = BTreeMap::new();
     for target in all {
-        providers
-            .entry(&target.provider)
-            .or_default()
-            .push(&target.model);
+        providers.entry(&target.provider).or_default().push(target);
     }
     let mut embed = Embed::new("Available models", "").footer(format!("Default: {default}"));
     for (provider, models) in providers {
         let old = known.and_then(|known| old_list(known.providers.get(provider)?));
-        let lines = models.iter().map(|model| {
-            if default.model() == Some(model) {
-                format!("**→** {}", escape::code(model))
+        let lines = models.iter().map(|target| {
+            if is_default(default, target) {
+                format!("**→** {}", escape::code(&target.model))
             } else {
-                escape::code(model)
+                escape::code(&target.model)
             }
         });
         let name = format!("{provider} ({})", models.len());
@@ -139,6 +134,34 @@ pub fn models(all: &[Target], known: Option<&Available>, default: &Choice) -> Bo
         );
     }
     Body::embed(embed)
+}
+
+/// Why there is nothing to list, and the way out.
+fn no_models(known: Option<&Available>) -> String {
+    let providers = known.into_iter().flat_map(|known| &known.providers);
+    let lines: Vec<String> = providers
+        .map(|(name, listed)| match &listed.error {
+            Some(error) => format!("\n- {name}: {}", escape::text(error)),
+            None => {
+                format!("\n- {name}: it has no models; load one, or name one as `{name}/model`")
+            }
+        })
+        .collect();
+    if lines.is_empty() {
+        return "No model is known yet. Set a key such as ANTHROPIC_API_KEY or name a server of your own in \
+                `providers` of config.json; `/settings validate-keys` asks for the lists."
+            .to_owned();
+    }
+    format!(
+        "No model is known yet.{}\n`/settings validate-keys` asks again.",
+        lines.concat()
+    )
+}
+
+/// Whether `target` is the default, which may be named without its provider.
+fn is_default(default: &Choice, target: &Target) -> bool {
+    let named = default.model();
+    named.is_some_and(|name| name == target.model || name == target.to_string())
 }
 
 /// Why the models of a provider are those it named before.

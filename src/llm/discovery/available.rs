@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
+use super::super::listing::Abilities;
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Available {
     pub last_updated: DateTime<Utc>,
@@ -17,9 +19,15 @@ pub struct Available {
 pub struct Listed {
     /// It took the key.
     pub valid: bool,
-    /// Its models, sorted.
+    /// Its models, in its own order.
     #[serde(default)]
     pub models: Vec<String>,
+    /// Models that it does not list and that answered when somebody named them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unlisted: Vec<String>,
+    /// What it says of its models.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub abilities: BTreeMap<String, Abilities>,
     /// Why there is no list, or none newer than the one here; shown by `/models` and `/settings`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,

@@ -45,24 +45,42 @@ impl Models {
         match model {
             Some(model) => Choice::Named(model.to_owned()),
             None => self.first_available().map_or(Choice::Nobody, |target| {
-                Choice::FirstAvailable(target.model)
+                Choice::FirstAvailable(target.to_string())
             }),
         }
     }
 
-    /// Who is asked where no configuration names a model; before the first discovery, the likeliest.
+    /// Who is asked where no configuration names a model: the likeliest of the vendors' models, else the first that a
+    /// server of one's own lists. Before the first discovery only vendors have a likeliest one.
     pub fn first_available(&self) -> Option<Target> {
         let all = self.all();
-        let resolved = |name: &&str| match self.resolve(name) {
-            Resolved::Found(target)
-            | Resolved::Unlisted(target)
-            | Resolved::Undiscovered(target) => Some(target),
-            Resolved::NotFound { .. } | Resolved::NoProvider => None,
+        let is_vendor = |target: &Target| !self.providers.is_foreign(&target.provider);
+        let preferred = || {
+            let resolved = |name: &&str| match self.resolve(name) {
+                Resolved::Found(target)
+                | Resolved::Unlisted(target)
+                | Resolved::Undiscovered(target) => Some(target),
+                Resolved::NotFound { .. } | Resolved::NoProvider => None,
+            };
+            PREFERRED.iter().filter_map(resolved).filter(is_vendor)
         };
-        let mut preferred = PREFERRED.iter().filter_map(resolved);
-        preferred
-            .find(|target| all.contains(target))
-            .or_else(|| all.first().cloned())
-            .or_else(|| PREFERRED.iter().find_map(resolved))
+        let mut there = preferred().filter(|target| all.contains(target));
+        there
+            .next()
+            .or_else(|| self.first_listed())
+            .or_else(|| preferred().next())
+    }
+
+    /// The first model of the first provider that has any, in the provider's own order.
+    fn first_listed(&self) -> Option<Target> {
+        let available = self.available();
+        let mut firsts = self.providers.iter().filter_map(|(name, _)| {
+            let declared = self.providers.declared(name).first();
+            let listed = available.as_ref().and_then(|all| all.providers.get(name));
+            let listed = listed.filter(|listed| listed.valid);
+            let listed = listed.and_then(|listed| listed.models.first());
+            Some(Target::new(name, declared.or(listed)?))
+        });
+        firsts.next()
     }
 }

@@ -39,11 +39,8 @@ pub(super) fn resolve(
     if name.is_empty() {
         return Resolved::NotFound { near: Vec::new() };
     }
-    let qualified = name
-        .split_once('/')
-        .filter(|(provider, _)| providers.get(provider).is_some());
-    if let Some((provider, model)) = qualified {
-        return of_provider(provider, model, all, available);
+    if let Some(Target { provider, model }) = qualified(name, providers) {
+        return of_provider(&provider, &model, all, available);
     }
     if let Some(target) = all.iter().find(|target| target.model == name) {
         return Resolved::Found(target.clone());
@@ -68,6 +65,13 @@ pub(super) fn resolve(
         Some(provider) => of_provider(&provider, model, all, available),
         None => unowned(model, all, providers, available),
     }
+}
+
+/// The target that `name` spells out: `provider/model`.
+pub(super) fn qualified(name: &str, providers: &Providers) -> Option<Target> {
+    let (provider, model) = name.trim().split_once('/')?;
+    let is_known = providers.get(provider).is_some() && !model.is_empty();
+    is_known.then(|| Target::new(provider, model))
 }
 
 /// `model` of a provider that is known.

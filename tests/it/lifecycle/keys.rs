@@ -28,7 +28,7 @@ async fn each_is_shown_set_and_unset() {
         (
             "model",
             "scripted-model",
-            json!("scripted-model"),
+            json!("anthropic/scripted-model"),
             "default",
             Value::Null,
         ),
@@ -45,7 +45,7 @@ async fn each_is_shown_set_and_unset() {
         (
             "fallback_models",
             "scripted-model",
-            json!(["scripted-model"]),
+            json!(["anthropic/scripted-model"]),
             "none",
             json!([]),
         ),

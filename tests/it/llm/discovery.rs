@@ -118,11 +118,11 @@ async fn every_provider_lists_in_its_own_way_and_a_failure_is_told() {
     let available = models.discover().await;
     assert_eq!(
         available.providers["anthropic"].models,
-        ["gemini-a", "gemini-b"]
+        ["gemini-b", "gemini-a"]
     );
     assert_eq!(
         available.providers["gemini"].models,
-        ["gemini-a", "gemini-b"]
+        ["gemini-b", "gemini-a"]
     );
     let failed = &available.providers["openai_chat"];
     assert!(!failed.valid && failed.models.is_empty());

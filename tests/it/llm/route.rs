@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use chorus::domain::{Assistant, CallId, Cost, Item, StopReason, ToolCall, Usage};
+use chorus::llm::listing::Listing;
 use chorus::llm::route::{
     Attempt, NotAsked, Observer, Outcome, Pace, Planned, Router, StepFailure, StepReply,
     StepRequest, TurnHealth,
@@ -103,8 +104,8 @@ impl Provider for Scripted {
         })
     }
 
-    async fn list_models(&self) -> Result<Vec<String>, LlmError> {
-        Ok(Vec::new())
+    async fn list_models(&self) -> Result<Listing, LlmError> {
+        Ok(Listing::default())
     }
 }
 

@@ -85,7 +85,7 @@ async fn the_turn_that_a_hook_starts_has_the_model_of_the_hook() {
         };
         let near = uses(world, "run_background", task("othermodel")).await;
         assert!(near.is_error, "{near:?}");
-        assert_eq!(near.text, format!("There is no model `othermodel`. Near names: {other}."));
+        assert_eq!(near.text, format!("There is no model `othermodel`. Did you mean `{other}`?"));
         let hook = r#"[{"trigger": {"type": "on_exit"}, "action": "spawn_branch", "context_message": "why?"}]"#;
         world.model.always_answers("why?", "A missing file.");
         world
@@ -97,7 +97,7 @@ async fn the_turn_that_a_hook_starts_has_the_model_of_the_hook() {
         let footer = format!("-# Answered by `{other}`, not by `{MODEL}`.");
         assert!(shown.contains(&footer), "{shown}");
         let list = asks(world, "/process list").await;
-        assert!(list.contains(&format!("spawn_branch with {other}")), "{list}");
+        assert!(list.contains(&format!("spawn_branch with anthropic/{other}")), "{list}");
     })
     .await;
 }

@@ -268,7 +268,7 @@ async fn itself(tour: &mut Tour<'_>) {
     tour.uses("self_edit_permissions", json!({"new_profile": "open"}))
         .await;
     let agent = tour.world.agent_json("lab");
-    assert_eq!(agent["model"], "scripted-model", "{agent}");
+    assert_eq!(agent["model"], "anthropic/scripted-model", "{agent}");
     assert_eq!(agent["web_search"], true, "{agent}");
     assert_eq!(agent["permissions"], "open", "{agent}");
 }

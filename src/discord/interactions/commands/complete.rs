@@ -251,7 +251,7 @@ fn model_names(ctx: Context<'_>) -> Vec<String> {
         .models
         .all()
         .into_iter()
-        .map(|target| target.model)
+        .map(|target| target.to_string())
         .collect()
 }
 

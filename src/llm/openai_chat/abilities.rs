@@ -1,0 +1,241 @@
+//! What a server of Chat Completions says of its models: in its list, and by ways of its own.
+//!
+//! The format says nothing of windows and tools, so each server tells them elsewhere. Asked are llama.cpp (`/props`), Ollama
+//! (`/api/show`, `/api/ps`) and LM Studio (`/api/v0/models`); vLLM, OpenRouter, Groq and Mistral say it in the list itself.
+//! Whatever fails here leaves things unknown, and nothing else.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use crate::llm::http::Endpoint;
+use crate::llm::listing::{Abilities, Listing};
+
+/// Longest that one of the further questions may take: the answer is a convenience.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Most models that Ollama is asked about one by one.
+const MAX_SHOWN: usize = 100;
+
+/// How many of them at once.
+const AT_ONCE: usize = 8;
+
+/// The models `ids` of the list `page`, with all that their server says of them. Models that do not chat are left out.
+pub(super) async fn listing(endpoint: &Endpoint, page: &Value, ids: Vec<String>) -> Listing {
+    let entries = page
+        .get("data")
+        .unwrap_or(page)
+        .as_array()
+        .map_or(&[][..], Vec::as_slice);
+    let mut told: BTreeMap<String, Abilities> = entries
+        .iter()
+        .filter_map(|entry| Some((entry.get("id")?.as_str()?.to_owned(), in_list(entry))))
+        .collect();
+    let own = by_ways_of_its_own(endpoint, entries, &ids).await;
+    for (model, further) in own {
+        let known = told.entry(model).or_default();
+        *known = further.or(*known);
+    }
+    told.retain(|_, abilities| *abilities != Abilities::default());
+    let chats = |id: &String| told.get(id).and_then(|told| told.chats) != Some(false);
+    Listing {
+        models: ids.into_iter().filter(chats).collect(),
+        abilities: told,
+    }
+}
+
+/// What the entry of a model in the list says.
+fn in_list(entry: &Value) -> Abilities {
+    let number = |paths: &[&str]| paths.iter().find_map(|path| entry.pointer(path)?.as_u64());
+    let lists = |path: &str, word: &str| {
+        let list = entry.pointer(path)?.as_array()?;
+        Some(list.iter().any(|one| one.as_str() == Some(word)))
+    };
+    let flag = |path: &str| entry.pointer(path)?.as_bool();
+    Abilities {
+        window: number(&[
+            "/meta/n_ctx",
+            "/max_model_len",
+            "/loaded_context_length",
+            "/context_window",
+            "/context_length",
+            "/max_context_length",
+        ])
+        .filter(|tokens| *tokens > 0),
+        max_output: number(&[
+            "/max_completion_tokens",
+            "/top_provider/max_completion_tokens",
+        ])
+        .and_then(|tokens| u32::try_from(tokens).ok())
+        .filter(|tokens| *tokens > 0),
+        tools: lists("/supported_parameters", "tools")
+            .or_else(|| flag("/capabilities/function_calling")),
+        images: lists("/architecture/input_modalities", "image")
+            .or_else(|| flag("/capabilities/vision")),
+        chats: flag("/capabilities/completion_chat"),
+    }
+}
+
+/// Which server it is, as far as its list tells.
+enum Kind {
+    LlamaCpp,
+    /// One that lists like Ollama or LM Studio, and others do as well.
+    Local,
+    /// One that says in its list what it says at all.
+    Other,
+}
+
+async fn by_ways_of_its_own(
+    endpoint: &Endpoint,
+    entries: &[Value],
+    ids: &[String],
+) -> BTreeMap<String, Abilities> {
+    match kind(endpoint, entries) {
+        Kind::LlamaCpp => llama_cpp(endpoint, ids).await,
+        Kind::Local => match lm_studio(endpoint).await {
+            Some(told) => told,
+            None => ollama(endpoint, ids).await,
+        },
+        Kind::Other => BTreeMap::new(),
+    }
+}
+
+fn kind(endpoint: &Endpoint, entries: &[Value]) -> Kind {
+    let owner = |name: &str| {
+        let owners = entries.iter().filter_map(|entry| entry.get("owned_by"));
+        owners
+            .filter_map(Value::as_str)
+            .any(|owner| owner.eq_ignore_ascii_case(name))
+    };
+    if owner("llamacpp") {
+        return Kind::LlamaCpp;
+    }
+    let tells = entries.iter().any(|entry| in_list(entry).window.is_some());
+    let is_near = !endpoint.base_url.starts_with("https:");
+    if !tells && (owner("library") || owner("organization_owner") || is_near) {
+        return Kind::Local;
+    }
+    Kind::Other
+}
+
+/// llama.cpp's server says how it runs the one model that it has.
+async fn llama_cpp(endpoint: &Endpoint, ids: &[String]) -> BTreeMap<String, Abilities> {
+    let [only] = ids else {
+        return BTreeMap::new();
+    };
+    let Some(props) = get(endpoint, "/props").await else {
+        return BTreeMap::new();
+    };
+    let window = props.pointer("/default_generation_settings/n_ctx");
+    let told = Abilities {
+        window: window.and_then(Value::as_u64).filter(|tokens| *tokens > 0),
+        images: props.pointer("/modalities/vision").and_then(Value::as_bool),
+        ..Abilities::default()
+    };
+    BTreeMap::from([(only.clone(), told)])
+}
+
+/// LM Studio says more in a list of its own; none where the server is another.
+async fn lm_studio(endpoint: &Endpoint) -> Option<BTreeMap<String, Abilities>> {
+    let page = get(endpoint, "/api/v0/models").await?;
+    let entries = page.get("data")?.as_array()?;
+    let told = entries.iter().filter_map(|entry| {
+        let id = entry.get("id")?.as_str()?;
+        let kind = entry.get("type").and_then(Value::as_str);
+        let number = |key: &str| entry.get(key).and_then(Value::as_u64);
+        let can = entry.get("capabilities").and_then(Value::as_array);
+        let told = Abilities {
+            window: number("loaded_context_length").or_else(|| number("max_context_length")),
+            tools: can.map(|can| can.iter().any(|one| one == "tool_use")),
+            images: kind.map(|kind| kind == "vlm"),
+            chats: kind.map(|kind| kind != "embeddings"),
+            max_output: None,
+        };
+        // It runs models without a template for tools with one of its own.
+        let told = Abilities {
+            tools: told.tools.filter(|can| *can),
+            ..told
+        };
+        Some((id.to_owned(), told))
+    });
+    Some(told.collect())
+}
+
+/// Ollama says it of one model at a time. Its window is the one it loads a model with, which its list of running models has.
+async fn ollama(endpoint: &Endpoint, ids: &[String]) -> BTreeMap<String, Abilities> {
+    let Some(first) = ids.first() else {
+        return BTreeMap::new();
+    };
+    let Some(shown) = show(endpoint, first).await else {
+        return BTreeMap::new();
+    };
+    let running = get(endpoint, "/api/ps").await.unwrap_or_default();
+    let others: Vec<String> = ids.iter().skip(1).take(MAX_SHOWN).cloned().collect();
+    let asked = futures_util::stream::iter(others).map(|id| async move {
+        let shown = show(endpoint, &id).await?;
+        Some((id, shown))
+    });
+    let others: Vec<Option<(String, Value)>> = asked.buffer_unordered(AT_ONCE).collect().await;
+    let all = std::iter::once((first.clone(), shown)).chain(others.into_iter().flatten());
+    all.map(|(id, shown)| {
+        let told = in_show(&shown, loaded(&running, &id));
+        (id, told)
+    })
+    .collect()
+}
+
+async fn show(endpoint: &Endpoint, model: &str) -> Option<Value> {
+    let headers = endpoint.key_header("authorization", "Bearer ").ok()?;
+    let body = json!({"model": model});
+    let asked = endpoint.post_at_root("/api/show", headers, &body);
+    let shown = timeout(PATIENCE, asked).await.ok()?.ok()?;
+    shown.get("model_info").is_some().then_some(shown)
+}
+
+/// The window that a running model was loaded with.
+fn loaded(running: &Value, id: &str) -> Option<u64> {
+    let models = running.get("models")?.as_array()?;
+    let named = |model: &&Value| {
+        let names = ["name", "model"].map(|key| model.get(key).and_then(Value::as_str));
+        names.contains(&Some(id))
+    };
+    models.iter().find(named)?.get("context_length")?.as_u64()
+}
+
+fn in_show(shown: &Value, loaded: Option<u64>) -> Abilities {
+    let trained = || {
+        let info = shown.get("model_info")?.as_object()?;
+        let length = info
+            .iter()
+            .find(|(key, _)| key.ends_with(".context_length"))?;
+        length.1.as_u64()
+    };
+    let can = shown.get("capabilities").and_then(Value::as_array);
+    let has = |word: &str| can.map(|can| can.iter().any(|one| one == word));
+    Abilities {
+        window: loaded.or_else(|| num_ctx(shown)).or_else(trained),
+        max_output: None,
+        tools: has("tools"),
+        images: has("vision"),
+        chats: has("completion"),
+    }
+}
+
+/// The window that the model's file asks for: a line `num_ctx 8192` among its parameters.
+fn num_ctx(shown: &Value) -> Option<u64> {
+    let parameters = shown.get("parameters")?.as_str()?;
+    let mut lines = parameters.lines().map(str::split_whitespace);
+    lines.find_map(|mut line| match (line.next(), line.next()) {
+        (Some("num_ctx"), Some(tokens)) => tokens.parse().ok(),
+        _ => None,
+    })
+}
+
+async fn get(endpoint: &Endpoint, path: &str) -> Option<Value> {
+    let headers = endpoint.key_header("authorization", "Bearer ").ok()?;
+    let asked = endpoint.get_at_root(path, headers);
+    timeout(PATIENCE, asked).await.ok()?.ok()
+}

@@ -1,0 +1,203 @@
+//! Tool calls as text, for models whose server takes no tools.
+//!
+//! The tools are described in the system prompt, earlier calls and results are written out as text, and the blocks
+//! `<tool_call>…</tool_call>` of an answer are read as its calls. It is the form that Hermes and Qwen models were trained on,
+//! and the one that most others follow when they are shown it.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use super::provider::{Delta, OnDelta, Reply, Request, ToolSchema, TruncatedCall};
+use super::stream_decoder::random_id;
+use crate::domain::{Assistant, CallId, Item, StopReason, ToolCall, ToolResult, UserText};
+
+const OPENS: &str = "<tool_call>";
+const CLOSES: &str = "</tool_call>";
+
+/// `request` for a server that takes no tools.
+pub(super) fn written_out(request: Request) -> Request {
+    let mut system = request.system;
+    if !request.tools.is_empty() {
+        // Behind the system prompt itself and before what changes, so that a prefix that is kept stays one.
+        let place = system.len().min(1);
+        system.insert(place, description(&request.tools));
+    }
+    let items = request.items.iter().map(item).collect();
+    Request {
+        system,
+        items: Arc::new(items),
+        tools: Arc::default(),
+        ..request
+    }
+}
+
+fn description(tools: &[ToolSchema]) -> String {
+    let mut text = format!(
+        "# Tools\n\nYou can call tools. To call one, end your answer with a block of exactly this form:\n\
+         {OPENS}\n{{\"name\": \"the tool's name\", \"arguments\": {{\"argument\": \"value\"}}}}\n{CLOSES}\n\
+         Several blocks are several calls. Write nothing behind them: the results come with the next message, in \
+         <tool_result> blocks. Never write a result yourself. Without a block your answer is final.\n\nThe tools, one a line:\n"
+    );
+    for tool in tools {
+        let line = json!({
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": tool.parameters,
+        });
+        let _ = writeln!(text, "{line}");
+    }
+    text
+}
+
+fn item(item: &Item) -> Item {
+    match item {
+        Item::User(user) => Item::User(user.clone()),
+        Item::Assistant(answer) => Item::Assistant(Assistant {
+            text: with_calls(answer),
+            tool_calls: Vec::new(),
+            ..answer.clone()
+        }),
+        Item::ToolResult(result) => Item::User(UserText {
+            text: result_block(result),
+            images: result.images.clone(),
+            ..UserText::default()
+        }),
+    }
+}
+
+fn with_calls(answer: &Assistant) -> String {
+    let mut text = answer.text.clone();
+    for call in &answer.tool_calls {
+        let line = json!({"name": call.name, "arguments": call.arguments});
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        let _ = write!(text, "{OPENS}\n{line}\n{CLOSES}");
+    }
+    text
+}
+
+fn result_block(result: &ToolResult) -> String {
+    let status = if result.is_error {
+        " status=\"error\""
+    } else {
+        ""
+    };
+    format!(
+        "<tool_result name=\"{}\"{status}>\n{}\n</tool_result>",
+        result.name, result.content
+    )
+}
+
+/// `reply` with the calls that are written in its text.
+pub(super) fn read(mut reply: Reply) -> Reply {
+    let text = std::mem::take(&mut reply.assistant.text);
+    let mut words = String::new();
+    let mut rest = text.as_str();
+    while let Some((before, block)) = rest.split_once(OPENS) {
+        words.push_str(before);
+        let (inner, after, is_whole) = match block.split_once(CLOSES) {
+            Some((inner, after)) => (inner, after, true),
+            None => (block, "", false),
+        };
+        match call(inner) {
+            Ok(call) => reply.assistant.tool_calls.push(call),
+            Err(why) => reply.truncated_calls.push(TruncatedCall {
+                id: CallId(random_id()),
+                name: String::new(),
+                why: if is_whole {
+                    why
+                } else {
+                    format!("{why} It has no {CLOSES} at its end.")
+                },
+            }),
+        }
+        rest = after;
+    }
+    words.push_str(rest);
+    reply.assistant.text = words.trim().to_owned();
+    if !reply.assistant.tool_calls.is_empty() && reply.stop == StopReason::EndTurn {
+        reply.stop = StopReason::ToolUse;
+    }
+    reply
+}
+
+/// The call that a block holds.
+fn call(block: &str) -> Result<ToolCall, String> {
+    let wrong = |what: &str| {
+        format!(
+            "A {OPENS} block was not run: {what}. Write {{\"name\": …, \"arguments\": {{…}}}} in it."
+        )
+    };
+    let value: Value = serde_json::from_str(block.trim())
+        .map_err(|error| wrong(&format!("it is not valid JSON ({error})")))?;
+    let name = value.get("name").and_then(Value::as_str);
+    let name = name.ok_or_else(|| wrong("it names no tool"))?.to_owned();
+    let arguments = value.get("arguments").or_else(|| value.get("parameters"));
+    let arguments = match arguments {
+        None | Some(Value::Null) => Map::new(),
+        Some(Value::Object(arguments)) => arguments.clone(),
+        Some(Value::String(text)) => {
+            serde_json::from_str(text).map_err(|_| wrong("its arguments are not a JSON object"))?
+        }
+        Some(_) => return Err(wrong("its arguments are not a JSON object")),
+    };
+    Ok(ToolCall {
+        id: CallId(random_id()),
+        name,
+        arguments,
+    })
+}
+
+/// Shows an answer as it grows, without the calls in it.
+#[derive(Default)]
+pub(super) struct Preview {
+    /// What has come and is not shown yet: it may be the beginning of a block.
+    held: String,
+    in_call: bool,
+}
+
+impl Preview {
+    /// Takes the next piece; what people may see goes to `on_delta`.
+    pub(super) fn take(&mut self, delta: Delta<'_>, on_delta: &mut OnDelta<'_>) {
+        let Delta::Text(text) = delta else {
+            return on_delta(delta);
+        };
+        if self.in_call {
+            return;
+        }
+        self.held.push_str(text);
+        let shown = match self.held.find(OPENS) {
+            Some(at) => {
+                self.in_call = true;
+                at
+            }
+            None => self.held.len() - beginning_at_end(&self.held),
+        };
+        if shown > 0 {
+            on_delta(Delta::Text(&self.held[..shown]));
+            self.held.drain(..shown);
+        }
+        if self.in_call {
+            on_delta(Delta::ToolCall(""));
+        }
+    }
+
+    /// Shows what was held back in vain.
+    pub(super) fn end(self, on_delta: &mut OnDelta<'_>) {
+        if !self.in_call && !self.held.is_empty() {
+            on_delta(Delta::Text(&self.held));
+        }
+    }
+}
+
+/// How many bytes at the end of `text` may be the beginning of a block.
+fn beginning_at_end(text: &str) -> usize {
+    let lengths = (1..OPENS.len()).rev();
+    lengths
+        .into_iter()
+        .find(|length| text.ends_with(&OPENS[..*length]))
+        .unwrap_or(0)
+}
