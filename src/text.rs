@@ -2,6 +2,7 @@
 //!
 //! Everything here takes text and returns text. Nothing is sent, nothing is stored.
 
+mod amounts;
 mod code;
 mod dialect;
 pub mod escape;
@@ -14,9 +15,12 @@ mod short;
 mod split;
 mod visible;
 
-pub use code::{clip_markdown, fenced, fenced_head, fenced_tail, holds_fence, tail_markdown};
+pub use amounts::{dollars, seconds, thousands, tokens_and_cost};
+pub use code::{
+    clip_markdown, close_code, fenced, fenced_head, fenced_tail, holds_fence, tail_markdown,
+};
 pub use dialect::for_discord;
 pub use look_alike::look_alikes;
 pub use short::{bytes, count, near, one_line, sentence, slug};
-pub use split::{MAX_PARTS, PART_CHARS, Split, split};
+pub use split::{MAX_PARTS, PART_CHARS, Split, pieces, split};
 pub use visible::{is_hidden, prose, visible};

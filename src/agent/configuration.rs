@@ -187,6 +187,7 @@ fn check(file: &AgentFile, profiles: &Profiles) -> Result<(), Fault> {
     let timeouts = [
         ("idle_timeout", config.idle_timeout, 0),
         ("turn_timeout", config.turn_timeout, 1),
+        ("notify_after", config.notify_after, 0),
     ];
     for (key, timeout, least) in timeouts {
         if timeout.is_some_and(|seconds| !(least..=LONGEST).contains(&seconds)) {

@@ -3,7 +3,7 @@
 //! The agent has never heard of Discord: it emits these values, and whoever holds the receiver shows them.
 //! What must not be lost travels by the ledger's outbox; [`Event::Outbox`] only says that there is something in it.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use chrono::{DateTime, Utc};
 use tokio::sync::{oneshot, watch};
@@ -33,7 +33,7 @@ pub enum Event {
         approval: i64,
         end: QuestionEnd,
     },
-    /// A turn ended; its outcome is in the outbox already. The live status becomes a footer.
+    /// A turn ended; its outcome is in the outbox already. What showed it at work goes.
     TurnEnded(TurnRef, TurnSummary),
     /// Shown as it is, for when the ledger itself failed and nothing else can be promised.
     Say {
@@ -63,8 +63,17 @@ pub enum Event {
 #[derive(Clone, Debug)]
 pub struct Feed {
     pub progress: watch::Receiver<Progress>,
-    /// What the model has said so far in this step, growing; empty again when a step ends without being the answer.
-    pub preview: watch::Receiver<String>,
+    /// What the model has said so far in this step.
+    pub speech: watch::Receiver<Speech>,
+}
+
+/// What the model has said so far in one step, growing. With the next step it begins again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Speech {
+    /// Counts the steps that said something, or could have.
+    pub step: u32,
+    /// The words.
+    pub text: String,
 }
 
 /// Which turn, and where people see it.
@@ -83,8 +92,10 @@ pub struct TurnRef {
 pub struct Progress {
     /// Step, counted from 1.
     pub step: u32,
-    /// What goes on now: `Thinking`, `Running bash`, `Waiting for an answer`, `Rate limited, waiting 12 s`, ….
+    /// What goes on now: `Thinking`, `Running bash`, `Waiting for approval: bash`, `Rate limited, waiting 12 s`, ….
     pub doing: String,
+    /// A person is asked, and the question's own message shows the state of the turn.
+    pub is_asking: bool,
     pub started: Instant,
     /// Tokens so far.
     pub usage: Usage,
@@ -102,6 +113,7 @@ impl Progress {
         Self {
             step: 0,
             doing: "Starting".to_owned(),
+            is_asking: false,
             started: Instant::now(),
             usage: Usage::default(),
             cost: Cost::Usd(0.0),
@@ -118,15 +130,6 @@ pub struct TurnSummary {
     pub exit: String,
     /// What people were given.
     pub said: Said,
-    pub steps: u32,
-    /// Tokens in all.
-    pub usage: Usage,
-    /// Money in all.
-    pub cost: Cost,
-    /// Time from start to end.
-    pub elapsed: Duration,
-    /// Number of the branch, when it ran in one.
-    pub branch: Option<u32>,
 }
 
 /// What people are given at the end of a turn.

@@ -216,8 +216,8 @@ impl Actor {
         // What the turn had taken in is claimed in the ledger, and does not begin another one.
         conversation.wait_again(turn.handed);
         let id = conversation.id;
-        let (channel, branch) = (conversation.channel, conversation.branch);
-        turn::close_broken(&self.deps, &self.agent, channel, branch, turn.id).await;
+        let channel = conversation.channel;
+        turn::close_broken(&self.deps, &self.agent, channel, turn.id).await;
         Some(id)
     }
 

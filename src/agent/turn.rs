@@ -17,6 +17,7 @@ mod context_meter;
 mod finish;
 mod live;
 mod question;
+mod reply;
 mod request;
 mod steps;
 mod transcript;

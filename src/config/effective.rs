@@ -142,6 +142,9 @@ keys! {
     /// `config.json`.
     TURN_TIMEOUT = Key::new("turn_timeout", ValueKind::Duration { least: 1, offered: &[] })
         .for_agents(Right::Command, Unset::Inherited);
+    /// The work after which a turn mentions its author when it ends; `0` is never. Default: `2m`.
+    NOTIFY_AFTER = Key::new("notify_after", ValueKind::Duration { least: 0, offered: &["0", "60", "120", "300", "900"] })
+        .for_agents(Right::Command, Unset::Inherited);
     /// How commands are confined: `required`, `auto` or `off`. Default: `sandbox` of `config.json`.
     SANDBOX = Key::new("sandbox", ValueKind::Word(&["required", "auto", "off"]))
         .for_agents(Right::GrantOpen, Unset::Inherited)
@@ -182,6 +185,9 @@ keys! {
 pub fn agent_keys() -> impl Iterator<Item = &'static Key> {
     KEYS.iter().copied().filter(|key| key.agent.is_some())
 }
+
+/// Who waits for longer than this has turned to something else.
+const NOTIFY: Duration = Duration::from_secs(120);
 
 /// A role that nobody has.
 const NO_ROLE: RoleId = RoleId(0);
@@ -244,6 +250,8 @@ pub struct Effective {
     pub idle_timeout: Option<Duration>,
     /// Work one turn may take.
     pub turn_timeout: Duration,
+    /// Work after which a turn mentions its author when it ends; none is never.
+    pub notify_after: Option<Duration>,
     /// Most money one turn may cost, in US dollars.
     pub budget_turn: Option<f64>,
     /// Most money one day (UTC) may cost, in US dollars.
@@ -292,6 +300,7 @@ pub fn agent(agent: &AgentConfig, settings: &Settings, config: &Config) -> Effec
         turn_timeout: agent
             .turn_timeout
             .map_or(config.turn_timeout.get(), Duration::from_secs),
+        notify_after: unless_zero(agent.notify_after.map_or(NOTIFY, Duration::from_secs)),
         budget_turn: budget(agent.budget_turn, config.budgets.turn),
         budget_day: budget(agent.budget_day, config.budgets.agent_day),
         sandbox: agent.sandbox.or(settings.sandbox).unwrap_or(config.sandbox),

@@ -34,7 +34,7 @@ use self::live_request::Done;
 use super::bot::Bot;
 use crate::agent::event::{Event, Feed, Question, TurnRef, TurnSummary};
 use crate::domain::{ChannelId, MessageId, TurnId};
-use crate::store::Part;
+use crate::store::{Part, PartKind};
 
 /// All queues. Owned by the hub, which waits for them at the end.
 pub(super) struct Outbound {
@@ -211,17 +211,20 @@ impl Queue {
         }
     }
 
-    /// Sends `part` and all that wait behind it. What replaces a preview waits for the preview's own edit, or that
-    /// would win.
+    /// Sends `part` and all that wait behind it.
     async fn deliver_from(&mut self, part: Part) {
         let mut next = Some(part);
         while let Some(part) = next {
             self.newest = part.id;
-            if let Some(preview) = part.edits {
-                self.wait_for_edit_of(preview).await;
-                self.forget_preview(preview);
+            let part = self.in_place_of_preview(part).await;
+            let ends = part.turn.filter(|_| is_outcome(&part));
+            let delivery = self.outward.deliver(part).await;
+            if let Some(live) = self.live(ends)
+                && !matches!(delivery, Delivery::Stuck)
+            {
+                live.has_spoken();
             }
-            next = match self.outward.deliver(part).await {
+            next = match delivery {
                 Delivery::Next(part) => Some(*part),
                 Delivery::Settled => self.first_waiting().await,
                 Delivery::Last | Delivery::Stuck => None,
@@ -229,12 +232,47 @@ impl Queue {
         }
     }
 
+    /// Words that the channel has seen grow take the place of the message that showed them. It waits for that message's
+    /// own post or edit, or that would win.
+    async fn in_place_of_preview(&mut self, part: Part) -> Part {
+        let Some(step) = part.body.step.filter(|_| part.edits.is_none()) else {
+            return part;
+        };
+        let is_posted_now = self
+            .under_way
+            .as_ref()
+            .is_some_and(|operation| Some(operation.turn) == part.turn && operation.is_new_preview);
+        if is_posted_now {
+            self.wait_for_operation().await;
+        }
+        let Some(preview) = self.live(part.turn).and_then(|live| live.preview_of(step)) else {
+            return part;
+        };
+        self.wait_for_edit_of(preview).await;
+        // What was under way may have been its deletion.
+        if self.live(part.turn).and_then(|live| live.preview_of(step)) != Some(preview) {
+            return part;
+        }
+        if let Err(error) = self.outward.bot.store.take_place_of(part.id, preview).await {
+            tracing::warn!(%error, part.id, "failed to store which message part {} takes the place of; posting it", part.id);
+            return part;
+        }
+        if let Some(live) = self.live(part.turn) {
+            live.gives_preview_away();
+        }
+        Part {
+            edits: Some(preview),
+            ..part
+        }
+    }
+
+    fn live(&mut self, turn: Option<TurnId>) -> Option<&mut Live> {
+        let turn = turn?;
+        self.turns.iter_mut().find(|live| live.turn().turn == turn)
+    }
+
     fn turn_ended(&mut self, turn: &TurnRef, summary: TurnSummary) {
-        let ended = self
-            .turns
-            .iter_mut()
-            .find(|live| live.turn().turn == turn.turn);
-        if let Some(live) = ended {
+        if let Some(live) = self.live(Some(turn.turn)) {
             live.end(summary);
         }
         self.next_edit = self.next_edit.min(Instant::now());
@@ -272,6 +310,7 @@ impl Queue {
             self.next_edit = now + EDIT_EVERY;
         }
         let (turn, message) = (operation.turn(), operation.message());
+        let is_new_preview = operation.is_new_preview();
         let outward = Arc::clone(&self.outward);
         let task = self
             .tasks
@@ -279,16 +318,14 @@ impl Queue {
         self.under_way = Some(UnderWay {
             turn,
             message,
+            is_new_preview,
             task,
         });
     }
 
     async fn note(&mut self, done: Done) {
-        if let Some(live) = self
-            .turns
-            .iter_mut()
-            .find(|live| live.turn().turn == done.turn)
-        {
+        let turn = done.turn;
+        if let Some(live) = self.turns.iter_mut().find(|live| live.turn().turn == turn) {
             live.note(done, &self.outward.bot.store).await;
         }
         self.forget_ended();
@@ -300,22 +337,16 @@ impl Queue {
             .as_ref()
             .is_some_and(|operation| operation.message == Some(message));
         if is_edited {
-            self.wait_for_deed().await;
+            self.wait_for_operation().await;
         }
     }
 
-    async fn wait_for_deed(&mut self) {
+    async fn wait_for_operation(&mut self) {
         let Some(operation) = self.under_way.take() else {
             return;
         };
         if let Ok(done) = operation.task.await {
             self.note(done).await;
-        }
-    }
-
-    fn forget_preview(&mut self, message: MessageId) {
-        for live in &mut self.turns {
-            live.forget_preview(message);
         }
     }
 
@@ -329,10 +360,7 @@ impl Queue {
     async fn end(mut self) {
         while let Ok(order) = self.inbox.try_recv() {
             if let OutboundCommand::End(turn, summary) = order
-                && let Some(live) = self
-                    .turns
-                    .iter_mut()
-                    .find(|live| live.turn().turn == turn.turn)
+                && let Some(live) = self.live(Some(turn.turn))
             {
                 live.end(summary);
             }
@@ -342,7 +370,7 @@ impl Queue {
     }
 
     async fn say_last(&mut self) {
-        self.wait_for_deed().await;
+        self.wait_for_operation().await;
         if !self.outward.bot.may_post(self.channel).await {
             return;
         }
@@ -354,6 +382,11 @@ impl Queue {
             }
         }
     }
+}
+
+/// Whether a part is of a turn's outcome, and neither words before a call nor a file that was sent meanwhile.
+fn is_outcome(part: &Part) -> bool {
+    matches!(part.kind, PartKind::Reply | PartKind::Failure) && !part.body.is_silent
 }
 
 /// Waits until one of the turns has something new to show.
@@ -369,6 +402,8 @@ struct UnderWay {
     turn: TurnId,
     /// The message it changes.
     message: Option<MessageId>,
+    /// It may bring a preview whose id is not known yet.
+    is_new_preview: bool,
     task: JoinHandle<Done>,
 }
 

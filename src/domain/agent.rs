@@ -43,6 +43,9 @@ pub struct AgentConfig {
     /// Seconds of work one turn may take, waiting for people not counted.
     #[serde(default)]
     pub turn_timeout: Option<u64>,
+    /// Seconds of work after which a turn mentions its author when it ends; 0 is never, none two minutes.
+    #[serde(default)]
+    pub notify_after: Option<u64>,
     /// How its commands are confined; none means the server's value.
     #[serde(default)]
     pub sandbox: Option<SandboxMode>,

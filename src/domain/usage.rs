@@ -45,3 +45,13 @@ pub enum Cost {
     /// At least one price is not known.
     Unknown,
 }
+
+impl Cost {
+    /// The sum, where it is known.
+    pub const fn usd(self) -> Option<f64> {
+        match self {
+            Self::Usd(sum) => Some(sum),
+            Self::Unknown => None,
+        }
+    }
+}

@@ -142,6 +142,21 @@ impl Store {
         }
     }
 
+    /// Keeps that a part takes the place of the message `shown`, before it does.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NotFound`] when the part is settled: it must not be sent.
+    pub async fn take_place_of(&self, part: i64, shown: MessageId) -> Result<(), StoreError> {
+        let mut batch = Batch::default();
+        batch
+            .add("UPDATE outbox SET edits = ? WHERE id = ? AND state IN ('pending', 'sending')")
+            .bind(shown.as_i64())
+            .bind(part)
+            .must_change(format!("unsent part {part}"));
+        self.run(batch).await.map(drop)
+    }
+
     /// D9, after the POST. The channel's next part is marked `sending` with it and given, to be posted now.
     pub async fn mark_sent(&self, part: i64, message: MessageId) -> Result<Rest, StoreError> {
         let mut batch = Batch::default();
@@ -213,9 +228,9 @@ pub(super) fn queue(
     Ok(())
 }
 
-/// Queues the parts of `turn`'s outcome. The first takes the place of the turn's preview, and goes out at once if it may
-/// and nothing older waits.
-pub(super) fn queue_outcome(
+/// Queues what `turn` says: its outcome, or words before its calls. The first part goes out at once if it may and nothing
+/// older waits.
+pub(super) fn queue_of_turn(
     batch: &mut Batch,
     turn: TurnId,
     parts: Vec<NewPart>,
@@ -226,10 +241,9 @@ pub(super) fn queue_outcome(
         let leads = position == 0;
         batch
             .add(
-                "INSERT INTO outbox (part, kind, body, nonce, queued_at, state, first_try, edits, channel_id, turn_id)
-                 SELECT ?, ?, ?, ?, ?, iif(goes, 'sending', 'pending'), iif(goes, ?, NULL), iif(?, preview_id, NULL),
-                     channel_id, id
-                 FROM (SELECT id, channel_id, preview_id, ? AND NOT EXISTS (SELECT 1 FROM outbox
+                "INSERT INTO outbox (part, kind, body, nonce, queued_at, state, first_try, channel_id, turn_id)
+                 SELECT ?, ?, ?, ?, ?, iif(goes, 'sending', 'pending'), iif(goes, ?, NULL), channel_id, id
+                 FROM (SELECT id, channel_id, ? AND NOT EXISTS (SELECT 1 FROM outbox
                            WHERE outbox.channel_id = turns.channel_id AND state IN ('pending', 'sending')) AS goes
                        FROM turns WHERE id = ?) RETURNING *",
             )
@@ -239,7 +253,6 @@ pub(super) fn queue_outcome(
             .bind(nonce())
             .bind(&queued)
             .bind(&queued)
-            .bind(leads)
             .bind(leads && first == FirstPart::Sends)
             .bind(turn.to_string());
     }

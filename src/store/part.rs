@@ -9,7 +9,7 @@ use sqlx::sqlite::SqliteRow;
 
 use super::codec::{from_json, parsed, parsed_option, time, time_option, words};
 use super::error::StoreError;
-use crate::domain::{ChannelId, MessageId, TurnId};
+use crate::domain::{ChannelId, MessageId, TurnId, UserId};
 
 /// How long Discord can be trusted to know a nonce; it promises "a few minutes".
 const NONCE_LIFE: Duration = Duration::from_secs(60);
@@ -47,6 +47,15 @@ pub struct PartBody {
     pub reply_to: Option<MessageId>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<OutFile>,
+    /// It makes no sound.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_silent: bool,
+    /// The one person whom it may call by name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mention: Option<UserId>,
+    /// The step of the turn whose words these are: the message that showed them grow may become this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<u32>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -16,7 +16,7 @@ use super::conversations::{touch, touch_of};
 use super::error::StoreError;
 use super::inbound::{claim, claim_unchanged};
 use super::items::insert_item_of;
-use super::outbox::{FirstPart, queue_outcome};
+use super::outbox::{FirstPart, queue_of_turn};
 use super::part::{NewPart, Part, part_row};
 use crate::domain::{
     AgentId, Assistant, CallId, ChannelId, ConversationId, Cost, Inbound, Item, MessageId, TurnId,
@@ -60,7 +60,7 @@ pub struct FinishedTurn {
     pub steps: u32,
     pub usage: Usage,
     pub cost: Cost,
-    /// What people are shown, in order. Part 1 takes the place of the turn's preview, if it has one.
+    /// What people are shown, in order.
     pub parts: Vec<NewPart>,
     /// Whether the first part goes out at once (D8 and D9 in one).
     pub first: FirstPart,
@@ -196,11 +196,12 @@ impl Store {
         answer: &Assistant,
         attached: AttachedRows,
     ) -> Result<(), StoreError> {
-        self.record_and_start(turn, answer, Vec::new(), attached)
-            .await
+        let recorded = self.record_and_start(turn, answer, Vec::new(), Vec::new(), attached);
+        recorded.await.map(drop)
     }
 
     /// D3 and, in the same transaction, D6 of the calls in `starting`: where nobody is asked, nothing is seen between.
+    /// What people are to read of the answer is queued, and given as it is then.
     ///
     /// # Errors
     ///
@@ -210,8 +211,9 @@ impl Store {
         turn: TurnId,
         answer: &Assistant,
         starting: Vec<CallId>,
+        words: Vec<NewPart>,
         attached: AttachedRows,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Vec<Part>, StoreError> {
         if let Some(unknown) = starting
             .iter()
             .find(|id| answer.tool_calls.iter().all(|call| call.id != **id))
@@ -237,7 +239,8 @@ impl Store {
                 .bind(starts.then_some(&at));
         }
         attached.add_to(&mut batch);
-        self.run(batch).await.map(drop)
+        queue_of_turn(&mut batch, turn, words, FirstPart::Sends)?;
+        self.run(batch).await?.rows.iter().map(part_row).collect()
     }
 
     /// D8. Gives a turn its outcome: final answer, exit reason and the parts people will be shown, together.
@@ -273,12 +276,11 @@ impl Store {
             .must_change(format!("running turn {turn}"));
         end.attached.add_to(&mut batch);
         touch_of(&mut batch, turn);
-        queue_outcome(&mut batch, turn, end.parts, end.first)?;
+        queue_of_turn(&mut batch, turn, end.parts, end.first)?;
         self.run(batch).await?.rows.iter().map(part_row).collect()
     }
 
-    /// Keeps the id of the message that shows the answer growing, so that it can become part 1 of the reply, or be
-    /// put right after a crash.
+    /// Keeps the id of the message that shows the model's words growing, so that it is put right after a crash.
     pub async fn set_preview(&self, turn: TurnId, message: MessageId) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         batch

@@ -4,6 +4,8 @@
 //! next three; there are no longer fences, and no fences of tildes. A span of code within a line has marks of one or two
 //! backticks.
 
+use std::borrow::Cow;
+
 use super::short::one_line;
 use super::visible::{is_hidden, visible, written_out};
 
@@ -139,6 +141,14 @@ pub fn clip_markdown(text: &str, max: usize) -> String {
         format!("{}{closing}", head.trim_end_matches('`'))
     } else {
         format!("{}…", &text[..open.at])
+    }
+}
+
+/// A Markdown text with its block of code closed, where the text ends within one: what follows is no code.
+pub fn close_code(text: &str) -> Cow<'_, str> {
+    match open_code(text) {
+        Some(open) if open.mark == FENCE => format!("{text}\n{FENCE}").into(),
+        Some(_) | None => text.into(),
     }
 }
 

@@ -45,11 +45,7 @@ pub fn split(reply: &str) -> Split {
     if chars.nth((MAX_PARTS - 1) * PART_CHARS).is_some() {
         return Split::File;
     }
-    let parts = Splitter {
-        text: reply,
-        outline: Outline::of(reply),
-    }
-    .parts();
+    let parts = pieces(reply, PART_CHARS);
     if parts.len() > MAX_PARTS {
         Split::File
     } else {
@@ -57,9 +53,22 @@ pub fn split(reply: &str) -> Split {
     }
 }
 
+/// Cuts a text, which is in Discord's dialect already, into pieces of at most `most` characters, in order.
+pub fn pieces(text: &str, most: usize) -> Vec<String> {
+    let outline = Outline::of(text);
+    let splitter = Splitter {
+        text,
+        outline,
+        most,
+    };
+    splitter.parts()
+}
+
 struct Splitter<'a> {
     text: &'a str,
     outline: Outline,
+    /// Characters of a piece.
+    most: usize,
 }
 
 impl Splitter<'_> {
@@ -74,7 +83,7 @@ impl Splitter<'_> {
             } else {
                 FENCE.len() + 1
             };
-            let room = PART_CHARS - prefix.chars().count();
+            let room = self.most - prefix.chars().count();
             let (end, next) = if self.fits(start, room) {
                 (self.text.len(), self.text.len())
             } else {

@@ -28,6 +28,7 @@ mod places;
 mod quotes;
 mod reach;
 mod rights;
+mod rings;
 mod servers;
 mod usage_chart;
 mod waiting;

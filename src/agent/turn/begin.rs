@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use tracing::info;
 
 use crate::agent::deps::AgentDeps;
-use crate::agent::event::{Event, Feed, TurnRef};
+use crate::agent::event::{Event, Feed, Speech, TurnRef};
 use crate::agent::identity::Identity;
 use crate::agent::mailbox::{Source, Trigger};
 use crate::agent::prompt::{self, TurnFacts};
@@ -89,10 +89,10 @@ pub(super) async fn begin(
         channel: params.channel,
         reply_to: start.turn.reply_to,
     };
-    let (preview, preview_seen) = watch::channel(String::new());
+    let (speech, speech_seen) = watch::channel(Speech::default());
     let feed = Feed {
         progress: params.progress.subscribe(),
-        preview: preview_seen,
+        speech: speech_seen,
     };
     info!(agent.id = %agent.id, turn.id = %params.turn, "agent {} began a turn", agent.name);
     deps.emit(Event::TurnStarted(reference.clone(), feed));
@@ -118,7 +118,7 @@ pub(super) async fn begin(
         },
         live: LiveStatus {
             progress: params.progress,
-            preview,
+            speech,
         },
         books: Accounting::default(),
         clock: WorkClock::start(),

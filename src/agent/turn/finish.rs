@@ -10,16 +10,12 @@ use crate::agent::stop::Stopper;
 use crate::domain::{AgentConfig, Assistant, ChannelId, Cost, Item, TurnId, Usage};
 use crate::llm::Target;
 use crate::store::{
-    AttachedRows, FinishedTurn, FirstPart, NewPart, OutFile, Part, PartBody, PartKind, PartState,
-    StoreError,
+    AttachedRows, FinishedTurn, FirstPart, NewPart, Part, PartKind, PartState, StoreError,
 };
-use crate::text::{self, Split, escape};
 
 use super::context::TurnContext;
+use super::reply::{self, Footer, Summary};
 use super::{Outcome, Turn};
-
-/// Name of the file that an answer too long for messages is sent as.
-const LONG_ANSWER: &str = "answer.md";
 
 /// What the model is told where the daemon stopped in the middle of a turn: the next one goes on from here.
 const CUT_BY_STOP: &str =
@@ -29,14 +25,8 @@ const CUT_BY_STOP: &str =
 const CUT_BY_END_OF_SERVICE: &str =
     "The turn above was interrupted here: this server was not served for a while.";
 
-/// Longest answer that is sent, in bytes: Discord takes no larger file from a bot than 10 MiB.
-const LONGEST: usize = 8 << 20;
-
 /// What people are told where something panicked.
 pub(in crate::agent) const BROKEN: &str = "**Something broke inside Chorus.**\nWhat was done so far is kept. Send a message to go on; the operator finds the cause in the log.";
-
-/// Most sources named under an answer; a search can cite a hundred.
-const SOURCES: usize = 12;
 
 impl Turn {
     /// Ends the turn with its outcome.
@@ -59,7 +49,7 @@ impl Turn {
             } => {
                 let other = other_model(&self.context, &self.config, self.answered_by.as_ref());
                 let remarks: Vec<&str> = remark.iter().chain(&other).map(String::as_str).collect();
-                let reply = reply_of(&answer.text, exit, &remarks, &citations);
+                let reply = reply::answer(&answer.text, exit, &remarks, &citations);
                 // A refusal is shown and not kept: the next question starts without it.
                 let kept = (exit != EndReason::Refused).then_some(answer);
                 (kept, PartKind::Reply, reply)
@@ -90,7 +80,12 @@ impl Turn {
             steps: self.books.tally.steps,
             usage: self.books.tally.usage,
             cost: self.books.tally.cost,
-            parts: parts_of(&reply, kind, self.context.reference.reply_to),
+            parts: reply::parts(
+                &reply,
+                &self.footer(exit, said),
+                kind,
+                self.context.reference.reply_to,
+            ),
             first: FirstPart::Sends,
             attached: std::mem::take(&mut self.books.attached),
         };
@@ -116,23 +111,55 @@ impl Turn {
         let summary = TurnSummary {
             exit: exit.as_str().to_owned(),
             said,
-            steps: self.books.tally.steps,
-            usage: self.books.tally.usage,
-            cost: self.books.tally.cost,
-            elapsed: self.clock.elapsed(),
-            branch: self.context.branch,
         };
-        let leads = |part: &Part| part.state == PartState::Sending;
-        self.context
-            .deps
-            .emit(match queued.into_iter().next().filter(leads) {
-                Some(reply) => Event::Reply(Box::new(reply)),
-                None => Event::Outbox(self.context.reference.channel),
-            });
+        self.shows_parts(queued);
         self.context
             .deps
             .emit(Event::TurnEnded(self.context.reference.clone(), summary));
         Ok(())
+    }
+
+    /// Has parts posted that the ledger has just taken.
+    pub(super) fn shows_parts(&self, queued: Vec<Part>) {
+        let Some(first) = queued.into_iter().next() else {
+            return;
+        };
+        self.context.deps.emit(match first.state {
+            PartState::Sending => Event::Reply(Box::new(first)),
+            _ => Event::Outbox(self.context.reference.channel),
+        });
+    }
+
+    /// What people read at once of an answer that does not end the turn: the words before its calls.
+    pub(super) fn words_of(&self, answer: &Assistant) -> Vec<NewPart> {
+        let words = self.context.deps.services.redactor.redact(&answer.text);
+        reply::words(&words, self.live.step())
+    }
+
+    /// What stands under the turn's outcome.
+    fn footer(&self, exit: EndReason, said: Said) -> Footer {
+        let author = self.people.first().copied().or(self.context.asker);
+        let patience = self
+            .context
+            .deps
+            .effective(&self.context.agent, &self.config);
+        let is_long = patience
+            .notify_after
+            .is_some_and(|patience| self.clock.worked() >= patience);
+        let line = match said {
+            Said::Answer => reply::summary(Summary {
+                exit,
+                branch: self.context.branch,
+                tally: self.books.tally,
+                elapsed: self.clock.elapsed(),
+            }),
+            // It says all of this itself.
+            Said::Report => None,
+        };
+        Footer {
+            mention: author.filter(|_| is_long),
+            line,
+        }
     }
 }
 
@@ -175,93 +202,11 @@ impl Outcome {
     }
 }
 
-/// The answer as people get it: with the sources of a search and a line for each remark.
-fn reply_of(
-    answer: &str,
-    exit: EndReason,
-    remarks: &[&str],
-    citations: &[(String, String)],
-) -> String {
-    let mut reply = match answer.trim() {
-        "" if exit == EndReason::Refused => "The model declined to answer.".to_owned(),
-        text => text.to_owned(),
-    };
-    let sources: Vec<String> = citations
-        .iter()
-        .filter(|(_, url)| is_address(url))
-        .take(SOURCES)
-        .map(|(title, url)| format!("\n- {} <{url}>", escape::text(&text::one_line(title, 100))))
-        .collect();
-    if !sources.is_empty() {
-        reply.push_str("\n\nSources:");
-        reply.extend(sources);
-    }
-    if !remarks.is_empty() {
-        reply.push_str("\n\n");
-        reply.push_str(&remarks.join("\n"));
-    }
-    reply
-}
-
-/// Whether `url` leads to the web and stays within its angle brackets.
-fn is_address(url: &str) -> bool {
-    let leads = url.starts_with("https://") || url.starts_with("http://");
-    leads && !url.contains(|command: char| command.is_whitespace() || matches!(command, '<' | '>'))
-}
-
-/// A reply as the outbox takes it; the first part refers to the message it answers.
-fn parts_of(
-    reply: &str,
-    kind: PartKind,
-    reply_to: Option<crate::domain::MessageId>,
-) -> Vec<NewPart> {
-    let mut bodies: Vec<PartBody> = match text::split(reply) {
-        Split::Parts(parts) => parts
-            .into_iter()
-            .map(|content| PartBody {
-                content,
-                ..PartBody::default()
-            })
-            .collect(),
-        Split::File => vec![PartBody {
-            content: format!(
-                "The answer is long ({} characters), so it comes as a file.",
-                reply.chars().count()
-            ),
-            files: vec![OutFile::Text {
-                name: LONG_ANSWER.to_owned(),
-                text: bounded(reply),
-            }],
-            ..PartBody::default()
-        }],
-    };
-    if let Some(first) = bodies.first_mut() {
-        first.reply_to = reply_to;
-    }
-    bodies
-        .into_iter()
-        .map(|body| NewPart { kind, body })
-        .collect()
-}
-
-/// `text` as far as it can be sent.
-fn bounded(text: &str) -> String {
-    if text.len() <= LONGEST {
-        return text.to_owned();
-    }
-    let kept = &text[..text.floor_char_boundary(LONGEST)];
-    format!(
-        "{kept}\n\n[{} more bytes cannot be sent]",
-        text.len() - kept.len()
-    )
-}
-
 /// Ends a turn whose task broke off: what the ledger has stands, and people are told.
 pub(in crate::agent) async fn close_broken(
     deps: &AgentDeps,
     agent: &Identity,
     channel: ChannelId,
-    branch: Option<u32>,
     turn: TurnId,
 ) {
     let row = deps.store.turn(turn).await.ok().flatten();
@@ -272,7 +217,7 @@ pub(in crate::agent) async fn close_broken(
         steps: 0,
         usage: Usage::default(),
         cost: Cost::Unknown,
-        parts: parts_of(BROKEN, PartKind::Failure, reply_to),
+        parts: reply::parts(BROKEN, &Footer::default(), PartKind::Failure, reply_to),
         first: FirstPart::Waits,
         attached: AttachedRows::default(),
     };
@@ -295,11 +240,6 @@ pub(in crate::agent) async fn close_broken(
     let summary = TurnSummary {
         exit: EndReason::Failed.as_str().to_owned(),
         said: Said::Report,
-        steps: 0,
-        usage: Usage::default(),
-        cost: Cost::Unknown,
-        elapsed: std::time::Duration::ZERO,
-        branch,
     };
     deps.emit(Event::Outbox(channel));
     deps.emit(Event::TurnEnded(reference, summary));

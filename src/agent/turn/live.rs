@@ -4,7 +4,7 @@ use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::event::Progress;
+use crate::agent::event::{Progress, Speech};
 use crate::domain::{Inbound, ToolCall};
 use crate::text::redact::Redactor;
 
@@ -16,10 +16,29 @@ const RECENT: usize = 5;
 /// What others see of a turn. Nothing here is promised: it may be lost.
 pub(super) struct LiveStatus {
     pub(super) progress: watch::Sender<Progress>,
-    pub(super) preview: watch::Sender<String>,
+    pub(super) speech: watch::Sender<Speech>,
 }
 
 impl LiveStatus {
+    /// The step whose words are said now.
+    pub(super) fn step(&self) -> u32 {
+        self.speech.borrow().step
+    }
+
+    /// The step is over: whatever is said next is of another.
+    pub(super) fn ends_speech(&self) {
+        self.speech.send_modify(|speech| {
+            speech.step += 1;
+            speech.text.clear();
+        });
+    }
+
+    /// A person is asked from now on, or is not any more.
+    pub(super) fn asks(&self, is_asking: bool) {
+        self.progress
+            .send_modify(|progress| progress.is_asking = is_asking);
+    }
+
     pub(super) fn doing(&self, tally: Tally, doing: impl Into<String>) {
         let doing = doing.into();
         self.progress.send_modify(|progress| {

@@ -60,7 +60,8 @@ impl Turn {
             })
             .await?;
         let (answer, answered) = oneshot::channel();
-        self.doing(format!("Waiting for an answer: {}", prepared.info.name));
+        self.doing(format!("Waiting for approval: {}", prepared.info.name));
+        self.live.asks(true);
         self.context.deps.emit(Event::Question(Box::new(Question {
             turn: self.context.reference.clone(),
             call: call.id.clone(),
@@ -85,6 +86,7 @@ impl Turn {
                 }
             })
             .await;
+        self.live.asks(false);
         let (decision, by, word, refusal) = judged(&ended);
         let settled = self
             .context

@@ -241,8 +241,8 @@ impl Observer for Watcher<'_> {
             Delta::Text(text) => self
                 .turn
                 .live
-                .preview
-                .send_modify(|preview| preview.push_str(text)),
+                .speech
+                .send_modify(|speech| speech.text.push_str(text)),
             Delta::Thinking => {}
             Delta::ToolCall(name) => {
                 let doing = format!("Calling {}", crate::text::one_line(name, 60));
@@ -265,7 +265,9 @@ impl Observer for Watcher<'_> {
             attempt,
         );
         if failed {
-            self.turn.live.preview.send_modify(String::clear);
+            // What was said is void; the next attempt begins again.
+            let speech = &self.turn.live.speech;
+            speech.send_modify(|speech| speech.text.clear());
             // A failed attempt may be the last of the turn's life: it is stored by itself.
             if let Err(error) = self.turn.context.deps.store.record_attempt(row).await {
                 tracing::warn!("failed to store a request to a model: {error}");

@@ -326,19 +326,23 @@ impl Turn {
         self.record_and_start(answer, Vec::new()).await
     }
 
-    /// Stores an answer of the model (D3) with the start of those of its calls that run at once (D6), then holds it.
+    /// Stores an answer of the model (D3) with what people are to read of it and the start of those of its calls that run at
+    /// once (D6), then holds it.
     pub(super) async fn record_and_start(
         &mut self,
         answer: Assistant,
         starting: Vec<CallId>,
     ) -> Result<(), StoreError> {
         let attached = std::mem::take(&mut self.books.attached);
-        self.context
+        let words = self.words_of(&answer);
+        let queued = self
+            .context
             .deps
             .store
-            .record_and_start(self.context.id(), &answer, starting, attached)
+            .record_and_start(self.context.id(), &answer, starting, words, attached)
             .await?;
-        self.live.preview.send_modify(String::clear);
+        self.shows_parts(queued);
+        self.live.ends_speech();
         self.transcript.push(Item::Assistant(answer));
         Ok(())
     }

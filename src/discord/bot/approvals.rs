@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use chrono::Utc;
 use parking_lot::Mutex;
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::warn;
@@ -56,6 +56,8 @@ struct Open {
     message: Option<MessageId>,
     /// Who pressed, by the name that the server shows.
     pressed_by: Option<String>,
+    /// Takes what the message becomes: the answer to the press shows it.
+    presser: Option<oneshot::Sender<Body>>,
 }
 
 /// An approval that has ended.
@@ -123,6 +125,7 @@ impl Approvals {
                 question,
                 message: None,
                 pressed_by: None,
+                presser: None,
             };
             book.open.insert(id, open);
             true
@@ -193,8 +196,15 @@ impl Approvals {
         })
     }
 
-    /// Hands a decision to the turn that asks, once.
-    pub(in crate::discord) fn decide(&self, id: i64, choice: Choice, by: &Person) -> Press {
+    /// Hands a decision to the turn that asks, once. What the message becomes is given to `presser`, once the ledger has it;
+    /// without one who still waits for it, the message is edited.
+    pub(in crate::discord) fn decide(
+        &self,
+        id: i64,
+        choice: Choice,
+        by: &Person,
+        presser: Option<oneshot::Sender<Body>>,
+    ) -> Press {
         self.with(|book| {
             let Some(open) = book.open.get_mut(&id) else {
                 return Press::TooLate;
@@ -206,6 +216,7 @@ impl Approvals {
             match given {
                 Ok(()) => {
                     open.pressed_by = Some(by.name.clone());
+                    open.presser = presser;
                     Press::Decided
                 }
                 // The turn does not wait any more; how that came, it says itself.
@@ -230,8 +241,14 @@ impl Approvals {
     /// An approval ended, as its turn says; the ledger has it.
     pub(in crate::discord) fn close(&self, id: i64, end: QuestionEnd) {
         let shown = self.with(|book| {
-            let open = book.open.remove(&id);
+            let mut open = book.open.remove(&id);
             let body = open.as_ref().map(|open| closed(open, &end));
+            let presser = open.as_mut().and_then(|open| open.presser.take());
+            let body = match (presser, body) {
+                // Where nobody waits for it any more, it comes back.
+                (Some(presser), Some(body)) => presser.send(body).err(),
+                (_, body) => body,
+            };
             let agent = open.as_ref().map(|open| open.question.turn.agent);
             let shown = open.and_then(|open| {
                 let turn = &open.question.turn;

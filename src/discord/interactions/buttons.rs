@@ -3,7 +3,10 @@
 //! Ids say all there is to know (`approval:42:allow`, `stop:<turn>`, `page:agents:2`), so a button of before a restart
 //! works, or says why it does not.
 
+use std::time::Duration;
+
 use serenity::all::{ComponentInteraction, ModalInteraction};
+use tokio::sync::oneshot;
 use tracing::warn;
 
 use super::commands::call::{Sight, who};
@@ -15,6 +18,7 @@ use crate::discord::bot::approvals::{Found, Press, Pressed};
 use crate::discord::bot::{Bot, Refusal};
 use crate::discord::people::access;
 use crate::discord::render::{self, always_allow, approval};
+use crate::discord::rest::Urgency;
 use crate::discord::rest::body::Body;
 use crate::domain::{ChannelId, GuildId, MessageId, Person, TurnId, UserId};
 use crate::permission::may_always_allow;
@@ -22,6 +26,10 @@ use crate::store::Decision;
 
 /// What is told where a button names an approval that its message does not ask for.
 const NOT_ITS_MESSAGE: &str = "This button does not belong to the question it names, so nothing was decided. Use the buttons of the question itself.";
+
+/// How long a press waits for what comes of it before Discord is told that it was heard: well within a second, be the line
+/// as slow as 200 ms.
+const HEARD_WITHIN: Duration = Duration::from_millis(500);
 
 /// Does what a press asks for.
 pub(super) async fn pressed(bot: &Bot, press: &ComponentInteraction) {
@@ -72,44 +80,105 @@ pub(super) async fn submitted(bot: &Bot, form: &ModalInteraction) {
     }
 }
 
-/// Allow, Deny, Always allow. Discord hears of the press first, whatever comes of it.
+/// Allow, Deny, Always allow. What comes of it at once is the answer to the press; Discord hears of a longer one first.
 async fn decide(bot: &Bot, responder: &Responder, press: &ComponentInteraction) {
-    if responder.acknowledge().await.is_err() {
-        return;
-    }
-    let Some((id, choice)) = approval::pressed(&press.data.custom_id) else {
-        return;
-    };
-    let Some((guild, person)) = who(press.guild_id, press.member.as_ref()) else {
+    let mut answer = PressAnswer::new(responder);
+    let (Some((id, choice)), Some((guild, person))) = (
+        approval::pressed(&press.data.custom_id),
+        who(press.guild_id, press.member.as_ref()),
+    ) else {
         return;
     };
-    let requesters = match bot.approvals.find(id, message_of(press)).await {
+    let finding = bot.approvals.find(id, message_of(press));
+    let requesters = match answer.soon(finding).await {
         Found::Open(requesters) => requesters,
-        Found::Elsewhere => {
-            let told = Body::text(NOT_ITS_MESSAGE);
-            let _ = responder.follow_up(&told, Visibility::Ephemeral).await;
-            return;
+        Found::Elsewhere => return answer.tell(&Body::text(NOT_ITS_MESSAGE)).await,
+        Found::Closed => {
+            answer.acknowledge().await;
+            return too_late(bot, responder, press, id).await;
         }
-        Found::Closed => return too_late(bot, responder, press, id).await,
     };
     if let Err(reason) = may_decide(bot, guild, &person, &requesters, choice) {
-        let _ = responder
-            .follow_up(&Body::text(reason.to_string()), Visibility::Ephemeral)
-            .await;
-        return;
+        return answer.tell(&Body::text(reason.to_string())).await;
     }
     if choice == Choice::AlwaysAllow
         && let Some((agent, action)) = bot.approvals.subject(id)
     {
         let asked_again = always_allow::ask(id, &agent, &action);
-        let _ = responder
-            .follow_up(&asked_again, Visibility::Ephemeral)
-            .await;
+        return answer.tell(&asked_again).await;
+    }
+    let (presser, ending) = oneshot::channel();
+    match bot.approvals.decide(id, choice, &person, Some(presser)) {
+        Press::Decided => show_ending(bot, &mut answer, press, ending).await,
+        Press::TooLate => {
+            answer.acknowledge().await;
+            too_late(bot, responder, press, id).await;
+        }
+    }
+}
+
+/// Shows how the question ended, in the place of its message: as the answer to the press where that is soon enough.
+async fn show_ending(
+    bot: &Bot,
+    answer: &mut PressAnswer<'_>,
+    press: &ComponentInteraction,
+    ending: oneshot::Receiver<Body>,
+) {
+    let Ok(body) = answer.soon(ending).await else {
+        // The message was edited already.
+        return answer.acknowledge().await;
+    };
+    if !answer.is_given && answer.responder.update(&body).await.is_ok() {
         return;
     }
-    match bot.approvals.decide(id, choice, &person) {
-        Press::Decided => {}
-        Press::TooLate => too_late(bot, responder, press, id).await,
+    let Pressed { channel, message } = message_of(press);
+    let edit = bot.rest.edit(channel, message, &body, Urgency::Durable);
+    if let Err(error) = edit.await {
+        warn!(%error, channel.id = %channel, "failed to show how a question ended");
+    }
+}
+
+/// The first answer to a press, which Discord waits for.
+struct PressAnswer<'a> {
+    responder: &'a Responder,
+    is_given: bool,
+}
+
+impl<'a> PressAnswer<'a> {
+    const fn new(responder: &'a Responder) -> Self {
+        Self {
+            responder,
+            is_given: false,
+        }
+    }
+
+    /// What `work` gives; where that takes long, Discord is told that the press was heard.
+    async fn soon<T>(&mut self, work: impl Future<Output = T>) -> T {
+        tokio::pin!(work);
+        match tokio::time::timeout(HEARD_WITHIN, &mut work).await {
+            Ok(output) => output,
+            Err(_) => {
+                self.acknowledge().await;
+                work.await
+            }
+        }
+    }
+
+    async fn acknowledge(&mut self) {
+        if !self.is_given {
+            self.is_given = self.responder.acknowledge().await.is_ok();
+        }
+    }
+
+    /// Tells something to the one who pressed.
+    async fn tell(&mut self, body: &Body) {
+        let told = if self.is_given {
+            let told = self.responder.follow_up(body, Visibility::Ephemeral);
+            told.await.map(drop)
+        } else {
+            self.responder.say(body, Visibility::Ephemeral).await
+        };
+        self.is_given |= told.is_ok();
     }
 }
 
@@ -155,7 +224,7 @@ async fn allow_always(bot: &Bot, responder: &Responder, press: &ComponentInterac
         Found::Open(requesters) => {
             match may_decide(bot, guild, &person, &requesters, Choice::AlwaysAllow) {
                 Err(reason) => reason.to_string(),
-                Ok(()) => match bot.approvals.decide(id, Choice::AlwaysAllow, &person) {
+                Ok(()) => match bot.approvals.decide(id, Choice::AlwaysAllow, &person, None) {
                     Press::Decided => always_allow::GRANTED.to_owned(),
                     Press::TooLate => why_too_late(bot, id).await,
                 },

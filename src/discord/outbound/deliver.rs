@@ -115,7 +115,7 @@ impl OutboundContext {
         })
     }
 
-    /// Edits the preview it takes the place of, or posts it. A preview that is gone loses no text.
+    /// Edits the message it takes the place of, or posts it. A message that is gone loses no text.
     async fn post(&self, part: &Part) -> Result<MessageId, RestError> {
         let (files, lost) = read_files(&part.body.files).await;
         let content = if lost.is_empty() {
@@ -126,16 +126,17 @@ impl OutboundContext {
         let body = Body {
             content,
             files,
+            mentions: part.body.mention.into_iter().collect(),
             ..Body::default()
         };
-        if let Some(preview) = part.edits {
+        if let Some(shown) = part.edits {
             let edited = self
                 .bot
                 .rest
-                .edit(part.channel, preview, &body, Urgency::Durable)
+                .edit(part.channel, shown, &body, Urgency::Durable)
                 .await;
             match edited {
-                Ok(()) => return Ok(preview),
+                Ok(()) => return Ok(shown),
                 Err(RestError::Refused { .. }) => {}
                 Err(other) => return Err(other),
             }
@@ -143,6 +144,11 @@ impl OutboundContext {
         let request = Request::post(part.channel, &body, Urgency::Durable)
             .nonce(&part.nonce)
             .reply_to(part.body.reply_to);
+        let request = if part.body.is_silent {
+            request.silent()
+        } else {
+            request
+        };
         self.bot.rest.reply(request).await
     }
 

@@ -1,7 +1,8 @@
 //! What one running turn looks like: typing, a live status, a growing preview, a sign on messages taken in.
 //!
 //! Nothing here claims anything, so nothing of it is worth a wait: what Discord has no room for now is left out, and
-//! the latest state is shown when there is room again. Only the last edit is made to arrive.
+//! the latest state is shown when there is room again. All of it is silent, and goes when the answer stands: that is a
+//! message of its own, which rings and is the last of its turn.
 
 use std::time::Duration;
 
@@ -22,27 +23,47 @@ const TYPING_AFTER: Duration = Duration::from_millis(200);
 const TYPING_EVERY: Duration = Duration::from_secs(8);
 
 /// A turn shorter than this shows no preview: its answer is there at once.
-const PREVIEW_AFTER: Duration = Duration::from_millis(500);
+const PREVIEW_AFTER: Duration = Duration::from_millis(1_500);
+
+/// Words that were said faster than this show no preview: they are there at once.
+const SPEAKS_FOR: Duration = Duration::from_secs(1);
 
 /// A turn shorter than this shows no status.
-const STATUS_AFTER: Duration = Duration::from_millis(700);
+const STATUS_AFTER: Duration = Duration::from_secs(2);
 
 /// Where nothing but the clock has changed, the status is edited only this often.
 const CLOCK_EVERY: Duration = Duration::from_secs(5);
+
+/// How long the preview of an earlier step waits for the words that may take its place.
+const GIVEN_AWAY_WITHIN: Duration = Duration::from_millis(300);
+
+/// When a turn is looked at again that waits for its answer to be posted, or shows nothing.
+const IDLE: Duration = Duration::from_secs(5);
 
 /// A running turn, as its channel sees it.
 pub(super) struct Live {
     turn: TurnRef,
     feed: Feed,
     previews: Previews,
-    began: Instant,
+    /// Since when it works without a question to people.
+    working_since: Instant,
+    /// A question is open: its own message is the status.
+    is_asking: bool,
     next_typing: Instant,
     status: Shown,
     preview: Shown,
+    /// The step whose words the preview shows, or would.
+    preview_step: u32,
+    /// Since when these are said; none while nothing is.
+    speaks_since: Option<Instant>,
+    /// Since when the preview shows the words of an earlier step.
+    outdated_since: Option<Instant>,
     said: String,
     doing: String,
     reacted: Vec<MessageId>,
     summary: Option<TurnSummary>,
+    /// Its outcome was posted, or will never be.
+    has_spoken: bool,
     /// Something happened that nobody has looked at yet.
     is_news: bool,
     /// Something may have changed that an edit would show.
@@ -72,16 +93,21 @@ impl Live {
             turn,
             feed,
             previews,
-            began,
+            working_since: began,
+            is_asking: false,
             next_typing: began + TYPING_AFTER,
             status: unseen(),
             preview: unseen(),
+            preview_step: 0,
+            speaks_since: None,
+            outdated_since: None,
             said: String::new(),
             doing: String::new(),
             reacted: Vec::new(),
             summary: None,
+            has_spoken: false,
             is_news: false,
-            is_stale: true,
+            is_stale: false,
         }
     }
 
@@ -91,15 +117,15 @@ impl Live {
             return std::future::pending().await;
         }
         // A short turn shows nothing, so nobody need be woken by it.
-        let shows_from = self.began + TYPING_AFTER;
+        let shows_from = self.working_since + TYPING_AFTER;
         if Instant::now() < shows_from {
             tokio::time::sleep_until(shows_from).await;
         }
-        let Feed { progress, preview } = &mut self.feed;
+        let Feed { progress, speech } = &mut self.feed;
         tokio::select! {
             Ok(()) = progress.changed() => {}
             // Every word of the model changes it; one of them is enough until the next edit.
-            Ok(()) = preview.changed(), if !self.is_stale => {}
+            Ok(()) = speech.changed(), if !self.is_stale => {}
             else => std::future::pending().await,
         }
         (self.is_news, self.is_stale) = (true, true);
@@ -114,12 +140,21 @@ impl Live {
         self.summary = Some(summary);
     }
 
-    /// The preview became part of the answer.
-    pub(super) fn forget_preview(&mut self, message: MessageId) {
-        if self.preview.message == Some(message) {
-            self.preview.message = None;
-            self.preview.given_up = true;
-        }
+    /// A part of its outcome was posted, or never will be.
+    pub(super) const fn has_spoken(&mut self) {
+        self.has_spoken = true;
+    }
+
+    /// The message that shows the words of this step grow.
+    pub(super) fn preview_of(&self, step: u32) -> Option<MessageId> {
+        self.preview.message.filter(|_| self.preview_step == step)
+    }
+
+    /// The preview became the words themselves: it is not ours any more.
+    pub(super) fn gives_preview_away(&mut self) {
+        self.preview.message = None;
+        self.outdated_since = None;
+        self.said.clear();
     }
 
     /// Ended, with nothing left to tidy up.
@@ -130,40 +165,106 @@ impl Live {
 
     /// When it should be looked at again, if nothing changes before.
     pub(super) fn due(&self, now: Instant, next_edit: Instant) -> Instant {
+        if self.awaits_its_answer() {
+            return now + IDLE;
+        }
         if self.summary.is_some() || self.is_news {
             return now;
         }
         let status = match self.status.message {
-            None => self.began + STATUS_AFTER,
+            None => self.working_since + STATUS_AFTER,
             Some(_) => self.status.edited + CLOCK_EVERY,
         };
-        let shows_status = (!self.status.given_up).then_some(status);
-        let shows_change = self.is_stale.then_some(self.began + PREVIEW_AFTER);
+        let shows_status = (!self.is_asking && !self.status.given_up).then_some(status);
+        let shows_change = self.is_stale.then(|| self.preview_due());
         let edit = [shows_status, shows_change].into_iter().flatten().min();
-        match edit {
-            Some(edit) => self.next_typing.min(edit.max(next_edit)),
-            None => self.next_typing,
-        }
+        let edit = edit.map(|edit| edit.max(next_edit));
+        let types = (!self.is_asking).then_some(self.next_typing);
+        let outdated = self
+            .outdated_since
+            .map(|since| (since + GIVEN_AWAY_WITHIN).max(next_edit));
+        let due = [edit, types, outdated].into_iter().flatten().min();
+        due.unwrap_or(now + IDLE)
+    }
+
+    fn preview_due(&self) -> Instant {
+        let spoken = self.speaks_since.map(|since| since + SPEAKS_FOR);
+        spoken
+            .unwrap_or(self.working_since)
+            .max(self.working_since + PREVIEW_AFTER)
     }
 
     /// The next thing to do. Edits only when `may_edit`.
     pub(super) fn next_request(&mut self, now: Instant, may_edit: bool) -> Option<LiveRequest> {
         let act = match self.summary.clone() {
             Some(summary) => self.tidy(&summary),
-            None => self
-                .react()
-                .or_else(|| self.type_on(now))
-                .or_else(|| may_edit.then(|| self.show(now)).flatten()),
+            None => {
+                self.look(now);
+                self.react()
+                    .or_else(|| self.make_way(now, may_edit))
+                    .or_else(|| self.type_on(now))
+                    .or_else(|| may_edit.then(|| self.show(now)).flatten())
+            }
         };
         // With an operation done there may be another one; without, all that happened was looked at.
         self.is_news = act.is_some();
         act.map(|act| self.request(act))
     }
 
+    /// Takes in what became of the turn: whether it asks people, and which step speaks.
+    fn look(&mut self, now: Instant) {
+        let is_asking = self.feed.progress.borrow().is_asking;
+        if self.is_asking && !is_asking {
+            self.working_since = now;
+            self.next_typing = now + TYPING_AFTER;
+        }
+        self.is_asking = is_asking;
+        let speech = self.feed.speech.borrow();
+        if speech.step != self.preview_step {
+            let is_shown = self.preview.message.is_some() || self.preview.is_doubtful;
+            match (is_shown, self.outdated_since) {
+                (true, None) => self.outdated_since = Some(now),
+                (true, Some(_)) => {}
+                (false, _) => {
+                    self.preview_step = speech.step;
+                    self.outdated_since = None;
+                    self.speaks_since = None;
+                    self.said.clear();
+                }
+            }
+        }
+        if self.speaks_since.is_none() && !speech.text.is_empty() {
+            self.speaks_since = Some(now);
+        }
+    }
+
+    /// Takes away what must not stand there any more: the status under a question, the preview of an earlier step.
+    fn make_way(&mut self, now: Instant, may_edit: bool) -> Option<LiveAction> {
+        if self.is_asking
+            && let Some(status) = self.status.message
+        {
+            return Some(LiveAction::DeleteStatus(status));
+        }
+        if !may_edit {
+            return None;
+        }
+        if self.is_asking && self.status.is_doubtful {
+            return Some(LiveAction::LookForStatus);
+        }
+        let since = self.outdated_since?;
+        if now < since + GIVEN_AWAY_WITHIN {
+            return None;
+        }
+        match self.preview.message {
+            Some(preview) => Some(LiveAction::DeletePreview(preview)),
+            None => Some(LiveAction::LookForPreview),
+        }
+    }
+
     /// What an edit would show, the preview first.
     fn show(&mut self, now: Instant) -> Option<LiveAction> {
         let act = self.show_preview(now).or_else(|| self.show_status(now));
-        let is_early = now < self.began + PREVIEW_AFTER;
+        let is_early = now < self.preview_due();
         self.is_stale = act.is_some() || is_early;
         act
     }
@@ -172,7 +273,7 @@ impl Live {
     pub(super) fn last_request(&mut self) -> Option<LiveRequest> {
         let act = match self.summary.clone() {
             Some(summary) => self.tidy(&summary)?,
-            None => LiveAction::Finish(self.status.message?, status_text::interrupted()),
+            None => LiveAction::FinishStatus(self.status.message?, status_text::interrupted()),
         };
         Some(self.request(act))
     }
@@ -180,6 +281,7 @@ impl Live {
     /// Keeps what came of an operation.
     pub(super) async fn note(&mut self, done: Done, store: &Store) {
         let turn = self.turn.turn;
+        self.is_news = true;
         match (done.act, done.outcome) {
             (LiveActionKind::PostStatus | LiveActionKind::LookForStatus, Ok(Some(message))) => {
                 self.status.found(message);
@@ -214,8 +316,8 @@ impl Live {
             (LiveActionKind::LookForPreview, Err(_)) => {
                 self.preview.is_doubtful = self.summary.is_none()
             }
-            (LiveActionKind::FinishStatus, _) => self.status.message = None,
-            (LiveActionKind::FinishPreview, _) => self.preview.message = None,
+            (LiveActionKind::FinishStatus, _) => self.status.gone(),
+            (LiveActionKind::FinishPreview, _) => self.preview.gone(),
             (LiveActionKind::Sign, _)
             | (
                 LiveActionKind::PostStatus
@@ -240,7 +342,7 @@ impl Live {
     }
 
     fn type_on(&mut self, now: Instant) -> Option<LiveAction> {
-        if now < self.next_typing {
+        if self.is_asking || now < self.next_typing {
             return None;
         }
         self.next_typing = now + TYPING_EVERY;
@@ -250,14 +352,16 @@ impl Live {
     fn show_preview(&mut self, now: Instant) -> Option<LiveAction> {
         if self.previews == Previews::Hidden
             || self.preview.given_up
-            || now < self.began + PREVIEW_AFTER
+            || self.outdated_since.is_some()
+            || self.speaks_since.is_none()
+            || now < self.preview_due()
         {
             return None;
         }
         if self.preview.is_doubtful {
             return Some(LiveAction::LookForPreview);
         }
-        let said = self.feed.preview.borrow().clone();
+        let said = self.feed.speech.borrow().text.clone();
         if said.trim().is_empty() || said == self.said {
             return None;
         }
@@ -271,7 +375,7 @@ impl Live {
     }
 
     fn show_status(&mut self, now: Instant) -> Option<LiveAction> {
-        if self.status.given_up || now < self.began + STATUS_AFTER {
+        if self.is_asking || self.status.given_up || now < self.working_since + STATUS_AFTER {
             return None;
         }
         if self.status.is_doubtful {
@@ -295,25 +399,48 @@ impl Live {
         })
     }
 
-    /// A preview beside the answer goes, and one without an answer says what became of it; then the status becomes a footer.
+    /// The answer may not be in the channel yet: until it is, what shows a part of it stays.
+    fn awaits_its_answer(&self) -> bool {
+        let is_answered = self
+            .summary
+            .as_ref()
+            .is_some_and(|summary| summary.said == Said::Answer);
+        is_answered && !self.has_spoken
+    }
+
+    /// Beside the answer nothing is left. Without one, a preview says what became of it.
     fn tidy(&mut self, summary: &TurnSummary) -> Option<LiveAction> {
+        if self.awaits_its_answer() {
+            return None;
+        }
         if self.preview.is_doubtful {
             return Some(LiveAction::LookForPreview);
         }
         if let Some(preview) = self.preview.message {
-            return Some(match summary.said {
-                Said::Answer => LiveAction::DeletePreview(preview),
-                Said::Report => {
+            return Some(match (summary.said, self.cut_words()) {
+                (Said::Report, Some(said)) => {
                     let why = status_text::unfinished(&summary.exit);
-                    LiveAction::FinishPreview(preview, status_text::preview_ended(&self.said, &why))
+                    LiveAction::FinishPreview(preview, status_text::preview_ended(&said, &why))
                 }
+                (Said::Report, None) | (Said::Answer, _) => LiveAction::DeletePreview(preview),
             });
         }
         if self.status.is_doubtful {
             return Some(LiveAction::LookForStatus);
         }
-        let status = self.status.message?;
-        Some(LiveAction::Finish(status, status_text::footer(summary)))
+        Some(LiveAction::DeleteStatus(self.status.message?))
+    }
+
+    /// What the model was saying when the turn ended, where the preview shows that.
+    fn cut_words(&self) -> Option<String> {
+        let speech = self.feed.speech.borrow();
+        if speech.step != self.preview_step {
+            return None;
+        }
+        let said = [&speech.text, &self.said];
+        said.into_iter()
+            .find(|said| !said.trim().is_empty())
+            .cloned()
     }
 
     fn request(&self, act: LiveAction) -> LiveRequest {
@@ -330,6 +457,10 @@ impl Shown {
     fn found(&mut self, message: MessageId) {
         self.message = Some(message);
         self.is_doubtful = false;
+    }
+
+    fn gone(&mut self) {
+        self.message = None;
     }
 
     /// A post that was not answered may have been made all the same.

@@ -36,7 +36,8 @@ pub(super) enum LiveAction {
     LookForStatus,
     DeletePreview(MessageId),
     FinishPreview(MessageId, Body),
-    Finish(MessageId, Body),
+    DeleteStatus(MessageId),
+    FinishStatus(MessageId, Body),
 }
 
 /// What an operation was, without what it said.
@@ -71,6 +72,14 @@ impl LiveRequest {
         self.turn
     }
 
+    /// Whether it posts, or looks for, the message that shows words grow.
+    pub(super) const fn is_new_preview(&self) -> bool {
+        matches!(
+            self.act,
+            LiveAction::PostPreview(_) | LiveAction::LookForPreview
+        )
+    }
+
     /// The message it changes.
     pub(super) const fn message(&self) -> Option<MessageId> {
         match self.act {
@@ -78,7 +87,8 @@ impl LiveRequest {
             | LiveAction::EditPreview(id, _)
             | LiveAction::DeletePreview(id)
             | LiveAction::FinishPreview(id, _)
-            | LiveAction::Finish(id, _) => Some(id),
+            | LiveAction::DeleteStatus(id)
+            | LiveAction::FinishStatus(id, _) => Some(id),
             LiveAction::Type
             | LiveAction::React(_)
             | LiveAction::PostStatus(_)
@@ -110,7 +120,7 @@ impl LiveRequest {
             }
             LiveAction::PostStatus(body) => (
                 LiveActionKind::PostStatus,
-                post(outward, channel, self.reply_to, &body).await,
+                post(outward, channel, None, &body).await,
             ),
             LiveAction::PostPreview(body) => (
                 LiveActionKind::PostPreview,
@@ -136,20 +146,25 @@ impl LiveRequest {
                 let found = look(outward, channel, is_it).await;
                 (LiveActionKind::LookForStatus, found)
             }
-            LiveAction::DeletePreview(id) => {
-                let request = Request::new(route::delete_message(channel, id), Urgency::Durable);
-                (
-                    LiveActionKind::FinishPreview,
-                    rest.send(request).await.map(|_| None),
-                )
-            }
+            LiveAction::DeletePreview(id) => (
+                LiveActionKind::FinishPreview,
+                rest.call(route::delete_message(channel, id))
+                    .await
+                    .map(|_| None),
+            ),
+            LiveAction::DeleteStatus(id) => (
+                LiveActionKind::FinishStatus,
+                rest.call(route::delete_message(channel, id))
+                    .await
+                    .map(|_| None),
+            ),
             LiveAction::FinishPreview(id, body) => (
                 LiveActionKind::FinishPreview,
                 rest.edit(channel, id, &body, Urgency::Durable)
                     .await
                     .map(|()| None),
             ),
-            LiveAction::Finish(id, body) => (
+            LiveAction::FinishStatus(id, body) => (
                 LiveActionKind::FinishStatus,
                 rest.edit(channel, id, &body, Urgency::Durable)
                     .await

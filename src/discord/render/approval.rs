@@ -11,6 +11,7 @@ use crate::domain::UserId;
 use crate::store::Decision;
 use crate::text::{self, escape};
 
+use super::status_text;
 use crate::discord::rest::body::{Body, Button, Embed, MAX_DESCRIPTION, Style, Tone};
 
 /// Characters of the action and the arguments that the message holds; what is longer goes into a file.
@@ -41,7 +42,9 @@ pub fn open(question: &Question) -> Body {
         "Expires at {} UTC; no answer means no.",
         question.expires_at.format("%H:%M:%S")
     ));
-    with_full_text(Body::embed(embed), question).row(buttons(question.approval))
+    with_full_text(Body::embed(embed), question)
+        .row(buttons(question.approval))
+        .row(status_text::endings(question.turn.turn, Style::Secondary))
 }
 
 /// The same message once the approval is closed: without buttons, saying how.

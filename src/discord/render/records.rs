@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::lists::lines_within;
-use super::status_text::{dollars, thousands};
 use crate::discord::rest::body::{Body, Embed, MAX_DESCRIPTION};
 use crate::domain::{AgentId, ChannelId, Cost, Usage};
 use crate::store::{AuditRow, UsageLine};
-use crate::text::{count, escape, one_line};
+use crate::text::{self, count, escape, one_line};
 
 /// Name of the picture that goes with `/usage`.
 const CHART: &str = "usage.png";
@@ -125,7 +124,7 @@ impl Sum {
 
     fn show(&self) -> String {
         let cost = match self.cost() {
-            Cost::Usd(sum) => dollars(sum),
+            Cost::Usd(sum) => text::dollars(sum),
             Cost::Unknown => "cost not known".to_owned(),
         };
         format!(
@@ -135,9 +134,9 @@ impl Sum {
                 "request",
                 "requests"
             ),
-            thousands(self.usage.input_total()),
-            thousands(self.usage.cache_read),
-            thousands(self.usage.output)
+            text::thousands(self.usage.input_total()),
+            text::thousands(self.usage.cache_read),
+            text::thousands(self.usage.output)
         )
     }
 

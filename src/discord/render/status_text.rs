@@ -1,11 +1,11 @@
-//! What a running turn looks like: the live status, the growing preview, the quiet line at the end. Pure.
+//! What a running turn looks like: the live status and the growing preview. Pure.
 
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::agent::event::{Progress, TurnSummary};
+use crate::agent::event::Progress;
 use crate::discord::rest::body::{Body, Button, MAX_CONTENT, Style};
 use crate::domain::{Cost, TurnId, Usage};
 use crate::text::{self, escape};
@@ -39,43 +39,27 @@ pub(crate) fn live(progress: &Progress, elapsed: Duration, turn: TurnId) -> Body
         "**{}** · step {} · {}",
         escape::name(&text::one_line(&progress.doing, 200)),
         progress.step,
-        seconds(elapsed)
+        text::seconds(elapsed)
     );
     push_use(&mut line, progress.usage, progress.cost);
     for command in &progress.recent {
         let _ = write!(line, "\n{}", escape::code_within(command, MAX_COMMAND));
     }
-    Body::text(line).row(vec![
+    Body::text(line).row(endings(turn, Style::Danger))
+}
+
+/// The buttons that end a turn.
+pub(crate) fn endings(turn: TurnId, abort: Style) -> Vec<Button> {
+    vec![
         Button::new(format!("stop:{turn}"), "Stop", Style::Secondary),
-        Button::new(format!("abort:{turn}"), "Abort", Style::Danger),
-    ])
+        Button::new(format!("abort:{turn}"), "Abort", abort),
+    ]
 }
 
-/// Whether a message, as Discord gives it, is the live status of `turn`: its buttons say so.
+/// Whether a message, as Discord gives it, is the live status of `turn`: its buttons say so. A question has these, too, but
+/// not first.
 pub(crate) fn is_live(message: &Value, turn: TurnId) -> bool {
-    let stop = format!("stop:{turn}");
-    let rows = message["components"].as_array().into_iter().flatten();
-    rows.filter_map(|row| row["components"].as_array())
-        .flatten()
-        .any(|button| button["custom_id"] == stop.as_str())
-}
-
-/// What the status message becomes when the turn has ended.
-pub(crate) fn footer(summary: &TurnSummary) -> Body {
-    let mut line = "-# ".to_owned();
-    if let Some(branch) = summary.branch {
-        let _ = write!(line, "branch #{branch} · ");
-    }
-    let steps = match summary.steps {
-        1 => "1 step".to_owned(),
-        steps => format!("{steps} steps"),
-    };
-    let _ = write!(line, "{steps} · {}", seconds(summary.elapsed));
-    push_use(&mut line, summary.usage, summary.cost);
-    if !is_plain_end(&summary.exit) {
-        let _ = write!(line, " · {}", escape::name(&summary.exit.replace('_', " ")));
-    }
-    Body::text(line)
+    message["components"][0]["components"][0]["custom_id"] == format!("stop:{turn}").as_str()
 }
 
 /// What the status message becomes when the daemon stopped in the middle of its turn.
@@ -103,52 +87,10 @@ fn push_use(line: &mut String, usage: Usage, cost: Cost) {
     if usage == Usage::default() {
         return;
     }
+    let (input, output) = (usage.input_total(), usage.output);
     let _ = write!(
         line,
-        " · {} in / {} out",
-        thousands(usage.input_total()),
-        thousands(usage.output)
+        " · {}",
+        text::tokens_and_cost(input, output, cost.usd())
     );
-    match cost {
-        Cost::Usd(sum) if sum > 0.0 => {
-            let _ = write!(line, " · {}", dollars(sum));
-        }
-        Cost::Usd(_) | Cost::Unknown => {}
-    }
-}
-
-/// Whether a turn ended as turns should, so that the footer need not say how.
-fn is_plain_end(exit: &str) -> bool {
-    exit == "answered"
-}
-
-/// A sum of money, with as many digits as it needs: `$1.20`, `$0.012`.
-pub(crate) fn dollars(sum: f64) -> String {
-    match sum {
-        sum if sum >= 1.0 => format!("${sum:.2}"),
-        sum => format!("${sum:.3}"),
-    }
-}
-
-/// A number with commas between its thousands.
-pub(crate) fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut shown = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            shown.push(',');
-        }
-        shown.push(digit);
-    }
-    shown
-}
-
-/// A running time: `7 s`, `2 min 5 s`, `1 h 3 min`.
-pub(crate) fn seconds(elapsed: Duration) -> String {
-    let seconds = elapsed.as_secs();
-    match (seconds / 3_600, seconds / 60 % 60, seconds % 60) {
-        (0, 0, s) => format!("{s} s"),
-        (0, m, s) => format!("{m} min {s} s"),
-        (h, m, _) => format!("{h} h {m} min"),
-    }
 }

@@ -1,7 +1,6 @@
 //! Turns and branches.
 
 use super::lists::{lines_within, quoted};
-use super::status_text::seconds;
 use crate::agent::ClosedBranches;
 use crate::discord::rest::body::{Body, Embed, MAX_CONTENT, MAX_DESCRIPTION};
 use crate::manager::{BranchHistory, BranchView, Stopped};
@@ -86,7 +85,7 @@ pub fn branches(agent: &str, branches: &[BranchView]) -> Body {
                 "step {}, {}, {}",
                 running.step,
                 escape::text(&text::one_line(&running.doing, 60)),
-                seconds(running.started.elapsed())
+                text::seconds(running.started.elapsed())
             ),
             None => format!(
                 "waiting, {}",

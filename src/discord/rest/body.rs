@@ -1,11 +1,12 @@
 //! What is posted: one message as Discord's JSON, within Discord's limits. Pure.
 //!
 //! Whatever is put in, what comes out is accepted: texts that are too long are cut with an ellipsis, fields over the
-//! limit are left out, nobody is ever pinged, and nothing that hides stays hidden.
+//! limit are left out, nobody is called but whom it names, and nothing that hides stays hidden.
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
+use crate::domain::UserId;
 use crate::text::{clip_markdown, escape, is_hidden, prose};
 
 /// Characters of a message.
@@ -37,6 +38,8 @@ pub struct Body {
     pub embeds: Vec<Embed>,
     pub rows: Vec<Vec<Button>>,
     pub files: Vec<File>,
+    /// The people whom its mentions call; all others are names only.
+    pub mentions: Vec<UserId>,
 }
 
 impl Body {
@@ -93,7 +96,7 @@ impl Body {
         body.insert("embeds".into(), embeds_to_json(&self.embeds));
         body.insert("components".into(), rows_to_json(&self.rows));
         body.insert("attachments".into(), attachments.into());
-        body.insert("allowed_mentions".into(), json!({"parse": []}));
+        body.insert("allowed_mentions".into(), allowed(&self.mentions));
         body
     }
 
@@ -103,6 +106,14 @@ impl Body {
         body.insert("flags".into(), EPHEMERAL.into());
         body
     }
+}
+
+fn allowed(mentions: &[UserId]) -> Value {
+    if mentions.is_empty() {
+        return json!({"parse": []});
+    }
+    let ids: Vec<String> = mentions.iter().map(ToString::to_string).collect();
+    json!({"parse": [], "users": ids})
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -14,6 +14,7 @@ pub(super) const EFFECTS: &str = "effects.log";
 const CALLS: usize = 4;
 
 static JOB: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"job-(\d+)-(plain|file|ask)").unwrap());
+static LEAD: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"lead-(\d+)\b").unwrap());
 static DONE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"done-(\d+)\b").unwrap());
 
 /// What a job takes.
@@ -51,18 +52,28 @@ pub(super) fn done(text: &str) -> BTreeSet<usize> {
         .collect()
 }
 
-/// The model: calls a tool for each job that has none yet, then names all jobs it has not named before.
+/// The jobs that words before calls are about.
+pub(super) fn leads(text: &str) -> BTreeSet<usize> {
+    LEAD.captures_iter(text)
+        .map(|found| found[1].parse().unwrap())
+        .collect()
+}
+
+/// The model: says so and calls a tool for each job that has none yet, then names all jobs it has not named before.
 pub(super) fn work(request: &Value) -> Reply {
     let seen = Seen::of(request);
     let calls: Vec<Block> = seen
-        .jobs
-        .iter()
-        .filter(|(number, kind)| *kind != Kind::Plain && !seen.called.contains(number))
-        .take(CALLS)
-        .map(|(number, kind)| call(*number, *kind))
+        .uncalled()
+        .map(|(number, kind)| call(number, kind))
         .collect();
     if !calls.is_empty() {
-        return Reply::new(calls);
+        let leads: Vec<String> = seen
+            .uncalled()
+            .map(|(number, _)| format!("lead-{number}"))
+            .collect();
+        let said = format!("Now the number goes into the file: {}.", leads.join(" "));
+        let blocks = std::iter::once(Block::Text(said)).chain(calls);
+        return Reply::new(blocks.collect());
     }
     let words: Vec<String> = seen
         .jobs
@@ -118,6 +129,13 @@ impl Seen {
             }
         }
         seen
+    }
+
+    /// The jobs to call a tool for next.
+    fn uncalled(&self) -> impl Iterator<Item = (usize, Kind)> {
+        let jobs = self.jobs.iter().copied();
+        jobs.filter(|(number, kind)| *kind != Kind::Plain && !self.called.contains(number))
+            .take(CALLS)
     }
 
     fn reads(&mut self, is_user: bool, text: &str) {

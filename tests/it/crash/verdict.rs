@@ -50,6 +50,8 @@ pub(super) struct Verdict {
     pub(super) lost: Vec<usize>,
     /// Jobs that two messages of the bot answer.
     pub(super) answered_twice: Vec<usize>,
+    /// Jobs whose call was announced in no message of the bot, or in two.
+    pub(super) announced_wrong: Vec<usize>,
     /// Jobs whose call ran twice.
     pub(super) done_twice: Vec<usize>,
     /// Jobs whose call is said to have succeeded and left no mark.
@@ -64,12 +66,12 @@ impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "| kills at random | before a step | after it | in recovery | messages | lost | answered twice | done twice | results lost | corrupt | invalid histories |"
+            "| kills at random | before a step | after it | in recovery | messages | lost | answered twice | announced wrong | done twice | results lost | corrupt | invalid histories |"
         )?;
-        writeln!(f, "|---|---|---|---|---|---|---|---|---|---|---|")?;
+        writeln!(f, "|---|---|---|---|---|---|---|---|---|---|---|---|")?;
         writeln!(
             f,
-            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
             self.kills.at_random,
             self.kills.before,
             self.kills.after,
@@ -77,6 +79,7 @@ impl fmt::Display for Verdict {
             self.jobs,
             self.lost.len(),
             self.answered_twice.len(),
+            self.announced_wrong.len(),
             self.done_twice.len(),
             self.results_lost.len(),
             self.corrupt.len(),
@@ -94,12 +97,18 @@ impl Verdict {
             refused: world.model.violations(),
             ..Self::default()
         };
-        let answers = answers(world, jobs);
+        let answers = named(world, jobs, jobs::done);
         for job in jobs {
             match answers.get(&job.number) {
                 None | Some(0) => verdict.lost.push(job.number),
                 Some(1) => {}
                 Some(_) => verdict.answered_twice.push(job.number),
+            }
+        }
+        let leads = named(world, jobs, jobs::leads);
+        for job in jobs.iter().filter(|job| job.kind != Kind::Plain) {
+            if leads.get(&job.number) != Some(&1) {
+                verdict.announced_wrong.push(job.number);
             }
         }
         let succeeded = succeeded(world);
@@ -121,6 +130,7 @@ impl Verdict {
     pub(super) fn must_be_clean(&self, world: &World, when: &str) {
         let is_clean = self.lost.is_empty()
             && self.answered_twice.is_empty()
+            && self.announced_wrong.is_empty()
             && self.done_twice.is_empty()
             && self.results_lost.is_empty()
             && self.corrupt.is_empty()
@@ -129,8 +139,12 @@ impl Verdict {
     }
 }
 
-/// How many messages of the bot answer each job.
-fn answers(world: &World, jobs: &[Job]) -> BTreeMap<usize, usize> {
+/// How many messages of the bot are about each job, as `about` reads them.
+fn named(
+    world: &World,
+    jobs: &[Job],
+    about: impl Fn(&str) -> BTreeSet<usize>,
+) -> BTreeMap<usize, usize> {
     let agents: BTreeSet<&str> = jobs.iter().map(|job| job.agent).collect();
     let mut answers = BTreeMap::new();
     for agent in agents {
@@ -140,7 +154,7 @@ fn answers(world: &World, jobs: &[Job]) -> BTreeMap<usize, usize> {
             if message.author != world.discord.bot() || is_left {
                 continue;
             }
-            for number in jobs::done(&message.content) {
+            for number in about(&message.content) {
                 *answers.entry(number).or_insert(0) += 1;
             }
         }

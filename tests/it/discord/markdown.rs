@@ -116,7 +116,7 @@ async fn look_alike_letters_and_hidden_characters_are_pointed_out_on_the_card() 
                     world
                         .messages("#lab")
                         .last()
-                        .filter(|one| one.content == "Denied then.")
+                        .filter(|one| one.content.starts_with("Denied then."))
                         .map(drop)
                 })
                 .await;

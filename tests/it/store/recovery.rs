@@ -273,12 +273,13 @@ async fn a_message_that_no_turn_took_is_handed_out_again() {
 async fn half_sent_parts_are_told_apart_by_age_and_kind() {
     let home = Home::new().await;
     let turn = home.turn(100).await;
-    home.store.set_preview(turn, MessageId(900)).await.unwrap();
     let end = FinishedTurn {
         first: FirstPart::Sends,
         ..finished(&["one", "two", "three"])
     };
     let parts = home.store.finish_turn(turn, end).await.unwrap();
+    let shown = MessageId(900);
+    home.store.take_place_of(parts[0].id, shown).await.unwrap();
     home.store.mark_sending(parts[1].id).await.unwrap();
     let found = recovered(&home).await;
     assert_eq!(found.waiting, [CHANNEL]);

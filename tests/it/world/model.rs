@@ -285,6 +285,16 @@ impl Model {
         self.act(Act::Raw(stream.to_owned()))
     }
 
+    /// The same with a call of a tool behind the words.
+    pub(crate) fn streams_and_calls(&self, text: &str, tool: &str, arguments: Value) -> Stream {
+        let grants = Arc::new(tokio::sync::Semaphore::new(0));
+        let taken = self.script(|script| script.queue.len() + script.requests.len());
+        let call = Block::Call(format!("toolu_{taken}_s"), tool.to_owned(), arguments);
+        let reply = Reply::new(vec![Block::Text(text.to_owned()), call]);
+        self.act(Act::Paced(reply, Arc::clone(&grants)));
+        Stream { grants }
+    }
+
     /// Lists these models.
     pub(crate) fn lists(&self, models: &[&str]) {
         self.script(|script| {

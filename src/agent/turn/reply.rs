@@ -1,0 +1,223 @@
+//! What a turn says, as the messages that people get: its outcome with what stands under it, and the words before its calls.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use super::accounting::Tally;
+use crate::agent::end_reason::EndReason;
+use crate::domain::{MessageId, Usage, UserId};
+use crate::store::{NewPart, OutFile, PartBody, PartKind};
+use crate::text::{self, Split, escape};
+
+/// Name of the file that an answer too long for messages is sent as.
+const LONG_ANSWER: &str = "answer.md";
+
+/// Longest answer that is sent, in bytes: Discord takes no larger file from a bot than 10 MiB.
+const LONGEST: usize = 8 << 20;
+
+/// Most sources named under an answer; a search can cite a hundred.
+const SOURCES: usize = 12;
+
+/// Words before a call that are shorter than this say no more than the call itself: `Let me look.`
+const TELLING: usize = 40;
+
+/// A turn of one step that is shorter than this needs no account of itself.
+const SHORT: Duration = Duration::from_secs(2);
+
+/// What stands under a turn's outcome.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Footer {
+    /// Who is called, where the work took long.
+    pub(super) mention: Option<UserId>,
+    /// What the work took.
+    pub(super) line: Option<String>,
+}
+
+impl Footer {
+    /// The quiet line; none when there is nothing to say.
+    fn render(&self) -> Option<String> {
+        let mention = self.mention.map(|user| format!("<@{user}>"));
+        let words: Vec<&str> = mention
+            .iter()
+            .chain(&self.line)
+            .map(String::as_str)
+            .collect();
+        (!words.is_empty()).then(|| format!("-# {}", words.join(" · ")))
+    }
+}
+
+/// What a turn took.
+pub(super) struct Summary {
+    pub(super) exit: EndReason,
+    /// Number of the branch it ran in.
+    pub(super) branch: Option<u32>,
+    pub(super) tally: Tally,
+    pub(super) elapsed: Duration,
+}
+
+/// What a turn took, in a line; none for a quick word.
+pub(super) fn summary(summary: Summary) -> Option<String> {
+    let Summary {
+        exit,
+        branch,
+        tally,
+        elapsed,
+    } = summary;
+    if tally.steps <= 1 && elapsed < SHORT {
+        return None;
+    }
+    let mut line = String::new();
+    if let Some(branch) = branch {
+        let _ = write!(line, "branch #{branch} · ");
+    }
+    let steps = text::count(tally.steps as usize, "step", "steps");
+    let _ = write!(line, "{steps} · {}", text::seconds(elapsed));
+    let Tally { usage, cost, .. } = tally;
+    if usage != Usage::default() {
+        let (input, output) = (usage.input_total(), usage.output);
+        let _ = write!(
+            line,
+            " · {}",
+            text::tokens_and_cost(input, output, cost.usd())
+        );
+    }
+    if exit != EndReason::Answered {
+        let _ = write!(line, " · {}", exit.as_str().replace('_', " "));
+    }
+    Some(line)
+}
+
+/// The answer as people get it: with the sources of a search and a line for each remark.
+pub(super) fn answer(
+    answer: &str,
+    exit: EndReason,
+    remarks: &[&str],
+    citations: &[(String, String)],
+) -> String {
+    let mut reply = match answer.trim() {
+        "" if exit == EndReason::Refused => "The model declined to answer.".to_owned(),
+        text => text.to_owned(),
+    };
+    let sources: Vec<String> = citations
+        .iter()
+        .filter(|(_, url)| is_address(url))
+        .take(SOURCES)
+        .map(|(title, url)| format!("\n- {} <{url}>", escape::text(&text::one_line(title, 100))))
+        .collect();
+    if !sources.is_empty() {
+        reply.push_str("\n\nSources:");
+        reply.extend(sources);
+    }
+    if !remarks.is_empty() {
+        reply.push_str("\n\n");
+        reply.push_str(&remarks.join("\n"));
+    }
+    reply
+}
+
+/// Whether `url` leads to the web and stays within its angle brackets.
+fn is_address(url: &str) -> bool {
+    let leads = url.starts_with("https://") || url.starts_with("http://");
+    leads && !url.contains(|command: char| command.is_whitespace() || matches!(command, '<' | '>'))
+}
+
+/// An outcome as the outbox takes it: the first part refers to the message it answers, the last has the footer.
+pub(super) fn parts(
+    reply: &str,
+    footer: &Footer,
+    kind: PartKind,
+    reply_to: Option<MessageId>,
+) -> Vec<NewPart> {
+    let mut bodies = bodies(reply);
+    if let Some(footer) = footer.render() {
+        put_under(&mut bodies, &footer);
+    }
+    if let Some(last) = bodies.last_mut() {
+        last.mention = footer.mention;
+    }
+    if let Some(first) = bodies.first_mut() {
+        first.reply_to = reply_to;
+    }
+    of_kind(bodies, kind)
+}
+
+/// Words before a call as the outbox takes them, without a sound; none where the call says as much. The first part may take
+/// the place of the message that showed the words of this `step` grow.
+pub(super) fn words(words: &str, step: u32) -> Vec<NewPart> {
+    let words = words.trim();
+    if words.chars().count() <= TELLING {
+        return Vec::new();
+    }
+    let mut bodies = bodies(words);
+    for body in &mut bodies {
+        body.is_silent = true;
+    }
+    if let Some(first) = bodies.first_mut() {
+        first.step = Some(step);
+    }
+    of_kind(bodies, PartKind::Reply)
+}
+
+fn of_kind(bodies: Vec<PartBody>, kind: PartKind) -> Vec<NewPart> {
+    let parts = bodies.into_iter().map(|body| NewPart { kind, body });
+    parts.collect()
+}
+
+fn bodies(reply: &str) -> Vec<PartBody> {
+    match text::split(reply) {
+        Split::Parts(parts) => parts
+            .into_iter()
+            .map(|content| PartBody {
+                content,
+                ..PartBody::default()
+            })
+            .collect(),
+        Split::File => vec![PartBody {
+            content: format!(
+                "The answer is long ({} characters), so it comes as a file.",
+                reply.chars().count()
+            ),
+            files: vec![OutFile::Text {
+                name: LONG_ANSWER.to_owned(),
+                text: bounded(reply),
+            }],
+            ..PartBody::default()
+        }],
+    }
+}
+
+/// Puts a footer under the last part. Where it has no room there, the end of that part comes along into a new one.
+fn put_under(bodies: &mut Vec<PartBody>, footer: &str) {
+    let Some(last) = bodies.last_mut() else {
+        return;
+    };
+    let text = text::close_code(&last.content);
+    let room = text::PART_CHARS.saturating_sub(footer.chars().count() + 1);
+    if text.chars().count() <= room {
+        last.content = format!("{text}\n{footer}");
+        return;
+    }
+    let mut halves = text::pieces(&text, room).into_iter();
+    last.content = halves.next().unwrap_or_default();
+    for half in halves {
+        bodies.push(PartBody {
+            content: half,
+            ..PartBody::default()
+        });
+    }
+    if let Some(last) = bodies.last_mut() {
+        last.content = format!("{}\n{footer}", last.content);
+    }
+}
+
+/// `text` as far as it can be sent.
+fn bounded(text: &str) -> String {
+    if text.len() <= LONGEST {
+        return text.to_owned();
+    }
+    let kept = &text[..text.floor_char_boundary(LONGEST)];
+    format!(
+        "{kept}\n\n[{} more bytes cannot be sent]",
+        text.len() - kept.len()
+    )
+}
