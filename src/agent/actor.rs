@@ -176,7 +176,7 @@ impl Actor {
             }
             Ok(Done::Summary(id, summary)) => self.summed_up(id, summary).await,
             Ok(Done::Compaction(id, summary)) => self.compacted(id, summary).await,
-            Ok(Done::IdleSave(fired, saves)) => self.farewell(fired, saves).await,
+            Ok(Done::IdleSave(fired, saves)) => self.save_idle_contexts(fired, saves).await,
             Ok(Done::LastSave(saves)) => self.saved_last(Ok(saves)).await,
             Err(panic) => self.work_broke_off(&panic).await,
         }

@@ -1,6 +1,6 @@
 //! Questions beside turns: a summary, hooks made of plain words, a prompt made of a description.
 //!
-//! Without tools, within a set time, held to the budgets, and a row in the books whatever comes of them.
+//! Without tools, within a set time, held to the budgets, and a row in the ledger whatever comes of them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,10 +28,10 @@ pub struct AuxiliaryRequest<'a> {
     pub system: &'a str,
     /// What it is to do it with.
     pub text: String,
-    /// What the books call it.
+    /// Its kind in the ledger.
     pub kind: &'static str,
     /// How long it may take; then it is given up, and its row says so.
-    pub patience: Duration,
+    pub timeout: Duration,
 }
 
 /// Who asks, and how much they may spend.
@@ -75,22 +75,26 @@ impl AgentDeps {
         &self,
         targets: &[Target],
         asker: Asker,
-        aside: AuxiliaryRequest<'_>,
+        request: AuxiliaryRequest<'_>,
         stop: &CancellationToken,
     ) -> Result<StepReply, StepFailure> {
-        let mut books = UsageRecorder {
+        let mut recorder = UsageRecorder {
             deps: self,
             asker,
-            kind: aside.kind,
-            promise: None,
+            kind: request.kind,
+            held: None,
         };
-        let step = step(aside.system, aside.text, self.models.max_output(targets));
+        let step = step(
+            request.system,
+            request.text,
+            self.models.max_output(targets),
+        );
         let mut health = TurnHealth::default();
         let stop = stop.child_token();
-        let _deadline = cancelled_after(&stop, aside.patience);
+        let _deadline = cancelled_after(&stop, request.timeout);
         self.models
             .router()
-            .step(targets, &step, &mut health, &mut books, &stop)
+            .step(targets, &step, &mut health, &mut recorder, &stop)
             .await
     }
 
@@ -103,18 +107,18 @@ impl AgentDeps {
         &self,
         asker: Asker,
         models: &[String],
-        aside: AuxiliaryRequest<'_>,
+        request: AuxiliaryRequest<'_>,
     ) -> Result<String, NoAnswer> {
         let own = self.models.targets(models)?;
         let targets = match self.models.small_beside(&own) {
             Some(small) => vec![small],
             None => own,
         };
-        let (never, patience) = (CancellationToken::new(), aside.patience);
-        let answered = self.ask_auxiliary(&targets, asker, aside, &never).await;
+        let (never, timeout) = (CancellationToken::new(), request.timeout);
+        let answered = self.ask_auxiliary(&targets, asker, request, &never).await;
         answered
             .map(|answer| answer.reply.assistant.text)
-            .map_err(|failure| NoAnswer::of(failure, patience))
+            .map_err(|failure| NoAnswer::of(failure, timeout))
     }
 }
 
@@ -134,10 +138,10 @@ pub enum NoAnswer {
 }
 
 impl NoAnswer {
-    /// What came of asking for at most `patience`.
-    pub(super) fn of(failure: StepFailure, patience: Duration) -> Self {
+    /// What came of asking for at most `timeout`.
+    pub(super) fn of(failure: StepFailure, timeout: Duration) -> Self {
         match failure {
-            StepFailure::Stopped => Self::TooLate(patience),
+            StepFailure::Stopped => Self::TooLate(timeout),
             other => Self::Failed(other),
         }
     }
@@ -159,23 +163,23 @@ fn step(system: &str, text: String, max_output: u32) -> StepRequest {
     }
 }
 
-/// Keeps the books of questions beside turns, and holds them to the budgets.
+/// Records the cost of questions beside turns, and holds them to the budgets.
 struct UsageRecorder<'a> {
     deps: &'a AgentDeps,
     asker: Asker,
     kind: &'static str,
-    promise: Option<Reservation>,
+    held: Option<Reservation>,
 }
 
 impl UsageRecorder<'_> {
     fn give_back(&mut self) {
-        if let Some(promise) = self.promise.take() {
-            self.deps.reservations.release(promise);
+        if let Some(held) = self.held.take() {
+            self.deps.reservations.release(held);
         }
     }
 }
 
-/// A question that is given up in the middle gives its promise back too.
+/// A question that is given up in the middle gives its reservation back too.
 impl Drop for UsageRecorder<'_> {
     fn drop(&mut self) {
         self.give_back();
@@ -186,7 +190,7 @@ impl Drop for UsageRecorder<'_> {
 impl Observer for UsageRecorder<'_> {
     async fn may_ask(&mut self, planned: &Planned<'_>) -> Result<u32, NotAsked> {
         self.give_back();
-        let wish = ReservationRequest {
+        let reservation = ReservationRequest {
             spender: self.asker.spender,
             caps: self.asker.caps,
             pending: 0.0,
@@ -194,10 +198,13 @@ impl Observer for UsageRecorder<'_> {
             least: LEAST_WORDS,
         };
         let (deps, now) = (self.deps, clock::now());
-        let promised = deps.reservations.promise(&deps.store, wish, now).await;
-        let promise = promised.map_err(|over| NotAsked(over.why))?;
-        self.promise = Some(promise);
-        Ok(promise.output)
+        let reserved = deps
+            .reservations
+            .reserve(&deps.store, reservation, now)
+            .await;
+        let held = reserved.map_err(|over| NotAsked(over.why))?;
+        self.held = Some(held);
+        Ok(held.output)
     }
 
     async fn attempted(&mut self, attempt: &Attempt) {
@@ -209,7 +216,7 @@ impl Observer for UsageRecorder<'_> {
     }
 }
 
-/// An attempt as the books keep it.
+/// An attempt as the ledger keeps it.
 pub(super) fn row_of(
     spender: Spender,
     parent: Option<TurnId>,

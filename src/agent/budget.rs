@@ -48,11 +48,11 @@ pub struct ReservationRequest<'a> {
     pub least: u32,
 }
 
-/// Money promised to requests that are under way.
+/// Money set aside for requests that are under way.
 #[derive(Debug, Default)]
 pub struct Reservations {
-    promised: Mutex<HashMap<Scope, f64>>,
-    /// Held from looking to promising, so that no two requests are promised the same money.
+    reserved: Mutex<HashMap<Scope, f64>>,
+    /// Held from looking to setting aside, so that no two requests are given the same money.
     looking: tokio::sync::Mutex<()>,
 }
 
@@ -64,7 +64,7 @@ enum Scope {
     Guild(GuildId),
 }
 
-/// A promise; given back with [`Reservations::release`] when the request has ended.
+/// Given back with [`Reservations::release`] when the request has ended.
 #[derive(Clone, Copy, Debug)]
 pub struct Reservation {
     /// Tokens that the answer may have.
@@ -73,7 +73,7 @@ pub struct Reservation {
     usd: f64,
 }
 
-/// Why there is no promise.
+/// Why nothing is set aside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OverBudget {
     /// Which budget it would go past, in a sentence for people.
@@ -90,23 +90,23 @@ struct Account {
 }
 
 impl Reservations {
-    /// Sets the worst case of one request aside: with as long an answer as is wished, or as the money still allows.
+    /// Sets the worst case of one request aside: with as long an answer as is asked for, or as the money still allows.
     ///
     /// A request whose price is not known is not held against money: it would be a guess.
     ///
     /// # Errors
     ///
     /// When not even the shortest answer can be paid, or the ledger cannot be read.
-    pub async fn promise(
+    pub async fn reserve(
         &self,
         store: &Store,
-        wish: ReservationRequest<'_>,
+        request: ReservationRequest<'_>,
         now: DateTime<Utc>,
     ) -> Result<Reservation, OverBudget> {
-        let planned = wish.planned;
+        let planned = request.planned;
         let _alone = self.looking.lock().await;
         let accounts = self
-            .accounts(store, wish, now)
+            .accounts(store, request, now)
             .await
             .map_err(|error| OverBudget {
                 why: format!("what was spent cannot be read: {error}"),
@@ -119,7 +119,7 @@ impl Reservations {
             Some(account) => planned.affordable(account.left()),
             None => planned.max_output,
         };
-        let least = wish.least.min(planned.max_output);
+        let least = request.least.min(planned.max_output);
         if let Some(account) = tightest
             && output < least
         {
@@ -128,31 +128,31 @@ impl Reservations {
                 last_words: output >= LEAST_WORDS.min(planned.max_output),
             });
         }
-        let promise = Reservation {
+        let reservation = Reservation {
             output,
-            spender: wish.spender,
+            spender: request.spender,
             usd: match planned.worst(output) {
                 Cost::Usd(usd) => usd,
                 Cost::Unknown => 0.0,
             },
         };
-        self.change(promise, promise.usd);
-        Ok(promise)
+        self.change(reservation, reservation.usd);
+        Ok(reservation)
     }
 
-    /// Gives a promise back: what the request really cost is in the ledger now.
-    pub fn release(&self, promise: Reservation) {
-        self.change(promise, -promise.usd);
+    /// Gives a reservation back: what the request really cost is in the ledger now.
+    pub fn release(&self, reservation: Reservation) {
+        self.change(reservation, -reservation.usd);
     }
 
     /// The budgets that hold for a request.
     async fn accounts(
         &self,
         store: &Store,
-        wish: ReservationRequest<'_>,
+        request: ReservationRequest<'_>,
         now: DateTime<Utc>,
     ) -> Result<Vec<Account>, StoreError> {
-        let Spender { agent, guild, turn } = wish.spender;
+        let Spender { agent, guild, turn } = request.spender;
         let all = UsageFilter::default();
         let of_turn = UsageFilter { turn, ..all };
         let of_day = UsageFilter {
@@ -166,16 +166,16 @@ impl Reservations {
             ..all
         };
         let caps = [
-            ("turn", wish.caps.turn, turn.map(Scope::Turn), of_turn),
+            ("turn", request.caps.turn, turn.map(Scope::Turn), of_turn),
             (
                 "day",
-                wish.caps.agent_day,
+                request.caps.agent_day,
                 Some(Scope::Agent(agent)),
                 of_day,
             ),
             (
                 "month",
-                wish.caps.month,
+                request.caps.month,
                 Some(Scope::Guild(guild)),
                 of_month,
             ),
@@ -186,31 +186,31 @@ impl Reservations {
                 continue;
             };
             // Promises first: one that becomes a row meanwhile is counted twice, and never not at all.
-            let promised = self.promised(scope);
+            let reserved = self.reserved(scope);
             let spent = store.spent(filter).await?;
             accounts.push(Account {
                 what,
                 cap,
-                used: spent + promised + wish.pending,
+                used: spent + reserved + request.pending,
             });
         }
         Ok(accounts)
     }
 
-    fn promised(&self, scope: Scope) -> f64 {
-        let promised = self.promised.lock();
-        promised.get(&scope).copied().unwrap_or_default()
+    fn reserved(&self, scope: Scope) -> f64 {
+        let reserved = self.reserved.lock();
+        reserved.get(&scope).copied().unwrap_or_default()
     }
 
-    fn change(&self, promise: Reservation, by: f64) {
-        let Spender { agent, guild, turn } = promise.spender;
+    fn change(&self, reservation: Reservation, by: f64) {
+        let Spender { agent, guild, turn } = reservation.spender;
         let scopes = [Scope::Agent(agent), Scope::Guild(guild)];
-        let mut promised = self.promised.lock();
+        let mut reserved = self.reserved.lock();
         for scope in scopes.into_iter().chain(turn.map(Scope::Turn)) {
-            let sum = promised.entry(scope).or_default();
+            let sum = reserved.entry(scope).or_default();
             *sum += by;
             if *sum <= f64::EPSILON {
-                promised.remove(&scope);
+                reserved.remove(&scope);
             }
         }
     }

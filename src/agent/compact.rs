@@ -68,7 +68,7 @@ pub(super) async fn summarise(
         system: prompt::COMPACTION,
         kind: "compaction",
         during,
-        patience: COMPACTION_TIME,
+        timeout: COMPACTION_TIME,
     };
     let (text, answer) = ask(deps, agent, config, items, question)
         .await
@@ -100,7 +100,7 @@ pub(super) async fn summary(
             stop: limit.stop,
             ..During::default()
         }),
-        patience: limit.patience,
+        timeout: limit.timeout,
     };
     match ask(deps, agent, config, items, question).await {
         Ok((said, _)) => Summary::of(&said),
@@ -114,7 +114,7 @@ pub(super) async fn summary(
 /// When a summary is given up.
 pub(super) struct SummaryLimit {
     /// After this time.
-    pub patience: Duration,
+    pub timeout: Duration,
     /// When this is cancelled.
     pub stop: CancellationToken,
 }
@@ -161,10 +161,10 @@ async fn ask(
         system,
         kind,
         during,
-        patience,
+        timeout,
     } = question;
     let During { turn, stop, dense } = during.unwrap_or_default();
-    let _deadline = cancelled_after(&stop, patience);
+    let _deadline = cancelled_after(&stop, timeout);
     let asker = deps.asker(agent.id, agent.guild, config, turn);
     let targets = deps.targets(agent, config)?;
     let room = deps.room(&targets) as f64 / dense;
@@ -174,18 +174,18 @@ async fn ask(
     // What was too long once is not asked again.
     texts.dedup();
     for text in texts {
-        let aside = AuxiliaryRequest {
+        let request = AuxiliaryRequest {
             system,
             text,
             kind,
-            patience,
+            timeout,
         };
-        answered = deps.ask_auxiliary(&targets, asker, aside, &stop).await;
+        answered = deps.ask_auxiliary(&targets, asker, request, &stop).await;
         if !matches!(answered, Err(StepFailure::ContextExceeded)) {
             break;
         }
     }
-    let answer = answered.map_err(|failure| NoAnswer::of(failure, patience))?;
+    let answer = answered.map_err(|failure| NoAnswer::of(failure, timeout))?;
     let text = answer.reply.assistant.text.trim().to_owned();
     if answer.reply.stop == StopReason::Refusal {
         return Err(NoAnswer::Declined);
@@ -201,7 +201,7 @@ struct Question {
     system: &'static str,
     kind: &'static str,
     during: Option<During>,
-    patience: Duration,
+    timeout: Duration,
 }
 
 /// A conversation as one text: what was said is quoted, so that nothing in it is taken for an order.

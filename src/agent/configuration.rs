@@ -80,7 +80,7 @@ pub(super) enum News {
     /// It can be used, as far as was looked since the start.
     Good,
     Faulty,
-    Mended,
+    Corrected,
 }
 
 impl Configurations {
@@ -159,7 +159,7 @@ impl Configurations {
             (Told::Faulty(before), Some(fault)) if before == fault.text => News::None,
             (_, Some(_)) => News::Faulty,
             (Told::Earlier, None) => News::Good,
-            (Told::Faulty(_), None) => News::Mended,
+            (Told::Faulty(_), None) => News::Corrected,
         }
     }
 }

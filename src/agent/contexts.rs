@@ -297,7 +297,7 @@ impl Actor {
     pub(super) fn summaries(
         &self,
         contexts: &[Context],
-        patience: Duration,
+        timeout: Duration,
     ) -> impl Future<Output = Vec<Summary>> + use<> {
         let (deps, agent) = (Arc::clone(&self.deps), Arc::clone(&self.agent));
         let all: Vec<Arc<Vec<Item>>> = contexts.iter().map(|(_, items)| items.clone()).collect();
@@ -305,7 +305,7 @@ impl Actor {
             let config = deps.agent_config(&agent).await;
             let summaries = all.iter().map(|items| {
                 let limit = SummaryLimit {
-                    patience,
+                    timeout,
                     stop: CancellationToken::new(),
                 };
                 compact::summary(&deps, &agent, &config, items, limit)

@@ -16,7 +16,7 @@ use super::deps::AgentDeps;
 use super::identity::Identity;
 use super::job::{Job, Stage};
 use super::mailbox::{AgentCommand, Target};
-use super::session_manager::{SUMMARY_PATIENCE, Save, SessionError, Summary};
+use super::session_manager::{SUMMARY_TIMEOUT, Save, SessionError, Summary};
 use super::stop::{Stop, Stopper};
 
 /// How long all summaries together may take while the daemon stops.
@@ -129,8 +129,8 @@ impl Actor {
     /// Saves every context before the agent goes; while the daemon stops, but for what is saved already. Then the
     /// conversations stay open: the next start goes on with them.
     async fn save_last(&mut self) {
-        let (trigger, patience) = match self.ending {
-            Some(Ending::Destroy { .. }) => (Trigger::Destroy, SUMMARY_PATIENCE),
+        let (trigger, timeout) = match self.ending {
+            Some(Ending::Destroy { .. }) => (Trigger::Destroy, SUMMARY_TIMEOUT),
             _ => (Trigger::Shutdown, SHUTDOWN_SUMMARIES),
         };
         if trigger == Trigger::Shutdown {
@@ -143,7 +143,7 @@ impl Actor {
             Ok(contexts) => contexts,
             Err(error) => return self.saved_last(Err(error.into())).await,
         };
-        let summaries = self.summaries(&contexts, patience);
+        let summaries = self.summaries(&contexts, timeout);
         let (deps, agent) = (Arc::clone(&self.deps), Arc::clone(&self.agent));
         let task = self.work.spawn(async move {
             let contexts = contexts.into_iter().zip(summaries.await);

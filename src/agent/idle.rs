@@ -13,7 +13,7 @@ use super::actor::{Actor, Done};
 use super::contexts::Context;
 use super::event::Event;
 use super::idle_timer::IdleFired;
-use super::session_manager::{SUMMARY_PATIENCE, Save, SessionError, Summary};
+use super::session_manager::{SUMMARY_TIMEOUT, Save, SessionError, Summary};
 use super::sessions::IdleSave;
 
 impl Actor {
@@ -45,7 +45,7 @@ impl Actor {
         self.deps.effective(&self.agent, &config).idle_timeout
     }
 
-    /// Starts the timer anew with the timeout in force, where there is a context to watch.
+    /// Starts the timer again with the timeout in force, where there is a context to watch.
     pub(super) async fn rearm(&mut self) {
         let timeout = self.idle_timeout().await;
         self.timer.set_timeout(timeout);
@@ -89,7 +89,7 @@ impl Actor {
         if kept.is_empty() && new.is_empty() {
             return;
         }
-        let summaries = self.summaries(&new, SUMMARY_PATIENCE);
+        let summaries = self.summaries(&new, SUMMARY_TIMEOUT);
         self.work.spawn(async move {
             let new = new.into_iter().map(|(id, _)| id);
             let summed = new.zip(summaries.await.into_iter().map(IdleSave::New));
@@ -112,7 +112,7 @@ impl Actor {
     }
 
     /// Saves and clears, unless somebody wrote while the summaries were made.
-    pub(super) async fn farewell(
+    pub(super) async fn save_idle_contexts(
         &mut self,
         fired: IdleFired,
         saves: Vec<(ConversationId, IdleSave)>,

@@ -45,7 +45,7 @@ struct State {
     holds: usize,
 }
 
-/// Keeps the timer from firing while work goes on; the last one dropped starts it anew.
+/// Keeps the timer from firing while work goes on; the last one dropped starts it again.
 #[derive(Debug)]
 #[must_use = "dropping it lets the timer run again"]
 pub struct Hold(IdleTimer);

@@ -19,7 +19,7 @@ use super::idle_timer::Hold;
 use super::mailbox::{
     AfterSave, AgentCommand, BeforeClear, Cleared, ClosedBranches, Restored, Target,
 };
-use super::session_manager::{self, SUMMARY_PATIENCE, SessionError, Summary};
+use super::session_manager::{self, SUMMARY_TIMEOUT, SessionError, Summary};
 use super::stop::{Stop, Stopper};
 
 /// Where the outcome of a job goes.
@@ -175,7 +175,7 @@ impl Actor {
             stop.cancel();
         }
         let limit = SummaryLimit {
-            patience: SUMMARY_PATIENCE,
+            timeout: SUMMARY_TIMEOUT,
             stop: stop.clone(),
         };
         let (deps, agent) = (Arc::clone(&self.deps), Arc::clone(&self.agent));

@@ -275,7 +275,7 @@ pub struct Restored {
     pub replaced: usize,
     /// The session they were saved as, where they were not saved yet.
     pub saved_first: Option<SessionMeta>,
-    /// What had to be mended in the file's history.
+    /// What had to be repaired in the file's history.
     pub repaired: Vec<String>,
     /// A turn was ended for it.
     pub aborted: bool,

@@ -10,7 +10,7 @@ use super::auxiliary::{Asker, AuxiliaryRequest};
 use super::deps::AgentDeps;
 
 /// A creation does not wait longer for its prompt.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 const INSTRUCTIONS: &str = "You write the system prompt of an AI agent that lives in a Discord channel and has a workspace, \
 files, a shell and git. Turn the description into a prompt that tells the agent its purpose, its way of working and its limits, \
@@ -18,7 +18,7 @@ in at most 300 words, addressed to the agent. Answer with the prompt alone.";
 
 /// A prompt for `name` after `description`; the description itself when no model answers in time.
 ///
-/// It is in the books of `asker`, the agent that is being made, and asks a provider of `models`, which that agent will ask.
+/// It is charged to `asker`, the agent that is being made, and asks a provider of `models`, which that agent will ask.
 pub async fn tailor(
     deps: &AgentDeps,
     asker: Asker,
@@ -26,14 +26,14 @@ pub async fn tailor(
     name: &AgentName,
     description: &str,
 ) -> String {
-    let aside = AuxiliaryRequest {
+    let request = AuxiliaryRequest {
         system: INSTRUCTIONS,
         text: format!("Name: {name}\nDescription: {description}"),
         kind: "refine",
-        patience: PATIENCE,
+        timeout: TIMEOUT,
     };
     let text = deps
-        .ask_small(asker, models, aside)
+        .ask_small(asker, models, request)
         .await
         .unwrap_or_else(|error| {
             warn!("failed to make a prompt of a description; using the description: {error}");

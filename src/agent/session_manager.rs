@@ -24,7 +24,7 @@ pub use summary::Summary;
 pub const SESSIONS: &str = "sessions";
 
 /// How long a summary may take; one try.
-pub const SUMMARY_PATIENCE: Duration = Duration::from_secs(30);
+pub const SUMMARY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Fewest characters of an id that name a session.
 const SHORTEST_PREFIX: usize = 4;

@@ -14,7 +14,7 @@ use super::mailbox::Mode;
 /// Tools of [`Mode::Lightweight`].
 const LOOKING: [&str; 3] = ["view", "grep", "glob"];
 
-/// Profiles that are remembered; beyond that they are worked out anew.
+/// Profiles that are remembered; beyond that they are worked out again.
 const MOST: usize = 64;
 
 /// A profile's hash, and the mode.

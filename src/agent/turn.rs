@@ -100,7 +100,7 @@ pub(super) struct TurnParams {
 /// What the actor gets back.
 #[derive(Default)]
 pub(super) struct TurnEnd {
-    /// The conversation's items; none where they must be read from the ledger anew.
+    /// The conversation's items; none where they must be read from the ledger again.
     pub items: Option<Arc<Vec<Item>>>,
     /// Messages that came too late to be taken in.
     pub leftover: Vec<Inbound>,
@@ -116,7 +116,7 @@ struct Turn {
     transcript: Transcript,
     inbox: Inbox,
     live: LiveStatus,
-    books: Accounting,
+    accounting: Accounting,
     clock: WorkClock,
     /// Everyone whose messages are in the turn.
     people: Vec<UserId>,
@@ -146,7 +146,7 @@ enum Outcome {
 
 impl Turn {
     fn doing(&self, doing: impl Into<String>) {
-        self.live.doing(self.books.tally, doing);
+        self.live.doing(self.accounting.tally, doing);
     }
 
     /// Shows a call that is about to run.
@@ -161,7 +161,7 @@ impl Turn {
         self.live.note_recent(call, redactor);
     }
 
-    /// Closes the books: what the actor gets back, and people told where the ledger failed.
+    /// What the actor gets back, and people told where the ledger failed.
     fn into_end(self, ended: Result<Option<Inbound>, StoreError>) -> TurnEnd {
         let (items, late) = match ended {
             Ok(late) => (Some(self.transcript.items), late),

@@ -9,6 +9,7 @@ use anyhow::{Context, ensure};
 
 use super::archive::{Manifest, Writer};
 use super::failure::Failure;
+use super::looking;
 use crate::clock;
 use crate::config::{Env, Paths};
 use crate::store::Store;
@@ -91,15 +92,10 @@ fn save(
         .context("making room for a copy of the database")?;
     let database = copy.path().join("chorus.db");
     progress("copying the database");
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?
-        .block_on(async {
-            Store::open_read_only(&paths.database())
-                .await?
-                .backup(&database)
-                .await
-        })?;
+    looking::runtime()?.block_on(async {
+        let store = Store::open_read_only(&paths.database()).await?;
+        store.backup(&database).await
+    })?;
 
     let mut writer = Writer::create(file, now)?;
     writer.add_file(&database, Path::new("db/chorus.db"))?;

@@ -10,6 +10,7 @@ use anyhow::Context;
 
 use self::check::{Check, Verdict};
 use super::failure::Failure;
+use super::looking;
 use crate::config::{Config, Env};
 
 /// Check home, configuration, database, git, sandbox, token, intents, servers, keys and clock; change nothing.
@@ -26,11 +27,7 @@ pub(super) struct Doctor {
 impl Doctor {
     pub(super) fn run(self) -> Result<(), Failure> {
         let env = Env::of_process()?;
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .context("starting the runtime")?;
-        let checks = runtime.block_on(examine(&env));
+        let checks = looking::runtime()?.block_on(examine(&env));
         if self.json {
             println!(
                 "{}",

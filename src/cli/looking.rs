@@ -3,6 +3,7 @@
 use std::future::Future;
 
 use anyhow::{Context, anyhow};
+use tokio::runtime::Runtime;
 
 use super::failure::Failure;
 use crate::config::Paths;
@@ -11,11 +12,14 @@ use crate::text;
 
 /// Runs `work` to its end.
 pub(super) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> Result<T, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("starting the runtime")?;
-    Ok(runtime.block_on(work)?)
+    Ok(runtime()?.block_on(work)?)
+}
+
+/// A runtime on this thread alone.
+pub(super) fn runtime() -> anyhow::Result<Runtime> {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    let runtime = builder.enable_all().build();
+    runtime.context("starting the runtime")
 }
 
 /// The database of a home, opened for reading, and all agents in it.

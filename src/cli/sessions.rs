@@ -8,18 +8,13 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use serde::Deserialize;
-use serde_json::Value;
 
-use self::message::Message;
 use super::failure::Failure;
 use super::looking::{self, Agents};
+use crate::agent::session_file;
 use crate::config::Env;
 use crate::domain::SessionMeta;
 use crate::text;
-
-/// Largest session file that is read.
-const LARGEST: u64 = 64 << 20;
 
 /// List saved sessions, or export one.
 #[derive(Debug, clap::Args)]
@@ -119,22 +114,11 @@ async fn find(agents: &Agents, word: &str) -> anyhow::Result<SessionMeta> {
 
 fn export(agents: &Path, session: &SessionMeta, format: Format) -> anyhow::Result<()> {
     let path = agents.join(&session.agent_name).join(&session.file_path);
-    let size = fs::metadata(&path)
-        .with_context(|| format!("session {}: {} cannot be read", session.id, path.display()))?
-        .len();
-    if size > LARGEST {
-        bail!("{} is larger than {}", path.display(), text::bytes(LARGEST));
-    }
-    let content =
-        fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
-    let file: Value = serde_json::from_str(&content)
-        .with_context(|| format!("{} is no session file", path.display()))?;
-    let messages = Vec::<Message>::deserialize(&file["messages"])
-        .with_context(|| format!("{} is no session file", path.display()))?;
+    let (file, _) = session_file::load(&path).with_context(|| format!("session {}", session.id))?;
     match format {
-        Format::Json => print!("{content}"),
-        Format::Md => print!("{}", markdown::render(session, &messages)),
-        Format::Html => print!("{}", html::render(session, &messages)),
+        Format::Json => print!("{}", fs::read_to_string(&path)?),
+        Format::Md => print!("{}", markdown::render(session, &file.items)),
+        Format::Html => print!("{}", html::render(session, &file.items)),
     }
     Ok(())
 }

@@ -15,11 +15,11 @@ use crate::text::redact::Redactor;
 pub struct DaemonOptions {
     /// Home, token, addresses and keys.
     pub env: Env,
-    /// What `config.json` in the home said; SIGHUP reads it anew.
+    /// What `config.json` in the home said; SIGHUP reads it again.
     pub config: Config,
     /// Where the daemon tells how far it has come.
     pub phase: watch::Sender<Phase>,
-    /// Rung to have `config.json` read anew.
+    /// Rung to have `config.json` read again.
     pub reload: Arc<Notify>,
     /// Takes all secrets out of what is logged, stored and sent. Made once: it is dear to make and to keep.
     pub redactor: Redactor,

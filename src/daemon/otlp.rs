@@ -17,7 +17,7 @@ use tracing_subscriber::registry::Registry;
 use super::log::LogError;
 
 /// A collector that takes longer is as good as none.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Sends what is left when it is dropped.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub(super) struct Exporter(SdkTracerProvider);
 impl Drop for Exporter {
     fn drop(&mut self) {
         // Nobody is left who could be told.
-        let _ = self.0.shutdown_with_timeout(PATIENCE);
+        let _ = self.0.shutdown_with_timeout(TIMEOUT);
     }
 }
 
@@ -75,7 +75,7 @@ impl Client {
         // It brings a runtime of its own, which cannot be made inside another.
         let made = std::thread::spawn(|| {
             reqwest::blocking::Client::builder()
-                .timeout(PATIENCE)
+                .timeout(TIMEOUT)
                 .redirect(reqwest::redirect::Policy::none())
                 .build()
         });

@@ -1,4 +1,4 @@
-//! `config.json` read anew, on SIGHUP.
+//! `config.json` read again, on SIGHUP.
 
 use std::sync::Arc;
 

@@ -17,7 +17,7 @@ use crate::clock;
 use crate::store::{Store, StoreError};
 
 /// An answer that takes longer counts as none.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Time that a start may go on from each sign of life, in microseconds.
 const MORE_TIME: u32 = 120_000_000;
@@ -57,11 +57,11 @@ impl Watchdog {
 
     /// All is well, or what is not.
     pub(super) async fn check_health(&self) -> Result<(), Unhealthy> {
-        if timeout(PATIENCE, (self.manager)()).await.is_err() {
+        if timeout(TIMEOUT, (self.manager)()).await.is_err() {
             return Err(Unhealthy::ManagerSilent);
         }
         let now = clock::rfc3339(clock::now());
-        match timeout(PATIENCE, self.store.set_meta(META_KEY, &now)).await {
+        match timeout(TIMEOUT, self.store.set_meta(META_KEY, &now)).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(Unhealthy::LedgerFails(error)),
             Err(_) => Err(Unhealthy::LedgerSilent),

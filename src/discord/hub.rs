@@ -27,7 +27,7 @@ use crate::manager::{Lacks, SeenServer, Standing};
 
 /// How long everything waits, at the start, for what a crash left in the channels to be put right. It is a request to each
 /// channel; a Discord that is slower than this must not hold up the answers.
-const TIDY_PATIENCE: Duration = Duration::from_secs(5);
+const TIDY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The end, in two steps.
 #[derive(Clone, Debug, Default)]
@@ -68,7 +68,7 @@ impl Hub {
         let tidied = self.serving.spawn(leftovers::tidy(self.bot.clone()));
         tokio::select! {
             () = ends.all.cancelled() => {}
-            _ = tokio::time::timeout(TIDY_PATIENCE, tidied) => {}
+            _ = tokio::time::timeout(TIDY_TIMEOUT, tidied) => {}
         }
         let outcome = loop {
             tokio::select! {
@@ -207,8 +207,8 @@ impl Hub {
     /// Whether a server is served; one that is not is asked about or left, and what goes on in it ends.
     async fn is_served(&mut self, seen: SeenServer) -> bool {
         let id = seen.guild;
-        let channels: Vec<ChannelId> = self.bot.server(id).map_or_else(Vec::new, |picture| {
-            let ids = picture.channels.keys();
+        let channels: Vec<ChannelId> = self.bot.server(id).map_or_else(Vec::new, |server| {
+            let ids = server.channels.keys();
             ids.map(|channel| ChannelId(channel.get())).collect()
         });
         if let Err(error) = self.bot.manager.accept_again(&seen, &channels).await {
@@ -258,12 +258,12 @@ impl Hub {
 
     /// Begins to serve a server that was described before. What was said there meanwhile was passed over, so it is read.
     async fn serve_known(&mut self, guild: GuildId) {
-        let picture = self.bot.server(guild).map(|picture| picture.clone());
-        let Some(picture) = picture else {
+        let server = self.bot.server(guild).map(|server| server.clone());
+        let Some(server) = server else {
             return;
         };
-        self.serve(&picture).await;
-        for place in picture.channels.values().chain(&picture.threads) {
+        self.serve(&server).await;
+        for place in server.channels.values().chain(&server.threads) {
             let parent = place.parent_id.map(|parent| ChannelId(parent.get()));
             let here = ChannelId(place.id.get());
             if self.bot.manager.agent_for(here, parent).is_some() {

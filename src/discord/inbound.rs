@@ -378,13 +378,13 @@ impl Queue {
             return Some(stranger(message));
         }
         if let Some(member) = &message.member {
-            let picture = self.bot.server(guild)?;
+            let server = self.bot.server(guild)?;
             let name = member
                 .nick
                 .as_deref()
                 .or(message.author.global_name.as_deref())
                 .unwrap_or(&message.author.name);
-            return Some(people::person(&picture, user, name, &member.roles));
+            return Some(people::person(&server, user, name, &member.roles));
         }
         let user = UserId(user);
         if let Some(known) = self.authors.get(&user) {
@@ -423,9 +423,9 @@ impl Queue {
     }
 }
 
-fn log_failure(outcome: Result<(), StoreError>, deed: &str) {
+fn log_failure(outcome: Result<(), StoreError>, doing: &str) {
     if let Err(error) = outcome {
-        error!(%error, "failed to {deed}");
+        error!(%error, "failed to {doing}");
     }
 }
 

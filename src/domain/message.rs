@@ -94,7 +94,7 @@ pub struct Via {
     pub parent: TurnId,
 }
 
-/// A member of a server at one moment: rights are read anew for each decision.
+/// A member of a server at one moment: rights are read again for each decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Person {
     pub id: UserId,

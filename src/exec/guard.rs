@@ -15,7 +15,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, mkdirat, openat, statat}
 use rustix::io::Errno;
 
 use super::job::InodePin;
-use super::mend::{self, ITSELF};
+use super::repair::{self, ITSELF};
 
 /// Mounts that protect a workspace's repository.
 #[derive(Debug, Default)]
@@ -42,7 +42,7 @@ enum Part {
 const PARTS: &[Part] = &[
     Part::File("config", ""),
     Part::File("config.worktree", ""),
-    Part::File(mend::COMMON, ITSELF),
+    Part::File(repair::COMMON, ITSELF),
     Part::Folder("hooks"),
     Part::Folder("info"),
     Part::Nested(
@@ -54,7 +54,7 @@ const PARTS: &[Part] = &[
 /// Guards the repository of `workspace`; without one there is nothing to guard.
 pub(super) fn repository(workspace: &Path) -> std::io::Result<Guard> {
     // What a command left whose supervisor was killed.
-    mend::repository(workspace);
+    repair::repository(workspace);
     let mut guard = Guard::default();
     let folder = rustix::fs::open(workspace, OFlags::PATH | OFlags::DIRECTORY, Mode::empty())?;
     let git = match open_folder(&folder, ".git") {
@@ -134,7 +134,7 @@ impl Part {
             found => return found,
         }
         let made = match self {
-            Self::File(_, content) => mend::write_new(folder, name, content),
+            Self::File(_, content) => repair::write_new(folder, name, content),
             Self::Folder(_) | Self::Nested(..) => mkdirat(folder, name, Mode::from_raw_mode(0o755)),
         };
         match made {

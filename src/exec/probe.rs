@@ -29,17 +29,6 @@ pub struct SandboxSettings {
     pub read: Vec<PathBuf>,
 }
 
-impl SandboxSettings {
-    /// The settings for this binary, with nothing added.
-    pub fn of_this_binary() -> std::io::Result<Self> {
-        Ok(Self {
-            helper: std::env::current_exe()?,
-            bubblewrap: Bubblewrap::Search,
-            read: Vec::new(),
-        })
-    }
-}
-
 /// Whether to look for bubblewrap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bubblewrap {

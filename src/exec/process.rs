@@ -48,13 +48,13 @@ impl Process {
         }
     }
 
-    /// Waits until it has ended, at most for `patience`. Blocks.
-    pub fn wait_end(self, patience: Duration) {
-        let (Some(handle), Ok(patience)) = (self.handle(), Timespec::try_from(patience)) else {
+    /// Waits until it has ended, at most for `timeout`. Blocks.
+    pub fn wait_end(self, timeout: Duration) {
+        let (Some(handle), Ok(timeout)) = (self.handle(), Timespec::try_from(timeout)) else {
             return;
         };
         let mut end = [PollFd::new(&handle, PollFlags::IN)];
-        let _ = retry_on_intr(|| poll(&mut end, Some(&patience)));
+        let _ = retry_on_intr(|| poll(&mut end, Some(&timeout)));
     }
 
     /// A handle of this very process; none when it is gone.
@@ -123,11 +123,11 @@ impl Process {
         self.signal(Signal::KILL);
     }
 
-    /// Waits until nothing is below it; false when `patience` ran out first.
-    fn wait_below(self, patience: Duration) -> bool {
+    /// Waits until nothing is below it; false when `timeout` ran out first.
+    fn wait_below(self, timeout: Duration) -> bool {
         let start = Instant::now();
         while !self.below().is_empty() {
-            if start.elapsed() >= patience {
+            if start.elapsed() >= timeout {
                 return false;
             }
             std::thread::sleep(LOOK);

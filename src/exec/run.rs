@@ -23,7 +23,7 @@ const CHUNK: usize = 64 * 1024;
 const SETTLED: Duration = Duration::from_millis(100);
 
 /// How long the supervisor may take beyond the grace it gives, before it is taken for stuck.
-const SUPERVISOR_PATIENCE: Duration = Duration::from_secs(2);
+const SUPERVISOR_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Sandbox {
     /// Runs `command` and waits for it. `stop` ends it, and so does dropping the future.
@@ -56,8 +56,8 @@ impl Sandbox {
         let mut next = Next::due(self, &command.limits);
         let time_up = tokio::time::sleep(bounds.timeout);
         let settled = tokio::time::sleep(SETTLED);
-        let patience = tokio::time::sleep(Duration::MAX);
-        tokio::pin!(time_up, settled, patience);
+        let supervisor_timeout = tokio::time::sleep(Duration::MAX);
+        tokio::pin!(time_up, settled, supervisor_timeout);
         loop {
             let cause = tokio::select! {
                 biased;
@@ -68,7 +68,7 @@ impl Sandbox {
                     next.start();
                     continue;
                 }
-                () = &mut patience, if ended != Ended::Exited => {
+                () = &mut supervisor_timeout, if ended != Ended::Exited => {
                     running.kill().await;
                     break;
                 }
@@ -82,9 +82,9 @@ impl Sandbox {
             };
             ended = cause;
             running.let_go().await;
-            patience
+            supervisor_timeout
                 .as_mut()
-                .reset(tokio::time::Instant::now() + GRACE + SUPERVISOR_PATIENCE);
+                .reset(tokio::time::Instant::now() + GRACE + SUPERVISOR_TIMEOUT);
         }
         next.start();
         // What is left in the pipe. Its end is not waited for: somebody may hold it open.

@@ -21,7 +21,7 @@ const LOOK: Duration = Duration::from_millis(10);
 const LONGEST_END: u64 = 4096;
 
 /// How long a supervisor may take to see that its command is gone.
-const PATIENCE: Duration = Duration::from_secs(1);
+const SUPERVISOR_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Where a task leaves its traces.
 #[derive(Clone, Debug)]
@@ -117,7 +117,7 @@ pub async fn end_tree(supervisor: Process) {
     let ended = tokio::task::spawn_blocking(move || {
         supervisor.end_below(GRACE);
         let mut waited = Duration::ZERO;
-        while supervisor.is_alive() && waited < PATIENCE {
+        while supervisor.is_alive() && waited < SUPERVISOR_TIMEOUT {
             std::thread::sleep(LOOK);
             waited += LOOK;
         }

@@ -22,8 +22,8 @@ use super::error::{HelperError, failed};
 use super::job::{
     CONFINE, CONFINED, Confinement, HELPER_COMMAND, HELPER_INSIDE, Job, Lifetime, Report,
 };
-use super::mend;
 use super::process::Process;
+use super::repair;
 
 /// The helper's own binary, also after it was replaced on disk.
 const OWN_BINARY: &str = "/proc/self/exe";
@@ -66,7 +66,7 @@ pub(super) fn main() -> Result<(), HelperError> {
     }
     let ran = joined.and_then(|()| run(&job, own));
     if let Some(workspace) = &job.repository {
-        mend::repository(workspace);
+        repair::repository(workspace);
     }
     let report = match ran {
         Ok(code) => Report::Exited(code),

@@ -31,7 +31,7 @@ use crate::clock;
 use crate::domain::{Item, UserText};
 
 /// Longest that discovery waits for a provider.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Tokens of the answer by which a model that no list has shows that it is there; some servers refuse fewer.
 const TRIED_WITH: u32 = 16;
@@ -96,7 +96,7 @@ impl Models {
         let known = self.available();
         let known = |name: &str| known.as_deref()?.providers.get(name).cloned();
         let asked = self.providers.iter().map(|(name, provider)| async move {
-            let listed = match timeout(PATIENCE, provider.list_models()).await {
+            let listed = match timeout(TIMEOUT, provider.list_models()).await {
                 Ok(Ok(listing)) => found(listing, known(name)),
                 Ok(Err(error)) => Listed {
                     error: Some(error.message),
@@ -185,7 +185,7 @@ impl Models {
             && let Some(provider) = self.providers.get(&target.provider)
         {
             let _alone = self.asking.lock().await;
-            let listing = match timeout(PATIENCE, provider.list_models()).await {
+            let listing = match timeout(TIMEOUT, provider.list_models()).await {
                 Ok(listing) => listing?,
                 Err(_) => return Ok(resolved),
             };
@@ -248,7 +248,7 @@ impl Models {
             thinking: None,
         };
         let body = provider.encode(&request)?;
-        match timeout(PATIENCE, provider.stream(&body, &mut |_: Delta<'_>| {})).await {
+        match timeout(TIMEOUT, provider.stream(&body, &mut |_: Delta<'_>| {})).await {
             Ok(Ok(_)) => Ok(true),
             Ok(Err(error)) if says_nothing(error.class) => Err(error),
             // One that has to be loaded first may take long; nobody said no.

@@ -44,7 +44,7 @@ pub enum FailureClass {
     InvalidResponse,
     /// The conversation does not fit the window.
     ContextExceeded,
-    /// The wire format cannot express the request; ours to mend.
+    /// The wire format cannot express the request; ours to correct.
     InvalidRequest,
 }
 

@@ -220,7 +220,7 @@ impl Said {
             || contains_any(&self.message.to_ascii_lowercase(), SENTENCES)
     }
 
-    /// A 429 that waiting does not mend. Words of quota in a sentence count only where neither a wait nor a rate is
+    /// A 429 that waiting does not help. Words of quota in a sentence count only where neither a wait nor a rate is
     /// named: OpenAI's sentence about rates mentions billing.
     fn says_spent(&self, retry_after: Option<Duration>) -> bool {
         const KINDS: &[&str] = &["insufficient_quota", "spend_limit", "billing"];

@@ -2,7 +2,7 @@
 
 use crate::domain::Item;
 
-use super::provider::{Request, ToolSchema};
+use super::provider::ToolSchema;
 
 /// Tokens that a message takes besides its text.
 const PER_MESSAGE: u64 = 4;
@@ -53,11 +53,6 @@ pub fn of_fixed(system: &[String], tools: &[ToolSchema]) -> u64 {
             + PER_MESSAGE
     });
     system.sum::<u64>() + tools.sum::<u64>()
-}
-
-/// Estimates a whole request.
-pub fn of_request(request: &Request) -> u64 {
-    of_fixed(&request.system, &request.tools) + of_items(&request.items)
 }
 
 /// Characters of `value` as compact JSON, without building the text.

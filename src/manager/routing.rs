@@ -168,7 +168,7 @@ impl AgentManager {
         asked.await.unwrap_or(Stopped::Nothing)
     }
 
-    /// Puts a command into an agent's mailbox; an actor that just ended is made anew.
+    /// Puts a command into an agent's mailbox; an actor that just ended is made again.
     pub(super) async fn deliver(
         &self,
         agent: &AgentSummary,

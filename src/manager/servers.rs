@@ -176,17 +176,14 @@ impl Servers {
         let _alone = self.changing.lock().await;
         let before = self.row(seen.guild);
         let mut row = before.clone().unwrap_or_else(|| ServerRow::new(seen.guild));
-        let is_described_anew = row.name != seen.name || row.owner != Some(seen.owner);
+        let is_changed = row.name != seen.name || row.owner != Some(seen.owner);
         row.name = seen.name;
         row.owner = Some(seen.owner);
         row.members = seen.members.or(row.members);
         // In memory first: whether it is served follows from its owner.
         self.remember(row.clone());
         let decided = match self.reason(row.guild) {
-            Some(_) => {
-                self.saw_served(row, before.as_ref(), is_described_anew)
-                    .await
-            }
+            Some(_) => self.saw_served(row, before.as_ref(), is_changed).await,
             None => self.saw_other(row, before.as_ref()).await,
         };
         if decided.is_err() {
@@ -202,13 +199,13 @@ impl Servers {
         &self,
         mut row: ServerRow,
         before: Option<&ServerRow>,
-        is_described_anew: bool,
+        is_changed: bool,
     ) -> Result<Standing, StoreError> {
         if row.state != ServerState::Accepted {
             row.state = ServerState::Seen;
         }
         let is_new = before.is_none_or(|before| before.state != row.state);
-        if is_new || is_described_anew {
+        if is_new || is_changed {
             self.keep(row).await?;
         }
         Ok(Standing::Served)

@@ -22,7 +22,7 @@ impl AgentManager {
         Ok(())
     }
 
-    /// Reads the settings of one server anew; also when the bot joins it.
+    /// Reads the settings of one server again; also when the bot joins it.
     pub async fn reload_settings(&self, guild: GuildId) -> Result<(), StoreError> {
         let deps = &self.inner.deps;
         let settings = Settings::from_rows(&deps.store.settings(guild).await?);

@@ -271,7 +271,7 @@ impl HookWriter for ToolPorts {
         caller: &Caller,
         system: &str,
         prompt: String,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<String, PortError> {
         let manager = self.manager()?;
         let deps = manager.deps();
@@ -283,13 +283,13 @@ impl HookWriter for ToolPorts {
         );
         let settings = deps.settings_of(caller.guild);
         let models = effective::agent(&caller.config, &settings, &deps.config.load()).models;
-        let aside = AuxiliaryRequest {
+        let request = AuxiliaryRequest {
             system,
             text: prompt,
             kind: "hooks",
-            patience,
+            timeout,
         };
-        deps.ask_small(asker, &models, aside)
+        deps.ask_small(asker, &models, request)
             .await
             .map_err(|error| PortError::Broken(error.to_string()))
     }

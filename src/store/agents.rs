@@ -63,7 +63,7 @@ impl Store {
         }
     }
 
-    /// Writes the row anew from what `agent.json` says now.
+    /// Writes the row again from what `agent.json` says now.
     pub async fn update_agent(&self, agent: AgentRow) -> Result<Registered, StoreError> {
         self.insert_agent(agent).await
     }
@@ -83,21 +83,6 @@ impl Store {
             .bind(id.to_string())
             .fetch_optional(&mut *db)
             .await?;
-        row.as_ref().map(agent).transpose()
-    }
-
-    /// The agent that lives in `channel`, destroyed ones left out.
-    pub async fn agent_by_channel(
-        &self,
-        channel: ChannelId,
-    ) -> Result<Option<AgentRow>, StoreError> {
-        let mut db = self.reader().await?;
-        let row = sqlx::query(agents_where(
-            "WHERE channel_id = ? AND status <> 'destroyed'",
-        ))
-        .bind(channel.as_i64())
-        .fetch_optional(&mut *db)
-        .await?;
         row.as_ref().map(agent).transpose()
     }
 

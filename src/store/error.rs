@@ -13,7 +13,7 @@ const DATABASE_FILE: &str = "db/chorus.db";
 /// Cloned, because all jobs that shared a transaction share its end.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The disk did not take it; nothing of it was stored. The next call tries anew.
+    /// The disk did not take it; nothing of it was stored. The next call tries again.
     #[error("nothing was stored: {fault} ({detail})")]
     Disk {
         /// What is wrong with the disk.
@@ -76,7 +76,7 @@ pub enum StoreError {
     /// The store was closed; the daemon is stopping.
     #[error("the database is closed: the daemon is stopping")]
     Closed,
-    /// SQLite refused for another reason: ours to mend.
+    /// SQLite refused for another reason: ours to correct.
     #[error("the database refused: {0}")]
     Query(Arc<sqlx::Error>),
 }

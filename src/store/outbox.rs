@@ -81,7 +81,7 @@ impl Store {
     pub async fn next_parts(&self, channel: ChannelId) -> Result<Vec<Part>, StoreError> {
         let mut db = self.reader().await?;
         let rows = sqlx::query(
-            // A limit that is bound has SQLite compile the statement anew each time.
+            // A limit that is bound has SQLite compile the statement again each time.
             "SELECT * FROM outbox WHERE channel_id = ? AND state IN ('pending', 'sending') ORDER BY id LIMIT 32",
         )
         .bind(channel.as_i64())

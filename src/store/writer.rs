@@ -152,7 +152,7 @@ where
     }
 }
 
-/// The writing end: a connection that is opened anew after the disk has failed.
+/// The writing end: a connection that is opened again after the disk has failed.
 pub(super) struct Writer {
     pub(super) path: PathBuf,
     pub(super) options: SqliteConnectOptions,
@@ -206,7 +206,7 @@ impl Writer {
         Ok(self.db.insert(db))
     }
 
-    /// After a failed fsync the system's cache may not hold what the disk holds: read everything anew.
+    /// After a failed fsync the system's cache may not hold what the disk holds: read everything again.
     async fn after_failure(&mut self, error: &StoreError) {
         let distrust = matches!(
             error,

@@ -1,7 +1,7 @@
 //! Checks the arguments a model wrote against a tool's schema.
 //!
 //! Keys the tool does not have are dropped before anything sees them; all problems are named at once, so that a
-//! model mends them in one go.
+//! model corrects them in one go.
 
 use serde_json::{Map, Value};
 

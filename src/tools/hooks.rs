@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub(in crate::tools) use parse::pattern;
 pub use parse::{Parsed, parse};
-pub use writer::{HookWriter, INSTRUCTIONS, Wish, write};
+pub use writer::{HookRequest, HookWriter, INSTRUCTIONS, write};
 
 /// Seconds between two notices of one hook, unless it says otherwise: a chatty task must not flood a channel.
 pub const MIN_INTERVAL: f64 = 180.0;

@@ -18,7 +18,7 @@ pub(super) async fn find(name: &str, context: &ToolContext) -> Result<Peer, Tool
     if wanted == context.name {
         return Err(ToolError::rejected("that is you; name another agent"));
     }
-    let peers = context.services.peers.list(context).await?;
+    let peers = context.services.directory.list(context).await?;
     let near =
         text::near(wanted.as_str(), peers.iter().map(|peer| peer.name.as_str())).map(str::to_owned);
     let hint = match near {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::permission::{Action, Surroundings};
 use crate::store::{NewTask, TaskKind};
 use crate::tools::error::ToolError;
-use crate::tools::hooks::{self, Parsed, Wish};
+use crate::tools::hooks::{self, HookRequest, Parsed};
 use crate::tools::shell::{Place, command};
 use crate::tools::tasks::NewCommand;
 use crate::tools::{Output, ToolContext};
@@ -57,13 +57,13 @@ pub(in crate::tools) async fn start(
     let place = Place::find(context, args.working_directory.as_deref()).await?;
     let command = command(action, &place, context)?;
     let shell = context.services.shell()?;
-    let wish = Wish {
+    let request = HookRequest {
         command: &args.command,
         instructions: args.instructions.as_deref().unwrap_or_default(),
         model: args.model.as_deref(),
     };
     let models = &*context.services.models;
-    let hooks = hooks::write(&*shell.hook_writer, models, context, wish).await?;
+    let hooks = hooks::write(&*shell.hook_writer, models, context, request).await?;
     let new = NewCommand {
         task: NewTask {
             agent: context.agent,

@@ -39,8 +39,8 @@ pub struct Services {
     pub workers: Workers,
     pub web: Web,
     /// Posts things for people to see.
-    pub courier: Arc<dyn Messenger>,
-    pub peers: Arc<dyn AgentDirectory>,
+    pub messenger: Arc<dyn Messenger>,
+    pub directory: Arc<dyn AgentDirectory>,
     /// The models that can be asked.
     pub models: Arc<dyn Models>,
     pub configure: Arc<dyn Configure>,

@@ -1,7 +1,7 @@
 //! Reading pages of the public web, and of nothing else.
 //!
 //! A model chooses the address, so it may name this machine, the local network or a cloud's metadata service. The
-//! address is checked where the connection is made: by the resolver, whose answer is the one connected to, and anew
+//! address is checked where the connection is made: by the resolver, whose answer is the one connected to, and again
 //! for each redirect. The operator can open single private hosts by name and port.
 
 mod addresses;

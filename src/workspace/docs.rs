@@ -29,7 +29,7 @@ const DEEPEST: usize = 8;
 /// The notes as text, one section a file, each under its path; empty when there are none.
 pub type Docs = Arc<str>;
 
-/// Reads notes anew only when a file's name, size, time or inode changed. Cheap to clone.
+/// Reads notes again only when a file's name, size, time or inode changed. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct DocsCache {
     known: Arc<Mutex<Known>>,

@@ -1,6 +1,6 @@
 //! Files beneath one folder, and nothing else.
 //!
-//! Each call resolves its path anew below an open descriptor (`openat2` with `RESOLVE_BENEATH` where there is one).
+//! Each call resolves its path again below an open descriptor (`openat2` with `RESOLVE_BENEATH` where there is one).
 //! Links that stay inside are followed; the protected names are then checked on the path that was really reached.
 //! Writes go to a new file that takes the old one's place, so a link swapped in meanwhile is replaced, not followed.
 //!

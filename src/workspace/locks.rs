@@ -11,14 +11,14 @@ use tokio::time::Instant;
 use crate::domain::AgentId;
 
 /// How long a writer waits for another before it is told who holds the path.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const TIMEOUT: Duration = Duration::from_secs(30);
 
 type Key = (AgentId, String);
 
 /// The locks of all workspaces. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct PathLocks {
-    patience: Duration,
+    timeout: Duration,
     paths: Arc<Mutex<HashMap<Key, Arc<PathLock>>>>,
 }
 
@@ -51,15 +51,15 @@ pub struct Busy {
 
 impl Default for PathLocks {
     fn default() -> Self {
-        Self::new(PATIENCE)
+        Self::new(TIMEOUT)
     }
 }
 
 impl PathLocks {
-    /// Locks whose writers wait for `patience`.
-    pub fn new(patience: Duration) -> Self {
+    /// Locks whose writers wait for `timeout`.
+    pub fn new(timeout: Duration) -> Self {
         Self {
-            patience,
+            timeout,
             paths: Arc::default(),
         }
     }
@@ -72,7 +72,7 @@ impl PathLocks {
     pub async fn hold(&self, agent: AgentId, path: &str, holder: String) -> Result<Held, Busy> {
         let key = (agent, path.to_owned());
         let lock = self.lock_of(&key);
-        let turn = tokio::time::timeout(self.patience, lock.turn.clone().lock_owned()).await;
+        let turn = tokio::time::timeout(self.timeout, lock.turn.clone().lock_owned()).await;
         let mut held = Held {
             locks: self.clone(),
             key,

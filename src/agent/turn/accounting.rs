@@ -1,4 +1,4 @@
-//! What a turn leaves in the books: who allowed what, and what it took.
+//! What a turn leaves in the ledger: who allowed what, and what it took.
 
 use serde_json::Value;
 

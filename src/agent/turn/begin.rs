@@ -120,7 +120,7 @@ pub(super) async fn begin(
             progress: params.progress,
             speech,
         },
-        books: Accounting::default(),
+        accounting: Accounting::default(),
         clock: WorkClock::start(),
         people: start.people,
         config,
@@ -136,7 +136,7 @@ fn left(mut steered: UnboundedReceiver<Inbound>) -> Vec<Inbound> {
     std::iter::from_fn(|| steered.try_recv().ok()).collect()
 }
 
-/// Reads a conversation; what a crash or a cut left invalid is mended and stored so.
+/// Reads a conversation; what a crash or a cut left invalid is repaired and stored so.
 async fn read_items(
     deps: &AgentDeps,
     conversation: ConversationId,

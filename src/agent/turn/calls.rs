@@ -98,7 +98,7 @@ impl Turn {
         for (call, looked) in answer.tool_calls.iter().zip(&mut looked).take(at_once) {
             if let Looked::Run(prepared) = looked {
                 let audit = self.audit_allowed(call, prepared).await;
-                self.books.attached.audit.push(audit);
+                self.accounting.attached.audit.push(audit);
                 starting.push(call.id.clone());
                 *looked = Looked::Started(prepared.clone());
             }

@@ -125,7 +125,7 @@ impl TurnContext {
         }
     }
 
-    /// A tool run as the books keep it: time, no money.
+    /// A tool run as the ledger keeps it: time, no money.
     pub(super) fn tool_row(&self, result: &ToolResult, took: Duration) -> AttemptRow {
         AttemptRow {
             at: clock::now() - took,

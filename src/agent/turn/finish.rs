@@ -1,4 +1,4 @@
-//! How a turn ends: outcome, books and reply go into the ledger together (D8), then people are shown.
+//! How a turn ends: outcome, cost and reply go into the ledger together (D8), then people are shown.
 
 use tracing::{error, info};
 
@@ -58,9 +58,9 @@ impl Turn {
                 let report = FailureReport {
                     exit,
                     error: &error,
-                    steps: self.books.tally.steps,
-                    usage: self.books.tally.usage,
-                    cost: self.books.tally.cost,
+                    steps: self.accounting.tally.steps,
+                    usage: self.accounting.tally.usage,
+                    cost: self.accounting.tally.cost,
                     elapsed: self.clock.elapsed(),
                     by: self.context.stop.by(),
                 };
@@ -77,9 +77,9 @@ impl Turn {
         let ended = FinishedTurn {
             answer: answer.clone(),
             exit: exit.as_str().to_owned(),
-            steps: self.books.tally.steps,
-            usage: self.books.tally.usage,
-            cost: self.books.tally.cost,
+            steps: self.accounting.tally.steps,
+            usage: self.accounting.tally.usage,
+            cost: self.accounting.tally.cost,
             parts: reply::parts(
                 &reply,
                 &self.footer(exit, said),
@@ -87,7 +87,7 @@ impl Turn {
                 self.context.reference.reply_to,
             ),
             first: FirstPart::Sends,
-            attached: std::mem::take(&mut self.books.attached),
+            attached: std::mem::take(&mut self.accounting.attached),
         };
         let queued = self
             .context
@@ -102,7 +102,7 @@ impl Turn {
             agent.id = %self.context.agent.id,
             turn.id = %self.context.id(),
             turn.exit = exit.as_str(),
-            turn.steps = self.books.tally.steps,
+            turn.steps = self.accounting.tally.steps,
             turn.duration_ms = self.clock.elapsed().as_millis() as u64,
             "agent {} finished its turn: {}",
             self.context.agent.name,
@@ -150,7 +150,7 @@ impl Turn {
             Said::Answer => reply::summary(Summary {
                 exit,
                 branch: self.context.branch,
-                tally: self.books.tally,
+                tally: self.accounting.tally,
                 elapsed: self.clock.elapsed(),
             }),
             // It says all of this itself.

@@ -134,7 +134,7 @@ impl Turn {
                 Tools::On => LEAST_OUTPUT,
                 Tools::Off => LEAST_WORDS,
             },
-            promise: None,
+            held: None,
             refused: None,
         };
         let answered = deps
@@ -185,21 +185,21 @@ impl Turn {
     }
 }
 
-/// Watches a request: shows how it goes, holds it to the budgets, keeps the books.
+/// Watches a request: shows how it goes, holds it to the budgets, records its cost.
 struct Watcher<'a> {
     turn: &'a mut Turn,
     caps: Caps,
     /// Fewest tokens of an answer that are worth asking for.
     least: u32,
-    promise: Option<Reservation>,
+    held: Option<Reservation>,
     /// The budget that forbade the request.
     refused: Option<OverBudget>,
 }
 
 impl Watcher<'_> {
     fn give_back(&mut self) {
-        if let Some(promise) = self.promise.take() {
-            self.turn.context.deps.reservations.release(promise);
+        if let Some(held) = self.held.take() {
+            self.turn.context.deps.reservations.release(held);
         }
     }
 }
@@ -208,32 +208,32 @@ impl Watcher<'_> {
 impl Observer for Watcher<'_> {
     async fn may_ask(&mut self, planned: &Planned<'_>) -> Result<u32, NotAsked> {
         self.give_back();
-        let wish = ReservationRequest {
+        let reservation = ReservationRequest {
             spender: self.turn.context.spender(),
             caps: self.caps,
-            pending: self.turn.books.pending(),
+            pending: self.turn.accounting.pending(),
             planned,
             least: self.least,
         };
         let deps = &self.turn.context.deps;
-        let promised = deps
+        let reserved = deps
             .reservations
-            .promise(&deps.store, wish, clock::now())
+            .reserve(&deps.store, reservation, clock::now())
             .await;
-        let promise = match promised {
-            Ok(promise) => promise,
+        let held = match reserved {
+            Ok(held) => held,
             Err(over) => {
                 let why = over.why.clone();
                 self.refused = Some(over);
                 return Err(NotAsked(why));
             }
         };
-        self.promise = Some(promise);
+        self.held = Some(held);
         if planned.number > 1 {
             self.turn
                 .doing(format!("Thinking (attempt {})", planned.number));
         }
-        Ok(promise.output)
+        Ok(held.output)
     }
 
     fn delta(&mut self, delta: Delta<'_>) {
@@ -257,7 +257,7 @@ impl Observer for Watcher<'_> {
 
     async fn attempted(&mut self, attempt: &Attempt) {
         let failed = attempt.error.is_some();
-        self.turn.books.tally.add(attempt.usage, attempt.cost);
+        self.turn.accounting.tally.add(attempt.usage, attempt.cost);
         let row = row_of(
             self.turn.context.spender(),
             self.turn.context.parent(),
@@ -273,7 +273,7 @@ impl Observer for Watcher<'_> {
                 tracing::warn!("failed to store a request to a model: {error}");
             }
         } else {
-            self.turn.books.attached.attempts.push(row);
+            self.turn.accounting.attached.attempts.push(row);
         }
         self.give_back();
         self.turn.doing("Thinking");

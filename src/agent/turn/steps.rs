@@ -72,7 +72,7 @@ impl Turn {
     }
 
     async fn go_on(&mut self) -> Result<Outcome, StoreError> {
-        let mut patience = RetryCounters::default();
+        let mut retries = RetryCounters::default();
         let mut last: Option<Last> = None;
         loop {
             if let Some(outcome) = cut_short(&self.context.stop) {
@@ -100,7 +100,7 @@ impl Turn {
                 // It came while room was made: there is no further step with tools.
                 continue;
             }
-            self.books.tally.steps += 1;
+            self.accounting.tally.steps += 1;
             self.doing("Thinking");
             let asked = match &last {
                 None => self.ask(super::request::Tools::On).await,
@@ -113,8 +113,8 @@ impl Turn {
             }
             let next = match asked {
                 Asked::Reply(reply) => match &last {
-                    Some(last) => Next::Over(closing(*reply, last, &mut patience)),
-                    None => self.take_reply(*reply, &mut patience).await?,
+                    Some(last) => Next::Over(closing(*reply, last, &mut retries)),
+                    None => self.take_reply(*reply, &mut retries).await?,
                 },
                 Asked::Stopped => match (&last, cut_short(&self.context.stop)) {
                     (_, Some(outcome)) => Next::Over(outcome),
@@ -128,10 +128,10 @@ impl Turn {
                 Asked::Failed {
                     class: FailureClass::ContextExceeded,
                     error,
-                } if patience.too_long < SHORTENINGS
+                } if retries.too_long < SHORTENINGS
                     && !last.as_ref().is_some_and(Last::is_full) =>
                 {
-                    patience.too_long += 1;
+                    retries.too_long += 1;
                     if self.make_shorter().await? {
                         Next::Again
                     } else {
@@ -175,7 +175,7 @@ impl Turn {
         if self.context.stop.asked() == Some(Stop::Graceful) {
             return reached(EndReason::Stopped, String::new());
         }
-        if self.books.tally.steps >= limits.steps {
+        if self.accounting.tally.steps >= limits.steps {
             return reached(
                 EndReason::StepLimit,
                 text::count(limits.steps as usize, "step", "steps"),
@@ -184,7 +184,7 @@ impl Turn {
         if self.clock.worked() >= limits.work {
             return reached(EndReason::TimeLimit, crate::clock::duration(limits.work));
         }
-        let used = self.books.tally.usage.input_total() + self.books.tally.usage.output;
+        let used = self.accounting.tally.usage.input_total() + self.accounting.tally.usage.output;
         if let Some(most) = limits.tokens
             && used >= most
         {
@@ -197,7 +197,7 @@ impl Turn {
     async fn take_reply(
         &mut self,
         reply: Reply,
-        patience: &mut RetryCounters,
+        retries: &mut RetryCounters,
     ) -> Result<Next, StoreError> {
         let Reply {
             assistant,
@@ -206,18 +206,18 @@ impl Turn {
             truncated_calls,
             ..
         } = reply;
-        patience.cite(citations);
+        retries.cite(citations);
         match stop {
             StopReason::Refusal => {
                 return Ok(Next::Over(Outcome::Answer {
                     answer: assistant,
                     exit: EndReason::Refused,
                     remark: None,
-                    citations: std::mem::take(&mut patience.citations),
+                    citations: std::mem::take(&mut retries.citations),
                 }));
             }
-            StopReason::ContextExceeded if patience.too_long < SHORTENINGS => {
-                patience.too_long += 1;
+            StopReason::ContextExceeded if retries.too_long < SHORTENINGS => {
+                retries.too_long += 1;
                 self.make_shorter().await?;
                 return Ok(Next::Again);
             }
@@ -228,15 +228,15 @@ impl Turn {
                 }));
             }
             StopReason::Pause
-                if patience.pauses < PAUSES && can_go_on(&assistant, &truncated_calls) =>
+                if retries.pauses < PAUSES && can_go_on(&assistant, &truncated_calls) =>
             {
-                patience.pauses += 1;
+                retries.pauses += 1;
                 self.record(assistant).await?;
                 return Ok(Next::Again);
             }
             _ if !truncated_calls.is_empty() => {
                 return self
-                    .calls_were_cut(assistant, &truncated_calls, patience)
+                    .calls_were_cut(assistant, &truncated_calls, retries)
                     .await;
             }
             StopReason::Pause
@@ -245,7 +245,7 @@ impl Turn {
             | StopReason::ToolUse => {}
         }
         if assistant.tool_calls.is_empty() {
-            return self.answered(assistant, stop, patience).await;
+            return self.answered(assistant, stop, retries).await;
         }
         let stuck = self.run_calls(assistant).await?;
         Ok(match stuck {
@@ -266,7 +266,7 @@ impl Turn {
         &mut self,
         answer: Assistant,
         stop: StopReason,
-        patience: &mut RetryCounters,
+        retries: &mut RetryCounters,
     ) -> Result<Next, StoreError> {
         let is_cut = stop == StopReason::MaxTokens;
         if !answer.text.trim().is_empty() {
@@ -274,16 +274,16 @@ impl Turn {
                 answer,
                 exit: EndReason::Answered,
                 remark: is_cut.then(|| CUT_ANSWER.to_owned()),
-                citations: std::mem::take(&mut patience.citations),
+                citations: std::mem::take(&mut retries.citations),
             }));
         }
-        if patience.nudged {
+        if retries.nudged {
             return Ok(Next::Over(Outcome::None {
                 exit: EndReason::Failed,
                 error: "the model answered twice with nothing".to_owned(),
             }));
         }
-        patience.nudged = true;
+        retries.nudged = true;
         let note = if is_cut {
             "Your answer reached its length limit before it said anything. Answer the person, or go on with a tool call, and think less."
         } else {
@@ -298,15 +298,15 @@ impl Turn {
         &mut self,
         mut answer: Assistant,
         truncated_calls: &[TruncatedCall],
-        patience: &mut RetryCounters,
+        retries: &mut RetryCounters,
     ) -> Result<Next, StoreError> {
-        if patience.told_cut {
+        if retries.told_cut {
             return Ok(Next::Last(Last {
                 exit: EndReason::BadCalls,
                 detail: String::new(),
             }));
         }
-        patience.told_cut = true;
+        retries.told_cut = true;
         answer.tool_calls.clear();
         answer.opaque.clear();
         if !answer.text.trim().is_empty() {
@@ -333,7 +333,7 @@ impl Turn {
         answer: Assistant,
         starting: Vec<CallId>,
     ) -> Result<(), StoreError> {
-        let attached = std::mem::take(&mut self.books.attached);
+        let attached = std::mem::take(&mut self.accounting.attached);
         let words = self.words_of(&answer);
         let queued = self
             .context
@@ -384,8 +384,8 @@ fn can_go_on(answer: &Assistant, truncated_calls: &[TruncatedCall]) -> bool {
 }
 
 /// The last step's reply: its text is the answer, its calls are not looked at.
-fn closing(reply: Reply, last: &Last, patience: &mut RetryCounters) -> Outcome {
-    patience.cite(reply.citations);
+fn closing(reply: Reply, last: &Last, retries: &mut RetryCounters) -> Outcome {
+    retries.cite(reply.citations);
     let cut = (reply.stop == StopReason::MaxTokens).then_some(CUT_ANSWER);
     let limit = last.exit.remark(&last.detail);
     let remarks: Vec<&str> = cut.into_iter().chain(limit.as_deref()).collect();
@@ -401,6 +401,6 @@ fn closing(reply: Reply, last: &Last, patience: &mut RetryCounters) -> Outcome {
         answer,
         exit: last.exit,
         remark: (!remarks.is_empty()).then(|| remarks.join("\n")),
-        citations: std::mem::take(&mut patience.citations),
+        citations: std::mem::take(&mut retries.citations),
     }
 }

@@ -211,7 +211,7 @@ impl Turn {
             self.transcript.compaction.failed = true;
             return Ok(());
         };
-        self.books.tally.add(summary.usage, summary.cost);
+        self.accounting.tally.add(summary.usage, summary.cost);
         let Some(items) = compact::shorter(&self.transcript.items, cut, &summary.text) else {
             self.transcript.compaction.failed = true;
             return Ok(());

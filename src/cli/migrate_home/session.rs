@@ -178,7 +178,7 @@ impl Taken<'_> {
         Ok(self.store.insert_session(meta, None).await?)
     }
 
-    /// A file name that no known session has; a file that an earlier run left without a row is written anew.
+    /// A file name that no known session has; a file that an earlier run left without a row is written again.
     fn free_stem(&mut self, date: &str, draft: &Draft) -> String {
         let mut slug = text::slug(&draft.description, SLUG);
         if slug.is_empty() {

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::message::Message;
-use crate::domain::SessionMeta;
+use super::message::{arguments, calls, role, speaker};
+use crate::domain::{Item, SessionMeta};
 use crate::text;
 
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:50rem;margin:2rem auto;padding:0 1rem}\
@@ -12,7 +12,7 @@ const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:50rem;mar
     h2{font-size:1rem;margin:0 0 .25rem}pre{white-space:pre-wrap;overflow-wrap:anywhere;margin:0}\
     p.about{color:#666}@media(prefers-color-scheme:dark){body{background:#222;color:#ddd}}";
 
-pub(super) fn render(session: &SessionMeta, messages: &[Message]) -> String {
+pub(super) fn render(session: &SessionMeta, items: &[Item]) -> String {
     let title = escaped(&session.description);
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
@@ -26,22 +26,21 @@ pub(super) fn render(session: &SessionMeta, messages: &[Message]) -> String {
         session.trigger.as_str(),
         escaped(&session.summary)
     );
-    for message in messages {
+    for item in items {
         // Writing to a String does not fail.
         let _ = writeln!(
             page,
             "<article class=\"{}\"><h2>{}</h2><pre>{}</pre>",
-            escaped(&message.role),
-            escaped(message.speaker()),
-            escaped(&message.content)
+            role(item),
+            escaped(speaker(item)),
+            escaped(item.text())
         );
-        for call in &message.tool_calls {
-            let arguments = format!("{:#}", call.params);
+        for call in calls(item) {
             let _ = writeln!(
                 page,
                 "<h2>Calls {}</h2><pre>{}</pre>",
                 escaped(&call.name),
-                escaped(&arguments)
+                escaped(&arguments(call))
             );
         }
         page.push_str("</article>\n");

@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use super::message::Message;
-use crate::domain::SessionMeta;
+use super::message::{arguments, calls, role, speaker};
+use crate::domain::{Item, SessionMeta};
 use crate::text;
 
-pub(super) fn render(session: &SessionMeta, messages: &[Message]) -> String {
+pub(super) fn render(session: &SessionMeta, items: &[Item]) -> String {
     let mut page = format!("# {}\n\n", text::one_line(&session.description, 200));
     // Writing to a String does not fail.
     let _ = writeln!(
@@ -18,20 +18,19 @@ pub(super) fn render(session: &SessionMeta, messages: &[Message]) -> String {
         session.trigger.as_str(),
         session.summary
     );
-    for message in messages {
-        let _ = writeln!(page, "## {}\n", text::one_line(message.speaker(), 100));
-        if message.role == "tool_result" {
-            let _ = writeln!(page, "{}\n", text::fenced(&message.content, ""));
-        } else if !message.content.is_empty() {
-            let _ = writeln!(page, "{}\n", message.content);
+    for item in items {
+        let _ = writeln!(page, "## {}\n", text::one_line(speaker(item), 100));
+        if role(item) == "tool_result" {
+            let _ = writeln!(page, "{}\n", text::fenced(item.text(), ""));
+        } else if !item.text().is_empty() {
+            let _ = writeln!(page, "{}\n", item.text());
         }
-        for call in &message.tool_calls {
-            let arguments = format!("{:#}", call.params);
+        for call in calls(item) {
             let _ = writeln!(
                 page,
                 "Calls `{}`:\n\n{}\n",
                 call.name,
-                text::fenced(&arguments, "json")
+                text::fenced(&arguments(call), "json")
             );
         }
     }

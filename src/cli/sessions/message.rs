@@ -1,41 +1,33 @@
-//! One message of a session file, as far as it is shown.
+//! What is shown of one item of a session.
 
-use serde::Deserialize;
-use serde_json::Value;
+use crate::domain::{Item, ToolCall};
 
-/// One message of a session file. Unknown keys are passed over.
-#[derive(Debug, Deserialize)]
-pub(super) struct Message {
-    pub(super) role: String,
-    #[serde(default)]
-    pub(super) content: String,
-    #[serde(default)]
-    pub(super) tool_calls: Vec<Call>,
-    #[serde(default)]
-    pub(super) author: Option<Author>,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct Call {
-    pub(super) name: String,
-    #[serde(default)]
-    pub(super) params: Value,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct Author {
-    pub(super) name: String,
-}
-
-impl Message {
-    /// Who speaks, for a heading.
-    pub(super) fn speaker(&self) -> &str {
-        match (self.role.as_str(), &self.author) {
-            ("user", Some(author)) => &author.name,
-            ("user", None) => "User",
-            ("assistant", _) => "Assistant",
-            ("tool_result", _) => "Tool result",
-            (other, _) => other,
-        }
+/// Its role, as session files name it.
+pub(super) fn role(item: &Item) -> &'static str {
+    match item {
+        Item::User(_) => "user",
+        Item::Assistant(_) => "assistant",
+        Item::ToolResult(_) => "tool_result",
     }
+}
+
+/// Who speaks, for a heading.
+pub(super) fn speaker(item: &Item) -> &str {
+    match item {
+        Item::User(user) => user.author.as_ref().map_or("User", |author| &author.name),
+        Item::Assistant(_) => "Assistant",
+        Item::ToolResult(_) => "Tool result",
+    }
+}
+
+pub(super) fn calls(item: &Item) -> &[ToolCall] {
+    match item {
+        Item::Assistant(answer) => &answer.tool_calls,
+        Item::User(_) | Item::ToolResult(_) => &[],
+    }
+}
+
+pub(super) fn arguments(call: &ToolCall) -> String {
+    // A map of strings and values always serialises.
+    serde_json::to_string_pretty(&call.arguments).unwrap_or_default()
 }

@@ -28,7 +28,7 @@ const REMEMBERED: usize = 256;
 
 /// How long a press waits for what is on its way: the message's id, or the ending that another press brought about. Both are a
 /// request or a write of the disk away.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long after its time an approval is closed here, should its turn have broken off without a word.
 const GRACE: Duration = Duration::from_secs(15);
@@ -332,7 +332,7 @@ impl Approvals {
             }
         };
         // A deadline: what a press waits for may never come when Discord or the disk fails.
-        tokio::time::timeout(PATIENCE, waiting).await.ok().flatten()
+        tokio::time::timeout(TIMEOUT, waiting).await.ok().flatten()
     }
 
     fn changed(&self) {

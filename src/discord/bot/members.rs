@@ -27,10 +27,10 @@ impl Members for Bot {
             Err(error) if is_no_member(&error) => return None,
             Err(_) => None,
         };
-        let picture = self.server(guild)?;
+        let server = self.server(guild)?;
         let Some(member) = answer else {
-            let member = picture.members.get(&serenity::all::UserId::new(user.0))?;
-            return Some(people::person_of(&picture, member));
+            let member = server.members.get(&serenity::all::UserId::new(user.0))?;
+            return Some(people::person_of(&server, member));
         };
         let roles: Vec<serenity::all::RoleId> =
             serde_json::from_value(member["roles"].clone()).ok()?;
@@ -42,12 +42,12 @@ impl Members for Bot {
         .into_iter()
         .find_map(|name| name.as_str())
         .unwrap_or_default();
-        Some(people::person(&picture, user.0, name, &roles))
+        Some(people::person(&server, user.0, name, &roles))
     }
 
     fn sees(&self, guild: GuildId, person: &Person, channel: ChannelId) -> bool {
-        self.in_text_channel(guild, channel, |picture, channel| {
-            people::person_sees(picture, channel, person)
+        self.in_text_channel(guild, channel, |server, channel| {
+            people::person_sees(server, channel, person)
         })
     }
 }
@@ -62,18 +62,18 @@ impl Bot {
         self.cache().guild(guild.0)
     }
 
-    /// Whether we have a picture of the server: not between a new session and its description, nor in an outage.
+    /// Whether we have a server of the server: not between a new session and its description, nor in an outage.
     pub(in crate::discord) fn knows(&self, guild: GuildId) -> bool {
         self.server(guild).is_some()
     }
 
     /// Whether we know this place of a server: a channel, or a thread that is not archived.
     pub(in crate::discord) fn has_place(&self, guild: GuildId, channel: ChannelId) -> bool {
-        let Some(picture) = self.server(guild) else {
+        let Some(server) = self.server(guild) else {
             return false;
         };
         let id = serenity::all::ChannelId::new(channel.0);
-        picture.channels.contains_key(&id) || picture.threads.iter().any(|thread| thread.id == id)
+        server.channels.contains_key(&id) || server.threads.iter().any(|thread| thread.id == id)
     }
 
     /// Why Discord refused an operation in a channel, and the way out: what our role lacks is named where it is known.
@@ -93,15 +93,15 @@ impl Bot {
     /// know of.
     fn lacks(&self, operation: Operation, channel: ChannelId) -> Option<Permissions> {
         let agents = self.manager.guilds();
-        let picture = agents
+        let server = agents
             .into_iter()
             .filter_map(|guild| self.server(guild))
-            .find(|picture| place_of(picture, channel).is_some())?;
-        let (place, is_thread) = place_of(&picture, channel)?;
-        let own = picture
+            .find(|server| place_of(server, channel).is_some())?;
+        let (place, is_thread) = place_of(&server, channel)?;
+        let own = server
             .members
             .get(&serenity::all::UserId::new(self.own.0))?;
-        let held = picture.user_permissions_in(place, own);
+        let held = server.user_permissions_in(place, own);
         let missing = operation.needs(is_thread) - held;
         (!missing.is_empty()).then_some(missing)
     }
@@ -112,8 +112,8 @@ impl Bot {
             return Some(agent.guild);
         }
         self.manager.guilds().into_iter().find(|guild| {
-            let picture = self.server(*guild);
-            picture.is_some_and(|picture| place_of(&picture, channel).is_some())
+            let server = self.server(*guild);
+            server.is_some_and(|server| place_of(&server, channel).is_some())
         })
     }
 
@@ -138,8 +138,8 @@ impl Bot {
         guild: GuildId,
         channel: ChannelId,
     ) -> Option<ChannelId> {
-        let picture = self.server(guild)?;
-        let thread = picture
+        let server = self.server(guild)?;
+        let thread = server
             .threads
             .iter()
             .find(|thread| thread.id.get() == channel.0)?;
@@ -149,23 +149,23 @@ impl Bot {
     /// Where something is said that concerns a whole server: its system channel, else the first text channel, that we may
     /// write in. An agent's channel only where there is no other.
     pub(in crate::discord) fn first_usable(&self, guild: GuildId) -> Option<ChannelId> {
-        let picture = self.server(guild)?;
-        let own = picture
+        let server = self.server(guild)?;
+        let own = server
             .members
             .get(&serenity::all::UserId::new(self.own.0))?;
         let needs = Operation::Post.needs(false);
-        let mut usable: Vec<&GuildChannel> = picture
+        let mut usable: Vec<&GuildChannel> = server
             .channels
             .values()
             .filter(|channel| is_text(channel))
-            .filter(|channel| picture.user_permissions_in(channel, own).contains(needs))
+            .filter(|channel| server.user_permissions_in(channel, own).contains(needs))
             .collect();
         usable.sort_by_key(|channel| {
             let is_agents = self
                 .manager
                 .agent_for(ChannelId(channel.id.get()), None)
                 .is_some();
-            let is_system = picture.system_channel_id == Some(channel.id);
+            let is_system = server.system_channel_id == Some(channel.id);
             (is_agents, !is_system, channel.position, channel.id)
         });
         usable.first().map(|channel| ChannelId(channel.id.get()))
@@ -173,11 +173,11 @@ impl Bot {
 
     /// Whether our roles let us make channels in `guild`; assumed where the cache does not know, for Discord will say.
     pub(in crate::discord) fn may_manage_channels(&self, guild: GuildId) -> bool {
-        let Some(picture) = self.server(guild) else {
+        let Some(server) = self.server(guild) else {
             return true;
         };
-        let own = picture.members.get(&serenity::all::UserId::new(self.own.0));
-        own.is_none_or(|member| people::may_manage_channels(&picture, member))
+        let own = server.members.get(&serenity::all::UserId::new(self.own.0));
+        own.is_none_or(|member| people::may_manage_channels(&server, member))
     }
 
     /// Whether the member sees the channel; unknown ones they do not.
@@ -187,8 +187,8 @@ impl Bot {
         channel: ChannelId,
         member: &serenity::all::Member,
     ) -> bool {
-        self.in_text_channel(guild, channel, |picture, channel| {
-            people::sees(picture, channel, member)
+        self.in_text_channel(guild, channel, |server, channel| {
+            people::sees(server, channel, member)
         })
     }
 
@@ -199,24 +199,24 @@ impl Bot {
         channel: ChannelId,
         holds: impl FnOnce(&Guild, &GuildChannel) -> bool,
     ) -> bool {
-        let Some(picture) = self.server(guild) else {
+        let Some(server) = self.server(guild) else {
             return false;
         };
-        let found = picture
+        let found = server
             .channels
             .get(&serenity::all::ChannelId::new(channel.0));
-        found.is_some_and(|channel| is_text(channel) && holds(&picture, channel))
+        found.is_some_and(|channel| is_text(channel) && holds(&server, channel))
     }
 }
 
 /// A channel of a server, or the one above a thread of it; and whether it is a thread.
-fn place_of(picture: &Guild, channel: ChannelId) -> Option<(&GuildChannel, bool)> {
+fn place_of(server: &Guild, channel: ChannelId) -> Option<(&GuildChannel, bool)> {
     let id = serenity::all::ChannelId::new(channel.0);
-    if let Some(found) = picture.channels.get(&id) {
+    if let Some(found) = server.channels.get(&id) {
         return Some((found, false));
     }
-    let thread = picture.threads.iter().find(|thread| thread.id == id)?;
-    let above = picture.channels.get(&thread.parent_id?)?;
+    let thread = server.threads.iter().find(|thread| thread.id == id)?;
+    let above = server.channels.get(&thread.parent_id?)?;
     Some((above, true))
 }
 

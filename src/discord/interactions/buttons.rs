@@ -9,7 +9,7 @@ use serenity::all::{ComponentInteraction, ModalInteraction};
 use tokio::sync::oneshot;
 use tracing::warn;
 
-use super::commands::call::{Sight, who};
+use super::commands::call::{Viewer, who};
 use super::commands::{self, EDIT_PROMPT};
 use super::{Responder, Visibility};
 use crate::agent::event::{Choice, QuestionEnd};
@@ -231,7 +231,7 @@ async fn allow_always(bot: &Bot, responder: &Responder, press: &ComponentInterac
             }
         }
     };
-    let _ = responder.keep_promise(&Body::text(answer)).await;
+    let _ = responder.edit_original(&Body::text(answer)).await;
 }
 
 /// How a question has ended, for somebody who pressed too late.
@@ -258,7 +258,7 @@ async fn too_late(bot: &Bot, responder: &Responder, press: &ComponentInteraction
         match decided(bot, id).await {
             Some(_) => take_buttons_off(bot, press).await,
             None => {
-                let _ = responder.keep_promise(&approval::expired()).await;
+                let _ = responder.edit_original(&approval::expired()).await;
             }
         }
     }
@@ -308,21 +308,21 @@ async fn turn_page(bot: &Bot, responder: &Responder, press: &ComponentInteractio
     let (Some(guild), Some(member)) = (press.guild_id, press.member.as_ref()) else {
         return;
     };
-    let sight = Sight::new(bot, GuildId(guild.get()), member);
-    if let Err(error) = responder.replace(page(bot, &sight, rest)).await {
+    let viewer = Viewer::new(bot, GuildId(guild.get()), member);
+    if let Err(error) = responder.replace(page(bot, &viewer, rest)).await {
         tracing::debug!(%error, "a page was not turned");
     }
 }
 
 /// The page that a button's id names, as somebody sees it. `rest` is what follows `page:` in it.
-async fn page(bot: &Bot, sight: &Sight<'_>, rest: &str) -> Result<Body, Refusal> {
+async fn page(bot: &Bot, viewer: &Viewer<'_>, rest: &str) -> Result<Body, Refusal> {
     let gone = || Refusal::new("This list cannot be turned any more. Run the command again.");
     let (what, page) = rest.rsplit_once(':').ok_or_else(gone)?;
     let page: u32 = page.parse().map_err(|_| gone())?;
     match what.split_once(':').unwrap_or((what, "")) {
-        ("agents", _) => commands::list_page(bot, sight, page as usize).await,
+        ("agents", _) => commands::list_page(bot, viewer, page as usize).await,
         ("sessions", agent) => {
-            let agent = sight.on_record(agent).await?;
+            let agent = viewer.on_record(agent).await?;
             commands::history_page(bot, &agent, page).await
         }
         _ => Err(gone()),

@@ -1,7 +1,7 @@
-//! Answers to commands, buttons and forms: within three seconds, and to the right eyes.
+//! Answers to commands, buttons and forms: within three seconds, and to whom they are for.
 //!
-//! An answer that is ready soon is the first response itself. One that takes longer is promised first ("is thinking")
-//! and put in place of the promise. An error is for one person's eyes even where the answer would have been for all.
+//! An answer that is ready soon is the first response itself. One that takes longer is deferred first ("is thinking")
+//! and put in place of that. An error is for one person's eyes even where the answer would have been for all.
 
 use std::future::Future;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::discord::rest::{Request, Rest, RestError, Urgency, message_id};
 use crate::domain::MessageId;
 
 /// Discord waits three seconds for the first response; half of it is for the way there.
-const PROMISE_AFTER: Duration = Duration::from_millis(1_500);
+const DEFER_AFTER: Duration = Duration::from_millis(1_500);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Visibility {
@@ -47,27 +47,27 @@ impl Responder {
     /// Answers with what `work` gives; its error goes to the one who asked.
     pub(super) async fn answer(
         &self,
-        eyes: Visibility,
+        visibility: Visibility,
         work: impl Future<Output = Result<Body, Refusal>>,
     ) -> Result<(), RestError> {
         tokio::pin!(work);
-        let soon = tokio::time::timeout(PROMISE_AFTER, &mut work).await;
+        let soon = tokio::time::timeout(DEFER_AFTER, &mut work).await;
         match soon {
-            Ok(Ok(body)) => return self.say(&body, eyes).await,
+            Ok(Ok(body)) => return self.say(&body, visibility).await,
             Ok(Err(error)) => {
                 return self
                     .say(&Body::sentence(error.0), Visibility::Ephemeral)
                     .await;
             }
-            Err(_) => self.promise(eyes).await?,
+            Err(_) => self.defer(visibility).await?,
         }
-        match (work.await, eyes) {
-            (Ok(body), _) => self.keep_promise(&body).await,
+        match (work.await, visibility) {
+            (Ok(body), _) => self.edit_original(&body).await,
             (Err(error), Visibility::Ephemeral) => {
-                self.keep_promise(&Body::sentence(error.0)).await
+                self.edit_original(&Body::sentence(error.0)).await
             }
             (Err(error), Visibility::Public) => {
-                self.take_promise_back().await?;
+                self.delete_original().await?;
                 self.follow_up(&Body::sentence(error.0), Visibility::Ephemeral)
                     .await
                     .map(drop)
@@ -81,7 +81,7 @@ impl Responder {
         work: impl Future<Output = Result<Body, Refusal>>,
     ) -> Result<(), RestError> {
         tokio::pin!(work);
-        let soon = tokio::time::timeout(PROMISE_AFTER, &mut work).await;
+        let soon = tokio::time::timeout(DEFER_AFTER, &mut work).await;
         match soon {
             Ok(Ok(body)) => return self.update(&body).await,
             Ok(Err(error)) => {
@@ -92,7 +92,7 @@ impl Responder {
             Err(_) => self.acknowledge().await?,
         }
         match work.await {
-            Ok(body) => self.keep_promise(&body).await,
+            Ok(body) => self.edit_original(&body).await,
             Err(error) => {
                 let told = self
                     .follow_up(&Body::sentence(error.0), Visibility::Ephemeral)
@@ -103,8 +103,8 @@ impl Responder {
     }
 
     /// Responds with a message.
-    pub(super) async fn say(&self, body: &Body, eyes: Visibility) -> Result<(), RestError> {
-        self.respond(4, Some((body, eyes))).await
+    pub(super) async fn say(&self, body: &Body, visibility: Visibility) -> Result<(), RestError> {
+        self.respond(4, Some((body, visibility))).await
     }
 
     /// Responds by putting `body` in place of the message whose button was pressed.
@@ -117,9 +117,9 @@ impl Responder {
         self.respond(6, None).await
     }
 
-    /// Promises an answer.
-    pub(super) async fn promise(&self, eyes: Visibility) -> Result<(), RestError> {
-        let data = match eyes {
+    /// Tells that an answer is coming.
+    pub(super) async fn defer(&self, visibility: Visibility) -> Result<(), RestError> {
+        let data = match visibility {
             Visibility::Public => json!({}),
             Visibility::Ephemeral => json!({"flags": 64}),
         };
@@ -131,7 +131,7 @@ impl Responder {
     }
 
     /// Puts `body` in place of the first response, or of the message whose press was acknowledged.
-    pub(super) async fn keep_promise(&self, body: &Body) -> Result<(), RestError> {
+    pub(super) async fn edit_original(&self, body: &Body) -> Result<(), RestError> {
         let route = route::edit_original(self.application, self.id, &self.token);
         let kept = self.send(route, body.to_json(), body).await;
         if let Err(error) = &kept {
@@ -143,10 +143,10 @@ impl Responder {
     pub(super) async fn follow_up(
         &self,
         body: &Body,
-        eyes: Visibility,
+        visibility: Visibility,
     ) -> Result<Value, RestError> {
         let route = route::followup(self.application, self.id, &self.token);
-        self.send(route, json_for(body, eyes), body).await
+        self.send(route, json_for(body, visibility), body).await
     }
 
     /// The id of the first response.
@@ -155,7 +155,7 @@ impl Responder {
         message_id(&self.rest.call(route).await?)
     }
 
-    async fn take_promise_back(&self) -> Result<(), RestError> {
+    async fn delete_original(&self) -> Result<(), RestError> {
         let route = route::delete_original(self.application, self.id, &self.token);
         self.rest.call(route).await.map(drop)
     }
@@ -163,8 +163,8 @@ impl Responder {
     async fn respond(&self, kind: u8, body: Option<(&Body, Visibility)>) -> Result<(), RestError> {
         match body {
             None => self.callback(json!({"type": kind}), &[]).await,
-            Some((body, eyes)) => {
-                let data = Value::Object(json_for(body, eyes));
+            Some((body, visibility)) => {
+                let data = Value::Object(json_for(body, visibility));
                 self.callback(json!({"type": kind, "data": data}), &body.files)
                     .await
             }
@@ -200,8 +200,8 @@ impl Responder {
     }
 }
 
-fn json_for(body: &Body, eyes: Visibility) -> Map<String, Value> {
-    match eyes {
+fn json_for(body: &Body, visibility: Visibility) -> Map<String, Value> {
+    match visibility {
         Visibility::Public => body.to_json(),
         Visibility::Ephemeral => body.to_ephemeral_json(),
     }

@@ -9,7 +9,7 @@ use crate::permission::{Action, Group};
 use crate::store::TaskStatus;
 use crate::text;
 use crate::tools::error::ToolError;
-use crate::tools::hooks::{self, Wish};
+use crate::tools::hooks::{self, HookRequest};
 use crate::tools::run_task::push_hooks;
 use crate::tools::tasks::TaskError;
 use crate::tools::{Output, Tool, ToolContext};
@@ -46,13 +46,13 @@ impl Tool for AddProcessHooks {
         if row.status != TaskStatus::Running {
             return Err(TaskError::Ended(id, row.status.as_str()).into());
         }
-        let wish = Wish {
+        let request = HookRequest {
             command: &row.task.command,
             instructions: &args.instructions,
             model: args.model.as_deref(),
         };
         let models = &*context.services.models;
-        let hooks = hooks::write(&*shell.hook_writer, models, context, wish).await?;
+        let hooks = hooks::write(&*shell.hook_writer, models, context, request).await?;
         let total = shell
             .tasks
             .add_hooks(context.agent, &id, hooks.hooks.clone())

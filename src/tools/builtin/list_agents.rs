@@ -36,7 +36,7 @@ impl Tool for ListAgents {
     }
 
     async fn run(&self, _: Args, context: &ToolContext) -> Result<Output, ToolError> {
-        let peers = context.services.peers.list(context).await?;
+        let peers = context.services.directory.list(context).await?;
         if peers.is_empty() {
             return Ok(
                 "There is no other agent here that the people behind this turn may talk to."

@@ -47,7 +47,7 @@ impl Tool for SendFile {
         })
         .await?;
         let size = text::bytes(file.content.len() as u64);
-        context.services.courier.post_file(context, file).await?;
+        context.services.messenger.post_file(context, file).await?;
         Ok(format!("Posted `{path}` ({size}).").into())
     }
 }

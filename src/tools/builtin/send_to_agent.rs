@@ -59,8 +59,8 @@ impl Tool for SendToAgent {
                 "you have written to other agents too often; again in {seconds} s"
             )));
         }
-        let peers = &context.services.peers;
-        peers.send(context, &peer.name, args.message).await?;
+        let directory = &context.services.directory;
+        directory.send(context, &peer.name, args.message).await?;
         Ok(format!("Delivered to `{}`.", peer.name).into())
     }
 }

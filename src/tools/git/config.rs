@@ -1,7 +1,7 @@
 //! Reads a repository's own configuration, which an agent can write, strictly. Pure.
 //!
 //! Only what an ordinary repository holds is known; anything else, and any way of writing that git reads in a clever
-//! manner, is refused by line. What passes is written anew, so that libgit2 never sees the agent's text.
+//! manner, is refused by line. What passes is written again, so that libgit2 never sees the agent's text.
 
 use std::fmt::Write;
 

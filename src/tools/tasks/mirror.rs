@@ -10,7 +10,7 @@ use crate::store::TaskRow;
 use crate::workspace::{Workspace, agent_file};
 
 impl Tasks {
-    /// Writes the mirror anew. It is only a mirror: a failure is logged and the task goes on.
+    /// Writes the mirror again. It is only a mirror: a failure is logged and the task goes on.
     pub(super) async fn mirror(&self, agent: AgentId, agent_name: &AgentName) {
         let rows = match self.inner.store.tasks(agent, RECENT).await {
             Ok(rows) => rows,

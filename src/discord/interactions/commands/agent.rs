@@ -6,7 +6,7 @@ mod repair;
 
 use serenity::all::Attachment;
 
-use super::call::{Context, Refusal, Sight, Visibility, answer, bot, guild, person, sight};
+use super::call::{Context, Refusal, Viewer, Visibility, answer, bot, guild, person, viewer};
 use super::complete;
 use crate::discord::bot::Bot;
 use crate::discord::bot::channels::GuildChannels;
@@ -79,8 +79,8 @@ async fn init(
 #[poise::command(slash_command)]
 async fn list(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
-        match sight(ctx)? {
-            Some(sight) => list_page(bot(ctx), &sight, 0).await,
+        match viewer(ctx)? {
+            Some(viewer) => list_page(bot(ctx), &viewer, 0).await,
             None => Ok(render::agents(&[], 0, clock::now())),
         }
     })
@@ -90,15 +90,15 @@ async fn list(ctx: Context<'_>) -> Result<(), Refusal> {
 /// One page of the list, counted from 0, as somebody sees it.
 pub(in crate::discord) async fn list_page(
     bot: &Bot,
-    sight: &Sight<'_>,
+    viewer: &Viewer<'_>,
     page: usize,
 ) -> Result<Body, Refusal> {
-    let mut agents = bot.manager.list(sight.guild).await?;
-    agents.retain(|agent| sight.covers(agent.row.channel_id));
-    if bot.knows(sight.guild) {
+    let mut agents = bot.manager.list(viewer.guild).await?;
+    agents.retain(|agent| viewer.covers(agent.row.channel_id));
+    if bot.knows(viewer.guild) {
         for agent in &mut agents {
             let channel = agent.row.channel_id;
-            agent.has_channel = channel.is_some_and(|channel| bot.has_place(sight.guild, channel));
+            agent.has_channel = channel.is_some_and(|channel| bot.has_place(viewer.guild, channel));
         }
     }
     Ok(render::agents(&agents, page, clock::now()))

@@ -43,7 +43,7 @@ async fn new(
     match bot(ctx).manager.branch_new(&here.agent, message).await {
         Ok(number) => {
             let _ = responder
-                .keep_promise(&render::branch_opened(number, &by, &prompt))
+                .edit_original(&render::branch_opened(number, &by, &prompt))
                 .await;
         }
         Err(error) => {

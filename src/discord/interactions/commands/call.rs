@@ -20,12 +20,15 @@ pub(super) type Context<'a> = poise::ApplicationContext<'a, Bot, Refusal>;
 /// Answers a command with what `work` gives; its refusal goes to the one who asked.
 pub(super) async fn answer(
     ctx: Context<'_>,
-    eyes: Visibility,
+    visibility: Visibility,
     work: impl Future<Output = Result<Body, Refusal>> + Send,
 ) -> Result<(), Refusal> {
     let span = tracing::info_span!("command", command = %ctx.command().qualified_name);
     // A failed answer was logged where it failed; there is nobody left to tell.
-    let _ = responder(ctx).answer(eyes, work).instrument(span).await;
+    let _ = responder(ctx)
+        .answer(visibility, work)
+        .instrument(span)
+        .await;
     Ok(())
 }
 
@@ -130,10 +133,10 @@ pub(super) async fn admits(
     }
 }
 
-/// An agent of this server whose records the person may see ([`Sight::on_record`]).
+/// An agent of this server whose records the person may see ([`Viewer::on_record`]).
 pub(super) async fn named_on_record(ctx: Context<'_>, name: &str) -> Result<AgentSummary, Refusal> {
-    match sight(ctx)? {
-        Some(sight) => sight.on_record(name).await,
+    match viewer(ctx)? {
+        Some(viewer) => viewer.on_record(name).await,
         None => Err(unknown(name, None)),
     }
 }
@@ -169,29 +172,29 @@ pub(super) fn agent_named(ctx: Context<'_>, name: &str) -> Result<AgentSummary, 
 /// The agents of this server whose channels the person sees; those who manage channels see all.
 pub(super) fn visible_agents(ctx: Context<'_>) -> Result<Vec<AgentSummary>, Refusal> {
     let guild = guild(ctx)?;
-    let Some(sight) = sight(ctx)? else {
+    let Some(viewer) = viewer(ctx)? else {
         return Ok(Vec::new());
     };
     let mut agents = bot(ctx).manager.agents(guild);
-    agents.retain(|agent| sight.covers(agent.channel));
+    agents.retain(|agent| viewer.covers(agent.channel));
     Ok(agents)
 }
 
 /// What the one who gave a command sees; none outside a server.
-pub(super) fn sight(ctx: Context<'_>) -> Result<Option<Sight<'_>>, Refusal> {
+pub(super) fn viewer(ctx: Context<'_>) -> Result<Option<Viewer<'_>>, Refusal> {
     let guild = guild(ctx)?;
     let member = ctx.interaction.member.as_deref();
-    Ok(member.map(|member| Sight::new(bot(ctx), guild, member)))
+    Ok(member.map(|member| Viewer::new(bot(ctx), guild, member)))
 }
 
 /// What a member sees of a server's agents.
-pub(in crate::discord) struct Sight<'a> {
+pub(in crate::discord) struct Viewer<'a> {
     bot: &'a Bot,
     pub(super) guild: GuildId,
     member: &'a Member,
 }
 
-impl<'a> Sight<'a> {
+impl<'a> Viewer<'a> {
     pub(in crate::discord) const fn new(bot: &'a Bot, guild: GuildId, member: &'a Member) -> Self {
         Self { bot, guild, member }
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serenity::all::{AutocompleteChoice, CreateAutocompleteResponse};
 
 use super::call::{
-    Context, agent_here, bot, guild, person, reachable_agents, sight, visible_agents,
+    Context, agent_here, bot, guild, person, reachable_agents, viewer, visible_agents,
 };
 use crate::config::{ValueKind, agent_keys};
 use crate::discord::rest::body::clip;
@@ -72,8 +72,8 @@ pub(super) async fn agent_on_record(ctx: Context<'_>, typed: &str) -> CreateAuto
         .into_iter()
         .map(|agent| agent.name.to_string())
         .collect();
-    let destroyed = match (sight(ctx), guild(ctx)) {
-        (Ok(Some(sight)), Ok(guild)) if sight.covers_destroyed() => {
+    let destroyed = match (viewer(ctx), guild(ctx)) {
+        (Ok(Some(viewer)), Ok(guild)) if viewer.covers_destroyed() => {
             let reading = bot(ctx).manager.all_destroyed(guild);
             in_time(reading).await.and_then(Result::ok)
         }

@@ -17,7 +17,7 @@ pub(super) async fn ping(ctx: Context<'_>) -> Result<(), Refusal> {
     {
         let line = format!("Pong! {:.1} ms", began.elapsed().as_secs_f64() * 1_000.0);
         // The first answer stands without it.
-        let _ = responder.keep_promise(&Body::text(line)).await;
+        let _ = responder.edit_original(&Body::text(line)).await;
     }
     Ok(())
 }

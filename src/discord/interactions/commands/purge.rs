@@ -72,7 +72,7 @@ pub(in crate::discord) async fn confirmed(
         )),
     };
     // An interaction's token lives for 15 minutes; a long purge outlives it, and its result is in the channel itself.
-    let _ = responder.keep_promise(&body).await;
+    let _ = responder.edit_original(&body).await;
 }
 
 async fn delete(bot: &Bot, channel: ChannelId) -> Result<usize, (usize, RestError)> {

@@ -1,7 +1,7 @@
 //! `/usage`: tokens and money, by agent and model, with a chart.
 
 use super::call::{
-    Context, Refusal, Visibility, answer, bot, guild, named_on_record, reachable_agents, sight,
+    Context, Refusal, Visibility, answer, bot, guild, named_on_record, reachable_agents, viewer,
 };
 use super::complete;
 use crate::clock;
@@ -40,7 +40,7 @@ pub(super) async fn usage(
             })
             .await?;
         let names = reachable_agents(ctx).await?;
-        let sees_destroyed = sight(ctx)?.is_some_and(|sight| sight.covers_destroyed());
+        let sees_destroyed = viewer(ctx)?.is_some_and(|viewer| viewer.covers_destroyed());
         lines.retain(|line| match bot.manager.agent(line.agent) {
             Some(_) => names.iter().any(|agent| agent.id == line.agent),
             None => sees_destroyed,

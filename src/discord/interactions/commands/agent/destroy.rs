@@ -80,7 +80,7 @@ pub(in crate::discord) async fn confirmed(
         Err(error) => Body::sentence(Refusal::from(error).0),
     };
     // The answer went with the channel, if it was the agent's own.
-    if own_channel || responder.keep_promise(&body).await.is_err() {
+    if own_channel || responder.edit_original(&body).await.is_err() {
         let user = UserId(press.user.id.get());
         if direct_message(&bot.rest, user, &body).await.is_err() {
             tracing::info!(user.id = %user, "{}", body.content);
