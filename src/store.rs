@@ -19,6 +19,7 @@ mod behind;
 mod calls;
 mod codec;
 mod conversations;
+mod durability;
 mod error;
 mod inbound;
 mod items;
@@ -107,6 +108,7 @@ impl Store {
             path: path.to_owned(),
             options: opened.options,
             db: Some(opened.writer),
+            level: None,
         };
         Ok(Self {
             inner: Arc::new(Inner {

@@ -158,6 +158,7 @@ impl Reservations {
         let of_day = UsageFilter {
             since: Some(start_of_day(now)),
             agent: Some(agent),
+            guild: Some(guild),
             ..all
         };
         let of_month = UsageFilter {

@@ -51,7 +51,7 @@ impl Usage {
                 let filter = UsageFilter {
                     since: Some(since),
                     agent: Some(agent.id),
-                    guild: None,
+                    guild: Some(agent.guild_id),
                     turn: None,
                 };
                 for line in agents.store.usage(filter).await? {

@@ -8,6 +8,7 @@ use futures_util::TryStreamExt as _;
 use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection, SqliteRow};
 use sqlx::{Arguments as _, AssertSqlSafe, Either, Encode, Executor as _, Type};
 
+use super::durability::Durability;
 use super::error::StoreError;
 
 /// Fails when the statement before it changed no row. SQLite has no assertion outside of a trigger; a function that
@@ -21,6 +22,7 @@ pub(super) struct Batch {
     arguments: SqliteArguments,
     fault: Option<StoreError>,
     parts: Vec<Part>,
+    durability: Durability,
 }
 
 /// What stands at one place of a script.
@@ -53,6 +55,8 @@ impl Outcome {
 #[derive(Clone, Copy)]
 pub(super) struct Frame {
     pub(super) begin: &'static str,
+    /// How many statements `begin` holds.
+    pub(super) begins: usize,
     pub(super) end: &'static str,
     pub(super) undo: &'static str,
 }
@@ -78,6 +82,16 @@ impl Batch {
         self.write(ASSERTION);
         self.parts.push(Part::Assertion(what.into()));
         self
+    }
+
+    /// Has the commit not wait for the disk.
+    pub(super) const fn unsynced(mut self) -> Self {
+        self.durability = Durability::Written;
+        self
+    }
+
+    pub(super) const fn durability(&self) -> Durability {
+        self.durability
     }
 
     fn write(&mut self, statement: &str) {
@@ -106,7 +120,9 @@ impl Batch {
             return Ok(Err(fault));
         }
         let sql = format!("{};{}{}", frame.begin, self.sql, frame.end);
-        let mut parts = vec![Part::Frame];
+        let mut parts: Vec<Part> = std::iter::repeat_with(|| Part::Frame)
+            .take(frame.begins)
+            .collect();
         parts.extend(self.parts);
         parts.push(Part::Frame);
         match execute(db, sql, self.arguments, &parts).await {

@@ -8,7 +8,7 @@ use super::Store;
 use super::batch::Batch;
 use super::codec::{counted, now, parsed, parsed_option, readable, stamp, time, time_option};
 use super::error::StoreError;
-use crate::domain::{AgentId, ChannelId, ConversationId, MessageId, SessionId, TurnId};
+use crate::domain::{AgentId, ChannelId, ConversationId, MessageId, SessionId};
 
 /// Which conversation to open.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,7 +62,11 @@ impl Conversation {
     }
 }
 
-const SELECT: &str = "SELECT c.*, (SELECT count(*) FROM items i WHERE i.conversation_id = c.id) AS items FROM conversations c";
+/// Each conversation with what it holds and when it was last active. A turn is activity from its beginning to its end; that it was interrupted is no activity.
+pub(super) const SELECT: &str = "SELECT c.*, (SELECT count(*) FROM items i WHERE i.conversation_id = c.id) AS items,
+    max(c.last_active_at, coalesce(
+        (SELECT iif(t.state = 'finished', t.ended_at, t.began_at) FROM turns t
+         WHERE t.conversation_id = c.id ORDER BY t.began_at DESC LIMIT 1), '')) AS active_at FROM conversations c";
 
 impl Store {
     /// Opens a conversation. An agent's main one is given as it is when it is open already.
@@ -224,7 +228,7 @@ async fn open(
     let opened = now();
     let row = sqlx::query(
         "INSERT INTO conversations (agent_id, number, thread_id, prompt, opened_at, last_active_at)
-         VALUES (?, ?, ?, ?, ?, ?) RETURNING *, 0 AS items",
+         VALUES (?, ?, ?, ?, ?, ?) RETURNING *, 0 AS items, last_active_at AS active_at",
     )
     .bind(agent.to_string())
     .bind(number)
@@ -237,23 +241,12 @@ async fn open(
     conversation(&row)
 }
 
-/// Notes that something entered a conversation.
+/// Notes that something entered a conversation outside of its turns.
 pub(super) fn touch(batch: &mut Batch, conversation: ConversationId) {
     batch
         .add("UPDATE conversations SET last_active_at = ? WHERE id = ?")
         .bind(now())
         .bind(conversation.0);
-}
-
-/// Notes that something entered the conversation of a turn.
-pub(super) fn touch_of(batch: &mut Batch, turn: TurnId) {
-    batch
-        .add(
-            "UPDATE conversations SET last_active_at = ?
-             WHERE id = (SELECT conversation_id FROM turns WHERE id = ?)",
-        )
-        .bind(now())
-        .bind(turn.to_string());
 }
 
 pub(super) fn conversation(row: &SqliteRow) -> Result<Conversation, StoreError> {
@@ -266,7 +259,7 @@ pub(super) fn conversation(row: &SqliteRow) -> Result<Conversation, StoreError> 
             .map(ChannelId::from_i64),
         prompt: row.try_get("prompt")?,
         opened_at: time(row, "opened_at")?,
-        last_active_at: time(row, "last_active_at")?,
+        last_active_at: time(row, "active_at")?,
         closed_at: time_option(row, "closed_at")?,
         items: counted(row, "items")?,
         saved_items: counted(row, "saved_items")?,

@@ -10,7 +10,7 @@ use super::error::StoreError;
 
 /// All files of `migrations/`, in their order: version, description, text. Named here rather than found by sqlx's macro,
 /// which would have SQLite compiled a second time, for the compiler's own use.
-const MIGRATIONS: [(i64, &str, &str); 5] = [
+const MIGRATIONS: [(i64, &str, &str); 6] = [
     (
         1,
         "ledger",
@@ -31,6 +31,11 @@ const MIGRATIONS: [(i64, &str, &str); 5] = [
         5,
         "lifecycle",
         include_str!("../../migrations/0005_lifecycle.sql"),
+    ),
+    (
+        6,
+        "fewer_pages",
+        include_str!("../../migrations/0006_fewer_pages.sql"),
     ),
 ];
 

@@ -31,6 +31,13 @@ const BUSY: Duration = Duration::from_secs(10);
 /// it, and each of its shapes takes room.
 const PREPARED: usize = 96;
 
+/// Bytes of a page. A turn changes a little in many places, and each change writes its whole page.
+const PAGE: u32 = 1024;
+
+/// Pages in the log at which it is written back into the database: a page that changes with each turn is written back once
+/// for many of them.
+const CHECKPOINT: &str = "8192";
+
 pub(super) struct Opened {
     pub(super) options: SqliteConnectOptions,
     pub(super) writer: SqliteConnection,
@@ -46,6 +53,7 @@ pub(super) async fn open(path: &Path) -> Result<Opened, StoreError> {
     let options = options(path)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
+        .pragma("wal_autocheckpoint", CHECKPOINT)
         .pragma("journal_size_limit", "67108864");
     let mut writer = options.connect().await?;
     upgrade(&mut writer, path).await?;
@@ -130,6 +138,7 @@ async fn create(path: &Path) -> Result<(), StoreError> {
         }
     }
     let mut db = options(&unfinished)
+        .page_size(PAGE)
         .create_if_missing(true)
         .synchronous(SqliteSynchronous::Full)
         .connect()
@@ -269,7 +278,27 @@ async fn upgrade(db: &mut SqliteConnection, path: &Path) -> Result<(), StoreErro
         path.display(),
         copy.display()
     );
-    migrate(db).await
+    migrate(db).await?;
+    resize_pages(db, path).await
+}
+
+/// Gives a database that was made with larger pages ours. It works with any: a disk without room for it stops no upgrade.
+async fn resize_pages(db: &mut SqliteConnection, path: &Path) -> Result<(), StoreError> {
+    let found: u32 = sqlx::query_scalar("PRAGMA page_size")
+        .fetch_one(&mut *db)
+        .await?;
+    if found == PAGE {
+        return Ok(());
+    }
+    let rewrite = format!("PRAGMA journal_mode = DELETE; PRAGMA page_size = {PAGE}; VACUUM");
+    if let Err(error) = sqlx::query(AssertSqlSafe(rewrite)).execute(&mut *db).await {
+        warn!(
+            "failed to give {} pages of {PAGE} bytes, it goes on with pages of {found}: {error}",
+            path.display()
+        );
+    }
+    sqlx::query("PRAGMA journal_mode = WAL").execute(db).await?;
+    Ok(())
 }
 
 /// Copies a database as it stands at one moment into a new file.

@@ -7,6 +7,7 @@
 //! ```
 
 use sqlx::Row as _;
+use sqlx::sqlite::SqliteRow;
 use uuid::Uuid;
 
 use super::Store;
@@ -128,6 +129,13 @@ impl Store {
     ///
     /// [`StoreError::NotFound`] when the part is settled: it must not be sent.
     pub async fn mark_sending(&self, part: i64) -> Result<Part, StoreError> {
+        match self.sending(part).await? {
+            Some(row) => part_row(&row),
+            None => Err(StoreError::NotFound(format!("unsent part {part}"))),
+        }
+    }
+
+    async fn sending(&self, part: i64) -> Result<Option<SqliteRow>, StoreError> {
         let mut batch = Batch::default();
         batch
             .add(
@@ -136,10 +144,7 @@ impl Store {
             )
             .bind(now())
             .bind(part);
-        match self.run(batch).await?.rows.first() {
-            Some(row) => part_row(row),
-            None => Err(StoreError::NotFound(format!("unsent part {part}"))),
-        }
+        Ok(self.run(batch).await?.rows.pop())
     }
 
     /// Keeps that a part takes the place of the message `shown`, before it does.
@@ -157,7 +162,10 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// D9, after the POST. The channel's next part is marked `sending` with it and given, to be posted now.
+    /// D9, after the POST. The channel's next part is marked `sending` and given, to be posted now.
+    ///
+    /// The mark itself costs no fsync: where a power cut takes it back, the part is `sending`, and recovery looks for it in
+    /// the channel.
     pub async fn mark_sent(&self, part: i64, message: MessageId) -> Result<Rest, StoreError> {
         let mut batch = Batch::default();
         batch
@@ -168,15 +176,17 @@ impl Store {
             .bind(part);
         batch
             .add(
-                "UPDATE outbox SET state = 'sending', first_try = coalesce(first_try, ?)
-                 WHERE id = (SELECT min(w.id) FROM outbox w JOIN outbox s ON s.channel_id = w.channel_id
-                             WHERE s.id = ? AND w.state IN ('pending', 'sending'))
-                 RETURNING *",
+                "SELECT min(w.id) AS next FROM outbox w JOIN outbox s ON s.channel_id = w.channel_id
+                 WHERE s.id = ? AND w.state IN ('pending', 'sending')",
             )
-            .bind(now())
             .bind(part);
-        let sent = self.run(batch).await?;
-        Ok(match sent.rows.first().map(part_row) {
+        let sent = self.run(batch.unsynced()).await?;
+        let next: Option<i64> = sent.row()?.try_get("next")?;
+        let row = match next {
+            Some(next) => self.sending(next).await?,
+            None => None,
+        };
+        Ok(match row.as_ref().map(part_row) {
             None => Rest::Nothing,
             Some(Ok(next)) => Rest::Next(Box::new(next)),
             // It must not undo the end of the one before it.

@@ -12,7 +12,6 @@ use super::batch::Batch;
 use super::codec::{
     count, counted, dollars, json, now, parsed, parsed_option, time, time_option, words,
 };
-use super::conversations::{touch, touch_of};
 use super::error::StoreError;
 use super::inbound::{claim, claim_unchanged};
 use super::items::insert_item_of;
@@ -148,7 +147,6 @@ impl Store {
         for message in claimed {
             claim(&mut batch, turn.id, message);
         }
-        touch(&mut batch, turn.conversation);
         match self.run(batch).await {
             Ok(_) => Ok(Begun::Running),
             Err(StoreError::NotFound(_)) => Ok(Begun::Not),
@@ -170,7 +168,6 @@ impl Store {
         let mut batch = Batch::default();
         insert_item_of(&mut batch, turn, &item)?;
         claim(&mut batch, turn, message);
-        touch_of(&mut batch, turn);
         self.run(batch).await.map(drop)
     }
 
@@ -275,7 +272,6 @@ impl Store {
             .bind(turn.to_string())
             .must_change(format!("running turn {turn}"));
         end.attached.add_to(&mut batch);
-        touch_of(&mut batch, turn);
         queue_of_turn(&mut batch, turn, end.parts, end.first)?;
         self.run(batch).await?.rows.iter().map(part_row).collect()
     }

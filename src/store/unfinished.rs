@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
-use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::{AssertSqlSafe, Row as _};
 
 use super::Store;
 use super::batch::Batch;
 use super::calls::{OpenQuestion, question};
 use super::codec::{count, now, readable, report_unreadable, stamp};
-use super::conversations::{Conversation, conversation};
+use super::conversations::{Conversation, SELECT, conversation};
 use super::error::StoreError;
 use super::items::replace;
 use super::outbox::queue;
@@ -125,10 +125,9 @@ impl Store {
                 }
             }
         }
-        let rows = sqlx::query(
-            "SELECT * FROM (SELECT c.*, (SELECT count(*) FROM items i WHERE i.conversation_id = c.id) AS items
-                 FROM conversations c WHERE c.closed_at IS NULL) WHERE items > 0 ORDER BY id",
-        )
+        let rows = sqlx::query(AssertSqlSafe(format!(
+            "SELECT * FROM ({SELECT} WHERE c.closed_at IS NULL) WHERE items > 0 ORDER BY id"
+        )))
         .fetch_all(&mut *db)
         .await?;
         let conversations = readable(&rows, "conversations", "id", conversation);

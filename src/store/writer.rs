@@ -20,6 +20,7 @@ use tokio::sync::{mpsc, oneshot};
 use tracing::{error, warn};
 
 use super::batch::{Batch, Frame, Outcome};
+use super::durability::{Durability, Opening};
 use super::error::{DiskFault, StoreError};
 
 /// Jobs that share one transaction at most: bounds how long the first waits for the last.
@@ -37,6 +38,9 @@ pub(super) enum Message {
 
 /// A piece of work within a transaction, and whoever waits for it.
 pub(super) trait Job: Send {
+    /// What its caller waits for.
+    fn durability(&self) -> Durability;
+
     /// Does the work within `frame`. An error ends the transaction around it; one of the work itself is for its caller,
     /// and the work has been undone.
     fn run<'c>(
@@ -85,6 +89,13 @@ impl Scripted {
 }
 
 impl Job for Scripted {
+    fn durability(&self) -> Durability {
+        self.batch
+            .as_ref()
+            .map(Batch::durability)
+            .unwrap_or_default()
+    }
+
     fn run<'c>(
         &'c mut self,
         db: &'c mut SqliteConnection,
@@ -125,6 +136,10 @@ where
     T: Send + 'static,
     F: for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<T, StoreError>> + Send,
 {
+    fn durability(&self) -> Durability {
+        Durability::Synced
+    }
+
     fn run<'c>(
         &'c mut self,
         db: &'c mut SqliteConnection,
@@ -157,6 +172,8 @@ pub(super) struct Writer {
     pub(super) path: PathBuf,
     pub(super) options: SqliteConnectOptions,
     pub(super) db: Option<SqliteConnection>,
+    /// What commits of `db` wait for as it is set now; none after a failure.
+    pub(super) level: Option<Durability>,
 }
 
 impl Writer {
@@ -184,10 +201,15 @@ impl Writer {
         if jobs.is_empty() {
             return;
         }
+        let durability = Durability::of_all(jobs.iter().map(|job| job.durability()));
+        let opening = durability.opening(self.level.take());
         let end = match self.connection().await {
-            Ok(db) => transact(db, &mut jobs).await,
+            Ok(db) => transact(db, opening, &mut jobs).await,
             Err(error) => Err(error),
         };
+        if end.is_ok() {
+            self.level = Some(durability);
+        }
         let end = end.map_err(|error| error.at(&self.path));
         if let Err(error) = &end {
             error!("failed to commit {} writes: {error}", jobs.len());
@@ -222,38 +244,53 @@ impl Writer {
     }
 }
 
-/// A job that has the transaction for itself.
-const ALONE: Frame = Frame {
-    begin: "BEGIN IMMEDIATE",
-    end: "COMMIT",
-    undo: "ROLLBACK",
-};
-
 /// A job among others.
 const AMONG: Frame = Frame {
     begin: "SAVEPOINT job",
+    begins: 1,
     end: "RELEASE job",
     undo: "ROLLBACK TO job; RELEASE job",
 };
 
+const COMMIT: &str = "COMMIT";
+const ROLLBACK: &str = "ROLLBACK";
+
 /// Runs `jobs` in one transaction. An error means that none of them is stored.
-async fn transact(db: &mut SqliteConnection, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
+async fn transact(
+    db: &mut SqliteConnection,
+    opening: Opening,
+    jobs: &mut [Box<dyn Job>],
+) -> Result<(), StoreError> {
     let end = match jobs {
-        [job] => job.run(db, ALONE).await,
-        jobs => together(db, jobs).await,
+        [job] => job.run(db, alone(opening)).await,
+        jobs => together(db, opening, jobs).await,
     };
     if end.is_err() {
         // SQLite may have rolled back by itself after a fault; then this is refused, and that is fine.
-        let _ = sqlx::query(ALONE.undo).execute(db).await;
+        let _ = sqlx::query(ROLLBACK).execute(db).await;
     }
     end
 }
 
-async fn together(db: &mut SqliteConnection, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
-    sqlx::query(ALONE.begin).execute(&mut *db).await?;
+/// A job that has the transaction for itself.
+const fn alone((begin, begins): Opening) -> Frame {
+    Frame {
+        begin,
+        begins,
+        end: COMMIT,
+        undo: ROLLBACK,
+    }
+}
+
+async fn together(
+    db: &mut SqliteConnection,
+    (begin, _): Opening,
+    jobs: &mut [Box<dyn Job>],
+) -> Result<(), StoreError> {
+    sqlx::query(begin).execute(&mut *db).await?;
     for job in jobs {
         job.run(db, AMONG).await?;
     }
-    sqlx::query(ALONE.end).execute(db).await?;
+    sqlx::query(COMMIT).execute(db).await?;
     Ok(())
 }

@@ -6,6 +6,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 
 use super::discord::TOKEN;
@@ -88,12 +89,37 @@ impl Bot {
 
     /// Resident memory in KiB.
     pub(crate) fn resident(&self) -> f64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap();
-        let line = status
+        self.field("status", "VmRSS:")
+    }
+
+    /// Memory in KiB that is this process's own: no page of the program or of a library.
+    pub(crate) fn anonymous(&self) -> f64 {
+        self.field("smaps_rollup", "Anonymous:")
+    }
+
+    /// What it has had written to disks, in bytes: pages of the system's cache that it changed.
+    pub(crate) fn written(&self) -> f64 {
+        self.field("io", "write_bytes:")
+    }
+
+    /// How often it has called the system to write, sockets left out.
+    pub(crate) fn write_calls(&self) -> f64 {
+        self.field("io", "syscw:")
+    }
+
+    /// A number that a file of the process's folder in `/proc` gives on a line of its own.
+    fn field(&self, file: &str, name: &str) -> f64 {
+        let text = std::fs::read_to_string(format!("/proc/{}/{file}", self.id())).unwrap();
+        let line = text
             .lines()
-            .find_map(|line| line.strip_prefix("VmRSS:"))
+            .find_map(|line| line.strip_prefix(name))
             .unwrap();
         line.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+
+    /// Counts the process's fsyncs until the counter is asked; none where the machine has no strace.
+    pub(crate) async fn count_fsyncs(&self) -> Option<FsyncCounter> {
+        FsyncCounter::attach(self.id()).await
     }
 
     /// Time on the processor of all threads that live, from the scheduler's own books.
@@ -118,5 +144,43 @@ impl Bot {
         let ticks = fields[10] + fields[11];
         let per_second = rustix::param::clock_ticks_per_second();
         Duration::from_secs_f64(ticks as f64 / per_second as f64)
+    }
+}
+
+/// strace at a process: it is slowed by that, so nothing else is measured meanwhile.
+pub(crate) struct FsyncCounter {
+    strace: Child,
+    log: tempfile::NamedTempFile,
+}
+
+impl FsyncCounter {
+    async fn attach(process: u32) -> Option<Self> {
+        let log = tempfile::NamedTempFile::new().unwrap();
+        let mut strace = Command::new("strace")
+            .args(["-f", "-e", "trace=fsync,fdatasync", "-o"])
+            .arg(log.path())
+            .args(["-p", &process.to_string()])
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .ok()?;
+        // It says so once it holds all threads.
+        let mut said = BufReader::new(strace.stderr.take()?).lines();
+        while let Ok(Some(line)) = said.next_line().await {
+            if line.contains("attached") {
+                tokio::spawn(async move { while let Ok(Some(_)) = said.next_line().await {} });
+                return Some(Self { strace, log });
+            }
+        }
+        None
+    }
+
+    /// The fsyncs seen.
+    pub(crate) async fn count(mut self) -> usize {
+        let id = Pid::from_raw(self.strace.id().expect("strace runs") as i32).unwrap();
+        kill_process(id, Signal::INT).unwrap();
+        self.strace.wait().await.unwrap();
+        let log = std::fs::read_to_string(self.log.path()).unwrap();
+        log.lines().filter(|line| line.contains("sync(")).count()
     }
 }

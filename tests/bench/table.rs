@@ -21,6 +21,7 @@ pub(crate) enum Unit {
     Percent,
     PerSecond,
     Bytes,
+    Count,
 }
 
 impl Unit {
@@ -32,6 +33,7 @@ impl Unit {
             Self::Percent => format!("{value:.3} %"),
             Self::PerSecond => format!("{value:.0} /s"),
             Self::Bytes => format!("{value:.0} B"),
+            Self::Count => format!("{value:.2}"),
         }
     }
 }

@@ -1,0 +1,35 @@
+//! What a commit waits for, and how SQLite is told.
+
+/// What a commit waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Durability {
+    /// The disk has it: neither a crash nor a power cut takes it back.
+    #[default]
+    Synced,
+    /// The system has it: a crash of the daemon does not take it back, a power cut may, until the next synced commit.
+    /// For what recovery finds out by itself (`docs/decisions/0613-what-each-fsync-is-for.md`).
+    Written,
+}
+
+/// How a transaction begins: the statements, and how many they are.
+pub(super) type Opening = (&'static str, usize);
+
+impl Durability {
+    /// What a transaction of several jobs waits for: as much as the most careful of them.
+    pub(super) fn of_all(jobs: impl IntoIterator<Item = Self>) -> Self {
+        if jobs.into_iter().all(|job| job == Self::Written) {
+            Self::Written
+        } else {
+            Self::Synced
+        }
+    }
+
+    /// Begins a transaction of this kind on a connection that was set to `level` last; none if that is not known.
+    pub(super) fn opening(self, level: Option<Self>) -> Opening {
+        match self {
+            _ if level == Some(self) => ("BEGIN IMMEDIATE", 1),
+            Self::Synced => ("PRAGMA synchronous = FULL;BEGIN IMMEDIATE", 2),
+            Self::Written => ("PRAGMA synchronous = NORMAL;BEGIN IMMEDIATE", 2),
+        }
+    }
+}
