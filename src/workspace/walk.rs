@@ -22,6 +22,12 @@ const DEEPEST: usize = 64;
 /// Bytes of a `.gitignore` that are read.
 const LONGEST_IGNORE_FILE: u64 = 256 * 1024;
 
+/// Bytes of one of its lines: Linux takes no longer path, and what nests deeper was made to do harm.
+const LONGEST_RULE: usize = 4096;
+
+/// Rules of one file: more than any honest one has, and as many as fit into a worker's memory.
+const MOST_RULES: usize = 4096;
+
 /// Whether a walk goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
@@ -159,7 +165,9 @@ fn ignore_rules(folder: &Dir) -> Option<Gitignore> {
     let mut text = Vec::new();
     file.take(LONGEST_IGNORE_FILE).read_to_end(&mut text).ok()?;
     let mut builder = GitignoreBuilder::new("");
-    for line in String::from_utf8_lossy(&text).lines() {
+    let text = String::from_utf8_lossy(&text);
+    let rules = text.lines().filter(|line| line.len() <= LONGEST_RULE);
+    for line in rules.take(MOST_RULES) {
         // A line that is no pattern ignores nothing, as in git.
         let _ = builder.add_line(None, line);
     }

@@ -17,6 +17,7 @@ mod day;
 mod forms;
 mod gate;
 mod gateway;
+mod hidden;
 mod hostile;
 mod leftovers;
 mod limits;

@@ -331,6 +331,12 @@ async fn an_operator_who_takes_no_letters_is_told_in_their_channel() {
             refused.next().map(|_| ())
         };
         world.waits("the letter to be refused", is_refused).await;
+        // What follows from that is kept by then.
+        let told = "SELECT name || ' ' || (told_at IS NULL) FROM servers WHERE state = 'waiting'";
+        for words in ["One.", "Two."] {
+            world.exchange("hello", words).await;
+        }
+        assert_eq!(world.ledger(told).await, ["Elsewhere 1"]);
         world.stops().await;
         let watch = world
             .discord
@@ -404,6 +410,7 @@ async fn each_member_of_the_applications_team_is_the_operator() {
         let told = world.next_private_reply(&world.ann).await;
         assert!(told.contains("already accepted by @bob"), "{told}");
         assert!(world.discord.holds_bot(guild));
+        assert_eq!(letters(world, &eve).len(), 0, "she has not joined the team");
     })
     .await;
 }
@@ -494,6 +501,8 @@ async fn while_discord_does_not_say_who_the_operator_is_the_last_answer_holds() 
         let run = world.ann.person.runs(lab, "/status", &[]).unwrap();
         is_refused(world, run).await;
         assert_eq!(letters(world, &world.ann).len(), 0);
+        let waiting = "SELECT name FROM servers WHERE state = 'waiting'";
+        assert_eq!(world.ledger(waiting).await, Vec::<String>::new());
 
         // Once Discord says it, all is well, without a restart.
         world.discord.heals();
@@ -531,6 +540,16 @@ async fn whoever_takes_the_bot_out_and_in_again_does_not_have_the_operator_told_
             world.discord.invites_bot(guild);
         }
         world.exchange("hello", "Hello.").await;
+        assert_eq!(letters(world, &world.ann).len(), 1);
+        // Not after a restart either, when nobody remembers but the database.
+        world.discord.kicks_bot(guild);
+        let gone = "SELECT name FROM servers WHERE state = 'gone'";
+        world.ledger_says(gone, &["Elsewhere"]).await;
+        world.restarts().await;
+        world.discord.invites_bot(guild);
+        let waiting = "SELECT name FROM servers WHERE state = 'waiting'";
+        world.ledger_says(waiting, &["Elsewhere"]).await;
+        world.exchange("hello again", "Hello again.").await;
         assert_eq!(letters(world, &world.ann).len(), 1);
         presses(world, &world.ann, letter.id, "Accept");
         has_commands(world, guild).await;

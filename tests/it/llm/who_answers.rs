@@ -51,12 +51,15 @@ async fn a_long_conversation_is_compacted_for_the_agents_own_window() {
     }));
     run_test_with(setup, async |world| {
         world.model.lists(&[MODEL, BIG]);
+        world.ann.asks("/settings validate-keys", "#general").await;
         let set = format!("/agent config name:lab key:model value:{MODEL}");
         world.ann.asks(&set, "#general").await;
         world.model.has_window(16_000);
         grows_too_long(world).await;
         world.sees("#lab", "Compacted: ").await;
         assert_eq!(asked(&world.model), vec![MODEL; asked(&world.model).len()]);
+        // By its own window, before the model refuses it, and not by the larger one of another model.
+        assert_eq!(world.model.overruns(), 0);
     })
     .await;
 }

@@ -54,6 +54,61 @@ const FOREIGN: [&str; 16] = [
     "Host: 127.0.0.1:PORT\nSec-Fetch-Site: cross-site\n",
 ];
 
+/// Every method that a browser sends, with or without asking first whether it may.
+const METHODS: [&str; 8] = [
+    "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE",
+];
+
+/// What each method of a request with these headers is answered, where a page may be behind it.
+async fn by_method(at: SocketAddr, path: &str, headers: &str) -> Vec<u16> {
+    let mut all = Vec::new();
+    let headers = headers.replace("PORT", &at.port().to_string());
+    for method in METHODS {
+        let asks = "Access-Control-Request-Method: PUT\nContent-Length: 0\n";
+        let request = format!("{method} {path} HTTP/1.1\n{headers}{asks}Connection: close\n\n");
+        all.push(status(at, &request).await);
+    }
+    all
+}
+
+#[tokio::test]
+async fn no_method_gets_a_page_further_than_another() {
+    let discord = Discord::start(Options::default()).await.unwrap();
+    let model = DemoModel::start().await.unwrap();
+    let page = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let playground = Playground::start(Options::default(), page).await.unwrap();
+    let (of_page, _) = FOREIGN.split_at(FOREIGN.len() - 1);
+    for (base, paths, foreign) in [
+        (
+            discord.base_url().to_owned(),
+            [
+                "/api/v10/channels/1/messages",
+                "/gateway-socket",
+                "/no/such/path",
+            ],
+            FOREIGN.as_slice(),
+        ),
+        (
+            model.base_url().to_owned(),
+            ["/v1/messages", "/v1/models", "/no/such/path"],
+            FOREIGN.as_slice(),
+        ),
+        (
+            playground.url(),
+            ["/", "/api/state", "/no/such/path"],
+            of_page,
+        ),
+    ] {
+        let at = address(&base);
+        for headers in foreign {
+            for path in paths {
+                let all = by_method(at, path, headers).await;
+                assert_eq!(all, [403; METHODS.len()], "{base}{path} {headers}");
+            }
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_web_page_gets_nothing_out_of_the_local_discord() {
     let discord = Discord::start(Options::default()).await.unwrap();

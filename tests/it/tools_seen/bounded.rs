@@ -297,6 +297,72 @@ async fn large_files_are_shown_edited_and_compared_without_taking_memory_of_the_
     .await;
 }
 
+/// Globs that were made to nest, to branch or to backtrack.
+fn hostile_globs() -> Vec<String> {
+    let names: Vec<String> = (0..10_000).map(|number| format!("x{number}*")).collect();
+    vec![
+        "{".repeat(100_000),
+        format!("{}{}", "{a,".repeat(50_000), "}".repeat(50_000)),
+        format!("{{{}}}", names.join(",")),
+        "[".repeat(100_000),
+        "**/".repeat(50_000),
+        format!("{}b", "*a".repeat(20_000)),
+    ]
+}
+
+#[tokio::test]
+async fn hostile_globs_and_ignore_files_end_with_a_word_and_take_no_memory_of_the_daemon() {
+    let setup = Setup {
+        way: Way::Program,
+        ..Setup::default()
+    };
+    run_test_with(setup, async |world| {
+        with_other(world).await;
+        fs::write(world.workspace("lab").join("a.txt"), "a needle\n").unwrap();
+        let globs = hostile_globs();
+        let glob = |pattern: &str| ("glob", json!({"pattern": pattern}));
+        let all: Vec<_> = globs.iter().map(|pattern| glob(pattern)).collect();
+        for (result, pattern) in measure(world, "six hostile globs", &all)
+            .await
+            .iter()
+            .zip(&globs)
+        {
+            let head: String = result.chars().take(300).collect();
+            let pattern: String = pattern.chars().take(20).collect();
+            let is_word = ["is no glob", "No file below", "a.txt", "so it was ended"];
+            assert!(
+                is_word.iter().any(|word| result.contains(word)),
+                "{pattern}: {head}"
+            );
+        }
+        // Ten MiB of each, and rules that all differ.
+        let several: Vec<String> = (0..60_000).map(|number| format!("*y{number}*z")).collect();
+        let files = globs
+            .iter()
+            .map(|glob| format!("{glob}\n").repeat((10 << 20) / glob.len()));
+        for (number, lines) in files.chain([several.join("\n")]).enumerate() {
+            let file = world.workspace("lab").join(".gitignore");
+            fs::write(&file, lines).unwrap();
+            let calls = [
+                glob("*.txt"),
+                ("grep", json!({"pattern": "needle"})),
+                ("git_status", json!({})),
+            ];
+            let results = measure(world, &format!("the ignore file {number}"), &calls).await;
+            let heads: Vec<String> = results
+                .iter()
+                .map(|one| one.chars().take(200).collect())
+                .collect();
+            assert!(
+                results[0].contains("a.txt") && results[1].contains("needle"),
+                "{number}: {heads:?}"
+            );
+            fs::remove_file(file).unwrap();
+        }
+    })
+    .await;
+}
+
 fn commits(repository: &Repository, file: &str) {
     let mut index = repository.index().unwrap();
     index.add_path(std::path::Path::new(file)).unwrap();
