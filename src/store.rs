@@ -55,7 +55,7 @@ use writer::{Job, Message, Reply, Scripted, Stepped, Writer};
 pub use agents::{AgentRow, Registered};
 pub use attached::AttachedRows;
 pub use attempts::{AttemptRow, UsageFilter, UsageLine};
-pub use audit::{AuditFilter, AuditRow, Outcome};
+pub use audit::{AuditDecision, AuditFilter, AuditRow, Outcome};
 pub use calls::{Decision, NewQuestion, OpenQuestion, Settled};
 pub use conversations::{Conversation, ConversationKind};
 pub use error::{DiskFault, StoreError, UnknownWord};
@@ -69,7 +69,7 @@ pub use part::{Doubt, NewPart, OutFile, Part, PartBody, PartKind, PartState};
 pub use servers::{ServerRow, ServerState};
 pub use sessions::{Covered, SessionPage};
 pub use tasks::{Hook, NewHook, NewTask, TaskEnd, TaskKind, TaskRow, TaskStatus};
-pub use turns::{Begun, FinishedTurn, NewTurn, TurnEnd, TurnRow};
+pub use turns::{Begun, EndReason, FinishedTurn, NewTurn, TurnEnd, TurnRow};
 pub use unfinished::{
     CallReach, Closing, OpenCall, Told, Unfinished, UnfinishedTurn, UnreadableTurn,
 };

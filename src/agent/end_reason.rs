@@ -6,61 +6,15 @@ use crate::clock;
 use crate::domain::{Cost, Usage};
 use crate::text::{self, escape};
 
+pub use crate::store::EndReason;
+
 use super::stop::Stopper;
 
 /// A line for people, under an answer that its length limit ended.
 pub(super) const CUT_ANSWER: &str =
     "-# Cut off at the length limit of an answer. Ask for the rest to go on.";
 
-/// Why a turn ended. Every turn has exactly one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EndReason {
-    Answered,
-    /// The model declined to answer.
-    Refused,
-    /// `/stop`: a last step without tools was given.
-    Stopped,
-    /// `/abort`: ended at once.
-    Aborted,
-    /// The daemon stopped in order.
-    Interrupted,
-    StepLimit,
-    /// The time for work was used.
-    TimeLimit,
-    /// Tokens or money were used.
-    Budget,
-    /// It went in circles.
-    Loop,
-    /// Five steps in a row brought nothing but tool errors.
-    Errors,
-    /// The model's calls were cut or made no sense, twice.
-    BadCalls,
-    /// The conversation fits no model's window.
-    Window,
-    /// No model could be had.
-    Failed,
-}
-
 impl EndReason {
-    /// The word that the ledger and logs hold.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Answered => "answered",
-            Self::Refused => "refused",
-            Self::Stopped => "stopped",
-            Self::Aborted => "aborted",
-            Self::Interrupted => "interrupted",
-            Self::StepLimit => "step_limit",
-            Self::TimeLimit => "time_limit",
-            Self::Budget => "budget",
-            Self::Loop => "loop",
-            Self::Errors => "errors",
-            Self::BadCalls => "bad_calls",
-            Self::Window => "window",
-            Self::Failed => "failed",
-        }
-    }
-
     /// What the model is told before its last step, which has no tools.
     pub fn last_step_note(self, detail: &str) -> String {
         let why = match self {

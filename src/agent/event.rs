@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 use tokio::sync::{oneshot, watch};
 
 use crate::domain::{AgentId, CallId, ChannelId, Cost, GuildId, MessageId, TurnId, Usage, UserId};
-use crate::store::Part;
+use crate::store::{EndReason, Part};
 
 use super::stop::Stopper;
 
@@ -127,7 +127,7 @@ impl Progress {
 #[derive(Clone, Debug, PartialEq)]
 pub struct TurnSummary {
     /// One of the exit reasons of `docs/models.md`.
-    pub exit: String,
+    pub exit: EndReason,
     /// What people were given.
     pub said: Said,
 }

@@ -77,7 +77,7 @@ async fn print(
                 "turn_id": row.turn,
                 "call_id": row.call.as_ref().map(|call| &call.0),
                 "action": row.action,
-                "decision": row.decision,
+                "decision": row.decision.as_str(),
                 "user_id": row.user,
                 "decided_by": row.decided_by,
                 "outcome": row.outcome.as_ref().map(ToString::to_string),

@@ -9,7 +9,7 @@ use super::registry::AgentSummary;
 use crate::clock;
 use crate::config::Key;
 use crate::domain::{GuildId, Person, UserId};
-use crate::store::{AuditRow, Outcome};
+use crate::store::{AuditDecision, AuditRow, Outcome};
 
 /// A value for people.
 pub(super) fn shown(value: &Value) -> String {
@@ -50,7 +50,7 @@ impl AgentManager {
             turn: None,
             call: None,
             action: format!("command:{command}"),
-            decision: "allow".to_owned(),
+            decision: AuditDecision::Allow,
             user: Some(by),
             decided_by: None,
             outcome: Some(Outcome::Started),
@@ -96,7 +96,7 @@ impl AgentManager {
         refusal: &ManagerError,
     ) -> Result<(), ManagerError> {
         let row = AuditRow {
-            decision: "deny".to_owned(),
+            decision: AuditDecision::Deny,
             outcome: Some(Outcome::Refused),
             detail: Some(json!({ "reason": self.without_secrets(refusal) }).to_string()),
             ..self.edit_row(agent, key, &Value::Null, &Value::Null, by)

@@ -9,7 +9,7 @@ use sqlx::sqlite::SqliteRow;
 
 use super::Store;
 use super::batch::Batch;
-use super::codec::{parsed_option, readable, stamp, time};
+use super::codec::{parsed_option, readable, stamp, time, words};
 use super::error::StoreError;
 use crate::domain::{AgentId, CallId, GuildId, ToolResult, TurnId, UserId};
 use crate::text;
@@ -31,8 +31,7 @@ pub struct AuditRow {
     pub call: Option<CallId>,
     /// The action string that was judged.
     pub action: String,
-    /// `allow`, `ask_approved`, `ask_denied`, `ask_expired` or `deny`.
-    pub decision: String,
+    pub decision: AuditDecision,
     /// Whose message it goes back to, or who gave the command.
     pub user: Option<UserId>,
     /// Who answered the question, where one was asked.
@@ -41,6 +40,37 @@ pub struct AuditRow {
     pub outcome: Option<Outcome>,
     /// What more there is to know (old and new value), secrets taken out.
     pub detail: Option<String>,
+}
+
+words! {
+    /// How it was decided whether an action may be done.
+    AuditDecision {
+        Allow = "allow",
+        AskApproved = "ask_approved",
+        AskDenied = "ask_denied",
+        /// Nobody answered, or the turn ended first.
+        AskExpired = "ask_expired",
+        Deny = "deny",
+        /// A word that is none of these, from the home that this one was migrated from.
+        Unknown = "unknown",
+    }
+}
+
+impl AuditDecision {
+    /// What comes of the decision itself.
+    pub const fn outcome(self) -> Outcome {
+        match self {
+            Self::Allow | Self::AskApproved => Outcome::Started,
+            Self::AskExpired => Outcome::NotRun,
+            Self::AskDenied | Self::Deny => Outcome::Refused,
+            Self::Unknown => Outcome::Unknown,
+        }
+    }
+
+    /// What `word` says.
+    pub fn read(word: &str) -> Self {
+        word.parse().unwrap_or(Self::Unknown)
+    }
 }
 
 /// What came of a decision.
@@ -162,7 +192,7 @@ pub(super) fn insert_audit(batch: &mut Batch, row: &AuditRow) {
     .bind(row.turn.map(|turn| turn.to_string()))
     .bind(row.call.as_ref().map(|call| call.0.as_str()))
     .bind(&row.action)
-    .bind(&row.decision)
+    .bind(row.decision.as_str())
     .bind(row.user.map(UserId::as_i64))
     .bind(row.decided_by.map(UserId::as_i64))
     .bind(row.outcome.as_ref().map(Outcome::to_string))
@@ -194,7 +224,7 @@ fn audit_row(row: &SqliteRow) -> Result<AuditRow, StoreError> {
         turn: parsed_option(row, "turn_id")?,
         call: row.try_get::<Option<String>, _>("call_id")?.map(CallId),
         action: row.try_get("action_string")?,
-        decision: row.try_get("decision")?,
+        decision: AuditDecision::read(row.try_get("decision")?),
         user: row
             .try_get::<Option<i64>, _>("user_id")?
             .map(UserId::from_i64),

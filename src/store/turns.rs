@@ -55,7 +55,7 @@ pub struct FinishedTurn {
     /// The final answer, when it is not stored yet (D3 and D8 in one).
     pub answer: Option<Assistant>,
     /// Exit reason, one of `docs/models.md`.
-    pub exit: String,
+    pub exit: EndReason,
     pub steps: u32,
     pub usage: Usage,
     pub cost: Cost,
@@ -64,6 +64,43 @@ pub struct FinishedTurn {
     /// Whether the first part goes out at once (D8 and D9 in one).
     pub first: FirstPart,
     pub attached: AttachedRows,
+}
+
+words! {
+    /// Why a turn ended, as `docs/models.md` lists it. Every turn that ended has exactly one.
+    EndReason {
+        Answered = "answered",
+        /// The model declined to answer.
+        Refused = "refused",
+        /// `/stop`: a last step without tools was given.
+        Stopped = "stopped",
+        /// `/abort`: ended at once.
+        Aborted = "aborted",
+        /// The daemon stopped, in order or not.
+        Interrupted = "interrupted",
+        StepLimit = "step_limit",
+        /// The time for work was used.
+        TimeLimit = "time_limit",
+        /// Tokens or money were used.
+        Budget = "budget",
+        /// It went in circles.
+        Loop = "loop",
+        /// Five steps in a row brought nothing but tool errors.
+        Errors = "errors",
+        /// The model's calls were cut or made no sense, twice.
+        BadCalls = "bad_calls",
+        /// The conversation fits no model's window.
+        Window = "window",
+        /// No model could be had.
+        Failed = "failed",
+    }
+}
+
+impl EndReason {
+    /// As people read it.
+    pub fn words(self) -> String {
+        self.as_str().replace('_', " ")
+    }
 }
 
 words! {
@@ -81,7 +118,7 @@ pub struct TurnRow {
     pub begun: NewTurn,
     pub state: TurnEnd,
     /// Exit reason, once it ended.
-    pub exit: Option<String>,
+    pub exit: Option<EndReason>,
     pub steps: u32,
     pub usage: Usage,
     pub cost: Cost,
@@ -261,7 +298,7 @@ impl Store {
                      cache_write = ?, cost_usd = ?, ended_at = ?
                  WHERE id = ? AND state = 'running'",
             )
-            .bind(end.exit)
+            .bind(end.exit.as_str())
             .bind(end.steps)
             .bind(count(end.usage.input))
             .bind(count(end.usage.output))
@@ -381,7 +418,7 @@ pub(super) fn turn_row(row: &SqliteRow) -> Result<TurnRow, StoreError> {
             reply_to: message("reply_to")?,
         },
         state: parsed(row, "state")?,
-        exit: row.try_get("exit")?,
+        exit: parsed_option(row, "exit")?,
         steps: row.try_get("steps")?,
         usage: Usage {
             input: counted(row, "input")?,

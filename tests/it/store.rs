@@ -174,7 +174,7 @@ pub(crate) fn result(call: &str, content: &str) -> ToolResult {
 pub(crate) fn finished(texts: &[&str]) -> FinishedTurn {
     FinishedTurn {
         answer: None,
-        exit: "answered".to_owned(),
+        exit: chorus::store::EndReason::Answered,
         steps: 1,
         usage: Usage::default(),
         cost: Cost::Usd(0.0),

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::agent::auxiliary::known;
 use crate::domain::{Cost, ToolCall, Usage};
-use crate::store::{AttachedRows, AuditRow};
+use crate::store::{AttachedRows, AuditDecision, AuditRow};
 use crate::tools::Prepared;
 
 use super::Turn;
@@ -62,9 +62,14 @@ impl Turn {
     /// The audit row of a call that runs without a question.
     pub(super) async fn audit_allowed(&self, call: &ToolCall, prepared: &Prepared) -> AuditRow {
         let action = prepared.action.to_string();
-        let audit = self
-            .context
-            .audit_row(&self.people, call, &action, "allow", None, Value::Null);
+        let audit = self.context.audit_row(
+            &self.people,
+            call,
+            &action,
+            AuditDecision::Allow,
+            None,
+            Value::Null,
+        );
         self.with_change(call, prepared, audit).await
     }
 

@@ -11,7 +11,7 @@ use crate::agent::stop::cancelled_after;
 use crate::agent::stuck::Stuck;
 use crate::domain::{Assistant, CallId, Participant, ToolCall, ToolResult};
 use crate::permission::{Decision, Profile, ProfileError, Verdict};
-use crate::store::{AttachedRows, AuditRow, StoreError};
+use crate::store::{AttachedRows, AuditDecision, AuditRow, StoreError};
 use crate::tools::{Caller, Prepared, ToolContext, guard};
 
 use super::Turn;
@@ -152,11 +152,18 @@ impl Turn {
                     this.run_one(call, prepared, audit).await
                 }
                 Looked::Refused { action, reason } => {
-                    this.refuse(call, &action, &reason, "deny", None).await
+                    this.refuse(call, &action, &reason, AuditDecision::Deny, None)
+                        .await
                 }
                 Looked::Ask(prepared, reason) => {
-                    this.refuse(call, &prepared.action.to_string(), &reason, "deny", None)
-                        .await
+                    this.refuse(
+                        call,
+                        &prepared.action.to_string(),
+                        &reason,
+                        AuditDecision::Deny,
+                        None,
+                    )
+                    .await
                 }
             }
         });
@@ -178,10 +185,11 @@ impl Turn {
                     self.carry_out(call, prepared).await?
                 }
                 _ if self.context.stop.asked().is_some() => {
-                    self.refuse(call, &call.name, STOPPED, "deny", None).await?
+                    self.refuse(call, &call.name, STOPPED, AuditDecision::Deny, None)
+                        .await?
                 }
                 _ if self.time_left().is_zero() => {
-                    self.refuse(call, &call.name, TOO_LATE, "deny", None)
+                    self.refuse(call, &call.name, TOO_LATE, AuditDecision::Deny, None)
                         .await?
                 }
                 Looked::Run(prepared) => {
@@ -193,7 +201,8 @@ impl Turn {
                     self.ask_and_run(call, prepared, &reason, profile).await?
                 }
                 Looked::Refused { action, reason } => {
-                    self.refuse(call, &action, &reason, "deny", None).await?
+                    self.refuse(call, &action, &reason, AuditDecision::Deny, None)
+                        .await?
                 }
             };
             results.push(result);
@@ -255,7 +264,7 @@ impl Turn {
         call: &ToolCall,
         action: &str,
         reason: &str,
-        decision: &str,
+        decision: AuditDecision,
         by: Option<crate::domain::UserId>,
     ) -> Result<ToolResult, StoreError> {
         let result = ToolResult {

@@ -20,7 +20,7 @@ use crate::domain::{
     ToolResult, Trigger, TurnId, Usage, UserId,
 };
 use crate::llm::{Target, ToolSchema};
-use crate::store::{AttemptRow, AuditRow, Outcome, StoreError};
+use crate::store::{AttemptRow, AuditDecision, AuditRow, StoreError};
 
 /// What does not change while a turn runs.
 pub(super) struct TurnContext {
@@ -92,7 +92,7 @@ impl TurnContext {
         people: &[UserId],
         call: &ToolCall,
         action: &str,
-        decision: &str,
+        decision: AuditDecision,
         by: Option<UserId>,
         detail: Value,
     ) -> AuditRow {
@@ -104,14 +104,10 @@ impl TurnContext {
             turn: Some(self.id()),
             call: Some(call.id.clone()),
             action: self.deps.services.redactor.redact(action).into_owned(),
-            decision: decision.to_owned(),
+            decision,
             user: people.first().copied().or(self.asker),
             decided_by: by,
-            outcome: Some(match decision {
-                "allow" | "ask_approved" => Outcome::Started,
-                "ask_expired" => Outcome::NotRun,
-                _ => Outcome::Refused,
-            }),
+            outcome: Some(decision.outcome()),
             detail: match detail {
                 Value::Null => None,
                 detail => Some(

@@ -76,7 +76,7 @@ impl Turn {
             .into_owned();
         let ended = FinishedTurn {
             answer: answer.clone(),
-            exit: exit.as_str().to_owned(),
+            exit,
             steps: self.accounting.tally.steps,
             usage: self.accounting.tally.usage,
             cost: self.accounting.tally.cost,
@@ -109,7 +109,7 @@ impl Turn {
             exit.as_str()
         );
         let summary = TurnSummary {
-            exit: exit.as_str().to_owned(),
+            exit,
             said,
         };
         self.shows_parts(queued);
@@ -213,7 +213,7 @@ pub(in crate::agent) async fn close_broken(
     let reply_to = row.as_ref().and_then(|row| row.begun.reply_to);
     let ended = FinishedTurn {
         answer: None::<Assistant>,
-        exit: EndReason::Failed.as_str().to_owned(),
+        exit: EndReason::Failed,
         steps: 0,
         usage: Usage::default(),
         cost: Cost::Unknown,
@@ -238,7 +238,7 @@ pub(in crate::agent) async fn close_broken(
         reply_to,
     };
     let summary = TurnSummary {
-        exit: EndReason::Failed.as_str().to_owned(),
+        exit: EndReason::Failed,
         said: Said::Report,
     };
     deps.emit(Event::Outbox(channel));

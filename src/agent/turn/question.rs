@@ -10,7 +10,9 @@ use crate::agent::stop::StopSignal;
 use crate::clock;
 use crate::domain::{AgentConfig, ToolCall, ToolResult, UserId};
 use crate::permission::{Profile, binding_hash};
-use crate::store::{AttachedRows, Decision as Stored, NewQuestion, Settled, StoreError};
+use crate::store::{
+    AttachedRows, AuditDecision, Decision as Stored, NewQuestion, Settled, StoreError,
+};
 use crate::tools::Prepared;
 
 use super::Turn;
@@ -107,7 +109,11 @@ impl Turn {
             end: end_of(&ended, refusal, &stop),
         });
         if let Some(refusal) = refusal {
-            let word = if refusal == CHANGED { "deny" } else { word };
+            let word = if refusal == CHANGED {
+                AuditDecision::Deny
+            } else {
+                word
+            };
             return self.refuse(call, &action, refusal, word, by).await;
         }
         if decision == Stored::AlwaysAllow {
@@ -156,29 +162,34 @@ fn pretty(prepared: &Prepared) -> String {
     serde_json::to_string_pretty(&arguments).unwrap_or_else(|_| arguments.to_string())
 }
 
-/// What an ending means: the decision to store, who made it, the audit word, and the refusal for the model.
-const fn judged(ended: &Ended) -> (Stored, Option<UserId>, &'static str, Option<&'static str>) {
+/// What an ending means: the decision to store, who made it, how the audit log has it, and the refusal for the model.
+const fn judged(ended: &Ended) -> (Stored, Option<UserId>, AuditDecision, Option<&'static str>) {
     match ended {
         Ended::Answered(Answer { choice, by }) => match choice {
-            Choice::Allow => (Stored::Allow, Some(*by), "ask_approved", None),
-            Choice::AlwaysAllow => (Stored::AlwaysAllow, Some(*by), "ask_approved", None),
+            Choice::Allow => (Stored::Allow, Some(*by), AuditDecision::AskApproved, None),
+            Choice::AlwaysAllow => (
+                Stored::AlwaysAllow,
+                Some(*by),
+                AuditDecision::AskApproved,
+                None,
+            ),
             Choice::Deny => (
                 Stored::Deny,
                 Some(*by),
-                "ask_denied",
+                AuditDecision::AskDenied,
                 Some("a person denied it; do not try the same again, ask what they want instead"),
             ),
         },
         Ended::Expired => (
             Stored::Expired,
             None,
-            "ask_expired",
+            AuditDecision::AskExpired,
             Some("nobody answered the question in time, so it was denied"),
         ),
         Ended::Stopped => (
             Stored::Expired,
             None,
-            "ask_expired",
+            AuditDecision::AskExpired,
             Some("it did not run: the turn was stopped while a person was asked"),
         ),
     }

@@ -12,8 +12,8 @@ use crate::clock;
 use crate::config::Paths;
 use crate::domain::{AgentId, AgentName, AgentStatus, ChannelId, GuildId, ProfileRef, UserId};
 use crate::store::{
-    AgentRow, AuditFilter, AuditRow, Original, OriginalAgent, Registered, ServerRow, ServerState,
-    Store,
+    AgentRow, AuditDecision, AuditFilter, AuditRow, Original, OriginalAgent, Registered, ServerRow,
+    ServerState, Store,
 };
 use crate::text;
 
@@ -194,7 +194,7 @@ async fn take_audit(
                 turn: None,
                 call: None,
                 action: row.action.clone(),
-                decision: row.decision.clone(),
+                decision: AuditDecision::read(&row.decision),
                 user: row.user_id.map(UserId::from_i64),
                 decided_by: None,
                 outcome: None,

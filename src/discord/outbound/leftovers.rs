@@ -13,7 +13,7 @@ use crate::discord::rest::body::Body;
 use crate::discord::rest::route;
 use crate::discord::rest::{Urgency, message_id, snowflake};
 use crate::domain::{ChannelId, MessageId, TurnId};
-use crate::store::TurnEnd;
+use crate::store::{EndReason, TurnEnd};
 
 /// How far back interrupted turns are gone through: who is away for longer has no live buttons to worry about.
 const LOOK_BACK: chrono::Duration = chrono::Duration::hours(24);
@@ -108,7 +108,7 @@ async fn mend_preview(bot: &Bot, channel: ChannelId, message: &Value, said: &str
         Some(turn) => turn.exit,
         None => None,
     };
-    let why = status_text::unfinished(exit.as_deref().unwrap_or("interrupted"));
+    let why = status_text::unfinished(exit.unwrap_or(EndReason::Interrupted));
     Some(Mend::Instead(status_text::preview_ended(said, &why)))
 }
 

@@ -419,7 +419,7 @@ impl Live {
         if let Some(preview) = self.preview.message {
             return Some(match (summary.said, self.cut_words()) {
                 (Said::Report, Some(said)) => {
-                    let why = status_text::unfinished(&summary.exit);
+                    let why = status_text::unfinished(summary.exit);
                     LiveAction::FinishPreview(preview, status_text::preview_ended(&said, &why))
                 }
                 (Said::Report, None) | (Said::Answer, _) => LiveAction::DeletePreview(preview),

@@ -29,7 +29,7 @@ fn audit_line(row: &AuditRow) -> String {
     let mut line = format!(
         "{} **{}**{agent} {}",
         row.timestamp.format("%Y-%m-%d %H:%M:%S"),
-        row.decision,
+        row.decision.as_str(),
         escape::code_within(&row.action, 160)
     );
     if let Some(change) = change_of(row) {

@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::agent::event::Progress;
 use crate::discord::rest::body::{Body, Button, MAX_CONTENT, Style};
 use crate::domain::{Cost, TurnId, Usage};
+use crate::store::EndReason;
 use crate::text::{self, escape};
 
 /// Characters of one recent command with its marks.
@@ -29,8 +30,8 @@ pub(crate) fn said_so_far(content: &str) -> Option<&str> {
 }
 
 /// Why a preview is no answer.
-pub(crate) fn unfinished(exit: &str) -> String {
-    format!("unfinished: {}", exit.replace('_', " "))
+pub(crate) fn unfinished(exit: EndReason) -> String {
+    format!("unfinished: {}", exit.words())
 }
 
 /// The status message of a running turn, with its buttons.

@@ -153,8 +153,8 @@ async fn a_whole_turn_is_read_back_in_the_order_of_the_calls() {
     );
     let row = home.store.turn(turn).await.unwrap().unwrap();
     assert_eq!(
-        (row.state, row.exit.as_deref()),
-        (TurnEnd::Finished, Some("answered"))
+        (row.state, row.exit),
+        (TurnEnd::Finished, Some(chorus::store::EndReason::Answered))
     );
 }
 

@@ -117,8 +117,11 @@ async fn open_calls_are_closed_with_what_is_known_and_the_history_is_valid() {
     );
     let row = home.store.turn(turn).await.unwrap().unwrap();
     assert_eq!(
-        (row.state, row.exit.as_deref()),
-        (TurnEnd::Interrupted, Some("interrupted"))
+        (row.state, row.exit),
+        (
+            TurnEnd::Interrupted,
+            Some(chorus::store::EndReason::Interrupted)
+        )
     );
     // Nobody can start any of them any more.
     for call in ["started", "asked", "proposed"] {
