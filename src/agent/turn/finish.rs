@@ -108,10 +108,7 @@ impl Turn {
             self.context.agent.name,
             exit.as_str()
         );
-        let summary = TurnSummary {
-            exit,
-            said,
-        };
+        let summary = TurnSummary { exit, said };
         self.shows_parts(queued);
         self.context
             .deps

@@ -82,7 +82,7 @@ pub(super) fn summary(summary: Summary) -> Option<String> {
         );
     }
     if exit != EndReason::Answered {
-        let _ = write!(line, " · {}", exit.as_str().replace('_', " "));
+        let _ = write!(line, " · {}", exit.words());
     }
     Some(line)
 }
