@@ -8,7 +8,7 @@
 //! Discord ◀─ discord::outbound ◀─ agent::Event ◀┘        store ◀─ every step, before it is shown
 //! ```
 //!
-//! The rooms stand bottom up: each may name itself and the layers above its own line here, never one below.
+//! The modules stand here bottom up: each may name itself and those above its own line, never one below.
 //! `docs/architecture.md` draws all modules.
 
 pub mod domain;

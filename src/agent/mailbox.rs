@@ -281,7 +281,7 @@ pub struct Restored {
     pub aborted: bool,
 }
 
-/// What a wish to stop came to.
+/// What a request to stop came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stopped {
     /// That many turns were asked to end.

@@ -50,7 +50,7 @@ pub(super) fn cancelled_after(token: &CancellationToken, time: Duration) -> Abor
     }))
 }
 
-/// One turn's ear for [`Stop`]. Cheap to clone; all clones hear the same.
+/// How one turn is told to [`Stop`]. Cheap to clone; all clones are told the same.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StopSignal {
     asked: Arc<AtomicU8>,

@@ -34,6 +34,27 @@ pub struct Key {
     pub unset: Unset,
     /// Who may set it for a server, besides the command itself; none: servers have no such key.
     pub server: Option<Right>,
+    /// How `/settings show` calls it and what it shows of it; none: it is not shown there.
+    pub shown: Option<(&'static str, Show)>,
+}
+
+/// Reads what is shown of a key out of what holds for a server.
+pub type Show = fn(&Server) -> Shown<'_>;
+
+/// What `/settings show` shows of a key.
+#[derive(Clone, Copy, Debug)]
+pub enum Shown<'a> {
+    /// The model that agents ask which name none, with what is known of it.
+    Model,
+    Profile(&'a str),
+    /// None is never.
+    Duration(Option<Duration>),
+    Roles {
+        roles: &'a [RoleId],
+        /// What no role means.
+        none: &'static str,
+    },
+    Grants(&'a GrantTable),
 }
 
 /// What somebody needs to set a key, besides the right to use the command (`docs/decisions/0106-keys-that-widen.md`).
@@ -71,6 +92,7 @@ impl Key {
             agent: None,
             unset: Unset::Refused,
             server: None,
+            shown: None,
         }
     }
 
@@ -85,6 +107,13 @@ impl Key {
     const fn for_servers(self, right: Right) -> Self {
         Self {
             server: Some(right),
+            ..self
+        }
+    }
+
+    const fn shown_as(self, title: &'static str, value: Show) -> Self {
+        Self {
+            shown: Some((title, value)),
             ..self
         }
     }
@@ -111,6 +140,14 @@ macro_rules! keys {
 }
 
 keys! {
+    /// The model of agents that name none.
+    DEFAULT_MODEL = Key::new("default_model", ValueKind::Model)
+        .for_servers(Right::Command)
+        .shown_as("Default model", |_| Shown::Model);
+    /// The permission profile of new agents.
+    DEFAULT_PERMISSIONS = Key::new("default_permissions", ValueKind::Profile)
+        .for_servers(Right::Command)
+        .shown_as("Default permissions", |server| Shown::Profile(&server.default_permissions));
     /// The agent's own instructions, first in every request.
     SYSTEM_PROMPT = Key::new("system_prompt", ValueKind::Prompt)
         .for_agents(Right::Command, Unset::Refused);
@@ -127,7 +164,19 @@ keys! {
     /// `0` is never. Default: the server's.
     IDLE_TIMEOUT = Key::new("idle_timeout", ValueKind::Duration { least: 0, offered: &["0", "300", "900", "1800", "3600"] })
         .for_agents(Right::Command, Unset::Inherited)
-        .for_servers(Right::Command);
+        .for_servers(Right::Command)
+        .shown_as("Idle timeout", |server| Shown::Duration(server.idle_timeout));
+    /// How long a question waits before it is denied.
+    APPROVAL_TIMEOUT = Key::new("approval_timeout", ValueKind::Duration { least: 1, offered: &[] })
+        .for_servers(Right::Command)
+        .shown_as("Approval timeout", |server| Shown::Duration(Some(server.approval_timeout)));
+    /// Roles whose members may answer questions, besides those with Manage Server.
+    APPROVER_ROLES = Key::new("approver_roles", ValueKind::Roles)
+        .for_servers(Right::Command)
+        .shown_as("Approvers", |server| Shown::Roles {
+            roles: &server.approver_roles,
+            none: "Manage Server, and whoever started the turn",
+        });
     /// Whether the provider may search the web for the agent. Default: `false`.
     WEB_SEARCH = Key::new("web_search", ValueKind::Switch)
         .for_agents(Right::Command, Unset::Off);
@@ -157,28 +206,21 @@ keys! {
     /// channel. Default: the server's.
     ACCESS_ROLES = Key::new("access_roles", ValueKind::Roles)
         .for_agents(Right::GrantOwnProfile, Unset::Inherited)
-        .for_servers(Right::Command);
+        .for_servers(Right::Command)
+        .shown_as("Access", |server| Shown::Roles {
+            roles: &server.access_roles,
+            none: "everyone who sees the channel",
+        });
+    /// Which profiles the members of a role may grant.
+    PERMISSION_GRANTS = Key::new("permission_grants", ValueKind::Grants)
+        .for_servers(Right::GrantOpen)
+        .shown_as("Grants", |server| Shown::Grants(&server.permission_grants));
     /// The most money one turn may cost, in US dollars. Default: `budgets.turn` of `config.json`.
     BUDGET_TURN = Key::new("budget_turn", ValueKind::Money)
         .for_agents(Right::GrantOpen, Unset::Inherited);
     /// The most money one day (UTC) may cost, in US dollars. Default: `budgets.agent_day` of `config.json`.
     BUDGET_DAY = Key::new("budget_day", ValueKind::Money)
         .for_agents(Right::GrantOpen, Unset::Inherited);
-    /// The model of agents that name none.
-    DEFAULT_MODEL = Key::new("default_model", ValueKind::Model)
-        .for_servers(Right::Command);
-    /// The permission profile of new agents.
-    DEFAULT_PERMISSIONS = Key::new("default_permissions", ValueKind::Profile)
-        .for_servers(Right::Command);
-    /// How long a question waits before it is denied.
-    APPROVAL_TIMEOUT = Key::new("approval_timeout", ValueKind::Duration { least: 1, offered: &[] })
-        .for_servers(Right::Command);
-    /// Which profiles the members of a role may grant.
-    PERMISSION_GRANTS = Key::new("permission_grants", ValueKind::Grants)
-        .for_servers(Right::GrantOpen);
-    /// Roles whose members may answer questions, besides those with Manage Server.
-    APPROVER_ROLES = Key::new("approver_roles", ValueKind::Roles)
-        .for_servers(Right::Command);
 }
 
 /// The keys of `/agent config`, with who may set them.

@@ -128,7 +128,7 @@ pub struct OpaqueBlock {
     pub block: Value,
 }
 
-/// A model's wish to run a tool.
+/// A tool that a model asks to have run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
     /// Links call and result.

@@ -80,7 +80,7 @@ impl Sandbox {
         } else {
             parts.bubblewrap = bubblewrap;
         }
-        Ok(Self::of(&parts).looking_ahead())
+        Ok(Self::of(&parts).with_warm_supervisor())
     }
 
     /// Runs a command that does nothing.

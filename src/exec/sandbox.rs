@@ -202,7 +202,7 @@ impl Sandbox {
         job.wrapper =
             bubblewrap::line(bubblewrap, &tree).map_err(|why| ExecError::Setup(why.to_string()))?;
         job.confinement.inode_pins = guard.inode_pins;
-        // The tree holds nothing that may not be read; what may be written is said twice.
+        // The tree holds nothing that may not be read; what may be written is said to Landlock too.
         job.confinement.access = Some(AccessRules {
             read: vec!["/".into()],
             list: Vec::new(),
@@ -247,7 +247,7 @@ impl Sandbox {
     }
 
     /// With a place for the next command's supervisor.
-    pub(super) fn looking_ahead(self) -> Self {
+    pub(super) fn with_warm_supervisor(self) -> Self {
         Self {
             warm: Some(Arc::default()),
             ..self

@@ -1,4 +1,4 @@
-//! The way of a message from Discord to an agent's mailbox, and of a wish to stop.
+//! The way of a message from Discord to an agent's mailbox, and of a request to stop.
 
 use std::sync::Arc;
 

@@ -136,13 +136,13 @@ impl Turn {
     /// What stands under the turn's outcome.
     fn footer(&self, exit: EndReason, said: Said) -> Footer {
         let author = self.people.first().copied().or(self.context.asker);
-        let patience = self
+        let effective = self
             .context
             .deps
             .effective(&self.context.agent, &self.config);
-        let is_long = patience
+        let is_long = effective
             .notify_after
-            .is_some_and(|patience| self.clock.worked() >= patience);
+            .is_some_and(|least| self.clock.worked() >= least);
         let line = match said {
             Said::Answer => reply::summary(Summary {
                 exit,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::lists::lines_within;
 use crate::clock;
-use crate::config::effective::Server;
+use crate::config::effective::{KEYS, Server, Shown};
 use crate::config::{Config, Key};
 use crate::discord::rest::body::{Body, Embed, MAX_DESCRIPTION, MAX_FIELD_VALUE, Tone};
 use crate::domain::RoleId;
@@ -20,33 +20,15 @@ pub fn settings(
     config: &Config,
     known: Option<&Available>,
 ) -> Body {
-    let timeout = server
-        .idle_timeout
-        .map_or("never".to_owned(), clock::duration);
     let keys = match known {
         None => "Not checked yet: `/settings validate-keys`".to_owned(),
         Some(known) => lines_within(key_lines(known), MAX_FIELD_VALUE),
     };
-    let embed = Embed::new("Settings of this server", "")
-        .field("Default model", super::agents::model(model))
-        .field(
-            "Default permissions",
-            escape::code(&server.default_permissions),
-        )
-        .field("Idle timeout", timeout)
-        .field("Approval timeout", clock::duration(server.approval_timeout))
-        .field(
-            "Approvers",
-            role_list(
-                &server.approver_roles,
-                "Manage Server, and whoever started the turn",
-            ),
-        )
-        .field(
-            "Access",
-            role_list(&server.access_roles, "everyone who sees the channel"),
-        )
-        .field("Grants", grant_lines(&server.permission_grants.0))
+    let mut embed = Embed::new("Settings of this server", "");
+    for (title, value) in KEYS.iter().filter_map(|key| key.shown) {
+        embed = embed.field(title, shown(value(server), model));
+    }
+    let embed = embed
         .field(
             "Steps per turn",
             config.max_tool_loop_iterations.get().to_string(),
@@ -57,6 +39,16 @@ pub fn settings(
         )
         .field("API keys", keys);
     Body::embed(embed)
+}
+
+fn shown(value: Shown<'_>, model: &Choice) -> String {
+    match value {
+        Shown::Model => super::agents::model(model),
+        Shown::Profile(name) => escape::code(name),
+        Shown::Duration(length) => length.map_or("never".to_owned(), clock::duration),
+        Shown::Roles { roles, none } => role_list(roles, none),
+        Shown::Grants(table) => grant_lines(&table.0),
+    }
 }
 
 pub fn setting_changed(key: &Key, value: &str) -> Body {

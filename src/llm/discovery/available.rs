@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::super::listing::Abilities;
+use crate::llm::listing::Abilities;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Available {

@@ -15,7 +15,7 @@ use crate::llm::http::Endpoint;
 use crate::llm::listing::{Abilities, Listing};
 
 /// Longest that one of the further questions may take: the answer is a convenience.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Most models that Ollama is asked about one by one.
 const MAX_SHOWN: usize = 100;
@@ -191,7 +191,7 @@ async fn show(endpoint: &Endpoint, model: &str) -> Option<Value> {
     let headers = endpoint.key_header("authorization", "Bearer ").ok()?;
     let body = json!({"model": model});
     let asked = endpoint.post_at_root("/api/show", headers, &body);
-    let shown = timeout(PATIENCE, asked).await.ok()?.ok()?;
+    let shown = timeout(TIMEOUT, asked).await.ok()?.ok()?;
     shown.get("model_info").is_some().then_some(shown)
 }
 
@@ -237,5 +237,5 @@ fn num_ctx(shown: &Value) -> Option<u64> {
 async fn get(endpoint: &Endpoint, path: &str) -> Option<Value> {
     let headers = endpoint.key_header("authorization", "Bearer ").ok()?;
     let asked = endpoint.get_at_root(path, headers);
-    timeout(PATIENCE, asked).await.ok()?.ok()
+    timeout(TIMEOUT, asked).await.ok()?.ok()
 }

@@ -152,10 +152,10 @@ pub(in crate::permission::shell) const COMMAND_VARIABLES: &str = "\
     HGEDITOR FCEDIT KUBE_EDITOR FZF_DEFAULT_COMMAND";
 
 /// Variables in whose value bash runs what stands in `$(…)`, whenever it shows them: `PS4` before each command of `set -x`.
-pub(in super::super) const PROMPTS: &str = "PS0 PS1 PS2 PS3 PS4 RPS1 PROMPT RPROMPT";
+pub(in crate::permission::shell) const PROMPTS: &str = "PS0 PS1 PS2 PS3 PS4 RPS1 PROMPT RPROMPT";
 
 /// Variables whose value is options of a program, which may run commands.
-pub(in super::super) const OPTION_VARIABLES: &str =
+pub(in crate::permission::shell) const OPTION_VARIABLES: &str =
     "TAR_OPTIONS LESS MAKEFLAGS GNUMAKEFLAGS MANOPT ZIPOPT FZF_DEFAULT_OPTS";
 
 /// Variables that change what later words mean.
