@@ -3,6 +3,7 @@
 use std::fs;
 
 use insta::assert_snapshot;
+use rustix::fs::{FlockOperation, flock};
 use serde_json::{Value, json};
 
 use crate::world::scenes::WRITES;
@@ -70,6 +71,28 @@ async fn it_says_in_words_what_it_will_cover_and_asks_once_more() {
         world.ann.clicks("#lab", "Cancel").await;
         assert_eq!(world.agent_json("lab")["always_allow"], json!([]));
         allows_for_good(world).await;
+        world.sees("#lab", "Written.").await;
+        let allowed = &world.agent_json("lab")["always_allow"];
+        assert_eq!(*allowed, json!([format!("tool:bash:{WRITES}")]));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn while_another_process_holds_the_file_everything_else_goes_on() {
+    run_test(async |world| {
+        world.asks_to_write(&world.ann, "Written.").await;
+        // As the program of another command does that rewrites the same `agent.json`.
+        let folder = world.workspace("lab");
+        let folder = fs::File::open(folder.parent().unwrap()).unwrap();
+        flock(&folder, FlockOperation::LockExclusive).unwrap();
+        allows_for_good(world).await;
+        // The daemon of a test has one thread for all its tasks.
+        world.bob.runs("/status", "#lab").await;
+        let status = world.next_private_reply(&world.bob).await;
+        assert!(status.contains("lab"), "{status}");
+        assert!(!world.was_written());
+        flock(&folder, FlockOperation::Unlock).unwrap();
         world.sees("#lab", "Written.").await;
         let allowed = &world.agent_json("lab")["always_allow"];
         assert_eq!(*allowed, json!([format!("tool:bash:{WRITES}")]));
