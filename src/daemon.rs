@@ -58,6 +58,7 @@ pub async fn run(options: DaemonOptions, stop: CancellationToken) -> Result<(), 
     };
     let phase = options.phase.clone();
     let reload = options.reload.clone();
+    let reloaded = options.reloaded.clone();
     let base = options.env.discord_api_url.clone();
     let dev_guild = options.env.dev_guild_id;
     // Told to stop before there is anything to stop.
@@ -99,6 +100,7 @@ pub async fn run(options: DaemonOptions, stop: CancellationToken) -> Result<(), 
     helpers.spawn(reload::on_demand(
         app.clone(),
         reload,
+        reloaded,
         phase.subscribe(),
         helpers_stop.clone(),
     ));

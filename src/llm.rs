@@ -34,5 +34,5 @@ pub use openai::OpenAi;
 pub use openai_chat::OpenAiChat;
 pub use openai_responses::OpenAiResponses;
 pub use provider::{Delta, Encoded, OnDelta, Provider, Reply, Request, ToolSchema, TruncatedCall};
-pub use providers::{Providers, ProvidersError};
+pub use providers::{DEMO, Providers, ProvidersError};
 pub use target::Target;

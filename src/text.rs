@@ -3,6 +3,7 @@
 //! Everything here takes text and returns text. Nothing is sent, nothing is stored.
 
 mod amounts;
+mod causes;
 mod code;
 mod dialect;
 pub mod escape;
@@ -16,6 +17,7 @@ mod split;
 mod visible;
 
 pub use amounts::{dollars, seconds, thousands, tokens_and_cost};
+pub use causes::with_causes;
 pub use code::{
     clip_markdown, close_code, fenced, fenced_head, fenced_tail, holds_fence, tail_markdown,
 };

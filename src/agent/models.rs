@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::llm::discovery::{Available, Models as Discovered, Resolved};
 use crate::llm::route::Router;
-use crate::llm::{LlmError, Target};
+use crate::llm::{DEMO, LlmError, Target};
 
 /// Asked for small things where it is there: a summary of instructions, a prompt made of a description.
 const SMALL: [&str; 3] = ["haiku", "gpt-5-nano", "gemini-2.5-flash-lite"];
@@ -25,6 +25,8 @@ pub enum ModelError {
     /// None of those that were chosen.
     #[error("there is no model {}; choose one with `/agent config` (`/models` lists them)", quoted(.0))]
     NotThere(Vec<String>),
+    #[error("The demo model stands in while there is no other; it cannot be chosen.")]
+    Demo,
     #[error("There is no model `{name}`. {}", near_names(.near))]
     NotFound { name: String, near: Vec<String> },
     #[error("Could not check whether `{name}` exists: {error}.")]
@@ -93,6 +95,11 @@ impl Models {
     pub async fn resolve(&self, name: &str) -> Result<String, ModelError> {
         let shown = || crate::text::one_line(name, 80);
         match self.known.resolve_asking(name).await {
+            Ok(
+                Resolved::Found(target)
+                | Resolved::Unlisted(target)
+                | Resolved::Undiscovered(target),
+            ) if target.provider == DEMO => Err(ModelError::Demo),
             Ok(
                 Resolved::Found(target)
                 | Resolved::Unlisted(target)

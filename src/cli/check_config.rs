@@ -20,6 +20,12 @@ pub(super) struct CheckConfig {
 impl CheckConfig {
     pub(super) fn run(self) -> Result<(), Failure> {
         let env = Env::of_process()?;
+        if let Some(path) = self.path.as_ref().filter(|path| !path.exists()) {
+            return Err(Failure::Configuration(format!(
+                "{}: there is no such file",
+                path.display()
+            )));
+        }
         let path = self.path.unwrap_or_else(|| env.paths.config());
         let config = Config::load(&path)?;
         // A file elsewhere is meant for this home all the same.
@@ -44,7 +50,11 @@ impl CheckConfig {
                 );
             }
         }
-        println!("{} is right", path.display());
+        if path.exists() {
+            println!("{} is right", path.display());
+        } else {
+            println!("{} is not there: every key has its default", path.display());
+        }
         Ok(())
     }
 }

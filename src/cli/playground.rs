@@ -1,18 +1,22 @@
 //! `chorus playground`: try everything here and now, without an account, a key or a network.
 
+mod desk;
 mod trial;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::Context;
+use tokio::sync::watch;
 
 use super::failure::Failure;
 use super::handover;
 use super::run::Signals;
 use crate::config::Env;
 use crate::daemon::{self, DaemonOptions};
-use trial::{ModelSource, PlaygroundError, Trial};
+use desk::{Answers, Desk};
+use trial::{PlaygroundError, Trial};
 
 /// Try Chorus in the browser: a local Discord, a demo model and a page on loopback.
 #[derive(Debug, clap::Args)]
@@ -35,11 +39,14 @@ impl PlaygroundCommand {
         let home = self.home_directory(&variables)?;
         set(&mut variables, "CHORUS_HOME", home.display().to_string());
         let directory = std::env::current_dir().ok();
-        let source = model_source(&Env::read(variables.clone(), directory.as_deref())?);
+        let env = Env::read(variables.clone(), directory.as_deref())?;
         let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
         let outcome = runtime.block_on(async {
             let signals = Signals::listen()?;
-            let trial = Trial::start(&home, self.port, source).await?;
+            let reloaded = watch::Sender::new(0);
+            let desk = Desk::new(env, Arc::clone(&signals.reload), reloaded.clone());
+            let answers = desk.answers();
+            let trial = Trial::start(&home, self.port, Arc::new(desk)).await?;
             for (name, value) in trial.variables() {
                 set(&mut variables, name, value);
             }
@@ -47,7 +54,13 @@ impl PlaygroundCommand {
             let _log = daemon::start_log(&options.env, &options.redactor)
                 .map_err(|error| Failure::Configuration(error.to_string()))?;
             options.reload = signals.reload;
-            welcome(&trial, source);
+            options.reloaded = reloaded;
+            options.demo = Some(trial.demo().to_owned());
+            welcome(
+                &trial,
+                &answers,
+                options.env.text("SSH_CONNECTION").is_some(),
+            );
             let outcome = daemon::run(options, signals.stop).await;
             trial.stop().await;
             Ok(outcome?)
@@ -71,33 +84,28 @@ impl PlaygroundCommand {
     }
 }
 
-/// A real model when there is a key or a server of one's own, else the demo model.
-fn model_source(env: &Env) -> ModelSource {
-    let providers = [&env.anthropic, &env.openai, &env.gemini];
-    let is_configured = providers
-        .iter()
-        .any(|one| one.key.is_some() || one.base_url.is_some());
-    if is_configured {
-        ModelSource::Real
-    } else {
-        ModelSource::Demo
-    }
-}
-
 fn set(variables: &mut HashMap<String, String>, name: &str, value: String) {
     variables.remove(&format!("{name}_FILE"));
     variables.insert(name.to_owned(), value);
 }
 
-fn welcome(trial: &Trial, source: ModelSource) {
-    println!("Chorus playground: {}", trial.url());
-    println!("Open it in a browser, run /agent init, and talk to your agent. Ctrl-C ends it.");
-    match source {
-        ModelSource::Demo => println!(
-            "There is no key, so a demo model answers; set ANTHROPIC_API_KEY or OPENAI_API_KEY for a real one."
+fn welcome(trial: &Trial, answers: &Answers, is_remote: bool) {
+    let url = trial.url();
+    println!("Chorus playground: {url}");
+    println!("Open it in a browser and make your first agent there. Ctrl-C ends it.");
+    if is_remote {
+        let port = url.rsplit(':').next().unwrap_or_default();
+        println!(
+            "From your own machine: ssh -L {port}:127.0.0.1:{port} <this machine>, then open {url} there."
+        );
+    }
+    match answers {
+        Answers::Demo => println!(
+            "No model is configured, so a demo model answers; the page offers a real one, with a key or from a model server on this machine."
         ),
-        ModelSource::Real => println!(
-            "Your key is used: what agents ask a model is sent there and costs what it costs."
+        Answers::Configured(names) => println!(
+            "Asked for answers: {}. What agents ask is sent there; with a key it costs what it costs.",
+            names.join(", ")
         ),
     }
     if rustix::process::geteuid().is_root() {

@@ -360,7 +360,8 @@ pub fn server(settings: &Settings, config: &Config) -> Server {
         default_model: settings
             .default_model
             .clone()
-            .or_else(|| config.default_model.clone()),
+            .or_else(|| config.default_model.clone())
+            .filter(|model| is_chosen(model)),
         default_permissions: settings
             .default_permissions
             .clone()
@@ -384,17 +385,24 @@ pub fn server(settings: &Settings, config: &Config) -> Server {
 
 fn targets(agent: &AgentConfig, default: Option<&String>) -> Vec<String> {
     let mut models: Vec<String> = Vec::new();
-    for model in agent
-        .model
-        .iter()
-        .chain(default.filter(|_| agent.model.is_none()))
-        .chain(&agent.fallback_models)
-    {
+    let own = agent.model.as_ref().filter(|model| is_chosen(model));
+    for model in own.or(default).into_iter().chain(
+        agent
+            .fallback_models
+            .iter()
+            .filter(|model| is_chosen(model)),
+    ) {
         if !models.contains(model) {
             models.push(model.clone());
         }
     }
     models
+}
+
+/// Whether somebody chose this model. The demo model stands in where nobody did; earlier versions of the playground wrote
+/// its name into configurations.
+pub fn is_chosen(model: &str) -> bool {
+    !["demo", "demo/demo", "anthropic/demo"].contains(&model)
 }
 
 fn unless_zero(length: Duration) -> Option<Duration> {

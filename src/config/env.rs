@@ -37,6 +37,8 @@ pub struct Env {
     pub gemini: ProviderEnv,
     /// The `.env` files that were read.
     dotenv_files: Vec<PathBuf>,
+    /// The working directory at the start.
+    directory: Option<PathBuf>,
     variables: Variables,
 }
 
@@ -114,8 +116,18 @@ impl Env {
             openai: variables.provider("OPENAI_API_KEY", "OPENAI_BASE_URL")?,
             gemini: variables.provider("GEMINI_API_KEY", "GEMINI_BASE_URL")?,
             dotenv_files,
+            directory: directory.map(Path::to_owned),
             variables,
         })
+    }
+
+    /// The same, with what the files say now.
+    ///
+    /// # Errors
+    ///
+    /// See [`Env::read`].
+    pub fn read_again(&self) -> Result<Self, EnvError> {
+        Self::read(self.variables.process.clone(), self.directory.as_deref())
     }
 
     /// The `.env` files that others of this machine may read.

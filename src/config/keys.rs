@@ -61,7 +61,6 @@ pub struct Config {
     pub default_output_delay: f64,
 
     /// Providers besides `anthropic`, `openai` and `gemini`, and changes to those three, by name.
-    #[schemars(extend("x-at-start" = true))]
     pub providers: BTreeMap<String, ProviderConfig>,
     /// Windows, limits, prices and abilities of models, where the built-in table lacks or mistakes them.
     #[schemars(extend("x-at-start" = true))]

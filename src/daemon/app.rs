@@ -15,7 +15,7 @@ use super::watchdog::Watchdog;
 use crate::agent::event::Event;
 use crate::agent::session_manager::SessionManager;
 use crate::agent::{AgentDeps, Models as AgentModels};
-use crate::config::{Config, Paths};
+use crate::config::{Config, Env, Paths};
 use crate::discord::GatewayHealth;
 use crate::domain::{ChannelId, GuildId, Inbound};
 use crate::exec::{Bubblewrap, Policy, Probing, SandboxSettings, Workers};
@@ -37,6 +37,10 @@ use crate::workspace::template::Template;
 #[derive(Clone)]
 pub(super) struct App {
     pub(super) paths: Paths,
+    /// What the environment said at the start; a reload reads its files again.
+    pub(super) env: Arc<Env>,
+    /// Base URL of the demo model, in a playground.
+    pub(super) demo: Option<String>,
     pub(super) config: Arc<ArcSwap<Config>>,
     pub(super) profiles: Arc<ArcSwap<Profiles>>,
     pub(super) store: Store,
@@ -67,6 +71,7 @@ impl App {
             config,
             redactor,
             program,
+            demo,
             ..
         } = options;
         let paths = env.paths.clone();
@@ -76,6 +81,7 @@ impl App {
             .permission_profiles()
             .map_err(|error| configuration(error.to_string()))?;
         let providers = Providers::from_config(&config, &env)
+            .and_then(|providers| providers.or_demo(demo.as_deref()))
             .map_err(|error| configuration(error.to_string()))?;
         let store = Store::open(&paths.database()).await?;
         let workers = workers(program.clone());
@@ -144,6 +150,8 @@ impl App {
             sandbox,
             tasks,
             servers: env.servers.clone().into(),
+            env: Arc::new(env),
+            demo,
             events,
             _lock: Arc::new(lock),
         };
@@ -235,21 +243,26 @@ impl App {
                 ),
                 Err(error) => warn!("failed to read the interrupted conversations: {error}"),
             }
-            let found = self.models.discover().await;
-            for (provider, listed) in &found.providers {
-                let models = text::count(listed.models.len(), "model", "models");
-                match &listed.error {
-                    None => info!("{provider} has {models}"),
-                    Some(error) if listed.valid => {
-                        warn!(
-                            "failed to list the models of {provider}; the last list stays ({models}): {error}"
-                        );
-                    }
-                    Some(error) => warn!("failed to list the models of {provider}: {error}"),
-                }
-            }
+            self.look_at_models().await;
         };
         stop.run_until_cancelled(work).await;
+    }
+
+    /// Asks every provider for its models, and says in the log what came of it.
+    pub(super) async fn look_at_models(&self) {
+        let found = self.models.discover().await;
+        for (provider, listed) in &found.providers {
+            let models = text::count(listed.models.len(), "model", "models");
+            match &listed.error {
+                None => info!("{provider} has {models}"),
+                Some(error) if listed.valid => {
+                    warn!(
+                        "failed to list the models of {provider}; the last list stays ({models}): {error}"
+                    );
+                }
+                Some(error) => warn!("failed to list the models of {provider}: {error}"),
+            }
+        }
     }
 
     /// Puts lines into channels' outboxes; what is not said before the end is said after the next start.

@@ -21,6 +21,10 @@ pub struct DaemonOptions {
     pub phase: watch::Sender<Phase>,
     /// Rung to have `config.json` read again.
     pub reload: Arc<Notify>,
+    /// Counts the reloads that are over.
+    pub reloaded: watch::Sender<u64>,
+    /// Base URL of the demo model, which is asked while no provider is configured.
+    pub demo: Option<String>,
     /// Takes all secrets out of what is logged, stored and sent. Made once: it is dear to make and to keep.
     pub redactor: Redactor,
     /// The `chorus` program, which is its own helper in the sandbox. None: this process's own file.
@@ -44,13 +48,15 @@ impl DaemonOptions {
             env,
             phase: watch::Sender::new(Phase::Starting),
             reload: Arc::default(),
+            reloaded: watch::Sender::new(0),
+            demo: None,
             program: None,
         })
     }
 }
 
 /// Every secret the daemon will hold: those of the environment, and those that the configuration names.
-fn secrets(env: &Env, config: &Config) -> Result<Vec<Secret>, DaemonError> {
+pub(super) fn secrets(env: &Env, config: &Config) -> Result<Vec<Secret>, DaemonError> {
     let mut secrets = env.secrets();
     for name in config.secret_names() {
         secrets.extend(env.secret(name)?);

@@ -1,4 +1,4 @@
-//! `config.json` read again, on SIGHUP.
+//! `config.json`, and the keys of models in `.env`, read again on SIGHUP.
 
 use std::sync::Arc;
 
@@ -8,15 +8,17 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
 use super::app::App;
-use super::options::Phase;
+use super::options::{DaemonError, Phase, secrets};
 use super::watchdog::tell;
-use crate::config::{self, Config, ConfigError, Paths};
+use crate::config::{self, Config, ConfigError, EnvError};
+use crate::llm::{Providers, ProvidersError};
 use crate::permission::{ProfileError, Profiles};
 
 /// Reads the configuration each time `bell` is rung, until `stop`. A wrong one changes nothing, and the operator is told.
 pub(super) async fn on_demand(
     app: App,
     bell: Arc<Notify>,
+    reloaded: watch::Sender<u64>,
     phase: watch::Receiver<Phase>,
     stop: CancellationToken,
 ) {
@@ -27,6 +29,9 @@ pub(super) async fn on_demand(
             begin();
         }
         let status = reload(&app);
+        reloaded.send_modify(|count| *count += 1);
+        // Whoever asks a model before this is over finds out by itself.
+        stop.run_until_cancelled(app.look_at_models()).await;
         if is_ready {
             tell(&[NotifyState::Ready, NotifyState::Status(&status)]);
         }
@@ -42,7 +47,7 @@ fn begin() {
 
 /// Puts the file into force if it is right, and says in a line what came of it.
 fn reload(app: &App) -> String {
-    match read(&app.paths) {
+    match read(app) {
         Ok((mut new, named)) => {
             new.servers.extend(app.servers.iter());
             for key in waiting(&app.config.load(), &new) {
@@ -67,9 +72,16 @@ fn reload(app: &App) -> String {
     }
 }
 
-fn read(paths: &Paths) -> Result<(Config, Profiles), ReloadError> {
-    let config = Config::load(&paths.config())?;
+/// Reads both files, and puts the providers into force, which they make together.
+fn read(app: &App) -> Result<(Config, Profiles), ReloadError> {
+    let config = Config::load(&app.paths.config())?;
     let profiles = config.permission_profiles()?;
+    let env = app.env.read_again()?;
+    let providers = Providers::from_config(&config, &env)?.or_demo(app.demo.as_deref())?;
+    let secrets = secrets(&env, &config)?;
+    let secrets = secrets.iter().map(|secret| secret.expose().to_owned());
+    app.redactor.learn(secrets.collect());
+    app.models.providers().replace(&providers);
     Ok((config, profiles))
 }
 
@@ -80,6 +92,12 @@ enum ReloadError {
     Config(#[from] ConfigError),
     #[error("{0}")]
     Profiles(#[from] ProfileError),
+    #[error("{0}")]
+    Env(#[from] EnvError),
+    #[error("{0}")]
+    Providers(#[from] ProvidersError),
+    #[error("{0}")]
+    Secrets(#[from] DaemonError),
 }
 
 /// Keys that differ and that a reload does not put into force.

@@ -24,7 +24,7 @@ use self::body::Body;
 use self::limits::{Limits, RouteKey};
 use self::route::Route;
 use crate::domain::{ChannelId, MessageId};
-use crate::text::redact::Redactor;
+use crate::text::{self, redact::Redactor};
 
 pub use answer::{RestError, message_id, snowflake};
 pub use request::{Request, Urgency};
@@ -226,14 +226,14 @@ impl Rest {
         };
         let response = match self.build(request).send().await {
             Ok(response) => response,
-            Err(error) => return Attempt::Failed(error.without_url().to_string()),
+            Err(error) => return Attempt::Failed(text::with_causes(&error.without_url())),
         };
         let mut seen = seen(&response);
         let status = response.status();
         let value = match response.bytes().await {
             Ok(bytes) if bytes.is_empty() => Value::Null,
             Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or(Value::Null),
-            Err(error) => return Attempt::Failed(error.without_url().to_string()),
+            Err(error) => return Attempt::Failed(text::with_causes(&error.without_url())),
         };
         if status.as_u16() == 429 {
             complete_from_body(&mut seen, &value, UNSAID * 2_u32.pow(waits.min(6)));

@@ -95,24 +95,28 @@ impl Models {
     pub async fn discover(&self) -> Arc<Available> {
         let known = self.available();
         let known = |name: &str| known.as_deref()?.providers.get(name).cloned();
-        let asked = self.providers.iter().map(|(name, provider)| async move {
-            let listed = match timeout(TIMEOUT, provider.list_models()).await {
-                Ok(Ok(listing)) => found(listing, known(name)),
-                Ok(Err(error)) => Listed {
-                    error: Some(error.message),
-                    ..if says_nothing(error.class) {
-                        known(name).unwrap_or_default()
-                    } else {
-                        Listed::default()
-                    }
-                },
-                Err(_) => Listed {
-                    error: Some("no list within 30 s".to_owned()),
-                    ..known(name).unwrap_or_default()
-                },
-            };
-            (name.to_owned(), listed)
-        });
+        let asked = self
+            .providers
+            .all()
+            .into_iter()
+            .map(|(name, provider)| async move {
+                let listed = match timeout(TIMEOUT, provider.list_models()).await {
+                    Ok(Ok(listing)) => found(listing, known(&name)),
+                    Ok(Err(error)) => Listed {
+                        error: Some(error.message),
+                        ..if says_nothing(error.class) {
+                            known(&name).unwrap_or_default()
+                        } else {
+                            Listed::default()
+                        }
+                    },
+                    Err(_) => Listed {
+                        error: Some("no list within 30 s".to_owned()),
+                        ..known(&name).unwrap_or_default()
+                    },
+                };
+                (name, listed)
+            });
         let found = Arc::new(Available {
             last_updated: clock::now(),
             providers: join_all(asked).await.into_iter().collect(),
@@ -159,11 +163,9 @@ impl Models {
             let models = listed.models.iter().chain(&listed.unlisted);
             models.map(move |model| Target::new(name, model))
         });
-        let declared = self.providers.iter().flat_map(|(name, _)| {
-            self.providers
-                .declared(name)
-                .iter()
-                .map(move |model| Target::new(name, model))
+        let declared = self.providers.all().into_iter().flat_map(|(name, _)| {
+            let declared = self.providers.declared(&name).into_iter();
+            declared.map(move |model| Target::new(&name, model))
         });
         let mut all: Vec<Target> = discovered.chain(declared).collect();
         all.sort_by(|a, b| (&a.model, &a.provider).cmp(&(&b.model, &b.provider)));

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
+
 use super::anthropic::Anthropic;
 use super::catalog::Catalog;
 use super::gemini::Gemini;
@@ -49,19 +51,29 @@ const KNOWN: &[(&str, &str, Option<&str>)] = &[
     ("xai", "https://api.x.ai/v1", Some("XAI_API_KEY")),
 ];
 
-/// The providers that the operator configured, by name.
+/// The name of the demo model, and of its provider.
+pub const DEMO: &str = "demo";
+
+/// The providers that the operator configured, by name. Clones are the same ones, also when they are replaced.
 #[derive(Clone, Default)]
 pub struct Providers {
+    table: Arc<ArcSwap<Table>>,
+}
+
+#[derive(Clone, Default)]
+struct Table {
     by_name: BTreeMap<String, Arc<dyn Provider>>,
     declared: BTreeMap<String, Vec<String>>,
-    /// Those that are at another address than their name says.
+    /// Those that are called like a vendor and are at another address.
     foreign: BTreeSet<String>,
+    /// Those that are a vendor's own.
+    vendors: BTreeSet<String>,
 }
 
 impl std::fmt::Debug for Providers {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Providers")
-            .field("declared", &self.declared)
+            .field("declared", &self.table.load().declared)
             .finish_non_exhaustive()
     }
 }
@@ -99,7 +111,7 @@ impl Providers {
     pub fn from_config(config: &Config, env: &Env) -> Result<Self, ProvidersError> {
         let client = client()?;
         let catalog = Catalog::new(config.models.clone());
-        let mut providers = Self::default();
+        let mut providers = Table::default();
         let built_in = [
             ("anthropic", &env.anthropic, ANTHROPIC_URL),
             ("openai", &env.openai, OPENAI_URL),
@@ -124,9 +136,12 @@ impl Providers {
             };
             providers.add(provider);
             providers.declare(name, changes);
-            if base_url != default_url {
-                providers.foreign.insert(name.to_owned());
-            }
+            let kind = if base_url == default_url {
+                &mut providers.vendors
+            } else {
+                &mut providers.foreign
+            };
+            kind.insert(name.to_owned());
         }
         for (name, provider) in &config.providers {
             if built_in.iter().any(|(known, ..)| known == name) {
@@ -136,38 +151,92 @@ impl Providers {
             providers.add(speaking(provider.format, endpoint));
             providers.declare(name, Some(provider));
         }
-        Ok(providers)
+        Ok(providers.into())
+    }
+
+    /// These, or where there are none, the demo model at `base_url`, so that there is somebody to ask.
+    ///
+    /// # Errors
+    ///
+    /// When the HTTP client cannot be made.
+    pub fn or_demo(self, base_url: Option<&str>) -> Result<Self, ProvidersError> {
+        let Some(base_url) = base_url.filter(|_| self.is_empty()) else {
+            return Ok(self);
+        };
+        let endpoint = Endpoint {
+            name: DEMO.to_owned(),
+            client: client()?,
+            base_url: base_url.to_owned(),
+            key: None,
+            silence: Config::default().llm_timeout.get(),
+        };
+        let mut table = Table::default();
+        table.add(Arc::new(Anthropic::new(endpoint)));
+        table
+            .declared
+            .insert(DEMO.to_owned(), vec![DEMO.to_owned()]);
+        Ok(table.into())
+    }
+
+    /// Puts `others` in the place of these, for everybody who asks them.
+    pub fn replace(&self, others: &Self) {
+        self.table.store(others.table.load_full());
     }
 
     /// Adds `provider`, in place of one of the same name.
-    pub fn add(&mut self, provider: Arc<dyn Provider>) {
-        self.by_name.insert(provider.name().to_owned(), provider);
+    pub fn add(&self, provider: Arc<dyn Provider>) {
+        self.table.rcu(|table| {
+            let mut table = Table::clone(table);
+            table.add(Arc::clone(&provider));
+            table
+        });
     }
 
-    pub fn get(&self, name: &str) -> Option<&Arc<dyn Provider>> {
-        self.by_name.get(name)
+    pub fn get(&self, name: &str) -> Option<Arc<dyn Provider>> {
+        self.table.load().by_name.get(name).cloned()
     }
 
     /// All, by name.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Arc<dyn Provider>)> {
-        self.by_name
-            .iter()
-            .map(|(name, provider)| (name.as_str(), provider))
+    pub fn all(&self) -> Vec<(String, Arc<dyn Provider>)> {
+        let table = self.table.load();
+        let all = table.by_name.iter();
+        all.map(|(name, provider)| (name.clone(), Arc::clone(provider)))
+            .collect()
     }
 
     /// Whether a provider is called like a vendor and is at another address, where the vendor's models need not be.
     pub fn is_foreign(&self, provider: &str) -> bool {
-        self.foreign.contains(provider)
+        self.table.load().foreign.contains(provider)
+    }
+
+    /// Whether a provider is Anthropic, OpenAI or Google itself.
+    pub fn is_vendor(&self, provider: &str) -> bool {
+        self.table.load().vendors.contains(provider)
     }
 
     /// Models that `config.json` names for a provider; they pass without discovery.
-    pub fn declared(&self, provider: &str) -> &[String] {
-        self.declared.get(provider).map_or(&[], Vec::as_slice)
+    pub fn declared(&self, provider: &str) -> Vec<String> {
+        let table = self.table.load();
+        table.declared.get(provider).cloned().unwrap_or_default()
     }
 
     /// There is nobody to ask.
     pub fn is_empty(&self) -> bool {
-        self.by_name.is_empty()
+        self.table.load().by_name.is_empty()
+    }
+}
+
+impl From<Table> for Providers {
+    fn from(table: Table) -> Self {
+        Self {
+            table: Arc::new(ArcSwap::from_pointee(table)),
+        }
+    }
+}
+
+impl Table {
+    fn add(&mut self, provider: Arc<dyn Provider>) {
+        self.by_name.insert(provider.name().to_owned(), provider);
     }
 
     fn declare(&mut self, name: &str, provider: Option<&ProviderConfig>) {

@@ -219,7 +219,7 @@ impl Router {
             .map_err(|why| Unanswered::Failure(StepFailure::Refused(why)))?;
         let max_output = granted.clamp(1, planned.max_output);
         let body = encoded
-            .body(provider, target, step, &facts, max_output)
+            .body(provider.as_ref(), target, step, &facts, max_output)
             .map_err(unsent)?;
         let began = Instant::now();
         let span = span::of(&planned, max_output);
@@ -299,9 +299,9 @@ impl Router {
         }
     }
 
-    fn provider(&self, target: &Target) -> Result<&dyn Provider, LlmError> {
+    fn provider(&self, target: &Target) -> Result<Arc<dyn Provider>, LlmError> {
         match self.providers.get(&target.provider) {
-            Some(provider) => Ok(provider.as_ref()),
+            Some(provider) => Ok(provider),
             None => Err(super::parts::inexpressible(
                 &target.provider,
                 "this provider is not configured",

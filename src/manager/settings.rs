@@ -42,7 +42,8 @@ impl AgentManager {
     pub fn choice(&self, guild: GuildId, model: Option<&str>) -> Choice {
         let default = self.server(guild).default_model;
         let known = self.inner.deps.models.known();
-        known.choice(model.or(default.as_deref()))
+        let own = model.filter(|model| effective::is_chosen(model));
+        known.choice(own.or(default.as_deref()))
     }
 
     /// Sets a key for a server; none takes it back. In force at once.

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use base64::Engine;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE};
 use regex::{Regex, RegexBuilder};
@@ -25,9 +26,16 @@ const SECRET_LINE: usize = 20;
 /// Bytes a stream holds back at most while something in it may still become a secret.
 const MOST_HELD: usize = 32 * 1024;
 
-/// Removes configured secrets and shapes of tokens from text. A clone is cheap.
+/// Removes configured secrets and shapes of tokens from text. A clone is cheap, and learns what the others learn.
 #[derive(Clone, Default)]
 pub struct Redactor {
+    known: Arc<ArcSwap<Known>>,
+}
+
+/// The secrets that are known, in all their spellings.
+#[derive(Default)]
+struct Known {
+    values: Vec<String>,
     secrets: Option<Regex>,
     /// Whether a secret holds white space, so that a stream cannot be cut at any.
     holds_blanks: bool,
@@ -44,8 +52,39 @@ impl fmt::Debug for Redactor {
 impl Redactor {
     /// A redactor for these secrets. Values of fewer than 8 bytes are ignored: they are no secrets.
     pub fn new(secrets: Vec<String>) -> Self {
-        let whole = secrets.iter().map(|secret| secret.trim());
-        let lines = secrets
+        Self {
+            known: Arc::new(ArcSwap::from_pointee(Known::of(secrets))),
+        }
+    }
+
+    /// Removes these secrets too, from now on.
+    pub fn learn(&self, secrets: Vec<String>) {
+        let known = self.known.load();
+        if secrets.iter().all(|secret| known.values.contains(secret)) {
+            return;
+        }
+        let all = known.values.iter().cloned().chain(secrets).collect();
+        self.known.store(Arc::new(Known::of(all)));
+    }
+
+    /// `text` without secrets.
+    pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.known.load().redact(text)
+    }
+
+    /// A redactor for a text that comes in pieces.
+    pub fn stream(&self) -> RedactedStream {
+        RedactedStream {
+            known: self.known.load_full(),
+            held: String::new(),
+        }
+    }
+}
+
+impl Known {
+    fn of(values: Vec<String>) -> Self {
+        let whole = values.iter().map(|secret| secret.trim());
+        let lines = values
             .iter()
             .flat_map(|secret| secret.lines())
             .map(str::trim)
@@ -62,7 +101,10 @@ impl Redactor {
             .flat_map(|secret| spellings(secret))
             .collect();
         if spellings.is_empty() {
-            return Self::default();
+            return Self {
+                values,
+                ..Self::default()
+            };
         }
         Self {
             secrets: RegexBuilder::new(&spellings.join("|"))
@@ -77,11 +119,11 @@ impl Redactor {
                 .map(|secret| secret.len() * 3)
                 .max()
                 .unwrap_or_default(),
+            values,
         }
     }
 
-    /// `text` without secrets.
-    pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
+    fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let exact = match &self.secrets {
             Some(secrets) => secrets.replace_all(text, PLACEHOLDER),
             None => Cow::Borrowed(text),
@@ -107,23 +149,20 @@ impl Redactor {
             .find(|found| found.start() < place && place < found.end())
             .map_or(place, |found| found.start())
     }
-
-    /// A redactor for a text that comes in pieces.
-    pub fn stream(&self) -> RedactedStream {
-        RedactedStream {
-            redactor: Arc::new(self.clone()),
-            held: String::new(),
-        }
-    }
 }
 
 /// Redacts a text that comes in pieces, wherever they are cut.
 ///
 /// What may still become a secret is held back until more has come or the text ends.
-#[derive(Debug)]
 pub struct RedactedStream {
-    redactor: Arc<Redactor>,
+    known: Arc<Known>,
     held: String,
+}
+
+impl fmt::Debug for RedactedStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedactedStream").finish_non_exhaustive()
+    }
 }
 
 impl RedactedStream {
@@ -131,14 +170,14 @@ impl RedactedStream {
     pub fn push(&mut self, piece: &str) -> String {
         self.held.push_str(piece);
         let safe = self.safe();
-        let shown = self.redactor.redact(&self.held[..safe]).into_owned();
+        let shown = self.known.redact(&self.held[..safe]).into_owned();
         self.held.drain(..safe);
         shown
     }
 
     /// Ends the text and gives the rest of it.
     pub fn finish(self) -> String {
-        self.redactor.redact(&self.held).into_owned()
+        self.known.redact(&self.held).into_owned()
     }
 
     /// How many bytes of what is held cannot be part of an unfinished secret.
@@ -148,15 +187,15 @@ impl RedactedStream {
         if let Some(open) = shapes::unfinished(held) {
             safe = safe.min(open);
         }
-        if self.redactor.holds_blanks {
-            let late = held.len().saturating_sub(self.redactor.longest);
+        if self.known.holds_blanks {
+            let late = held.len().saturating_sub(self.known.longest);
             safe = safe.min(last_gap(&held[..held.floor_char_boundary(late)]));
         }
-        if held.len() - safe > MOST_HELD.max(2 * self.redactor.longest) {
+        if held.len() - safe > MOST_HELD.max(2 * self.known.longest) {
             // No token is that long. What a secret could still need stays.
-            safe = held.floor_char_boundary(held.len() - self.redactor.longest.max(1024));
+            safe = held.floor_char_boundary(held.len() - self.known.longest.max(1024));
         }
-        self.redactor.before_any_across(held, safe)
+        self.known.before_any_across(held, safe)
     }
 }
 

@@ -7,7 +7,7 @@ mod conformance;
 mod discovery;
 mod faults;
 mod history;
-mod local_models;
+pub(crate) mod local_models;
 mod local_servers;
 mod long;
 mod providers;

@@ -38,6 +38,7 @@ pub use discord::Discord;
 pub use gateway::GatewayEvent;
 pub use guild::{Attachment, ChannelKind, Message, Reaction};
 pub use interaction::{Answer, Choice};
+pub use page::{ModelChoice, ModelDesk, ModelServer, ModelState, Vendor};
 pub use people::{OptionValue, Person, Refusal};
 pub use rights::Rights;
 pub use run::Playground;

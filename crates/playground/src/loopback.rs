@@ -19,16 +19,26 @@ pub(super) fn is_addressed(request: &Request, own: SocketAddr) -> bool {
             .is_some_and(|host| names(own).iter().any(|own| *own == host))
 }
 
-/// Whether a request names no origin, or only our own.
-pub(super) fn is_of_origin(headers: &HeaderMap, own: SocketAddr) -> bool {
-    if !headers.contains_key(header::ORIGIN) {
-        return true;
-    }
-    only(headers, header::ORIGIN).is_some_and(|origin| {
-        names(own)
-            .iter()
-            .any(|own| origin == format!("http://{own}"))
-    })
+/// Whether a request was addressed to loopback by a name that no stranger's DNS answers for, whatever the port, and comes
+/// from no page of another address.
+pub(super) fn is_of_this_machine(request: &Request) -> bool {
+    let Some(host) = only(request.headers(), header::HOST).filter(|host| is_loopback(host)) else {
+        return false;
+    };
+    let named = request.uri().authority();
+    let is_named = named.is_none_or(|name| name.as_str() == host);
+    let origin = only(request.headers(), header::ORIGIN);
+    let is_own = origin.is_some_and(|origin| origin == format!("http://{host}"));
+    is_named && (is_own || !request.headers().contains_key(header::ORIGIN))
+}
+
+/// Whether `host` is loopback with a port.
+fn is_loopback(host: &str) -> bool {
+    let Some((name, port)) = host.rsplit_once(':') else {
+        return false;
+    };
+    let is_port = port.parse::<u16>().is_ok_and(|port| port > 0) && !port.starts_with('+');
+    is_port && matches!(name, "127.0.0.1" | "localhost" | "[::1]")
 }
 
 /// Lets through what a program on this machine sends, and nothing that a web page does.

@@ -27,7 +27,7 @@ use super::loopback::programs_only;
 pub const NAME: &str = "demo";
 
 /// Pause between the pieces of an answer, so that one can see it stream.
-const PACE: Duration = Duration::from_millis(12);
+const PACE: Duration = Duration::from_millis(45);
 
 /// A running demo model.
 #[derive(Debug)]

@@ -1,14 +1,16 @@
 //! The web page: a small Discord in the browser, for one person on this machine.
 //!
 //! Whoever can reach it can have agents run commands, so it answers only to a browser that was pointed at loopback:
-//! `Host` must be ours, and `Origin`, where there is one, too. That keeps other web sites out, DNS rebinding included.
+//! `Host` must be a name of loopback, with any port, for a tunnel (`ssh -L 9000:127.0.0.1:8300`) has one of its own; `Origin`,
+//! where there is one, must be the same. That keeps other web sites out, DNS rebinding included.
 
 mod act;
 mod files;
+mod models;
 mod snapshot;
 
 use std::io;
-use std::net::SocketAddr;
+use std::sync::Arc;
 
 use axum::extract::ws::{Message as Socketed, WebSocket, WebSocketUpgrade};
 use axum::extract::{DefaultBodyLimit, Path, Query, Request, State};
@@ -25,9 +27,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::discord::Discord;
 use super::guild::FILE_LIMIT;
-use super::loopback::{is_addressed, is_of_origin};
+use super::loopback::is_of_this_machine;
 use super::rest::answer;
 use chorus_ids::{ChannelId, UserId};
+
+pub use models::{ModelChoice, ModelDesk, ModelServer, ModelState, Vendor};
 
 /// What the page may load and talk to: itself.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
@@ -61,9 +65,13 @@ impl TryFrom<String> for UserIdText {
 pub(super) async fn serve(
     discord: Discord,
     listener: TcpListener,
+    desk: Option<Arc<dyn ModelDesk>>,
     stop: CancellationToken,
 ) -> io::Result<()> {
-    let address = listener.local_addr()?;
+    let model = Router::new()
+        .route("/api/model", get(models::state).post(models::choose))
+        .route("/api/model/servers", get(models::servers))
+        .with_state(desk);
     let routes = Router::new()
         .route("/api/state", get(state))
         .route("/api/channels/{id}/messages", get(messages))
@@ -72,17 +80,18 @@ pub(super) async fn serve(
         .route("/api/upload", post(act::upload))
         .route("/attachments/{id}/{name}", get(answer::attachment))
         .fallback(files::file)
+        .with_state(discord)
+        .merge(model)
         .layer(DefaultBodyLimit::max(FILE_LIMIT))
-        .layer(middleware::from_fn_with_state(address, guard))
-        .with_state(discord);
+        .layer(middleware::from_fn(guard));
     axum::serve(listener, routes)
         .with_graceful_shutdown(stop.cancelled_owned())
         .await
 }
 
 /// Refuses whatever did not come from our own page, and closes what an answer could open.
-async fn guard(State(own): State<SocketAddr>, request: Request, next: Next) -> Response {
-    if !is_addressed(&request, own) || !is_of_origin(request.headers(), own) {
+async fn guard(request: Request, next: Next) -> Response {
+    if !is_of_this_machine(&request) {
         let words =
             "This page is only for a browser on this machine; open it by its loopback address.";
         return (StatusCode::FORBIDDEN, words).into_response();

@@ -34,9 +34,10 @@ impl Playground {
     /// As for [`Discord::start`].
     pub async fn start(options: Options, page: TcpListener) -> io::Result<Self> {
         let address = page.local_addr()?;
+        let desk = options.models.clone();
         let discord = Discord::start(options).await?;
         let stop = CancellationToken::new();
-        let page = tokio::spawn(page::serve(discord.clone(), page, stop.clone()));
+        let page = tokio::spawn(page::serve(discord.clone(), page, desk, stop.clone()));
         let keeper = tokio::spawn(keep(discord.clone()));
         Ok(Self {
             discord,

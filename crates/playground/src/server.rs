@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::ws::WebSocketUpgrade;
@@ -17,6 +18,7 @@ use uuid::Uuid;
 use super::desk::limits::Limits;
 use super::discord::Discord;
 use super::loopback::programs_only;
+use super::page::ModelDesk;
 use super::rest::answer;
 use super::saved;
 use super::socket::{self, Packing};
@@ -39,6 +41,8 @@ pub struct Options {
     pub limits: Limits,
     /// Folder that it is kept in from one start to the next; none forgets it.
     pub folder: Option<PathBuf>,
+    /// Knows which model the bot asks; without it the page does not speak of models.
+    pub models: Option<Arc<dyn ModelDesk>>,
 }
 
 impl Default for Options {
@@ -51,6 +55,7 @@ impl Default for Options {
             owner: "ann".to_owned(),
             limits: Limits::Off,
             folder: None,
+            models: None,
         }
     }
 }

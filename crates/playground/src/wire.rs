@@ -288,6 +288,7 @@ fn bare_message(world: &World, message: &Message) -> Value {
         value["interaction_metadata"] = json!({
             "id": id.to_string(),
             "type": 2,
+            "name": message.command.as_deref().map(|words| words.trim_start_matches('/')),
             "user": user_by_id(world, by),
             "authorizing_integration_owners": {},
         });

@@ -11,6 +11,7 @@ use crate::cli::discord_api::Api;
 use crate::cli::public_bot::{Application, HOW_TO_CLOSE};
 use crate::clock;
 use crate::config::Env;
+use crate::text;
 
 /// Flags of an application that may read messages: granted, or granted because the bot is small.
 const MESSAGE_CONTENT: u64 = (1 << 18) | (1 << 19);
@@ -68,7 +69,11 @@ pub(super) async fn checks(env: &Env) -> Vec<Check> {
         Err(error) => {
             return vec![Check::failure(
                 "discord",
-                format!("{} cannot be reached: {}", api.base, error.without_url()),
+                format!(
+                    "{} cannot be reached: {}",
+                    api.base,
+                    text::with_causes(&error.without_url())
+                ),
                 "look at network, proxy and firewall; the way out on port 443 is all that is needed",
             )];
         }
@@ -110,7 +115,10 @@ async fn application(api: &Api<'_>) -> Vec<Check> {
         Ok(application) => vec![intents(&application), public(&application)],
         Err(error) => vec![Check::warning(
             "intents",
-            format!("Discord did not say: {}", error.without_url()),
+            format!(
+                "Discord did not say: {}",
+                text::with_causes(&error.without_url())
+            ),
             "see that Message Content Intent is on: developer portal, your application, Bot",
         )],
     }
@@ -130,7 +138,10 @@ async fn servers(api: &Api<'_>) -> Vec<Check> {
         Ok(guilds) => guilds.iter().map(server).collect(),
         Err(error) => vec![Check::warning(
             "servers",
-            format!("Discord did not say: {}", error.without_url()),
+            format!(
+                "Discord did not say: {}",
+                text::with_causes(&error.without_url())
+            ),
             "try again later",
         )],
     }

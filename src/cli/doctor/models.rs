@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::check::Check;
-use crate::config::{Config, Env};
+use crate::config::{Config, Env, effective};
 use crate::llm::discovery::{Models, Resolved};
 use crate::llm::{Catalog, Providers};
 use crate::text;
@@ -44,7 +44,10 @@ pub(super) async fn checks(env: &Env, config: &Config) -> Vec<Check> {
             ),
         })
         .collect();
-    if let Some(default) = &config.default_model
+    if let Some(default) = config
+        .default_model
+        .as_ref()
+        .filter(|name| effective::is_chosen(name))
         && matches!(models.resolve(default), Resolved::NotFound { .. })
     {
         checks.push(Check::failure(

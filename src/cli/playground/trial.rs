@@ -3,19 +3,11 @@
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use chorus_playground::model::{self, DemoModel};
-use chorus_playground::{Options, Playground};
-use serde_json::json;
+use chorus_playground::model::DemoModel;
+use chorus_playground::{ModelDesk, Options, Playground};
 use tokio::net::TcpListener;
-
-/// Which model agents of the playground ask.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ModelSource {
-    Demo,
-    /// Whatever keys and addresses the environment holds.
-    Real,
-}
 
 /// Why the playground does not start.
 #[derive(Debug, thiserror::Error)]
@@ -45,7 +37,7 @@ pub(super) enum PlaygroundError {
 /// A trial, as yet without a daemon in it.
 pub(super) struct Trial {
     playground: Playground,
-    model: Option<DemoModel>,
+    model: DemoModel,
     home: PathBuf,
 }
 
@@ -54,20 +46,18 @@ impl Trial {
     pub(super) async fn start(
         home: &Path,
         port: u16,
-        source: ModelSource,
+        desk: Arc<dyn ModelDesk>,
     ) -> Result<Self, PlaygroundError> {
         let page = bind(port).await?;
-        prepare(home, source)?;
+        prepare(home)?;
         let options = Options {
             bot: "Chorus".to_owned(),
             folder: Some(home.join("discord")),
+            models: Some(desk),
             ..Options::default()
         };
         let playground = Playground::start(options, page).await?;
-        let model = match source {
-            ModelSource::Demo => Some(DemoModel::start().await?),
-            ModelSource::Real => None,
-        };
+        let model = DemoModel::start().await?;
         Ok(Self {
             playground,
             model,
@@ -83,27 +73,25 @@ impl Trial {
     /// The environment of a daemon that lives in here; it goes over the environment there is.
     pub(super) fn variables(&self) -> Vec<(&'static str, String)> {
         let discord = &self.playground.discord;
-        let mut variables = vec![
+        vec![
             ("CHORUS_HOME", self.home.display().to_string()),
             ("DISCORD_TOKEN", discord.token().to_owned()),
             ("CHORUS_DISCORD_API_URL", discord.base_url().to_owned()),
             // Newcomers often sit in a container, where everybody is root.
             ("CHORUS_ALLOW_ROOT", "1".to_owned()),
             ("DEV_GUILD_ID", String::new()),
-        ];
-        if let Some(model) = &self.model {
-            variables.push(("ANTHROPIC_BASE_URL", model.base_url().to_owned()));
-            variables.push(("ANTHROPIC_API_KEY", "demo".to_owned()));
-        }
-        variables
+        ]
+    }
+
+    /// Where the demo model is, which answers while there is no other.
+    pub(super) fn demo(&self) -> &str {
+        self.model.base_url()
     }
 
     /// Ends all of it. The daemon must have ended before.
     pub(super) async fn stop(self) {
         self.playground.stop().await;
-        if let Some(model) = &self.model {
-            model.stop();
-        }
+        self.model.stop();
     }
 }
 
@@ -117,18 +105,10 @@ async fn bind(port: u16) -> Result<TcpListener, PlaygroundError> {
         })
 }
 
-/// Makes the home directory; a new one gets a configuration that asks the demo model.
-fn prepare(home: &Path, source: ModelSource) -> Result<(), PlaygroundError> {
-    let at = |path: &Path| {
-        let path = path.to_owned();
-        |source| PlaygroundError::Home { path, source }
-    };
-    std::fs::create_dir_all(home).map_err(at(home))?;
-    let config = home.join("config.json");
-    let is_new = !config.try_exists().map_err(at(&config))?;
-    if is_new && source == ModelSource::Demo {
-        let content = format!("{:#}\n", json!({"default_model": model::NAME}));
-        std::fs::write(&config, content).map_err(at(&config))?;
-    }
-    Ok(())
+/// Makes the home directory, and sees that it can be written.
+fn prepare(home: &Path) -> Result<(), PlaygroundError> {
+    std::fs::create_dir_all(home).map_err(|source| PlaygroundError::Home {
+        path: home.to_owned(),
+        source,
+    })
 }

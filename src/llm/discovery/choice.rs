@@ -54,7 +54,6 @@ impl Models {
     /// server of one's own lists. Before the first discovery only vendors have a likeliest one.
     pub fn first_available(&self) -> Option<Target> {
         let all = self.all();
-        let is_vendor = |target: &Target| !self.providers.is_foreign(&target.provider);
         let preferred = || {
             let resolved = |name: &&str| match self.resolve(name) {
                 Resolved::Found(target)
@@ -62,25 +61,27 @@ impl Models {
                 | Resolved::Undiscovered(target) => Some(target),
                 Resolved::NotFound { .. } | Resolved::NoProvider => None,
             };
-            PREFERRED.iter().filter_map(resolved).filter(is_vendor)
+            PREFERRED.iter().filter_map(resolved)
         };
-        let mut there = preferred().filter(|target| all.contains(target));
+        let is_own = |target: &Target| !self.providers.is_foreign(&target.provider);
+        let is_vendor = |target: &Target| self.providers.is_vendor(&target.provider);
+        let mut there = preferred().filter(|target| is_own(target) && all.contains(target));
         there
             .next()
             .or_else(|| self.first_listed())
-            .or_else(|| preferred().next())
+            .or_else(|| preferred().find(is_vendor))
     }
 
     /// The first model of the first provider that has any, in the provider's own order.
     fn first_listed(&self) -> Option<Target> {
         let available = self.available();
-        let mut firsts = self.providers.iter().filter_map(|(name, _)| {
-            let declared = self.providers.declared(name).first();
-            let listed = available.as_ref().and_then(|all| all.providers.get(name));
+        let mut all = self.providers.all().into_iter();
+        all.find_map(|(name, _)| {
+            let declared = self.providers.declared(&name).into_iter().next();
+            let listed = available.as_ref().and_then(|all| all.providers.get(&name));
             let listed = listed.filter(|listed| listed.valid);
-            let listed = listed.and_then(|listed| listed.models.first());
+            let listed = listed.and_then(|listed| listed.models.first().cloned());
             Some(Target::new(name, declared.or(listed)?))
-        });
-        firsts.next()
+        })
     }
 }

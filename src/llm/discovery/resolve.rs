@@ -102,8 +102,9 @@ fn unowned(
     available: Option<&Available>,
 ) -> Resolved {
     let mut guesses = providers
-        .iter()
-        .map(|(name, _)| of_provider(name, model, all, available));
+        .all()
+        .into_iter()
+        .map(|(name, _)| of_provider(&name, model, all, available));
     let passes =
         |guess: &Resolved| matches!(guess, Resolved::Undiscovered(_) | Resolved::Unlisted(_));
     guesses.find(passes).unwrap_or_else(|| Resolved::NotFound {

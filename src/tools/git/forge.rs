@@ -56,7 +56,7 @@ pub(in crate::tools) async fn open_merge_request(
         .header("user-agent", "chorus")
         .send()
         .await
-        .map_err(|error| refused(error.without_url().to_string()))?;
+        .map_err(|error| refused(text::with_causes(&error.without_url())))?;
     let status = answer.status();
     let body = http::body(answer).await.unwrap_or_default();
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();

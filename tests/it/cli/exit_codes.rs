@@ -13,6 +13,22 @@ fn a_right_configuration_is_0() {
 }
 
 #[test]
+fn a_file_that_is_named_and_not_there_is_78() {
+    let home = tempfile::tempdir().unwrap();
+    let seen = seen(&mut chorus(home.path(), &["check-config", "nothere.json"]));
+    assert_eq!(seen.code, 78);
+    assert_eq!(seen.err, "chorus: nothere.json: there is no such file\n");
+}
+
+#[test]
+fn the_example_passes_as_it_is() {
+    let home = tempfile::tempdir().unwrap();
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/config.example.json");
+    let seen = seen(&mut chorus(home.path(), &["check-config", example]));
+    assert_eq!((seen.code, seen.err.as_str()), (0, ""));
+}
+
+#[test]
 fn models_that_are_never_asked_are_a_warning() {
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().join("agents/lab");

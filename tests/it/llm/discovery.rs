@@ -20,7 +20,7 @@ fn listing(ids: &[&str]) -> String {
 }
 
 fn models(wires: &[(Format, &Wire)]) -> Models {
-    let mut providers = Providers::default();
+    let providers = Providers::default();
     for (format, wire) in wires {
         providers.add(format.provider(wire.base_url(), PATIENT));
     }

@@ -1,7 +1,7 @@
 //! Models on one's own machine: which are there, what they can do, and that they answer.
 
 mod llama;
-mod ollama;
+pub(crate) mod ollama;
 
 use serde_json::{Value, json};
 

@@ -21,8 +21,8 @@ fn providers(config: Value, variables: &[(&str, &str)]) -> Result<Providers, Pro
     Providers::from_config(&config, &Env::read(all, None).unwrap())
 }
 
-fn names(providers: &Providers) -> Vec<&str> {
-    providers.iter().map(|(name, _)| name).collect()
+fn names(providers: &Providers) -> Vec<String> {
+    providers.all().into_iter().map(|(name, _)| name).collect()
 }
 
 #[test]
@@ -92,7 +92,7 @@ async fn each_is_asked_at_its_address_in_its_format_with_its_key() {
         ("COMPAT_KEY", "c-key"),
     ];
     let providers = providers(config, &variables).unwrap();
-    for (_, provider) in providers.iter() {
+    for (_, provider) in providers.all() {
         let body = provider
             .encode(&request("some-model", vec![said("hi")]))
             .unwrap();

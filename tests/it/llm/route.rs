@@ -132,7 +132,7 @@ impl Turn {
     }
 
     fn with_windows(scripts: Vec<Vec<Does>>, windows: &[u64]) -> Self {
-        let mut providers = Providers::default();
+        let providers = Providers::default();
         let mut scripted = Vec::new();
         for (name, script) in ["a", "b", "c"].into_iter().zip(scripts) {
             let provider = Arc::new(Scripted {

@@ -116,6 +116,29 @@ async fn a_model_that_nobody_chose_is_named_as_such() {
     .await;
 }
 
+/// Earlier versions of the playground wrote the demo model into configurations.
+#[tokio::test]
+async fn the_demo_model_in_a_configuration_is_no_choice() {
+    run_test_with(with(json!({"default_model": "demo"})), async |world| {
+        world.ann.asks("/settings validate-keys", "#general").await;
+        let file = world.home().join("agents/lab/agent.json");
+        let mut agent: Value =
+            serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+        assert_eq!(agent["model"], Value::Null, "it is written nowhere");
+        agent["model"] = json!("demo");
+        std::fs::write(&file, agent.to_string()).unwrap();
+        world.exchange("hello", "A real one answers.").await;
+        let status = world.ann.asks("/status", "#lab").await;
+        assert!(
+            status
+                .replace('`', "")
+                .contains(&format!("{MODEL} (chosen: first available)")),
+            "{status}"
+        );
+    })
+    .await;
+}
+
 /// What an agent works on goes to its own provider, little questions beside its turns too.
 #[tokio::test]
 async fn little_questions_stay_with_the_agents_provider() {

@@ -188,13 +188,26 @@ async fn the_page_is_there_for_its_own_origin_alone() {
 
     // A page of our own may say that it is one.
     let (of_page, others) = FOREIGN.split_at(FOREIGN.len() - 1);
-    for headers in of_page {
+    // The end of a tunnel has a port of its own.
+    let is_tunnel = |headers: &&&str| headers.ends_with(":1\n") || headers.contains("[::1]");
+    let further = [
+        "Host: localhost:9000\nOrigin: http://localhost:8300\n",
+        "Host: localhost:9000\nOrigin: http://127.0.0.1:9000\n",
+        "Host: evil.example:9000\nOrigin: http://evil.example:9000\n",
+        "Host: 127.0.0.1.evil.example:9000\n",
+        "Host: localhost:0\n",
+        "Host: localhost:+80\n",
+    ];
+    let refused = of_page.iter().filter(|headers| !is_tunnel(headers));
+    for headers in refused.chain(&further) {
         assert_eq!(statuses(at, &state, headers).await, [403], "{headers}");
     }
     assert_eq!(others.len(), 1);
     for own in [
         "Host: 127.0.0.1:PORT\nOrigin: http://127.0.0.1:PORT\n",
         "Host: localhost:PORT\nOrigin: http://localhost:PORT\n",
+        "Host: 127.0.0.1:9000\nOrigin: http://127.0.0.1:9000\n",
+        "Host: localhost:9000\n",
     ] {
         assert_eq!(statuses(at, &state, own).await, [200], "{own}");
     }

@@ -1,11 +1,12 @@
 // The page: what is where, and what happens when news arrives.
 
-import { botName, channel, listen, load, messages as fetchMessages, nameOf, server, state, textChannels, user } from "/api.js";
+import { act, botName, channel, listen, load, messages as fetchMessages, nameOf, server, state, textChannels, user } from "/api.js";
 import * as composer from "/composer.js";
 import { jump, promptChannel, switchPerson } from "/dialogs.js";
 import { avatar, button, h, icon, replace } from "/dom.js";
 import { channelLink } from "/markdown.js";
 import { element } from "/messages.js";
+import { drawBanner } from "/models.js";
 
 const $ = (id) => document.getElementById(id);
 const log = $("messages");
@@ -44,6 +45,7 @@ function drawFrame() {
   replace($("switch"), avatar(state.me, me?.username), h("span.me-names", {}, h("strong", {}, nameOf(state.me)), h("span.quiet", {}, `${role} · switch`)));
   $("switch").title = "Act as somebody else";
   drawStatus();
+  drawGuide();
   composer.refresh();
 }
 
@@ -119,6 +121,7 @@ const ordered = () => [...shown.values()].sort((a, b) => (BigInt(a.id) < BigInt(
 function redraw() {
   const all = ordered();
   replace(list, all.length ? null : welcome(), all.map((one, at) => drawn(all, at)));
+  drawGuide();
 }
 
 const drawn = (all, at) => element(all[at], all[at - 1], actions, at > 0 && all[at - 1].id === readUpTo);
@@ -137,6 +140,7 @@ function drawOne(message) {
   else if (old) old.replaceWith(fresh);
   else if (at === all.length - 1) list.append(fresh);
   else redraw();
+  drawGuide();
   if (near || (isNew && message.author.id === state.me)) bottom();
 }
 
@@ -145,10 +149,47 @@ function welcome() {
   if (!now) return h("li.welcome", {}, h("h2", {}, "Nothing is open"), h("p", {}, "Choose a channel on the left."));
   return h("li.welcome", {},
     h("h2", {}, now.type === 1 ? `Messages between you and ${botName()}` : `This is #${now.name}`),
-    now.name === "general" && server()?.commands.some((one) => one.name === "agent")
-      ? [h("p", {}, "Everything here runs on this machine. Make your first agent:"),
-         h("p", {}, h("kbd", {}, "/agent init"), " then give it a name. It gets a channel of its own; talk to it there.")]
-      : h("p", {}, "Nobody has said anything yet."));
+    h("p", {}, now.name === "general" && hasAgents() ? "Everything here runs on this machine." : "Nobody has said anything yet."));
+}
+
+// --- the first steps ---------------------------------------------------------------------------
+
+// What shows what an agent can do, with the demo model as with any other.
+const TASKS = ["Create a file hello.txt with Hello, world", "Run ls -la", "Remember that I like short answers"];
+
+// The bot makes agents, and the channels of agents are those with a topic.
+const hasAgents = () => server()?.commands.some((one) => one.name === "agent");
+const isHome = (one) => one.type === 0 && Boolean(one.topic);
+
+// The next step of somebody who is new; gone once it is done.
+function guide() {
+  const now = channel();
+  if (!now || now.type !== 0 || !hasAgents()) return null;
+  const homes = textChannels().filter(isHome);
+  const all = ordered();
+  if (isHome(now)) return all.length && all.every((one) => one.author.bot) ? tasks(now) : null;
+  if (!homes.length) {
+    return [h("span", {}, all.some((one) => !one.author.bot) ? `No agent lives in #${now.name}. ` : "", "An agent gets a channel of its own; you talk to it there."),
+      h("button.press.primary", { type: "button", onclick: () => composer.begin("agent init", { name: "lab" }) }, "Make your first agent")];
+  }
+  if (!all.length || all.at(-1).author.bot) return null;
+  return [h("span", {}, `No agent lives in #${now.name}, so nobody answers here.`),
+    homes.slice(0, 3).map((one) => h("button.chip", { type: "button", onclick: () => go(one.id) }, `Go to #${one.name}`))];
+}
+
+const tasks = (now) => [h("span", {}, "Try one of these, or write what you want:"),
+  TASKS.map((task) => h("button.chip", { type: "button", onclick: () => act("say", { channel: now.id, content: task, files: [] }) }, task))];
+
+let guided = "";
+function drawGuide() {
+  const steps = guide();
+  const bar = $("guide");
+  const next = h("div", {}, steps);
+  // The same again is not drawn again: a press on it may be under way, and readers would say it twice.
+  if (next.textContent === guided) return;
+  guided = next.textContent;
+  bar.hidden = !steps;
+  replace(bar, steps);
 }
 
 const nearBottom = () => log.scrollHeight - log.scrollTop - log.clientHeight < 120;
@@ -202,7 +243,7 @@ async function onNews(news) {
       await load();
       await released();
       drawFrame();
-      await drawMessages();
+      await Promise.all([drawMessages(), drawBanner()]);
       break;
     case "offline":
       state.data.online = false;
@@ -352,6 +393,6 @@ addEventListener("go", (event) => go(event.detail));
 setInterval(drawTyping, 1000);
 await load();
 drawFrame();
-await drawMessages();
+await Promise.all([drawMessages(), drawBanner()]);
 composer.focus();
 listen((news) => whenReleased(() => onNews(news)));

@@ -222,7 +222,28 @@ function suggest() {
   follow(text, suggestions);
 }
 
-function choose(command) {
+// What was typed behind the name of a command: `name:lab model:x`, or the value of its first option alone.
+function typedOptions(command) {
+  const typed = text.value.slice(1).trim();
+  const name = command.words.join(" ");
+  if (!typed.startsWith(`${name} `)) return {};
+  const rest = typed.slice(name.length).trim();
+  const known = command.options.map((option) => option.name);
+  const pattern = new RegExp(`(?:^|\\s)(${known.join("|")}):`, "g");
+  const found = known.length ? [...rest.matchAll(pattern)] : [];
+  const given = found.map((one, at) => [one[1], rest.slice(one.index + one[0].length, found[at + 1]?.index).trim()]);
+  const first = command.options.find((option) => option.required);
+  return found.length ? Object.fromEntries(given) : first ? { [first.name]: rest } : {};
+}
+
+// Opens the form of a command, such as "agent init", with these values in it.
+export function begin(name, values) {
+  reset();
+  const command = commands().find((one) => one.words.join(" ") === name);
+  if (command) choose(command, values);
+}
+
+function choose(command, values = typedOptions(command)) {
   hideSuggestions();
   text.value = "";
   grow();
@@ -255,7 +276,10 @@ function choose(command) {
     if (await run(command, given())) reset();
     focus();
   };
-  command.options.filter((option) => option.required).forEach(show);
+  command.options.filter((option) => option.required || values[option.name]).forEach((option) => {
+    const field = show(option);
+    if (values[option.name]) field.set(values[option.name]);
+  });
   offer();
   const cancel = () => {
     reset();
@@ -272,7 +296,7 @@ function choose(command) {
   };
   fields.hidden = false;
   line.hidden = true;
-  const first = shown.values().next().value;
+  const first = [...shown.values()].find((field) => !field.given()) ?? null;
   if (first) first.focus();
   else fields.querySelector(".primary").focus();
 }

@@ -6,6 +6,10 @@ import { avatar, follow, h, replace, toast } from "/dom.js";
 const dialog = document.getElementById("dialog");
 dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
 
+export const closeDialog = () => dialog.close();
+
+export { open as openDialog };
+
 function open(title, ...content) {
   replace(dialog,
     h("form.dialog-body", { method: "dialog", onsubmit: (event) => event.preventDefault() },

@@ -4,7 +4,7 @@ use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 
 /// Path, type and content of each.
-const FILES: [(&str, &str, &str); 11] = [
+const FILES: [(&str, &str, &str); 12] = [
     ("/", "text/html; charset=utf-8", include_str!("index.html")),
     (
         "/style.css",
@@ -18,6 +18,7 @@ const FILES: [(&str, &str, &str); 11] = [
     ("/dom.js", SCRIPT, include_str!("dom.js")),
     ("/markdown.js", SCRIPT, include_str!("markdown.js")),
     ("/rules.js", SCRIPT, include_str!("rules.js")),
+    ("/models.js", SCRIPT, include_str!("models.js")),
     ("/options.js", SCRIPT, include_str!("options.js")),
     ("/messages.js", SCRIPT, include_str!("messages.js")),
 ];

@@ -54,7 +54,7 @@ function head(message, name, at) {
 function source(message) {
   if (message.interaction_metadata && !message.message_reference) {
     const by = message.interaction_metadata.user;
-    return h("div.source", {}, icon("slash"), h("span", {}, `${by ? nameOf(by.id) : "somebody"} used a command`));
+    return h("div.source", {}, icon("slash"), h("span", {}, `${by ? nameOf(by.id) : "somebody"} used ${message.interaction_metadata.name ? `/${message.interaction_metadata.name}` : "a command"}`));
   }
   const original = message.referenced_message;
   if (!original) return h("div.source", {}, icon("reply"), h("em", {}, "Original message was deleted"));

@@ -21,6 +21,11 @@ export function optionField(option, complete, finish) {
       control,
       h("span.quiet", {}, option.description)),
     focus: () => input.focus(),
+    set: (typed) => {
+      const entry = [...(input.options ?? [])].find((one) => one.value === typed || one.textContent === typed);
+      if (entry) input.value = entry.value;
+      else if (!input.options && input.type !== "file") input.value = typed;
+    },
     isComplete: () => input.reportValidity(),
     given: () => {
       const given = value();

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 #[derive(Clone)]
-pub(super) struct Ollama {
+pub(crate) struct Ollama {
     address: SocketAddr,
     shared: Arc<Mutex<Shared>>,
 }
@@ -26,32 +26,32 @@ struct Shared {
 }
 
 /// An address at which nobody listens yet.
-pub(super) struct Place {
+pub(crate) struct Place {
     address: SocketAddr,
 }
 
 impl Place {
-    pub(super) fn base_url(&self) -> String {
+    pub(crate) fn base_url(&self) -> String {
         format!("http://{}/v1", self.address)
     }
 
-    pub(super) async fn starts(self) -> Ollama {
+    pub(crate) async fn starts(self) -> Ollama {
         Ollama::at(TcpListener::bind(self.address).await.unwrap())
     }
 }
 
 impl Ollama {
-    pub(super) async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         Self::at(TcpListener::bind("127.0.0.1:0").await.unwrap())
     }
 
-    pub(super) async fn reserve() -> Place {
+    pub(crate) async fn reserve() -> Place {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         Place { address }
     }
 
-    fn at(listener: TcpListener) -> Self {
+    pub(crate) fn at(listener: TcpListener) -> Self {
         let ollama = Self {
             address: listener.local_addr().unwrap(),
             shared: Arc::default(),
@@ -66,24 +66,24 @@ impl Ollama {
         ollama
     }
 
-    pub(super) fn base_url(&self) -> String {
+    pub(crate) fn base_url(&self) -> String {
         format!("http://{}/v1", self.address)
     }
 
     /// What it answers next.
-    pub(super) fn says(&self, text: &str) {
+    pub(crate) fn says(&self, text: &str) {
         let mut shared = self.shared.lock().unwrap();
         shared.answers.push_back(text.to_owned());
     }
 
     /// Has a model that it does not list.
-    pub(super) fn has_unlisted(&self, model: &str) {
+    pub(crate) fn has_unlisted(&self, model: &str) {
         let mut shared = self.shared.lock().unwrap();
         shared.unlisted.push(model.to_owned());
     }
 
     /// The conversations that it was asked to go on with.
-    pub(super) fn asked(&self) -> Vec<Value> {
+    pub(crate) fn asked(&self) -> Vec<Value> {
         self.shared.lock().unwrap().asked.clone()
     }
 }

@@ -175,7 +175,7 @@ const CONTROL: u8 = 2;
 const SHIFT: u8 = 8;
 
 /// axe-core, as the referee of tests/referee has it; none where npm could not fetch it.
-fn axe() -> Option<String> {
+pub(super) fn axe() -> Option<String> {
     let path = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/tests/referee/node_modules/axe-core/axe.min.js"
@@ -187,7 +187,7 @@ fn axe() -> Option<String> {
     found
 }
 
-async fn breaks_no_rule(browser: &mut Browser, state: &str) {
+pub(super) async fn breaks_no_rule(browser: &mut Browser, state: &str) {
     let found = browser
         .evaluates(
             "axe.run(document).then((found) => found.violations.map((one) =>

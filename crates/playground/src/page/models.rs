@@ -1,0 +1,98 @@
+//! Which model answers, for the banner of the page: asked of whoever runs the bot.
+
+use std::fmt;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use futures_util::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// Knows which model answers, and has another one answer.
+pub trait ModelDesk: fmt::Debug + Send + Sync {
+    /// What there is now.
+    fn state(&self) -> BoxFuture<'_, ModelState>;
+
+    /// Servers of models that answer on this machine now.
+    fn servers(&self) -> BoxFuture<'_, Vec<ModelServer>>;
+
+    /// Has this model answer from now on; gives a sentence that says so, or one that says why not.
+    fn choose(&self, choice: ModelChoice) -> BoxFuture<'_, Result<String, String>>;
+}
+
+/// Which model answers, and who could.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct ModelState {
+    /// The demo model answers, for want of another.
+    pub demo: bool,
+    /// Who sells models for a key.
+    pub vendors: Vec<Vendor>,
+}
+
+/// A server of models on this machine.
+#[derive(Clone, Debug, Serialize)]
+pub struct ModelServer {
+    pub name: String,
+    /// How people call it.
+    pub label: String,
+    pub models: Vec<String>,
+}
+
+/// Who sells models for a key.
+#[derive(Clone, Debug, Serialize)]
+pub struct Vendor {
+    pub name: String,
+    /// How people call it.
+    pub label: String,
+}
+
+/// Which model is to answer.
+#[derive(Deserialize)]
+#[serde(tag = "use", rename_all = "snake_case")]
+pub enum ModelChoice {
+    /// A vendor's, by its name, with this key.
+    Key { vendor: String, key: String },
+    /// Those of a server that was found, by its name.
+    Server { name: String },
+}
+
+/// Without the key.
+impl fmt::Debug for ModelChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Key { vendor, .. } => write!(f, "a key of {vendor}"),
+            Self::Server { name } => write!(f, "the server {name}"),
+        }
+    }
+}
+
+type Desk = Option<Arc<dyn ModelDesk>>;
+
+pub(super) async fn state(State(desk): State<Desk>) -> Json<Value> {
+    let state = match desk {
+        Some(desk) => desk.state().await,
+        None => ModelState::default(),
+    };
+    Json(json!(state))
+}
+
+pub(super) async fn servers(State(desk): State<Desk>) -> Json<Value> {
+    let servers = match desk {
+        Some(desk) => desk.servers().await,
+        None => Vec::new(),
+    };
+    Json(json!(servers))
+}
+
+pub(super) async fn choose(State(desk): State<Desk>, Json(choice): Json<ModelChoice>) -> Response {
+    let Some(desk) = desk else {
+        return StatusCode::NOT_FOUND.into_response();
+    };
+    match desk.choose(choice).await {
+        Ok(words) => Json(json!({"said": words})).into_response(),
+        Err(error) => (StatusCode::BAD_REQUEST, Json(json!({"error": error}))).into_response(),
+    }
+}
