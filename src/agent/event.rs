@@ -141,13 +141,35 @@ pub enum Said {
     Report,
 }
 
-/// A tool call that a person must decide.
+/// Tool calls of one step that people must decide, asked about in one message.
 #[derive(Debug)]
 pub struct Question {
     pub turn: TurnRef,
-    pub call: CallId,
+    /// What the model said before the calls; empty where it said nothing.
+    pub why: String,
+    /// The calls, at least one.
+    pub calls: Vec<AskedCall>,
+    /// Whose messages are in the turn; for a turn that no person started, the agent's owner.
+    pub requesters: Vec<UserId>,
+    /// When it is denied when nobody answers.
+    pub expires_at: DateTime<Utc>,
+}
+
+impl Question {
+    /// Its id: that of its first call's approval.
+    pub fn id(&self) -> i64 {
+        self.calls.first().map_or(0, |call| call.approval)
+    }
+}
+
+/// A tool call that people must decide.
+#[derive(Debug)]
+pub struct AskedCall {
     /// Id of the approval row; buttons carry it.
     pub approval: i64,
+    /// The call in question.
+    pub call: CallId,
+    /// The tool.
     pub tool: String,
     /// The action string that was judged.
     pub action: String,
@@ -155,10 +177,8 @@ pub struct Question {
     pub reason: String,
     /// The arguments that will run, pretty-printed JSON, in full.
     pub arguments: String,
-    /// Whose messages are in the turn; for a turn that no person started, the agent's owner.
-    pub requesters: Vec<UserId>,
-    /// When it is denied for want of an answer.
-    pub expires_at: DateTime<Utc>,
+    /// How its command is confined, in words such as `in a sandbox`; none where it runs no command.
+    pub sandbox: Option<String>,
     /// Where the answer goes, once. Dropped unanswered means no.
     pub answer: Option<oneshot::Sender<Answer>>,
 }
@@ -167,12 +187,21 @@ pub struct Question {
 pub struct Answer {
     pub choice: Choice,
     pub by: UserId,
+    /// Why it is denied, in their words.
+    pub reason: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QuestionEnd {
     /// Somebody decided, and so it is done.
-    Decided { choice: Choice, by: UserId },
+    Decided {
+        /// What was pressed.
+        choice: Choice,
+        /// Who pressed.
+        by: UserId,
+        /// Why it was denied, in their words.
+        reason: Option<String>,
+    },
     /// Somebody allowed it, but what would have run was not what they had been shown any more.
     Changed { by: UserId },
     /// Nobody decided in time.

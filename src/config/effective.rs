@@ -166,8 +166,8 @@ keys! {
         .for_agents(Right::Command, Unset::Inherited)
         .for_servers(Right::Command)
         .shown_as("Idle timeout", |server| Shown::Duration(server.idle_timeout));
-    /// How long a question waits before it is denied.
-    APPROVAL_TIMEOUT = Key::new("approval_timeout", ValueKind::Duration { least: 1, offered: &[] })
+    /// How long a question waits before it is denied: 30 seconds to 24 hours. Default: 15 minutes.
+    APPROVAL_TIMEOUT = Key::new("approval_timeout", ValueKind::Duration { least: 30, offered: &["300", "900", "3600", "86400"] })
         .for_servers(Right::Command)
         .shown_as("Approval timeout", |server| Shown::Duration(Some(server.approval_timeout)));
     /// Roles whose members may answer questions, besides those with Manage Server.
@@ -227,6 +227,12 @@ keys! {
 pub fn agent_keys() -> impl Iterator<Item = &'static Key> {
     KEYS.iter().copied().filter(|key| key.agent.is_some())
 }
+
+/// What a question waits at least; less may have been set before there was such a limit.
+const SHORTEST_QUESTION: Duration = Duration::from_secs(30);
+
+/// What a question waits at most.
+const LONGEST_QUESTION: Duration = Duration::from_secs(86_400);
 
 /// Who waits for longer than this has turned to something else.
 const NOTIFY: Duration = Duration::from_secs(120);
@@ -373,7 +379,8 @@ pub fn server(settings: &Settings, config: &Config) -> Server {
         ),
         approval_timeout: settings
             .approval_timeout
-            .map_or(config.approval_timeout.get(), Seconds::get),
+            .map_or(config.approval_timeout.get(), Seconds::get)
+            .clamp(SHORTEST_QUESTION, LONGEST_QUESTION),
         permission_grants: settings
             .permission_grants
             .clone()

@@ -80,7 +80,7 @@ pub struct Config {
     #[serde(deserialize_with = "ids")]
     #[schemars(with = "Vec<String>")]
     pub access_roles: Vec<RoleId>,
-    /// Time a question waits for an answer; then it is denied.
+    /// Time a question waits for an answer; then it is denied. What is below 30 seconds counts as 30.
     pub approval_timeout: Seconds<1, DAY>,
 
     /// How commands are confined: `required`, `auto` (the strongest layers there are) or `off`.
@@ -151,7 +151,7 @@ impl Default for Config {
             permission_grants: GrantTable::default(),
             approver_roles: Vec::new(),
             access_roles: Vec::new(),
-            approval_timeout: Seconds::new(120),
+            approval_timeout: Seconds::new(900),
             sandbox: SandboxMode::Auto,
             network: true,
             sandbox_read: Vec::new(),

@@ -97,6 +97,25 @@ impl Sandbox {
         }
     }
 
+    /// Where a command under `policy` runs, in words that end a sentence: `Runs …`.
+    pub fn in_words(&self, policy: Policy) -> &'static str {
+        if policy.mode == SandboxMode::Off {
+            return "without a sandbox, with network access";
+        }
+        match (&self.parts.bubblewrap, &self.parts.walls, policy.network) {
+            (Ok(_), _, Network::On) => "in a sandbox, with network access",
+            (Ok(_), _, Network::Off) => "in a sandbox, without network access",
+            (Err(_), _, _) if policy.mode == SandboxMode::Required => {
+                "nowhere: this machine lacks the sandbox that is required"
+            }
+            (Err(_), Ok(_), Network::On) => "in a partial sandbox, with network access",
+            (Err(_), Ok(_), Network::Off) => "in a partial sandbox, without network access",
+            (Err(_), Err(_), _) => {
+                "without a sandbox, for this machine has none, with network access"
+            }
+        }
+    }
+
     /// Whether any layer stands around a command under `policy`.
     pub fn confines(&self, policy: Policy) -> bool {
         policy.mode != SandboxMode::Off

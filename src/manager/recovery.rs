@@ -4,7 +4,7 @@
 //! untouched or done. The sessions of interrupted conversations are files and follow ([`save_interrupted`]); a mark
 //! in the database stays until each is saved, so that may go on while the gateway connects, and again after a crash.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tracing::{info, warn};
@@ -222,10 +222,16 @@ fn told(turns: &[UnfinishedTurn]) -> Vec<Told> {
                 part: NewPart::notice(text),
             })
         };
+        // Calls that were asked about together share a message.
+        let asked: BTreeSet<_> = open
+            .questions
+            .iter()
+            .map(|question| (question.asked.channel, question.message))
+            .collect();
         told.extend(
-            open.questions
-                .iter()
-                .filter_map(|question| edit(question.asked.channel, question.message, EXPIRED)),
+            asked
+                .into_iter()
+                .filter_map(|(channel, message)| edit(channel, message, EXPIRED)),
         );
         told.extend(edit(channel, open.turn.status_post, INTERRUPTED));
     }

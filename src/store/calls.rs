@@ -67,30 +67,54 @@ impl Store {
     ///
     /// [`StoreError::NotFound`] when the turn does not run.
     pub async fn open_question(&self, question: NewQuestion) -> Result<i64, StoreError> {
-        let mut batch = Batch::default();
-        batch
-            .add(
-                "INSERT INTO approvals (turn_id, call_id, channel_id, action, binding, asked_at, expires_at)
-                 SELECT id, ?, ?, ?, ?, ?, ? FROM turns WHERE id = ? AND state = 'running' RETURNING id",
-            )
-            .bind(question.call.0)
-            .bind(question.channel.as_i64())
-            .bind(question.action)
-            .bind(question.binding)
-            .bind(now())
-            .bind(stamp(question.expires_at))
-            .bind(question.turn.to_string())
-            .must_change(format!("running turn {}", question.turn));
-        Ok(self.run(batch).await?.row()?.try_get("id")?)
+        let ids = self.open_questions(vec![question]).await?;
+        let id = ids.into_iter().next();
+        id.ok_or_else(|| StoreError::NotFound("question".to_owned()))
     }
 
-    /// Keeps the id of the message a question was posted in, so that it can be shown as expired after a crash.
-    pub async fn set_question_post(&self, id: i64, message: MessageId) -> Result<(), StoreError> {
+    /// [`Self::open_question`] for all calls that are asked about together: all of them are stored, or none.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NotFound`] when the turn does not run.
+    pub async fn open_questions(
+        &self,
+        questions: Vec<NewQuestion>,
+    ) -> Result<Vec<i64>, StoreError> {
         let mut batch = Batch::default();
-        batch
-            .add("UPDATE approvals SET message_id = ? WHERE id = ?")
-            .bind(message.as_i64())
-            .bind(id);
+        for question in questions {
+            batch
+                .add(
+                    "INSERT INTO approvals (turn_id, call_id, channel_id, action, binding, asked_at, expires_at)
+                     SELECT id, ?, ?, ?, ?, ?, ? FROM turns WHERE id = ? AND state = 'running' RETURNING id",
+                )
+                .bind(question.call.0)
+                .bind(question.channel.as_i64())
+                .bind(question.action)
+                .bind(question.binding)
+                .bind(now())
+                .bind(stamp(question.expires_at))
+                .bind(question.turn.to_string())
+                .must_change(format!("running turn {}", question.turn));
+        }
+        let opened = self.run(batch).await?;
+        let ids = opened.rows.iter().map(|row| Ok(row.try_get("id")?));
+        ids.collect()
+    }
+
+    /// Keeps the id of the message that calls were asked about in, so that it can be shown as expired after a crash.
+    pub async fn set_question_post(
+        &self,
+        calls: &[i64],
+        message: MessageId,
+    ) -> Result<(), StoreError> {
+        let mut batch = Batch::default();
+        for id in calls {
+            batch
+                .add("UPDATE approvals SET message_id = ? WHERE id = ?")
+                .bind(message.as_i64())
+                .bind(*id);
+        }
         self.run(batch).await.map(drop)
     }
 

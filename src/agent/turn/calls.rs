@@ -15,6 +15,7 @@ use crate::store::{AttachedRows, AuditDecision, AuditRow, StoreError};
 use crate::tools::{Caller, Prepared, ToolContext, guard};
 
 use super::Turn;
+use super::question::ToAsk;
 
 /// What the model is told of a call that a stop kept from running.
 const STOPPED: &str = "it did not run: the turn was stopped";
@@ -22,6 +23,7 @@ const STOPPED: &str = "it did not run: the turn was stopped";
 const TOO_LATE: &str = "it did not run: the working time of this turn is over";
 
 /// A call after it was looked at.
+#[derive(Clone)]
 enum Looked {
     Run(Prepared),
     /// It may run, and its start is in the ledger.
@@ -70,12 +72,13 @@ impl Turn {
             (None, true) => calls.len(),
             (None, false) => 1,
         };
+        let said = answer.text.clone();
         let looked = self.record_with_calls(answer, looked, at_once).await?;
         let results = if together {
             self.run_together(&calls, looked).await?
         } else {
-            self.run_in_turn(&calls, looked, profile.as_ref().ok())
-                .await?
+            let profile = profile.as_ref().ok();
+            self.run_in_turn(&said, &calls, looked, profile).await?
         };
         let step: Vec<_> = calls.into_iter().zip(results).collect();
         let stuck = self.stuck.record_step(&step);
@@ -173,37 +176,53 @@ impl Turn {
     /// One after the other, asking where a person decides.
     async fn run_in_turn(
         &mut self,
+        said: &str,
         calls: &[ToolCall],
         looked: Vec<Looked>,
         profile: Option<&Arc<Profile>>,
     ) -> Result<Vec<ToolResult>, StoreError> {
         let mut results = Vec::with_capacity(calls.len());
-        for (call, looked) in calls.iter().zip(looked) {
-            let result = match looked {
-                Looked::Started(prepared) => {
-                    self.shows_call(call);
-                    self.carry_out(call, prepared).await?
+        let mut asking = None;
+        for (at, call) in calls.iter().enumerate() {
+            let Some(looked_at) = looked.get(at) else {
+                break;
+            };
+            let result = match (looked_at.clone(), &mut asking) {
+                (Looked::Ask(prepared, _), Some(asking)) => {
+                    let decided = self.decision(asking, at).await?;
+                    self.run_decided(call, prepared, decided).await?
                 }
-                _ if self.context.stop.asked().is_some() => {
-                    self.refuse(call, &call.name, STOPPED, AuditDecision::Deny, None)
-                        .await?
-                }
-                _ if self.time_left().is_zero() => {
-                    self.refuse(call, &call.name, TOO_LATE, AuditDecision::Deny, None)
-                        .await?
-                }
-                Looked::Run(prepared) => {
-                    self.shows_call(call);
-                    let audit = self.audit_allowed(call, &prepared).await;
-                    self.run_one(call, prepared, audit).await?
-                }
-                Looked::Ask(prepared, reason) => {
-                    self.ask_and_run(call, prepared, &reason, profile).await?
-                }
-                Looked::Refused { action, reason } => {
-                    self.refuse(call, &action, &reason, AuditDecision::Deny, None)
-                        .await?
-                }
+                (this, _) => match this {
+                    Looked::Started(prepared) => {
+                        self.shows_call(call);
+                        self.carry_out(call, prepared).await?
+                    }
+                    _ if self.context.stop.asked().is_some() => {
+                        self.refuse(call, &call.name, STOPPED, AuditDecision::Deny, None)
+                            .await?
+                    }
+                    _ if self.time_left().is_zero() => {
+                        self.refuse(call, &call.name, TOO_LATE, AuditDecision::Deny, None)
+                            .await?
+                    }
+                    Looked::Run(prepared) => {
+                        self.shows_call(call);
+                        let audit = self.audit_allowed(call, &prepared).await;
+                        self.run_one(call, prepared, audit).await?
+                    }
+                    Looked::Ask(prepared, _) => {
+                        let to_ask = to_ask(at, calls, &looked);
+                        let profile = profile.map(Arc::as_ref);
+                        let mut asked = self.ask_people(said, &to_ask, profile).await?;
+                        let decided = self.decision(&mut asked, at).await?;
+                        asking = Some(asked);
+                        self.run_decided(call, prepared, decided).await?
+                    }
+                    Looked::Refused { action, reason } => {
+                        self.refuse(call, &action, &reason, AuditDecision::Deny, None)
+                            .await?
+                    }
+                },
             };
             results.push(result);
         }
@@ -319,6 +338,21 @@ impl Turn {
             services: self.context.deps.services.clone(),
         }
     }
+}
+
+/// The calls from `first` on that people are to be asked about.
+fn to_ask<'a>(first: usize, calls: &'a [ToolCall], looked: &'a [Looked]) -> Vec<ToAsk<'a>> {
+    let all = calls.iter().zip(looked).enumerate().skip(first);
+    all.filter_map(|(at, (call, looked))| match looked {
+        Looked::Ask(prepared, reason) => Some(ToAsk {
+            at,
+            call,
+            prepared,
+            reason,
+        }),
+        Looked::Run(_) | Looked::Started(_) | Looked::Refused { .. } => None,
+    })
+    .collect()
 }
 
 /// Whether the calls may run at once: nobody is asked, and no two write the same path.

@@ -1,11 +1,15 @@
-//! Asks a person whether a call may run (D4), and holds them to exactly what they were shown (D5).
+//! Asks people whether calls may run (D4), and holds them to exactly what they were shown (D5).
+//!
+//! The calls of one step that need a person are asked about together, in one message. Each is decided by itself, and runs in
+//! the order of the calls.
 
-use std::sync::Arc;
-
+use futures_util::future::select_all;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
+use tokio::sync::oneshot::error::TryRecvError;
+use tokio::time::Instant;
 
-use crate::agent::event::{Answer, Choice, Event, Question, QuestionEnd};
+use crate::agent::event::{Answer, AskedCall, Choice, Event, Question, QuestionEnd};
 use crate::agent::stop::StopSignal;
 use crate::clock;
 use crate::domain::{AgentConfig, ToolCall, ToolResult, UserId};
@@ -13,135 +17,344 @@ use crate::permission::{Profile, binding_hash};
 use crate::store::{
     AttachedRows, AuditDecision, Decision as Stored, NewQuestion, Settled, StoreError,
 };
+use crate::text;
 use crate::tools::Prepared;
 
 use super::Turn;
 
+/// Characters of the model's own words that stand as the reason of a question.
+const WHY: usize = 300;
+
+/// What is told of a call whose approval does not hold any more.
+const CHANGED: &str = "what was approved changed before it could run; ask again";
+
+/// A call that people are to be asked about.
+pub(super) struct ToAsk<'a> {
+    /// Its place among the calls of the step.
+    pub(super) at: usize,
+    pub(super) call: &'a ToolCall,
+    pub(super) prepared: &'a Prepared,
+    /// Why a person is asked.
+    pub(super) reason: &'a str,
+}
+
+/// Calls that people were asked about together.
+pub(super) struct Asking {
+    waiting: Vec<Waiting>,
+    /// When silence means no.
+    expires: Instant,
+}
+
+/// One of them.
+struct Waiting {
+    at: usize,
+    approval: i64,
+    prepared: Prepared,
+    /// What was shown, as a hash; none where no profile could be read.
+    binding: Option<String>,
+    answered: oneshot::Receiver<Answer>,
+    decided: Option<Decided>,
+}
+
+/// How a call was decided.
+#[derive(Clone)]
+pub(super) struct Decided {
+    approval: i64,
+    binding: Option<String>,
+    by: Option<UserId>,
+    always: bool,
+    /// How the audit log has it.
+    word: AuditDecision,
+    /// Why it does not run, for the model.
+    refusal: Option<String>,
+}
+
+/// How a question ended.
 enum Ended {
     Answered(Answer),
     Expired,
     Stopped,
 }
 
-/// What is told of a call whose approval does not hold any more.
-const CHANGED: &str = "what was approved changed before it could run; ask again";
+/// What is waited for.
+enum Next {
+    Answer(usize, Option<Answer>),
+    Expired,
+    Stopped,
+}
+
+impl Asking {
+    fn of(&self, at: usize) -> Option<&Waiting> {
+        self.waiting.iter().find(|waiting| waiting.at == at)
+    }
+
+    /// Indices of what nobody has decided yet.
+    fn open(&self) -> Vec<usize> {
+        let all = self.waiting.iter().enumerate();
+        all.filter(|(_, waiting)| waiting.decided.is_none())
+            .map(|(index, _)| index)
+            .collect()
+    }
+
+    /// The next answer to what is open; for ever without one.
+    async fn next_answer(&mut self) -> (usize, Option<Answer>) {
+        let open = self.open();
+        let waiting = self.waiting.iter_mut();
+        let answers: Vec<_> = waiting
+            .filter(|waiting| waiting.decided.is_none())
+            .map(|waiting| &mut waiting.answered)
+            .collect();
+        if answers.is_empty() {
+            return std::future::pending().await;
+        }
+        let (answer, which, _) = select_all(answers).await;
+        (open.get(which).copied().unwrap_or_default(), answer.ok())
+    }
+}
 
 impl Turn {
-    /// Asks, then runs the call or closes it.
-    pub(super) async fn ask_and_run(
+    /// Asks people about calls of one step, which this profile judged. `said` is what the model said before them.
+    pub(super) async fn ask_people(
         &mut self,
-        call: &ToolCall,
-        prepared: Prepared,
-        reason: &str,
-        profile: Option<&Arc<Profile>>,
-    ) -> Result<ToolResult, StoreError> {
-        let action = prepared.action.to_string();
-        let turn = self.context.id();
-        let bound = |profile: Option<&Arc<Profile>>| -> Option<String> {
-            profile
-                .map(|profile| binding_hash(prepared.info.name, &prepared.arguments, profile, turn))
-        };
-        let binding = bound(profile);
-        let limit = self
-            .context
-            .deps
-            .limits(&self.context.agent, &self.config)
-            .approval;
-        let expires_at = clock::now() + limit;
-        let approval = self
-            .context
-            .deps
-            .store
-            .open_question(NewQuestion {
+        said: &str,
+        asked: &[ToAsk<'_>],
+        profile: Option<&Profile>,
+    ) -> Result<Asking, StoreError> {
+        let limits = self.context.deps.limits(&self.context.agent, &self.config);
+        let expires_at = clock::now() + limits.approval;
+        let expires = Instant::now() + limits.approval;
+        let mut questions = Vec::with_capacity(asked.len());
+        let mut bindings = Vec::with_capacity(asked.len());
+        for one in asked {
+            let binding = profile.map(|profile| self.bound(one.prepared, profile));
+            questions.push(NewQuestion {
                 turn: self.context.id(),
-                call: call.id.clone(),
+                call: one.call.id.clone(),
                 channel: self.context.reference.channel,
-                action: action.clone(),
+                action: one.prepared.action.to_string(),
                 binding: binding.clone().unwrap_or_default(),
                 expires_at,
-            })
-            .await?;
-        let (answer, answered) = oneshot::channel();
-        self.doing(format!("Waiting for approval: {}", prepared.info.name));
+            });
+            bindings.push(binding);
+        }
+        let approvals = self.context.deps.store.open_questions(questions).await?;
+        let mut waiting = Vec::with_capacity(asked.len());
+        let mut calls = Vec::with_capacity(asked.len());
+        for ((one, approval), binding) in asked.iter().zip(approvals).zip(bindings) {
+            let (answer, answered) = oneshot::channel();
+            calls.push(AskedCall {
+                approval,
+                call: one.call.id.clone(),
+                tool: one.prepared.info.name.to_owned(),
+                action: one.prepared.action.to_string(),
+                reason: one.reason.to_owned(),
+                arguments: pretty(one.prepared),
+                sandbox: self.sandbox_of(one).await,
+                answer: Some(answer),
+            });
+            waiting.push(Waiting {
+                at: one.at,
+                approval,
+                prepared: one.prepared.clone(),
+                binding,
+                answered,
+                decided: None,
+            });
+        }
+        let tools: Vec<&str> = calls.iter().map(|call| call.tool.as_str()).collect();
+        self.doing(format!("Waiting for approval: {}", tools.join(", ")));
         self.live.asks(true);
+        let why = self.context.deps.services.redactor.redact(said);
         self.context.deps.emit(Event::Question(Box::new(Question {
             turn: self.context.reference.clone(),
-            call: call.id.clone(),
-            approval,
-            tool: prepared.info.name.to_owned(),
-            action: action.clone(),
-            reason: reason.to_owned(),
-            arguments: pretty(&prepared),
+            why: text::one_line(&why, WHY),
+            calls,
             requesters: requesters(&self.people, &self.config),
             expires_at,
-            answer: Some(answer),
         })));
-        let stop = self.context.stop.clone();
-        let ended = self
-            .clock
-            .off(async {
-                tokio::select! {
-                    biased;
-                    () = stop.now().cancelled() => Ended::Stopped,
-                    answer = answered => answer.map_or(Ended::Expired, Ended::Answered),
-                    () = tokio::time::sleep(limit) => Ended::Expired,
+        Ok(Asking { waiting, expires })
+    }
+
+    /// How the call at this place was decided, as soon as it is. What is decided about the others meanwhile is kept.
+    pub(super) async fn decision(
+        &mut self,
+        asking: &mut Asking,
+        at: usize,
+    ) -> Result<Decided, StoreError> {
+        loop {
+            let decided = asking.of(at).and_then(|waiting| waiting.decided.clone());
+            if let Some(decided) = decided {
+                if asking.open().is_empty() {
+                    self.live.asks(false);
                 }
-            })
-            .await;
-        self.live.asks(false);
+                return Ok(decided);
+            }
+            let stop = self.context.stop.clone();
+            let expires = asking.expires;
+            let next = self
+                .clock
+                .off(async {
+                    tokio::select! {
+                        biased;
+                        () = stop.now().cancelled() => Next::Stopped,
+                        (which, answer) = asking.next_answer() => Next::Answer(which, answer),
+                        () = tokio::time::sleep_until(expires) => Next::Expired,
+                    }
+                })
+                .await;
+            match next {
+                Next::Answer(which, answer) => {
+                    let ended = answer.map_or(Ended::Expired, Ended::Answered);
+                    self.close_question(asking, which, ended).await?;
+                    self.close_answered(asking).await?;
+                }
+                Next::Expired => {
+                    for which in asking.open() {
+                        self.close_question(asking, which, Ended::Expired).await?;
+                    }
+                }
+                Next::Stopped => {
+                    for which in asking.open() {
+                        self.close_question(asking, which, Ended::Stopped).await?;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes in what else was decided by the same press.
+    async fn close_answered(&mut self, asking: &mut Asking) -> Result<(), StoreError> {
+        for which in asking.open() {
+            let Some(waiting) = asking.waiting.get_mut(which) else {
+                continue;
+            };
+            let ended = match waiting.answered.try_recv() {
+                Ok(answer) => Ended::Answered(answer),
+                Err(TryRecvError::Closed) => Ended::Expired,
+                Err(TryRecvError::Empty) => continue,
+            };
+            self.close_question(asking, which, ended).await?;
+        }
+        Ok(())
+    }
+
+    /// Stores how a question ended (D5), and has its message say so.
+    async fn close_question(
+        &mut self,
+        asking: &mut Asking,
+        which: usize,
+        ended: Ended,
+    ) -> Result<(), StoreError> {
+        let Some(waiting) = asking.waiting.get_mut(which) else {
+            return Ok(());
+        };
         let (decision, by, word, refusal) = judged(&ended);
         let settled = self
             .context
             .deps
             .store
-            .decide_question(approval, decision, by, AttachedRows::default())
+            .decide_question(waiting.approval, decision, by, AttachedRows::default())
             .await?;
-        // What runs must be what was shown: anything that changed in between takes the approval back.
-        let profile_now = self
-            .context
-            .deps
-            .profile(&*self.context.deps.agent_config(&self.context.agent).await)
-            .ok();
-        let holds = settled == Settled::Now && bound(profile_now.as_ref()) == binding;
-        let refusal = refusal.or((!holds).then_some(CHANGED));
+        let is_same = self.binding(&waiting.prepared).await == waiting.binding;
+        let is_changed = refusal.is_none() && !(settled == Settled::Now && is_same);
         self.context.deps.emit(Event::QuestionClosed {
-            approval,
-            end: end_of(&ended, refusal, &stop),
+            approval: waiting.approval,
+            end: match (is_changed, by) {
+                (true, Some(by)) => QuestionEnd::Changed { by },
+                _ => end_of(ended, &self.context.stop),
+            },
         });
-        if let Some(refusal) = refusal {
-            let word = if refusal == CHANGED {
+        waiting.decided = Some(Decided {
+            approval: waiting.approval,
+            binding: waiting.binding.clone(),
+            by,
+            always: decision == Stored::AlwaysAllow,
+            word: if is_changed {
                 AuditDecision::Deny
             } else {
                 word
-            };
-            return self.refuse(call, &action, refusal, word, by).await;
+            },
+            refusal: refusal.or_else(|| is_changed.then(|| CHANGED.to_owned())),
+        });
+        Ok(())
+    }
+
+    /// Runs a call that people were asked about, or closes it.
+    pub(super) async fn run_decided(
+        &mut self,
+        call: &ToolCall,
+        prepared: Prepared,
+        decided: Decided,
+    ) -> Result<ToolResult, StoreError> {
+        let action = prepared.action.to_string();
+        let Decided {
+            approval,
+            binding,
+            by,
+            always,
+            word,
+            refusal,
+        } = decided;
+        if let Some(refusal) = refusal {
+            return self.refuse(call, &action, &refusal, word, by).await;
         }
-        if decision == Stored::AlwaysAllow {
+        // What runs must be what was shown: anything that changed in between takes the approval back.
+        if self.binding(&prepared).await != binding {
+            if let Some(by) = by {
+                let end = QuestionEnd::Changed { by };
+                let closed = Event::QuestionClosed { approval, end };
+                self.context.deps.emit(closed);
+            }
+            return self
+                .refuse(call, &action, CHANGED, AuditDecision::Deny, by)
+                .await;
+        }
+        if always {
             self.context
                 .deps
                 .always_allow(&self.context.agent, &action)
                 .await;
         }
         self.shows_call(call);
-        let detail = json!({ "approval": approval, "always": decision == Stored::AlwaysAllow });
+        let detail = json!({ "approval": approval, "always": always });
         let audit = self
             .context
             .audit_row(&self.people, call, &action, word, by, detail);
         let audit = self.with_change(call, &prepared, audit).await;
         self.run_one(call, prepared, audit).await
     }
+
+    /// What an approval of this call is bound to, by the profile that is in force now.
+    async fn binding(&self, prepared: &Prepared) -> Option<String> {
+        let deps = &self.context.deps;
+        let profile = deps.profile(&*deps.agent_config(&self.context.agent).await);
+        let profile = profile.ok()?;
+        Some(self.bound(prepared, &profile))
+    }
+
+    fn bound(&self, prepared: &Prepared, profile: &Profile) -> String {
+        let turn = self.context.id();
+        binding_hash(prepared.info.name, &prepared.arguments, profile, turn)
+    }
+
+    /// How the command of a call is confined, in words; none where it runs no command.
+    async fn sandbox_of(&self, asked: &ToAsk<'_>) -> Option<String> {
+        asked.prepared.action.script()?;
+        let stop = self.context.stop.now().clone();
+        let context = self.tool_context(asked.call.id.clone(), Vec::new(), stop);
+        let shell = context.services.shell().ok()?;
+        let policy = shell.rules.of(&context).policy;
+        let sandbox = shell.sandbox.sandbox().await.ok()?;
+        Some(sandbox.in_words(policy).to_owned())
+    }
 }
 
-/// How the question ended, for its card and for who presses late.
-fn end_of(ended: &Ended, refusal: Option<&str>, stop: &StopSignal) -> QuestionEnd {
+/// How the question ended, for its message and for who presses late.
+fn end_of(ended: Ended, stop: &StopSignal) -> QuestionEnd {
     match ended {
-        Ended::Answered(Answer { by, .. }) if refusal == Some(CHANGED) => {
-            QuestionEnd::Changed { by: *by }
+        Ended::Answered(Answer { choice, by, reason }) => {
+            QuestionEnd::Decided { choice, by, reason }
         }
-        Ended::Answered(Answer { choice, by }) => QuestionEnd::Decided {
-            choice: *choice,
-            by: *by,
-        },
         Ended::Expired => QuestionEnd::Expired,
         Ended::Stopped => QuestionEnd::Cancelled(stop.by()),
     }
@@ -163,34 +376,45 @@ fn pretty(prepared: &Prepared) -> String {
 }
 
 /// What an ending means: the decision to store, who made it, how the audit log has it, and the refusal for the model.
-const fn judged(ended: &Ended) -> (Stored, Option<UserId>, AuditDecision, Option<&'static str>) {
+fn judged(ended: &Ended) -> (Stored, Option<UserId>, AuditDecision, Option<String>) {
+    let refused = |why: &str| Some(why.to_owned());
     match ended {
-        Ended::Answered(Answer { choice, by }) => match choice {
-            Choice::Allow => (Stored::Allow, Some(*by), AuditDecision::AskApproved, None),
-            Choice::AlwaysAllow => (
+        Ended::Answered(Answer { choice, by, reason }) => match (choice, reason) {
+            (Choice::Allow, _) => (Stored::Allow, Some(*by), AuditDecision::AskApproved, None),
+            (Choice::AlwaysAllow, _) => (
                 Stored::AlwaysAllow,
                 Some(*by),
                 AuditDecision::AskApproved,
                 None,
             ),
-            Choice::Deny => (
+            (Choice::Deny, None) => (
                 Stored::Deny,
                 Some(*by),
                 AuditDecision::AskDenied,
-                Some("a person denied it; do not try the same again, ask what they want instead"),
+                refused(
+                    "a person denied it; do not try the same again, ask what they want instead",
+                ),
+            ),
+            (Choice::Deny, Some(reason)) => (
+                Stored::Deny,
+                Some(*by),
+                AuditDecision::AskDenied,
+                Some(format!(
+                    "a person denied it and gave this reason: {reason}\nDo not try the same again; do what the reason asks for"
+                )),
             ),
         },
         Ended::Expired => (
             Stored::Expired,
             None,
             AuditDecision::AskExpired,
-            Some("nobody answered the question in time, so it was denied"),
+            refused("nobody answered the question in time, so it was denied"),
         ),
         Ended::Stopped => (
             Stored::Expired,
             None,
             AuditDecision::AskExpired,
-            Some("it did not run: the turn was stopped while a person was asked"),
+            refused("it did not run: the turn was stopped while a person was asked"),
         ),
     }
 }

@@ -1,9 +1,9 @@
-//! Approvals that wait for a person: open, pressed once, and edited to how they ended.
+//! Questions that wait for a person: each is one message about one or more calls, open, decided, and edited to how it ended.
 //!
-//! A press only hands its answer to the turn that asks. How the approval ended is the turn's to say, once it is in the
+//! A press only hands its answer to the turn that asks. How a call was decided is the turn's to say, once it is in the
 //! ledger, and every message with its buttons and every late presser is told that and nothing else.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,12 +15,12 @@ use tokio_util::task::TaskTracker;
 use tracing::warn;
 
 use crate::agent::Stopper;
-use crate::agent::event::{Answer, Choice, Question, QuestionEnd};
-use crate::discord::render::approval::{self, Ending};
+use crate::agent::event::{Answer, Question, QuestionEnd};
+use crate::discord::render::approval::{self, Ended};
 use crate::discord::rest::body::Body;
 use crate::discord::rest::explain::{self, Operation};
 use crate::discord::rest::{Rest, Urgency};
-use crate::domain::{AgentId, ChannelId, MessageId, Person, UserId};
+use crate::domain::{AgentId, ChannelId, MessageId, Person, RoleId, UserId};
 use crate::manager::AgentManager;
 
 /// Endings kept for those who press late; older ones are read from the ledger.
@@ -30,10 +30,10 @@ const REMEMBERED: usize = 256;
 /// request or a write of the disk away.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long after its time an approval is closed here, should its turn have broken off without a word.
+/// How long after its time a question is closed here, should its turn have broken off without a word.
 const GRACE: Duration = Duration::from_secs(15);
 
-/// All open approvals. Cheap to clone.
+/// All open questions. Cheap to clone.
 #[derive(Clone)]
 pub(in crate::discord) struct Approvals {
     book: Arc<Mutex<Book>>,
@@ -47,29 +47,26 @@ pub(in crate::discord) struct Approvals {
 
 #[derive(Default)]
 struct Book {
-    open: HashMap<i64, Open>,
-    ended: VecDeque<Ended>,
+    /// By the id of the question, which is that of its first call.
+    asked: HashMap<i64, Asked>,
+    /// The question of each call.
+    questions: HashMap<i64, i64>,
+    ended: VecDeque<(i64, QuestionEnd)>,
 }
 
-struct Open {
+/// A question, until its message says how all of it ended.
+struct Asked {
     question: Box<Question>,
+    /// How each of its calls ended, in their order.
+    ended: Vec<Option<Ended>>,
+    /// Who decided about a call, by the name that the server shows.
+    pressed_by: HashMap<i64, String>,
     message: Option<MessageId>,
-    /// Who pressed, by the name that the server shows.
-    pressed_by: Option<String>,
-    /// Takes what the message becomes: the answer to the press shows it.
-    presser: Option<oneshot::Sender<Body>>,
-}
-
-/// An approval that has ended.
-#[derive(Clone)]
-struct Ended {
-    id: i64,
-    end: QuestionEnd,
-    /// Whose approval it was.
-    agent: Option<AgentId>,
-    /// What its message becomes, while the message's id is not known yet: Discord may tell of a press before it confirms the
-    /// post.
-    unshown: Option<Body>,
+    /// The calls whose endings one press brings about, and who shows them.
+    presser: Option<(BTreeSet<i64>, Option<oneshot::Sender<Body>>)>,
+    /// Edits of the message go one after the other, each with the latest state.
+    edits: Arc<tokio::sync::Mutex<()>>,
+    is_edited: bool,
 }
 
 /// The message whose button was pressed.
@@ -81,11 +78,11 @@ pub(in crate::discord) struct Pressed {
 
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::discord) enum Found {
-    /// An open approval, and whose messages are in the turn that asks.
+    /// Open calls, and whose messages are in the turn that asks.
     Open(Vec<UserId>),
-    /// An open approval of another message.
+    /// An open question of another message.
     Elsewhere,
-    /// No open approval.
+    /// Nothing open.
     Closed,
 }
 
@@ -93,8 +90,60 @@ pub(in crate::discord) enum Found {
 pub(in crate::discord) enum Press {
     /// The turn has the answer.
     Decided,
-    /// Another answer, or the approval's end, was first.
+    /// Another answer, or the question's end, was first.
     TooLate,
+}
+
+impl Asked {
+    fn is_over(&self) -> bool {
+        self.ended.iter().all(Option::is_some)
+    }
+
+    /// Whether the call is asked about and has not ended.
+    fn waits_for(&self, id: i64) -> bool {
+        let calls = self.question.calls.iter().zip(&self.ended);
+        calls
+            .into_iter()
+            .any(|(call, ended)| call.approval == id && ended.is_none())
+    }
+
+    /// Keeps how a call ended. Gives the answer to a press that brought all of it about, where there is one.
+    fn end(&mut self, id: i64, end: QuestionEnd) {
+        let by = self.pressed_by.get(&id).cloned();
+        let by = by.unwrap_or_else(|| "somebody".to_owned());
+        let calls = self.question.calls.iter();
+        let at = calls.into_iter().position(|call| call.approval == id);
+        if let Some(ended) = at.and_then(|at| self.ended.get_mut(at)) {
+            *ended = Some(Ended { end, by });
+        }
+        if let Some((left, _)) = &mut self.presser {
+            left.remove(&id);
+        }
+    }
+
+    fn body(&self, approvers: &[RoleId]) -> Body {
+        approval::shown(&self.question, &self.ended, approvers)
+    }
+}
+
+impl Book {
+    fn asked_about(&self, id: i64) -> Option<&Asked> {
+        self.asked.get(self.questions.get(&id)?)
+    }
+
+    fn asked_about_mut(&mut self, id: i64) -> Option<&mut Asked> {
+        self.asked.get_mut(self.questions.get(&id)?)
+    }
+
+    fn is_open(&self, id: i64) -> bool {
+        self.asked_about(id)
+            .is_some_and(|asked| asked.waits_for(id))
+    }
+
+    fn forget(&mut self, question: i64) {
+        self.asked.remove(&question);
+        self.questions.retain(|_, of| *of != question);
+    }
 }
 
 impl Approvals {
@@ -113,61 +162,73 @@ impl Approvals {
         }
     }
 
-    /// Takes an approval in; from here on it can be answered. False when it has ended already and need not be shown.
-    pub(in crate::discord) fn open(&self, question: Box<Question>) -> bool {
-        let id = question.approval;
+    /// Takes a question in; from here on it can be answered. Gives what its message says; none when all of it has ended
+    /// already and need not be shown.
+    pub(in crate::discord) fn open(&self, question: Box<Question>) -> Option<Body> {
+        let id = question.id();
+        let approvers = self.approvers(question.turn.agent);
         self.close_in_the_end(&question);
         self.with(|book| {
-            if book.ended.iter().any(|ended| ended.id == id) {
-                return false;
-            }
-            let open = Open {
+            let mut asked = Asked {
+                ended: vec![None; question.calls.len()],
                 question,
+                pressed_by: HashMap::new(),
                 message: None,
-                pressed_by: None,
                 presser: None,
+                edits: Arc::default(),
+                is_edited: false,
             };
-            book.open.insert(id, open);
-            true
+            let early: Vec<(i64, QuestionEnd)> = book.ended.iter().cloned().collect();
+            for (call, end) in early {
+                asked.end(call, end);
+            }
+            if asked.is_over() {
+                return None;
+            }
+            let body = asked.body(&approvers);
+            for call in &asked.question.calls {
+                book.questions.insert(call.approval, id);
+            }
+            book.asked.insert(id, asked);
+            Some(body)
         })
     }
 
-    /// Whether it has not ended yet.
-    pub(in crate::discord) fn is_open(&self, id: i64) -> bool {
-        self.with(|book| book.open.contains_key(&id))
+    /// Whether something of the question has not ended yet.
+    pub(in crate::discord) fn is_open(&self, question: i64) -> bool {
+        self.with(|book| {
+            book.asked_about(question)
+                .is_some_and(|asked| !asked.is_over())
+        })
     }
 
-    /// Takes an approval back that nobody was shown. Dropped unanswered, it is denied.
-    pub(in crate::discord) fn withdraw(&self, id: i64) {
-        self.with(|book| book.open.remove(&id));
+    /// Takes a question back that nobody was shown. Dropped unanswered, it is denied.
+    pub(in crate::discord) fn withdraw(&self, question: i64) {
+        self.with(|book| book.forget(question));
     }
 
-    /// An approval was posted as this message; where it has ended already, the message says how.
-    pub(in crate::discord) async fn posted(&self, channel: ChannelId, id: i64, message: MessageId) {
-        let ending = self.with(|book| match book.open.get_mut(&id) {
-            Some(open) => {
-                open.message = Some(message);
-                None
-            }
-            None => {
-                let ended = book.ended.iter_mut().find(|ended| ended.id == id);
-                ended.and_then(|ended| Some((ended.agent?, ended.unshown.take()?)))
-            }
+    /// A question was posted as this message; where something of it has ended already, the message says how.
+    pub(in crate::discord) async fn posted(&self, question: i64, message: MessageId) {
+        let is_outdated = self.with(|book| {
+            let asked = book.asked.get_mut(&question)?;
+            asked.message = Some(message);
+            Some(asked.ended.iter().any(Option::is_some))
         });
         self.changed();
-        if let Some((agent, ending)) = ending {
-            self.show(agent, (channel, message), ending).await;
+        if is_outdated == Some(true) {
+            self.show(question).await;
         }
     }
 
-    /// What a press on the message `pressed` is about. The approval's own message alone decides it.
-    pub(in crate::discord) async fn find(&self, id: i64, pressed: Pressed) -> Found {
-        let found = self.wait_for(|book| match book.open.get(&id) {
+    /// What a press on the message `pressed` is about. The question's own message alone decides it.
+    pub(in crate::discord) async fn find(&self, question: i64, pressed: Pressed) -> Found {
+        let found = self.wait_for(|book| match book.asked_about(question) {
             None => Some(Found::Closed),
-            Some(open) if open.question.turn.channel != pressed.channel => Some(Found::Elsewhere),
-            Some(open) => match open.message {
+            Some(asked) if asked.is_over() => Some(Found::Closed),
+            Some(asked) if asked.question.turn.channel != pressed.channel => Some(Found::Elsewhere),
+            Some(asked) => match asked.message {
                 Some(message) if message == pressed.message => {
-                    Some(Found::Open(open.question.requesters.clone()))
+                    Some(Found::Open(asked.question.requesters.clone()))
                 }
                 Some(_) => Some(Found::Elsewhere),
                 None => None,
@@ -176,110 +237,140 @@ impl Approvals {
         found.await.unwrap_or(Found::Elsewhere)
     }
 
-    /// [`Self::find`] for a press on a private message about the approval, of which only the channel is known.
+    /// [`Self::find`] for a press on a private message about a call, of which only the channel is known.
     pub(in crate::discord) fn find_in(&self, id: i64, channel: ChannelId) -> Found {
-        self.with(|book| match book.open.get(&id) {
+        self.with(|book| match book.asked_about(id) {
+            Some(asked) if asked.is_over() => Found::Closed,
             None => Found::Closed,
-            Some(open) if open.question.turn.channel != channel => Found::Elsewhere,
-            Some(open) => Found::Open(open.question.requesters.clone()),
+            Some(asked) if asked.question.turn.channel != channel => Found::Elsewhere,
+            Some(asked) => Found::Open(asked.question.requesters.clone()),
         })
     }
 
-    /// The name of the agent that asks, and the action that it asks about; none when the approval is closed.
-    pub(in crate::discord) fn subject(&self, id: i64) -> Option<(String, String)> {
-        self.with(|book| {
-            let question = &book.open.get(&id)?.question;
-            Some((
-                question.turn.agent_name.to_string(),
-                question.action.clone(),
-            ))
-        })
-    }
-
-    /// Hands a decision to the turn that asks, once. What the message becomes is given to `presser`, once the ledger has it;
-    /// without one who still waits for it, the message is edited.
-    pub(in crate::discord) fn decide(
-        &self,
-        id: i64,
-        choice: Choice,
-        by: &Person,
-        presser: Option<oneshot::Sender<Body>>,
-    ) -> Press {
-        self.with(|book| {
-            let Some(open) = book.open.get_mut(&id) else {
-                return Press::TooLate;
-            };
-            let Some(answer) = open.question.answer.take() else {
-                return Press::TooLate;
-            };
-            let given = answer.send(Answer { choice, by: by.id });
-            match given {
-                Ok(()) => {
-                    open.pressed_by = Some(by.name.clone());
-                    open.presser = presser;
-                    Press::Decided
-                }
-                // The turn does not wait any more; how that came, it says itself.
-                Err(_) => Press::TooLate,
+    /// The calls that are still open of the question, or this one alone where it is.
+    pub(in crate::discord) fn open_calls(&self, subject: approval::Subject) -> Vec<i64> {
+        self.with(|book| match subject {
+            approval::Subject::Alone(id) => Vec::from_iter(book.is_open(id).then_some(id)),
+            approval::Subject::All(id) => {
+                let asked = book.asked_about(id).into_iter();
+                asked
+                    .flat_map(|asked| asked.question.calls.iter().map(|call| call.approval))
+                    .filter(|id| book.is_open(*id))
+                    .collect()
             }
         })
     }
 
-    /// How an approval ended that this process asked for: at once, or as soon as its turn says so.
+    /// The name of the agent that asks, and the actions that it asks about; none of what is closed.
+    pub(in crate::discord) fn subject(&self, calls: &[i64]) -> Option<(String, Vec<String>)> {
+        self.with(|book| {
+            let asked = book.asked_about(*calls.first()?)?;
+            let all = asked.question.calls.iter();
+            let wanted = all.filter(|call| calls.contains(&call.approval));
+            Some((
+                asked.question.turn.agent_name.to_string(),
+                wanted.map(|call| call.action.clone()).collect(),
+            ))
+        })
+    }
+
+    /// One call of a question, for somebody who decides it alone.
+    pub(in crate::discord) fn alone(&self, id: i64) -> Option<Body> {
+        self.with(|book| {
+            let asked = book.asked_about(id).filter(|asked| asked.waits_for(id))?;
+            approval::alone(&asked.question, id)
+        })
+    }
+
+    /// Hands a decision about these calls of one question to the turn that asks, once. What the message becomes is given to
+    /// `presser`, once the ledger has all of it; without one who still waits for it, the message is edited.
+    pub(in crate::discord) fn decide(
+        &self,
+        calls: &[i64],
+        answer: &Answer,
+        by: &Person,
+        presser: Option<oneshot::Sender<Body>>,
+    ) -> Press {
+        self.with(|book| {
+            let first = calls.first().copied().unwrap_or_default();
+            let Some(asked) = book.asked_about_mut(first) else {
+                return Press::TooLate;
+            };
+            let mut given = BTreeSet::new();
+            for call in &mut asked.question.calls {
+                if !calls.contains(&call.approval) {
+                    continue;
+                }
+                let Some(sender) = call.answer.take() else {
+                    continue;
+                };
+                // Where the turn does not wait any more, it says itself how that came.
+                if sender.send(answer.clone()).is_ok() {
+                    asked.pressed_by.insert(call.approval, by.name.clone());
+                    given.insert(call.approval);
+                }
+            }
+            if given.is_empty() {
+                return Press::TooLate;
+            }
+            asked.presser = Some((given, presser));
+            Press::Decided
+        })
+    }
+
+    /// How a call was decided that this process asked about: at once, or as soon as its turn says so.
     pub(in crate::discord) async fn ending(&self, id: i64) -> Option<QuestionEnd> {
         let ending = self.wait_for(|book| {
-            let ended = book.ended.iter().find(|ended| ended.id == id);
+            let ended = book.ended.iter().find(|(ended, _)| *ended == id);
             match ended {
-                Some(ended) => Some(Some(ended.end.clone())),
-                None if book.open.contains_key(&id) => None,
+                Some((_, end)) => Some(Some(end.clone())),
+                None if book.is_open(id) => None,
                 None => Some(None),
             }
         });
         ending.await.flatten()
     }
 
-    /// An approval ended, as its turn says; the ledger has it.
+    /// A call was decided, or its question ended, as its turn says; the ledger has it.
     pub(in crate::discord) fn close(&self, id: i64, end: QuestionEnd) {
-        let shown = self.with(|book| {
-            let mut open = book.open.remove(&id);
-            let body = open.as_ref().map(|open| closed(open, &end));
-            let presser = open.as_mut().and_then(|open| open.presser.take());
-            let body = match (presser, body) {
-                // Where nobody waits for it any more, it comes back.
-                (Some(presser), Some(body)) => presser.send(body).err(),
-                (_, body) => body,
-            };
-            let agent = open.as_ref().map(|open| open.question.turn.agent);
-            let shown = open.and_then(|open| {
-                let turn = &open.question.turn;
-                Some((turn.agent, (turn.channel, open.message?)))
-            });
-            let (now, later) = match (shown, body) {
-                (Some(shown), Some(body)) => (Some((shown, body)), None),
-                (_, body) => (None, body),
-            };
-            book.ended.push_back(Ended {
-                id,
-                end,
-                agent,
-                unshown: later,
-            });
+        let shows = self.with(|book| {
+            book.ended.push_back((id, end.clone()));
             if book.ended.len() > REMEMBERED {
                 book.ended.pop_front();
             }
-            now
+            let question = *book.questions.get(&id)?;
+            let asked = book.asked.get_mut(&question)?;
+            asked.end(id, end);
+            let approvers = self.approvers(asked.question.turn.agent);
+            match asked.presser.take() {
+                // The other calls of the same press are about to end, too.
+                Some((left, presser)) if !left.is_empty() => {
+                    asked.presser = Some((left, presser));
+                    return None;
+                }
+                Some((_, Some(presser))) if asked.is_over() && !asked.is_edited => {
+                    // It is forgotten once the press has shown it.
+                    if presser.send(asked.body(&approvers)).is_ok() {
+                        return None;
+                    }
+                }
+                Some(_) | None => {}
+            }
+            asked_is_shown(book, question).then_some(question)
         });
         self.changed();
-        if let Some(((agent, message), body)) = shown {
+        if let Some(question) = shows {
             let this = self.clone();
-            self.tasks
-                .spawn(async move { this.show(agent, message, body).await });
+            self.tasks.spawn(async move { this.show(question).await });
         }
     }
 
     /// Waits for the last messages to be edited.
     pub(in crate::discord) async fn finish(&self) {
-        let left: Vec<i64> = self.with(|book| book.open.keys().copied().collect());
+        let left: Vec<i64> = self.with(|book| {
+            let calls = book.questions.keys().copied();
+            calls.filter(|id| book.is_open(*id)).collect()
+        });
         for id in left {
             self.close(id, QuestionEnd::Cancelled(Stopper::Shutdown));
         }
@@ -287,9 +378,9 @@ impl Approvals {
         self.tasks.wait().await;
     }
 
-    /// A turn says when its approval has ended. One that broke off says nothing: the approval is closed all the same.
+    /// A turn says when its question has ended. One that broke off says nothing: the question is closed all the same.
     fn close_in_the_end(&self, question: &Question) {
-        let id = question.approval;
+        let calls: Vec<i64> = question.calls.iter().map(|call| call.approval).collect();
         let left = (question.expires_at - Utc::now())
             .to_std()
             .unwrap_or_default();
@@ -299,13 +390,39 @@ impl Approvals {
                 () = this.stop.cancelled() => return,
                 () = tokio::time::sleep(left + GRACE) => {}
             }
-            if this.is_open(id) {
-                this.close(id, QuestionEnd::Expired);
+            for id in calls {
+                if this.with(|book| book.is_open(id)) {
+                    this.close(id, QuestionEnd::Expired);
+                }
             }
         });
     }
 
-    async fn show(&self, agent: AgentId, (channel, message): (ChannelId, MessageId), body: Body) {
+    /// The message of a question says already how all of it ended.
+    pub(in crate::discord) fn was_shown(&self, question: i64) {
+        self.with(|book| book.forget(question));
+    }
+
+    /// Edits a question's message to what it has come to.
+    pub(in crate::discord) async fn show(&self, question: i64) {
+        let edits = self.with(|book| {
+            let asked = book.asked.get(&question)?;
+            Some(Arc::clone(&asked.edits))
+        });
+        let Some(edits) = edits else { return };
+        let _turn = edits.lock().await;
+        let shown = self.with(|book| {
+            let asked = book.asked.get(&question)?;
+            let (turn, message) = (&asked.question.turn, asked.message?);
+            let body = asked.body(&self.approvers(turn.agent));
+            Some((turn.agent, turn.channel, message, body, asked.is_over()))
+        });
+        let Some((agent, channel, message, body, is_over)) = shown else {
+            return;
+        };
+        if is_over {
+            self.with(|book| book.forget(question));
+        }
         let guild = self.manager.agent(agent).map(|agent| agent.guild);
         if guild.is_some_and(|guild| !self.manager.serves(guild)) {
             return;
@@ -317,6 +434,14 @@ impl Approvals {
         if let Err(error) = edit {
             warn!(channel.id = %channel, "failed to edit the message of an approval: {}", explain::refusal(Operation::Edit, &error));
         }
+    }
+
+    /// The roles that may decide for an agent.
+    fn approvers(&self, agent: AgentId) -> Vec<RoleId> {
+        let agent = self.manager.agent(agent);
+        agent.map_or_else(Vec::new, |agent| {
+            self.manager.server(agent.guild).approver_roles
+        })
     }
 
     /// What `found` finds in the book, now or after a change; none when nothing comes of it in time.
@@ -344,14 +469,11 @@ impl Approvals {
     }
 }
 
-fn closed(open: &Open, end: &QuestionEnd) -> Body {
-    let somebody = || "somebody".to_owned();
-    let presser = open.pressed_by.clone().unwrap_or_else(somebody);
-    let ending = match end {
-        QuestionEnd::Decided { choice, .. } => Ending::Decided(*choice, &presser),
-        QuestionEnd::Changed { .. } => Ending::Changed(&presser),
-        QuestionEnd::Expired => Ending::Expired,
-        QuestionEnd::Cancelled(by) => Ending::Cancelled(by),
+/// Whether the message of a question is known, and so can be edited; from here on it is.
+fn asked_is_shown(book: &mut Book, question: i64) -> bool {
+    let Some(asked) = book.asked.get_mut(&question) else {
+        return false;
     };
-    approval::closed(&open.question, ending)
+    asked.is_edited |= asked.message.is_some();
+    asked.message.is_some()
 }

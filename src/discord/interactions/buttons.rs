@@ -5,20 +5,20 @@
 
 use std::time::Duration;
 
-use serenity::all::{ComponentInteraction, ModalInteraction};
+use serenity::all::{ComponentInteraction, ComponentInteractionDataKind, ModalInteraction};
 use tokio::sync::oneshot;
 use tracing::warn;
 
 use super::commands::call::{Viewer, who};
 use super::commands::{self, EDIT_PROMPT};
 use super::{Responder, Visibility};
-use crate::agent::event::{Choice, QuestionEnd};
+use crate::agent::event::{Answer, Choice, QuestionEnd};
 use crate::agent::{Stop, Stopped, Target};
 use crate::discord::bot::approvals::{Found, Press, Pressed};
 use crate::discord::bot::{Bot, Refusal};
 use crate::discord::people::access;
+use crate::discord::render::approval::Subject;
 use crate::discord::render::{self, always_allow, approval};
-use crate::discord::rest::Urgency;
 use crate::discord::rest::body::Body;
 use crate::domain::{ChannelId, GuildId, MessageId, Person, TurnId, UserId};
 use crate::permission::may_always_allow;
@@ -40,7 +40,7 @@ pub(super) async fn pressed(bot: &Bot, press: &ComponentInteraction) {
         .split_once(':')
         .unwrap_or((&press.data.custom_id, ""));
     match kind {
-        "approval" => decide(bot, &responder, press).await,
+        "approval" | "one" => decide(bot, &responder, press).await,
         "always" => allow_always(bot, &responder, press, rest).await,
         "ungrant" => commands::take_back(bot, &responder, press, rest).await,
         "stop" => {
@@ -77,71 +77,178 @@ pub(super) async fn submitted(bot: &Bot, form: &ModalInteraction) {
     let responder = Responder::new(&bot.rest, bot.application, form.id.get(), &form.token);
     if let Some(name) = form.data.custom_id.strip_prefix(EDIT_PROMPT) {
         commands::submit_prompt(bot, &responder, form, name).await;
+    } else if let Some(about) = form.data.custom_id.strip_prefix("deny:") {
+        deny(bot, &responder, form, about).await;
     }
 }
 
-/// Allow, Deny, Always allow. What comes of it at once is the answer to the press; Discord hears of a longer one first.
+/// A press on a question, or on the private message about one of its calls. What comes of it at once is the answer to the
+/// press; Discord hears of a longer one first.
 async fn decide(bot: &Bot, responder: &Responder, press: &ComponentInteraction) {
     let mut answer = PressAnswer::new(responder);
-    let (Some((id, choice)), Some((guild, person))) = (
-        approval::pressed(&press.data.custom_id),
+    let (Some((subject, what)), Some((guild, person))) = (
+        Subject::of(&press.data.custom_id),
         who(press.guild_id, press.member.as_ref()),
     ) else {
         return;
     };
-    let finding = bot.approvals.find(id, message_of(press));
+    let finding = find(bot, subject, message_of(press));
     let requesters = match answer.soon(finding).await {
         Found::Open(requesters) => requesters,
         Found::Elsewhere => return answer.tell(&Body::text(NOT_ITS_MESSAGE)).await,
         Found::Closed => {
             answer.acknowledge().await;
-            return too_late(bot, responder, press, id).await;
+            return too_late(bot, responder, press, subject.id()).await;
         }
     };
+    // Who may not deny may not ask for the form, nor for a call alone.
+    let choice = approval::choice(what).unwrap_or(Choice::Deny);
     if let Err(reason) = may_decide(bot, guild, &person, &requesters, choice) {
         return answer.tell(&Body::text(reason.to_string())).await;
     }
+    match what {
+        "reason" => {
+            // A form is the first answer or none.
+            if !answer.is_given {
+                let _ = responder.form(approval::reason_form(subject)).await;
+            }
+            return;
+        }
+        "pick" => return tell_alone(bot, &mut answer, press).await,
+        _ => {}
+    }
+    let calls = bot.approvals.open_calls(subject);
     if choice == Choice::AlwaysAllow
-        && let Some((agent, action)) = bot.approvals.subject(id)
+        && let Some((agent, actions)) = bot.approvals.subject(&calls)
     {
-        let asked_again = always_allow::ask(id, &agent, &action);
+        let asked_again = always_allow::ask(subject, &agent, &actions);
         return answer.tell(&asked_again).await;
     }
-    let (presser, ending) = oneshot::channel();
-    match bot.approvals.decide(id, choice, &person, Some(presser)) {
-        Press::Decided => show_ending(bot, &mut answer, press, ending).await,
-        Press::TooLate => {
-            answer.acknowledge().await;
-            too_late(bot, responder, press, id).await;
+    let decision = Answer {
+        choice,
+        by: person.id,
+        reason: None,
+    };
+    hand_over(bot, &mut answer, subject, &calls, &decision, &person).await;
+    if !answer.is_decided {
+        answer.acknowledge().await;
+        too_late(bot, responder, press, subject.id()).await;
+    }
+}
+
+/// The reason of a *Deny with a reason*, as it was written.
+async fn deny(bot: &Bot, responder: &Responder, form: &ModalInteraction, about: &str) {
+    let mut answer = PressAnswer::new(responder);
+    let (Some((subject, _)), Some((guild, person))) =
+        (Subject::of(about), who(form.guild_id, form.member.as_ref()))
+    else {
+        return;
+    };
+    let channel = ChannelId(form.channel_id.get());
+    let requesters = match bot.approvals.find_in(subject.id(), channel) {
+        Found::Open(requesters) => requesters,
+        Found::Elsewhere => return answer.tell(&Body::text(NOT_ITS_MESSAGE)).await,
+        Found::Closed => {
+            let why = why_too_late(bot, subject.id()).await;
+            return answer.tell(&Body::text(why)).await;
+        }
+    };
+    if let Err(reason) = may_decide(bot, guild, &person, &requesters, Choice::Deny) {
+        return answer.tell(&Body::text(reason.to_string())).await;
+    }
+    let reason = commands::written(form).unwrap_or_default();
+    let reason = reason.trim();
+    let decision = Answer {
+        choice: Choice::Deny,
+        by: person.id,
+        reason: (!reason.is_empty()).then(|| reason.to_owned()),
+    };
+    let calls = bot.approvals.open_calls(subject);
+    hand_over(bot, &mut answer, subject, &calls, &decision, &person).await;
+    if !answer.is_decided {
+        let why = why_too_late(bot, subject.id()).await;
+        answer.tell(&Body::text(why)).await;
+    }
+}
+
+/// What a press on a question, or on the private message about one of its calls, is about.
+async fn find(bot: &Bot, subject: Subject, pressed: Pressed) -> Found {
+    match subject {
+        Subject::All(question) => bot.approvals.find(question, pressed).await,
+        Subject::Alone(call) => bot.approvals.find_in(call, pressed.channel),
+    }
+}
+
+/// Shows one call of a question to somebody who wants to decide it alone.
+async fn tell_alone(bot: &Bot, answer: &mut PressAnswer<'_>, press: &ComponentInteraction) {
+    let chosen = match &press.data.kind {
+        ComponentInteractionDataKind::StringSelect { values } => values.first(),
+        _ => None,
+    };
+    let call = chosen.and_then(|value| value.parse().ok());
+    let body = call.and_then(|call| bot.approvals.alone(call));
+    let body = body.unwrap_or_else(|| Body::text("This call is decided already."));
+    answer.tell(&body).await;
+}
+
+/// Hands a decision to the turn that asks. How the question ended is shown in the place of its message: as the answer to the
+/// press where that is soon enough. A private message says what was decided.
+async fn hand_over(
+    bot: &Bot,
+    answer: &mut PressAnswer<'_>,
+    subject: Subject,
+    calls: &[i64],
+    decision: &Answer,
+    person: &Person,
+) {
+    match subject {
+        Subject::All(_) => {
+            let (presser, ending) = oneshot::channel();
+            let press = bot.approvals.decide(calls, decision, person, Some(presser));
+            answer.is_decided = press == Press::Decided;
+            if answer.is_decided {
+                show_ending(bot, answer, subject.id(), ending).await;
+            }
+        }
+        Subject::Alone(_) => {
+            let press = bot.approvals.decide(calls, decision, person, None);
+            answer.is_decided = press == Press::Decided;
+            if answer.is_decided && !answer.is_given {
+                let word = match decision.choice {
+                    Choice::Allow => "Allowed.",
+                    Choice::Deny => "Denied.",
+                    Choice::AlwaysAllow => "Always allowed.",
+                };
+                answer.is_given = answer.responder.update(&Body::text(word)).await.is_ok();
+            }
         }
     }
 }
 
-/// Shows how the question ended, in the place of its message: as the answer to the press where that is soon enough.
 async fn show_ending(
     bot: &Bot,
     answer: &mut PressAnswer<'_>,
-    press: &ComponentInteraction,
+    question: i64,
     ending: oneshot::Receiver<Body>,
 ) {
     let Ok(body) = answer.soon(ending).await else {
-        // The message was edited already.
+        // The message is edited by itself.
         return answer.acknowledge().await;
     };
     if !answer.is_given && answer.responder.update(&body).await.is_ok() {
+        answer.is_given = true;
+        bot.approvals.was_shown(question);
         return;
     }
-    let Pressed { channel, message } = message_of(press);
-    let edit = bot.rest.edit(channel, message, &body, Urgency::Durable);
-    if let Err(error) = edit.await {
-        warn!(%error, channel.id = %channel, "failed to show how a question ended");
-    }
+    bot.approvals.show(question).await;
 }
 
 /// The first answer to a press, which Discord waits for.
 struct PressAnswer<'a> {
     responder: &'a Responder,
     is_given: bool,
+    /// The turn that asks has the decision.
+    is_decided: bool,
 }
 
 impl<'a> PressAnswer<'a> {
@@ -149,6 +256,7 @@ impl<'a> PressAnswer<'a> {
         Self {
             responder,
             is_given: false,
+            is_decided: false,
         }
     }
 
@@ -208,26 +316,35 @@ fn message_of(press: &ComponentInteraction) -> Pressed {
 }
 
 /// Confirm, on the private message that says what *Always allow* will cover.
-async fn allow_always(bot: &Bot, responder: &Responder, press: &ComponentInteraction, id: &str) {
+async fn allow_always(bot: &Bot, responder: &Responder, press: &ComponentInteraction, about: &str) {
     if responder.acknowledge().await.is_err() {
         return;
     }
-    let (Ok(id), Some((guild, person))) = (
-        id.parse::<i64>(),
+    let (Some((subject, _)), Some((guild, person))) = (
+        Subject::of(about),
         who(press.guild_id, press.member.as_ref()),
     ) else {
         return;
     };
+    let id = subject.id();
     let answer = match bot.approvals.find_in(id, message_of(press).channel) {
         Found::Closed => why_too_late(bot, id).await,
         Found::Elsewhere => NOT_ITS_MESSAGE.to_owned(),
         Found::Open(requesters) => {
             match may_decide(bot, guild, &person, &requesters, Choice::AlwaysAllow) {
                 Err(reason) => reason.to_string(),
-                Ok(()) => match bot.approvals.decide(id, Choice::AlwaysAllow, &person, None) {
-                    Press::Decided => always_allow::GRANTED.to_owned(),
-                    Press::TooLate => why_too_late(bot, id).await,
-                },
+                Ok(()) => {
+                    let decision = Answer {
+                        choice: Choice::AlwaysAllow,
+                        by: person.id,
+                        reason: None,
+                    };
+                    let calls = bot.approvals.open_calls(subject);
+                    match bot.approvals.decide(&calls, &decision, &person, None) {
+                        Press::Decided => always_allow::GRANTED.to_owned(),
+                        Press::TooLate => why_too_late(bot, id).await,
+                    }
+                }
             }
         }
     };

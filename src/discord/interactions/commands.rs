@@ -33,7 +33,7 @@ use crate::discord::rest::body::Body;
 
 pub(super) use agent::list_page;
 pub(super) use agent::{
-    EDIT_PROMPT, confirm_destroy, confirm_repair, edit_prompt, submit_prompt, take_back,
+    EDIT_PROMPT, confirm_destroy, confirm_repair, edit_prompt, submit_prompt, take_back, written,
 };
 pub(super) use context::history_page;
 pub(super) use purge::confirmed as confirm_purge;

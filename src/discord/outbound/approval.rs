@@ -6,7 +6,6 @@ use tracing::warn;
 
 use super::OutboundContext;
 use crate::agent::event::Question;
-use crate::discord::render::approval;
 use crate::discord::rest::RestError;
 use crate::discord::rest::body::Body;
 use crate::discord::rest::explain::Operation;
@@ -19,19 +18,20 @@ const POST_AGAIN: Duration = Duration::from_secs(2);
 impl OutboundContext {
     /// Posts an approval and waits for nothing: presses and the end of its time come later.
     pub(super) async fn ask(&self, question: Box<Question>) {
-        let id = question.approval;
+        let id = question.id();
         let channel = question.turn.channel;
-        let body = approval::open(&question);
-        if !self.bot.approvals.open(question) {
-            return;
-        }
-        let Some(message) = self.post_approval(channel, id, &body).await else {
+        let calls: Vec<i64> = question.calls.iter().map(|call| call.approval).collect();
+        let Some(body) = self.bot.approvals.open(question) else {
             return;
         };
-        if let Err(error) = self.bot.store.set_question_post(id, message).await {
+        let Some(message) = self.post_approval(channel, id, &body).await else {
+            self.bot.approvals.withdraw(id);
+            return;
+        };
+        if let Err(error) = self.bot.store.set_question_post(&calls, message).await {
             warn!(%error, "failed to store the message of an approval; a crash would leave it as it is");
         }
-        self.bot.approvals.posted(channel, id, message).await;
+        self.bot.approvals.posted(id, message).await;
     }
 
     /// Posts an approval's message. While the line to Discord is down it is tried again for as long as the approval is

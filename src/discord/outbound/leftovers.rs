@@ -124,7 +124,8 @@ fn buttons(message: &Value) -> Vec<&str> {
 /// What becomes of a message with these buttons; none when they are alive, or of another kind.
 async fn mend(bot: &Bot, buttons: &[&str]) -> Option<Mend> {
     let first = buttons.first()?;
-    if let Some((question, _)) = approval::pressed(first) {
+    if let Some((subject, _)) = approval::Subject::of(first) {
+        let question = subject.id();
         if bot.approvals.is_open(question) {
             return None;
         }

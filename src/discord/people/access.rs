@@ -22,7 +22,7 @@ pub enum MayNotPress {
     #[error("{}", who_may(.0))]
     NotTheirs(Vec<RoleId>),
     #[error(
-        "Always allow is for those who may grant the profile `open`: {0}. Allow and Deny are yours to press."
+        "Only members who may grant the profile `open` can use **Always allow**: {0}. You can still press **Allow** or **Deny**."
     )]
     Always(#[source] NotGranted),
 }

@@ -2,6 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
+use super::approval::Subject;
 use crate::discord::rest::body::{Body, Button, Embed, Style, Tone};
 use crate::permission::{Scope, scope};
 use crate::text::{self, escape};
@@ -18,36 +19,41 @@ const MOST_LISTED: usize = 15;
 /// What the one who confirmed is told.
 pub(crate) const GRANTED: &str = "It is allowed for good. `/agent config` with the key `always_allow` shows it and takes it back.";
 
-/// Asks once more whether the action may run without a question from now on.
-pub(crate) fn ask(approval: i64, agent: &str, action: &str) -> Body {
-    let scope = scope(action);
-    let mut values = String::new();
-    for (name, value) in &scope.bound {
-        values.push_str(&format!("{name}\n{}\n", text::fenced(value, "")));
+/// Asks once more whether these actions may run without a question from now on.
+pub(crate) fn ask(subject: Subject, agent: &str, actions: &[String]) -> Body {
+    let agent = escape::name(agent);
+    let mut scopes = String::new();
+    for action in actions {
+        let scope = scope(action);
+        scopes.push_str(&format!("**{}**\n", scope.what));
+        for (name, value) in &scope.bound {
+            scopes.push_str(&format!("{name}\n{}\n", text::fenced(value, "")));
+        }
+        scopes.push_str(&format!("{}\n", bounds(&scope)));
     }
-    let is_long = values.chars().count() > MAX_SHOWN;
+    let is_long = scopes.chars().count() > MAX_SHOWN;
     if is_long {
-        values =
+        scopes =
             "It is too long for this message: **read the attached file before you confirm.**\n"
                 .to_owned();
     }
-    let agent = escape::name(agent);
     let description = format!(
-        "From now on {agent} may do this without a question, whoever writes to it:\n**{}**\n{values}{}\n\
-         What the agent's profile denies stays denied. To take it back: `/agent config`, key `always_allow`.",
-        scope.what,
-        bounds(&scope)
+        "From now on {agent} may do this without a question, whoever writes to it:\n{scopes}\
+         What the agent's profile denies stays denied. To take it back: `/agent config`, key `always_allow`."
     );
     let embed = Embed::new("Always allow?", description).tone(Tone::Asking);
+    let confirm = format!("always:{}", subject.component("confirm"));
     let body = Body::embed(embed).row(vec![
-        Button::new(format!("always:{approval}"), "Confirm", Style::Danger),
+        Button::new(confirm, "Confirm", Style::Danger),
         Button::new("cancel:", "Cancel", Style::Secondary),
     ]);
-    if is_long {
-        body.file("always_allow.txt", text::visible(action).0)
-    } else {
-        body
+    if !is_long {
+        return body;
     }
+    let all = actions
+        .iter()
+        .map(|action| format!("{}\n", text::visible(action).0));
+    body.file("always_allow.txt", all.collect::<String>())
 }
 
 /// What `agent` may do without a question, each entry with a button that takes it back.

@@ -1,20 +1,24 @@
-//! What a person sees who must decide a tool call: all of it, or all of it in a file. Pure.
+//! What people see who must decide tool calls: who wants what and why, all of it, or all of it in a file. Pure.
 //!
 //! A preview that leaves something out never stands beside an Allow button without saying so: what does not fit is
 //! attached whole, and its beginning, end and size are shown as such.
 
-use serde_json::Value;
+use std::fmt::Write as _;
 
+use serde_json::{Map, Value};
+
+use super::status_text;
 use crate::agent::Stopper;
-use crate::agent::event::{Choice, Question, QuestionEnd};
-use crate::domain::UserId;
+use crate::agent::event::{AskedCall, Choice, Question, QuestionEnd};
+use crate::discord::rest::body::{
+    Body, Button, Embed, MAX_DESCRIPTION, Menu, MenuOption, Style, Tone, clip,
+};
+use crate::domain::{RoleId, UserId};
+use crate::permission::scope;
 use crate::store::Decision;
 use crate::text::{self, escape};
 
-use super::status_text;
-use crate::discord::rest::body::{Body, Button, Embed, MAX_DESCRIPTION, Style, Tone};
-
-/// Characters of the action and the arguments that the message holds; what is longer goes into a file.
+/// Characters of the calls that the message holds; what is longer goes into a file.
 const MAX_SHOWN: usize = 3_000;
 
 /// Characters shown of each end of what went into a file.
@@ -23,33 +27,123 @@ const END: usize = 300;
 /// Characters of such an end as it is shown: what hides takes more room than one.
 const MAX_END: usize = 800;
 
-/// What an approval has come to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending<'a> {
-    /// A person pressed. Their name, as the server shows it.
-    Decided(Choice, &'a str),
-    /// A person allowed it, and it was not what they had been shown any more. Their name.
-    Changed(&'a str),
-    /// Nobody pressed in time.
-    Expired,
-    /// The turn was stopped first.
-    Cancelled(&'a Stopper),
+/// People whom a question calls by name; more would be a crowd.
+const MOST_CALLED: usize = 5;
+
+/// What one call of a question has come to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    pub end: QuestionEnd,
+    /// Who pressed, by the name that the server shows.
+    pub by: String,
 }
 
-/// The approval while it is open.
-pub fn open(question: &Question) -> Body {
-    let embed = embed(question).tone(Tone::Asking).footer(format!(
-        "Expires at {} UTC; no answer means no.",
-        question.expires_at.format("%H:%M:%S")
-    ));
-    with_full_text(Body::embed(embed), question)
-        .row(buttons(question.approval))
+/// What a button of a question is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// All open calls of the question with this id.
+    All(i64),
+    /// This call, on its own private message.
+    Alone(i64),
+}
+
+impl Subject {
+    /// The id of the question, or of the call.
+    pub const fn id(self) -> i64 {
+        match self {
+            Self::All(id) | Self::Alone(id) => id,
+        }
+    }
+
+    const fn kind(self) -> &'static str {
+        match self {
+            Self::All(_) => "approval",
+            Self::Alone(_) => "one",
+        }
+    }
+
+    /// The id of a component about it.
+    pub fn component(self, what: &str) -> String {
+        format!("{}:{}:{what}", self.kind(), self.id())
+    }
+
+    /// What a component's id is about, and the word behind it.
+    pub fn of(custom_id: &str) -> Option<(Self, &str)> {
+        let mut parts = custom_id.splitn(3, ':');
+        let (kind, id, what) = (parts.next()?, parts.next()?.parse().ok()?, parts.next()?);
+        match kind {
+            "approval" => Some((Self::All(id), what)),
+            "one" => Some((Self::Alone(id), what)),
+            _ => None,
+        }
+    }
+}
+
+/// The question as it stands: with buttons while a call is open. `ended` holds the calls that are not, in the order of the
+/// calls; `approvers` are the roles that may decide.
+pub fn shown(question: &Question, ended: &[Option<Ended>], approvers: &[RoleId]) -> Body {
+    let is_open = ended.iter().any(Option::is_none);
+    let mut embed = embed(question);
+    if is_open {
+        let end = question.expires_at.timestamp();
+        let _ = write!(
+            embed.description,
+            "\n{}\nExpires <t:{end}:R>. No answer counts as **Deny**.",
+            who_decides(question, approvers)
+        );
+    }
+    embed = with_endings(embed, question, ended).tone(tone(ended));
+    let mut body = with_full_text(Body::embed(embed), question);
+    if !is_open {
+        return body;
+    }
+    let called = question.requesters.iter().take(MOST_CALLED);
+    body.mentions = called.copied().collect();
+    let names: Vec<String> = body
+        .mentions
+        .iter()
+        .map(|user| format!("<@{user}>"))
+        .collect();
+    body.content = names.join(" ");
+    body.row(buttons(Subject::All(question.id())))
+        .menu(single(question, ended))
         .row(status_text::endings(question.turn.turn, Style::Secondary))
 }
 
-/// The same message once the approval is closed: without buttons, saying how.
-pub fn closed(question: &Question, ending: Ending<'_>) -> Body {
-    Body::embed(ended(embed(question), ending))
+/// One call of a question, for somebody who decides it alone.
+pub fn alone(question: &Question, approval: i64) -> Option<Body> {
+    let at = question
+        .calls
+        .iter()
+        .position(|call| call.approval == approval)?;
+    let call = question.calls.get(at)?;
+    let text = match call_whole(call) {
+        whole if whole.chars().count() <= MAX_SHOWN => whole,
+        _ => call_ends(call, END),
+    };
+    let title = format!("Call {} of {}", at + 1, question.calls.len());
+    let body = Body::embed(Embed::new(title, text).tone(Tone::Asking));
+    Some(body.row(buttons(Subject::Alone(approval))))
+}
+
+/// The form that asks why something is denied.
+pub fn reason_form(subject: Subject) -> Value {
+    serde_json::json!({
+        "custom_id": format!("deny:{}", subject.component("reason")),
+        "title": "Deny with a reason",
+        "components": [{
+            "type": 1,
+            "components": [{
+                "type": 4,
+                "custom_id": "reason",
+                "label": "What should the agent do instead?",
+                "style": 2,
+                "min_length": 1,
+                "max_length": 500,
+                "required": true,
+            }],
+        }],
+    })
 }
 
 /// The message of an approval that is not known any more, after a restart or long after its time.
@@ -59,67 +153,91 @@ pub fn expired() -> Body {
     )
 }
 
-/// The choice and the approval that a button's id names.
-pub fn pressed(custom_id: &str) -> Option<(i64, Choice)> {
-    let (id, choice) = custom_id.strip_prefix("approval:")?.split_once(':')?;
-    let choice = match choice {
-        "allow" => Choice::Allow,
-        "deny" => Choice::Deny,
-        "always" => Choice::AlwaysAllow,
-        _ => return None,
-    };
-    Some((id.parse().ok()?, choice))
-}
-
-fn buttons(approval: i64) -> Vec<Button> {
+fn buttons(subject: Subject) -> Vec<Button> {
+    let button =
+        |what: &str, label: &str, style| Button::new(subject.component(what), label, style);
     vec![
-        Button::new(
-            format!("approval:{approval}:allow"),
-            "Allow",
-            Style::Success,
-        ),
-        Button::new(format!("approval:{approval}:deny"), "Deny", Style::Danger),
-        Button::new(
-            format!("approval:{approval}:always"),
-            "Always allow",
-            Style::Secondary,
-        ),
+        button("allow", "Allow", Style::Success),
+        button("deny", "Deny", Style::Danger),
+        button("always", "Always allow", Style::Secondary),
+        button("reason", "Deny with a reason", Style::Secondary),
     ]
 }
 
+/// The choice that a button's word stands for.
+pub fn choice(what: &str) -> Option<Choice> {
+    match what {
+        "allow" => Some(Choice::Allow),
+        "deny" => Some(Choice::Deny),
+        "always" => Some(Choice::AlwaysAllow),
+        _ => None,
+    }
+}
+
+/// A menu of the open calls, where there are several.
+fn single(question: &Question, ended: &[Option<Ended>]) -> Option<Menu> {
+    if question.calls.len() < 2 {
+        return None;
+    }
+    let open = question.calls.iter().zip(1..).zip(ended);
+    let options = open.filter(|(_, ended)| ended.is_none());
+    Some(Menu {
+        id: Subject::All(question.id()).component("pick"),
+        placeholder: "Decide about one call alone".to_owned(),
+        options: options
+            .map(|((call, number), _)| MenuOption {
+                value: call.approval.to_string(),
+                label: format!("{number}. {}", text::one_line(&subject_of(call), 90)),
+                description: scope(&call.action).what.to_owned(),
+            })
+            .collect(),
+    })
+}
+
+/// What a call is about, in a few words.
+fn subject_of(call: &AskedCall) -> String {
+    let bound = scope(&call.action).bound.into_iter().next();
+    bound.map_or_else(|| call.tool.clone(), |(_, value)| value)
+}
+
 fn embed(question: &Question) -> Embed {
-    let (action, arguments) = (&question.action, &question.arguments);
-    let title = format!(
-        "{} wants to use {}",
-        question.turn.agent_name,
-        escape::name(&text::one_line(&question.tool, 80))
-    );
+    let title = format!("{} asks for permission", question.turn.agent_name);
     let mut description = warnings(question);
     match whole(question) {
         Some(whole) => description.push_str(&whole),
-        None => description.push_str(&ends(action, arguments)),
+        None => description.push_str(&ends(question)),
+    }
+    if !question.why.is_empty() {
+        let _ = writeln!(description, "**Why:** {}", escape::text(&question.why));
     }
     debug_assert!(description.chars().count() <= MAX_DESCRIPTION);
     Embed::new(title, description)
 }
 
-/// What of the action and the arguments a reader could take for something else.
+/// What of the actions and the arguments a reader could take for something else.
 fn warnings(question: &Question) -> String {
     let mut warnings = String::new();
-    let texts = [&question.action, &question.arguments];
-    if texts.iter().any(|text| text.contains(text::is_hidden)) {
+    let texts = || {
+        let calls = question.calls.iter();
+        calls.flat_map(|call| [&call.action, &call.arguments])
+    };
+    if texts().any(|text| text.contains(text::is_hidden)) {
         warnings.push_str(
             "⚠️ **Hidden characters.** This holds characters that do not show; they are written as `\\u{…}`.\n\n",
         );
     }
-    if texts.iter().any(|text| text::holds_fence(text)) {
+    if texts().any(|text| text::holds_fence(text)) {
         warnings.push_str(
             "⚠️ **Three backticks.** They would end the block that shows this; each is written as `\\u{60}`.\n\n",
         );
     }
-    let arguments = words_of(&question.arguments);
-    let words =
-        std::iter::once(question.action.as_str()).chain(arguments.iter().map(String::as_str));
+    let arguments: Vec<String> = question
+        .calls
+        .iter()
+        .flat_map(|call| words_of(&call.arguments))
+        .collect();
+    let actions = question.calls.iter().map(|call| call.action.as_str());
+    let words = actions.chain(arguments.iter().map(String::as_str));
     let alike: Vec<String> = text::look_alikes(words)
         .iter()
         .map(|(word, plain)| {
@@ -162,34 +280,110 @@ fn words_of(arguments: &str) -> Vec<String> {
     words
 }
 
-/// The action and the arguments in full, where the message holds them.
+/// All calls in full, where the message holds them.
 fn whole(question: &Question) -> Option<String> {
     // What is far too long need not be written out to know that.
-    if question.action.len() + question.arguments.len() > MAX_SHOWN * 4 {
+    let calls = question.calls.iter();
+    let bytes: usize = calls
+        .map(|call| call.action.len() + call.arguments.len())
+        .sum();
+    if bytes > MAX_SHOWN * 4 {
         return None;
     }
-    let whole = format!(
-        "Action\n{}\nArguments\n{}",
-        text::fenced(&question.action, ""),
-        text::fenced(&question.arguments, "json")
-    );
+    let whole = numbered(question, call_whole);
     (whole.chars().count() <= MAX_SHOWN).then_some(whole)
 }
 
 /// Head, tail and size of what is attached.
-fn ends(action: &str, arguments: &str) -> String {
+fn ends(question: &Question) -> String {
+    let end = END / question.calls.len().max(1);
+    format!(
+        "Too long for this message: **read the attached file before you decide.** It holds everything in full.\n{}",
+        numbered(question, |call| call_ends(call, end))
+    )
+}
+
+fn numbered(question: &Question, show: impl Fn(&AskedCall) -> String) -> String {
+    if let [call] = &question.calls[..] {
+        return show(call);
+    }
+    let calls = question.calls.iter().zip(1..);
+    calls
+        .map(|(call, number)| format!("**{number}.** {}", show(call)))
+        .collect()
+}
+
+/// What a call would do: in words, then everything that it is bound to, each in a block of its own.
+fn call_whole(call: &AskedCall) -> String {
+    let scope = scope(&call.action);
+    let mut shown = format!("**{}**\n", scope.what);
+    for (name, value) in &scope.bound {
+        match *name {
+            "Command" => shown.push_str(&text::fenced(value, "bash")),
+            "Folder" if scope.bound.iter().any(|(name, _)| *name == "Command") => {
+                let _ = write!(shown, "Folder: {}", escape::code(value));
+            }
+            name => {
+                let _ = write!(shown, "{name}\n{}", text::fenced(value, ""));
+            }
+        }
+        shown.push('\n');
+    }
+    if let Some(sandbox) = &call.sandbox {
+        let _ = writeln!(shown, "Runs {sandbox}.");
+    }
+    let (texts, rest) = further(call, &scope.bound);
+    for (name, value) in texts {
+        let _ = writeln!(
+            shown,
+            "{}\n{}",
+            escape::name(&name),
+            text::fenced(&value, "")
+        );
+    }
+    if !rest.is_empty() {
+        let json = serde_json::to_string_pretty(&Value::Object(rest)).unwrap_or_default();
+        let _ = writeln!(shown, "Arguments\n{}", text::fenced(&json, "json"));
+    }
+    shown
+}
+
+/// The arguments that what was said of a call does not hold: texts, and all others.
+fn further(
+    call: &AskedCall,
+    bound: &[(&'static str, String)],
+) -> (Vec<(String, String)>, Map<String, Value>) {
+    let Ok(Value::Object(arguments)) = serde_json::from_str(&call.arguments) else {
+        return (
+            vec![("Arguments".to_owned(), call.arguments.clone())],
+            Map::new(),
+        );
+    };
+    let is_said = |value: &Value| {
+        let said = value.as_str();
+        said.is_some_and(|text| bound.iter().any(|(_, value)| value == text))
+    };
+    let (mut texts, mut rest) = (Vec::new(), Map::new());
+    for (name, value) in arguments {
+        match value {
+            value if is_said(&value) => {}
+            Value::String(text) => texts.push((name, text)),
+            value => drop(rest.insert(name, value)),
+        }
+    }
+    (texts, rest)
+}
+
+/// Both ends of a call that is attached in full.
+fn call_ends(call: &AskedCall, end: usize) -> String {
+    let (action, arguments) = (&call.action, &call.arguments);
     let size = text::bytes(arguments.len() as u64);
     let count = arguments.chars().count();
-    let tail: String = arguments.chars().skip(count.saturating_sub(END)).collect();
+    let tail: String = arguments.chars().skip(count.saturating_sub(end)).collect();
     format!(
-        "Too long for this card: **read the attached file before you decide.** It holds the action and the arguments in full ({size}, {count} characters).\n\
-         Action begins\n{}\nArguments begin\n{}\nArguments end\n{}",
-        text::fenced_head(&crate::discord::rest::body::clip(action, END), "", MAX_END),
-        text::fenced_head(
-            &crate::discord::rest::body::clip(arguments, END),
-            "",
-            MAX_END
-        ),
+        "Action begins\n{}\nArguments begin ({size}, {count} characters)\n{}\nArguments end\n{}\n",
+        text::fenced_head(&clip(action, end), "", MAX_END),
+        text::fenced_head(&clip(arguments, end), "", MAX_END),
         text::fenced_tail(&tail, "", MAX_END)
     )
 }
@@ -198,39 +392,104 @@ fn with_full_text(body: Body, question: &Question) -> Body {
     if whole(question).is_some() {
         return body;
     }
-    let (action, _) = text::visible(&question.action);
-    let (arguments, _) = text::visible(&question.arguments);
-    let text = format!("Action\n{action}\n\nArguments\n{arguments}\n");
-    body.file("arguments.txt", text)
+    let mut all = String::new();
+    for call in &question.calls {
+        let (action, _) = text::visible(&call.action);
+        let (arguments, _) = text::visible(&call.arguments);
+        let _ = write!(all, "Action\n{action}\n\nArguments\n{arguments}\n\n");
+    }
+    body.file("arguments.txt", all)
 }
 
-fn ended(embed: Embed, ending: Ending<'_>) -> Embed {
-    match ending {
-        Ending::Decided(choice, by) => {
-            let (word, tone) = match choice {
-                Choice::Allow => ("Allowed", Tone::Good),
-                Choice::Deny => ("Denied", Tone::Bad),
-                Choice::AlwaysAllow => ("Always allowed", Tone::Good),
-            };
-            embed
-                .field(word, format!("by {}", escape::name(by)))
-                .tone(tone)
-        }
-        Ending::Changed(by) => embed
-            .field(
-                "Not run",
-                format!(
-                    "{} allowed it, but it changed before it could run. Nothing was run.",
-                    escape::name(by)
+/// Who may decide, for everybody who reads the question.
+fn who_decides(question: &Question, approvers: &[RoleId]) -> String {
+    let others: Vec<String> = if approvers.is_empty() {
+        question
+            .requesters
+            .iter()
+            .map(|user| format!("<@{user}>"))
+            .collect()
+    } else {
+        approvers.iter().map(|role| format!("<@&{role}>")).collect()
+    };
+    let others = if others.is_empty() {
+        String::new()
+    } else {
+        format!("{}, and ", others.join(", "))
+    };
+    format!("**Who may decide:** {others}members with Manage Server.")
+}
+
+fn tone(ended: &[Option<Ended>]) -> Tone {
+    let ends = ended
+        .iter()
+        .map(|ended| ended.as_ref().map(|ended| &ended.end));
+    let mut tone = Tone::Good;
+    for end in ends {
+        tone = match (end, tone) {
+            (None, _) => return Tone::Asking,
+            (
+                Some(
+                    QuestionEnd::Decided {
+                        choice: Choice::Deny,
+                        ..
+                    }
+                    | QuestionEnd::Changed { .. },
                 ),
+                _,
             )
-            .tone(Tone::Bad),
-        Ending::Cancelled(by) => embed
-            .field("Cancelled", format!("{}. Nothing was run.", what_ended(by)))
-            .tone(Tone::Faded),
-        Ending::Expired => embed
-            .field("Expired", "Nobody decided in time. Nothing was run.")
-            .tone(Tone::Faded),
+            | (_, Tone::Bad) => Tone::Bad,
+            (Some(QuestionEnd::Expired | QuestionEnd::Cancelled(_)), _) | (_, Tone::Faded) => {
+                Tone::Faded
+            }
+            (Some(QuestionEnd::Decided { .. }), _) => Tone::Good,
+        };
+    }
+    tone
+}
+
+/// Says how calls ended: once, where all ended alike, else each with its number.
+fn with_endings(mut embed: Embed, question: &Question, ended: &[Option<Ended>]) -> Embed {
+    let endings: Vec<Option<(&str, String)>> = ended
+        .iter()
+        .map(|ended| ended.as_ref().map(ending))
+        .collect();
+    if let Some(Some((word, how))) = endings.first()
+        && endings.iter().all(|other| *other == endings[0])
+    {
+        return embed.field(*word, how.clone());
+    }
+    for ((_, number), ending) in question.calls.iter().zip(1..).zip(endings) {
+        if let Some((word, how)) = ending {
+            embed = embed.field(format!("{number}. {word}"), how);
+        }
+    }
+    embed
+}
+
+fn ending(ended: &Ended) -> (&'static str, String) {
+    let by = escape::name(&ended.by);
+    match &ended.end {
+        QuestionEnd::Decided { choice, reason, .. } => match (choice, reason) {
+            (Choice::Allow, _) => ("Allowed", format!("by {by}")),
+            (Choice::AlwaysAllow, _) => ("Always allowed", format!("by {by}")),
+            (Choice::Deny, None) => ("Denied", format!("by {by}")),
+            (Choice::Deny, Some(reason)) => {
+                let reason = text::one_line(reason, 600);
+                ("Denied", format!("by {by}: {}", escape::text(&reason)))
+            }
+        },
+        QuestionEnd::Changed { .. } => (
+            "Not run",
+            format!("{by} allowed it, but it changed before it could run. Nothing was run."),
+        ),
+        QuestionEnd::Cancelled(by) => {
+            ("Cancelled", format!("{}. Nothing was run.", what_ended(by)))
+        }
+        QuestionEnd::Expired => (
+            "Expired",
+            "Nobody decided in time. Nothing was run.".to_owned(),
+        ),
     }
 }
 
@@ -247,7 +506,7 @@ fn what_ended(by: &Stopper) -> String {
 /// What somebody is told whose press came after the question's end.
 pub fn told_late(end: &QuestionEnd) -> String {
     match end {
-        QuestionEnd::Decided { choice, by } => told_decided(
+        QuestionEnd::Decided { choice, by, .. } => told_decided(
             *by,
             match choice {
                 Choice::Allow => Decision::Allow,

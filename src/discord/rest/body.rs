@@ -25,6 +25,12 @@ const MAX_FOOTER: usize = 2_048;
 pub const MAX_EMBEDS_TOTAL: usize = 6_000;
 /// Bytes of all files of a message, where the server or interaction allows no more.
 pub const MAX_FILE_BYTES: usize = 10 * 1024 * 1024;
+/// Options of a menu.
+const MAX_OPTIONS: usize = 25;
+/// Characters of an option's label, and of its description.
+const MAX_OPTION: usize = 100;
+/// Characters that a menu shows while nothing is chosen.
+const MAX_PLACEHOLDER: usize = 150;
 /// Characters of a button's label.
 const MAX_LABEL: usize = 80;
 
@@ -37,6 +43,8 @@ pub struct Body {
     pub content: String,
     pub embeds: Vec<Embed>,
     pub rows: Vec<Vec<Button>>,
+    /// A menu, and the number of rows above it.
+    pub menu: Option<(usize, Menu)>,
     pub files: Vec<File>,
     /// The people whom its mentions call; all others are names only.
     pub mentions: Vec<UserId>,
@@ -73,6 +81,15 @@ impl Body {
         self
     }
 
+    /// The same with a menu below the rows so far.
+    #[must_use]
+    pub fn menu(mut self, menu: Option<Menu>) -> Self {
+        self.menu = menu
+            .filter(|menu| !menu.options.is_empty())
+            .map(|menu| (self.rows.len(), menu));
+        self
+    }
+
     #[must_use]
     pub fn file(mut self, name: impl Into<String>, bytes: impl Into<Bytes>) -> Self {
         self.files.push(File {
@@ -94,7 +111,10 @@ impl Body {
         let content = clip_markdown(&prose(&self.content), MAX_CONTENT);
         body.insert("content".into(), content.into());
         body.insert("embeds".into(), embeds_to_json(&self.embeds));
-        body.insert("components".into(), rows_to_json(&self.rows));
+        body.insert(
+            "components".into(),
+            rows_to_json(&self.rows, self.menu.as_ref()),
+        );
         body.insert("attachments".into(), attachments.into());
         body.insert("allowed_mentions".into(), allowed(&self.mentions));
         body
@@ -271,14 +291,53 @@ pub fn clip(text: &str, max: usize) -> String {
     cut
 }
 
-fn rows_to_json(rows: &[Vec<Button>]) -> Value {
-    rows.iter()
-        .take(5)
-        .map(|row| {
-            let buttons: Vec<Value> = row.iter().take(5).map(Button::to_json).collect();
-            json!({"type": 1, "components": buttons})
+/// A menu to choose one thing from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Menu {
+    /// What comes back when something is chosen.
+    pub id: String,
+    pub placeholder: String,
+    pub options: Vec<MenuOption>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MenuOption {
+    /// What comes back when it is chosen.
+    pub value: String,
+    pub label: String,
+    pub description: String,
+}
+
+impl Menu {
+    fn to_json(&self) -> Value {
+        let options = self.options.iter().take(MAX_OPTIONS).map(|option| {
+            json!({
+                "value": option.value,
+                "label": clip(&prose(&option.label), MAX_OPTION),
+                "description": clip(&prose(&option.description), MAX_OPTION),
+            })
+        });
+        json!({
+            "type": 3,
+            "custom_id": self.id,
+            "placeholder": clip(&self.placeholder, MAX_PLACEHOLDER),
+            "options": options.collect::<Vec<_>>(),
         })
-        .collect()
+    }
+}
+
+fn rows_to_json(rows: &[Vec<Button>], menu: Option<&(usize, Menu)>) -> Value {
+    let of_buttons = |row: &Vec<Button>| {
+        let buttons: Vec<Value> = row.iter().take(5).map(Button::to_json).collect();
+        json!({"type": 1, "components": buttons})
+    };
+    let mut shown: Vec<Value> = rows.iter().map(of_buttons).collect();
+    if let Some((above, menu)) = menu {
+        let at = shown.len().min(*above);
+        shown.insert(at, json!({"type": 1, "components": [menu.to_json()]}));
+    }
+    shown.truncate(5);
+    shown.into()
 }
 
 /// Embeds share one budget of characters: what the first ones use, the later ones lack.

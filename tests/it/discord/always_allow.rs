@@ -166,7 +166,10 @@ async fn a_narrow_pattern_does_not_cover_another_folder() {
         world.bob.says("#lab", "look").await;
         let question = world.question("#lab").await;
         let shown = world.discord.shown(&question);
-        assert!(shown.contains("git status in evil"), "{shown}");
+        assert!(
+            shown.contains("git status") && shown.contains("Folder: `evil`"),
+            "{shown}"
+        );
         world.ann.clicks("#lab", "Deny").await;
         world.sees("#lab", "Looked.").await;
         assert!(!evil.join("pwned").exists() && !world.workspace("lab").join("pwned").exists());

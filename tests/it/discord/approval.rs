@@ -1,10 +1,11 @@
-//! The card that asks a person.
+//! The message that asks people.
 
-use chorus::agent::event::{Choice, Question, TurnRef};
-use chorus::discord::render::approval::{self, Ending};
-use chorus::domain::{AgentId, CallId, ChannelId, TurnId, UserId};
+use chorus::agent::event::{AskedCall, Choice, Question, QuestionEnd, TurnRef};
+use chorus::discord::render::approval::{self, Ended, Subject};
+use chorus::discord::rest::body::Body;
+use chorus::domain::{AgentId, CallId, ChannelId, RoleId, TurnId, UserId};
 use chrono::Utc;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 pub(super) fn question(action: &str, arguments: &str) -> Question {
@@ -16,19 +17,31 @@ pub(super) fn question(action: &str, arguments: &str) -> Question {
             channel: ChannelId(1),
             reply_to: None,
         },
-        call: CallId("c1".into()),
-        approval: 42,
-        tool: "bash".into(),
-        reason: String::new(),
-        action: action.into(),
-        arguments: arguments.into(),
+        why: "I want to see what is there.".into(),
+        calls: vec![call(42, action, arguments)],
         requesters: vec![UserId(1)],
         expires_at: Utc::now(),
+    }
+}
+
+fn call(approval: i64, action: &str, arguments: &str) -> AskedCall {
+    AskedCall {
+        approval,
+        call: CallId(format!("c{approval}")),
+        tool: "bash".into(),
+        action: action.into(),
+        reason: String::new(),
+        arguments: arguments.into(),
+        sandbox: Some("in a sandbox, with network access".into()),
         answer: Some(oneshot::channel().0),
     }
 }
 
-fn description(body: &chorus::discord::rest::body::Body) -> String {
+pub(super) fn open(question: &Question) -> Body {
+    approval::shown(question, &vec![None; question.calls.len()], &[])
+}
+
+fn description(body: &Body) -> String {
     let json = Value::Object(body.to_json());
     json["embeds"][0]["description"]
         .as_str()
@@ -36,28 +49,83 @@ fn description(body: &chorus::discord::rest::body::Body) -> String {
         .to_owned()
 }
 
+fn denied(reason: Option<&str>) -> Ended {
+    Ended {
+        end: QuestionEnd::Decided {
+            choice: Choice::Deny,
+            by: UserId(2),
+            reason: reason.map(str::to_owned),
+        },
+        by: "*Bob*".to_owned(),
+    }
+}
+
 #[test]
-fn what_fits_is_shown_whole_with_three_buttons() {
-    let card = approval::open(&question("tool:bash:ls -la", r#"{"command": "ls -la"}"#));
+fn what_fits_is_shown_in_words_and_blocks_with_its_buttons() {
+    let asked = question("tool:bash:ls -la", r#"{"command": "ls -la"}"#);
+    let card = open(&asked);
     let shown = description(&card);
-    assert!(shown.contains("tool:bash:ls -la"));
-    assert!(shown.contains(r#"{"command": "ls -la"}"#));
-    assert!(card.files.is_empty());
-    let labels: Vec<_> = card.rows[0]
-        .iter()
-        .map(|button| button.label.as_str())
-        .collect();
-    assert_eq!(labels, ["Allow", "Deny", "Always allow"]);
-    assert_eq!(
-        approval::pressed(&card.rows[0][2].id),
-        Some((42, Choice::AlwaysAllow))
+    let expected = format!(
+        "**Run this command and wait for it**\n```bash\nls -la\n```\nFolder: `the workspace itself`\n\
+         Runs in a sandbox, with network access.\n**Why:** I want to see what is there.\n\n\
+         **Who may decide:** <@1>, and members with Manage Server.\n\
+         Expires <t:{}:R>. No answer counts as **Deny**.",
+        asked.expires_at.timestamp()
     );
+    assert_eq!(shown, expected);
+    assert!(card.files.is_empty());
+    assert_eq!(card.content, "<@1>");
+    assert_eq!(
+        card.to_json()["allowed_mentions"],
+        json!({"parse": [], "users": ["1"]})
+    );
+    let labels: Vec<Vec<&str>> = card
+        .rows
+        .iter()
+        .map(|row| row.iter().map(|button| button.label.as_str()).collect())
+        .collect();
+    assert_eq!(
+        labels,
+        [
+            vec!["Allow", "Deny", "Always allow", "Deny with a reason"],
+            vec!["Stop", "Abort"]
+        ]
+    );
+    assert_eq!(
+        Subject::of(&card.rows[0][2].id),
+        Some((Subject::All(42), "always"))
+    );
+}
+
+#[test]
+fn who_may_decide_are_the_roles_that_are_named() {
+    let asked = question("tool:bash:ls", r#"{"command": "ls"}"#);
+    let shown = description(&approval::shown(&asked, &[None], &[RoleId(7)]));
+    assert!(
+        shown.contains("**Who may decide:** <@&7>, and members with Manage Server."),
+        "{shown}"
+    );
+}
+
+#[test]
+fn arguments_that_the_action_does_not_hold_are_shown_too() {
+    let arguments = json!({"path": "a.txt", "content": "Hello.", "mode": 7}).to_string();
+    let mut asked = question("tool:create_file:a.txt", &arguments);
+    asked.calls[0].sandbox = None;
+    let shown = description(&open(&asked));
+    assert!(shown.contains("File\n```\na.txt\n```"), "{shown}");
+    assert!(shown.contains("content\n```\nHello.\n```"), "{shown}");
+    assert!(
+        shown.contains("```json\n{\n  \"mode\": 7\n}\n```"),
+        "{shown}"
+    );
+    assert_eq!(shown.matches("a.txt").count(), 1, "{shown}");
 }
 
 #[test]
 fn what_does_not_fit_is_attached_whole_with_both_ends_and_its_size() {
     let command = format!("echo start {} rm -rf last", "x".repeat(9_000));
-    let card = approval::open(&question(&format!("tool:bash:{command}"), &command));
+    let card = open(&question(&format!("tool:bash:{command}"), &command));
     let shown = description(&card);
     assert!(shown.contains("echo start") && shown.contains("rm -rf last"));
     assert!(shown.contains("8.8 KiB"), "{shown}");
@@ -67,7 +135,7 @@ fn what_does_not_fit_is_attached_whole_with_both_ends_and_its_size() {
 
 #[test]
 fn hidden_characters_are_written_out_and_flagged() {
-    let card = approval::open(&question("tool:bash:echo \u{202E}txt", "{}"));
+    let card = open(&question("tool:bash:echo \u{202E}txt", "{}"));
     let shown = description(&card);
     assert!(
         shown.contains(r"\u{202E}") && shown.contains("Hidden characters"),
@@ -78,28 +146,62 @@ fn hidden_characters_are_written_out_and_flagged() {
 
 #[test]
 fn nothing_inside_closes_the_fence() {
-    let card = approval::open(&question("tool:bash:x", "```\n**Harmless**\n```"));
+    let card = open(&question("tool:bash:```\n**Harmless**\n```", "{}"));
     let shown = description(&card);
     assert!(shown.contains("**Three backticks.**"), "{shown}");
     assert!(
-        shown.contains("```json\n\\u{60}\\u{60}\\u{60}\n**Harmless**\n"),
+        shown.contains("```bash\n\\u{60}\\u{60}\\u{60}\n**Harmless**\n"),
         "{shown}"
     );
 }
 
 #[test]
-fn a_closed_card_has_no_buttons_and_says_who() {
+fn a_closed_message_has_no_buttons_and_says_who_and_why() {
     let question = question("tool:bash:x", "{}");
-    let card = approval::closed(&question, Ending::Decided(Choice::Deny, "*Bob*"));
-    assert!(card.rows.is_empty());
+    for (reason, told) in [
+        (None, r"by \*Bob\*"),
+        (Some("not today"), r"by \*Bob\*: not today"),
+    ] {
+        let card = approval::shown(&question, &[Some(denied(reason))], &[]);
+        assert!(card.rows.is_empty());
+        let json = Value::Object(card.to_json());
+        assert_eq!(json["embeds"][0]["fields"][0]["name"], "Denied");
+        assert_eq!(json["embeds"][0]["fields"][0]["value"], told);
+    }
+}
+
+#[test]
+fn several_calls_are_numbered_with_a_menu_for_each_that_is_open() {
+    let mut asked = question("tool:bash:one", r#"{"command": "one"}"#);
+    let two = call(43, "tool:bash:two", r#"{"command": "two"}"#);
+    let three = call(44, "tool:bash:three", r#"{"command": "three"}"#);
+    asked.calls.extend([two, three]);
+    let card = approval::shown(&asked, &[None, Some(denied(None)), None], &[]);
     let json = Value::Object(card.to_json());
-    assert_eq!(json["embeds"][0]["fields"][0]["name"], "Denied");
-    assert_eq!(json["embeds"][0]["fields"][0]["value"], r"by \*Bob\*");
+    let shown = description(&card);
+    for number in ["**1.** **Run", "**2.** **Run", "**3.** **Run"] {
+        assert!(shown.contains(number), "{shown}");
+    }
+    assert_eq!(json["embeds"][0]["fields"][0]["name"], "2. Denied");
+    let menu = &json["components"][1]["components"][0];
+    let values: Vec<_> = menu["options"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|option| {
+            (
+                option["value"].as_str().unwrap(),
+                option["label"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(values, [("42", "1. one"), ("44", "3. three")]);
+    assert_eq!(menu["custom_id"], "approval:42:pick");
 }
 
 #[test]
 fn a_foreign_button_is_none_of_ours() {
-    assert_eq!(approval::pressed("approval:42:burn"), None);
-    assert_eq!(approval::pressed("approval:x:allow"), None);
-    assert_eq!(approval::pressed("page:2"), None);
+    assert_eq!(approval::choice("burn"), None);
+    assert_eq!(Subject::of("approval:x:allow"), None);
+    assert_eq!(Subject::of("page:2"), None);
 }

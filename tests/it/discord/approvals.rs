@@ -73,7 +73,7 @@ async fn always_allowed_it_is_not_asked_again() {
 
 #[tokio::test]
 async fn unanswered_it_expires() {
-    let config = json!({"approval_timeout": 1});
+    let config = json!({"approval_timeout": 30});
     run_test_with(
         Setup {
             config,

@@ -1,13 +1,13 @@
 //! What a model or a file wrote stays code or plain words on Discord's own rules, wherever it is shown.
 
-use chorus::discord::render::{self, approval};
+use chorus::discord::render;
 use chorus::discord::rest::body::Body;
 use chorus::text::{self, escape};
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
-use super::approval::question;
+use super::approval::{open, question};
 use crate::referee::{Case, at_random, judges};
 use crate::world::{Setup, World, run_test, run_test_with};
 
@@ -305,8 +305,11 @@ fn cards_and_logs_hold_whatever_they_are_given() {
         // Some are far too long for a card.
         let text = text.repeat(1 + number % 40);
         let arguments = format!("{:#}", json!({"command": text}));
-        let card = approval::open(&question(&format!("tool:bash:{text}"), &arguments));
-        cases.push(Case::new(description(&card), &["strong"]));
+        let card = open(&question(&format!("tool:bash:{text}"), &arguments));
+        cases.push(Case::new(
+            description(&card),
+            &["strong", "user", "timestamp"],
+        ));
         let log = Value::Object(render::log("task_001", &text).to_json());
         cases.push(Case::new(log["content"].as_str().unwrap(), &[]));
         let value = Value::Object(render::config_value("lab", "system_prompt", &text).to_json());

@@ -137,7 +137,7 @@ async fn an_approval_shows_each_of_its_four_endings() {
 
     // The fourth: nobody decides.
     let home = TempDir::new().unwrap();
-    let config = r#"{"default_model": "demo", "approval_timeout": 1}"#;
+    let config = r#"{"default_model": "demo", "approval_timeout": 30}"#;
     std::fs::write(home.path().join("config.json"), config).unwrap();
     let program = Program::start_in(home).await;
     browser.opens(&program.url).await;

@@ -62,7 +62,7 @@ impl Home {
             .await
             .unwrap();
         self.store
-            .set_question_post(id, MessageId(901))
+            .set_question_post(&[id], MessageId(901))
             .await
             .unwrap();
         id

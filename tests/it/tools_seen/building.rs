@@ -37,7 +37,7 @@ async fn a_crate_is_checked_in_the_sandbox_after_one_yes() {
         }
         assert!(output.contains("Finished"), "{output}");
         let shown = world.transcript("#lab");
-        assert_eq!(shown.matches("wants to use").count(), 1, "{shown}");
+        assert_eq!(shown.matches("asks for permission").count(), 1, "{shown}");
     })
     .await;
 }

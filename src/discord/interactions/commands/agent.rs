@@ -15,7 +15,9 @@ use crate::discord::rest::body::Body;
 use crate::manager::{NewAgent, Refine};
 use crate::{clock, text};
 
-pub(in crate::discord) use config::{EDIT_PROMPT, edit_prompt, submit as submit_prompt, take_back};
+pub(in crate::discord) use config::{
+    EDIT_PROMPT, edit_prompt, submit as submit_prompt, take_back, written,
+};
 pub(in crate::discord) use destroy::confirmed as confirm_destroy;
 pub(in crate::discord) use repair::confirmed as confirm_repair;
 

@@ -175,8 +175,9 @@ impl Browser {
     /// Holds the mouse down on that element, and gives the place.
     pub(super) async fn presses_on(&mut self, selector: &str, text: &str) -> Value {
         let find = format!(
-            "[...document.querySelectorAll({selector})].reverse().find((one) => !one.disabled \
-             && one.offsetParent && (one.innerText || one.ariaLabel || '').includes({text}))",
+            "(() => {{ const all = [...document.querySelectorAll({selector})].reverse().filter((one) => \
+             !one.disabled && one.offsetParent && (one.innerText || one.ariaLabel || '').includes({text})); \
+             return all.find((one) => one.innerText === {text}) ?? all[0]; }})()",
             selector = json!(selector),
             text = json!(text)
         );

@@ -172,7 +172,8 @@ pub(in crate::discord) async fn submit(
     let _ = responder.answer(Visibility::Ephemeral, work).await;
 }
 
-fn written(modal: &ModalInteraction) -> Option<String> {
+/// What was written into the first field of a form.
+pub(in crate::discord) fn written(modal: &ModalInteraction) -> Option<String> {
     modal
         .data
         .components
