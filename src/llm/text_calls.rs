@@ -104,13 +104,13 @@ pub(super) fn read(mut reply: Reply) -> Reply {
         };
         match call(inner) {
             Ok(call) => reply.assistant.tool_calls.push(call),
-            Err(why) => reply.truncated_calls.push(TruncatedCall {
+            Err(error) => reply.truncated_calls.push(TruncatedCall {
                 id: CallId(random_id()),
                 name: String::new(),
                 why: if is_whole {
-                    why
+                    error.told()
                 } else {
-                    format!("{why} It has no {CLOSES} at its end.")
+                    format!("{} It has no {CLOSES} at its end.", error.told())
                 },
             }),
         }
@@ -124,25 +124,39 @@ pub(super) fn read(mut reply: Reply) -> Reply {
     reply
 }
 
-/// The call that a block holds.
-fn call(block: &str) -> Result<ToolCall, String> {
-    let wrong = |what: &str| {
+/// Why a block is no call.
+#[derive(Debug, thiserror::Error)]
+enum InvalidBlock {
+    #[error("it is not valid JSON ({0})")]
+    NoJson(#[from] serde_json::Error),
+    #[error("it names no tool")]
+    NoName,
+    #[error("its arguments are not a JSON object")]
+    Arguments,
+}
+
+impl InvalidBlock {
+    /// What the model is told.
+    fn told(&self) -> String {
         format!(
-            "A {OPENS} block was not run: {what}. Write {{\"name\": …, \"arguments\": {{…}}}} in it."
+            "A {OPENS} block was not run: {self}. Write {{\"name\": …, \"arguments\": {{…}}}} in it."
         )
-    };
-    let value: Value = serde_json::from_str(block.trim())
-        .map_err(|error| wrong(&format!("it is not valid JSON ({error})")))?;
+    }
+}
+
+/// The call that a block holds.
+fn call(block: &str) -> Result<ToolCall, InvalidBlock> {
+    let value: Value = serde_json::from_str(block.trim())?;
     let name = value.get("name").and_then(Value::as_str);
-    let name = name.ok_or_else(|| wrong("it names no tool"))?.to_owned();
+    let name = name.ok_or(InvalidBlock::NoName)?.to_owned();
     let arguments = value.get("arguments").or_else(|| value.get("parameters"));
     let arguments = match arguments {
         None | Some(Value::Null) => Map::new(),
         Some(Value::Object(arguments)) => arguments.clone(),
         Some(Value::String(text)) => {
-            serde_json::from_str(text).map_err(|_| wrong("its arguments are not a JSON object"))?
+            serde_json::from_str(text).map_err(|_| InvalidBlock::Arguments)?
         }
-        Some(_) => return Err(wrong("its arguments are not a JSON object")),
+        Some(_) => return Err(InvalidBlock::Arguments),
     };
     Ok(ToolCall {
         id: CallId(random_id()),
