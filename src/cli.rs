@@ -3,6 +3,7 @@
 mod archive;
 mod audit;
 mod backup;
+mod charter;
 mod check_config;
 mod completions;
 mod discord_api;
@@ -54,6 +55,7 @@ enum Command {
     Audit(audit::Audit),
     Usage(usage::Usage),
     Permissions(permissions::Permissions),
+    Charter(charter::Charter),
     Backup(backup::Backup),
     Restore(restore::Restore),
     MigrateHome(migrate_home::MigrateHome),
@@ -87,6 +89,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Audit(audit) => audit.run(),
         Command::Usage(usage) => usage.run(),
         Command::Permissions(permissions) => permissions.run(),
+        Command::Charter(permissions) => permissions.run(),
         Command::Backup(backup) => backup.run(),
         Command::Restore(restore) => restore.run(),
         Command::MigrateHome(migrate) => migrate.run(),

@@ -20,6 +20,8 @@ pub mod permission;
 
 pub mod config;
 
+pub mod charter;
+
 pub mod exec;
 pub mod llm;
 pub mod store;

@@ -19,7 +19,8 @@ mod visible;
 pub use amounts::{dollars, seconds, thousands, tokens_and_cost};
 pub use causes::with_causes;
 pub use code::{
-    clip_markdown, close_code, fenced, fenced_head, fenced_tail, holds_fence, tail_markdown,
+    clip_markdown, close_code, fenced, fenced_head, fenced_tail, holds_fence, span as code_span,
+    tail_markdown,
 };
 pub use dialect::for_discord;
 pub use look_alike::look_alikes;

@@ -10,11 +10,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The modules, bottom up. A module may name itself and modules of earlier lines.
-const LAYERS: [&[&str]; 11] = [
+const LAYERS: [&[&str]; 12] = [
     &["domain"],
     &["text", "clock"],
     &["permission"],
     &["config"],
+    &["charter"],
     &["store", "llm", "workspace", "exec"],
     &["tools"],
     &["agent"],

@@ -3,6 +3,7 @@
 // The steps of a story are awaited one like the other, and poise awaits every command.
 #![allow(clippy::unused_async)]
 
+mod charter;
 mod cli;
 mod clock;
 mod config;

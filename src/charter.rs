@@ -1,0 +1,29 @@
+//! Charters: Markdown files that describe a role. One is compiled into a [`Role`], or all that is wrong with it is told
+//! at once. Pure: text in, value out; where the files lie is not known here.
+//!
+//! ```text
+//! bytes ─file::read─▶ front matter · body ─entries─▶ keys with lines ─compile─▶ Role | problems
+//! ```
+//!
+//! Files of other tools are read unchanged: Claude Code's and ours are one dialect, Copilot's names come from the file, and
+//! Squad's have headings in place of front matter.
+
+mod compile;
+mod file;
+mod keys;
+mod lenient;
+mod narrow;
+mod problem;
+mod role;
+mod squad;
+mod tool_names;
+mod tools;
+mod values;
+mod yaml;
+
+pub use compile::{Known, compile};
+pub use file::{Charter, MAX_BYTES, Trust};
+pub use problem::{Note, Problem, Problems};
+pub use role::{
+    Compaction, Handoff, Limits, ModelChoice, OnFailure, Role, RoleMode, Router, SeedPart,
+};

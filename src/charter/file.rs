@@ -1,0 +1,112 @@
+//! A charter's file: what is looked at before anything is read, and where its front matter ends.
+
+use std::borrow::Cow;
+
+use super::problem::Problems;
+
+/// Largest file, in bytes.
+pub const MAX_BYTES: usize = 64 << 10;
+
+/// Largest front matter, in bytes.
+const MAX_FRONT: usize = 16 << 10;
+
+/// Who may have written a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// People: a mistake is an error.
+    People,
+    /// Whoever writes the repository, the agent too: doubt narrows, and a mistake is a note.
+    Repository,
+}
+
+/// A file to compile.
+#[derive(Clone, Copy, Debug)]
+pub struct Charter<'a> {
+    /// The path, as people are told it; the file's name is the role's where it says none.
+    pub path: &'a str,
+    pub bytes: &'a [u8],
+    pub trust: Trust,
+}
+
+/// A file's two halves.
+pub(super) struct Text {
+    /// The front matter, if there is one; its first line is line 2.
+    pub(super) front: Option<String>,
+    pub(super) body: String,
+}
+
+impl Charter<'_> {
+    /// The file's name without `.md` or `.agent.md`.
+    pub(super) fn stem(&self) -> &str {
+        let name = self.path.rsplit('/').next().unwrap_or(self.path);
+        let name = name.strip_suffix(".md").unwrap_or(name);
+        name.strip_suffix(".agent").unwrap_or(name)
+    }
+
+    /// Whether the file's name is the role's, and `name` in it only what people see.
+    pub(super) fn is_copilot(&self) -> bool {
+        self.path.ends_with(".agent.md") || self.path.contains(".github/agents/")
+    }
+}
+
+/// Takes a file apart, with plain line ends and without a byte order mark.
+pub(super) fn read(bytes: &[u8]) -> Result<Text, Problems> {
+    let refuse = |message: &str, instead: &str| Err(Problems::one(0, message, instead));
+    if bytes.len() > MAX_BYTES {
+        return refuse("the file has more than 64 KiB", "shorten it");
+    }
+    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+        return refuse("the file is UTF-16", "save it as UTF-8");
+    }
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return refuse("the file is not UTF-8", "save it as UTF-8");
+    };
+    if text.contains('\0') {
+        return refuse("the file holds a NUL character", "take it out");
+    }
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text: Cow<'_, str> = if text.contains('\r') {
+        text.replace("\r\n", "\n").replace('\r', "\n").into()
+    } else {
+        text.into()
+    };
+    if text.trim().is_empty() {
+        return refuse(
+            "the file is empty",
+            "write front matter with `name` and `description`, and the prompt below it",
+        );
+    }
+    split(&text)
+}
+
+fn split(text: &str) -> Result<Text, Problems> {
+    let mut lines = text.split_inclusive('\n');
+    if lines.next().is_none_or(|line| line.trim_end() != "---") {
+        return Ok(Text {
+            front: None,
+            body: text.to_owned(),
+        });
+    }
+    let mut front = String::new();
+    while let Some(line) = lines.next() {
+        if line.trim_end() == "---" {
+            return Ok(Text {
+                front: Some(front),
+                body: lines.collect(),
+            });
+        }
+        if front.len() + line.len() > MAX_FRONT {
+            return Err(Problems::one(
+                1,
+                "the front matter has more than 16 KiB, or is not closed",
+                "close it by a line `---`",
+            ));
+        }
+        front.push_str(line);
+    }
+    Err(Problems::one(
+        1,
+        "the front matter is not closed",
+        "close it by a line `---`",
+    ))
+}

@@ -1,0 +1,54 @@
+//! Front matter that is no YAML, read line by line: `description: Use this when: …` is the commonest there is.
+
+use super::compile::is_known;
+use super::yaml::{Node, NotRead, Yaml, parse};
+
+/// Reads known keys at the beginnings of lines, each with all up to the next. A part that is YAML by itself is taken as
+/// that, so that lists stay lists.
+///
+/// # Errors
+///
+/// When a part holds what no charter may hold.
+pub(super) fn entries(front: &str, first: usize) -> Result<Vec<(Node, Node)>, NotRead> {
+    let mut parts: Vec<(usize, &str, String)> = Vec::new();
+    for (number, line) in (first..).zip(front.lines()) {
+        match line.split_once(':') {
+            Some((key, rest)) if is_known(key.trim_end()) => {
+                parts.push((number, key.trim_end(), rest.to_owned()));
+            }
+            _ => {
+                if let Some((.., value)) = parts.last_mut() {
+                    value.push('\n');
+                    value.push_str(line);
+                }
+            }
+        }
+    }
+    parts
+        .into_iter()
+        .map(|(line, key, value)| Ok((scalar(line, key), value_of(line, &value)?)))
+        .collect()
+}
+
+fn value_of(line: usize, value: &str) -> Result<Node, NotRead> {
+    // A tab is no indentation in YAML; here it is.
+    let spaced = value.replace('\t', "  ");
+    match parse(&spaced, line) {
+        Ok(node) if !matches!(node.value, Yaml::Map(_)) => Ok(Node { line, ..node }),
+        Err(NotRead::Refused(why)) => Err(NotRead::Refused(why)),
+        Ok(_) | Err(NotRead::Syntax { .. }) => {
+            let words: Vec<&str> = value.split_whitespace().collect();
+            Ok(scalar(line, &words.join(" ")))
+        }
+    }
+}
+
+fn scalar(line: usize, text: &str) -> Node {
+    Node {
+        line,
+        value: Yaml::Scalar {
+            text: text.to_owned(),
+            plain: true,
+        },
+    }
+}

@@ -1,0 +1,31 @@
+//! Profiles that a list of tools implies.
+
+use std::collections::BTreeSet;
+
+use regex::escape;
+use serde_json::json;
+
+use crate::domain::ProfileRef;
+
+/// The pattern of commands that `Bash(…)` stands for: `git:*` and `git *` are `git` with anything behind it.
+fn commands(inside: &str) -> String {
+    let head = inside
+        .strip_suffix(":*")
+        .or_else(|| inside.strip_suffix(" *"));
+    match head {
+        Some(head) => format!("tool:bash:{}( .*)?", escape(head)),
+        None => format!("tool:bash:{}", escape(inside)),
+    }
+}
+
+/// A profile that lets `bash` run the commands of these entries only, and says nothing of other tools.
+pub(super) fn to_commands(entries: &BTreeSet<&str>, known: &[&str]) -> ProfileRef {
+    let others = known.iter().filter(|name| **name != "bash");
+    let allow: Vec<String> = entries
+        .iter()
+        .map(|entry| commands(entry))
+        .chain(others.map(|name| format!("tool:{}:.*", escape(name))))
+        .collect();
+    let lists = json!({ "allow": allow, "ask": [], "deny": [] });
+    ProfileRef::Custom(lists.as_object().cloned().unwrap_or_default())
+}

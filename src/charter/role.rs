@@ -1,0 +1,134 @@
+//! A role, as `chorus charter show` prints it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::problem::Note;
+use crate::config::Effort;
+use crate::domain::ProfileRef;
+
+/// What a charter says: how an agent or a sub-agent is to work, and within what. It grants nothing.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Role {
+    /// Lower-case letters, digits and hyphens, 1 to 64.
+    pub name: String,
+    /// The name as it was written.
+    pub title: String,
+    /// One line, at most 200 characters.
+    pub description: String,
+    /// The file, as it was named.
+    pub source: String,
+    /// Of the file's bytes, lower-case hex.
+    pub sha256: String,
+    pub model: ModelChoice,
+    pub fallback_models: Vec<String>,
+    /// None: the model's own.
+    pub effort: Option<Effort>,
+    pub mode: RoleMode,
+    /// The only tools it has; none: all.
+    pub tools: Option<BTreeSet<String>>,
+    pub disallowed_tools: BTreeSet<String>,
+    /// Profiles that each of its actions must pass besides all others.
+    pub permissions: Vec<ProfileRef>,
+    pub limits: Limits,
+    /// Roles that it may call; `@name` is another agent. None: as for its kind.
+    pub sub_agents: Option<Vec<String>>,
+    pub advisors: Vec<String>,
+    pub router: Option<Router>,
+    pub handoff: Vec<Handoff>,
+    /// `{schema, meta}` as written.
+    pub report: Option<Value>,
+    /// None: as for its kind.
+    pub seed: Option<Vec<SeedPart>>,
+    /// Whether the agent's notes stand in front. None: as for its kind.
+    pub docs: Option<bool>,
+    pub skills: Vec<String>,
+    pub compaction: Option<Compaction>,
+    /// By tool: what a model is told in place of a failure.
+    pub tool_errors: BTreeMap<String, String>,
+    /// By mode: the headings of the prompt that hold in it.
+    pub sections: BTreeMap<RoleMode, Vec<String>>,
+    /// Whether a parent goes on without waiting for it.
+    pub background: bool,
+    /// Whether models are offered it.
+    pub model_invocable: bool,
+    /// Whether people are.
+    pub user_invocable: bool,
+    pub notes: Vec<Note>,
+    /// The body.
+    #[serde(skip)]
+    pub prompt: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ModelChoice {
+    /// That of whoever calls it, or the server's.
+    Inherit,
+    /// What `tiers` in the configuration names `lightweight` or `full`.
+    Tier(String),
+    /// An id or a shortcut.
+    Named(String),
+}
+
+/// How much goes along with a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RoleMode {
+    Direct,
+    Lightweight,
+    #[default]
+    Standard,
+    Full,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Limits {
+    /// 1 to 1,000.
+    pub max_steps: Option<u32>,
+    /// A second to a day.
+    pub timeout: Option<Duration>,
+    /// US dollars.
+    pub budget_usd: Option<f64>,
+    /// Tokens in and out.
+    pub max_tokens: Option<u64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Router {
+    pub destinations: Vec<String>,
+    /// Whether an answer must be handed over.
+    pub required: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Handoff {
+    pub role: String,
+    pub on_failure: OnFailure,
+}
+
+/// What becomes of an answer that its handoff did not pass.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnFailure {
+    #[default]
+    Show,
+    Withhold,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SeedPart {
+    History,
+    Decisions,
+}
+
+/// Shares of the window at which older messages are summarised: `begin` in the background, `wait` before the next step.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Compaction {
+    pub begin: f64,
+    pub wait: f64,
+}

@@ -1,0 +1,92 @@
+//! What the tools of other programs are called here.
+
+/// What an entry of a list of tools comes to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Meant<'a> {
+    These(&'static [&'static str]),
+    /// One of ours, by its own name.
+    Ours(&'a str),
+    /// Every tool there is.
+    All,
+    /// `bash` for commands of one pattern.
+    Bash(&'a str),
+    /// Calling roles; those named, if any are.
+    Agents(Vec<&'a str>),
+    /// Nothing here, and nothing is missed.
+    Nothing,
+    /// Nothing here, which a reader should know.
+    Foreign,
+    Unknown,
+}
+
+const WRITING: &[&str] = &[
+    "create_file",
+    "append_file",
+    "str_replace",
+    "str_replace_all",
+    "insert_at",
+    "replace_lines",
+];
+const SHELL: &[&str] = &[
+    "bash",
+    "run_concurrent",
+    "list_tasks",
+    "read_task_output",
+    "stop_task",
+];
+
+/// Names of others, in lower case, and the tools of ours that do the same.
+const ALIASES: &[(&str, &[&str])] = &[
+    ("read", &["view"]),
+    ("notebookread", &["view"]),
+    ("ls", &["view"]),
+    ("write", WRITING),
+    ("edit", WRITING),
+    ("multiedit", WRITING),
+    ("notebookedit", WRITING),
+    ("grep", &["grep"]),
+    ("glob", &["glob"]),
+    ("search", &["grep", "glob"]),
+    ("bash", SHELL),
+    ("bashoutput", SHELL),
+    ("killshell", SHELL),
+    ("execute", SHELL),
+    ("shell", SHELL),
+    ("webfetch", &["web_fetch"]),
+    ("websearch", &["web_search"]),
+    ("web", &["web_fetch", "web_search"]),
+];
+
+/// Names of others for what is not a tool here.
+const NOTHING: &[&str] = &["todowrite", "todo", "skill", "slashcommand"];
+
+/// What `entry` means, where `known` are our own names.
+pub(super) fn meant<'a>(entry: &'a str, known: &[&str]) -> Meant<'a> {
+    if entry == "*" {
+        return Meant::All;
+    }
+    if let Some((name, inside)) = entry
+        .strip_suffix(')')
+        .and_then(|entry| entry.split_once('('))
+    {
+        return match name.trim().to_lowercase().as_str() {
+            "bash" if inside.trim() == "*" => Meant::These(SHELL),
+            "bash" => Meant::Bash(inside.trim()),
+            "agent" | "task" => Meant::Agents(inside.split(',').map(str::trim).collect()),
+            _ => Meant::Unknown,
+        };
+    }
+    let lower = entry.to_lowercase();
+    if let Some((_, tools)) = ALIASES.iter().find(|(name, _)| *name == lower) {
+        return Meant::These(tools);
+    }
+    if known.contains(&entry) {
+        return Meant::Ours(entry);
+    }
+    match lower.as_str() {
+        "task" | "agent" => Meant::Agents(Vec::new()),
+        name if NOTHING.contains(&name) => Meant::Nothing,
+        name if name.starts_with("mcp__") || name.contains('/') => Meant::Foreign,
+        _ => Meant::Unknown,
+    }
+}

@@ -1,0 +1,257 @@
+//! The files of four programs, as they are found.
+
+use std::time::Duration;
+
+use chorus::charter::{ModelChoice, RoleMode, Trust};
+use chorus::domain::ProfileRef;
+
+use super::{compiled, listed, notes, ours, theirs};
+
+const SHELL: &str = "bash list_tasks read_task_output run_concurrent stop_task";
+
+#[test]
+fn our_own_says_everything() {
+    let role = ours(
+        "---
+name: Reviewer of Changes
+description: Reviews a change and says what is wrong with it.
+model: sonnet
+fallback_models: [haiku]
+effort: xhigh
+mode: full
+sections: {lightweight: [Identity]}
+tools: [view, grep, glob]
+disallowedTools: [bash]
+permissions: locked
+max_steps: 12
+timeout: 90s
+budget_usd: 0.5
+max_tokens: 20000
+sub_agents: [explore, '@ops']
+advisors: [security]
+router: {destinations: [billing], required: true}
+handoff: {role: editor, on_failure: withhold}
+seed: [history]
+docs: true
+skills: [release]
+compaction: {begin: 0.5, wait: 0.7}
+tool_errors: {bash: Ask a person.}
+---
+## Identity
+You review changes.
+",
+    )
+    .unwrap();
+    assert_eq!(role.name, "reviewer-of-changes");
+    assert_eq!(role.title, "Reviewer of Changes");
+    assert_eq!(role.model, ModelChoice::Named("sonnet".to_owned()));
+    assert_eq!(role.fallback_models, ["haiku"]);
+    assert_eq!(role.mode, RoleMode::Full);
+    assert_eq!(listed(&role), "glob grep view");
+    assert!(role.disallowed_tools.contains("run_background"));
+    assert_eq!(role.permissions, [ProfileRef::Named("locked".to_owned())]);
+    assert_eq!(role.limits.max_steps, Some(12));
+    assert_eq!(role.limits.timeout, Some(Duration::from_secs(90)));
+    assert_eq!(role.limits.max_tokens, Some(20_000));
+    assert_eq!(role.sub_agents.as_ref().unwrap().len(), 2);
+    assert!(role.router.as_ref().unwrap().required);
+    assert_eq!(role.prompt, "## Identity\nYou review changes.");
+    assert_eq!(role.sha256.len(), 64);
+    assert!(role.notes.is_empty(), "{:?}", role.notes);
+}
+
+#[test]
+fn a_file_of_claude_code_with_an_unquoted_colon_is_read_line_by_line() {
+    let role = theirs(
+        ".claude/agents/tester.md",
+        "---\r
+name: test-runner\r
+description: Use this when: tests fail. Examples: <example>user: \"run\"</example>\r
+tools: Read, Edit, Bash, mcp__github__create_issue, TodoWrite\r
+model: inherit\r
+color: red\r
+---\r
+\r
+You run tests.\r
+",
+    )
+    .unwrap();
+    assert_eq!(role.name, "test-runner");
+    assert!(role.description.starts_with("Use this when: tests fail."));
+    assert_eq!(role.model, ModelChoice::Inherit);
+    assert_eq!(
+        listed(&role),
+        format!(
+            "append_file bash create_file insert_at list_tasks read_task_output replace_lines \
+                 run_concurrent stop_task str_replace str_replace_all view"
+        )
+    );
+    assert_eq!(role.prompt, "You run tests.");
+    assert_eq!(
+        notes(&role),
+        [
+            "3: line 3 is not YAML; read as plain text",
+            "4: `mcp__github__create_issue` is no tool here; left out",
+            "6: `color` means nothing here: a file grants nothing",
+        ]
+    );
+}
+
+#[test]
+fn a_file_of_copilot_is_named_by_its_file() {
+    let role = theirs(
+        ".github/agents/api-docs.agent.md",
+        "\u{feff}---
+name: API Documentation
+description: 'Writes documentation'
+tools: ['read', 'search', 'edit', 'github/*', 'execute']
+infer: true
+---
+Write documentation.
+",
+    )
+    .unwrap();
+    assert_eq!(
+        (role.name.as_str(), role.title.as_str()),
+        ("api-docs", "API Documentation")
+    );
+    assert!(listed(&role).contains("grep") && listed(&role).contains("create_file"));
+    assert_eq!(role.notes.len(), 2, "{:?}", role.notes);
+}
+
+#[test]
+fn a_charter_of_squad_has_headings() {
+    let text = "# Ripley
+
+## IDENTITY
+- **Name:** Ripley
+- **Role**: Lead
+- **Expertise:** architecture, review
+- **Style:** direct
+
+## Model
+- **Preferred:** auto
+- **Fallback**: haiku
+- **Reasoning Effort:** high
+
+## Tools
+- `view`
+- `Grep` — finds text
+";
+    let role = ours(text).unwrap();
+    assert_eq!(role.name, "ripley");
+    assert_eq!(role.description, "Lead (architecture, review)");
+    assert_eq!(role.model, ModelChoice::Inherit);
+    assert_eq!(role.fallback_models, ["haiku"]);
+    assert_eq!(listed(&role), "grep view");
+    assert_eq!(role.prompt, text.trim());
+}
+
+#[test]
+fn names_of_tools_are_translated_in_any_case() {
+    let cases = [
+        ("Read", "view"),
+        ("NotebookRead, LS", "view"),
+        (
+            "write",
+            "append_file create_file insert_at replace_lines str_replace str_replace_all",
+        ),
+        ("search", "glob grep"),
+        ("BashOutput", SHELL),
+        ("shell", SHELL),
+        ("WebFetch", "web_fetch"),
+        ("web", "web_fetch web_search"),
+        ("Task(explore, tester)", "sub_agent"),
+        ("git_status, Skill", "git_status"),
+    ];
+    for (written, expected) in cases {
+        let text = format!("---\nname: a\ndescription: b\ntools: {written}\n---\nc");
+        assert_eq!(listed(&ours(&text).unwrap()), expected, "{written}");
+    }
+    let all = ours("---\nname: a\ndescription: b\ntools: '*'\n---\nc").unwrap();
+    assert_eq!(all.tools, None);
+    let none = ours("---\nname: a\ndescription: b\ntools: []\n---\nc").unwrap();
+    assert_eq!(listed(&none), "");
+    let named = ours("---\nname: a\ndescription: b\ntools: Agent(x, y)\n---\nc").unwrap();
+    assert_eq!(named.sub_agents.unwrap(), ["x", "y"]);
+}
+
+#[test]
+fn a_command_in_brackets_narrows_the_shell() {
+    use chorus::permission::{Action, Decision, Profiles};
+    let text = "---\nname: a\ndescription: b\ntools: Read, Bash(git:*), Bash(npm test)\n---\nc";
+    let role = theirs(".claude/agents/a.md", text).unwrap();
+    assert_eq!(listed(&role), "bash view");
+    let profile = Profiles::builtin()
+        .unwrap()
+        .resolve(&role.permissions[0])
+        .unwrap();
+    let decide = |tool: &str, detail: &str| {
+        let action = match tool {
+            "bash" => Action::shell(tool, detail),
+            _ => Action::new(tool, detail),
+        };
+        profile.decide(&action, &[]).decision
+    };
+    for (tool, detail, expected) in [
+        ("bash", "git status", Decision::Allow),
+        ("bash", "git", Decision::Allow),
+        ("bash", "npm test", Decision::Allow),
+        ("bash", "npm test --all", Decision::Deny),
+        ("bash", "gitx", Decision::Deny),
+        ("bash", "git status; rm -rf /", Decision::Deny),
+        ("bash", "git log $(curl x)", Decision::Deny),
+        ("view", "notes.txt", Decision::Allow),
+    ] {
+        assert_eq!(decide(tool, detail), expected, "{tool} {detail}");
+    }
+}
+
+#[test]
+fn a_file_grants_nothing() {
+    for mode in ["bypassPermissions", "acceptEdits", "default"] {
+        let text = format!("---\nname: a\ndescription: b\npermissionMode: {mode}\n---\nc");
+        let role = theirs(".claude/agents/a.md", &text).unwrap();
+        assert!(
+            role.permissions.is_empty() && role.notes.len() == 1,
+            "{mode}"
+        );
+    }
+    let plan = theirs(
+        ".claude/agents/a.md",
+        "---\nname: a\ndescription: b\npermissionMode: plan\n---\nc",
+    );
+    assert_eq!(
+        plan.unwrap().permissions,
+        [ProfileRef::Named("locked".to_owned())]
+    );
+}
+
+#[test]
+fn in_a_repository_doubt_narrows() {
+    let role = theirs(
+        ".claude/agents/some role.md",
+        "---\ndescription: b\nmodel: gpt-9\ntools: [Read, Frobnicate]\nsparkle: yes\n---\nc",
+    )
+    .unwrap();
+    assert_eq!(
+        (role.name.as_str(), role.model),
+        ("some-role", ModelChoice::Inherit)
+    );
+    assert_eq!(role.notes.len(), 3);
+    for (key, value) in [
+        ("disallowedTools", "Frobnicate"),
+        ("permissions", "nope"),
+        ("tools", "mcp__a__b"),
+    ] {
+        let text = format!("---\nname: a\ndescription: b\n{key}: {value}\n---\nc");
+        assert!(theirs(".claude/agents/a.md", &text).is_err(), "{key}");
+    }
+}
+
+#[test]
+fn the_same_bytes_give_the_same_role() {
+    let text = "---\nname: a\ndescription: b\n---\nc";
+    let twice = [(), ()].map(|()| compiled("a.md", text, Trust::People).unwrap());
+    assert_eq!(twice[0], twice[1]);
+}

@@ -1,0 +1,83 @@
+//! Mistakes of people: all at once, each with its line and what to write instead.
+
+use super::ours;
+
+#[test]
+fn four_mistakes_are_one_answer_with_four_lines() {
+    let problems = ours(
+        "---
+name: reviewer
+description: Reviews.
+tools: [view, gerp]
+model: sonet
+colour: red
+permissions: lockd
+---
+x",
+    )
+    .unwrap_err();
+    assert_eq!(
+        problems.to_string(),
+        "line 4: tools: there is no tool `gerp`; did you mean `grep`?
+line 5: model: there is no model `sonet`; did you mean `sonnet`?
+line 6: colour: there is no such key; leave it out
+line 7: permissions: no permission profile is called `lockd`; did you mean `locked`?; write a profile's name, or lists `allow`, `ask` and `deny`"
+    );
+}
+
+#[test]
+fn each_key_says_what_it_takes() {
+    let cases = [
+        ("max_steps: 0", "write a number from 1 to 1000"),
+        ("timeout: 2d", "write a time from `1s` to `1d`"),
+        ("budget_usd: -1", "write US dollars above 0"),
+        ("max_tokens: many", "write a number of tokens"),
+        ("effort: huge", "write `low`, `medium` or `high`"),
+        ("mode: fast", "write `direct`, `lightweight`"),
+        ("sections: {full: [Nowhere]}", "no heading `Nowhere`"),
+        ("compaction: {begin: 0.9, wait: 0.5}", "begin below wait"),
+        ("docs: perhaps", "write `true` or `false`"),
+        ("advisors: [a, b, c, d, e, f]", "at most 5 names"),
+        ("advisors: [reviewer]", "among its own advisors"),
+        ("router: {}", "destinations"),
+        ("handoff: [a, b, c, d]", "at most 3 roles"),
+        ("handoff: {role: a, on_failure: shrug}", "show or withhold"),
+        ("seed: [dreams]", "`history`, `decisions`"),
+        ("tool_errors: {frob: no}", "no tool `frob`"),
+        ("toolz: [view]", "did you mean `tools`?"),
+        ("report: yes", "write keys with values"),
+    ];
+    for (line, expected) in cases {
+        let text = format!("---\nname: reviewer\ndescription: b\n{line}\n---\nc");
+        let said = ours(&text).expect_err(line).to_string();
+        assert!(said.contains(expected), "{line}: {said}");
+    }
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let no_description = ours("---\nname: a\n---\nc").unwrap_err().to_string();
+    assert!(
+        no_description.starts_with("description: there is none"),
+        "{no_description}"
+    );
+    for (text, expected) in [
+        ("---\nname: '!!!'\ndescription: b\n---\nc", "letters a to z"),
+        ("---\ndescription: b\n", "is not closed"),
+        ("", "the file is empty"),
+        (" \n\t\n", "the file is empty"),
+    ] {
+        let said = ours(text).unwrap_err().to_string();
+        assert!(said.contains(expected), "{text:?}: {said}");
+    }
+    let long = format!("---\nname: {}\ndescription: b\n---\nc", "a".repeat(65));
+    assert!(ours(&long).unwrap_err().to_string().contains("at most 64"));
+}
+
+#[test]
+fn of_many_mistakes_twenty_are_told() {
+    let keys: String = (0..200).map(|n| format!("k{n}: 1\n")).collect();
+    let problems = ours(&format!("---\nname: a\ndescription: b\n{keys}---\nc")).unwrap_err();
+    assert_eq!(problems.as_slice().len(), 20);
+    assert!(problems.to_string().contains("181 problems more"));
+}
