@@ -7,6 +7,8 @@ use super::problem::Problems;
 const DEEPEST: usize = 16;
 const MOST: usize = 4_000;
 
+const TOO_DEEP: &str = "more than 16 levels";
+
 /// A value and the line it begins on, counted from 1 in the file.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Node {
@@ -47,6 +49,10 @@ pub(super) fn parse(text: &str, first: usize) -> Result<Node, NotRead> {
             Ok((event, span)) => reader.take(event, span)?,
             Err(error) => {
                 let line = error.marker().line() + first - 1;
+                // The scanner reads brackets ahead, and gives up before we see them.
+                if error.info().contains("recursion limit") {
+                    return Err(refused(line, TOO_DEEP));
+                }
                 return Err(NotRead::Syntax { line });
             }
         }
@@ -113,7 +119,7 @@ impl Reader {
 
     fn begin(&mut self, line: usize, open: Open) -> Result<(), NotRead> {
         if self.open.len() == DEEPEST {
-            return Err(refused(line, "more than 16 levels"));
+            return Err(refused(line, TOO_DEEP));
         }
         self.open.push(open);
         Ok(())
