@@ -62,11 +62,11 @@ impl Conversation {
     }
 }
 
-/// Each conversation with what it holds and when it was last active. A turn is activity from its beginning to its end; that it was interrupted is no activity.
+/// Each conversation with what it holds and when its last turn was active. A turn is activity from its beginning to its end; that
+/// it was interrupted is no activity.
 pub(super) const SELECT: &str = "SELECT c.*, (SELECT count(*) FROM items i WHERE i.conversation_id = c.id) AS items,
-    max(c.last_active_at, coalesce(
-        (SELECT iif(t.state = 'finished', t.ended_at, t.began_at) FROM turns t
-         WHERE t.conversation_id = c.id ORDER BY t.began_at DESC LIMIT 1), '')) AS active_at FROM conversations c";
+    (SELECT iif(t.state = 'finished', t.ended_at, t.began_at) FROM turns t
+     WHERE t.conversation_id = c.id ORDER BY t.began_at DESC LIMIT 1) AS turn_at FROM conversations c";
 
 impl Store {
     /// Opens a conversation. An agent's main one is given as it is when it is open already.
@@ -228,7 +228,7 @@ async fn open(
     let opened = now();
     let row = sqlx::query(
         "INSERT INTO conversations (agent_id, number, thread_id, prompt, opened_at, last_active_at)
-         VALUES (?, ?, ?, ?, ?, ?) RETURNING *, 0 AS items, last_active_at AS active_at",
+         VALUES (?, ?, ?, ?, ?, ?) RETURNING *, 0 AS items, NULL AS turn_at",
     )
     .bind(agent.to_string())
     .bind(number)
@@ -259,11 +259,17 @@ pub(super) fn conversation(row: &SqliteRow) -> Result<Conversation, StoreError> 
             .map(ChannelId::from_i64),
         prompt: row.try_get("prompt")?,
         opened_at: time(row, "opened_at")?,
-        last_active_at: time(row, "active_at")?,
+        last_active_at: last_active_at(row)?,
         closed_at: time_option(row, "closed_at")?,
         items: counted(row, "items")?,
         saved_items: counted(row, "saved_items")?,
         saved_as: parsed_option(row, "saved_as")?,
         crash_session: parsed_option(row, "crash_session")?,
     })
+}
+
+/// A turn whose times do not read back spoils its own row, not its conversation's.
+fn last_active_at(row: &SqliteRow) -> Result<DateTime<Utc>, StoreError> {
+    let turn = time_option(row, "turn_at").ok().flatten();
+    Ok(time(row, "last_active_at")?.max(turn.unwrap_or_default()))
 }
