@@ -65,7 +65,7 @@ pub use lifecycle::{Intent, IntentKind};
 pub use lock::{HomeLock, LOCK_FILE};
 pub use original::{Original, OriginalAgent, OriginalAudit, OriginalMessage, OriginalSession};
 pub use outbox::{FirstPart, Rest};
-pub use part::{Doubt, NewPart, OutFile, Part, PartBody, PartKind, PartState};
+pub use part::{Doubt, NewPart, OutFile, Part, PartBody, PartButton, PartKind, PartState};
 pub use servers::{ServerRow, ServerState};
 pub use sessions::{Covered, SessionPage};
 pub use tasks::{Hook, NewHook, NewTask, TaskEnd, TaskKind, TaskRow, TaskStatus};

@@ -6,7 +6,7 @@ use tracing::{error, info};
 
 use crate::clock;
 use crate::domain::{ChannelId, ConversationId, SessionId, SessionMeta, Trigger};
-use crate::store::{StoreError, TaskKind, TaskStatus};
+use crate::store::{NewPart, PartButton, StoreError, TaskKind, TaskStatus};
 use crate::text::{self, escape};
 
 use super::actor::{Actor, Done};
@@ -157,7 +157,10 @@ impl Actor {
             escape::text(&text::sentence(&meta.summary)),
             meta.id.short()
         );
-        self.deps.store.notice(channel, &text).await?;
+        let mut notice = NewPart::notice(text);
+        let id = format!("restore:{}", meta.id);
+        notice.body.button = Some(PartButton::new(id, "Restore"));
+        self.deps.store.post(channel, None, notice).await?;
         self.deps.emit(Event::Outbox(channel));
         info!(agent.id = %self.agent.id, session.id = %meta.id, "agent {} fell idle and was saved", self.agent.name);
         Ok(())

@@ -4,6 +4,7 @@ mod buttons;
 mod commands;
 pub(super) mod registration;
 mod responder;
+mod resume;
 
 use serenity::all::{FullEvent, Interaction};
 

@@ -19,7 +19,7 @@ pub use server::{grants, help, keys, models, profiles, roles, setting_changed, s
 pub use servers::{
     Listed as ListedServer, server_accepted, server_removed, server_request, servers,
 };
-pub use sessions::{SESSIONS_PER_PAGE, cleared, history, imported, restored, saved};
+pub use sessions::{SESSIONS_PER_PAGE, ask_clear, cleared, history, imported, restored, saved};
 pub use tasks::{log, processes, status, tasks};
 pub use turns::{
     aborted, asked, branch_asked, branch_history, branch_opened, branches, branches_killed,

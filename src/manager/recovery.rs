@@ -16,7 +16,7 @@ use crate::domain::{
 };
 use crate::llm::history;
 use crate::store::{
-    CallReach, Closing, Conversation, NewPart, OpenCall, Part, Store, StoreError, Told,
+    CallReach, Closing, Conversation, NewPart, OpenCall, Part, PartButton, Store, StoreError, Told,
     UnfinishedTurn, UnreadableTurn,
 };
 use crate::text::{self, escape};
@@ -238,6 +238,7 @@ fn told(turns: &[UnfinishedTurn]) -> Vec<Told> {
     for (channel, turns) in by_channel {
         let mut part = NewPart::notice(line(&turns));
         part.body.reply_to = turns.iter().rev().find_map(|open| open.turn.begun.reply_to);
+        part.body.button = Some(PartButton::new("continue:", "Continue"));
         told.push(Told {
             channel,
             edits: None,

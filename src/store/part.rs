@@ -56,6 +56,25 @@ pub struct PartBody {
     /// The step of the turn whose words these are: the message that showed them grow may become this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<u32>,
+    /// A button under it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub button: Option<PartButton>,
+}
+
+/// A button under a part, by what comes back when it is pressed and what it says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartButton {
+    pub id: String,
+    pub label: String,
+}
+
+impl PartButton {
+    pub fn new(id: impl Into<String>, label: &str) -> Self {
+        Self {
+            id: id.into(),
+            label: label.to_owned(),
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -26,6 +26,7 @@ mod markdown;
 mod messages;
 mod one_answer;
 mod places;
+mod pressed;
 mod questions;
 mod quotes;
 mod reach;

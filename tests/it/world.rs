@@ -78,6 +78,14 @@ impl Default for Setup {
     }
 }
 
+/// Whether a message is of work that goes on: a live status, or a question. What is over may keep buttons of other kinds.
+pub(crate) fn is_under_way(message: &Message) -> bool {
+    let buttons = message.buttons();
+    buttons
+        .iter()
+        .any(|one| matches!(one.label.as_str(), "Stop" | "Abort" | "Allow"))
+}
+
 /// Everything a test can touch.
 pub(crate) struct World {
     /// The local Discord.

@@ -156,6 +156,7 @@ impl Turn {
         Footer {
             mention: author.filter(|_| is_long),
             line,
+            button: reply::button(exit),
         }
     }
 }
@@ -206,6 +207,10 @@ pub(in crate::agent) async fn close_broken(
     channel: ChannelId,
     turn: TurnId,
 ) {
+    let broken = Footer {
+        button: reply::button(EndReason::Failed),
+        ..Footer::default()
+    };
     let row = deps.store.turn(turn).await.ok().flatten();
     let reply_to = row.as_ref().and_then(|row| row.begun.reply_to);
     let ended = FinishedTurn {
@@ -214,7 +219,7 @@ pub(in crate::agent) async fn close_broken(
         steps: 0,
         usage: Usage::default(),
         cost: Cost::Unknown,
-        parts: reply::parts(BROKEN, &Footer::default(), PartKind::Failure, reply_to),
+        parts: reply::parts(BROKEN, &broken, PartKind::Failure, reply_to),
         first: FirstPart::Waits,
         attached: AttachedRows::default(),
     };

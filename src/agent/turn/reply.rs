@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::accounting::Tally;
 use crate::agent::end_reason::EndReason;
 use crate::domain::{MessageId, Usage, UserId};
-use crate::store::{NewPart, OutFile, PartBody, PartKind};
+use crate::store::{NewPart, OutFile, PartBody, PartButton, PartKind};
 use crate::text::{self, Split, escape};
 
 /// Name of the file that an answer too long for messages is sent as.
@@ -31,6 +31,8 @@ pub(super) struct Footer {
     pub(super) mention: Option<UserId>,
     /// What the work took.
     pub(super) line: Option<String>,
+    /// What a press goes on with.
+    pub(super) button: Option<PartButton>,
 }
 
 impl Footer {
@@ -121,6 +123,21 @@ fn is_address(url: &str) -> bool {
     leads && !url.contains(|command: char| command.is_whitespace() || matches!(command, '<' | '>'))
 }
 
+/// The button under a turn that ended so: whether to go on with it or to try it again, where a press helps.
+pub(super) fn button(exit: EndReason) -> Option<PartButton> {
+    match exit {
+        EndReason::Stopped
+        | EndReason::Aborted
+        | EndReason::Interrupted
+        | EndReason::StepLimit
+        | EndReason::TimeLimit
+        | EndReason::Loop
+        | EndReason::Errors => Some(PartButton::new("continue:", "Continue")),
+        EndReason::BadCalls | EndReason::Failed => Some(PartButton::new("again:", "Try again")),
+        EndReason::Answered | EndReason::Refused | EndReason::Budget | EndReason::Window => None,
+    }
+}
+
 /// An outcome as the outbox takes it: the first part refers to the message it answers, the last has the footer.
 pub(super) fn parts(
     reply: &str,
@@ -134,6 +151,7 @@ pub(super) fn parts(
     }
     if let Some(last) = bodies.last_mut() {
         last.mention = footer.mention;
+        last.button.clone_from(&footer.button);
     }
     if let Some(first) = bodies.first_mut() {
         first.reply_to = reply_to;

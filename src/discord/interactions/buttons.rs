@@ -11,7 +11,7 @@ use tracing::warn;
 
 use super::commands::call::{Viewer, who};
 use super::commands::{self, EDIT_PROMPT};
-use super::{Responder, Visibility};
+use super::{Responder, Visibility, resume};
 use crate::agent::event::{Answer, Choice, QuestionEnd};
 use crate::agent::{Stop, Stopped, Target};
 use crate::discord::bot::approvals::{Found, Press, Pressed};
@@ -42,6 +42,11 @@ pub(super) async fn pressed(bot: &Bot, press: &ComponentInteraction) {
     match kind {
         "approval" | "one" => decide(bot, &responder, press).await,
         "always" => allow_always(bot, &responder, press, rest).await,
+        "restore" | "undo" => resume::restore(bot, &responder, press, rest).await,
+        "session" => resume::restore_chosen(bot, &responder, press).await,
+        "continue" => resume::go_on(bot, &responder, press, false).await,
+        "again" => resume::go_on(bot, &responder, press, true).await,
+        "clear" => commands::confirm_clear(bot, &responder, press, rest).await,
         "ungrant" => commands::take_back(bot, &responder, press, rest).await,
         "stop" => {
             let how = (Stop::Graceful, render::stopping as fn(Stopped) -> Body);

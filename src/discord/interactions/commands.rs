@@ -35,7 +35,8 @@ pub(super) use agent::list_page;
 pub(super) use agent::{
     EDIT_PROMPT, confirm_destroy, confirm_repair, edit_prompt, submit_prompt, take_back, written,
 };
-pub(super) use context::history_page;
+pub(super) use ask::show as show_prompt;
+pub(super) use context::{confirm_clear, history_page};
 pub(super) use purge::confirmed as confirm_purge;
 pub(super) use servers::pressed as decide_server;
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 use tracing::{error, warn};
 
 use super::OutboundContext;
-use crate::discord::rest::body::{Body, File, MAX_CONTENT, MAX_FILE_BYTES};
+use crate::discord::rest::body::{Body, Button, File, MAX_CONTENT, MAX_FILE_BYTES, Style};
 use crate::discord::rest::explain::Operation;
 use crate::discord::rest::route;
 use crate::discord::rest::{Request, RestError, Urgency, message_id, snowflake};
@@ -129,6 +129,12 @@ impl OutboundContext {
             mentions: part.body.mention.into_iter().collect(),
             ..Body::default()
         };
+        let button = part.body.button.iter();
+        let body = body.row(
+            button
+                .map(|button| Button::new(&button.id, &button.label, Style::Secondary))
+                .collect(),
+        );
         if let Some(shown) = part.edits {
             let edited = self
                 .bot

@@ -3,7 +3,9 @@
 use super::lists::{lines_within, pager};
 use crate::agent::session_manager::{FileState, Imported};
 use crate::agent::{AfterSave, Cleared, Restored};
-use crate::discord::rest::body::{Body, Embed, MAX_CONTENT, MAX_DESCRIPTION, clip};
+use crate::discord::rest::body::{
+    Body, Button, Embed, MAX_CONTENT, MAX_DESCRIPTION, Menu, MenuOption, Style, clip,
+};
 use crate::domain::SessionMeta;
 use crate::manager::History;
 use crate::text::{self, count, escape};
@@ -45,7 +47,18 @@ pub fn cleared(cleared: &Cleared) -> Body {
     if cleared.aborted {
         text.push_str(" The running turn was aborted for it.");
     }
-    Body::text(text)
+    let undo = cleared.saved.iter().map(|saved| {
+        let id = format!("undo:{}", saved.id);
+        Button::new(id, "Undo", Style::Secondary)
+    });
+    Body::text(text).row(undo.collect())
+}
+
+/// Asks whether a conversation is to be thrown away for good.
+pub fn ask_clear() -> Body {
+    Body::text(
+        "This discards the conversation for good: no session is saved, and nobody can restore it.",
+    )
 }
 
 /// A session was restored.
@@ -122,11 +135,29 @@ pub fn history(history: &History, page: u32) -> Body {
         let reasons = list.unreadable.iter().map(|reason| foreign(reason, 200));
         embed = embed.field("Files that are no sessions", lines_within(reasons, 1_000));
     }
-    Body::embed(embed).row(pager(
-        &format!("sessions:{}", history.id),
-        page as usize,
-        pages,
-    ))
+    let newest = list.sessions.first().map(|(newest, _)| {
+        let id = format!("restore:{}", newest.id);
+        Button::new(id, "Restore", Style::Secondary)
+    });
+    let menu = Menu {
+        id: "session:".to_owned(),
+        placeholder: "Restore another session of this page".to_owned(),
+        options: list
+            .sessions
+            .iter()
+            .skip(1)
+            .map(|(session, _)| MenuOption {
+                value: session.id.to_string(),
+                label: text::one_line(&session.description, 90),
+                description: format!("{}, {}", session.id.short(), messages(session)),
+            })
+            .collect(),
+    };
+    let pages = pager(&format!("sessions:{}", history.id), page as usize, pages);
+    Body::embed(embed)
+        .row(pages)
+        .menu(Some(menu))
+        .row(newest.into_iter().collect())
 }
 
 fn line(session: &SessionMeta, file: &FileState) -> String {

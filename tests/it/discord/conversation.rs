@@ -2,7 +2,7 @@
 
 use chorus_playground::Message;
 
-use crate::world::{World, run_test};
+use crate::world::{World, is_under_way, run_test};
 
 /// Messages of the bot in a channel that are neither welcome, status nor footer: its answers.
 fn answers(world: &World, channel: &str) -> Vec<Message> {
@@ -10,7 +10,7 @@ fn answers(world: &World, channel: &str) -> Vec<Message> {
     let is_answer = |one: &Message| {
         one.author == bot
             && one.embeds.is_empty()
-            && one.buttons().is_empty()
+            && !is_under_way(one)
             && !one.is_ephemeral()
             && !one.content.starts_with("-# ")
     };
@@ -137,7 +137,7 @@ async fn abort_ends_the_turn_at_once() {
         world
             .waits("the turn's end", |world| {
                 let all = world.messages("#lab");
-                all.iter().all(|one| one.buttons().is_empty()).then_some(())
+                all.iter().all(|one| !is_under_way(one)).then_some(())
             })
             .await;
         world.exchange("still there?", "Here again.").await;

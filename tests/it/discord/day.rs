@@ -12,7 +12,7 @@ use chorus_playground::{Break, Effect, Fault, GatewayEvent, Limits, Scope};
 use serde_json::Value;
 
 use crate::dice::Dice;
-use crate::world::{Actor, Lab, Setup, World, run_test_with};
+use crate::world::{Actor, Lab, Setup, World, is_under_way, run_test_with};
 
 const AGENTS: usize = 10;
 
@@ -102,9 +102,8 @@ fn answers(world: &World, agent: usize) -> String {
     let bot = world.discord.bot();
     let mut text = String::new();
     for message in world.messages(&format!("#a{agent}")) {
-        let is_answer = message.author == bot
-            && message.buttons().is_empty()
-            && !message.content.starts_with("-# ");
+        let is_answer =
+            message.author == bot && !is_under_way(&message) && !message.content.starts_with("-# ");
         if is_answer {
             text.push_str(&message.content);
             text.push('\n');

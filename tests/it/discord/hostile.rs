@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::messages::ledger_has;
 use crate::world::model::MODEL;
-use crate::world::{Setup, World, run_test, run_test_with};
+use crate::world::{Setup, World, is_under_way, run_test, run_test_with};
 
 fn fault(method: &'static str, path: &str, times: usize, effect: Effect) -> Fault {
     Fault {
@@ -349,7 +349,7 @@ async fn a_status_and_a_preview_that_somebody_deletes_cost_no_word() {
                 let own: Vec<_> = all
                     .filter(|one| one.author == bot && one.embeds.is_empty())
                     .collect();
-                let has_status = own.iter().any(|one| !one.buttons().is_empty());
+                let has_status = own.iter().any(is_under_way);
                 let has_preview = own.iter().any(|one| one.content.starts_with("One"));
                 (has_status && has_preview).then_some(own)
             })

@@ -6,7 +6,7 @@ use chorus::domain::MessageId;
 use chorus_playground::{Effect, Fault, GatewayEvent, Message, Request, Scope};
 use serde_json::json;
 
-use crate::world::{Setup, World, run_test, run_test_with};
+use crate::world::{Setup, World, is_under_way, run_test, run_test_with};
 
 /// Ends a preview.
 const UNFINISHED: &str = "▌";
@@ -157,9 +157,7 @@ async fn edits_that_are_limited_hold_no_answer_up() {
         world
             .waits("the status", |world| {
                 let all = world.messages("#lab");
-                all.iter()
-                    .any(|one| !one.buttons().is_empty())
-                    .then_some(())
+                all.iter().any(is_under_way).then_some(())
             })
             .await;
         world.discord.order(Fault {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use chorus_playground::{Effect, Fault, Message};
 use serde_json::{Value, json};
 
-use crate::world::{Setup, World, run_test, run_test_with};
+use crate::world::{Setup, World, is_under_way, run_test, run_test_with};
 
 const ANSWER: &str = "The answer after all, in a few words.";
 
@@ -17,6 +17,12 @@ enum Early {
     Pressed,
     /// It is not: the model answers.
     Not,
+}
+
+/// Whether a message shows a turn at work.
+fn shows_work(message: &Message) -> bool {
+    let stops = |button: &chorus_playground::Button| button.label == "Stop";
+    message.buttons().iter().any(stops) || message.content.ends_with('▌')
 }
 
 /// A turn that ends so, with the preview of its answer under way when it does.
@@ -78,9 +84,7 @@ async fn answers_once(exit: &str, early: Early) {
             .waits("all to be tidied up", |world| {
                 let is_answered = preview(world)?.status.is_some();
                 let messages = world.messages("#lab");
-                let is_quiet = messages
-                    .iter()
-                    .all(|one| one.buttons().is_empty() && !one.content.ends_with('▌'));
+                let is_quiet = messages.iter().all(|one| !shows_work(one));
                 (is_answered && is_quiet).then_some(())
             })
             .await;
@@ -136,7 +140,7 @@ async fn of_a_turn_whose_status_and_preview_were_posted_unheard() {
         let shows = |world: &World, is: fn(&Message) -> bool| {
             world.messages("#lab").iter().any(is).then_some(())
         };
-        let is_status = |one: &Message| !one.buttons().is_empty();
+        let is_status = is_under_way;
         let is_preview = |one: &Message| one.content.ends_with('▌');
         world
             .waits("the status", |world| shows(world, is_status))

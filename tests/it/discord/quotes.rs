@@ -2,7 +2,7 @@
 
 use chorus::domain::MessageId;
 
-use crate::world::{World, run_test};
+use crate::world::{World, is_under_way, run_test};
 
 /// The bot's message with these words.
 async fn said(world: &World, text: &str) -> MessageId {
@@ -36,7 +36,7 @@ async fn told(world: &World, to: MessageId, words: &str) -> String {
     world
         .waits("the end of the turn", |world| {
             let messages = world.messages("#lab");
-            let is_quiet = messages.iter().all(|one| one.buttons().is_empty());
+            let is_quiet = messages.iter().all(|one| !is_under_way(one));
             let count = messages
                 .iter()
                 .filter(|one| one.content == "That much.")

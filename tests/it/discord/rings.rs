@@ -8,7 +8,7 @@ use chorus_playground::{Effect, Fault, Message};
 use serde_json::json;
 
 use crate::world::scenes::WRITES;
-use crate::world::{Setup, World, run_test, run_test_with};
+use crate::world::{Setup, World, is_under_way, run_test, run_test_with};
 
 /// Flag of a message that makes no sound.
 const SILENT: u64 = 1 << 12;
@@ -42,7 +42,7 @@ async fn is_tidy(world: &World, answer: &str) -> Vec<Message> {
     world
         .waits("a tidy channel", |world| {
             let own = own(world);
-            let is_quiet = |one: &Message| one.buttons().is_empty() && !one.content.ends_with('▌');
+            let is_quiet = |one: &Message| !is_under_way(one) && !one.content.ends_with('▌');
             let is_last = own.last()?.content.starts_with(answer);
             (is_last && own.iter().all(is_quiet)).then_some(own)
         })

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::seen::{asks, exchange, files};
-use crate::world::{World, run_test};
+use crate::world::{World, is_under_way, run_test};
 
 fn session(file: &PathBuf) -> Value {
     serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap()
@@ -38,10 +38,7 @@ async fn opens_branch(world: &World, prompt: &str, answer: &str) {
     world
         .waits("the branch to be quiet", |world| {
             let messages = world.messages("#lab");
-            messages
-                .iter()
-                .all(|one| one.buttons().is_empty())
-                .then_some(())
+            messages.iter().all(|one| !is_under_way(one)).then_some(())
         })
         .await;
 }

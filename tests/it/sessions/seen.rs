@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::world::World;
+use crate::world::{World, is_under_way};
 
 /// One exchange in `#lab`, to the end of its turn.
 pub(super) async fn exchange(world: &mut World, said: &str, answer: &str) {
@@ -23,7 +23,7 @@ pub(super) async fn exchange(world: &mut World, said: &str, answer: &str) {
             let is_answered = messages
                 .iter()
                 .any(|one| one.reply_to == Some(asked) && one.content.contains(answer));
-            let is_quiet = messages.iter().all(|one| one.buttons().is_empty());
+            let is_quiet = messages.iter().all(|one| !is_under_way(one));
             (is_answered && is_quiet).then_some(())
         })
         .await;

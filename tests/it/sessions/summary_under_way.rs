@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::seen::{asks, exchange};
 use crate::world::model::{MODEL, Thought};
-use crate::world::{Setup, World, run_test, run_test_with};
+use crate::world::{Setup, World, is_under_way, run_test, run_test_with};
 
 /// How the questions for a summary have ended: none while the model still thinks about it.
 async fn summaries(world: &World) -> Vec<String> {
@@ -74,10 +74,7 @@ async fn a_save_holds_up_no_other_conversation() {
         world
             .waits("the end of the turn in #aside", |world| {
                 let messages = world.messages("#aside");
-                messages
-                    .iter()
-                    .all(|one| one.buttons().is_empty())
-                    .then_some(())
+                messages.iter().all(|one| !is_under_way(one)).then_some(())
             })
             .await;
         opens_thread(world, "other");

@@ -129,7 +129,7 @@ pub(super) fn as_message(
 
 /// Posts the prompt as the command's answer; the id of that message is what the turn replies to. None when the command
 /// expired, or nothing comes of it for want of that id, which is told then.
-pub(super) async fn show(responder: &Responder, body: &Body) -> Option<MessageId> {
+pub(in crate::discord) async fn show(responder: &Responder, body: &Body) -> Option<MessageId> {
     responder.say(body, Visibility::Public).await.ok()?;
     match responder.original().await {
         Ok(shown) => Some(shown),

@@ -119,7 +119,7 @@ pub(super) async fn may_talk(ctx: Context<'_>, agent: &AgentSummary) -> Result<(
 }
 
 /// [`may_talk`] for whoever is known otherwise than by a command.
-pub(super) async fn admits(
+pub(in crate::discord::interactions) async fn admits(
     bot: &Bot,
     person: &Person,
     agent: &AgentSummary,

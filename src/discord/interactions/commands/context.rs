@@ -1,15 +1,20 @@
 //! `/context`: what the agent has in mind, saved, cleared, listed, restored, imported, compacted.
 
+use serenity::all::{ComponentInteraction, Permissions};
 use tokio::sync::oneshot;
 
-use super::call::{Context, Refusal, Visibility, agent_here, answer, bot, named_on_record, person};
-use super::complete;
+use super::call::{
+    Context, Refusal, Responder, Visibility, admits, agent_here, answer, bot, named_on_record,
+    person, rights_of_press, who,
+};
+use super::{complete, confirm};
 use crate::agent::session_manager::SessionError;
 use crate::agent::{AfterSave, BeforeClear, ContextAction, Stopper};
 use crate::discord::bot::Bot;
 use crate::discord::render;
 use crate::discord::rest::body::Body;
-use crate::manager::AgentSummary;
+use crate::domain::ChannelId;
+use crate::manager::{AgentSummary, ManagerError};
 
 /// Saves, clears, lists, restores and compacts what the agent has in mind
 #[poise::command(
@@ -49,18 +54,26 @@ async fn save(
     .await
 }
 
-/// Discards the conversation
+/// Clears the conversation; it is saved as a session first
 #[poise::command(slash_command)]
 async fn clear(
     ctx: Context<'_>,
-    #[description = "Save it as a session first"] save_first: Option<bool>,
+    #[description = "False discards it for good, after asking; needs Manage Messages"]
+    save_first: Option<bool>,
 ) -> Result<(), Refusal> {
+    if save_first == Some(false) {
+        return answer(ctx, Visibility::Ephemeral, async {
+            agent_here(ctx).await?;
+            let member = ctx.interaction.member.as_ref();
+            let rights = member.and_then(|member| member.permissions);
+            may_discard(rights.unwrap_or_default())?;
+            let id = format!("clear:{}", confirm::until());
+            Ok(confirm::question(render::ask_clear(), id))
+        })
+        .await;
+    }
     answer(ctx, Visibility::Public, async {
-        let first = if save_first.unwrap_or(false) {
-            BeforeClear::Save
-        } else {
-            BeforeClear::Discard
-        };
+        let first = BeforeClear::Save;
         let cleared = act(ctx, (&person(ctx)).into(), |reply| ContextAction::Clear {
             first,
             reply,
@@ -69,6 +82,54 @@ async fn clear(
         Ok(render::cleared(&cleared))
     })
     .await
+}
+
+/// The press of Confirm. `until` is what follows `clear:` in its id.
+pub(in crate::discord) async fn confirm_clear(
+    bot: &Bot,
+    responder: &Responder,
+    press: &ComponentInteraction,
+    until: &str,
+) {
+    if !confirm::still_stands(until) {
+        let late = Body::text(
+            "Nothing was discarded: the question stood for 30 s. Run `/context clear` again.",
+        );
+        let _ = responder.update(&late).await;
+        return;
+    }
+    let work = async {
+        may_discard(rights_of_press(press))?;
+        let (guild, person) = who(press.guild_id, press.member.as_ref())
+            .ok_or_else(|| Refusal::new("Buttons work in a server."))?;
+        let channel = ChannelId(press.channel_id.get());
+        let parent = bot.parent_of(guild, channel);
+        let agent = bot
+            .manager
+            .agent_for(channel, parent)
+            .ok_or(ManagerError::NoAgentHere)?;
+        admits(bot, &person, &agent).await?;
+        let clear = |reply| ContextAction::Clear {
+            first: BeforeClear::Discard,
+            reply,
+        };
+        let manager = &bot.manager;
+        let cleared = manager
+            .context(&agent, channel, (&person).into(), clear)
+            .await?;
+        Ok(render::cleared(&cleared))
+    };
+    let _ = responder.answer(Visibility::Public, work).await;
+}
+
+/// Refuses who may not throw words of others away for good.
+fn may_discard(rights: Permissions) -> Result<(), Refusal> {
+    if rights.administrator() || rights.manage_messages() {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        "Discarding a conversation without saving it needs the permission Manage Messages. `/context clear` saves it first.",
+    ))
 }
 
 /// Lists the saved sessions of an agent, newest first

@@ -136,15 +136,62 @@ async fn a_clear_empties_the_context_and_says_how_much_went() {
 }
 
 #[tokio::test]
-async fn a_clear_saves_only_when_asked_to() {
+async fn a_clear_saves_first_and_is_undone_by_a_press() {
     run_test(async |world| {
         exchange(world, "my colour is blue", "Blue it is.").await;
-        asks(world, "/context clear").await;
-        assert!(files(world).is_empty());
-        exchange(world, "now it is red", "Red then.").await;
-        let reply = asks(world, "/context clear save_first:true").await;
+        let reply = asks(world, "/context clear").await;
         assert!(reply.contains("Session saved:"), "{reply}");
         assert_eq!(only_file(world).1["trigger"], "context_clear");
+        assert!(!is_remembered(world, "my colour is blue").await);
+        world.ann.clicks("#lab", "Undo").await;
+        world.sees("#lab", "Context restored:").await;
+        assert!(is_remembered(world, "my colour is blue").await);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_clear_without_saving_asks_first_and_needs_manage_messages() {
+    run_test(async |world| {
+        exchange(world, "my colour is blue", "Blue it is.").await;
+        let discards = "/context clear save_first:false";
+        let refused = world.bob.asks(discards, "#lab").await;
+        assert!(refused.contains("Manage Messages"), "{refused}");
+        let asked = asks(world, discards).await;
+        assert!(asked.contains("for good"), "{asked}");
+        world.ann.clicks("#lab", "Confirm").await;
+        world
+            .sees("#lab", "Context cleared: 2 messages discarded.")
+            .await;
+        assert!(files(world).is_empty());
+        assert!(!is_remembered(world, "my colour is blue").await);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_session_is_restored_from_the_history_by_a_press() {
+    run_test(async |world| {
+        for colour in ["blue", "red"] {
+            exchange(world, &format!("my colour is {colour}"), "Noted.").await;
+            let clears = format!("/context save description:{colour} clear:true");
+            asks(world, &clears).await;
+        }
+        let history = asks(world, "/context history").await;
+        assert!(history.contains("Restore"), "{history}");
+        world.ann.clicks("#lab", "Restore").await;
+        world.sees("#lab", "Context restored: red").await;
+        let shown = world.discord.private_messages(world.ann.id());
+        let list = shown
+            .iter()
+            .find(|one| !one.selects().is_empty())
+            .expect("no menu");
+        let menu = list.selects()[0].clone();
+        let older = menu["options"][0]["value"].as_str().unwrap();
+        let lab = world.channel("#lab");
+        let press = world.ann.person.selects(lab, list.id, "session:", &[older]);
+        press.unwrap();
+        world.sees("#lab", "Context restored: blue").await;
     })
     .await;
 }

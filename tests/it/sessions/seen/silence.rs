@@ -95,7 +95,9 @@ async fn a_server_sets_its_own_time() {
 async fn with_an_empty_context_silence_does_nothing() {
     run_with_short_silence(async |world| {
         exchange(world, "my colour is blue", "Noted, blue.").await;
-        asks(world, "/context clear").await;
+        asks(world, "/context clear save_first:false").await;
+        world.ann.clicks("#lab", "Confirm").await;
+        world.sees("#lab", "Context cleared: 2 messages").await;
         // Another agent's silence ends after this one's would have.
         world.ann.runs("/agent init name:other", "#general").await;
         world
