@@ -26,7 +26,7 @@ pub trait ModelDesk: fmt::Debug + Send + Sync {
 /// Which model answers, and who could.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct ModelState {
-    /// The demo model answers, for want of another.
+    /// The demo model answers: no other is configured.
     pub demo: bool,
     /// Who sells models for a key.
     pub vendors: Vec<Vendor>,
