@@ -127,19 +127,18 @@ async fn what_is_written_to_a_conversation_that_is_being_cleared_begins_the_new_
 }
 
 #[tokio::test]
-async fn commands_of_one_conversation_keep_their_order_while_it_is_saved() {
+async fn a_command_waits_for_the_save_of_its_conversation() {
     run_test(async |world| {
         exchange(world, "my colour is blue", "Noted, blue.").await;
         let (save, summary) = thinks_about(world, "/context save", "#lab").await;
         let clear = world.ann.runs("/context clear", "#lab").await;
-        world.model.answers("Nothing yet.");
-        let waiting = world.bob.says("#lab", "what do you know?").await;
-        is_stored(world, waiting).await;
         asks(world, "/status").await;
 
         summary.ends();
         answers(world, save, "Session saved").await;
-        answers(world, clear, "cleared").await;
+        answers(world, clear, "Context cleared: 2 messages went").await;
+        world.model.answers("Nothing yet.");
+        world.bob.says("#lab", "what do you know?").await;
         world.sees("#lab", "Nothing yet.").await;
         let request = world.model.last_request().to_string();
         assert!(!request.contains("my colour is blue"), "{request}");
