@@ -21,7 +21,7 @@ mod tools;
 mod values;
 mod yaml;
 
-pub use compile::{Known, compile};
+pub use compile::{FindModel, Known, compile};
 pub use file::{Charter, MAX_BYTES, Trust};
 pub use problem::{Note, Problem, Problems};
 pub use role::{

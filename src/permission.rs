@@ -23,6 +23,7 @@ mod profile;
 mod profiles;
 mod scope;
 pub mod shell;
+mod stack;
 mod surroundings;
 
 pub use action::{Action, ActionError};
@@ -37,4 +38,5 @@ pub use pattern::PatternError;
 pub use profile::{Profile, ProfileError};
 pub use profiles::Profiles;
 pub use scope::{Scope, scope};
+pub use stack::Stack;
 pub use surroundings::Surroundings;

@@ -3,6 +3,7 @@
 //! ```text
 //! agents/<name>/
 //! ├── agent.json     agent_file: read, and rewritten key by key
+//! ├── charter.md     charter_file: what describes its role, where it has one
 //! ├── docs/          docs: the notes that stand in every request
 //! └── workspace/     jail: what file tools reach, by WorkspacePath; repository: its git
 //! ```
@@ -11,6 +12,7 @@
 //! nor a rename in between leads anywhere else.
 
 pub mod agent_file;
+pub mod charter_file;
 pub mod docs;
 mod error;
 pub mod jail;
@@ -19,6 +21,7 @@ mod path;
 mod place;
 pub mod repository;
 pub mod template;
+mod version;
 pub mod walk;
 
 use std::io;
@@ -30,6 +33,7 @@ use cap_std::fs::Dir;
 pub use error::FileError;
 pub use jail::Jail;
 pub use path::WorkspacePath;
+pub use version::Version;
 
 /// The open folder of one agent.
 #[derive(Debug)]

@@ -160,6 +160,7 @@ fn step(system: &str, text: String, max_output: u32) -> StepRequest {
         tools: Arc::default(),
         max_output: Some(max_output),
         web_search: false,
+        effort: None,
     }
 }
 

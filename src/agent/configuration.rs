@@ -9,8 +9,10 @@ use tokio::task::JoinError;
 
 use crate::domain::{AgentConfig, AgentId, ProfileRef, RoleId};
 use crate::permission::Profiles;
-use crate::workspace::Workspace;
-use crate::workspace::agent_file::{self, AgentFile, Version};
+use crate::workspace::agent_file::{self, AgentFile};
+use crate::workspace::{Version, Workspace};
+
+use super::file_news::{News, Told};
 
 /// Most seconds of a timeout: a year. What is far longer cannot be reckoned with.
 const LONGEST: u64 = 365 * 86_400;
@@ -31,18 +33,6 @@ struct LastRead {
 
 /// The `access_roles` of an `agent.json`; none where the server's hold.
 pub(super) type OwnRoles = Option<Vec<RoleId>>;
-
-/// What people know of a file.
-#[derive(Debug, Default)]
-enum Told {
-    /// What they were told before the start, if anything.
-    #[default]
-    Earlier,
-    /// That it can be used.
-    Good,
-    /// That it has this fault.
-    Faulty(String),
-}
 
 /// Why an `agent.json` cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,16 +61,6 @@ pub enum Configuration {
         /// The roles that hold: those last read since the start.
         roles: Option<OwnRoles>,
     },
-}
-
-/// What people are to be told of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum News {
-    None,
-    /// It can be used, as far as was looked since the start.
-    Good,
-    Faulty,
-    Corrected,
 }
 
 impl Configurations {
@@ -130,7 +110,7 @@ impl Configurations {
     ) -> Result<(Version, Arc<AgentConfig>), Fault> {
         let workspace = Workspace::open(folder)
             .map_err(|error| Fault::unreadable(format!("{}: {error}", folder.display())))?;
-        let version = agent_file::version(workspace.agent())
+        let version = Version::of(workspace.agent(), agent_file::NAME)
             .map_err(|error| Fault::unreadable(format!("agent.json: {error}")))?;
         if let Some(config) = self.known(agent, version)
             && is_still_named(&config.permissions, profiles)
@@ -153,14 +133,7 @@ impl Configurations {
     pub(super) fn news(&self, agent: AgentId, fault: Option<&Fault>) -> News {
         let mut all = self.0.lock();
         let told = &mut all.entry(agent).or_default().told;
-        let now = fault.map_or(Told::Good, |fault| Told::Faulty(fault.text.clone()));
-        match (std::mem::replace(told, now), fault) {
-            (Told::Good, None) => News::None,
-            (Told::Faulty(before), Some(fault)) if before == fault.text => News::None,
-            (_, Some(_)) => News::Faulty,
-            (Told::Earlier, None) => News::Good,
-            (Told::Faulty(_), None) => News::Corrected,
-        }
+        told.news(fault.map(|fault| fault.text.as_str()))
     }
 }
 

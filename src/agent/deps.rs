@@ -16,13 +16,14 @@ use crate::domain::{
     AgentConfig, AgentId, ChannelId, GuildId, MessageId, Participant, Person, UserId,
 };
 use crate::llm::Target;
-use crate::permission::{Profile, ProfileError, Profiles};
+use crate::permission::Profiles;
 use crate::store::{Store, StoreError};
 use crate::text::escape;
 use crate::tools::{Registry, Services};
 use crate::workspace::docs::DocsCache;
 
 use super::budget::Reservations;
+use super::charters::Charters;
 use super::configuration::Configurations;
 use super::event::Event;
 use super::identity::Identity;
@@ -65,6 +66,8 @@ pub struct AgentDeps {
     pub settings: RwLock<HashMap<GuildId, Arc<Settings>>>,
     /// Agents' `agent.json` as last read.
     pub configurations: Arc<Configurations>,
+    /// Agents' `charter.md` as last read.
+    pub charters: Arc<Charters>,
     pub docs: DocsCache,
     /// What models are told of tools.
     pub told: ToolSpecs,
@@ -125,15 +128,6 @@ impl AgentDeps {
                 .turn_tokens
                 .map(|count| u64::from(count.get())),
         }
-    }
-
-    /// The profile in force.
-    ///
-    /// # Errors
-    ///
-    /// When it is none: then everything is denied.
-    pub fn profile(&self, config: &AgentConfig) -> Result<Arc<Profile>, ProfileError> {
-        self.profiles.load().resolve(&config.permissions)
     }
 
     /// Whom the agent asks, in order.

@@ -179,6 +179,8 @@ pub struct AskedCall {
     pub arguments: String,
     /// How its command is confined, in words such as `in a sandbox`; none where it runs no command.
     pub sandbox: Option<String>,
+    /// Whether an entry of `always_allow` would spare the question the next time: only the agent's own profile asks.
+    pub may_be_kept: bool,
     /// Where the answer goes, once. Dropped unanswered means no.
     pub answer: Option<oneshot::Sender<Answer>>,
 }

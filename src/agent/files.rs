@@ -10,7 +10,7 @@ use tokio::task::JoinError;
 use tracing::warn;
 
 use crate::clock;
-use crate::domain::{AgentConfig, AgentId, AgentName, ChannelId, ProfileRef};
+use crate::domain::{AgentConfig, AgentId, AgentName, ChannelId};
 use crate::store::TaskStatus;
 use crate::text::{self, escape};
 use crate::tools::Change;
@@ -18,9 +18,10 @@ use crate::workspace::agent_file::{self, AgentFileError};
 use crate::workspace::docs::Docs;
 use crate::workspace::{FileError, Workspace, WorkspacePath};
 
-use super::configuration::{Configuration, News};
+use super::configuration::Configuration;
 use super::deps::AgentDeps;
 use super::event::Event;
+use super::file_news::News;
 use super::identity::Identity;
 
 /// Characters of an old or new value that an audit row keeps whole.
@@ -42,16 +43,9 @@ pub enum FolderError {
 }
 
 impl AgentDeps {
-    /// The agent's configuration as it is on disk now. A broken file is reported ([`Self::tell_of_file`]); the last good
-    /// one stays in force.
+    /// The agent's configuration as it is on disk now, its charter below it.
     pub async fn agent_config(&self, agent: &Identity) -> Arc<AgentConfig> {
-        let read = self.configuration(agent.id, self.folder(agent)).await;
-        self.tell_of_file(agent.id, &agent.name, agent.channel, &read)
-            .await;
-        match read {
-            Configuration::Good(config) => config,
-            Configuration::Faulty { last, .. } => last.unwrap_or_else(|| Arc::new(locked(agent))),
-        }
+        self.setup(agent).await.config
     }
 
     /// Reports in an agent's channel that its file cannot be used, once for each fault and not again after a restart; and
@@ -262,17 +256,6 @@ fn faulty(text: &str, has_last: bool, has_roles: bool) -> String {
     };
     // The reason may quote the file.
     escape::sentence(&text)
-}
-
-/// What an agent may do whose file was never readable: look at files and nothing else.
-fn locked(agent: &Identity) -> AgentConfig {
-    AgentConfig {
-        id: Some(agent.id),
-        name: agent.name.to_string(),
-        channel_id: Some(agent.channel),
-        permissions: ProfileRef::Named("locked".to_owned()),
-        ..AgentConfig::default()
-    }
 }
 
 /// A person's file name as a name in the workspace: one component, no surprises, at most 100 bytes.

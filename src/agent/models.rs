@@ -117,6 +117,21 @@ impl Models {
         }
     }
 
+    /// Whether there is a model of this name, as far as is known; if not, names that are near it.
+    ///
+    /// # Errors
+    ///
+    /// When its provider lists no such model.
+    pub fn is_there(&self, name: &str) -> Result<(), Vec<String>> {
+        match self.known.resolve(name) {
+            Resolved::NotFound { near } => Err(near),
+            Resolved::Found(_)
+            | Resolved::Unlisted(_)
+            | Resolved::Undiscovered(_)
+            | Resolved::NoProvider => Ok(()),
+        }
+    }
+
     /// Whom a turn asks, in order; with no names, the model that stands for a choice nobody made.
     ///
     /// # Errors

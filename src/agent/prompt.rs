@@ -19,10 +19,10 @@ const BRANCH_SHOWN: usize = 500;
 /// How long ago a branch was closed that a conversation is still told of.
 const BRANCH_AGE: TimeDelta = TimeDelta::days(7);
 
-/// The system blocks of a request, in their stated order: prompt, docs, facts of the session.
+/// The system blocks of a request, in their stated order: the role's text, the agent's prompt and notes, facts of the
+/// session.
 pub(super) fn system(
-    system_prompt: &str,
-    docs: &str,
+    [role, system_prompt, docs]: [&str; 3],
     name: &AgentName,
     channel: ChannelId,
 ) -> Vec<String> {
@@ -30,7 +30,7 @@ pub(super) fn system(
         "You are the agent `{name}` in the Discord channel <#{channel}>. Paths are relative to your workspace. \
          People see only your answers, as Discord Markdown; messages marked [note] come from the system, not from people."
     );
-    [system_prompt, docs, &facts]
+    [role, system_prompt, docs, &facts]
         .into_iter()
         .filter(|block| !block.trim().is_empty())
         .map(str::to_owned)

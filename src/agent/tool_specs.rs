@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use crate::charter::Role;
 use crate::llm::ToolSchema;
-use crate::permission::Profile;
+use crate::permission::Stack;
 use crate::tools::{Registry, ToolInfo};
 
 use super::mailbox::Mode;
@@ -17,19 +18,20 @@ const LOOKING: [&str; 3] = ["view", "grep", "glob"];
 /// Profiles that are remembered; beyond that they are worked out again.
 const MOST: usize = 64;
 
-/// A profile's hash, and the mode.
-type Key = (String, Mode);
+/// The profiles' hash, the role's, and the mode.
+type Key = (String, Option<String>, Mode);
 
 /// The schemas of each profile and mode.
 #[derive(Debug, Default)]
 pub struct ToolSpecs(Mutex<HashMap<Key, Arc<Vec<ToolSchema>>>>);
 
 impl ToolSpecs {
-    /// All tools that `profile` does not deny whatever their arguments, and that belong to `mode`.
+    /// All tools that `profiles` do not deny whatever their arguments, and that belong to `role` and `mode`.
     pub(super) fn of(
         &self,
         tools: &Registry,
-        profile: &Profile,
+        profiles: &Stack,
+        role: Option<&Role>,
         mode: Mode,
     ) -> Arc<Vec<ToolSchema>> {
         let mut known = self.0.lock();
@@ -37,16 +39,22 @@ impl ToolSpecs {
             known.clear();
         }
         let told = known
-            .entry((profile.hash().to_owned(), mode))
-            .or_insert_with(|| tools.schemas(|tool| is_told(profile, tool, mode)));
+            .entry((
+                profiles.hash().to_owned(),
+                role.map(|role| role.sha256.clone()),
+                mode,
+            ))
+            .or_insert_with(|| tools.schemas(|tool| is_told(profiles, role, tool, mode)));
         Arc::clone(told)
     }
 }
 
-fn is_told(profile: &Profile, tool: &ToolInfo, mode: Mode) -> bool {
+fn is_told(profiles: &Stack, role: Option<&Role>, tool: &ToolInfo, mode: Mode) -> bool {
     let in_mode = match mode {
         Mode::Lightweight => LOOKING.contains(&tool.name),
         Mode::Standard | Mode::Full => true,
     };
-    in_mode && !profile.denies_all(tool.subject)
+    in_mode
+        && role.is_none_or(|role| role.has_tool(tool.name))
+        && !profiles.denies_all(tool.subject)
 }

@@ -33,16 +33,17 @@ use self::accounting::Accounting;
 use self::context::TurnContext;
 use self::live::{Inbox, LiveStatus};
 use self::transcript::Transcript;
-use super::deps::AgentDeps;
+use super::deps::{AgentDeps, Limits};
 use super::end_reason::EndReason;
 use super::event::{Progress, TurnRef};
 use super::identity::Identity;
 use super::mailbox::Trigger;
+use super::setup::Setup;
 use super::stop::StopSignal;
 use super::stuck::LoopDetector;
 use super::work_clock::WorkClock;
 use crate::domain::{
-    AgentConfig, Assistant, ChannelId, ConversationId, Inbound, Item, ToolCall, TurnId, UserId,
+    Assistant, ChannelId, ConversationId, Inbound, Item, ToolCall, TurnId, UserId,
 };
 use crate::llm::Target;
 use crate::llm::route::TurnHealth;
@@ -120,8 +121,8 @@ struct Turn {
     clock: WorkClock,
     /// Everyone whose messages are in the turn.
     people: Vec<UserId>,
-    /// The agent's configuration as the latest step read it.
-    config: Arc<AgentConfig>,
+    /// The agent as the latest step read its files.
+    setup: Setup,
     stuck: LoopDetector,
     health: TurnHealth,
     /// Who gave the latest answer.
@@ -145,6 +146,13 @@ enum Outcome {
 }
 
 impl Turn {
+    /// How far it may go, by the files as they are now.
+    fn limits(&self) -> Limits {
+        self.context
+            .deps
+            .limits_of(&self.context.agent, &self.setup)
+    }
+
     fn doing(&self, doing: impl Into<String>) {
         self.live.doing(self.accounting.tally, doing);
     }

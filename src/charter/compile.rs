@@ -13,14 +13,25 @@ use super::{lenient, squad, yaml};
 use crate::permission::Profiles;
 use crate::text;
 
+/// Whether there is a model of a name; if not, names that are near it.
+pub type FindModel<'a> = dyn Fn(&str) -> Result<(), Vec<String>> + 'a;
+
 /// What a charter is held against.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Known<'a> {
     /// The names of all tools.
     pub tools: &'a [&'a str],
     pub profiles: &'a Profiles,
-    /// Ids and shortcuts of models; none while they are not known.
-    pub models: Option<&'a [String]>,
+    /// None while no models are known.
+    pub models: Option<&'a FindModel<'a>>,
+}
+
+impl std::fmt::Debug for Known<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Known")
+            .field("tools", &self.tools)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Keys that mean something here.

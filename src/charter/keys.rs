@@ -66,16 +66,13 @@ impl Compiler<'_> {
             "lightweight" | "full" => return Some(ModelChoice::Tier(name.to_owned())),
             _ => {}
         }
-        let unknown = self
-            .known
-            .models
-            .filter(|models| !models.iter().any(|model| model == name));
-        let Some(models) = unknown else {
+        let found = self.known.models.map_or(Ok(()), |find| find(name));
+        let Err(near) = found else {
             return Some(ModelChoice::Named(name.to_owned()));
         };
-        let instead = text::near(name, models.iter().map(String::as_str)).map_or_else(
+        let instead = near.first().map_or_else(
             || "write an id that `/models` lists, or `inherit`".to_owned(),
-            |near| format!("did you mean `{near}`?"),
+            |near| format!("did you mean {}?", text::code_span(near)),
         );
         self.doubt(
             line,

@@ -73,6 +73,15 @@ impl Problems {
         (!found.is_empty()).then_some(Self(found))
     }
 
+    /// A line each, under the name of the file they are in.
+    pub fn of_file_named(&self, file: &str) -> String {
+        let lines = self.0.iter().map(|problem| {
+            let between = if problem.line > 0 { ", " } else { ": " };
+            format!("{file}{between}{problem}")
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
     pub fn as_slice(&self) -> &[Problem] {
         &self.0
     }

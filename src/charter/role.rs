@@ -1,5 +1,6 @@
 //! A role, as `chorus charter show` prints it.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -61,6 +62,47 @@ pub struct Role {
     /// The body.
     #[serde(skip)]
     pub prompt: String,
+}
+
+impl Role {
+    /// Whether it has the tool `name`. Reading one's own long results goes with any tool.
+    pub fn has_tool(&self, name: &str) -> bool {
+        let is_named = match &self.tools {
+            None => true,
+            Some(tools) if name == "tool_output" => !tools.is_empty(),
+            Some(tools) => tools.contains(name),
+        };
+        is_named && !self.disallowed_tools.contains(name)
+    }
+
+    /// The text that stands in front of its requests in `mode`: the whole, or the sections that hold in it.
+    pub fn prompt(&self, mode: RoleMode) -> Cow<'_, str> {
+        match self.sections.get(&mode) {
+            None => Cow::Borrowed(&self.prompt),
+            Some(headings) => Cow::Owned(sections(&self.prompt, headings)),
+        }
+    }
+}
+
+/// The sections of `text` under `##` headings of these names, with their headings.
+fn sections(text: &str, headings: &[String]) -> String {
+    let mut kept = String::new();
+    let mut is_kept = false;
+    for line in text.lines() {
+        if let Some(heading) = heading(line) {
+            is_kept = headings.iter().any(|kept| kept == heading);
+        }
+        if is_kept {
+            kept.push_str(line);
+            kept.push('\n');
+        }
+    }
+    kept.trim_end().to_owned()
+}
+
+/// What stands behind `## `, where a line is such a heading.
+pub(super) fn heading(line: &str) -> Option<&str> {
+    line.strip_prefix("## ").map(str::trim)
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

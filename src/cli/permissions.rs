@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::failure::Failure;
 use crate::domain::ProfileRef;
-use crate::permission::{Profile, Profiles, check};
+use crate::permission::{Profile, Profiles, Stack, check};
 use crate::text;
 use crate::tools::Registry;
 
@@ -32,8 +32,10 @@ enum What {
     /// {"tool": "bash", "arguments": {…}}, and so is each answer: {"decision": "…", "reason": "…"}.
     Check {
         /// Name of a built-in profile, or a JSON file with lists allow, ask and deny
-        #[arg(long, value_name = "FILE|NAME")]
-        profile: String,
+        ///
+        /// Given more than once, all of them hold and the strictest decides. Entries of always_allow are for the first.
+        #[arg(long, required = true, value_name = "FILE|NAME")]
+        profile: Vec<String>,
         /// Read and answer one JSON object a line
         #[arg(long)]
         json: bool,
@@ -43,9 +45,9 @@ enum What {
 impl Permissions {
     pub(super) fn run(self) -> Result<(), Failure> {
         let What::Check { profile, json } = self.what;
-        let profile = load(&profile)?;
+        let profiles = load_all(&profile)?;
         let form = if json { Form::Json } else { Form::Text };
-        Ok(check(&profile, form)?)
+        Ok(check(&profiles, form)?)
     }
 }
 
@@ -55,7 +57,7 @@ enum Form {
     Json,
 }
 
-fn check(profile: &Profile, form: Form) -> anyhow::Result<()> {
+fn check(profiles: &Stack, form: Form) -> anyhow::Result<()> {
     let registry = Registry::standard();
     let prepare = |tool: &str, arguments: Map<String, Value>| {
         registry
@@ -73,13 +75,13 @@ fn check(profile: &Profile, form: Form) -> anyhow::Result<()> {
         match form {
             Form::Text => {
                 let action = spelled_out(&line);
-                let verdict = check::judge_text(profile, &action);
+                let verdict = check::judge_text(profiles, &action);
                 let (shown, _) = text::visible(&action);
                 let shown = shown.replace(['\n', '\t'], " ");
                 writeln!(out, "{}\t{shown}\t{}", verdict.decision, verdict.reason)?;
             }
             Form::Json => {
-                let verdict = check::judge_json(profile, &line, &prepare);
+                let verdict = check::judge_json(profiles, &line, &prepare);
                 writeln!(out, "{}", serde_json::to_string(&verdict)?)?;
             }
         }
@@ -94,6 +96,18 @@ fn spelled_out(line: &str) -> String {
     } else {
         line.to_owned()
     }
+}
+
+/// The profiles in their order; reasons name the further ones as they were given.
+fn load_all(given: &[String]) -> Result<Stack, Failure> {
+    let (own, further) = given
+        .split_first()
+        .ok_or_else(|| anyhow!("no profile was given"))?;
+    let mut stack = Stack::new(load(own)?);
+    for one in further {
+        stack = stack.with(format!("`{}`", text::visible(one).0), load(one)?);
+    }
+    Ok(stack)
 }
 
 /// A file where it looks like one or is one, else a built-in profile.

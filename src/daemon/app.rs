@@ -130,6 +130,7 @@ impl App {
             events: events.clone(),
             members: Default::default(),
             settings: Default::default(),
+            charters: Default::default(),
             configurations: Default::default(),
             docs: DocsCache::default(),
             told: Default::default(),

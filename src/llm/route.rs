@@ -32,6 +32,7 @@ use super::provider::{Delta, Encoded, Provider, Reply, Request, ToolSchema};
 use super::providers::Providers;
 use super::target::Target;
 use super::text_calls;
+use crate::config::Effort;
 use crate::domain::{Cost, Item, Usage};
 use schedule::{Next, Schedule};
 
@@ -54,6 +55,8 @@ pub struct StepRequest {
     pub max_output: Option<u32>,
     /// The agent may have the web searched for it.
     pub web_search: bool,
+    /// How long a model that can think is to think; none is as configured for it.
+    pub effort: Option<Effort>,
     /// What the request takes, by [`history::used_tokens`].
     pub used_tokens: u64,
 }
@@ -344,7 +347,7 @@ impl Bodies {
             max_output_tokens: max_output,
             web_search: step.web_search && facts.web_search,
             sees_images: facts.images,
-            thinking: facts.effort,
+            thinking: step.effort.filter(|_| facts.thinking).or(facts.effort),
         };
         let request = if facts.tools {
             request

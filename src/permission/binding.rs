@@ -3,21 +3,21 @@
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use super::profile::Profile;
+use super::stack::Stack;
 use crate::domain::TurnId;
 
-/// SHA-256 over tool, arguments, profile and turn, lower-case hex.
+/// SHA-256 over tool, arguments, profiles and turn, lower-case hex.
 ///
 /// Computed when the question is put and again before the call runs: a difference means that something
 /// changed in between, and the call is refused. The order of keys in the arguments does not matter.
 pub fn binding_hash(
     tool: &str,
     arguments: &Map<String, Value>,
-    profile: &Profile,
+    profiles: &Stack,
     turn: TurnId,
 ) -> String {
     let arguments = canonical(&Value::Object(arguments.clone()));
-    let bound = serde_json::json!([tool, arguments, profile.hash(), turn.to_string()]);
+    let bound = serde_json::json!([tool, arguments, profiles.hash(), turn.to_string()]);
     format!("{:x}", Sha256::digest(bound.to_string()))
 }
 

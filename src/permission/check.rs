@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::action::Action;
 use super::decide::Verdict;
-use super::profile::Profile;
+use super::stack::Stack;
 
 /// Makes the action of a tool call, from the tool's name and arguments.
 ///
@@ -21,7 +21,7 @@ pub type Refusal = Cow<'static, str>;
 /// Judges one JSON line: `{"action": "tool:…"}` or `{"tool": "bash", "arguments": {…}}`.
 ///
 /// Either may have `always_allow`, a list of action strings.
-pub fn judge_json(profile: &Profile, line: &str, prepare: &Prepare<'_>) -> Verdict {
+pub fn judge_json(profiles: &Stack, line: &str, prepare: &Prepare<'_>) -> Verdict {
     let mut object = match serde_json::from_str(line) {
         Ok(Value::Object(object)) => object,
         Ok(_) => {
@@ -57,15 +57,15 @@ pub fn judge_json(profile: &Profile, line: &str, prepare: &Prepare<'_>) -> Verdi
         (None, None, _) => Err("expected `action`, or `tool` and `arguments`".into()),
     };
     match action {
-        Ok(action) => profile.decide(&action, &always_allow),
+        Ok(action) => profiles.decide(&action, &always_allow),
         Err(reason) => Verdict::deny(reason),
     }
 }
 
 /// Judges one line that is an action string.
-pub fn judge_text(profile: &Profile, line: &str) -> Verdict {
+pub fn judge_text(profiles: &Stack, line: &str) -> Verdict {
     match Action::parse(line) {
-        Ok(action) => profile.decide(&action, &[]),
+        Ok(action) => profiles.decide(&action, &[]),
         Err(error) => Verdict::deny(error.to_string()),
     }
 }

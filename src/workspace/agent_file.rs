@@ -43,14 +43,6 @@ impl AgentFile {
     }
 }
 
-/// What identifies one state of the file, so that an unchanged one need not be read again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Version {
-    size: u64,
-    modified: Option<cap_std::time::SystemTime>,
-    inode: u64,
-}
-
 /// Why an `agent.json` could not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentFileError {
@@ -92,21 +84,6 @@ pub fn read(folder: &Dir) -> Result<AgentFile, AgentFileError> {
         return Err(AgentFileError::Unusable("has more than 1 MiB"));
     }
     parse(&text)
-}
-
-/// Which state of the file is on disk now.
-///
-/// # Errors
-///
-/// When it is not there.
-pub fn version(folder: &Dir) -> io::Result<Version> {
-    use cap_std::fs::MetadataExt;
-    let meta = folder.symlink_metadata(NAME)?;
-    Ok(Version {
-        size: meta.len(),
-        modified: meta.modified().ok(),
-        inode: meta.ino(),
-    })
 }
 
 /// Reads an `agent.json` from its text.

@@ -18,11 +18,15 @@ fn bytes_compiled(path: &str, bytes: &[u8], trust: Trust) -> Result<Role, Proble
     let registry = Registry::standard();
     let tools: Vec<&str> = registry.infos().map(|info| info.name).collect();
     let profiles = Profiles::builtin().unwrap();
-    let models = ["sonnet", "haiku", "opus", "claude-sonnet-4.5"].map(str::to_owned);
+    let models = ["sonnet", "haiku", "opus", "claude-sonnet-4.5"];
+    let find = |name: &str| match chorus::text::near(name, models) {
+        _ if models.contains(&name) => Ok(()),
+        near => Err(near.map(str::to_owned).into_iter().collect()),
+    };
     let known = Known {
         tools: &tools,
         profiles: &profiles,
-        models: Some(&models),
+        models: Some(&find),
     };
     compile(&Charter { path, bytes, trust }, &known)
 }

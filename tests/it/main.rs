@@ -20,6 +20,7 @@ mod playground;
 mod poll;
 mod published;
 mod referee;
+mod roles;
 mod sessions;
 mod store;
 mod text;

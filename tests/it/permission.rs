@@ -13,4 +13,5 @@ pub(crate) mod grants;
 mod limits;
 mod properties;
 mod soup;
+mod stack;
 mod surroundings;

@@ -40,15 +40,16 @@ pub(super) async fn begin(
     others: Vec<String>,
     params: TurnParams,
 ) -> Begun {
-    let config = deps.agent_config(&agent).await;
+    let setup = deps.setup(&agent).await;
+    let config = &setup.config;
     let Trigger {
         source,
         model,
         mode,
     } = params.trigger;
-    deps.prepare_models(&agent, &config, model.as_ref()).await;
+    deps.prepare_models(&agent, config, model.as_ref()).await;
     let first_model = model.clone().or_else(|| {
-        let targets = deps.targets(&agent, &config).ok()?;
+        let targets = deps.targets(&agent, config).ok()?;
         targets.into_iter().next().map(|target| target.model)
     });
     let opening = Opening {
@@ -123,7 +124,7 @@ pub(super) async fn begin(
         accounting: Accounting::default(),
         clock: WorkClock::start(),
         people: start.people,
-        config,
+        setup,
         stuck: Default::default(),
         health: Default::default(),
         answered_by: None,

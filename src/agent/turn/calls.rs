@@ -1,17 +1,18 @@
 //! Runs the tool calls of one answer: judged, asked about, started, run, and each closed with exactly one result.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use futures_util::future::join_all;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
+use tracing::warn;
 
 use crate::agent::stop::cancelled_after;
 use crate::agent::stuck::Stuck;
 use crate::domain::{Assistant, CallId, Participant, ToolCall, ToolResult};
-use crate::permission::{Decision, Profile, ProfileError, Verdict};
-use crate::store::{AttachedRows, AuditDecision, AuditRow, StoreError};
+use crate::permission::{Decision, ProfileError, Stack, Verdict};
+use crate::store::{AttachedRows, AttemptRow, AuditDecision, AuditRow, StoreError};
+use crate::text;
 use crate::tools::{Caller, Prepared, ToolContext, guard};
 
 use super::Turn;
@@ -21,6 +22,9 @@ use super::question::ToAsk;
 const STOPPED: &str = "it did not run: the turn was stopped";
 /// What the model is told of a call that came after the turn's working time.
 const TOO_LATE: &str = "it did not run: the working time of this turn is over";
+
+/// Characters of a failure that the ledger keeps where the model is told something else.
+const KEPT_FAILURE: usize = 2_000;
 
 /// A call after it was looked at.
 #[derive(Clone)]
@@ -44,18 +48,14 @@ impl Turn {
         answer: Assistant,
     ) -> Result<Option<Stuck>, StoreError> {
         let calls = answer.tool_calls.clone();
-        let profile = self.context.deps.profile(&self.config);
-        let most = self
-            .context
-            .deps
-            .limits(&self.context.agent, &self.config)
-            .calls;
+        let profiles = self.context.deps.profiles_of(&self.setup);
+        let most = self.limits().calls;
         let looked: Vec<Looked> = calls
             .iter()
             .enumerate()
             .map(|(at, call)| {
                 if at < most {
-                    self.look(call, profile.as_deref())
+                    self.look(call, profiles.as_ref())
                 } else {
                     Looked::Refused {
                         action: call.name.clone(),
@@ -77,8 +77,8 @@ impl Turn {
         let results = if together {
             self.run_together(&calls, looked).await?
         } else {
-            let profile = profile.as_ref().ok();
-            self.run_in_turn(&said, &calls, looked, profile).await?
+            let profiles = profiles.as_ref().ok();
+            self.run_in_turn(&said, &calls, looked, profiles).await?
         };
         let step: Vec<_> = calls.into_iter().zip(results).collect();
         let stuck = self.stuck.record_step(&step);
@@ -111,7 +111,13 @@ impl Turn {
     }
 
     /// Checks and judges a call. Nothing of it has run.
-    fn look(&self, call: &ToolCall, profile: Result<&Profile, &ProfileError>) -> Looked {
+    fn look(&self, call: &ToolCall, profiles: Result<&Stack, &ProfileError>) -> Looked {
+        if let Err(reason) = self.setup.has_tool(&call.name) {
+            return Looked::Refused {
+                action: call.name.clone(),
+                reason,
+            };
+        }
         let prepared = match self.context.deps.tools.prepare(&call.name, &call.arguments) {
             Ok(prepared) => prepared,
             Err(invalid) => {
@@ -121,8 +127,8 @@ impl Turn {
                 };
             }
         };
-        let Verdict { decision, reason } = match profile {
-            Ok(profile) => profile.decide(&prepared.action, &self.config.always_allow),
+        let Verdict { decision, reason } = match profiles {
+            Ok(profiles) => profiles.decide(&prepared.action, &self.setup.config.always_allow),
             Err(invalid) => Verdict::deny(invalid.to_string()),
         };
         match decision {
@@ -179,7 +185,7 @@ impl Turn {
         said: &str,
         calls: &[ToolCall],
         looked: Vec<Looked>,
-        profile: Option<&Arc<Profile>>,
+        profiles: Option<&Stack>,
     ) -> Result<Vec<ToolResult>, StoreError> {
         let mut results = Vec::with_capacity(calls.len());
         let mut asking = None;
@@ -212,8 +218,7 @@ impl Turn {
                     }
                     Looked::Ask(prepared, _) => {
                         let to_ask = to_ask(at, calls, &looked);
-                        let profile = profile.map(Arc::as_ref);
-                        let mut asked = self.ask_people(said, &to_ask, profile).await?;
+                        let mut asked = self.ask_people(said, &to_ask, profiles).await?;
                         let decided = self.decision(&mut asked, at).await?;
                         asking = Some(asked);
                         self.run_decided(call, prepared, decided).await?
@@ -265,8 +270,12 @@ impl Turn {
         let context = self.tool_context(call.id.clone(), people, stop);
         let began = Instant::now();
         let result = guard::run(prepared, &context).await;
+        let (result, kept) = self.told_of_failure(result);
         let ran = AttachedRows {
-            attempts: vec![self.context.tool_row(&result, began.elapsed())],
+            attempts: vec![AttemptRow {
+                detail: kept,
+                ..self.context.tool_row(&result, began.elapsed())
+            }],
             ..AttachedRows::default()
         };
         self.context
@@ -275,6 +284,23 @@ impl Turn {
             .finish_call(self.context.id(), &result, ran)
             .await?;
         Ok(result)
+    }
+
+    /// What the role says in place of a tool's failure, and the failure itself, which goes to the log and the ledger.
+    fn told_of_failure(&self, result: ToolResult) -> (ToolResult, Option<String>) {
+        let instead = self.setup.error_for(&result.name);
+        let Some(instead) = instead.filter(|_| result.is_error) else {
+            return (result, None);
+        };
+        let redactor = &self.context.deps.services.redactor;
+        let kept = text::one_line(&redactor.redact(&result.content), KEPT_FAILURE);
+        warn!(turn.id = %self.context.id(), "failed to run {}: {kept}", result.name);
+        let told = ToolResult {
+            content: format!("Error: {instead}"),
+            images: Vec::new(),
+            ..result
+        };
+        (told, Some(kept))
     }
 
     /// Closes a call that does not run, with one audit row.
@@ -327,7 +353,7 @@ impl Turn {
             conversation: self.context.conversation,
             turn: self.context.id(),
             call,
-            config: self.config.clone(),
+            config: self.setup.config.clone(),
             people,
             has_message: !self.people.is_empty(),
             depth: self.context.depth,

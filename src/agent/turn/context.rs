@@ -13,6 +13,7 @@ use crate::agent::identity::Identity;
 use crate::agent::mailbox::Mode;
 use crate::agent::models::ModelError;
 use crate::agent::session_manager::{Save, SessionError, Summary};
+use crate::agent::setup::Setup;
 use crate::agent::stop::StopSignal;
 use crate::clock;
 use crate::domain::{
@@ -57,9 +58,14 @@ impl TurnContext {
         }
     }
 
-    pub(super) fn tools_now(&self, config: &AgentConfig) -> Arc<Vec<ToolSchema>> {
-        match self.deps.profile(config) {
-            Ok(profile) => self.deps.told.of(&self.deps.tools, &profile, self.mode),
+    pub(super) fn tools_now(&self, setup: &Setup) -> Arc<Vec<ToolSchema>> {
+        match self.deps.profiles_of(setup) {
+            Ok(profiles) => {
+                let role = setup.role.as_deref();
+                self.deps
+                    .told
+                    .of(&self.deps.tools, &profiles, role, self.mode)
+            }
             Err(_) => Arc::default(),
         }
     }

@@ -47,7 +47,8 @@ impl Turn {
                 remark,
                 citations,
             } => {
-                let other = other_model(&self.context, &self.config, self.answered_by.as_ref());
+                let other =
+                    other_model(&self.context, &self.setup.config, self.answered_by.as_ref());
                 let remarks: Vec<&str> = remark.iter().chain(&other).map(String::as_str).collect();
                 let reply = reply::answer(&answer.text, exit, &remarks, &citations);
                 // A refusal is shown and not kept: the next question starts without it.
@@ -139,7 +140,7 @@ impl Turn {
         let effective = self
             .context
             .deps
-            .effective(&self.context.agent, &self.config);
+            .effective(&self.context.agent, &self.setup.config);
         let is_long = effective
             .notify_after
             .is_some_and(|least| self.clock.worked() >= least);

@@ -13,7 +13,7 @@ use crate::agent::event::{Answer, AskedCall, Choice, Event, Question, QuestionEn
 use crate::agent::stop::StopSignal;
 use crate::clock;
 use crate::domain::{AgentConfig, ToolCall, ToolResult, UserId};
-use crate::permission::{Profile, binding_hash};
+use crate::permission::{Stack, binding_hash};
 use crate::store::{
     AttachedRows, AuditDecision, Decision as Stored, NewQuestion, Settled, StoreError,
 };
@@ -113,20 +113,20 @@ impl Asking {
 }
 
 impl Turn {
-    /// Asks people about calls of one step, which this profile judged. `said` is what the model said before them.
+    /// Asks people about calls of one step, which these profiles judged. `said` is what the model said before them.
     pub(super) async fn ask_people(
         &mut self,
         said: &str,
         asked: &[ToAsk<'_>],
-        profile: Option<&Profile>,
+        profiles: Option<&Stack>,
     ) -> Result<Asking, StoreError> {
-        let limits = self.context.deps.limits(&self.context.agent, &self.config);
+        let limits = self.limits();
         let expires_at = clock::now() + limits.approval;
         let expires = Instant::now() + limits.approval;
         let mut questions = Vec::with_capacity(asked.len());
         let mut bindings = Vec::with_capacity(asked.len());
         for one in asked {
-            let binding = profile.map(|profile| self.bound(one.prepared, profile));
+            let binding = profiles.map(|profiles| self.bound(one.prepared, profiles));
             questions.push(NewQuestion {
                 turn: self.context.id(),
                 call: one.call.id.clone(),
@@ -150,6 +150,8 @@ impl Turn {
                 reason: one.reason.to_owned(),
                 arguments: pretty(one.prepared),
                 sandbox: self.sandbox_of(one).await,
+                may_be_kept: profiles
+                    .is_none_or(|profiles| profiles.asks_alone(&one.prepared.action)),
                 answer: Some(answer),
             });
             waiting.push(Waiting {
@@ -169,7 +171,7 @@ impl Turn {
             turn: self.context.reference.clone(),
             why: text::one_line(&why, WHY),
             calls,
-            requesters: requesters(&self.people, &self.config),
+            requesters: requesters(&self.people, &self.setup.config),
             expires_at,
         })));
         Ok(Asking { waiting, expires })
@@ -324,17 +326,16 @@ impl Turn {
         self.run_one(call, prepared, audit).await
     }
 
-    /// What an approval of this call is bound to, by the profile that is in force now.
+    /// What an approval of this call is bound to, by the profiles that are in force now.
     async fn binding(&self, prepared: &Prepared) -> Option<String> {
         let deps = &self.context.deps;
-        let profile = deps.profile(&*deps.agent_config(&self.context.agent).await);
-        let profile = profile.ok()?;
-        Some(self.bound(prepared, &profile))
+        let profiles = deps.profiles_of(&deps.setup(&self.context.agent).await);
+        Some(self.bound(prepared, &profiles.ok()?))
     }
 
-    fn bound(&self, prepared: &Prepared, profile: &Profile) -> String {
+    fn bound(&self, prepared: &Prepared, profiles: &Stack) -> String {
         let turn = self.context.id();
-        binding_hash(prepared.info.name, &prepared.arguments, profile, turn)
+        binding_hash(prepared.info.name, &prepared.arguments, profiles, turn)
     }
 
     /// How the command of a call is confined, in words; none where it runs no command.

@@ -49,8 +49,8 @@ impl Turn {
         let effective = self
             .context
             .deps
-            .effective(&self.context.agent, &self.config);
-        let targets = match self.context.targets(&self.config) {
+            .effective(&self.context.agent, &self.setup.config);
+        let targets = match self.context.targets(&self.setup.config) {
             Ok(targets) => targets,
             Err(error) => {
                 return Asked::Failed {
@@ -65,11 +65,14 @@ impl Turn {
             .told(self.room(), self.context.is_stopping());
         let step = StepRequest {
             system,
-            web_search: self.config.web_search && tools == Tools::On,
+            web_search: self.setup.config.web_search
+                && tools == Tools::On
+                && self.setup.has_tool("web_search").is_ok(),
             tools: schemas,
             items,
             max_output: Some(self.context.deps.models.max_output(&targets)),
             used_tokens,
+            effort: self.setup.role.as_ref().and_then(|role| role.effort),
         };
         // The last step of a graceful stop listens to an abort only.
         let stop = match self.context.stop.asked() {
@@ -82,7 +85,7 @@ impl Turn {
             Tools::Off => LAST_STEP,
         };
         let _deadline = cancelled_after(&stop, time);
-        let caps = self.context.deps.caps(&effective);
+        let caps = self.context.deps.caps_of(&effective, &self.setup);
         self.send(&targets, &step, &stop, caps, tools).await
     }
 
@@ -93,16 +96,17 @@ impl Turn {
     ) -> (Vec<String>, Arc<Vec<ToolSchema>>) {
         let docs = match self.context.mode {
             Mode::Lightweight => Arc::from(""),
+            Mode::Standard | Mode::Full if !self.setup.has_docs() => Arc::from(""),
             Mode::Standard | Mode::Full => self.context.deps.docs_of(&self.context.agent).await,
         };
+        let role = self.setup.prompt(self.context.mode);
         let system = prompt::system(
-            &self.config.system_prompt,
-            &docs,
+            [&role, &self.setup.config.system_prompt, &docs],
             &self.context.agent.name,
             self.context.reference.channel,
         );
         let schemas = match tools {
-            Tools::On => self.context.tools_now(&self.config),
+            Tools::On => self.context.tools_now(&self.setup),
             Tools::Off => return (system, Arc::default()),
         };
         self.transcript
@@ -113,8 +117,7 @@ impl Turn {
 
     /// Working time that the turn has left.
     pub(super) fn time_left(&self) -> Duration {
-        let limits = self.context.deps.limits(&self.context.agent, &self.config);
-        limits.work.saturating_sub(self.clock.worked())
+        self.limits().work.saturating_sub(self.clock.worked())
     }
 
     async fn send(

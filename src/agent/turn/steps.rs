@@ -79,7 +79,7 @@ impl Turn {
                 return Ok(outcome);
             }
             self.take_steered().await?;
-            self.config = self.context.deps.agent_config(&self.context.agent).await;
+            self.setup = self.context.deps.setup(&self.context.agent).await;
             if last.is_none() {
                 last = self.limit_reached();
             }
@@ -170,7 +170,7 @@ impl Turn {
 
     /// The first limit that this turn has come to.
     fn limit_reached(&self) -> Option<Last> {
-        let limits = self.context.deps.limits(&self.context.agent, &self.config);
+        let limits = self.limits();
         let reached = |exit, detail| Some(Last { exit, detail });
         if self.context.stop.asked() == Some(Stop::Graceful) {
             return reached(EndReason::Stopped, String::new());

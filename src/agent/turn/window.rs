@@ -48,7 +48,8 @@ impl Turn {
         }
         self.transcript.room_before = self.room();
         let share = self.transcript.share(self.transcript.room_before);
-        if share >= WAIT {
+        let (begin, wait) = self.thresholds();
+        if share >= wait {
             self.doing("Making room in the context");
             self.compact_now().await?;
             return if self.context.is_stopping() {
@@ -59,14 +60,19 @@ impl Turn {
                 Ok((!fits).then_some(EndReason::Window))
             };
         }
-        let begin = match self.context.mode {
-            Mode::Lightweight | Mode::Standard => BEGIN,
-            Mode::Full => BEGIN_FULL,
-        };
         if share >= begin {
             self.begin_summary();
         }
         Ok(None)
+    }
+
+    /// Shares of the room at which a summary is begun, and at which the next step waits for it.
+    fn thresholds(&self) -> (f64, f64) {
+        match (self.setup.compaction(), self.context.mode) {
+            (Some(own), _) => (own.begin, own.wait),
+            (None, Mode::Lightweight | Mode::Standard) => (BEGIN, WAIT),
+            (None, Mode::Full) => (BEGIN_FULL, WAIT),
+        }
     }
 
     /// Compacts before the next request, waiting for it.
@@ -125,7 +131,7 @@ impl Turn {
 
     /// The turn's targets that can still serve; all of them where none can.
     fn serving(&self) -> Vec<Target> {
-        let mut targets = self.context.targets(&self.config).unwrap_or_default();
+        let mut targets = self.context.targets(&self.setup.config).unwrap_or_default();
         if targets.iter().any(|target| self.health.serves(target)) {
             targets.retain(|target| self.health.serves(target));
         }
@@ -147,7 +153,7 @@ impl Turn {
         let (deps, agent, config) = (
             self.context.deps.clone(),
             self.context.agent.clone(),
-            self.config.clone(),
+            self.setup.config.clone(),
         );
         let items = self.transcript.items.clone();
         let stop = self.context.stop.now().child_token();

@@ -105,7 +105,8 @@ pub fn shown(question: &Question, ended: &[Option<Ended>], approvers: &[RoleId])
         .map(|user| format!("<@{user}>"))
         .collect();
     body.content = names.join(" ");
-    body.row(buttons(Subject::All(question.id())))
+    let keeps = question.calls.iter().all(|call| call.may_be_kept);
+    body.row(buttons(Subject::All(question.id()), keeps))
         .menu(single(question, ended))
         .row(status_text::endings(question.turn.turn, Style::Secondary))
 }
@@ -123,7 +124,7 @@ pub fn alone(question: &Question, approval: i64) -> Option<Body> {
     };
     let title = format!("Call {} of {}", at + 1, question.calls.len());
     let body = Body::embed(Embed::new(title, text).tone(Tone::Asking));
-    Some(body.row(buttons(Subject::Alone(approval))))
+    Some(body.row(buttons(Subject::Alone(approval), call.may_be_kept)))
 }
 
 /// The form that asks why something is denied.
@@ -153,15 +154,19 @@ pub fn expired() -> Body {
     )
 }
 
-fn buttons(subject: Subject) -> Vec<Button> {
+/// `keeps`: whether an answer may hold for all times. Where a role asks besides, only the question at hand is answered.
+fn buttons(subject: Subject, keeps: bool) -> Vec<Button> {
     let button =
         |what: &str, label: &str, style| Button::new(subject.component(what), label, style);
-    vec![
+    let mut all = vec![
         button("allow", "Allow", Style::Success),
         button("deny", "Deny", Style::Danger),
-        button("always", "Always allow", Style::Secondary),
         button("reason", "Deny with a reason", Style::Secondary),
-    ]
+    ];
+    if keeps {
+        all.insert(2, button("always", "Always allow", Style::Secondary));
+    }
+    all
 }
 
 /// The choice that a button's word stands for.

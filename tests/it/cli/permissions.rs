@@ -126,3 +126,22 @@ fn a_name_that_is_no_profile_is_78() {
     assert_eq!(code, 78);
     assert!(err.contains("standard"), "{err}");
 }
+
+#[test]
+fn of_several_profiles_the_strictest_decides() {
+    let action = r#"{"action": "tool:bash:ls", "always_allow": ["tool:bash:ls"]}"#;
+    let judged = |profiles: &[&str]| {
+        let mut arguments = vec!["--json"];
+        arguments.extend(profiles.iter().flat_map(|name| ["--profile", name]));
+        judge(&arguments, action).1
+    };
+    assert!(judged(&["standard"]).contains("\"allow\""));
+    let both = judged(&["standard", "locked"]);
+    assert!(
+        both.contains("\"deny\"") && both.contains("`locked`: "),
+        "{both}"
+    );
+    assert!(judged(&["standard", "standard"]).contains("\"ask\""));
+    let (code, _, err) = judge(&[], "");
+    assert!(code == 64 || code == 2, "{code}: {err}");
+}

@@ -26,6 +26,7 @@ pub(super) fn question(action: &str, arguments: &str) -> Question {
 
 fn call(approval: i64, action: &str, arguments: &str) -> AskedCall {
     AskedCall {
+        may_be_kept: true,
         approval,
         call: CallId(format!("c{approval}")),
         tool: "bash".into(),

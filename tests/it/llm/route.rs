@@ -171,6 +171,7 @@ impl Turn {
             health: TurnHealth::default(),
             stop: CancellationToken::new(),
             step: StepRequest {
+                effort: None,
                 system: vec![],
                 items: Arc::new(vec![said("hi"), called(&["call_1"]), result("call_1", "x")]),
                 tools: Arc::new(vec![view_tool()]),

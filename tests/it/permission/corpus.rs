@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use chorus::domain::ProfileRef;
-use chorus::permission::{Profile, Profiles, check};
+use chorus::permission::{Profile, Profiles, Stack, check};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -50,7 +50,8 @@ fn every_line_of_the_corpus_is_decided_as_it_says() {
     assert!(cases.len() >= 300);
     let mut wrong = Vec::new();
     for case in &cases {
-        let verdict = check::judge_text(&profile(&profiles, &case.profile), &case.action);
+        let verdict =
+            check::judge_text(&Stack::new(profile(&profiles, &case.profile)), &case.action);
         if verdict.decision.to_string() != case.expected {
             let Case {
                 profile,

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use chorus::domain::{Participant, Person, ProfileRef, RoleId, TurnId, UserId};
 use chorus::permission::{
-    GrantTable, Profile, all_may_grant, binding_hash, may_always_allow, may_answer, may_grant,
+    GrantTable, Profile, Stack, all_may_grant, binding_hash, may_always_allow, may_answer,
+    may_grant,
 };
 use serde_json::json;
 
@@ -110,8 +111,8 @@ fn the_table_reads_role_ids_as_json_keys() {
 fn an_approval_is_bound_to_tool_arguments_profile_and_turn() {
     let turn = TurnId::random();
     let (standard, locked) = (
-        Profile::builtin("standard").unwrap(),
-        Profile::builtin("locked").unwrap(),
+        Stack::new(Profile::builtin("standard").unwrap().into()),
+        Stack::new(Profile::builtin("locked").unwrap().into()),
     );
     let arguments = |value: serde_json::Value| value.as_object().unwrap().clone();
     let bound = binding_hash(

@@ -1,0 +1,115 @@
+//! Agents' own charters as their files say: what compiles is in force, and what does not leaves the last good role so.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use crate::charter::{self, Charter, Known, Role, Trust};
+use crate::domain::AgentId;
+use crate::workspace::charter_file::{self, Unreadable};
+use crate::workspace::{Version, Workspace};
+
+use super::file_news::{News, Told};
+
+/// What was read of all agents since the start.
+#[derive(Debug, Default)]
+pub struct Charters(Mutex<HashMap<AgentId, LastRead>>);
+
+/// A `charter.md` as last read.
+#[derive(Debug, Default)]
+struct LastRead {
+    version: Option<Version>,
+    good: Option<Arc<Role>>,
+    told: Told,
+}
+
+/// What an agent's `charter.md` says now.
+#[derive(Clone, Debug)]
+pub enum OwnRole {
+    /// It has none.
+    None,
+    Good(Arc<Role>),
+    Faulty {
+        /// Every problem, a line each, with the file and the line.
+        fault: String,
+        /// The last one that could be used since the start.
+        last: Option<Arc<Role>>,
+    },
+}
+
+impl Charters {
+    /// What the file in `folder` says; compiled only when it has changed.
+    pub fn look(&self, agent: AgentId, folder: &Path, known: &Known<'_>) -> OwnRole {
+        let read = self.read(agent, folder, known);
+        let mut all = self.0.lock();
+        if let Ok(None) = read
+            && !all.contains_key(&agent)
+        {
+            return OwnRole::None;
+        }
+        let last = all.entry(agent).or_default();
+        match read {
+            Ok(None) => {
+                (last.version, last.good) = (None, None);
+                OwnRole::None
+            }
+            Ok(Some((version, role))) => {
+                (last.version, last.good) = (Some(version), Some(role.clone()));
+                OwnRole::Good(role)
+            }
+            Err(fault) => {
+                // A model or a profile that it lacks may be there next time.
+                last.version = None;
+                OwnRole::Faulty {
+                    fault,
+                    last: last.good.clone(),
+                }
+            }
+        }
+    }
+
+    fn read(
+        &self,
+        agent: AgentId,
+        folder: &Path,
+        known: &Known<'_>,
+    ) -> Result<Option<(Version, Arc<Role>)>, String> {
+        let fault = |error: &dyn std::fmt::Display| format!("{}: {error}", charter_file::NAME);
+        let workspace = Workspace::open(folder).map_err(|error| fault(&error))?;
+        let version = charter_file::version(workspace.agent()).map_err(|error| fault(&error))?;
+        let Some(version) = version else {
+            return Ok(None);
+        };
+        if let Some(role) = self.known(agent, version) {
+            return Ok(Some((version, role)));
+        }
+        let bytes = charter_file::read(workspace.agent(), charter_file::NAME)
+            .map_err(|error: Unreadable| fault(&error))?;
+        let charter = Charter {
+            path: charter_file::NAME,
+            bytes: &bytes,
+            trust: Trust::People,
+        };
+        match charter::compile(&charter, known) {
+            Ok(role) => Ok(Some((version, Arc::new(role)))),
+            Err(problems) => Err(problems.of_file_named(charter_file::NAME)),
+        }
+    }
+
+    fn known(&self, agent: AgentId, version: Version) -> Option<Arc<Role>> {
+        let all = self.0.lock();
+        let last = all.get(&agent)?;
+        last.good.clone().filter(|_| last.version == Some(version))
+    }
+
+    /// What is to be told of what was just read; told once. Of an agent that never had a charter there is nothing to tell.
+    pub(super) fn news(&self, agent: AgentId, fault: Option<&str>) -> News {
+        let mut all = self.0.lock();
+        match (all.get_mut(&agent), fault) {
+            (Some(last), fault) => last.told.news(fault),
+            (None, _) => News::None,
+        }
+    }
+}

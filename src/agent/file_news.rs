@@ -1,0 +1,37 @@
+//! What people are told of a file of an agent: its fault once, and once that it is corrected.
+
+/// What people know of a file.
+#[derive(Debug, Default)]
+pub(super) enum Told {
+    /// What they were told before the start, if anything.
+    #[default]
+    Earlier,
+    /// That it can be used.
+    Good,
+    /// That it has this fault.
+    Faulty(String),
+}
+
+/// What people are to be told of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum News {
+    None,
+    /// It can be used, as far as was looked since the start.
+    Good,
+    Faulty,
+    Corrected,
+}
+
+impl Told {
+    /// Takes note of the fault that the file has now, if any; what is to be told of it is told once.
+    pub(super) fn news(&mut self, fault: Option<&str>) -> News {
+        let now = fault.map_or(Self::Good, |fault| Self::Faulty(fault.to_owned()));
+        match (std::mem::replace(self, now), fault) {
+            (Self::Good, None) => News::None,
+            (Self::Faulty(before), Some(fault)) if before == fault => News::None,
+            (_, Some(_)) => News::Faulty,
+            (Self::Earlier, None) => News::Good,
+            (Self::Faulty(_), None) => News::Corrected,
+        }
+    }
+}

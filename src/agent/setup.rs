@@ -1,0 +1,282 @@
+//! An agent as its files say now: its configuration, and below it the role that its charter describes.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tracing::warn;
+
+use crate::charter::{Compaction, Known, ModelChoice, Role, RoleMode};
+use crate::config::Effective;
+use crate::domain::{AgentConfig, ProfileRef};
+use crate::permission::{ProfileError, Stack};
+use crate::text;
+
+use super::budget::Caps;
+use super::charters::OwnRole;
+use super::configuration::Configuration;
+use super::deps::{AgentDeps, Limits};
+use super::event::Event;
+use super::file_news::News;
+use super::identity::Identity;
+use super::mailbox::Mode;
+
+/// Bytes of problems that a message shows.
+const MOST_SHOWN: usize = 1_200;
+
+/// An agent as its files say now.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// `agent.json`, and for the keys that it leaves unset the charter.
+    pub config: Arc<AgentConfig>,
+    pub role: Option<Arc<Role>>,
+}
+
+impl Setup {
+    fn new(config: Arc<AgentConfig>, role: Option<Arc<Role>>) -> Self {
+        let config = match &role {
+            Some(role) => Arc::new(over(role, AgentConfig::clone(&config))),
+            None => config,
+        };
+        Self { config, role }
+    }
+
+    /// What the role says before everything else; empty without one.
+    pub(super) fn prompt(&self, mode: Mode) -> Cow<'_, str> {
+        let mode = match mode {
+            Mode::Lightweight => RoleMode::Lightweight,
+            Mode::Standard => RoleMode::Standard,
+            Mode::Full => RoleMode::Full,
+        };
+        self.role
+            .as_ref()
+            .map_or(Cow::Borrowed(""), |role| role.prompt(mode))
+    }
+
+    /// Whether the agent's notes stand in front.
+    pub(super) fn has_docs(&self) -> bool {
+        self.role
+            .as_ref()
+            .and_then(|role| role.docs)
+            .unwrap_or(true)
+    }
+
+    /// Shares of the window at which its role has the conversation summarised.
+    pub(super) fn compaction(&self) -> Option<Compaction> {
+        self.role.as_ref().and_then(|role| role.compaction)
+    }
+
+    /// Whether the role leaves the tool `name` to the agent.
+    ///
+    /// # Errors
+    ///
+    /// The refusal, for the model.
+    pub(super) fn has_tool(&self, name: &str) -> Result<(), String> {
+        match &self.role {
+            Some(role) if !role.has_tool(name) => Err(format!(
+                "not permitted: the role `{}` has no tool `{name}`",
+                role.name
+            )),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// What the model is told in place of a failure of the tool `name`, where the role says so.
+    pub(super) fn error_for(&self, name: &str) -> Option<&str> {
+        let role = self.role.as_ref()?;
+        role.tool_errors.get(name).map(String::as_str)
+    }
+}
+
+/// `config` above `role`, key by key. A file grants nothing: where a key lifts a limit, the lower value holds.
+fn over(role: &Role, mut config: AgentConfig) -> AgentConfig {
+    if let (None, ModelChoice::Named(model)) = (&config.model, &role.model) {
+        config.model = Some(model.clone());
+    }
+    if config.fallback_models.is_empty() {
+        config.fallback_models.clone_from(&role.fallback_models);
+    }
+    let timeout = role.limits.timeout.as_ref().map(Duration::as_secs);
+    config.turn_timeout = config.turn_timeout.or(timeout);
+    config
+}
+
+impl AgentDeps {
+    /// The agent as its files say now. A broken file is reported once; what was good last stays in force.
+    pub async fn setup(&self, agent: &Identity) -> Setup {
+        let (read, role) = self.read_setup(agent).await;
+        self.tell_of_file(agent.id, &agent.name, agent.channel, &read)
+            .await;
+        self.tell_of_charter(agent, &role).await;
+        let config = match read {
+            Configuration::Good(config) => config,
+            Configuration::Faulty { last, .. } => last.unwrap_or_else(|| Arc::new(unread(agent))),
+        };
+        match role {
+            OwnRole::None => Setup::new(config, None),
+            OwnRole::Good(role) => Setup::new(config, Some(role)),
+            OwnRole::Faulty { last, .. } => match last {
+                Some(last) => Setup::new(config, Some(last)),
+                None => Setup::new(Arc::new(only_looks(&config)), None),
+            },
+        }
+    }
+
+    async fn read_setup(&self, agent: &Identity) -> (Configuration, OwnRole) {
+        let (id, folder) = (agent.id, self.folder(agent));
+        let (configurations, charters) = (self.configurations.clone(), self.charters.clone());
+        let (tools, models) = (self.tools.clone(), self.models.clone());
+        let profiles = self.profiles.load_full();
+        let looked = tokio::task::spawn_blocking(move || {
+            let tools: Vec<&str> = tools.infos().map(|info| info.name).collect();
+            let known = Known {
+                tools: &tools,
+                profiles: &profiles,
+                models: Some(&|name| models.is_there(name)),
+            };
+            let read = configurations.look(id, &folder, &profiles);
+            (read, charters.look(id, &folder, &known))
+        });
+        looked.await.unwrap_or_else(|error| {
+            let fault = format!("charter.md: {error}");
+            let role = OwnRole::Faulty { fault, last: None };
+            (self.configurations.unread(id, &error), role)
+        })
+    }
+
+    /// Reports in the agent's channel what is wrong with its charter, once for each fault and not again after a restart; and
+    /// once that it can be used again.
+    async fn tell_of_charter(&self, agent: &Identity, read: &OwnRole) {
+        let fault = match read {
+            OwnRole::None | OwnRole::Good(_) => None,
+            OwnRole::Faulty { fault, .. } => Some(fault.as_str()),
+        };
+        let news = self.charters.news(agent.id, fault);
+        if news == News::None {
+            return;
+        }
+        let key = format!("charter_fault:{}", agent.id);
+        let told = self.store.meta(&key).await.unwrap_or_default();
+        let told = told.unwrap_or_default();
+        let (state, text) = match read {
+            OwnRole::Faulty { fault, last } => {
+                warn!(agent.id = %agent.id, "failed to use charter.md of {}: {fault}", agent.name);
+                let kept = if last.is_some() { "kept" } else { "none" };
+                (format!("{kept}: {fault}"), faulty(fault, last.is_some()))
+            }
+            OwnRole::Good(_) | OwnRole::None if told.is_empty() => return,
+            OwnRole::Good(_) => (
+                String::new(),
+                "`charter.md` can be used again, and is in force.".to_owned(),
+            ),
+            OwnRole::None => (
+                String::new(),
+                "`charter.md` is gone. I work without a role.".to_owned(),
+            ),
+        };
+        if state == told {
+            return;
+        }
+        let stored = self.store.notice_of(agent.channel, &text, (&key, &state));
+        match stored.await {
+            Ok(()) => self.emit(Event::Outbox(agent.channel)),
+            Err(error) => {
+                warn!(agent.id = %agent.id, "failed to report charter.md of {} in its channel: {error}", agent.name);
+            }
+        }
+    }
+
+    /// The profiles in force, the agent's own first.
+    ///
+    /// # Errors
+    ///
+    /// When one of them is none: then everything is denied.
+    pub fn profiles_of(&self, setup: &Setup) -> Result<Stack, ProfileError> {
+        let profiles = self.profiles.load();
+        let mut stack = Stack::new(profiles.resolve(&setup.config.permissions)?);
+        if let Some(role) = &setup.role {
+            for profile in &role.permissions {
+                let source = format!("role `{}`", role.name);
+                stack = stack.with(source, profiles.resolve(profile)?);
+            }
+        }
+        Ok(stack)
+    }
+
+    /// What its requests may cost.
+    pub(super) fn caps_of(&self, effective: &Effective, setup: &Setup) -> Caps {
+        let caps = self.caps(effective);
+        let own = setup.role.as_ref().and_then(|role| role.limits.budget_usd);
+        Caps {
+            turn: [own, caps.turn]
+                .into_iter()
+                .flatten()
+                .min_by(f64::total_cmp),
+            ..caps
+        }
+    }
+
+    /// How far a turn of this agent may go.
+    pub fn limits_of(&self, agent: &Identity, setup: &Setup) -> Limits {
+        let limits = self.limits(agent, &setup.config);
+        let Some(own) = setup.role.as_ref().map(|role| role.limits) else {
+            return limits;
+        };
+        Limits {
+            steps: own
+                .max_steps
+                .map_or(limits.steps, |most| most.min(limits.steps)),
+            tokens: [own.max_tokens, limits.tokens].into_iter().flatten().min(),
+            ..limits
+        }
+    }
+}
+
+/// What people are told of a charter that cannot be used.
+fn faulty(fault: &str, has_last: bool) -> String {
+    let fault = text::escape::sentence(&first_lines(fault));
+    let state = if has_last {
+        "`charter.md` cannot be used, so the last good role stays in force:"
+    } else {
+        "`charter.md` cannot be used, and since the start no other could be. Until it is corrected I can only look at files:"
+    };
+    format!("{state}\n{fault}")
+}
+
+/// The first lines of `fault`, as many as a message holds.
+fn first_lines(fault: &str) -> String {
+    let mut shown = String::new();
+    let mut lines = fault.lines();
+    while let Some(line) = lines.next() {
+        let line = text::one_line(&text::visible(line).0, MOST_SHOWN / 4);
+        if shown.len() + line.len() > MOST_SHOWN {
+            let more = text::count(1 + lines.count(), "problem", "problems");
+            shown.push_str(&format!(
+                "and {more} more; `chorus charter check` lists all"
+            ));
+            break;
+        }
+        shown.push_str(&line);
+        shown.push('\n');
+    }
+    shown.trim_end().to_owned()
+}
+
+/// An agent whose `agent.json` was never readable: it looks at files and does nothing else.
+fn unread(agent: &Identity) -> AgentConfig {
+    only_looks(&AgentConfig {
+        id: Some(agent.id),
+        name: agent.name.to_string(),
+        channel_id: Some(agent.channel),
+        ..AgentConfig::default()
+    })
+}
+
+fn only_looks(config: &AgentConfig) -> AgentConfig {
+    AgentConfig {
+        permissions: ProfileRef::Named("locked".to_owned()),
+        always_allow: Vec::new(),
+        web_search: false,
+        ..config.clone()
+    }
+}

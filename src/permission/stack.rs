@@ -1,0 +1,85 @@
+//! Several profiles that hold together: the strictest decides, so none of them is ever widened by another.
+
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+use super::action::Action;
+use super::decide::{Decision, Verdict};
+use super::profile::Profile;
+
+/// An agent's own profile, and those that its roles bring.
+#[derive(Clone, Debug)]
+pub struct Stack {
+    own: Arc<Profile>,
+    further: Vec<Member>,
+    hash: String,
+}
+
+/// A profile that holds besides the agent's own.
+#[derive(Clone, Debug)]
+struct Member {
+    /// Where it comes from, as reasons name it.
+    source: String,
+    profile: Arc<Profile>,
+}
+
+impl Stack {
+    /// The agent's own profile alone.
+    pub fn new(own: Arc<Profile>) -> Self {
+        Self {
+            hash: own.hash().to_owned(),
+            own,
+            further: Vec::new(),
+        }
+    }
+
+    /// The same with one more. Reasons name `source`, such as ``role `reviewer` ``.
+    #[must_use]
+    pub fn with(mut self, source: impl Into<String>, profile: Arc<Profile>) -> Self {
+        let together = format!("{}\n{}", self.hash, profile.hash());
+        self.hash = format!("{:x}", Sha256::digest(together));
+        self.further.push(Member {
+            source: source.into(),
+            profile,
+        });
+        self
+    }
+
+    /// Judges `action` by all of them; of equally strict ones the first gives the reason.
+    ///
+    /// `always_allow` was granted to the agent, and holds for its own profile alone.
+    pub fn decide(&self, action: &Action, always_allow: &[String]) -> Verdict {
+        let mut strictest = self.own.decide(action, always_allow);
+        for Member { source, profile } in &self.further {
+            let verdict = profile.decide(action, &[]);
+            if verdict.decision > strictest.decision {
+                strictest = Verdict {
+                    reason: format!("{source}: {}", verdict.reason),
+                    ..verdict
+                };
+            }
+        }
+        strictest
+    }
+
+    /// Whether an entry of `always_allow` spares people the question about `action`: only the agent's own profile asks.
+    pub fn asks_alone(&self, action: &Action) -> bool {
+        self.further
+            .iter()
+            .all(|member| member.profile.decide(action, &[]).decision == Decision::Allow)
+    }
+
+    /// Whether one of them denies every action of `subject`, as [`Profile::denies_all`] has it.
+    pub fn denies_all(&self, subject: &str) -> bool {
+        let further = self.further.iter().map(|member| &member.profile);
+        std::iter::once(&self.own)
+            .chain(further)
+            .any(|profile| profile.denies_all(subject))
+    }
+
+    /// SHA-256, lower-case hex: stacks that are equal in it decide alike. Of one profile it is that profile's.
+    pub fn hash(&self) -> &str {
+        &self.hash
+    }
+}

@@ -1,0 +1,60 @@
+//! The files that describe roles, as bytes: read without following links, and never more than one may have.
+
+use std::io::{self, Read};
+
+use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+use super::version::Version;
+use crate::charter::MAX_BYTES;
+
+/// The file in an agent's folder that describes its own role.
+pub const NAME: &str = "charter.md";
+
+/// Why such a file is not read.
+#[derive(Debug, thiserror::Error)]
+pub enum Unreadable {
+    #[error("it is not a regular file")]
+    NotAFile,
+    #[error("{0}")]
+    Io(#[from] io::Error),
+}
+
+/// The state of the agent's own charter; none where it has none.
+///
+/// # Errors
+///
+/// When that cannot be told.
+pub fn version(folder: &Dir) -> io::Result<Option<Version>> {
+    match Version::of(folder, NAME) {
+        Ok(version) => Ok(Some(version)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The first bytes of the file at `path` in `folder`: one more than a charter may have, so that a longer one is refused.
+///
+/// # Errors
+///
+/// When it is no regular file, a link among others, or cannot be read.
+pub fn read(folder: &Dir, path: &str) -> Result<Vec<u8>, Unreadable> {
+    let mut options = OpenOptions::new();
+    options
+        .read(true)
+        .custom_flags((OFlags::NONBLOCK | OFlags::NOFOLLOW).bits() as i32);
+    let file = match folder.open_with(path, &options) {
+        Ok(file) => file,
+        Err(error) if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => {
+            return Err(Unreadable::NotAFile);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    if !file.metadata()?.is_file() {
+        return Err(Unreadable::NotAFile);
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
