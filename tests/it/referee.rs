@@ -11,6 +11,9 @@ use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
+/// What is said of a test that needs it, where npm did not fetch it.
+pub(crate) const MISSING: &str = "the referee is missing (npm ci --prefix tests/referee)";
+
 /// A text and what may be found in it.
 pub(crate) struct Case {
     text: String,
@@ -75,7 +78,7 @@ pub(crate) fn judges(cases: &[Case]) {
 pub(crate) fn runs(script: &str, input: &Value) -> Option<Value> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/referee");
     if !folder.join("node_modules").exists() {
-        println!("not run: the referee is missing (npm ci --prefix tests/referee)");
+        println!("not run: {MISSING}");
         return None;
     }
     let node = Command::new("node")

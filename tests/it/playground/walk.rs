@@ -2,7 +2,10 @@
 
 mod chromium;
 mod first;
+mod hands;
 mod page;
+mod states;
+mod task;
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -294,11 +297,19 @@ async fn a_choice_by_key_lets_news_through() {
     let Some((mut browser, _program)) = at_the_desk().await else {
         return;
     };
+    makes_agent(&mut browser).await;
     has_another_channel(&mut browser).await;
     browser.clicks(".channel", "other").await;
-    // As the page itself does when a choice of an option is taken with Enter.
+    browser.clicks("#composer-text", "").await;
+    browser.types("/agent config").await;
+    browser.clicks("[role=option]", "/agent config").await;
     browser
-        .evaluates("document.querySelector('#composer-text').dispatchEvent(new Event('pointerdown', { cancelable: true }))")
+        .sees("document.querySelector('#option-name-choices:not([hidden]) li')")
+        .await;
+    browser.presses_key("ArrowDown", 0).await;
+    browser.presses_enter().await;
+    browser
+        .sees("document.querySelector('#option-name').value === 'helper'")
         .await;
     browser
         .evaluates("acts({ as: me, do: 'say', channel: other, content: 'and what is new' })")

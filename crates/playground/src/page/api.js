@@ -16,6 +16,8 @@ const MOST_EARLY = 32;
 let loads = 0;
 let socket = null;
 let listener = () => {};
+// Runs what changes the page, as soon as no finger is on it.
+let whenFree = (run) => run();
 
 // Loads everything again. An answer that a later one has overtaken is old and left out.
 export async function load() {
@@ -101,7 +103,7 @@ export async function upload(file) {
 export function answerTo(interaction, then) {
   const answer = early.get(interaction);
   if (early.delete(interaction)) {
-    then(answer);
+    whenFree(() => then(answer));
     return;
   }
   waiting.set(interaction, then);
@@ -111,15 +113,16 @@ export function answerTo(interaction, then) {
 function onAnswer({ interaction, d }) {
   const then = waiting.get(interaction);
   if (waiting.delete(interaction)) {
-    then(d);
+    whenFree(() => then(d));
     return;
   }
   early.set(interaction, d);
   if (early.size > MOST_EARLY) early.delete(early.keys().next().value);
 }
 
-export function listen(handle) {
-  listener = handle;
+export function listen(handle, free) {
+  listener = (news) => free(() => handle(news));
+  whenFree = free;
   connect();
 }
 

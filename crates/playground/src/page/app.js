@@ -217,8 +217,7 @@ document.addEventListener("visibilitychange", () => {
 
 // Nothing is drawn again under a finger: a press that ends on another element than it began on is no click.
 let held = null;
-// A choice by key is made by an event of ours, which nothing ends.
-addEventListener("pointerdown", (event) => event.isTrusted && (held ??= []), true);
+addEventListener("pointerdown", () => (held ??= []), true);
 // Not in capture: whatever loses the focus blurs, and only the window itself is meant.
 for (const end of ["pointerup", "pointercancel", "blur"]) addEventListener(end, () => setTimeout(release));
 
@@ -395,4 +394,4 @@ await load();
 drawFrame();
 await Promise.all([drawMessages(), drawBanner()]);
 composer.focus();
-listen((news) => whenReleased(() => onNews(news)));
+listen(onNews, whenReleased);

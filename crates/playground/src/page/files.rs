@@ -4,7 +4,7 @@ use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 
 /// Path, type and content of each.
-const FILES: [(&str, &str, &str); 12] = [
+const FILES: [(&str, &str, &str); 14] = [
     ("/", "text/html; charset=utf-8", include_str!("index.html")),
     (
         "/style.css",
@@ -13,9 +13,11 @@ const FILES: [(&str, &str, &str); 12] = [
     ),
     ("/app.js", SCRIPT, include_str!("app.js")),
     ("/api.js", SCRIPT, include_str!("api.js")),
+    ("/colours.js", SCRIPT, include_str!("colours.js")),
     ("/composer.js", SCRIPT, include_str!("composer.js")),
     ("/dialogs.js", SCRIPT, include_str!("dialogs.js")),
     ("/dom.js", SCRIPT, include_str!("dom.js")),
+    ("/highlight.js", SCRIPT, include_str!("highlight.js")),
     ("/markdown.js", SCRIPT, include_str!("markdown.js")),
     ("/rules.js", SCRIPT, include_str!("rules.js")),
     ("/models.js", SCRIPT, include_str!("models.js")),

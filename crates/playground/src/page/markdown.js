@@ -2,6 +2,7 @@
 
 import { h, icon } from "/dom.js";
 import { channel, nameOf, server, state } from "/api.js";
+import { colour } from "/colours.js";
 import { parse } from "/rules.js";
 
 export const markdown = (text) => blocks(parse(text));
@@ -86,7 +87,9 @@ function code({ lang, content }) {
     title: "Copy",
     onclick: () => navigator.clipboard?.writeText(content),
   }, icon("copy"));
-  return h("div.code", {}, lang ? h("span.lang", {}, lang) : null, copy, h("pre", { tabindex: "0" }, h("code", {}, content)));
+  const shown = h("code", {}, content);
+  if (lang) colour(shown, lang);
+  return h("div.code", {}, lang ? h("span.lang", {}, lang) : null, copy, h("pre", { tabindex: "0" }, shown));
 }
 
 function list({ ordered, start, items }) {

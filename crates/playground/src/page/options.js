@@ -95,7 +95,11 @@ function textField(option, shared, complete) {
   const show = (choices) => {
     list.hidden = !choices.length || document.activeElement !== input;
     replace(list, choices.map((choice, at) =>
-      h("li", { id: `${list.id}-${at}`, role: "option", "aria-selected": false, onpointerdown: (event) => { event.preventDefault(); take(choice); } }, choice.name)));
+      h("li", {
+        id: `${list.id}-${at}`, role: "option", "aria-selected": false,
+        // The field keeps the focus; a finger that scrolls the list chooses nothing.
+        onpointerdown: (event) => event.preventDefault(), onmousedown: (event) => event.preventDefault(), onclick: () => take(choice),
+      }, choice.name)));
     follow(input, list);
   };
   // Answers may overtake each other: only the one to the newest question is shown.
@@ -122,7 +126,7 @@ function textField(option, shared, complete) {
       follow(input, list);
     } else if (event.key === "Enter" && at >= 0) {
       event.preventDefault();
-      entries[at].dispatchEvent(new Event("pointerdown", { cancelable: true }));
+      entries[at].click();
     } else if (event.key === "Escape") {
       event.stopPropagation();
       hide();

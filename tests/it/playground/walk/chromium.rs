@@ -38,6 +38,14 @@ pub(super) struct Browser {
     socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
     session: String,
     last_id: u64,
+    hand: Hand,
+}
+
+/// What points at the page.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hand {
+    Mouse,
+    Finger,
 }
 
 /// The size of a screen.
@@ -97,6 +105,7 @@ impl Browser {
             socket,
             session: String::new(),
             last_id: 0,
+            hand: Hand::Mouse,
         };
         let target = browser
             .call("Target.createTarget", json!({"url": "about:blank"}))
@@ -130,6 +139,13 @@ impl Browser {
         };
         let features = json!({"features": [{"name": "prefers-color-scheme", "value": value}]});
         self.call("Emulation.setEmulatedMedia", features).await;
+    }
+
+    /// Points with this from now on; the page is told that there is a touch screen, or none.
+    pub(super) async fn points_with(&mut self, hand: Hand) {
+        self.hand = hand;
+        let touch = json!({"enabled": hand == Hand::Finger, "maxTouchPoints": 1});
+        self.call("Emulation.setTouchEmulationEnabled", touch).await;
     }
 
     /// Waits until a JavaScript expression is truthy; it is looked at again after each change of the document.
@@ -166,13 +182,13 @@ impl Browser {
         .await;
     }
 
-    /// Clicks the newest visible element for a CSS selector that holds this text, with a real mouse.
+    /// Clicks the newest visible element for a CSS selector that holds this text, or taps it.
     pub(super) async fn clicks(&mut self, selector: &str, text: &str) {
         let place = self.presses_on(selector, text).await;
         self.releases(place).await;
     }
 
-    /// Holds the mouse down on that element, and gives the place.
+    /// Holds the mouse down, or a finger, on that element, and gives the place.
     pub(super) async fn presses_on(&mut self, selector: &str, text: &str) -> Value {
         let find = format!(
             "(() => {{ const all = [...document.querySelectorAll({selector})].reverse().filter((one) => \
@@ -189,15 +205,42 @@ impl Browser {
                  return [box.x + box.width / 2, box.y + box.height / 2]; }})()"
             ))
             .await;
-        for kind in ["mouseMoved", "mousePressed"] {
-            self.mouse(kind, &place).await;
+        match self.hand {
+            Hand::Finger => self.touch("touchStart", Some(&place)).await,
+            Hand::Mouse => {
+                for kind in ["mouseMoved", "mousePressed"] {
+                    self.mouse(kind, &place).await;
+                }
+            }
         }
         place
     }
 
-    /// Lets the mouse go.
+    /// Lets the mouse go, or lifts the finger.
     pub(super) async fn releases(&mut self, place: Value) {
-        self.mouse("mouseReleased", &place).await;
+        match self.hand {
+            Hand::Finger => self.touch("touchEnd", None).await,
+            Hand::Mouse => self.mouse("mouseReleased", &place).await,
+        }
+    }
+
+    /// Puts a finger on that element, moves it up by so many pixels, and lifts it.
+    pub(super) async fn drags_up(&mut self, selector: &str, text: &str, pixels: u32) {
+        let mut place = self.presses_on(selector, text).await;
+        for _ in 0..pixels.div_ceil(10) {
+            place[1] = json!(place[1].as_f64().unwrap() - 10.0);
+            self.touch("touchMove", Some(&place)).await;
+        }
+        self.releases(place).await;
+    }
+
+    async fn touch(&mut self, kind: &str, place: Option<&Value>) {
+        let points: Vec<Value> = place
+            .iter()
+            .map(|place| json!({"x": place[0], "y": place[1]}))
+            .collect();
+        let event = json!({"type": kind, "touchPoints": points});
+        self.call("Input.dispatchTouchEvent", event).await;
     }
 
     async fn mouse(&mut self, kind: &str, place: &Value) {
@@ -225,6 +268,7 @@ impl Browser {
     pub(super) async fn presses_key(&mut self, key: &str, modifiers: u8) {
         let code = match key {
             "ArrowUp" => 38,
+            "ArrowDown" => 40,
             "Escape" => 27,
             "Tab" => 9,
             _ => u32::from(key.as_bytes()[0].to_ascii_uppercase()),

@@ -85,6 +85,10 @@ async fn what_is_typed_behind_a_command_is_kept() {
     browser
         .types("/agent init name:lab system_prompt:You are brief.")
         .await;
+    // The bot may still be telling which commands it has.
+    browser
+        .sees("document.querySelector('.suggestions:not([hidden]) [aria-selected=true]')")
+        .await;
     browser.presses_enter().await;
     browser
         .sees("document.querySelector('#option-name')?.value === 'lab' && document.querySelector('#option-system_prompt')?.value === 'You are brief.'")
