@@ -1,5 +1,6 @@
 //! The command line: one subcommand a file.
 
+mod application;
 mod archive;
 mod audit;
 mod backup;
@@ -10,12 +11,13 @@ mod discord_api;
 mod doctor;
 mod failure;
 mod handover;
+mod home_files;
 mod init;
 mod looking;
 mod migrate_home;
+mod model_source;
 mod permissions;
 mod playground;
-mod public_bot;
 mod restore;
 mod run;
 mod schema;

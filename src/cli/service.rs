@@ -3,11 +3,12 @@
 use std::fs;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail};
 
 use super::failure::Failure;
+use crate::config::Env;
 
 /// The unit for the machine, also installed by the Debian package. It names the program that packages install.
 const SYSTEM_UNIT: &str = include_str!("service/chorus.service");
@@ -18,6 +19,9 @@ const USER_UNIT: &str = include_str!("service/chorus-user.service");
 /// The program as the units name it.
 const PACKAGED: &str = "/usr/bin/chorus";
 
+/// The unit of the Debian package.
+const PACKAGED_UNIT: &str = "/usr/lib/systemd/system/chorus.service";
+
 /// Where a program is copied to that the machine's service could not see.
 const COPY: &str = "/usr/local/bin/chorus";
 
@@ -25,6 +29,12 @@ const COPY: &str = "/usr/local/bin/chorus";
 const HIDDEN: [&str; 5] = ["/home", "/root", "/run/user", "/tmp", "/var/tmp"];
 
 const UNIT_NAME: &str = "chorus.service";
+
+/// The home of the machine's service.
+pub(super) const MACHINE_HOME: &str = "/var/lib/chorus";
+
+/// The user's unit names its home by this line.
+const USER_HOME: &str = "CHORUS_HOME=%h/.chorus-agents";
 
 /// Install, remove or look at the systemd service.
 #[derive(Debug, clap::Args)]
@@ -87,13 +97,18 @@ impl Service {
         match self.action {
             Action::Install { whose, print: true } => {
                 let manager = whose.manager();
-                print!("{}", manager.unit(&manager.program(&current()?))?);
+                let home = Env::of_process()?.paths.home;
+                print!("{}", manager.unit(&manager.program(&current()?), &home)?);
                 Ok(())
             }
             Action::Install {
                 whose,
                 print: false,
-            } => Ok(install(whose.manager())?),
+            } => {
+                let manager = whose.manager();
+                install(manager, &Env::of_process()?.paths.home)?;
+                Ok(tell_what_is_missing(manager)?)
+            }
             Action::Uninstall { whose } => Ok(uninstall(whose.manager())?),
             Action::Status { whose } => {
                 Ok(whose
@@ -105,35 +120,43 @@ impl Service {
 }
 
 /// Which systemd.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Manager {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Manager {
     System,
     User,
 }
 
+/// What belongs to a service.
+pub(super) struct Folders {
+    units: PathBuf,
+    pub(super) credentials: PathBuf,
+}
+
 impl Manager {
-    /// The unit that starts `program`.
-    fn unit(self, program: &Path) -> anyhow::Result<String> {
-        let unit = match self {
-            Self::System => SYSTEM_UNIT,
-            Self::User => USER_UNIT,
-        };
-        Ok(unit.replace(PACKAGED, &as_written(program)?))
+    /// The unit that starts `program`; a user's works in `home`, the machine's in a home of its own.
+    fn unit(self, program: &Path, home: &Path) -> anyhow::Result<String> {
+        let program = as_written(program)?;
+        match self {
+            Self::System => Ok(SYSTEM_UNIT.replace(PACKAGED, &program)),
+            Self::User => {
+                let unit = USER_UNIT.replace(PACKAGED, &program);
+                Ok(unit.replace(USER_HOME, &home_as_written(home)?))
+            }
+        }
     }
 
-    /// Where units and credentials lie.
-    fn folders(self) -> anyhow::Result<(PathBuf, PathBuf)> {
+    pub(super) fn folders(self) -> anyhow::Result<Folders> {
         match self {
-            Self::System => Ok((
-                "/etc/systemd/system".into(),
-                "/etc/chorus/credentials".into(),
-            )),
+            Self::System => Ok(Folders {
+                units: "/etc/systemd/system".into(),
+                credentials: "/etc/chorus/credentials".into(),
+            }),
             Self::User => {
                 let config = user_config().context("HOME is not set")?;
-                Ok((
-                    config.join("systemd/user"),
-                    config.join("chorus/credentials"),
-                ))
+                Ok(Folders {
+                    units: config.join("systemd/user"),
+                    credentials: config.join("chorus/credentials"),
+                })
             }
         }
     }
@@ -157,18 +180,12 @@ impl Manager {
     }
 }
 
-fn install(manager: Manager) -> anyhow::Result<()> {
-    let (units, credentials) = manager.folders()?;
+/// Writes the unit of a daemon that works in `home`, makes what it needs, and has systemd start it at each boot or log-in.
+pub(super) fn install(manager: Manager, home: &Path) -> anyhow::Result<()> {
+    let Folders { units, credentials } = manager.folders()?;
     let unit = units.join(UNIT_NAME);
-    if manager == Manager::System && !user_exists()? {
-        run(Command::new("useradd").args([
-            "--system",
-            "--user-group",
-            "--home-dir=/var/lib/chorus",
-            "--no-create-home",
-            "--shell=/usr/sbin/nologin",
-            "chorus",
-        ]))?;
+    if manager == Manager::System {
+        make_user()?;
     }
     fs::DirBuilder::new()
         .recursive(true)
@@ -181,11 +198,39 @@ fn install(manager: Manager) -> anyhow::Result<()> {
     if program != current {
         copy_program(&current, &program)?;
     }
-    fs::write(&unit, manager.unit(&program)?)
-        .with_context(|| format!("writing {}", unit.display()))?;
-    println!("wrote {}", unit.display());
+    // A package brings the unit of its program, and new ones with each version.
+    let is_packaged = program == Path::new(PACKAGED) && Path::new(PACKAGED_UNIT).exists();
+    if manager == Manager::User || !is_packaged {
+        fs::write(&unit, manager.unit(&program, home)?)
+            .with_context(|| format!("writing {}", unit.display()))?;
+        println!("wrote {}", unit.display());
+    }
     manager.systemctl(&["daemon-reload"])?;
-    manager.systemctl(&["enable", UNIT_NAME])?;
+    manager.systemctl(&["enable", UNIT_NAME])
+}
+
+/// Starts the daemon, or starts it again with what is new.
+pub(super) fn start(manager: Manager) -> anyhow::Result<()> {
+    manager.systemctl(&["restart", UNIT_NAME])
+}
+
+/// Whether there is a systemd that could look after it.
+pub(super) fn is_there(manager: Manager) -> bool {
+    let mut command = Command::new("systemctl");
+    if manager == Manager::User {
+        command.arg("--user");
+    }
+    let said = command
+        .arg("is-system-running")
+        .stderr(Stdio::null())
+        .output();
+    let said = said.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    said.is_ok_and(|state| !matches!(state.as_str(), "" | "offline" | "unknown" | "stopping"))
+}
+
+/// What somebody who only installed the unit has to do.
+fn tell_what_is_missing(manager: Manager) -> anyhow::Result<()> {
+    let credentials = manager.folders()?.credentials;
     let user = if manager == Manager::User {
         " --user"
     } else {
@@ -193,7 +238,7 @@ fn install(manager: Manager) -> anyhow::Result<()> {
     };
     println!(
         "Put the bot's token into {0}/DISCORD_TOKEN and a model's key into {0}/ANTHROPIC_API_KEY \
-         (files only you can read), then: systemctl{user} start chorus",
+         (files only you can read), then: systemctl{user} start chorus. `chorus init` asks for them instead.",
         credentials.display()
     );
     if manager == Manager::User {
@@ -202,8 +247,33 @@ fn install(manager: Manager) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The user that the machine's service runs as.
+pub(super) fn make_user() -> anyhow::Result<()> {
+    if user_line()?.is_some() {
+        return Ok(());
+    }
+    run(Command::new("useradd").args([
+        "--system",
+        "--user-group",
+        "--home-dir",
+        MACHINE_HOME,
+        "--no-create-home",
+        "--shell=/usr/sbin/nologin",
+        "chorus",
+    ]))
+}
+
+/// Its ids, of user and group.
+pub(super) fn user_ids() -> anyhow::Result<(u32, u32)> {
+    let line = user_line()?.context("there is no user chorus")?;
+    let mut fields = line.split(':').skip(2);
+    let mut id = || fields.next()?.parse().ok();
+    id().zip(id())
+        .context("the line of the user chorus in /etc/passwd does not read")
+}
+
 fn uninstall(manager: Manager) -> anyhow::Result<()> {
-    let unit = manager.folders()?.0.join(UNIT_NAME);
+    let unit = manager.folders()?.units.join(UNIT_NAME);
     if !unit.exists() {
         bail!("{} does not exist: nothing is installed", unit.display());
     }
@@ -224,9 +294,10 @@ fn user_config() -> Option<PathBuf> {
     chosen.filter(|path| path.is_absolute()).or_else(usual)
 }
 
-fn user_exists() -> anyhow::Result<bool> {
+fn user_line() -> anyhow::Result<Option<String>> {
     let users = fs::read_to_string("/etc/passwd").context("reading /etc/passwd")?;
-    Ok(users.lines().any(|line| line.starts_with("chorus:")))
+    let line = users.lines().find(|line| line.starts_with("chorus:"));
+    Ok(line.map(str::to_owned))
 }
 
 /// Puts a copy of this program where the service can run it; one that runs is replaced, not written over.
@@ -243,17 +314,9 @@ fn copy_program(current: &Path, to: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A program's path as a unit has it: `%` begins a specifier there, and white space ends a word.
+/// A program's path as a unit has it: white space ends a word.
 fn as_written(program: &Path) -> anyhow::Result<String> {
-    let path = program.to_str().filter(|path| !path.contains(is_refused));
-    let path = path.with_context(|| {
-        format!(
-            "systemd starts no program whose path holds quotes, backslashes, control characters or bytes that are no \
-             UTF-8: put {} elsewhere",
-            program.display()
-        )
-    })?;
-    let path = path.replace('%', "%%");
+    let path = unit_text(program)?;
     Ok(if path.contains(char::is_whitespace) {
         format!("\"{path}\"")
     } else {
@@ -261,7 +324,33 @@ fn as_written(program: &Path) -> anyhow::Result<String> {
     })
 }
 
-/// What systemd does not take in a program's path, however it is quoted.
+/// The assignment of the home as a unit has it.
+fn home_as_written(home: &Path) -> anyhow::Result<String> {
+    let usual = std::env::var_os("HOME").map(|user| Path::new(&user).join(".chorus-agents"));
+    if usual.is_some_and(|usual| usual == home) {
+        return Ok(USER_HOME.to_owned());
+    }
+    let home = unit_text(home)?;
+    Ok(if home.contains(char::is_whitespace) {
+        format!("\"CHORUS_HOME={home}\"")
+    } else {
+        format!("CHORUS_HOME={home}")
+    })
+}
+
+/// A path as a unit takes it: `%` begins a specifier there.
+fn unit_text(path: &Path) -> anyhow::Result<String> {
+    let text = path.to_str().filter(|path| !path.contains(is_refused));
+    let text = text.with_context(|| {
+        format!(
+            "systemd takes no path that holds quotes, backslashes, control characters or bytes that are no UTF-8: put {} elsewhere",
+            path.display()
+        )
+    })?;
+    Ok(text.replace('%', "%%"))
+}
+
+/// What systemd does not take in a path, however it is quoted.
 fn is_refused(letter: char) -> bool {
     letter.is_control() || matches!(letter, '"' | '\'' | '\\')
 }

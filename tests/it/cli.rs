@@ -3,6 +3,7 @@
 mod backup;
 mod documented;
 mod exit_codes;
+mod guide;
 mod hostile_backups;
 mod init;
 mod migrate_home;

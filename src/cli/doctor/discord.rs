@@ -7,32 +7,11 @@ use reqwest::{Response, StatusCode};
 use serde::Deserialize;
 
 use super::check::Check;
+use crate::cli::application::{self, Application, DiscordError, HOW_TO_CLOSE, Server, TIMEOUT};
 use crate::cli::discord_api::Api;
-use crate::cli::public_bot::{Application, HOW_TO_CLOSE};
 use crate::clock;
-use crate::config::Env;
+use crate::config::{Env, Secret};
 use crate::text;
-
-/// Flags of an application that may read messages: granted, or granted because the bot is small.
-const MESSAGE_CONTENT: u64 = (1 << 18) | (1 << 19);
-
-/// What the bot needs in a server, by bit of Discord's permissions.
-const NEEDED: [(u64, &str); 10] = [
-    (1 << 4, "Manage Channels"),
-    (1 << 6, "Add Reactions"),
-    (1 << 10, "View Channels"),
-    (1 << 11, "Send Messages"),
-    (1 << 13, "Manage Messages"),
-    (1 << 14, "Embed Links"),
-    (1 << 15, "Attach Files"),
-    (1 << 16, "Read Message History"),
-    (1 << 35, "Create Public Threads"),
-    (1 << 38, "Send Messages in Threads"),
-];
-const ADMINISTRATOR: u64 = 1 << 3;
-
-/// How long Discord may take for an answer.
-const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A clock further off makes retries, timeouts and session times wrong.
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(30);
@@ -40,12 +19,6 @@ const CLOCK_TOLERANCE: Duration = Duration::from_secs(30);
 #[derive(Deserialize)]
 struct User {
     username: String,
-}
-
-#[derive(Deserialize)]
-struct Guild {
-    name: String,
-    permissions: String,
 }
 
 pub(super) async fn checks(env: &Env) -> Vec<Check> {
@@ -89,8 +62,7 @@ pub(super) async fn checks(env: &Env) -> Vec<Check> {
                 "token",
                 format!("Discord knows the bot as {name}"),
             ));
-            checks.extend(application(&api).await);
-            checks.extend(servers(&api).await);
+            checks.extend(application_and_servers(env, token).await);
         }
         StatusCode::UNAUTHORIZED => checks.push(Check::failure(
             "token",
@@ -106,56 +78,52 @@ pub(super) async fn checks(env: &Env) -> Vec<Check> {
     checks
 }
 
-async fn application(api: &Api<'_>) -> Vec<Check> {
-    let application = match api.get("applications/@me").await {
-        Ok(response) => response.json::<Application>().await,
-        Err(error) => Err(error),
-    };
-    match application {
-        Ok(application) => vec![intents(&application), public(&application)],
+async fn application_and_servers(env: &Env, token: &Secret) -> Vec<Check> {
+    let application = application::application(env, token).await;
+    let mut checks = match &application {
+        Ok(application) => vec![intents(application), public(application)],
         Err(error) => vec![Check::warning(
             "intents",
-            format!(
-                "Discord did not say: {}",
-                text::with_causes(&error.without_url())
-            ),
+            format!("whether the bot may read messages is not known: {error}"),
             "see that Message Content Intent is on: developer portal, your application, Bot",
         )],
-    }
-}
-
-async fn servers(api: &Api<'_>) -> Vec<Check> {
-    let guilds = match api.get("users/@me/guilds").await {
-        Ok(response) => response.json::<Vec<Guild>>().await,
-        Err(error) => Err(error),
     };
-    match guilds {
-        Ok(guilds) if guilds.is_empty() => vec![Check::warning(
+    let servers = application::servers(env, token).await;
+    checks.extend(match servers {
+        Ok(servers) if servers.is_empty() => vec![Check::warning(
             "servers",
             "the bot is in no server",
-            "invite it: developer portal, OAuth2, scopes bot and applications.commands",
+            application.map_or(HOW_TO_INVITE.to_owned(), |application| {
+                format!("invite it: {}", application.invite())
+            }),
         )],
-        Ok(guilds) => guilds.iter().map(server).collect(),
-        Err(error) => vec![Check::warning(
-            "servers",
-            format!(
-                "Discord did not say: {}",
-                text::with_causes(&error.without_url())
-            ),
-            "try again later",
-        )],
-    }
+        Ok(servers) => servers.iter().map(server).collect(),
+        Err(error) => vec![unknown_servers(&error)],
+    });
+    checks
+}
+
+/// Where Discord does not say which application it is.
+const HOW_TO_INVITE: &str =
+    "invite it: developer portal, your application, OAuth2, scopes bot and applications.commands";
+
+fn unknown_servers(error: &DiscordError) -> Check {
+    Check::warning(
+        "servers",
+        format!("where the bot is is not known: {error}"),
+        "try again later",
+    )
 }
 
 fn intents(application: &Application) -> Check {
-    match application.flags & MESSAGE_CONTENT {
-        0 => Check::failure(
-            "intents",
-            "the bot may not read messages",
-            "turn on Message Content Intent: developer portal, your application, Bot",
-        ),
-        _ => Check::ok("intents", "the bot may read messages"),
+    if application.may_read_messages() {
+        return Check::ok("intents", "the bot may read messages");
     }
+    Check::failure(
+        "intents",
+        "the bot may not read messages",
+        format!("turn on Message Content Intent: {}", application.page()),
+    )
 }
 
 fn public(application: &Application) -> Check {
@@ -170,22 +138,17 @@ fn public(application: &Application) -> Check {
     }
 }
 
-fn server(guild: &Guild) -> Check {
-    let held: u64 = guild.permissions.parse().unwrap_or(0);
-    let missing: Vec<&str> = NEEDED
-        .iter()
-        .filter(|(bit, _)| held & ADMINISTRATOR == 0 && held & bit == 0)
-        .map(|(_, name)| *name)
-        .collect();
+fn server(server: &Server) -> Check {
+    let missing = server.missing();
     if missing.is_empty() {
         return Check::ok(
             "servers",
-            format!("{}: the bot has what it needs", guild.name),
+            format!("{}: the bot has what it needs", server.name),
         );
     }
     Check::failure(
         "servers",
-        format!("{}: the bot lacks {}", guild.name, missing.join(", ")),
+        format!("{}: the bot lacks {}", server.name, missing.join(", ")),
         "give these to the bot's role: server settings, Roles",
     )
 }

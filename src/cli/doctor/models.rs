@@ -34,8 +34,11 @@ pub(super) async fn checks(env: &Env, config: &Config) -> Vec<Check> {
         .iter()
         .map(|(name, listed)| match &listed.error {
             None => {
-                let models = text::count(listed.models.len(), "model", "models");
-                Check::ok("models", format!("{name}: {models}"))
+                let count = text::count(listed.models.len(), "model", "models");
+                Check::ok(
+                    "models",
+                    format!("{name}: {count}{}", names(&listed.models)),
+                )
             }
             Some(error) => Check::failure(
                 "models",
@@ -53,8 +56,24 @@ pub(super) async fn checks(env: &Env, config: &Config) -> Vec<Check> {
         checks.push(Check::failure(
             "models",
             format!("default_model is {default}, which no provider has"),
-            "write a model that chorus doctor or /models lists",
+            "set default_model to a model that is listed above, or that /models lists",
         ));
     }
     checks
+}
+
+/// Most models that are named for one provider.
+const NAMED: usize = 12;
+
+/// The models by name, as many as a line takes.
+fn names(models: &[String]) -> String {
+    if models.is_empty() {
+        return String::new();
+    }
+    let more = models.len().saturating_sub(NAMED);
+    let named = models[..models.len() - more].join(", ");
+    if more == 0 {
+        return format!(": {named}");
+    }
+    format!(": {named} and {more} more; /models lists them")
 }

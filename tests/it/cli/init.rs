@@ -1,9 +1,24 @@
-//! `chorus init --non-interactive`: a home for a first start, and nothing overwritten.
+//! `chorus init --non-interactive`: a home for a first start, nothing overwritten, and what is refused named.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
 
-use super::program::{chorus, seen};
+use chorus_playground::{Discord, Options};
+use tempfile::TempDir;
+
+use super::program::{Seen, chorus, seen};
+use super::service::written_down;
+
+/// Runs `chorus init --non-interactive` with these options in a home of its own. The test goes on meanwhile.
+async fn runs(home: &Path, options: &[&str], variables: &[(&str, &str)]) -> Seen {
+    let mut command = chorus(home, &["init", "--non-interactive"]);
+    command.args(options).envs(variables.iter().copied());
+    tokio::task::spawn_blocking(move || seen(&mut command))
+        .await
+        .unwrap()
+}
 
 #[test]
 fn a_home_is_made_that_check_config_likes() {
@@ -39,7 +54,112 @@ fn a_home_is_made_that_check_config_likes() {
 #[test]
 fn without_a_terminal_it_says_what_to_add() {
     let home = tempfile::tempdir().unwrap();
-    let said = seen(chorus(home.path(), &["init"]).stdin(std::process::Stdio::null()));
+    let said = seen(chorus(home.path(), &["init"]).stdin(Stdio::null()));
     assert_eq!(said.code, 1);
     assert!(said.err.contains("add --non-interactive"), "{}", said.err);
+}
+
+#[tokio::test]
+async fn what_is_refused_is_named_and_nothing_is_written() {
+    let home = TempDir::new().unwrap();
+    let discord = Discord::start(Options::default()).await.unwrap();
+    let api = ("CHORUS_DISCORD_API_URL", discord.base_url());
+    let cases: [(&[&str], &str, &str); 3] = [
+        (&[], "wrong", "Discord refuses DISCORD_TOKEN"),
+        (&["--default-permissions", "nope"], discord.token(), "nope"),
+        (
+            &["--provider", "olama"],
+            discord.token(),
+            "--provider is olama",
+        ),
+    ];
+    for (options, token, words) in cases {
+        let said = runs(home.path(), options, &[api, ("DISCORD_TOKEN", token)]).await;
+        assert!(said.code != 0 && said.err.contains(words), "{}", said.err);
+        assert!(!home.path().join("config.json").exists(), "{options:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_bot_in_no_server_is_told_its_address() {
+    let home = TempDir::new().unwrap();
+    let discord = Discord::start(Options::default()).await.unwrap();
+    discord.kicks_bot(discord.guild());
+    let variables = [
+        ("CHORUS_DISCORD_API_URL", discord.base_url()),
+        ("DISCORD_TOKEN", discord.token()),
+    ];
+    let said = runs(home.path(), &[], &variables).await;
+    assert_eq!(said.code, 0, "{}", said.err);
+    let invite = "https://discord.com/oauth2/authorize?client_id=";
+    assert!(said.out.contains(invite), "{}", said.out);
+    assert!(
+        !home.path().join(".env").exists(),
+        "secrets stay where they are"
+    );
+
+    let unreachable = [
+        ("CHORUS_DISCORD_API_URL", "http://127.0.0.1:1"),
+        ("DISCORD_TOKEN", discord.token()),
+    ];
+    let elsewhere = TempDir::new().unwrap();
+    let said = runs(elsewhere.path(), &[], &unreachable).await;
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert!(said.out.contains("could not be tried"), "{}", said.out);
+}
+
+/// As root, in a mount namespace whose /etc, /var/lib and /usr/local are copies that end with it.
+#[test]
+fn the_machine_gets_a_user_a_home_and_a_service() {
+    let folder = TempDir::new().unwrap();
+    let can = Command::new("unshare")
+        .args(["--mount", "sh", "-c", "command -v useradd"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    if !rustix::process::geteuid().is_root() || !can.is_ok_and(|status| status.success()) {
+        println!("not run: this takes root, mount namespaces and useradd");
+        return;
+    }
+    let etc = folder.path().join("etc");
+    let copies = folder.path().join("copies");
+    fs::create_dir(&copies).unwrap();
+    let script = format!(
+        "cp -a /etc {etc}; mount --bind {etc} /etc; mount -t tmpfs tmpfs /var/lib; mount --bind {copies} /usr/local/bin
+         rm -rf /etc/chorus; sed -i /^chorus:/d /etc/passwd /etc/group /etc/shadow
+         {program} init --non-interactive --for machine --provider ollama --default-model qwen3:8b --service --offline >&2
+         stat -c '%A %U %G %n' /var/lib/chorus /var/lib/chorus/config.json /etc/chorus/credentials /etc/chorus/credentials/*
+         cat /etc/chorus/credentials/DISCORD_TOKEN
+         grep -c ExecStart= /etc/systemd/system/chorus.service; grep '^chorus:' /etc/passwd | cut -d: -f6,7",
+        etc = etc.display(),
+        copies = copies.display(),
+        program = env!("CARGO_BIN_EXE_chorus"),
+    );
+    let path = std::env::var("PATH").unwrap_or_default();
+    let programs = written_down(folder.path());
+    let mut command = Command::new("unshare");
+    command
+        .args(["--mount", "--propagation", "private", "sh", "-ec", &script])
+        .env_clear()
+        .env("PATH", format!("{}:/usr/sbin:{path}", programs.display()))
+        .env("HOME", folder.path())
+        .env("DISCORD_TOKEN", "a-token")
+        .current_dir(folder.path());
+    let made = seen(&mut command);
+    assert_eq!(made.code, 0, "{}{}", made.out, made.err);
+    insta::assert_snapshot!(made.out, @r"
+    drwx------ chorus chorus /var/lib/chorus
+    -rw------- chorus chorus /var/lib/chorus/config.json
+    drwx------ root root /etc/chorus/credentials
+    -rw------- root root /etc/chorus/credentials/DISCORD_TOKEN
+    a-token
+    1
+    /var/lib/chorus:/usr/sbin/nologin
+    ");
+    let told = fs::read_to_string(folder.path().join("told")).unwrap();
+    insta::assert_snapshot!(told, @r"
+    daemon-reload
+    enable chorus.service
+    restart chorus.service
+    ");
 }

@@ -14,10 +14,8 @@ const MOST_EXPOSED: u32 = 30;
 
 fn unit(whose: &str) -> String {
     let home = tempfile::tempdir().unwrap();
-    let seen = seen(&mut chorus(
-        home.path(),
-        &["service", "install", "--print", whose],
-    ));
+    let mut command = chorus(home.path(), &["service", "install", "--print", whose]);
+    let seen = seen(command.env_remove("CHORUS_HOME"));
     assert_eq!(seen.code, 0, "{}", seen.err);
     seen.out
 }
@@ -82,11 +80,11 @@ fn the_machines_service_leaves_the_sandbox_what_it_needs() {
     assert!(unit.contains(" sethostname"), "bubblewrap names its host");
 }
 
-/// A `systemctl` that writes down what it is told.
-fn written_down(folder: &Path) -> PathBuf {
+/// A `systemctl` that writes down what it is told and says that all is well.
+pub(super) fn written_down(folder: &Path) -> PathBuf {
     let programs = folder.join("bin");
     fs::create_dir(&programs).unwrap();
-    let script = "#!/bin/sh\necho \"$@\" >> \"$HOME/told\"\n";
+    let script = "#!/bin/sh\necho \"$@\" >> \"$HOME/told\"\necho running\n";
     let program = programs.join("systemctl");
     fs::write(&program, script).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
@@ -99,7 +97,7 @@ fn a_users_service_is_installed_looked_at_and_removed() {
     let path = format!("{}:/usr/bin:/bin", written_down(home.path()).display());
     let service = |action: &str| {
         let mut run = chorus(home.path(), &["service", action, "--user"]);
-        seen(run.env("PATH", &path))
+        seen(run.env("PATH", &path).env_remove("CHORUS_HOME"))
     };
     let installed = service("install");
     assert_eq!(installed.code, 0, "{}", installed.err);
@@ -136,6 +134,30 @@ fn a_users_service_is_installed_looked_at_and_removed() {
     let again = service("uninstall");
     assert_eq!(again.code, 1);
     assert!(again.err.contains("nothing is installed"), "{}", again.err);
+}
+
+/// Or the service would begin an empty home beside the one that is used.
+#[test]
+fn a_users_service_works_in_the_home_that_it_was_installed_from() {
+    let home = tempfile::tempdir().unwrap();
+    let print = |chosen: &str| {
+        let mut command = chorus(home.path(), &["service", "install", "--print", "--user"]);
+        seen(command.env("CHORUS_HOME", chosen)).out
+    };
+    for (chosen, line) in [
+        ("/srv/agents", "Environment=CHORUS_HOME=/srv/agents\n"),
+        (
+            "/srv/100% mine",
+            "Environment=\"CHORUS_HOME=/srv/100%% mine\"\n",
+        ),
+        (
+            "~/.chorus-agents",
+            "Environment=CHORUS_HOME=%h/.chorus-agents\n",
+        ),
+    ] {
+        let unit = print(chosen);
+        assert!(unit.contains(line), "{unit}");
+    }
 }
 
 /// What systemd has to say against a unit; none where it is not there to be asked.

@@ -56,11 +56,28 @@ async fn it_finds_nothing_wrong_where_nothing_is_and_changes_nothing() {
             assert_eq!(check["verdict"] != "ok", has_remedy, "{check}");
             assert!(!check["seen"].as_str().unwrap().is_empty(), "{check}");
         }
+        let last = checks.last().unwrap()["seen"].as_str().unwrap();
+        assert_eq!(last, "anthropic: 1 model: scripted-model");
         assert_eq!(picture(&world.home()), before);
 
         let shown = seen(&mut command(world, &["doctor"])).await;
         let lines = shown.out.lines().filter(|line| !line.starts_with(' '));
         assert_eq!(lines.count(), checks.len(), "{}", shown.out);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_bot_in_no_server_is_told_the_address_that_invites_it() {
+    run_test_with(program(Vec::new()), async |world| {
+        world.stops().await;
+        world.discord.kicks_bot(world.discord.guild());
+        let looked = seen(&mut command(world, &["doctor", "--json"])).await;
+        let checks = checks(&looked.out);
+        let servers = checks.iter().find(|check| check["name"] == "servers");
+        let remedy = servers.unwrap()["do"].as_str().unwrap();
+        let invite = "invite it: https://discord.com/oauth2/authorize?client_id=";
+        assert!(remedy.starts_with(invite), "{remedy}");
     })
     .await;
 }

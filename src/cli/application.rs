@@ -1,0 +1,135 @@
+//! The bot's application at Discord: what it may do, where it is, and the address by which it is invited.
+
+use std::time::Duration;
+
+use reqwest::StatusCode;
+use serde::Deserialize;
+
+use super::discord_api::Api;
+use crate::config::{Env, Secret};
+use crate::text;
+
+/// How to make a bot private. Discord refuses to while the application has an install link.
+pub(super) const HOW_TO_CLOSE: &str = "to prevent that: https://discord.com/developers/applications, your application, Installation, set Install Link to None; then Bot, turn off Public Bot";
+
+/// Flags of an application that may read messages: granted, or granted because the bot is small.
+const MESSAGE_CONTENT: u64 = (1 << 18) | (1 << 19);
+
+/// What the bot needs in a server, by bit of Discord's permissions.
+const NEEDED: [(u64, &str); 10] = [
+    (1 << 4, "Manage Channels"),
+    (1 << 6, "Add Reactions"),
+    (1 << 10, "View Channels"),
+    (1 << 11, "Send Messages"),
+    (1 << 13, "Manage Messages"),
+    (1 << 14, "Embed Links"),
+    (1 << 15, "Attach Files"),
+    (1 << 16, "Read Message History"),
+    (1 << 35, "Create Public Threads"),
+    (1 << 38, "Send Messages in Threads"),
+];
+const ADMINISTRATOR: u64 = 1 << 3;
+
+/// How long Discord may take for an answer.
+pub(super) const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What Discord says of an application.
+#[derive(Deserialize)]
+pub(super) struct Application {
+    pub(super) id: String,
+    #[serde(default)]
+    flags: u64,
+    #[serde(default)]
+    pub(super) bot_public: bool,
+}
+
+impl Application {
+    pub(super) fn may_read_messages(&self) -> bool {
+        self.flags & MESSAGE_CONTENT != 0
+    }
+
+    /// The address that adds the bot to a server, with the permissions it needs.
+    pub(super) fn invite(&self) -> String {
+        let permissions: u64 = NEEDED.iter().map(|(bit, _)| bit).sum();
+        let id = &self.id;
+        format!(
+            "https://discord.com/oauth2/authorize?client_id={id}&scope=bot+applications.commands&permissions={permissions}"
+        )
+    }
+
+    /// The page on which the bot's token and intents are.
+    pub(super) fn page(&self) -> String {
+        format!(
+            "https://discord.com/developers/applications/{}/bot",
+            self.id
+        )
+    }
+}
+
+/// A server that the bot is in.
+#[derive(Deserialize)]
+pub(super) struct Server {
+    pub(super) name: String,
+    permissions: String,
+}
+
+impl Server {
+    /// What the bot needs there and does not have.
+    pub(super) fn missing(&self) -> Vec<&'static str> {
+        let held: u64 = self.permissions.parse().unwrap_or(0);
+        let missing = NEEDED
+            .iter()
+            .filter(|(bit, _)| held & ADMINISTRATOR == 0 && held & bit == 0);
+        missing.map(|(_, name)| *name).collect()
+    }
+}
+
+#[derive(Deserialize)]
+struct User {
+    username: String,
+}
+
+/// Why Discord did not say what was asked.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum DiscordError {
+    #[error("Discord refuses DISCORD_TOKEN")]
+    Refused,
+    #[error("Discord answers {0}")]
+    Answered(StatusCode),
+    #[error("Discord cannot be reached: {0}")]
+    Unreachable(String),
+}
+
+impl From<reqwest::Error> for DiscordError {
+    fn from(error: reqwest::Error) -> Self {
+        Self::Unreachable(text::with_causes(&error.without_url()))
+    }
+}
+
+/// The name of the bot that has this token.
+pub(super) async fn bot_name(env: &Env, token: &Secret) -> Result<String, DiscordError> {
+    let user: User = read(env, token, "users/@me").await?;
+    Ok(user.username)
+}
+
+pub(super) async fn application(env: &Env, token: &Secret) -> Result<Application, DiscordError> {
+    read(env, token, "applications/@me").await
+}
+
+/// The servers that the bot is in.
+pub(super) async fn servers(env: &Env, token: &Secret) -> Result<Vec<Server>, DiscordError> {
+    read(env, token, "users/@me/guilds").await
+}
+
+async fn read<T: serde::de::DeserializeOwned>(
+    env: &Env,
+    token: &Secret,
+    path: &str,
+) -> Result<T, DiscordError> {
+    let response = Api::new(env, token, TIMEOUT)?.get(path).await?;
+    match response.status() {
+        StatusCode::OK => Ok(response.json().await?),
+        StatusCode::UNAUTHORIZED => Err(DiscordError::Refused),
+        status => Err(DiscordError::Answered(status)),
+    }
+}

@@ -1,0 +1,327 @@
+//! The guide: one step after the other, each tried before the next. What an earlier run did is seen and passed over, so that it
+//! may be stopped anywhere.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::runtime::Runtime;
+
+use super::place::{Place, Whose};
+use super::terminal;
+use super::{Init, models, write_config};
+use crate::cli::application::{self, Application, DiscordError, HOW_TO_CLOSE, Server};
+use crate::cli::failure::Failure;
+use crate::cli::looking;
+use crate::cli::model_source::is_plain;
+use crate::cli::service;
+use crate::config::{Env, Secret, effective};
+use crate::llm::discovery::Models;
+
+/// How often Discord is asked whether the bot was invited.
+const INVITED: Duration = Duration::from_secs(2);
+
+pub(super) struct Guide {
+    pub(super) place: Place,
+    pub(super) runtime: Runtime,
+    init: Init,
+}
+
+impl Guide {
+    pub(super) fn begin(init: Init, env: &Env) -> Result<Self, Failure> {
+        println!(
+            "Ctrl-C stops this at any point; what was said is kept, and `chorus init` goes on from there.\n"
+        );
+        let whose = match init.whose {
+            Some(whose) => whose,
+            None => ask_whose(env)?,
+        };
+        let place = Place::make(whose, env)?;
+        println!("The home is {}.", place.home.display());
+        Ok(Self {
+            place,
+            runtime: looking::runtime()?,
+            init,
+        })
+    }
+
+    pub(super) fn run(self) -> Result<(), Failure> {
+        write_config(&self.place, None, &self.init.default_permissions)?;
+        let token = self.bot()?;
+        self.model()?;
+        let runs = self.service()?;
+        self.says_what_is_next(&token, runs);
+        Ok(())
+    }
+
+    // --- the bot ---
+
+    /// A token that Discord knows, an application that may read messages, and a server that the bot is in.
+    fn bot(&self) -> Result<Secret, Failure> {
+        println!("\n1. The bot");
+        let token = self.token()?;
+        let application = self.application(&token)?;
+        self.invites(&token, &application)?;
+        Ok(token)
+    }
+
+    fn token(&self) -> Result<Secret, Failure> {
+        let env = self.place.env()?;
+        let mut known = env.discord_token.clone();
+        let mut is_new = false;
+        loop {
+            let token = match known.take() {
+                Some(token) => token,
+                None => {
+                    is_new = true;
+                    ask_token()?
+                }
+            };
+            match self.runtime.block_on(application::bot_name(&env, &token)) {
+                Ok(name) => {
+                    println!("✓ Discord knows the bot as {name}.");
+                    if is_new {
+                        self.place.keep_secret("DISCORD_TOKEN", token.expose())?;
+                    } else {
+                        self.place.keep_of_shell("DISCORD_TOKEN")?;
+                    }
+                    return Ok(token);
+                }
+                Err(DiscordError::Refused)
+                    if !is_new && std::env::var_os("DISCORD_TOKEN").is_some() =>
+                {
+                    return Err(Failure::Configuration(
+                        "Discord refuses DISCORD_TOKEN of your environment: unset it, or set the right one".to_owned(),
+                    ));
+                }
+                Err(DiscordError::Refused) => {
+                    println!(
+                        "  Discord refuses this token. Copy it again: your application, Bot, Reset Token."
+                    );
+                }
+                Err(error) => {
+                    tries_again(&error)?;
+                    known = Some(token);
+                }
+            }
+        }
+    }
+
+    fn application(&self, token: &Secret) -> Result<Application, Failure> {
+        let env = self.place.env()?;
+        loop {
+            let application = self.insists(|| application::application(&env, token))?;
+            if !application.may_read_messages() {
+                println!(
+                    "  It may not read messages yet: turn on Message Content Intent at {} and save.",
+                    application.page()
+                );
+                terminal::line("Enter when that is done", None)?;
+                continue;
+            }
+            println!("✓ It may read messages.");
+            if application.bot_public {
+                println!(
+                    "  Anybody can invite this bot. It does nothing in servers that you do not accept; {HOW_TO_CLOSE}."
+                );
+            }
+            return Ok(application);
+        }
+    }
+
+    /// Waits until the bot is in a server, or whoever reads the address goes on without.
+    fn invites(&self, token: &Secret, application: &Application) -> Result<(), Failure> {
+        let env = self.place.env()?;
+        let mut servers = self.insists(|| application::servers(&env, token))?;
+        if servers.is_empty() {
+            println!("  It is in no server yet. Open this address and add it to yours:\n");
+            println!("  {}\n", application.invite());
+            println!("  Waiting until it is there. (Enter goes on without.)");
+        }
+        while servers.is_empty() {
+            if terminal::enter_within(INVITED)? {
+                println!(
+                    "  Not invited yet: the address stays as it is, and `chorus doctor` prints it again."
+                );
+                return Ok(());
+            }
+            // An answer that does not come is no reason to stop waiting.
+            let asked = application::servers(&env, token);
+            servers = self.runtime.block_on(asked).unwrap_or_default();
+        }
+        for server in &servers {
+            tell_server(server, application);
+        }
+        Ok(())
+    }
+
+    /// What Discord answers, however often it must be asked.
+    fn insists<T, F: Future<Output = Result<T, DiscordError>>>(
+        &self,
+        ask: impl Fn() -> F,
+    ) -> Result<T, Failure> {
+        loop {
+            match self.runtime.block_on(ask()) {
+                Ok(answer) => return Ok(answer),
+                Err(error) => tries_again(&error)?,
+            }
+        }
+    }
+
+    // --- the model ---
+
+    fn model(&self) -> Result<(), Failure> {
+        println!("\n2. The model");
+        let mut provider = self.init.provider.clone();
+        let models = loop {
+            if let Some(provider) = provider.take() {
+                models::take_server(self, &provider)?;
+            }
+            if let Some(models) = models::that_answer(self)? {
+                break models;
+            }
+            if !models::ask_source(self)? {
+                println!(
+                    "  Nobody answers yet. Run `chorus init` again when there is a key or a server."
+                );
+                return Ok(());
+            }
+        };
+        self.default_model(&models)
+    }
+
+    fn default_model(&self, models: &Models) -> Result<(), Failure> {
+        let config = self.place.config()?;
+        let set = config
+            .default_model
+            .filter(|name| effective::is_chosen(name));
+        let mut named = self.init.default_model.clone().or(set);
+        loop {
+            let name = match named.take() {
+                Some(name) => name,
+                None => models::ask_model(models)?,
+            };
+            match self.runtime.block_on(models::find(models, &name)) {
+                Ok(target) => {
+                    let target = target.to_string();
+                    println!("✓ Agents that name no model use {target}.");
+                    self.place.change_config(|keys| {
+                        keys.insert("default_model".to_owned(), json!(target));
+                        Ok(())
+                    })?;
+                    return Ok(());
+                }
+                Err(error) => println!("  {error}"),
+            }
+        }
+    }
+
+    // --- the service ---
+
+    /// Whether the daemon runs now.
+    fn service(&self) -> Result<bool, Failure> {
+        println!("\n3. The service");
+        let manager = self.place.manager();
+        let wanted = match self.init.wants_service() {
+            Some(wanted) => wanted,
+            None if !service::is_there(manager) => {
+                println!("  There is no systemd to look after it.");
+                false
+            }
+            None => terminal::yes("Have systemd start it now, and after each reboot?")?,
+        };
+        if !wanted {
+            return Ok(false);
+        }
+        service::install(manager, &self.place.home)?;
+        service::start(manager)?;
+        println!("✓ It runs.");
+        Ok(true)
+    }
+
+    fn says_what_is_next(&self, token: &Secret, runs: bool) {
+        let is_machine = self.place.whose == Whose::Machine;
+        let (prefix, journal) = if is_machine {
+            (
+                "sudo -u chorus CHORUS_HOME=/var/lib/chorus ",
+                "sudo journalctl -u chorus -f",
+            )
+        } else {
+            ("", "journalctl --user -u chorus -f")
+        };
+        println!();
+        if runs {
+            println!("Its log: {journal}");
+            if !is_machine {
+                println!("It stops when you log out, unless you run: loginctl enable-linger");
+            }
+        } else if is_machine {
+            println!("Start it: sudo chorus init --for machine --service");
+        } else {
+            println!("Start it: chorus run");
+        }
+        println!("Look after it: {prefix}chorus doctor");
+        let env = self.place.env();
+        let servers = env.map(|env| self.runtime.block_on(application::servers(&env, token)));
+        if let Ok(Ok(servers)) = servers
+            && let Some(server) = servers.first()
+        {
+            println!(
+                "In {}: /agent init name:lab, then write in #lab.",
+                server.name
+            );
+        }
+    }
+}
+
+fn ask_whose(env: &Env) -> anyhow::Result<Whose> {
+    if std::env::var_os("CHORUS_HOME").is_some_and(|home| !home.is_empty()) {
+        return Ok(Whose::You);
+    }
+    println!("Who is it for?");
+    let you = format!("for you: home {}", env.paths.home.display());
+    let machine = format!(
+        "for this machine: home {}, a service with a user of its own (needs root)",
+        service::MACHINE_HOME
+    );
+    let is_root = rustix::process::geteuid().is_root();
+    let (offered, order) = if is_root {
+        ([machine, you], [Whose::Machine, Whose::You])
+    } else {
+        ([you, machine], [Whose::You, Whose::Machine])
+    };
+    Ok(order[terminal::choose("Number", &offered)?])
+}
+
+fn ask_token() -> anyhow::Result<Secret> {
+    println!(
+        "  https://discord.com/developers/applications → New Application → Bot: Reset Token, and turn on Message Content Intent."
+    );
+    loop {
+        let token = terminal::secret("The bot's token")?;
+        if is_plain(&token) {
+            return Ok(Secret::new(token));
+        }
+        println!(
+            "  This is not a token: it is empty, or holds a space, a quote or a letter outside ASCII."
+        );
+    }
+}
+
+fn tries_again(error: &DiscordError) -> anyhow::Result<()> {
+    println!("  {error}");
+    terminal::line("Enter tries again", None).map(|_| ())
+}
+
+fn tell_server(server: &Server, application: &Application) {
+    let missing = server.missing();
+    let name = &server.name;
+    if missing.is_empty() {
+        println!("✓ In {name} it has what it needs.");
+        return;
+    }
+    println!(
+        "  In {name} it lacks {}. Open this address once more, or give them to its role:\n  {}",
+        missing.join(", "),
+        application.invite()
+    );
+}

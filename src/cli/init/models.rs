@@ -1,0 +1,242 @@
+//! Who answers, and which model: keys are tried, servers of this machine are found, names are looked up in live lists.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::guide::Guide;
+use super::place::Place;
+use super::terminal;
+use crate::cli::failure::Failure;
+use crate::cli::model_source::{self, KeyError, LOCAL, VENDORS, Vendor};
+use crate::config::{Config, Env, ProviderConfig};
+use crate::llm::discovery::{Models, Resolved};
+use crate::llm::{Catalog, Providers, Target};
+use crate::text;
+
+/// The name under which a server at another address is kept.
+const OWN: &str = "own";
+
+/// Its key, where it wants one.
+const OWN_KEY: &str = "OWN_API_KEY";
+
+/// Most models that are offered by number; others are named.
+const OFFERED: usize = 15;
+
+/// The models of everybody who is configured and answers; none where nobody does, which is said.
+pub(super) fn that_answer(guide: &Guide) -> Result<Option<Models>, Failure> {
+    let (env, config) = (guide.place.env()?, guide.place.config()?);
+    let models = of_configured(&env, &config)?;
+    let found = guide.runtime.block_on(models.discover());
+    let mut answers = false;
+    for (name, listed) in &found.providers {
+        match &listed.error {
+            None => {
+                answers = true;
+                println!(
+                    "✓ {name}: {}",
+                    text::count(listed.models.len(), "model", "models")
+                );
+                if let Some(vendor) = VENDORS.iter().find(|vendor| vendor.name == name) {
+                    guide.place.keep_of_shell(vendor.variable)?;
+                }
+            }
+            Some(error) => println!("  {name}: {error}"),
+        }
+    }
+    Ok(answers.then_some(models))
+}
+
+pub(super) fn of_configured(env: &Env, config: &Config) -> anyhow::Result<Models> {
+    let providers = Providers::from_config(config, env)?;
+    let catalog = Arc::new(Catalog::new(config.models.clone()));
+    Ok(Models::new(Arc::new(providers), catalog, None))
+}
+
+/// Has somebody chosen who answers, and keeps what that takes; false where nobody is to yet.
+pub(super) fn ask_source(guide: &Guide) -> Result<bool, Failure> {
+    let env = guide.place.env()?;
+    let servers = guide.runtime.block_on(model_source::local_servers(&env));
+    let local = servers.iter().map(|server| {
+        let models: Vec<&str> = server.models.iter().take(3).map(String::as_str).collect();
+        format!("{} on this machine ({})", server.label, models.join(", "))
+    });
+    let vendors = VENDORS
+        .iter()
+        .map(|vendor| format!("{}, with a key", vendor.label));
+    let others = [
+        "another server that speaks OpenAI's format, by its address".to_owned(),
+        "nobody yet".to_owned(),
+    ];
+    let offered: Vec<String> = local.chain(vendors).chain(others).collect();
+    println!("  Who answers?");
+    let chosen = terminal::choose("Number", &offered)?;
+    if let Some(server) = servers.get(chosen) {
+        keep_server(&guide.place, server.name, json!({}))?;
+        return Ok(true);
+    }
+    match VENDORS.get(chosen - servers.len()) {
+        Some(vendor) => ask_key(guide, vendor, &env)?,
+        None if chosen + 1 == offered.len() => return Ok(false),
+        None => ask_address(guide)?,
+    }
+    Ok(true)
+}
+
+fn ask_key(guide: &Guide, vendor: &Vendor, env: &Env) -> Result<(), Failure> {
+    if std::env::var_os(vendor.variable).is_some() {
+        return Err(Failure::Configuration(format!(
+            "{} of your environment is not the right one: unset it, or set the right one",
+            vendor.variable
+        )));
+    }
+    loop {
+        let key = terminal::secret(&format!("{}, key (empty: back)", vendor.label))?;
+        if key.is_empty() {
+            return Ok(());
+        }
+        let tried = model_source::trial(vendor, &key, env).and_then(|trial| {
+            guide
+                .runtime
+                .block_on(model_source::try_key(vendor, &trial))
+        });
+        match tried {
+            Ok(_) => {
+                guide.place.keep_secret(vendor.variable, &key)?;
+                return Ok(());
+            }
+            Err(error) => println!("  {error}"),
+        }
+    }
+}
+
+fn ask_address(guide: &Guide) -> Result<(), Failure> {
+    let address = terminal::line(
+        "Address, such as http://192.168.1.20:11434/v1 (empty: back)",
+        None,
+    )?;
+    if address.is_empty() {
+        return Ok(());
+    }
+    let key = terminal::secret("Key, if it wants one (empty: none)")?;
+    if key.is_empty() {
+        return Ok(take_address(guide, &address, json!({"base_url": address}))?);
+    }
+    if !model_source::is_plain(&key) {
+        println!("  {}", KeyError::NoKey);
+        return Ok(());
+    }
+    guide.place.keep_secret(OWN_KEY, &key)?;
+    let provider = json!({"base_url": address, "api_key_env": OWN_KEY});
+    Ok(take_address(guide, &address, provider)?)
+}
+
+fn take_address(guide: &Guide, address: &str, provider: serde_json::Value) -> anyhow::Result<()> {
+    let described: Result<ProviderConfig, _> = serde_json::from_value(provider.clone());
+    let env = guide
+        .place
+        .env()
+        .map_err(|failure| anyhow::anyhow!("{failure}"))?;
+    let tried = match described {
+        Ok(described) => guide
+            .runtime
+            .block_on(model_source::models_of(OWN, described, &env)),
+        Err(error) => Err(error.into()),
+    };
+    match tried {
+        Ok(_) => keep_server(&guide.place, OWN, provider),
+        Err(error) => {
+            println!("  {address}: {error:#}");
+            Ok(())
+        }
+    }
+}
+
+/// Takes a server by the name or address that an option gives.
+pub(super) fn take_server(guide: &Guide, named: &str) -> anyhow::Result<()> {
+    match described(named)? {
+        (OWN, provider) => take_address(guide, named, provider),
+        (name, provider) => keep_server(&guide.place, name, provider),
+    }
+}
+
+/// The name of a server and its keys in `providers`.
+pub(super) fn described(named: &str) -> anyhow::Result<(&'static str, serde_json::Value)> {
+    if named.starts_with("http://") || named.starts_with("https://") {
+        return Ok((OWN, json!({"base_url": named})));
+    }
+    let known = LOCAL.iter().find(|(name, _)| *name == named);
+    match known {
+        Some((name, _)) => Ok((name, json!({}))),
+        None => {
+            let names: Vec<&str> = LOCAL.iter().map(|(name, _)| *name).collect();
+            anyhow::bail!(
+                "--provider is {named}: write {}, or an address that begins with http:// or https://",
+                names.join(", ")
+            )
+        }
+    }
+}
+
+pub(super) fn keep_server(
+    place: &Place,
+    name: &str,
+    provider: serde_json::Value,
+) -> anyhow::Result<()> {
+    place.change_config(|keys| crate::cli::home_files::name_provider(keys, name, provider))
+}
+
+/// Has a model chosen: by its number, or by any name that `/settings model` takes.
+pub(super) fn ask_model(models: &Models) -> anyhow::Result<String> {
+    let all = models.all();
+    let likeliest = models.first_available();
+    let others = all
+        .iter()
+        .filter(|target| likeliest.as_ref() != Some(*target));
+    let offered: Vec<String> = likeliest
+        .iter()
+        .chain(others)
+        .map(Target::to_string)
+        .collect();
+    for (at, name) in offered.iter().take(OFFERED).enumerate() {
+        println!("  {}  {name}", at + 1);
+    }
+    if offered.len() > OFFERED {
+        println!("  … and {} more, by name", offered.len() - OFFERED);
+    }
+    let answer = terminal::line("Model for agents that name none: number or name", Some("1"))?;
+    let by_number = answer.parse::<usize>().ok();
+    let chosen = by_number.and_then(|number| offered.get(number.checked_sub(1)?));
+    Ok(chosen.cloned().unwrap_or(answer))
+}
+
+/// Why a model cannot be the default.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NoModel {
+    #[error("There is no model {name}.{hint}")]
+    Unknown { name: String, hint: String },
+    #[error("Whether there is a model {name} could not be found out: {reason}")]
+    Unasked { name: String, reason: String },
+}
+
+/// The model that is meant by `name`; one that its server does not list is asked a short question.
+pub(super) async fn find(models: &Models, name: &str) -> Result<Target, NoModel> {
+    match models.resolve_asking(name).await {
+        Ok(Resolved::Found(target) | Resolved::Unlisted(target)) => Ok(target),
+        Ok(Resolved::NotFound { near }) => Err(NoModel::Unknown {
+            name: name.to_owned(),
+            hint: near
+                .first()
+                .map(|near| format!(" Did you mean {near}?"))
+                .unwrap_or_default(),
+        }),
+        Ok(Resolved::Undiscovered(_) | Resolved::NoProvider) => Err(NoModel::Unasked {
+            name: name.to_owned(),
+            reason: "no provider lists its models".to_owned(),
+        }),
+        Err(error) => Err(NoModel::Unasked {
+            name: name.to_owned(),
+            reason: error.to_string(),
+        }),
+    }
+}

@@ -1,0 +1,155 @@
+//! Where answers are kept: in the home of who starts the daemon, or in that of the machine's service and its credentials. The
+//! service of each reads the very same.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{DirBuilderExt, chown};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use serde_json::{Map, Value};
+
+use crate::cli::failure::Failure;
+use crate::cli::home_files::{self, Owner, change_config, keep_in_dotenv};
+use crate::cli::service::{self, MACHINE_HOME, Manager};
+use crate::config::{Config, ConfigError, Env};
+
+/// Who the daemon is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Whose {
+    /// You: your home, your own service
+    You,
+    /// This machine: /var/lib/chorus, a service with a user of its own; needs root
+    Machine,
+}
+
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) whose: Whose,
+    pub(super) home: PathBuf,
+    /// To whom the machine's home belongs.
+    owner: Option<Owner>,
+}
+
+impl Place {
+    /// Makes the home; one that is there stays as it is.
+    pub(super) fn make(whose: Whose, env: &Env) -> Result<Self, Failure> {
+        match whose {
+            Whose::You => {
+                let home = env.paths.home.clone();
+                make_folder(&home)?;
+                Ok(Self {
+                    whose,
+                    home,
+                    owner: None,
+                })
+            }
+            Whose::Machine => Self::of_machine(),
+        }
+    }
+
+    fn of_machine() -> Result<Self, Failure> {
+        let home = PathBuf::from(MACHINE_HOME);
+        let chosen = std::env::var_os("CHORUS_HOME").filter(|chosen| !chosen.is_empty());
+        if chosen.is_some_and(|chosen| Path::new(&chosen) != home) {
+            return Err(Failure::Configuration(format!(
+                "the machine's service has its home in {MACHINE_HOME}: unset CHORUS_HOME, or choose --for you"
+            )));
+        }
+        if !rustix::process::geteuid().is_root() {
+            let program = std::env::current_exe().context("finding this program's file")?;
+            return Err(Failure::Configuration(format!(
+                "a service for this machine is set up by root: sudo {} init --for machine",
+                program.display()
+            )));
+        }
+        service::make_user()?;
+        let (user, group) = service::user_ids()?;
+        let is_new = !home.exists();
+        make_folder(&home)?;
+        if is_new {
+            chown(&home, Some(user), Some(group))
+                .with_context(|| format!("giving {} to the user chorus", home.display()))?;
+        }
+        make_folder(&Manager::System.folders()?.credentials)?;
+        Ok(Self {
+            whose: Whose::Machine,
+            home,
+            owner: Some(Owner { user, group }),
+        })
+    }
+
+    pub(super) fn manager(&self) -> Manager {
+        match self.whose {
+            Whose::You => Manager::User,
+            Whose::Machine => Manager::System,
+        }
+    }
+
+    /// The environment as the daemon will have it, without a `.env` that only lies in this folder.
+    pub(super) fn env(&self) -> Result<Env, Failure> {
+        let process = std::env::vars_os().filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        });
+        let mut variables: BTreeMap<String, String> = process.collect();
+        variables.insert("CHORUS_HOME".to_owned(), self.home.display().to_string());
+        let credentials = self.manager().folders()?.credentials;
+        if self.whose == Whose::Machine || credentials.is_dir() {
+            let credentials = credentials.display().to_string();
+            variables.insert("CREDENTIALS_DIRECTORY".to_owned(), credentials);
+        }
+        Ok(Env::read(variables, None)?)
+    }
+
+    pub(super) fn config(&self) -> Result<Config, ConfigError> {
+        Config::load(&self.config_file())
+    }
+
+    pub(super) fn config_file(&self) -> PathBuf {
+        self.home.join("config.json")
+    }
+
+    /// Keeps a secret where the daemon reads it, for its user or root alone.
+    pub(super) fn keep_secret(&self, variable: &str, value: &str) -> anyhow::Result<()> {
+        let kept = match self.whose {
+            Whose::You => {
+                let dotenv = self.home.join(".env");
+                keep_in_dotenv(&dotenv, variable, value)?;
+                dotenv
+            }
+            Whose::Machine => {
+                let file = self.manager().folders()?.credentials.join(variable);
+                home_files::replace(&file, &format!("{value}\n"), None)?;
+                file
+            }
+        };
+        println!("  kept in {}", kept.display());
+        Ok(())
+    }
+
+    /// Keeps a secret that came from this shell's environment, which no service sees.
+    pub(super) fn keep_of_shell(&self, variable: &str) -> Result<(), Failure> {
+        let is_of_shell = [variable.to_owned(), format!("{variable}_FILE")]
+            .iter()
+            .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
+        if is_of_shell && let Some(secret) = self.env()?.secret(variable)? {
+            self.keep_secret(variable, secret.expose())?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn change_config(
+        &self,
+        change: impl FnOnce(&mut Map<String, Value>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        change_config(&self.config_file(), self.owner, change)
+    }
+}
+
+fn make_folder(folder: &Path) -> anyhow::Result<()> {
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)
+        .with_context(|| format!("making {}", folder.display()))
+}

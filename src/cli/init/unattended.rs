@@ -1,0 +1,112 @@
+//! `chorus init --non-interactive`: options and environment answer; what Discord or a provider refuses ends it.
+
+use super::place::Place;
+use super::{Init, models, write_config};
+use crate::cli::application::{self, DiscordError, HOW_TO_CLOSE};
+use crate::cli::failure::Failure;
+use crate::cli::looking;
+use crate::cli::model_source::{self, KeyError, VENDORS};
+use crate::cli::service;
+use crate::config::{Env, Secret};
+
+pub(super) fn run(init: &Init, place: &Place) -> Result<(), Failure> {
+    let env = place.env()?;
+    let provider = init
+        .provider
+        .as_deref()
+        .map(models::described)
+        .transpose()?;
+    let is_new = !place.config_file().exists();
+    if !init.offline {
+        looking::runtime()?.block_on(try_secrets(&env))?;
+    }
+    write_config(
+        place,
+        init.default_model.as_deref(),
+        &init.default_permissions,
+    )?;
+    if let Some((name, provider)) = provider.filter(|_| is_new) {
+        models::keep_server(place, name, provider)?;
+        place.config()?;
+    }
+    if init.service {
+        // A service sees nothing of this shell.
+        let keys = VENDORS.iter().map(|vendor| vendor.variable);
+        for variable in std::iter::once("DISCORD_TOKEN").chain(keys) {
+            place.keep_of_shell(variable)?;
+        }
+        service::install(place.manager(), &place.home)?;
+        service::start(place.manager())?;
+        println!("it runs");
+    }
+    Ok(())
+}
+
+/// Tries token and keys: what is refused ends this, what cannot be tried is said.
+async fn try_secrets(env: &Env) -> Result<(), Failure> {
+    match &env.discord_token {
+        Some(token) => try_token(env, token).await?,
+        None => println!("DISCORD_TOKEN is not set: the daemon needs it to start"),
+    }
+    for vendor in &VENDORS {
+        let key = match vendor.name {
+            "anthropic" => &env.anthropic.key,
+            "openai" => &env.openai.key,
+            _ => &env.gemini.key,
+        };
+        let Some(key) = key else {
+            continue;
+        };
+        let trial = model_source::trial(vendor, key.expose(), env);
+        let tried = match trial {
+            Ok(trial) => model_source::try_key(vendor, &trial).await,
+            Err(error) => Err(error),
+        };
+        match tried {
+            Ok(_) => {}
+            Err(error @ (KeyError::NoKey | KeyError::Refused { .. })) => {
+                return Err(Failure::Configuration(format!(
+                    "{}: {error}",
+                    vendor.variable
+                )));
+            }
+            Err(error @ KeyError::Untried(_)) => println!("{}: {error}", vendor.variable),
+        }
+    }
+    Ok(())
+}
+
+async fn try_token(env: &Env, token: &Secret) -> Result<(), Failure> {
+    let application = match application::application(env, token).await {
+        Ok(application) => application,
+        Err(error @ DiscordError::Refused) => {
+            return Err(Failure::Configuration(format!(
+                "{error}: copy it again: developer portal, your application, Bot, Reset Token"
+            )));
+        }
+        Err(error @ (DiscordError::Answered(_) | DiscordError::Unreachable(_))) => {
+            println!("The token could not be tried: {error}");
+            return Ok(());
+        }
+    };
+    if !application.may_read_messages() {
+        println!(
+            "The bot may not read messages: turn on Message Content Intent at {}",
+            application.page()
+        );
+    }
+    if application.bot_public {
+        println!(
+            "Anybody can invite this bot. It does nothing in servers that you do not accept; {HOW_TO_CLOSE}."
+        );
+    }
+    if let Ok(servers) = application::servers(env, token).await
+        && servers.is_empty()
+    {
+        println!(
+            "The bot is in no server; invite it: {}",
+            application.invite()
+        );
+    }
+    Ok(())
+}

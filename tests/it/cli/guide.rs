@@ -1,0 +1,303 @@
+//! `chorus init` on a terminal: a person answers, Discord and the models answer over loopback.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use chorus_playground::{Discord, Options};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+
+use super::service::written_down;
+use crate::llm::local_models::ollama::Ollama;
+use crate::world::model::{KEY, Model};
+
+/// The intent to read what people write.
+const MESSAGE_CONTENT: u64 = 1 << 15;
+
+/// Longest wait before a step says what it waited for in vain.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// A terminal of its own with a command in it: `script`, which every Debian has, makes one.
+struct Terminal {
+    child: Child,
+    keys: ChildStdin,
+    screen: ChildStdout,
+    /// All that was shown.
+    shown: String,
+    /// How far it was read.
+    read: usize,
+}
+
+impl Terminal {
+    fn open(command: &str, home: &Path, variables: &[(&str, &str)]) -> Self {
+        let mut child = Command::new("script")
+            .args([
+                "--quiet",
+                "--return",
+                "--flush",
+                "--command",
+                command,
+                "/dev/null",
+            ])
+            .env_clear()
+            .env("PATH", path_with_systemctl(home))
+            .env("HOME", home)
+            .envs(variables.iter().copied())
+            .current_dir(home)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        Self {
+            keys: child.stdin.take().unwrap(),
+            screen: child.stdout.take().unwrap(),
+            child,
+            shown: String::new(),
+            read: 0,
+        }
+    }
+
+    /// Waits until this is shown, behind what was waited for before.
+    async fn sees(&mut self, words: &str) {
+        let looked = tokio::time::timeout(PATIENCE, async {
+            loop {
+                if let Some(at) = self.shown[self.read..].find(words) {
+                    self.read += at + words.len();
+                    return true;
+                }
+                if !self.reads().await {
+                    return false;
+                }
+            }
+        });
+        let found = looked.await.unwrap_or(false);
+        assert!(found, "never shown: {words}\n{}", self.shown);
+    }
+
+    /// Takes in what is shown next; false at the end.
+    async fn reads(&mut self) -> bool {
+        let mut piece = [0; 4096];
+        // The end of a terminal may be an error.
+        let count = self.screen.read(&mut piece).await.unwrap_or(0);
+        self.shown
+            .push_str(&String::from_utf8_lossy(&piece[..count]));
+        count > 0
+    }
+
+    async fn types(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).await.unwrap();
+        self.keys.flush().await.unwrap();
+    }
+
+    /// Answers the question whose end is `question`.
+    async fn answers(&mut self, question: &str, answer: &str) {
+        self.sees(question).await;
+        self.types(&format!("{answer}\n")).await;
+    }
+
+    /// Chooses what is offered by these words.
+    async fn chooses(&mut self, words: &str) {
+        self.sees(words).await;
+        let line = self.shown[..self.read].lines().last().unwrap();
+        let number = line.split_whitespace().next().unwrap().to_owned();
+        self.answers("Number [1]: ", &number).await;
+    }
+
+    /// Its exit code, and all that it showed.
+    async fn ends(mut self) -> (i32, String) {
+        while self.reads().await {}
+        let status = self.child.wait().await.unwrap();
+        (status.code().unwrap(), self.shown)
+    }
+}
+
+/// A `systemctl` that writes down what it is told, before all else.
+fn path_with_systemctl(home: &Path) -> String {
+    let programs = home.join("bin");
+    if !programs.exists() {
+        written_down(home);
+    }
+    let path = std::env::var("PATH").unwrap_or_default();
+    format!("{}:{path}", programs.display())
+}
+
+fn init(options: &str) -> String {
+    format!("{} init {options}", env!("CARGO_BIN_EXE_chorus"))
+}
+
+async fn discord() -> Discord {
+    let discord = Discord::start(Options::default()).await.unwrap();
+    discord.kicks_bot(discord.guild());
+    discord
+}
+
+fn home_of(user: &Path) -> PathBuf {
+    user.join(".chorus-agents")
+}
+
+#[tokio::test]
+async fn it_leads_from_nothing_to_a_service() {
+    let user = TempDir::new().unwrap();
+    let (discord, model) = (discord().await, Model::start().await);
+    discord.disallows_intents(MESSAGE_CONTENT);
+    model.cannot_list(401);
+    let variables = [
+        ("CHORUS_DISCORD_API_URL", discord.base_url()),
+        ("ANTHROPIC_BASE_URL", model.base_url()),
+    ];
+    let mut terminal = Terminal::open(&init(""), user.path(), &variables);
+    terminal.chooses("for you: home").await;
+
+    terminal
+        .answers("The bot's token (hidden): ", "wrong-token")
+        .await;
+    terminal.sees("Discord refuses this token").await;
+    terminal
+        .answers("The bot's token (hidden): ", discord.token())
+        .await;
+    terminal.sees("Discord knows the bot as").await;
+    terminal
+        .sees("turn on Message Content Intent at https://discord.com/developers/applications/")
+        .await;
+    discord.disallows_intents(0);
+    terminal.answers("Enter when that is done: ", "").await;
+    terminal.sees("It may read messages.").await;
+    let invite = "https://discord.com/oauth2/authorize?client_id=";
+    terminal.sees(invite).await;
+    terminal
+        .sees("&scope=bot+applications.commands&permissions=309237771344")
+        .await;
+    terminal.sees("Waiting until it is there.").await;
+    discord.invites_bot(discord.guild());
+    terminal.sees("it has what it needs.").await;
+
+    terminal.sees("Who answers?").await;
+    terminal.chooses("Anthropic (Claude), with a key").await;
+    terminal
+        .answers("key (empty: back) (hidden): ", "sk-wrong")
+        .await;
+    terminal.sees("does not accept this key").await;
+    model.lists(&["claude-first", "claude-second"]);
+    terminal.answers("key (empty: back) (hidden): ", KEY).await;
+    terminal.sees("anthropic: 2 models").await;
+    terminal
+        .answers("number or name [1]: ", "claude-third")
+        .await;
+    terminal
+        .sees("There is no model claude-third. Did you mean")
+        .await;
+    terminal.answers("number or name [1]: ", "2").await;
+    terminal.sees("use anthropic/claude-second.").await;
+
+    terminal.answers("after each reboot? (y/n) [y]: ", "").await;
+    terminal.sees("It runs.").await;
+    terminal.sees("/agent init name:lab").await;
+    let (code, shown) = terminal.ends().await;
+    assert_eq!(code, 0, "{shown}");
+    for secret in ["wrong-token", discord.token(), "sk-wrong", KEY] {
+        assert!(!shown.contains(secret), "{shown}");
+    }
+
+    let home = home_of(user.path());
+    let dotenv = fs::read_to_string(home.join(".env")).unwrap();
+    let kept = format!(
+        "DISCORD_TOKEN='{}'\nANTHROPIC_API_KEY='{KEY}'\n",
+        discord.token()
+    );
+    assert_eq!(dotenv, kept);
+    let mode = fs::metadata(home.join(".env"))
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let config: Value =
+        serde_json::from_str(&fs::read_to_string(home.join("config.json")).unwrap()).unwrap();
+    assert_eq!(config["default_model"], "anthropic/claude-second");
+    let unit = user.path().join(".config/systemd/user/chorus.service");
+    let unit = fs::read_to_string(unit).unwrap();
+    assert!(
+        unit.contains("Environment=CHORUS_HOME=%h/.chorus-agents\n"),
+        "{unit}"
+    );
+    let told = fs::read_to_string(user.path().join("told")).unwrap();
+    insta::assert_snapshot!(told, @r"
+    --user is-system-running
+    --user daemon-reload
+    --user enable chorus.service
+    --user restart chorus.service
+    ");
+}
+
+#[tokio::test]
+async fn it_goes_on_where_it_was_stopped() {
+    let user = TempDir::new().unwrap();
+    let discord = discord().await;
+    let variables = [("CHORUS_DISCORD_API_URL", discord.base_url())];
+    let then = format!("{}; echo \"ended with $?\"; stty -a", init("--for you"));
+
+    // In the middle of a secret, which is not shown: the terminal is as before.
+    let mut terminal = Terminal::open(&then, user.path(), &variables);
+    terminal.sees("The bot's token (hidden): ").await;
+    terminal.types("half a tok\u{3}").await;
+    terminal.sees("what was said so far is kept").await;
+    terminal.sees("ended with 1").await;
+    terminal.sees(" echo ").await;
+    terminal.ends().await;
+
+    // While it waits for the invitation.
+    let mut terminal = Terminal::open(&then, user.path(), &variables);
+    terminal
+        .answers("The bot's token (hidden): ", discord.token())
+        .await;
+    terminal.sees("Waiting until it is there.").await;
+    terminal.types("\u{3}").await;
+    terminal.ends().await;
+
+    // What was said is known, and what cannot be had yet is gone over.
+    let mut terminal = Terminal::open(&init("--for you --no-service"), user.path(), &variables);
+    terminal.sees("Discord knows the bot as").await;
+    terminal.answers("(Enter goes on without.)", "").await;
+    terminal.chooses("nobody yet").await;
+    terminal.sees("Start it: chorus run").await;
+    let (code, shown) = terminal.ends().await;
+    assert_eq!(code, 0, "{shown}");
+    assert!(!shown.contains("token (hidden)"), "{shown}");
+}
+
+#[tokio::test]
+async fn a_server_at_another_address_answers_without_a_key() {
+    let user = TempDir::new().unwrap();
+    let (discord, ollama) = (discord().await, Ollama::start().await);
+    discord.invites_bot(discord.guild());
+    let variables = [
+        ("CHORUS_DISCORD_API_URL", discord.base_url()),
+        ("DISCORD_TOKEN", discord.token()),
+    ];
+    let mut terminal = Terminal::open(&init("--for you --no-service"), user.path(), &variables);
+    terminal.chooses("another server").await;
+    terminal
+        .answers("(empty: back): ", &ollama.base_url())
+        .await;
+    terminal.answers("(empty: none) (hidden): ", "").await;
+    terminal.sees("own: 2 models").await;
+    terminal.answers("number or name [1]: ", "qwen3").await;
+    terminal.sees("use own/qwen3:8b.").await;
+    let (code, shown) = terminal.ends().await;
+    assert_eq!(code, 0, "{shown}");
+    let config = fs::read_to_string(home_of(user.path()).join("config.json")).unwrap();
+    let config: Value = serde_json::from_str(&config).unwrap();
+    assert_eq!(
+        config["providers"],
+        json!({"own": {"base_url": ollama.base_url()}})
+    );
+    // A token of this shell is kept: no service would see it.
+    let dotenv = fs::read_to_string(home_of(user.path()).join(".env")).unwrap();
+    assert_eq!(dotenv, format!("DISCORD_TOKEN='{}'\n", discord.token()));
+}
