@@ -8,6 +8,7 @@ mod code;
 mod dialect;
 pub mod escape;
 pub mod json;
+mod long_code;
 mod look_alike;
 mod outline;
 pub mod redact;
@@ -22,7 +23,8 @@ pub use code::{
     clip_markdown, close_code, fenced, fenced_head, fenced_tail, holds_fence, span as code_span,
     tail_markdown,
 };
-pub use dialect::for_discord;
+pub use dialect::{for_discord, for_preview};
+pub use long_code::{CodeFile, without_long_code};
 pub use look_alike::look_alikes;
 pub use short::{bytes, count, near, one_line, sentence, slug};
 pub use split::{MAX_PARTS, PART_CHARS, Split, pieces, split};

@@ -5,6 +5,7 @@
 //! backticks.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use super::short::one_line;
 use super::visible::{is_hidden, visible, written_out};
@@ -91,6 +92,25 @@ fn within(count: usize, max: usize, make: impl Fn(usize) -> String) -> String {
 
 /// `code` with all that hides written out, and each backtick where at least `least` meet.
 fn without_runs(code: &str, least: usize) -> String {
+    let runs = runs(code, least);
+    if runs.is_empty() {
+        return visible(code).0;
+    }
+    written_out(code, |index, c| is_hidden(c) || is_within(&runs, index))
+}
+
+/// `code` in a block that nothing inside can end, where what hides is shown already.
+pub(super) fn block(code: &str) -> String {
+    let runs = runs(code, FENCE.len());
+    if runs.is_empty() {
+        return format!("{FENCE}\n{}\n{FENCE}", code.trim_end_matches('\n'));
+    }
+    let code = written_out(code, |index, _| is_within(&runs, index));
+    format!("{FENCE}\n{}\n{FENCE}", code.trim_end_matches('\n'))
+}
+
+/// Where at least `least` backticks meet.
+fn runs(code: &str, least: usize) -> Vec<Range<usize>> {
     let mut runs = Vec::new();
     let mut at = 0;
     while let Some(found) = code[at..].find('`') {
@@ -101,14 +121,12 @@ fn without_runs(code: &str, least: usize) -> String {
             runs.push(start..at);
         }
     }
-    if runs.is_empty() {
-        return visible(code).0;
-    }
-    let in_run = |index| {
-        let next = runs.partition_point(|run| run.end <= index);
-        runs.get(next).is_some_and(|run| run.start <= index)
-    };
-    written_out(code, |index, c| is_hidden(c) || in_run(index))
+    runs
+}
+
+fn is_within(runs: &[Range<usize>], index: usize) -> bool {
+    let next = runs.partition_point(|run| run.end <= index);
+    runs.get(next).is_some_and(|run| run.start <= index)
 }
 
 /// Backticks that `text` begins with.

@@ -30,7 +30,7 @@ pub enum Split {
 ///
 /// The parts are in Discord's dialect ([`for_discord`]); what the file holds is the caller's to take.
 pub fn split(reply: &str) -> Split {
-    // Discord's dialect never has less than half the characters.
+    // Discord's dialect rarely has less than half the characters.
     if reply.chars().nth(2 * MAX_PARTS * PART_CHARS).is_some() {
         return Split::File;
     }

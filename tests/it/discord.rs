@@ -14,6 +14,7 @@ mod commands;
 mod commands_seen;
 mod conversation;
 mod day;
+mod drawn;
 mod forms;
 mod gate;
 mod gateway;

@@ -20,6 +20,7 @@ pub(crate) struct Case {
     allowed: &'static [&'static str],
     blocks: Option<Vec<String>>,
     shown: Option<String>,
+    never: &'static [&'static str],
 }
 
 impl Case {
@@ -30,6 +31,7 @@ impl Case {
             allowed,
             blocks: None,
             shown: None,
+            never: &[],
         }
     }
 
@@ -44,6 +46,12 @@ impl Case {
         self.shown = Some(shown.into());
         self
     }
+
+    /// The same, which shows none of these outside of code.
+    pub(crate) fn never(mut self, never: &'static [&'static str]) -> Self {
+        self.never = never;
+        self
+    }
 }
 
 /// Fails unless every implementation finds in each text what may be there and nothing else.
@@ -52,7 +60,8 @@ pub(crate) fn judges(cases: &[Case]) {
         .iter()
         .enumerate()
         .map(|(id, one)| {
-            let mut case = json!({"id": id, "text": one.text, "allowed": one.allowed});
+            let mut case =
+                json!({"id": id, "text": one.text, "allowed": one.allowed, "never": one.never});
             if let Some(blocks) = &one.blocks {
                 case["blocks"] = json!(blocks);
             }

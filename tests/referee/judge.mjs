@@ -1,11 +1,12 @@
 // Reads texts as three independent implementations of Discord's Markdown do, and says what they find.
 //
-// In:  [{ "id", "text", "allowed": ["strong", …], "blocks"?: ["…"], "shown"?: "…" }]
+// In:  [{ "id", "text", "allowed": ["strong", …], "blocks"?: ["…"], "shown"?: "…", "never"?: ["…"] }]
 // Out: ["<id>: <implementation>: <what is wrong>", …]
 //
 // allowed  the only nodes there may be, besides plain text and code
 // blocks   what the blocks of code hold, in order
 // shown    all that is shown, code and plain text together
+// never    what must not be shown outside of code
 
 import { readFileSync } from "node:fs";
 import brussell from "discord-markdown";
@@ -41,7 +42,9 @@ function read(nodes, found) {
     } else if (name === "newline" || name === "br") {
       found.shown.push("\n");
     } else if (PLAIN.has(name)) {
-      found.shown.push(typeof node.content === "string" ? node.content : (node.name ?? ""));
+      const words = typeof node.content === "string" ? node.content : (node.name ?? "");
+      found.shown.push(words);
+      found.words.push(words);
     } else {
       found.nodes.add(name);
       if (Array.isArray(node.content)) read(node.content, found);
@@ -55,13 +58,16 @@ const bare = (text) => text.replace(/^\n+|\n+$/g, "");
 
 function faults(one) {
   return Object.entries(IMPLEMENTATIONS).flatMap(([name, parse]) => {
-    const found = read(parse(one.text), { blocks: [], shown: [], nodes: new Set() });
+    const found = read(parse(one.text), { blocks: [], shown: [], words: [], nodes: new Set() });
     const wrong = [...found.nodes].filter((node) => !one.allowed.includes(node)).map((node) => `holds a ${node}`);
     if (one.blocks && JSON.stringify(found.blocks.map(bare)) !== JSON.stringify(one.blocks.map(bare))) {
       wrong.push(`has the blocks ${JSON.stringify(found.blocks)}`);
     }
     if (one.shown !== undefined && found.shown.join("") !== one.shown) {
       wrong.push(`shows ${JSON.stringify(found.shown.join(""))}`);
+    }
+    for (const mark of one.never ?? []) {
+      if (found.words.join("").includes(mark)) wrong.push(`shows ${mark}`);
     }
     return wrong.map((what) => `${one.id}: ${name}: ${what} in ${JSON.stringify(one.text)}`);
   });

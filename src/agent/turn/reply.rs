@@ -181,15 +181,27 @@ fn of_kind(bodies: Vec<PartBody>, kind: PartKind) -> Vec<NewPart> {
     parts.collect()
 }
 
+/// A reply as messages, long code in it as files under the last of them.
 fn bodies(reply: &str) -> Vec<PartBody> {
-    match text::split(reply) {
-        Split::Parts(parts) => parts
-            .into_iter()
-            .map(|content| PartBody {
-                content,
-                ..PartBody::default()
-            })
-            .collect(),
+    let (words, files) = text::without_long_code(reply);
+    match text::split(&words) {
+        Split::Parts(parts) => {
+            let mut bodies: Vec<PartBody> = parts
+                .into_iter()
+                .map(|content| PartBody {
+                    content,
+                    ..PartBody::default()
+                })
+                .collect();
+            if let Some(last) = bodies.last_mut() {
+                let files = files.into_iter().map(|file| OutFile::Text {
+                    name: file.name,
+                    text: bounded(&file.text),
+                });
+                last.files.extend(files);
+            }
+            bodies
+        }
         Split::File => vec![PartBody {
             content: format!(
                 "The answer is long ({} characters), so it comes as a file.",

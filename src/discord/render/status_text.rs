@@ -70,7 +70,7 @@ pub(crate) fn interrupted() -> Body {
 
 /// What the model has said so far. The newest text shows when it is longer than a message.
 pub(crate) fn preview(said: &str) -> Body {
-    let said = text::for_discord(said.trim_end());
+    let said = text::for_preview(said.trim_end());
     let mut shown = text::tail_markdown(&said, MAX_PREVIEW);
     shown.push_str(UNFINISHED);
     Body::text(shown)

@@ -107,7 +107,20 @@ fn a_table_that_would_be_torn_moves_whole_into_the_next_message() {
     let parts = parts(&format!("{}\n\n{table}\nEnd.", text.trim()));
     assert_eq!(parts.len(), 2);
     assert_eq!(parts[0], text.trim());
-    assert!(parts[1].starts_with("| a | b |") && parts[1].ends_with("End."));
+    assert!(parts[1].starts_with("```\na   b\n--  -") && parts[1].ends_with("```\n\nEnd."));
+}
+
+#[test]
+fn each_part_of_a_long_table_has_its_head() {
+    let table: String = std::iter::once("| number | row |\n|---|---|\n".to_owned())
+        .chain((0..300).map(|n| format!("| {n} | row number {n} |\n")))
+        .collect();
+    let parts = parts(&table);
+    assert!(parts.len() > 2);
+    for part in parts {
+        assert!(part.starts_with("```\nnumber  row\n------  ---"), "{part}");
+        assert!(part.ends_with("\n```"), "{part}");
+    }
 }
 
 #[test]

@@ -1,0 +1,151 @@
+//! Code: spans and fenced blocks of CommonMark, written as Discord reads them.
+//!
+//! Discord knows only fences of three backticks, anywhere in a line, and takes the next three for the end whatever stands
+//! before them. So a fence of tildes or of more backticks becomes one of three; a line of code that holds three backticks
+//! stands as plain text between two blocks; what is not closed is closed.
+
+use std::ops::Range;
+
+use super::lines::prefix_of;
+use crate::text::code::{self, FENCE, run_length};
+use crate::text::escape;
+
+/// Longest language that a block is shown with.
+const MAX_LANGUAGE: usize = 30;
+
+/// A span whose mark is too long for Discord, with one that is not.
+pub(super) fn span(raw: &str, inside: &str) -> Option<String> {
+    if run_length(raw) < FENCE.len() {
+        return None;
+    }
+    let has_run = |length: usize| {
+        let mut runs = inside.split(|c| c != '`').map(str::len);
+        runs.any(|run| run == length)
+    };
+    Some(match (has_run(1), has_run(2)) {
+        (_, false) => format!("`` {inside} ``"),
+        (false, true) => format!("` {inside} `"),
+        (true, true) => escape::lines(inside),
+    })
+}
+
+/// A fenced block of CommonMark.
+pub(super) struct Block<'a> {
+    /// What stands before each of its lines: marks of the quote and blanks of the list that it is in.
+    prefix: String,
+    mark: &'a str,
+    language: &'a str,
+    info: &'a str,
+    /// Its lines between the fences, with what stands before them.
+    lines: Vec<&'a str>,
+    /// The fence that ends it, with what stands before it.
+    closing: Option<&'a str>,
+    ends_line: bool,
+}
+
+impl<'a> Block<'a> {
+    pub(super) fn of(text: &'a str, range: Range<usize>, info: &'a str) -> Self {
+        let prefix = prefix_of(text, range.start);
+        let raw = &text[range];
+        let first = raw.chars().next().unwrap_or('`');
+        let mark = &raw[..raw
+            .bytes()
+            .take_while(|byte| char::from(*byte) == first)
+            .count()];
+        let mut lines: Vec<&str> = raw.lines().skip(1).collect();
+        let is_end = |line: &&str| {
+            let marks = bare(line).trim_end();
+            marks.len() >= mark.len() && marks.chars().all(|c| c == first)
+        };
+        let closing = lines.last().copied().filter(is_end);
+        if closing.is_some() {
+            lines.pop();
+        }
+        let word = info.split_whitespace().next().unwrap_or_default();
+        let is_plain = word.len() <= MAX_LANGUAGE
+            && word
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"_+-.#".contains(&b));
+        Self {
+            prefix,
+            mark,
+            language: if is_plain { word } else { "" },
+            info,
+            lines,
+            closing,
+            ends_line: raw.ends_with('\n'),
+        }
+    }
+
+    /// The block as Discord reads it; none when it stands so already.
+    pub(super) fn written(&self) -> Option<String> {
+        let is_blank = self.lines.iter().all(|line| bare(line).is_empty());
+        let is_so = self.mark == FENCE
+            && self.language == self.info
+            && self
+                .closing
+                .is_some_and(|line| bare(line).trim_end() == FENCE)
+            && !self.lines.iter().any(|line| code::holds_fence(line))
+            && !is_blank;
+        if is_so {
+            return None;
+        }
+        if is_blank && self.closing.is_none() {
+            return Some(escape_backticks(self.mark));
+        }
+        let mut out = Vec::new();
+        let mut part: Vec<&str> = Vec::new();
+        for line in &self.lines {
+            if code::holds_fence(line) {
+                if !part.is_empty() {
+                    self.push_part(&mut out, &part);
+                    part.clear();
+                }
+                let body = bare(line);
+                let before = &line[..line.len() - body.len()];
+                out.push(format!("{before}{}", escape::text(body)));
+            } else {
+                part.push(line);
+            }
+        }
+        if out.is_empty() || !part.is_empty() {
+            self.push_part(&mut out, &part);
+        }
+        let mut written = out.join("\n");
+        // The first line's prefix stands in the text already.
+        if let Some(rest) = written.strip_prefix(&self.prefix) {
+            written = rest.to_owned();
+        }
+        if self.ends_line {
+            written.push('\n');
+        }
+        Some(written)
+    }
+
+    fn push_part(&self, out: &mut Vec<String>, lines: &[&str]) {
+        let is_blank = lines.iter().all(|line| bare(line).is_empty());
+        if is_blank && !out.is_empty() {
+            return;
+        }
+        out.push(format!("{}{FENCE}{}", self.prefix, self.language));
+        if is_blank {
+            out.push(format!("{} ", self.prefix))
+        } else {
+            out.extend(lines.iter().map(|line| (*line).to_owned()))
+        }
+        out.push(format!("{}{FENCE}", self.prefix));
+    }
+}
+
+/// A line without the marks of quotes and the blanks before it.
+fn bare(line: &str) -> &str {
+    line.trim_start_matches([' ', '\t', '>'])
+}
+
+fn escape_backticks(mark: &str) -> String {
+    if mark.starts_with('`') {
+        r"\`".repeat(mark.len())
+    } else {
+        mark.to_owned()
+    }
+}
