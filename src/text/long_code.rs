@@ -34,9 +34,10 @@ pub fn without_long_code(markdown: &str) -> (String, Vec<CodeFile>) {
     let mut files = Vec::new();
     let mut at = 0;
     for block in blocks {
-        let number = match is_one {
-            true => String::new(),
-            false => format!("-{}", files.len() + 1),
+        let number = if is_one {
+            String::new()
+        } else {
+            format!("-{}", files.len() + 1)
         };
         let name = format!("code{number}.{}", extension(&block.language));
         let lines = count(block.text.lines().count(), "line", "lines");
@@ -123,9 +124,11 @@ fn extension(language: &str) -> &str {
         other => {
             let is_extension =
                 (1..=10).contains(&other.len()) && other.bytes().all(|b| b.is_ascii_alphanumeric());
-            match is_extension && !["text", "plain", "plaintext", "none"].contains(&other) {
-                true => other,
-                false => "txt",
+            let is_plain = ["text", "plain", "plaintext", "none"].contains(&other);
+            if is_extension && !is_plain {
+                other
+            } else {
+                "txt"
             }
         }
     }

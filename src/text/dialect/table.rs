@@ -205,9 +205,10 @@ impl Table {
             let Some((first, others)) = row.split_first() else {
                 continue;
             };
-            let name = match first.rich.contains("**") {
-                true => first.rich.clone(),
-                false => format!("**{}**", first.rich),
+            let name = if first.rich.contains("**") {
+                first.rich.clone()
+            } else {
+                format!("**{}**", first.rich)
             };
             if let ([other], 2) = (others, self.alignments.len()) {
                 lines.push(format!("- {name}: {}", other.rich));
