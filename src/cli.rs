@@ -14,10 +14,12 @@ mod handover;
 mod home_files;
 mod init;
 mod looking;
+mod man;
 mod migrate_home;
 mod model_source;
 mod permissions;
 mod playground;
+mod progress;
 mod restore;
 mod run;
 mod schema;
@@ -62,7 +64,7 @@ enum Command {
     Restore(restore::Restore),
     MigrateHome(migrate_home::MigrateHome),
     Completions(completions::Completions),
-    Man(completions::Man),
+    Man(man::Man),
 }
 
 /// Runs what the arguments say. Exit codes: 0 done, 1 failed, 78 the operator must change something first.

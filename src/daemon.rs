@@ -14,6 +14,7 @@ mod metrics;
 mod options;
 #[cfg(feature = "otlp")]
 mod otlp;
+mod process;
 mod reload;
 mod shut_down;
 mod watchdog;
@@ -31,6 +32,7 @@ use crate::config::Env;
 use crate::discord::{self, DiscordConfig, Ends, GatewayHealth};
 
 use app::App;
+use metrics::Metrics;
 use watchdog::tell;
 use web::Web;
 
@@ -113,10 +115,11 @@ pub async fn run(options: DaemonOptions, stop: CancellationToken) -> Result<(), 
         app.clone()
             .redeliver(unclaimed, health.clone(), helpers_stop.clone()),
     );
-    helpers.spawn(announce(health, phase.clone(), helpers_stop.clone()));
     if let Some(web) = web {
-        helpers.spawn(web.serve(watchdog, app.store.clone(), helpers_stop.clone()));
+        let metrics = Metrics::new(app.store.clone(), health.clone());
+        helpers.spawn(web.serve(watchdog, metrics, helpers_stop.clone()));
     }
+    helpers.spawn(announce(health, phase.clone(), helpers_stop.clone()));
 
     let ended = tokio::select! {
         () = stop.cancelled() => None,

@@ -25,6 +25,7 @@ mod inbound;
 mod items;
 mod lifecycle;
 mod lock;
+mod metrics;
 mod migrations;
 mod open;
 mod original;
@@ -63,6 +64,9 @@ pub use inbound::{Accepted, Queued};
 pub use items::SavedAs;
 pub use lifecycle::{Intent, IntentKind};
 pub use lock::{HomeLock, LOCK_FILE};
+pub use metrics::{
+    AttemptLabels, AttemptSums, CALL_BOUNDS, Durations, TURN_BOUNDS, Tally, UnderWay,
+};
 pub use original::{Original, OriginalAgent, OriginalAudit, OriginalMessage, OriginalSession};
 pub use outbox::{FirstPart, Rest};
 pub use part::{Doubt, NewPart, OutFile, Part, PartBody, PartButton, PartKind, PartState};

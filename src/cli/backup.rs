@@ -1,7 +1,7 @@
 //! `chorus backup`: the whole home in one file, while the daemon runs.
 
 use std::fs::{self, Permissions};
-use std::io::{self, IsTerminal};
+use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +10,7 @@ use anyhow::{Context, ensure};
 use super::archive::{Manifest, Writer};
 use super::failure::Failure;
 use super::looking;
+use super::progress::Progress;
 use crate::clock;
 use crate::config::{Env, Paths};
 use crate::store::Store;
@@ -91,13 +92,14 @@ fn save(
         )
         .context("making room for a copy of the database")?;
     let database = copy.path().join("chorus.db");
-    progress("copying the database");
+    let mut progress = Progress::new();
+    progress.stage("copying the database");
     looking::runtime()?.block_on(async {
         let store = Store::open_read_only(&paths.database()).await?;
         store.backup(&database).await
     })?;
 
-    let mut writer = Writer::create(file, now)?;
+    let mut writer = Writer::create(file, now, progress)?;
     writer.add_file(&database, Path::new("db/chorus.db"))?;
     for name in ["config.json", "available_models.json"] {
         let path = paths.home.join(name);
@@ -108,30 +110,13 @@ fn save(
     if paths.agents().exists() {
         let mut agents: Vec<_> = fs::read_dir(paths.agents())?.collect::<io::Result<_>>()?;
         agents.sort_by_key(fs::DirEntry::file_name);
-        let count = agents.len();
-        for (done, agent) in agents.iter().enumerate() {
-            progress(&format!(
-                "agent {} of {count}: {}",
-                done + 1,
-                agent.file_name().display()
-            ));
+        for agent in agents {
             if agent.path().is_dir() {
                 writer.add_tree(&agent.path(), &Path::new("agents").join(agent.file_name()))?;
             }
         }
     }
-    progress("finishing");
     writer.finish()
-}
-
-/// One line that says how far it is; only where somebody watches.
-pub(super) fn progress(what: &str) {
-    if io::stderr().is_terminal() {
-        eprint!("\r\x1b[K{what}");
-        if what == "finishing" {
-            eprint!("\r\x1b[K");
-        }
-    }
 }
 
 pub(super) fn with_ending(path: &Path, ending: &str) -> PathBuf {

@@ -1,9 +1,6 @@
-//! `chorus completions` and `chorus man`: what packages install beside the program.
+//! `chorus completions`: what packages install for shells.
 
-use std::path::PathBuf;
-use std::{fs, io};
-
-use anyhow::Context;
+use std::io;
 
 use super::failure::Failure;
 
@@ -20,31 +17,6 @@ impl Completions {
     /// Of the whole command line.
     pub(super) fn run(self, mut command: clap::Command) -> Result<(), Failure> {
         clap_complete::generate(self.shell, &mut command, "chorus", &mut io::stdout());
-        Ok(())
-    }
-}
-
-/// Print the man page, or write one for each command.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  chorus man | man -l -
-  chorus man --directory ~/.local/share/man/man1")]
-pub(super) struct Man {
-    /// Write chorus.1, chorus-run.1 and so on into this directory
-    #[arg(long, value_name = "DIR")]
-    directory: Option<PathBuf>,
-}
-
-impl Man {
-    /// Of the whole command line.
-    pub(super) fn run(self, command: clap::Command) -> Result<(), Failure> {
-        let written = match &self.directory {
-            None => clap_mangen::Man::new(command).render(&mut io::stdout()),
-            Some(directory) => fs::create_dir_all(directory).and_then(|()| {
-                clap_mangen::generate_to(command.disable_help_subcommand(true), directory)
-            }),
-        };
-        written.context("writing the man page")?;
         Ok(())
     }
 }

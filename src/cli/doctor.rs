@@ -6,11 +6,13 @@ mod git;
 mod machine;
 mod models;
 
+use anstyle::AnsiColor;
 use anyhow::Context;
 
 use self::check::{Check, Verdict};
 use super::failure::Failure;
 use super::looking;
+use super::progress::Progress;
 use crate::config::{Config, Env};
 
 /// Check home, configuration, database, git, sandbox, token, intents, servers, keys and clock; change nothing.
@@ -51,6 +53,7 @@ impl Doctor {
 }
 
 async fn examine(env: &Env) -> Vec<Check> {
+    let mut progress = Progress::new();
     let mut checks = vec![machine::user(), machine::home(&env.paths)];
     checks.extend(machine::environment(env));
     let config = match Config::load(&env.paths.config()) {
@@ -70,24 +73,33 @@ async fn examine(env: &Env) -> Vec<Check> {
             Config::default()
         }
     };
+    progress.stage("looking at the database");
     checks.push(machine::database(&env.paths).await);
     checks.extend(git::checks(env, &config));
+    progress.stage("trying the sandbox");
     checks.push(machine::sandbox(&config).await);
+    progress.stage("asking Discord");
     checks.extend(discord::checks(env).await);
+    progress.stage("asking for models");
     checks.extend(models::checks(env, &config).await);
     checks
 }
 
 fn print(checks: &[Check]) {
     for check in checks {
-        let sign = match check.verdict {
-            Verdict::Ok => "ok     ",
-            Verdict::Warning => "warning",
-            Verdict::Failure => "FAILED ",
+        let (colour, sign) = match check.verdict {
+            Verdict::Ok => (AnsiColor::Green, "ok     "),
+            Verdict::Warning => (AnsiColor::Yellow, "warning"),
+            Verdict::Failure => (AnsiColor::Red, "FAILED "),
         };
-        println!("{sign}  {:<12} {}", check.name, check.seen);
+        let colour = colour.on_default();
+        anstream::println!(
+            "{colour}{sign}{colour:#}  {:<12} {}",
+            check.name,
+            check.seen
+        );
         if let Some(remedy) = &check.remedy {
-            println!("{:23}→ {remedy}", "");
+            anstream::println!("{:23}→ {remedy}", "");
         }
     }
 }

@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 
 use super::failure::Failure;
 use super::looking;
+use super::progress::Progress;
 use crate::config::{Config, Env, Paths};
 use crate::domain::AgentName;
 use crate::store::{HomeLock, Original, Store};
@@ -49,13 +50,18 @@ async fn migrate(from: &Path, paths: &Paths) -> anyhow::Result<()> {
             from.display()
         );
     }
+    let mut progress = Progress::new();
+    progress.stage("reading the database of the original");
     let original = Original::read(&database).await?;
     let _lock = HomeLock::acquire(&paths.home)?;
+    progress.stage("copying the database of the original");
     keep_original(&from, paths)?;
+    progress.clear();
     take_config(&from, paths)?;
     let store = Store::open(&paths.database()).await?;
     let mut taken = 0;
-    for old in &original.agents {
+    for (done, old) in original.agents.iter().enumerate() {
+        progress.clear();
         let name = match AgentName::parse(&old.name)
             .or_else(|_| AgentName::parse(&old.name.to_lowercase()))
         {
@@ -69,9 +75,15 @@ async fn migrate(from: &Path, paths: &Paths) -> anyhow::Result<()> {
                 continue;
             }
         };
+        progress.stage(&format!(
+            "agent {} of {}: {name}",
+            done + 1,
+            original.agents.len()
+        ));
         let outcome = agent::take(&store, paths, &from, &original, old, &name)
             .await
             .with_context(|| format!("taking over agent {}", old.name))?;
+        progress.clear();
         println!("agent {name}: {outcome}");
         taken += 1;
     }

@@ -12,8 +12,9 @@ use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
 use tempfile::TempDir;
 
 use super::archive::{Backup, Checked};
-use super::backup::{progress, with_ending};
+use super::backup::with_ending;
 use super::failure::Failure;
+use super::progress::Progress;
 use crate::clock;
 use crate::config::Env;
 use crate::store::{HomeLock, LOCK_FILE};
@@ -42,10 +43,8 @@ pub(super) struct Restore {
 impl Restore {
     pub(super) fn run(self) -> Result<(), Failure> {
         let home = Env::of_process()?.paths.home;
-        progress("checking");
         let mut backup = Backup::open(&self.file)?;
         let Checked { manifest, written } = backup.check()?;
-        progress("finishing");
         let bytes: u64 = manifest.files.values().map(|entry| entry.size).sum();
         println!(
             "{} is whole: made {} by chorus {}, {}, {}",
@@ -99,15 +98,16 @@ fn restore(backup: &mut Backup, bytes: u64, home: &Path, if_taken: IfTaken) -> a
         .permissions(Permissions::from_mode(0o700))
         .tempdir_in(parent)
         .with_context(|| format!("making room in {}", parent.display()))?;
-    progress("unpacking");
     let target = Dir::open_ambient_dir(fresh.path(), ambient_authority())
         .with_context(|| format!("opening {}", fresh.path().display()))?;
     let dropped = backup.unpack(&target)?;
     // It is on the disk before anything is put aside for it.
+    let mut progress = Progress::new();
+    progress.stage("writing everything to the disk");
     fs::File::open(fresh.path())
         .and_then(|folder| Ok(rustix::fs::syncfs(folder)?))
         .context("writing everything to the disk")?;
-    progress("finishing");
+    progress.clear();
     if let Some(first) = dropped.first() {
         println!(
             "setuid, setgid and sticky bits are not restored: {} had one, the first is {first}",

@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal, Stderr, Write};
 
 use tracing::warn;
+use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::{self, MakeWriter};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -26,6 +27,11 @@ pub struct Log {
 pub enum LogError {
     #[error("CHORUS_LOG is no filter: {0}; write one such as info,chorus::llm=debug")]
     NoFilter(#[source] tracing_subscriber::filter::ParseError),
+    /// It would be taken for a part of the program, and everything else be silent.
+    #[error(
+        "CHORUS_LOG: `{0}` is not a level (off, error, warn, info, debug, trace); for a part of the program write {0}=debug"
+    )]
+    NoLevel(String),
     #[error("OTEL_EXPORTER_OTLP_ENDPOINT is {endpoint}: {cause}")]
     Collector {
         endpoint: String,
@@ -47,10 +53,13 @@ pub enum LogError {
 /// When `CHORUS_LOG` is no list such as `info,chorus::llm=debug`, or the collector's address is none.
 pub fn start(env: &Env, redactor: &Redactor) -> Result<Log, LogError> {
     let filter = env.text("CHORUS_LOG").unwrap_or(DEFAULT_FILTER);
+    if let Some(word) = no_level(filter) {
+        return Err(LogError::NoLevel(word.to_owned()));
+    }
     let filter = EnvFilter::try_new(filter).map_err(LogError::NoFilter)?;
     let lines = fmt::layer().with_writer(Masked(redactor.clone()));
     let lines = if is_for_people() {
-        lines.compact().with_ansi(true).boxed()
+        lines.compact().with_ansi(has_colours()).boxed()
     } else {
         lines
             .json()
@@ -69,6 +78,15 @@ pub fn start(env: &Env, redactor: &Redactor) -> Result<Log, LogError> {
         warn!("{COLLECTOR} has no effect: this program was built without the feature otlp");
     }
     Ok(log)
+}
+
+/// A word of the filter that stands alone as a level does, and is none.
+fn no_level(filter: &str) -> Option<&str> {
+    let words = filter.split(',').map(str::trim);
+    let mut words = words.filter(|word| {
+        !word.is_empty() && word.chars().all(|letter| letter.is_ascii_alphanumeric())
+    });
+    words.find(|word| word.parse::<LevelFilter>().is_err() && *word != "chorus")
 }
 
 type Spans = Option<Box<dyn Layer<Registry> + Send + Sync>>;
@@ -96,6 +114,11 @@ fn spans(_: &Env) -> Result<(Spans, Log), LogError> {
 /// Standard error is a terminal, and not systemd's journal.
 fn is_for_people() -> bool {
     io::stderr().is_terminal() && std::env::var_os("JOURNAL_STREAM").is_none()
+}
+
+/// Whether people want colours: `NO_COLOR`, `CLICOLOR` and `TERM` say.
+fn has_colours() -> bool {
+    anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never
 }
 
 /// Writes log lines without the secrets in them.

@@ -3,68 +3,205 @@
 //! They are gathered when they are asked for: the ledger holds them anyway, and nothing ticks for nobody.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use anyhow::Context;
+use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
+use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::registry::Registry;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::{Registry, Unit};
+use tokio::sync::Mutex;
 
-use crate::store::{Store, UsageFilter};
+use super::process;
+use crate::discord::GatewayHealth;
+use crate::store::{CALL_BOUNDS, Durations, Store, TURN_BOUNDS, Tally};
 
 type Labels = Vec<(&'static str, String)>;
 type Count = Family<Labels, Counter>;
 type Sum = Family<Labels, Counter<f64, AtomicU64>>;
 
-/// All figures, in OpenMetrics text.
-pub(super) async fn text(store: &Store) -> anyhow::Result<String> {
-    let mut registry = Registry::with_prefix("chorus");
-    agents(&mut registry, store).await?;
-    models(&mut registry, store).await?;
-    process(&mut registry);
-    let mut text = String::new();
-    encode(&mut text, &registry).context("writing the metrics")?;
-    Ok(text)
+/// Where the figures come from. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct Metrics {
+    store: Store,
+    gateway: GatewayHealth,
+    tally: Arc<Mutex<Tally>>,
 }
 
-async fn agents(registry: &mut Registry, store: &Store) -> anyhow::Result<()> {
-    let family: Family<Labels, Gauge> = Family::default();
-    let mut counts: BTreeMap<&str, i64> = BTreeMap::new();
-    for agent in store.agents().await? {
-        *counts.entry(agent.status.as_str()).or_default() += 1;
-    }
-    for (status, count) in counts {
-        family
-            .get_or_create(&vec![("status", status.to_owned())])
-            .set(count);
-    }
-    registry.register("agents", "Agents, by status", family);
-    Ok(())
-}
-
-async fn models(registry: &mut Registry, store: &Store) -> anyhow::Result<()> {
-    let (requests, tokens, money) = (Count::default(), Count::default(), Sum::default());
-    for line in store.usage(UsageFilter::default()).await? {
-        let labels = vec![("provider", line.provider), ("model", line.model)];
-        requests.get_or_create(&labels).inc_by(line.requests);
-        money.get_or_create(&labels).inc_by(line.known_usd);
-        for (kind, count) in [
-            ("input", line.usage.input),
-            ("output", line.usage.output),
-            ("cache_read", line.usage.cache_read),
-            ("cache_write", line.usage.cache_write),
-        ] {
-            let mut labels = labels.clone();
-            labels.push(("kind", kind.to_owned()));
-            tokens.get_or_create(&labels).inc_by(count);
+impl Metrics {
+    pub(super) fn new(store: Store, gateway: GatewayHealth) -> Self {
+        Self {
+            store,
+            gateway,
+            tally: Arc::default(),
         }
+    }
+
+    /// All figures, in OpenMetrics text.
+    pub(super) async fn text(&self) -> anyhow::Result<String> {
+        let mut registry = Registry::default();
+        process::register(&mut registry);
+        let ours = registry.sub_registry_with_prefix("chorus");
+        build(ours);
+        self.gateway(ours);
+        self.agents(ours).await?;
+        self.under_way(ours).await?;
+        self.approvals(ours).await?;
+        let mut tally = self.tally.lock().await;
+        self.store.bring_up_to_date(&mut tally).await?;
+        turns(ours, &tally);
+        models(ours, &tally);
+        tools(ours, &tally);
+        drop(tally);
+        let mut text = String::new();
+        encode(&mut text, &registry).context("writing the metrics")?;
+        Ok(text)
+    }
+
+    fn gateway(&self, registry: &mut Registry) {
+        gauge(
+            registry,
+            "gateway_connected",
+            "1 while Discord's gateway has accepted the bot",
+            u64::from(self.gateway.is_ready()),
+        );
+        let connections: Counter = Counter::default();
+        connections.inc_by(self.gateway.times_ready());
+        registry.register(
+            "gateway_connections",
+            "Times the gateway accepted or resumed a connection since the start",
+            connections,
+        );
+    }
+
+    async fn agents(&self, registry: &mut Registry) -> anyhow::Result<()> {
+        let family: Family<Labels, Gauge> = Family::default();
+        let mut counts: BTreeMap<&str, i64> = BTreeMap::new();
+        for agent in self.store.agents().await? {
+            *counts.entry(agent.status.as_str()).or_default() += 1;
+        }
+        for (status, count) in counts {
+            family
+                .get_or_create(&vec![("status", status.to_owned())])
+                .set(count);
+        }
+        registry.register("agents", "Agents, by status", family);
+        Ok(())
+    }
+
+    async fn under_way(&self, registry: &mut Registry) -> anyhow::Result<()> {
+        let now = self.store.under_way().await?;
+        for (name, help, count) in [
+            ("turns_running", "Turns under way", now.turns),
+            (
+                "messages_waiting",
+                "Messages of people that no turn has taken up yet",
+                now.messages,
+            ),
+            (
+                "outbox_waiting",
+                "Messages to Discord that are not sent yet",
+                now.parts,
+            ),
+            (
+                "approvals_waiting",
+                "Questions that wait for somebody's decision",
+                now.approvals,
+            ),
+            ("tasks_running", "Tasks under way beside turns", now.tasks),
+        ] {
+            gauge(registry, name, help, count);
+        }
+        Ok(())
+    }
+
+    async fn approvals(&self, registry: &mut Registry) -> anyhow::Result<()> {
+        let family = Count::default();
+        for (decision, count) in self.store.decisions().await? {
+            family
+                .get_or_create(&vec![("decision", decision)])
+                .inc_by(count);
+        }
+        registry.register("approvals", "Questions decided, by decision", family);
+        Ok(())
+    }
+}
+
+fn build(registry: &mut Registry) {
+    registry.register(
+        "build",
+        "What was built",
+        Info::new([("version", env!("CARGO_PKG_VERSION"))]),
+    );
+}
+
+fn gauge(registry: &mut Registry, name: &str, help: &str, value: u64) {
+    let gauge: Gauge = Gauge::default();
+    gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
+    registry.register(name, help, gauge);
+}
+
+fn turns(registry: &mut Registry, tally: &Tally) {
+    let (ended, mut series) = (Count::default(), Vec::new());
+    for (outcome, durations) in tally.turns() {
+        let labels = vec![("outcome", outcome)];
+        ended.get_or_create(&labels).inc_by(durations.count);
+        series.push((labels, durations));
+    }
+    registry.register(
+        "turns",
+        "Turns that ended, by the reason why they ended",
+        ended,
+    );
+    histogram(
+        registry,
+        "turn_duration",
+        "How long turns took, with the time they waited for people",
+        TURN_BOUNDS,
+        series,
+    );
+}
+
+fn models(registry: &mut Registry, tally: &Tally) {
+    let (requests, tokens, money) = (Count::default(), Count::default(), Sum::default());
+    let mut series: BTreeMap<Labels, Durations> = BTreeMap::new();
+    for (attempt, sums) in tally.attempts() {
+        if attempt.provider.is_empty() {
+            continue;
+        }
+        let labels = vec![
+            ("provider", attempt.provider.clone()),
+            ("model", attempt.model.clone()),
+        ];
+        let with = |name, value: &str| {
+            let mut labels = labels.clone();
+            labels.push((name, value.to_owned()));
+            labels
+        };
+        requests
+            .get_or_create(&with("outcome", &attempt.outcome))
+            .inc_by(sums.durations.count);
+        money.get_or_create(&labels).inc_by(sums.known_usd);
+        for (kind, count) in [
+            ("input", sums.usage.input),
+            ("output", sums.usage.output),
+            ("cache_read", sums.usage.cache_read),
+            ("cache_write", sums.usage.cache_write),
+        ] {
+            tokens.get_or_create(&with("kind", kind)).inc_by(count);
+        }
+        series.entry(labels).or_default().add(&sums.durations);
     }
     registry.register(
         "model_requests",
-        "Requests to models, by provider and model",
+        "Requests to models, by provider, model and outcome",
         requests,
     );
     registry.register(
@@ -77,29 +214,100 @@ async fn models(registry: &mut Registry, store: &Store) -> anyhow::Result<()> {
         "US dollars spent where the price is known",
         money,
     );
-    Ok(())
-}
-
-fn process(registry: &mut Registry) {
-    let memory: Gauge = Gauge::default();
-    memory.set(resident_bytes().unwrap_or(0));
-    registry.register(
-        "process_resident_memory_bytes",
-        "Memory of the daemon itself",
-        memory,
+    histogram(
+        registry,
+        "model_request_duration",
+        "How long requests to models took, failed ones too",
+        CALL_BOUNDS,
+        series.into_iter().collect(),
     );
-    let files: Gauge = Gauge::default();
-    let open = fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
-    files.set(i64::try_from(open).unwrap_or(i64::MAX));
-    registry.register("process_open_files", "Files the daemon has open", files);
 }
 
-fn resident_bytes() -> Option<i64> {
-    let pages: i64 = fs::read_to_string("/proc/self/statm")
-        .ok()?
-        .split(' ')
-        .nth(1)?
-        .parse()
-        .ok()?;
-    pages.checked_mul(i64::try_from(rustix::param::page_size()).ok()?)
+fn tools(registry: &mut Registry, tally: &Tally) {
+    let calls = Count::default();
+    let mut series: BTreeMap<Labels, Durations> = BTreeMap::new();
+    for (attempt, sums) in tally.attempts() {
+        if !attempt.provider.is_empty() {
+            continue;
+        }
+        let tool = ("tool", attempt.model.clone());
+        calls
+            .get_or_create(&vec![tool.clone(), ("outcome", attempt.outcome.clone())])
+            .inc_by(sums.durations.count);
+        series.entry(vec![tool]).or_default().add(&sums.durations);
+    }
+    registry.register(
+        "tool_calls",
+        "Tool calls that ran, by tool and outcome",
+        calls,
+    );
+    histogram(
+        registry,
+        "tool_call_duration",
+        "How long tool calls took",
+        CALL_BOUNDS,
+        series.into_iter().collect(),
+    );
+}
+
+fn histogram(
+    registry: &mut Registry,
+    name: &'static str,
+    help: &'static str,
+    bounds: &'static [u64],
+    series: Vec<(Labels, Durations)>,
+) {
+    registry.register_collector(Box::new(Histogram {
+        name,
+        help,
+        bounds,
+        series,
+    }));
+}
+
+/// Durations that were counted elsewhere; the library's own histogram wants to see each of them.
+#[derive(Debug)]
+struct Histogram {
+    /// Without its unit, which is seconds.
+    name: &'static str,
+    help: &'static str,
+    /// In milliseconds.
+    bounds: &'static [u64],
+    series: Vec<(Labels, Durations)>,
+}
+
+impl Collector for Histogram {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let mut family = encoder.encode_descriptor(
+            self.name,
+            self.help,
+            Some(&Unit::Seconds),
+            MetricType::Histogram,
+        )?;
+        for (labels, durations) in &self.series {
+            let sum = durations.sum.as_secs_f64();
+            let buckets = self.buckets(durations);
+            family
+                .encode_family(labels)?
+                .encode_histogram::<NoLabelSet>(sum, durations.count, &buckets, None)?;
+        }
+        Ok(())
+    }
+}
+
+impl Histogram {
+    /// What each bucket holds by itself, as the encoder wants it; the last one holds what is above all bounds.
+    fn buckets(&self, durations: &Durations) -> Vec<(f64, u64)> {
+        let mut below = 0;
+        let seconds = self.bounds.iter().map(|bound| *bound as f64 / 1000.0);
+        let ends = seconds.chain([f64::INFINITY]);
+        let within = durations.within.iter().chain([&durations.count]);
+        ends.zip(within)
+            .map(|(end, within)| {
+                let held = within - below;
+                below = *within;
+                (end, held)
+            })
+            .collect()
+    }
 }

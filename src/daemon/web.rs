@@ -11,15 +11,14 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
 
-use super::metrics;
+use super::metrics::Metrics;
 use super::options::DaemonError;
 use super::watchdog::Watchdog;
-use crate::store::Store;
 
 #[derive(Clone)]
 struct Shown {
     watchdog: Watchdog,
-    store: Store,
+    metrics: Metrics,
 }
 
 /// A bound address, not served yet.
@@ -43,14 +42,14 @@ impl Web {
     }
 
     /// Serves until `stop`.
-    pub(super) async fn serve(self, watchdog: Watchdog, store: Store, stop: CancellationToken) {
+    pub(super) async fn serve(self, watchdog: Watchdog, metrics: Metrics, stop: CancellationToken) {
         if let Ok(address) = self.listener.local_addr() {
             info!("serving http://{address}/metrics and /healthz");
         }
         let pages = Router::new()
             .route("/metrics", get(show_metrics))
             .route("/healthz", get(show_health))
-            .with_state(Shown { watchdog, store });
+            .with_state(Shown { watchdog, metrics });
         let served = axum::serve(self.listener, pages)
             .with_graceful_shutdown(stop.cancelled_owned())
             .await;
@@ -68,7 +67,7 @@ async fn show_health(State(shown): State<Shown>) -> Response {
 }
 
 async fn show_metrics(State(shown): State<Shown>) -> Response {
-    match metrics::text(&shown.store).await {
+    match shown.metrics.text().await {
         Ok(text) => {
             let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
             ([(header::CONTENT_TYPE, kind)], text).into_response()

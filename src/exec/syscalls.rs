@@ -111,6 +111,9 @@ const OF_ANOTHER: &[i64] = &[
     libc::SYS_move_pages,
 ];
 
+/// `PRIO_USER`, which has another type with each C library: all processes of the user.
+const PRIORITY_OF_USER: u64 = 2;
+
 /// `IOPRIO_WHO_USER`: all processes of the user.
 const IO_OF_USER: u64 = 3;
 
@@ -126,8 +129,11 @@ const NEW_NAMESPACE: &[i32] = &[
     0x80, // CLONE_NEWTIME, which only `unshare` takes; in `clone` the bit is part of the exit signal and never set.
 ];
 
-/// Requests of `ioctl` that type into a terminal or paste from its screen.
-const TERMINAL_INPUT: &[u64] = &[libc::TIOCSTI, libc::TIOCLINUX];
+/// Requests of `ioctl` that type into a terminal or paste from its screen. `libc` gives them another type with each C library.
+const TERMINAL_INPUT: &[u64] = &[
+    0x5412, // TIOCSTI
+    0x541c, // TIOCLINUX
+];
 
 /// On x86-64 the same calls exist a second time with this bit set.
 #[cfg(target_arch = "x86_64")]
@@ -193,7 +199,7 @@ fn of_others() -> Result<BTreeMap<i64, Vec<SeccompRule>>, seccompiler::BackendEr
     ];
     denied.insert(libc::SYS_prlimit64, vec![SeccompRule::new(limits)?]);
     for (call, whole_user) in [
-        (libc::SYS_setpriority, u64::from(libc::PRIO_USER)),
+        (libc::SYS_setpriority, PRIORITY_OF_USER),
         (libc::SYS_ioprio_set, IO_OF_USER),
     ] {
         let rules = vec![

@@ -1,6 +1,7 @@
 //! The program itself, started as people start it.
 
 mod backup;
+mod conventions;
 mod documented;
 mod exit_codes;
 mod guide;

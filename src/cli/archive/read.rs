@@ -20,6 +20,7 @@ use tar::EntryType;
 
 use super::manifest::{Entry, FORMAT, Hashed, MANIFEST, Manifest, listed};
 use super::names::{Kind, Names, shown};
+use crate::cli::progress::Progress;
 
 /// Longest list that is read: far more than a home of a million files needs.
 const LONGEST_MANIFEST: u64 = 512 << 20;
@@ -46,6 +47,7 @@ const DATABASE: &str = "db";
 pub(in crate::cli) struct Backup {
     path: PathBuf,
     file: File,
+    bytes: u64,
 }
 
 /// What [`Backup::check`] found.
@@ -69,7 +71,8 @@ impl Backup {
     pub(in crate::cli) fn open(path: &Path) -> anyhow::Result<Self> {
         let file = File::open(path).with_context(|| format!("opening {}", path.display()))?;
         let path = path.to_owned();
-        Ok(Self { path, file })
+        let bytes = file.metadata().map_or(0, |metadata| metadata.len());
+        Ok(Self { path, file, bytes })
     }
 
     /// Reads all of it and compares every file with the list.
@@ -80,7 +83,7 @@ impl Backup {
     pub(in crate::cli) fn check(&mut self) -> anyhow::Result<Checked> {
         let mut written = 0;
         let damaged = damaged(&self.path);
-        let manifest = self.walk(&mut |_, data| {
+        let manifest = self.walk("checking", &mut |_, data| {
             each_chunk(data, |chunk| {
                 written += if is_zero(chunk) {
                     0
@@ -103,7 +106,7 @@ impl Backup {
     pub(in crate::cli) fn unpack(&mut self, target: &Dir) -> anyhow::Result<Vec<String>> {
         let mut folders = Vec::new();
         let mut dropped = Vec::new();
-        self.walk(&mut |item, data| {
+        self.walk("unpacking", &mut |item, data| {
             if item.kind != Kind::Link && item.mode & DROPPED_MODE != 0 {
                 dropped.push(shown(&item.name));
             }
@@ -125,11 +128,18 @@ impl Backup {
     /// Goes through all of it, from the beginning: each entry that belongs to the home, with what is in it.
     fn walk(
         &mut self,
+        what: &str,
         visit: &mut dyn FnMut(Item, &mut dyn Read) -> anyhow::Result<()>,
     ) -> anyhow::Result<Manifest> {
         let damaged = damaged(&self.path);
         self.file.rewind().with_context(|| damaged.clone())?;
-        let mut archive = tar::Archive::new(GzDecoder::new(BufReader::new(&self.file)));
+        let mut archive = tar::Archive::new(GzDecoder::new(BufReader::new(Watched {
+            file: &self.file,
+            what,
+            read: 0,
+            bytes: self.bytes,
+            progress: Progress::new(),
+        })));
         let mut names = Names::default();
         let mut found = BTreeMap::new();
         let mut manifest = None;
@@ -205,6 +215,26 @@ impl Backup {
             "{damaged}: it holds files that its list does not name"
         );
         Ok(())
+    }
+}
+
+/// A file that says how much of it was read.
+struct Watched<'a> {
+    file: &'a File,
+    what: &'a str,
+    read: u64,
+    bytes: u64,
+    progress: Progress,
+}
+
+impl Read for Watched<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(buffer)?;
+        self.read += read as u64;
+        let (what, done) = (self.what, 100 * self.read / self.bytes.max(1));
+        self.progress
+            .step(|| format!("{what}: {} %", done.min(100)));
+        Ok(read)
     }
 }
 

@@ -21,6 +21,8 @@ use rustix::io::Errno;
 
 use super::manifest::{FORMAT, Hashed, MANIFEST, MOST_ENTRIES, Manifest, listed};
 use super::names::shown;
+use crate::cli::progress::Progress;
+use crate::text;
 
 /// Folders below each other that are saved: each is an open file, and its name has to fit into a path.
 const DEEPEST: usize = 256;
@@ -36,11 +38,18 @@ pub(in crate::cli) struct Writer {
     manifest: Manifest,
     entries: usize,
     left_out: Vec<String>,
+    /// Bytes of files so far.
+    bytes: u64,
+    progress: Progress,
 }
 
 impl Writer {
     /// Begins a backup in the new file `path`, which only its owner can read.
-    pub(in crate::cli) fn create(path: &Path, made_at: DateTime<Utc>) -> anyhow::Result<Self> {
+    pub(in crate::cli) fn create(
+        path: &Path,
+        made_at: DateTime<Utc>,
+        progress: Progress,
+    ) -> anyhow::Result<Self> {
         let file = fs::OpenOptions::new()
             .write(true)
             .create_new(true)
@@ -59,6 +68,8 @@ impl Writer {
             },
             entries: 0,
             left_out: Vec::new(),
+            bytes: 0,
+            progress,
         })
     }
 
@@ -86,6 +97,7 @@ impl Writer {
         header.set_mode(0o600);
         self.tar
             .append_data(&mut header, MANIFEST, list.as_slice())?;
+        self.progress.stage("writing everything to the disk");
         let mut file = self.tar.into_inner()?.finish()?;
         file.flush()?;
         file.get_ref().sync_all()?;
@@ -164,6 +176,15 @@ impl Writer {
         let mut hashed = Hashed::new((&file).chain(io::repeat(0)).take(size));
         self.append(&file, name, size, &mut hashed)?;
         self.manifest.files.insert(listed(name), hashed.entry());
+        self.bytes += size;
+        let (files, bytes) = (self.manifest.files.len(), self.bytes);
+        self.progress.step(|| {
+            format!(
+                "saving: {}, {}",
+                text::count(files, "file", "files"),
+                text::bytes(bytes)
+            )
+        });
         Ok(())
     }
 

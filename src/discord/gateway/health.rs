@@ -1,11 +1,15 @@
 //! Whether the gateway has accepted us.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use tokio::sync::watch;
 
 /// Whether the gateway has accepted us, for health and readiness. Clones are the same one.
 #[derive(Clone, Debug, Default)]
 pub struct GatewayHealth {
     is_ready: watch::Sender<bool>,
+    times_ready: Arc<AtomicU64>,
 }
 
 impl GatewayHealth {
@@ -30,7 +34,15 @@ impl GatewayHealth {
         let _ = is_ready.wait_for(|is_ready| *is_ready == wanted).await;
     }
 
+    /// How often the gateway has accepted or resumed a connection.
+    pub fn times_ready(&self) -> u64 {
+        self.times_ready.load(Ordering::Relaxed)
+    }
+
     pub(super) fn set_ready(&self, is_ready: bool) {
+        if is_ready {
+            self.times_ready.fetch_add(1, Ordering::Relaxed);
+        }
         self.is_ready.send_replace(is_ready);
     }
 }

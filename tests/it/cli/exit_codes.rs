@@ -84,6 +84,38 @@ fn a_value_of_the_environment_that_makes_no_sense_is_78() {
 }
 
 #[test]
+fn a_level_of_the_log_that_does_not_exist_is_78() {
+    let home = tempfile::tempdir().unwrap();
+    let run = |filter: &str| {
+        let mut run = chorus(home.path(), &["run"]);
+        run.env("CHORUS_ALLOW_ROOT", "1").env("CHORUS_LOG", filter);
+        seen(&mut run)
+    };
+    for filter in ["loud", "info,loud"] {
+        let refused = run(filter);
+        assert_eq!(refused.code, 78, "{}", refused.err);
+        assert!(
+            refused
+                .err
+                .starts_with("chorus: CHORUS_LOG: `loud` is not a level (off, "),
+            "{}",
+            refused.err
+        );
+    }
+    // Without a token it goes no further than that.
+    for filter in [
+        "info",
+        "WARN,chorus=debug",
+        "chorus",
+        "info,chorus::llm=debug",
+        "",
+    ] {
+        let err = run(filter).err;
+        assert!(err.contains("DISCORD_TOKEN is not set"), "{filter}: {err}");
+    }
+}
+
+#[test]
 fn root_is_refused_without_its_switch() {
     if !rustix::process::geteuid().is_root() {
         return;

@@ -1,9 +1,11 @@
 //! `/metrics` and `/healthz`, on loopback when they are wanted.
 
+use std::collections::BTreeSet;
+
 use serde_json::json;
 
 use super::program;
-use crate::world::{Setup, run_test_with};
+use crate::world::{Setup, World, run_test_with};
 
 /// An address on loopback that nobody listens on.
 pub(super) fn free_address() -> String {
@@ -19,8 +21,8 @@ pub(super) async fn get(address: &str, path: &str) -> (u16, String) {
     (response.status().as_u16(), response.text().await.unwrap())
 }
 
-#[tokio::test]
-async fn what_was_done_can_be_counted() {
+/// A world that serves metrics, in which everything that is counted happens once, and the page it then serves.
+async fn counted(story: impl AsyncFnOnce(&mut World, &str)) {
     let address = free_address();
     let setup = Setup {
         config: json!({ "metrics_listen": address }),
@@ -28,26 +30,239 @@ async fn what_was_done_can_be_counted() {
     };
     run_test_with(setup, async |world| {
         world.exchange("a secret hello", "Hello, Ann.").await;
-        let (status, health) = get(&address, "/healthz").await;
+        world.writes_when_allowed(&world.ann).await;
+        world.model.calls_tool("view", json!({"path": "missing"}));
+        world.exchange("look", "There is nothing.").await;
+        world
+            .ledger_says("SELECT state FROM outbox WHERE state <> 'sent'", &[])
+            .await;
+        story(world, &address).await;
+    })
+    .await;
+}
+
+/// The value of a line of the page.
+fn value(page: &str, series: &str) -> f64 {
+    let line = page
+        .lines()
+        .find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
+    let value = line.unwrap_or_else(|| panic!("no {series}: {page}"));
+    value.parse().unwrap()
+}
+
+/// What the model of the tests is called by.
+const MODEL: &str = r#"provider="anthropic",model="scripted-model""#;
+
+#[tokio::test]
+async fn what_was_done_can_be_counted() {
+    counted(async |world, address| {
+        let (status, health) = get(address, "/healthz").await;
         assert_eq!((status, health.as_str()), (200, "ok\n"));
-        let (status, text) = get(&address, "/metrics").await;
+        let (status, page) = get(address, "/metrics").await;
         assert_eq!(status, 200);
-        for line in [
-            "# TYPE chorus_agents gauge",
-            "chorus_agents{status=\"active\"} 1",
-            "chorus_model_requests_total{provider=\"anthropic\",model=\"scripted-model\"} ",
-            "chorus_model_tokens_total{provider=\"anthropic\",model=\"scripted-model\",kind=\"output\"} ",
-            "chorus_process_resident_memory_bytes ",
-            "chorus_process_open_files ",
+        let is = |series: &str, expected: f64| {
+            assert_eq!(value(&page, series), expected, "{series}: {page}")
+        };
+        is(
+            &format!(
+                "chorus_build_info{{version=\"{}\"}}",
+                env!("CARGO_PKG_VERSION")
+            ),
+            1.0,
+        );
+        is("chorus_gateway_connected", 1.0);
+        is("chorus_gateway_connections_total", 1.0);
+        is("chorus_agents{status=\"active\"}", 1.0);
+        is("chorus_turns_total{outcome=\"answered\"}", 3.0);
+        is("chorus_turns_running", 0.0);
+        is(
+            "chorus_turn_duration_seconds_count{outcome=\"answered\"}",
+            3.0,
+        );
+        is(
+            "chorus_turn_duration_seconds_bucket{le=\"+Inf\",outcome=\"answered\"}",
+            3.0,
+        );
+        is(
+            &format!("chorus_model_requests_total{{{MODEL},outcome=\"ok\"}}"),
+            5.0,
+        );
+        is(
+            &format!("chorus_model_request_duration_seconds_count{{{MODEL}}}"),
+            5.0,
+        );
+        is(
+            &format!("chorus_model_request_duration_seconds_bucket{{le=\"300.0\",{MODEL}}}"),
+            5.0,
+        );
+        assert!(
+            value(
+                &page,
+                &format!("chorus_model_tokens_total{{{MODEL},kind=\"output\"}}")
+            ) > 0.0
+        );
+        is("chorus_tool_calls_total{tool=\"bash\",outcome=\"ok\"}", 1.0);
+        is(
+            "chorus_tool_calls_total{tool=\"view\",outcome=\"error\"}",
+            1.0,
+        );
+        is(
+            "chorus_tool_call_duration_seconds_count{tool=\"view\"}",
+            1.0,
+        );
+        is("chorus_approvals_total{decision=\"allow\"}", 1.0);
+        for waiting in [
+            "approvals_waiting",
+            "messages_waiting",
+            "outbox_waiting",
+            "tasks_running",
         ] {
+            is(&format!("chorus_{waiting}"), 0.0);
+        }
+        assert!(value(&page, "process_resident_memory_bytes") > 1e6);
+        assert!(
+            value(&page, "process_virtual_memory_bytes")
+                > value(&page, "process_resident_memory_bytes")
+        );
+        assert!(value(&page, "process_open_fds") > 3.0);
+        assert!(value(&page, "process_max_fds") > value(&page, "process_open_fds"));
+        assert!(value(&page, "process_cpu_seconds_total") > 0.0);
+        let now = chrono::Utc::now().timestamp() as f64;
+        let age = now - value(&page, "process_start_time_seconds");
+        assert!((-2.0..600.0).contains(&age), "{age}");
+        assert!(page.ends_with("# EOF\n"), "{page}");
+        assert!(!page.contains("secret"), "{page}");
+        assert_eq!(get(address, "/else").await.0, 404);
+
+        // What was counted already is not counted again; what is new is.
+        world.model.is_overloaded();
+        world.exchange("and once more", "Hello again.").await;
+        let (_, page) = get(address, "/metrics").await;
+        let is = |series: &str, expected: f64| {
+            assert_eq!(value(&page, series), expected, "{series}: {page}")
+        };
+        is("chorus_turns_total{outcome=\"answered\"}", 4.0);
+        is(
+            &format!("chorus_model_requests_total{{{MODEL},outcome=\"ok\"}}"),
+            6.0,
+        );
+        is(
+            &format!("chorus_model_requests_total{{{MODEL},outcome=\"rate_limit\"}}"),
+            1.0,
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_waits_is_counted_while_it_waits() {
+    let address = free_address();
+    let setup = Setup {
+        config: json!({ "metrics_listen": address }),
+        ..program(Vec::new())
+    };
+    run_test_with(setup, async |world| {
+        world.asks_to_write(&world.ann, "It is written.").await;
+        let (_, page) = get(&address, "/metrics").await;
+        assert_eq!(value(&page, "chorus_approvals_waiting"), 1.0);
+        assert_eq!(value(&page, "chorus_turns_running"), 1.0);
+        assert!(!page.contains("chorus_turns_total{"), "{page}");
+        world.ann.clicks("#lab", "Allow").await;
+        world.sees("#lab", "It is written.").await;
+        let (_, page) = get(&address, "/metrics").await;
+        assert_eq!(value(&page, "chorus_approvals_waiting"), 0.0);
+        assert_eq!(value(&page, "chorus_turns_running"), 0.0);
+        assert_eq!(
+            value(&page, "chorus_turns_total{outcome=\"answered\"}"),
+            1.0
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_was_counted_outlives_the_daemon() {
+    counted(async |world, address| {
+        world.restarts().await;
+        let (_, page) = get(address, "/metrics").await;
+        assert_eq!(
+            value(&page, "chorus_turns_total{outcome=\"answered\"}"),
+            3.0
+        );
+        // The stop saved the conversation, with a summary.
+        let requests = format!("chorus_model_requests_total{{{MODEL},outcome=\"ok\"}}");
+        assert!(value(&page, &requests) >= 5.0, "{page}");
+    })
+    .await;
+}
+
+/// The metrics that a file names.
+fn named(path: &str) -> BTreeSet<String> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let name = regex::Regex::new(r"\b(?:chorus|process)_[a-z_]+").unwrap();
+    name.find_iter(&text)
+        .map(|found| found.as_str().to_owned())
+        .collect()
+}
+
+#[tokio::test]
+async fn the_dashboard_the_alerts_and_the_page_name_metrics_that_are_there() {
+    counted(async |_, address| {
+        let (_, page) = get(address, "/metrics").await;
+        let lines = page.lines().filter(|line| !line.starts_with('#'));
+        let there: BTreeSet<String> = lines
+            .map(|line| line.split(['{', ' ']).next().unwrap().to_owned())
+            .collect();
+        for path in [
+            "contrib/grafana/chorus.json",
+            "contrib/prometheus/alerts.yml",
+        ] {
+            let missing: Vec<String> = named(path).difference(&there).cloned().collect();
             assert!(
-                text.lines().any(|found| found.starts_with(line)),
-                "no {line}: {text}"
+                missing.is_empty(),
+                "{path} names {missing:?}, which are not among {there:?}"
             );
         }
-        assert!(text.ends_with("# EOF\n"), "{text}");
-        assert!(!text.contains("secret"), "{text}");
-        assert_eq!(get(&address, "/else").await.0, 404);
+        // The documentation names a histogram without the endings of its series.
+        let listed = named("docs/operations/metrics.md");
+        let of_histogram = |name: &str| {
+            let endings = ["_bucket", "_sum", "_count"];
+            let base = endings.iter().find_map(|ending| name.strip_suffix(ending));
+            base.filter(|base| base.ends_with("_seconds"))
+                .unwrap_or(name)
+                .to_owned()
+        };
+        let there: BTreeSet<String> = there.iter().map(|name| of_histogram(name)).collect();
+        assert_eq!(listed, there, "docs/operations/metrics.md against /metrics");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn prometheus_own_parsers_read_the_page_the_dashboard_and_the_alerts() {
+    let place = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/metrics");
+    counted(async |world, address| {
+        let (_, page) = get(address, "/metrics").await;
+        let file = world.home().join("page");
+        std::fs::write(&file, &page).unwrap();
+        let judge = std::process::Command::new("python3")
+            .arg(format!("{place}/judge.py"))
+            .args([&file, &"contrib".into()])
+            .env("PYTHONPATH", format!("{place}/packages"))
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .output();
+        match judge {
+            Ok(judged) if judged.status.code() != Some(77) => {
+                assert!(judged.status.success(), "{}", String::from_utf8_lossy(&judged.stderr));
+                let seen: serde_json::Value = serde_json::from_slice(&judged.stdout).unwrap();
+                assert_eq!(seen["families"]["chorus_turn_duration_seconds"], "histogram");
+                assert_eq!(seen["families"]["chorus_build"], "info");
+                assert!(seen["queries"].as_u64().unwrap() > 20, "{seen}");
+            }
+            _ => println!(
+                "not run: Prometheus' parsers are missing (python3 -m pip install --target tests/metrics/packages -r tests/metrics/requirements.txt)"
+            ),
+        }
     })
     .await;
 }

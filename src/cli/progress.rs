@@ -1,0 +1,66 @@
+//! How far a long command is: one line on a terminal, written over each time; nothing elsewhere.
+
+use std::io::{self, IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+/// Time between two lines: more often, nobody reads them.
+const INTERVAL: Duration = Duration::from_millis(100);
+
+/// The line, which is gone when this is dropped.
+pub(super) struct Progress {
+    /// Nobody watches a file or a pipe, and a dumb terminal cannot take a line away.
+    is_watched: bool,
+    is_shown: bool,
+    /// When a step was shown last, of this stage.
+    stepped: Option<Instant>,
+}
+
+impl Progress {
+    pub(super) fn new() -> Self {
+        Self {
+            is_watched: io::stderr().is_terminal()
+                && std::env::var_os("TERM").is_some_and(|terminal| terminal != "dumb"),
+            is_shown: false,
+            stepped: None,
+        }
+    }
+
+    /// Says what is done now.
+    pub(super) fn stage(&mut self, what: &str) {
+        self.stepped = None;
+        self.show(what);
+    }
+
+    /// As [`Self::stage`], where it is said often: only now and then.
+    pub(super) fn step(&mut self, what: impl FnOnce() -> String) {
+        let is_due = self
+            .stepped
+            .is_none_or(|stepped| stepped.elapsed() >= INTERVAL);
+        if self.is_watched && is_due {
+            self.stepped = Some(Instant::now());
+            self.show(&what());
+        }
+    }
+
+    /// Takes the line away, so that something else can be printed.
+    pub(super) fn clear(&mut self) {
+        if std::mem::take(&mut self.is_shown) {
+            eprint!("\r\x1b[K");
+            let _ = io::stderr().flush();
+        }
+    }
+
+    fn show(&mut self, line: &str) {
+        if self.is_watched {
+            eprint!("\r\x1b[K{line} …");
+            let _ = io::stderr().flush();
+            self.is_shown = true;
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}

@@ -1,0 +1,227 @@
+//! What `/metrics` counts: sums over attempts and turns that ended, and what is under way at this moment.
+//!
+//! A row that ended never changes again, so it is added up once: a [`Tally`] remembers how far it has read.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use sqlx::Row as _;
+use sqlx::sqlite::SqliteRow;
+
+use super::Store;
+use super::codec::counted;
+use super::error::StoreError;
+use crate::domain::Usage;
+
+/// Upper bounds of the buckets for requests to models and for tool calls, in milliseconds.
+pub const CALL_BOUNDS: &[u64] = &[
+    10, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000, 120_000, 300_000,
+];
+
+/// Upper bounds of the buckets for turns, which may wait for a person, in milliseconds.
+pub const TURN_BOUNDS: &[u64] = &[
+    1_000, 2_500, 5_000, 10_000, 30_000, 60_000, 120_000, 300_000, 600_000, 1_800_000, 3_600_000,
+];
+
+/// How long things took.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Durations {
+    pub sum: Duration,
+    pub count: u64,
+    /// How many took at most as long as each bound.
+    pub within: Vec<u64>,
+}
+
+impl Durations {
+    /// Adds what `other` counted by the same bounds.
+    pub fn add(&mut self, other: &Self) {
+        self.sum += other.sum;
+        self.count += other.count;
+        self.within.resize(other.within.len(), 0);
+        for (mine, theirs) in self.within.iter_mut().zip(&other.within) {
+            *mine += theirs;
+        }
+    }
+}
+
+/// What attempts are counted by.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AttemptLabels {
+    /// Empty for a tool call.
+    pub provider: String,
+    /// The model, or the tool's name.
+    pub model: String,
+    /// `ok`, or a failure class.
+    pub outcome: String,
+}
+
+/// Sums over attempts with the same labels.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AttemptSums {
+    pub usage: Usage,
+    /// Money, as far as prices are known.
+    pub known_usd: f64,
+    pub durations: Durations,
+}
+
+/// Everything that ended, counted up to some row.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    attempts: BTreeMap<AttemptLabels, AttemptSums>,
+    /// Attempts up to this id are counted.
+    attempts_to: i64,
+    turns: BTreeMap<String, Durations>,
+    /// Turns up to this row are counted: none of them runs any more.
+    turns_to: i64,
+    /// Turns after that row which have ended, counted from the start each time.
+    later_turns: BTreeMap<String, Durations>,
+}
+
+impl Tally {
+    pub const fn attempts(&self) -> &BTreeMap<AttemptLabels, AttemptSums> {
+        &self.attempts
+    }
+
+    /// How long turns took, by the reason why they ended.
+    pub fn turns(&self) -> BTreeMap<String, Durations> {
+        let mut turns = self.turns.clone();
+        for (exit, durations) in &self.later_turns {
+            turns.entry(exit.clone()).or_default().add(durations);
+        }
+        turns
+    }
+}
+
+/// What waits or runs at this moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UnderWay {
+    pub turns: u64,
+    /// Messages of people that no turn has taken up.
+    pub messages: u64,
+    /// Messages to Discord that are not sent.
+    pub parts: u64,
+    /// Questions that nobody has answered.
+    pub approvals: u64,
+    pub tasks: u64,
+}
+
+impl Store {
+    /// Adds to `tally` what ended since it was last brought up to date. One that failed or was cut short counts nothing twice.
+    pub async fn bring_up_to_date(&self, tally: &mut Tally) -> Result<(), StoreError> {
+        let mut db = self.reader().await?;
+        let settled: i64 = sqlx::query_scalar(
+            "SELECT coalesce((SELECT min(rowid) - 1 FROM turns WHERE state = 'running'),
+                 (SELECT max(rowid) FROM turns), 0)",
+        )
+        .fetch_one(&mut *db)
+        .await?;
+        let turns = sqlx::query(sqlx::AssertSqlSafe(format!(
+            "SELECT exit, is_settled, {} FROM
+                 (SELECT coalesce(exit, 'interrupted') AS exit, rowid <= ?2 AS is_settled,
+                      max(0, round((julianday(ended_at) - julianday(began_at)) * 86400000)) AS millis
+                  FROM turns WHERE rowid > ?1 AND state <> 'running' AND ended_at IS NOT NULL)
+             GROUP BY 1, 2",
+            durations_sql(TURN_BOUNDS)
+        )))
+        .bind(tally.turns_to)
+        .bind(settled)
+        .fetch_all(&mut *db)
+        .await?;
+        let attempts = sqlx::query(sqlx::AssertSqlSafe(format!(
+            "SELECT provider, model, outcome, max(id) AS last, sum(input) AS input, sum(output) AS output,
+                 sum(cache_read) AS cache_read, sum(cache_write) AS cache_write, total(cost_usd) AS known_usd, {}
+             FROM attempts WHERE id > ? GROUP BY 1, 2, 3",
+            durations_sql(CALL_BOUNDS)
+        )))
+        .bind(tally.attempts_to)
+        .fetch_all(&mut *db)
+        .await?;
+
+        let mut next = tally.clone();
+        next.later_turns.clear();
+        next.turns_to = settled.max(tally.turns_to);
+        for row in &turns {
+            let into = match row.try_get("is_settled")? {
+                true => &mut next.turns,
+                false => &mut next.later_turns,
+            };
+            into.entry(row.try_get("exit")?)
+                .or_default()
+                .add(&durations(row, TURN_BOUNDS)?);
+        }
+        for row in &attempts {
+            next.attempts_to = next.attempts_to.max(row.try_get("last")?);
+            let sums = next.attempts.entry(labels(row)?).or_default();
+            sums.usage.input += counted(row, "input")?;
+            sums.usage.output += counted(row, "output")?;
+            sums.usage.cache_read += counted(row, "cache_read")?;
+            sums.usage.cache_write += counted(row, "cache_write")?;
+            sums.known_usd += row.try_get::<f64, _>("known_usd")?;
+            sums.durations.add(&durations(row, CALL_BOUNDS)?);
+        }
+        *tally = next;
+        Ok(())
+    }
+
+    /// What waits or runs at this moment.
+    pub async fn under_way(&self) -> Result<UnderWay, StoreError> {
+        let mut db = self.reader().await?;
+        let row = sqlx::query(
+            "SELECT (SELECT count(*) FROM turns WHERE state = 'running') AS turns,
+                 (SELECT count(*) FROM inbound WHERE state = 'new') AS messages,
+                 (SELECT count(*) FROM outbox WHERE state IN ('pending', 'sending')) AS parts,
+                 (SELECT count(*) FROM approvals WHERE decision IS NULL) AS approvals,
+                 (SELECT count(*) FROM tasks WHERE status = 'running') AS tasks",
+        )
+        .fetch_one(&mut *db)
+        .await?;
+        Ok(UnderWay {
+            turns: counted(&row, "turns")?,
+            messages: counted(&row, "messages")?,
+            parts: counted(&row, "parts")?,
+            approvals: counted(&row, "approvals")?,
+            tasks: counted(&row, "tasks")?,
+        })
+    }
+
+    /// How many questions were decided, by the decision.
+    pub async fn decisions(&self) -> Result<BTreeMap<String, u64>, StoreError> {
+        let mut db = self.reader().await?;
+        let rows = sqlx::query(
+            "SELECT decision, count(*) AS count FROM approvals WHERE decision IS NOT NULL GROUP BY 1",
+        )
+        .fetch_all(&mut *db)
+        .await?;
+        rows.iter()
+            .map(|row| Ok((row.try_get("decision")?, counted(row, "count")?)))
+            .collect()
+    }
+}
+
+/// Columns for [`durations`], of a column `millis`.
+fn durations_sql(bounds: &[u64]) -> String {
+    let within: String = bounds
+        .iter()
+        .map(|bound| format!(", sum(millis <= {bound}) AS within_{bound}"))
+        .collect();
+    format!("count(*) AS count, CAST(sum(millis) AS INTEGER) AS millis{within}")
+}
+
+fn durations(row: &SqliteRow, bounds: &[u64]) -> Result<Durations, StoreError> {
+    let within = bounds
+        .iter()
+        .map(|bound| counted(row, &format!("within_{bound}")));
+    Ok(Durations {
+        sum: Duration::from_millis(counted(row, "millis")?),
+        count: counted(row, "count")?,
+        within: within.collect::<Result<_, _>>()?,
+    })
+}
+
+fn labels(row: &SqliteRow) -> Result<AttemptLabels, StoreError> {
+    Ok(AttemptLabels {
+        provider: row.try_get("provider")?,
+        model: row.try_get("model")?,
+        outcome: row.try_get("outcome")?,
+    })
+}
