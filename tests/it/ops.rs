@@ -9,6 +9,7 @@ mod metrics;
 mod mounted;
 #[cfg(feature = "otlp")]
 mod otlp;
+mod packages;
 mod refused;
 mod reload;
 mod saved;
