@@ -3,6 +3,7 @@
 mod backup;
 mod conventions;
 mod documented;
+mod documented_commands;
 mod exit_codes;
 mod guide;
 mod hostile_backups;

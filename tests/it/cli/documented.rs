@@ -159,7 +159,14 @@ fn the_decision_on_keys_that_widen_says_what_each_key_needs() {
 
 #[test]
 fn links_between_pages_lead_somewhere() {
-    let mut pages = vec!["README.md".into()];
+    let mut pages: Vec<std::path::PathBuf> = [
+        "README.md",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+    ]
+    .map(Into::into)
+    .into();
     let mut folders = vec![std::path::PathBuf::from("docs")];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
