@@ -18,6 +18,6 @@ pub use ids::{
 pub use message::{Attachment, Author, Inbound, Participant, Person, Quote, Via};
 pub use session::{SessionMeta, Trigger};
 pub use transcript::{
-    Assistant, Image, Item, OpaqueBlock, StopReason, ToolCall, ToolResult, UserText,
+    Assistant, CALL_TOOL, Image, Item, OpaqueBlock, StopReason, ToolCall, ToolResult, UserText,
 };
 pub use usage::{Cost, Usage};

@@ -25,6 +25,7 @@ mod replace;
 mod run_task;
 mod schema;
 mod services;
+mod shelf;
 mod shell;
 pub mod tasks;
 mod web;
@@ -55,6 +56,7 @@ pub use peers::first_prose;
 pub use rate_limit::RateLimit;
 pub use registry::Registry;
 pub use services::{NoCommands, Services, Shell, http_client};
+pub use shelf::{Shelf, Toolset};
 pub use web::{Web, is_public};
 
 /// One tool. Its arguments are a type, and the JSON Schema that the model sees is derived from it.
@@ -69,6 +71,9 @@ pub trait Tool: Send + Sync + 'static {
     const DESCRIPTION: &'static str;
     /// Which group of the built-in profiles it belongs to.
     const GROUP: Group;
+    /// What it is called in at most five words, for a tool that models find with `find_tools`; a tool without them stands in
+    /// every request with its whole schema.
+    const SHELF: Option<&'static str> = None;
     /// What follows `tool:` in all its actions, such as `git:push`, for [`crate::permission::Profile::denies_all`].
     const SUBJECT: &'static str = Self::NAME;
     /// Whether it goes by the roles that the turn's people hold now ([`Caller::people`]), which Discord is asked for.

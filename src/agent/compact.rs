@@ -6,7 +6,9 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use crate::clock;
-use crate::domain::{AgentConfig, Cost, Item, SessionId, StopReason, TurnId, Usage, UserText};
+use crate::domain::{
+    AgentConfig, CALL_TOOL, Cost, Item, SessionId, StopReason, TurnId, Usage, UserText,
+};
 use crate::llm::route::{StepFailure, StepReply};
 use crate::llm::{history, tokens};
 use crate::text;
@@ -236,11 +238,15 @@ fn line_of(item: &Item) -> String {
                 .tool_calls
                 .iter()
                 .map(|call| {
+                    let call = call.meant();
                     let arguments = serde_json::Value::Object(call.arguments.clone());
                     format!("[calls {} {}]", call.name, clip(&arguments.to_string()))
                 })
                 .collect();
             format!("assistant: {} {}", clip(&answer.text), calls.join(" "))
+        }
+        Item::ToolResult(result) if result.name == CALL_TOOL => {
+            format!("[result: {}]", clip(&result.content))
         }
         Item::ToolResult(result) => {
             format!("[result of {}: {}]", result.name, clip(&result.content))

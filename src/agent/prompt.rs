@@ -19,18 +19,34 @@ const BRANCH_SHOWN: usize = 500;
 /// How long ago a branch was closed that a conversation is still told of.
 const BRANCH_AGE: TimeDelta = TimeDelta::days(7);
 
+/// What the system blocks of a request are made from.
+pub(super) struct SystemBlocks<'a> {
+    /// What the role says.
+    pub role: &'a str,
+    pub system_prompt: &'a str,
+    pub docs: &'a str,
+    pub name: &'a AgentName,
+    pub channel: ChannelId,
+    /// The tools that are told by name.
+    pub shelf: &'a str,
+}
+
 /// The system blocks of a request, in their stated order: the role's text, the agent's prompt and notes, facts of the
-/// session.
-pub(super) fn system(
-    [role, system_prompt, docs]: [&str; 3],
-    name: &AgentName,
-    channel: ChannelId,
-) -> Vec<String> {
+/// session, tools on the shelf.
+pub(super) fn system(blocks: &SystemBlocks<'_>) -> Vec<String> {
+    let SystemBlocks {
+        role,
+        system_prompt,
+        docs,
+        name,
+        channel,
+        shelf,
+    } = blocks;
     let facts = format!(
         "You are the agent `{name}` in the Discord channel <#{channel}>. Paths are relative to your workspace. \
          People see only your answers, as Discord Markdown; messages marked [note] come from the system, not from people."
     );
-    [role, system_prompt, docs, &facts]
+    [*role, *system_prompt, *docs, &facts, *shelf]
         .into_iter()
         .filter(|block| !block.trim().is_empty())
         .map(str::to_owned)

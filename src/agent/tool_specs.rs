@@ -1,14 +1,12 @@
 //! What models are told of tools: worked out once for each profile and mode, and then shared by all turns.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use parking_lot::Mutex;
 
 use crate::charter::Role;
-use crate::llm::ToolSchema;
 use crate::permission::Stack;
-use crate::tools::{Registry, ToolInfo};
+use crate::tools::{Registry, ToolInfo, Toolset};
 
 use super::mailbox::Mode;
 
@@ -21,9 +19,9 @@ const MOST: usize = 64;
 /// The profiles' hash, the role's, and the mode.
 type Key = (String, Option<String>, Mode);
 
-/// The schemas of each profile and mode.
+/// The tools of each profile and mode.
 #[derive(Debug, Default)]
-pub struct ToolSpecs(Mutex<HashMap<Key, Arc<Vec<ToolSchema>>>>);
+pub struct ToolSpecs(Mutex<HashMap<Key, Toolset>>);
 
 impl ToolSpecs {
     /// All tools that `profiles` do not deny whatever their arguments, and that belong to `role` and `mode`.
@@ -33,7 +31,7 @@ impl ToolSpecs {
         profiles: &Stack,
         role: Option<&Role>,
         mode: Mode,
-    ) -> Arc<Vec<ToolSchema>> {
+    ) -> Toolset {
         let mut known = self.0.lock();
         if known.len() >= MOST {
             known.clear();
@@ -44,8 +42,8 @@ impl ToolSpecs {
                 role.map(|role| role.sha256.clone()),
                 mode,
             ))
-            .or_insert_with(|| tools.schemas(|tool| is_told(profiles, role, tool, mode)));
-        Arc::clone(told)
+            .or_insert_with(|| tools.toolset(|tool| is_told(profiles, role, tool, mode)));
+        told.clone()
     }
 }
 

@@ -48,6 +48,7 @@ use crate::domain::{
 use crate::llm::Target;
 use crate::llm::route::TurnHealth;
 use crate::store::StoreError;
+use crate::tools::Shelf;
 
 pub(super) use self::context_meter::Calibration;
 pub(super) use self::finish::{BROKEN, close_broken};
@@ -123,6 +124,8 @@ struct Turn {
     people: Vec<UserId>,
     /// The agent as the latest step read its files.
     setup: Setup,
+    /// The tools that the latest step's model knew by name alone.
+    shelf: Arc<Shelf>,
     stuck: LoopDetector,
     health: TurnHealth,
     /// Who gave the latest answer.

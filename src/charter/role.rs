@@ -65,11 +65,12 @@ pub struct Role {
 }
 
 impl Role {
-    /// Whether it has the tool `name`. Reading one's own long results goes with any tool.
+    /// Whether it has the tool `name`. Reading one's own long results goes with any tool, and so does finding further ones,
+    /// which gives none that it has not.
     pub fn has_tool(&self, name: &str) -> bool {
         let is_named = match &self.tools {
             None => true,
-            Some(tools) if name == "tool_output" => !tools.is_empty(),
+            Some(tools) if matches!(name, "tool_output" | "find_tools") => !tools.is_empty(),
             Some(tools) => tools.contains(name),
         };
         is_named && !self.disallowed_tools.contains(name)

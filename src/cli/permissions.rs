@@ -8,7 +8,7 @@ use anyhow::{Context, anyhow};
 use serde_json::{Map, Value};
 
 use super::failure::Failure;
-use crate::domain::ProfileRef;
+use crate::domain::{CallId, ProfileRef, ToolCall};
 use crate::permission::{Profile, Profiles, Stack, check};
 use crate::text;
 use crate::tools::Registry;
@@ -60,8 +60,14 @@ enum Form {
 fn check(profiles: &Stack, form: Form) -> anyhow::Result<()> {
     let registry = Registry::standard();
     let prepare = |tool: &str, arguments: Map<String, Value>| {
+        let written = ToolCall {
+            id: CallId::default(),
+            name: tool.to_owned(),
+            arguments,
+        };
+        let call = written.meant();
         registry
-            .prepare(tool, &arguments)
+            .prepare(&call.name, &call.arguments)
             .map(|prepared| prepared.action)
             .map_err(|invalid| invalid.to_string().into())
     };

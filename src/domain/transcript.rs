@@ -139,6 +139,43 @@ pub struct ToolCall {
     pub arguments: Map<String, Value>,
 }
 
+/// The tool that runs another one, which the model knows by name alone.
+pub const CALL_TOOL: &str = "call_tool";
+
+/// Longest name of a tool, in bytes, that [`CALL_TOOL`] is given: providers take 64 for any.
+const NAME_MAX: usize = 128;
+
+impl ToolCall {
+    /// The call as it is meant: a call of [`CALL_TOOL`] that names another tool is a call of that tool.
+    ///
+    /// One that names none, itself, or gives arguments that are no object is a call of [`CALL_TOOL`], and wrong.
+    pub fn meant(&self) -> Self {
+        self.through().unwrap_or_else(|| self.clone())
+    }
+
+    fn through(&self) -> Option<Self> {
+        if self.name != CALL_TOOL {
+            return None;
+        }
+        let name = self.arguments.get("name")?.as_str()?.trim();
+        if name.is_empty() || name.len() > NAME_MAX || name == CALL_TOOL {
+            return None;
+        }
+        let arguments = match self.arguments.get("arguments") {
+            None | Some(Value::Null) => Map::new(),
+            Some(Value::Object(given)) => given.clone(),
+            // Some models write the inner object as they write the outer one: as text.
+            Some(Value::String(text)) => serde_json::from_str(text).ok()?,
+            Some(_) => return None,
+        };
+        Some(Self {
+            id: self.id.clone(),
+            name: name.to_owned(),
+            arguments,
+        })
+    }
+}
+
 /// What one tool call gave.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ToolResult {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::error::LlmError;
@@ -55,7 +56,7 @@ pub struct Request {
 }
 
 /// A tool as a model is told of it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct ToolSchema {
     pub name: String,
     /// What it does, for the model.

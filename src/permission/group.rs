@@ -9,7 +9,7 @@ pub enum Group {
     GitLocal,
     /// git that reaches others: push and merge requests.
     GitRemote,
-    /// What there is: models, tasks and their output.
+    /// What there is: models, tools, tasks and their output.
     Information,
     /// Editing the agent's own documents.
     Docs,
@@ -55,7 +55,9 @@ impl Group {
             }
             Self::GitLocal => r"tool:git:(init|commit|branch|checkout|diff|log|status)(\s.*)?",
             Self::GitRemote => r"tool:git:(push|merge_request)(\s.*)?",
-            Self::Information => "tool:(list_models|list_tasks|read_task_output|tool_output):.*",
+            Self::Information => {
+                "tool:(list_models|list_tasks|read_task_output|tool_output|find_tools):.*"
+            }
             Self::Docs => "tool:self_edit:docs:.*",
             Self::AgentComm => r"tool:agent_comm:(list|read_docs|send)(\s.*)?",
             Self::Shell => "tool:bash:.*",

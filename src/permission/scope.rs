@@ -164,6 +164,7 @@ fn plain(tool: &str, detail: &str) -> Scope {
         "read_task_output" => ("Read what this task printed", "Task", ""),
         "tool_output" => ("Read this kept output", "Output", ""),
         "list_tasks" => ("List its tasks", "", ""),
+        "find_tools" => ("Look for tools", "Words", ""),
         "list_models" => ("List the models", "Containing", ""),
         _ => {
             let mut scope = bound_to(

@@ -18,8 +18,8 @@ use super::items::insert_item_of;
 use super::outbox::{FirstPart, queue_of_turn};
 use super::part::{NewPart, Part, part_row};
 use crate::domain::{
-    AgentId, Assistant, CallId, ChannelId, ConversationId, Cost, Inbound, Item, MessageId, TurnId,
-    Usage,
+    AgentId, Assistant, CallId, ChannelId, ConversationId, Cost, Inbound, Item, MessageId,
+    ToolCall, TurnId, Usage,
 };
 
 #[derive(Clone, Debug, PartialEq)]
@@ -257,7 +257,8 @@ impl Store {
         let mut batch = Batch::default();
         insert_item_of(&mut batch, turn, &Item::Assistant(answer.clone()))?;
         let at = now();
-        for (position, call) in (0_i64..).zip(&answer.tool_calls) {
+        let meant = answer.tool_calls.iter().map(ToolCall::meant);
+        for (position, call) in (0_i64..).zip(meant) {
             let starts = starting.contains(&call.id);
             batch
                 .add(

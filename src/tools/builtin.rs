@@ -6,6 +6,7 @@ mod add_process_hooks;
 mod append_file;
 mod bash;
 mod create_file;
+mod find_tools;
 mod git_branch;
 mod git_checkout;
 mod git_commit;
@@ -42,6 +43,7 @@ mod web_fetch;
 
 use std::sync::Arc;
 
+use super::Tool;
 use super::erased::{AnyTool, erased};
 use super::web::Layout;
 use super::work::{self, Line};
@@ -58,6 +60,9 @@ pub(super) const WORK: [Line; 9] = [
     work::line::<read_task_output::Logs>(),
     work::line::<Layout>(),
 ];
+
+/// The tool that finds others.
+pub(super) const FIND_TOOLS: &str = <find_tools::FindTools as Tool>::NAME;
 
 /// Every tool, once.
 pub(super) fn all() -> Vec<Arc<dyn AnyTool>> {
@@ -99,5 +104,6 @@ pub(super) fn all() -> Vec<Arc<dyn AnyTool>> {
         erased(read_agent_docs::ReadAgentDocs),
         erased(send_to_agent::SendToAgent),
         erased(web_fetch::WebFetch),
+        erased(find_tools::FindTools),
     ]
 }

@@ -9,6 +9,8 @@ use crate::domain::{
     TurnId,
 };
 
+use super::shelf::Shelf;
+
 /// Who calls a tool, and from where. One per call.
 #[derive(Clone, Debug)]
 pub struct Caller {
@@ -23,6 +25,8 @@ pub struct Caller {
     pub call: CallId,
     /// The agent's configuration as this step read it.
     pub config: Arc<AgentConfig>,
+    /// The tools that this step's model knows by name alone.
+    pub shelf: Arc<Shelf>,
     /// Everyone behind the turn, as they are now: those whose messages entered it or a turn that led to it, else the
     /// owners of the agents on the way. Empty for a tool that does not go by them
     /// ([`BY_PEOPLE`](super::Tool::BY_PEOPLE)).

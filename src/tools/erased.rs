@@ -23,6 +23,8 @@ pub struct ToolInfo {
     pub group: Group,
     /// What follows `tool:` in all its action strings: a tool (`bash`) or one operation (`git:push`).
     pub subject: &'static str,
+    /// Its few words on the shelf; none where it stands in every request.
+    pub shelf: Option<&'static str>,
     /// Whether it goes by the roles of the turn's people.
     pub by_people: bool,
 }
@@ -124,6 +126,7 @@ impl<T: Tool> AnyTool for Typed<T> {
             name: T::NAME,
             group: T::GROUP,
             subject: T::SUBJECT,
+            shelf: T::SHELF,
             by_people: T::BY_PEOPLE,
         }
     }
@@ -133,12 +136,18 @@ impl<T: Tool> AnyTool for Typed<T> {
     }
 
     fn prepare(self: Arc<Self>, given: &Map<String, Value>) -> Result<Prepared, InvalidCall> {
-        let (args, arguments) = self
-            .typed(given)
-            .map_err(|problem| InvalidCall::Arguments {
-                tool: T::NAME,
-                problem,
-            })?;
+        let (args, arguments) = self.typed(given).map_err(|problem| {
+            let tool = T::NAME;
+            match T::SHELF {
+                None => InvalidCall::Arguments { tool, problem },
+                // The model may never have seen them.
+                Some(_) => InvalidCall::OnShelf {
+                    tool,
+                    problem,
+                    parameters: self.schema.parameters.get().to_owned(),
+                },
+            }
+        })?;
         Ok(Prepared {
             info: self.info(),
             arguments,

@@ -38,6 +38,28 @@ pub enum InvalidCall {
         tool: &'static str,
         problem: InvalidArguments,
     },
+    /// With the schema of its arguments, which stands in no request.
+    #[error("{tool} cannot run: {problem}. Its arguments: {parameters}")]
+    OnShelf {
+        tool: &'static str,
+        problem: InvalidArguments,
+        parameters: String,
+    },
+    #[error("call_tool cannot run: {0}")]
+    Indirect(InvalidIndirect),
+}
+
+/// Why a call of `call_tool` is no call of a tool.
+#[derive(Debug, thiserror::Error)]
+pub enum InvalidIndirect {
+    #[error("it cannot call itself; give the name of the tool that you want to run")]
+    Itself,
+    /// With the schema of the tool that it names, where there is one.
+    #[error("{problem}{}", parameters.as_ref().map_or(String::new(), |told| format!(". The arguments of that tool: {told}")))]
+    Arguments {
+        problem: InvalidArguments,
+        parameters: Option<String>,
+    },
 }
 
 /// What is wrong with a call's arguments.

@@ -7,8 +7,9 @@ use serde_json::{Map, Value};
 
 use super::builtin;
 use super::erased::{AnyTool, Prepared, ToolInfo};
-use super::error::InvalidCall;
-use crate::llm::ToolSchema;
+use super::error::{InvalidCall, InvalidIndirect};
+use super::shelf::{self, Toolset};
+use crate::domain::CALL_TOOL;
 
 /// The tools there are, in the order a model is told of them.
 pub struct Registry {
@@ -45,21 +46,41 @@ impl Registry {
     }
 
     /// What a model is told of the tools that `keep` keeps, always in the same order.
-    pub fn schemas(&self, keep: impl Fn(&ToolInfo) -> bool) -> Arc<Vec<ToolSchema>> {
+    pub fn toolset(&self, keep: impl Fn(&ToolInfo) -> bool) -> Toolset {
         let kept = self.tools.iter().filter(|tool| keep(&tool.info()));
-        Arc::new(kept.map(|tool| tool.schema().clone()).collect())
+        Toolset::of(kept.map(|tool| (tool.info(), tool.schema())))
     }
 
-    /// Checks a call as a model wrote it.
+    /// Checks a call as it is meant ([`ToolCall::meant`](crate::domain::ToolCall::meant)).
     ///
     /// # Errors
     ///
     /// A text for the model: no such tool, or everything that is wrong with the arguments.
     pub fn prepare(&self, name: &str, given: &Map<String, Value>) -> Result<Prepared, InvalidCall> {
-        let Some(index) = self.by_name.get(name) else {
-            return Err(self.unknown(name));
-        };
-        self.tools[*index].clone().prepare(given)
+        match self.by_name.get(name) {
+            Some(index) => self.tools[*index].clone().prepare(given),
+            None if name == CALL_TOOL => Err(self.indirect(given)),
+            None => Err(self.unknown(name)),
+        }
+    }
+
+    /// What is wrong with a call of `call_tool` that is no call of a tool.
+    fn indirect(&self, given: &Map<String, Value>) -> InvalidCall {
+        match given.get("name").and_then(Value::as_str).map(str::trim) {
+            Some(CALL_TOOL) => InvalidCall::Indirect(InvalidIndirect::Itself),
+            name => match shelf::check(given) {
+                Err(problem) => InvalidCall::Indirect(InvalidIndirect::Arguments {
+                    problem,
+                    parameters: name.and_then(|name| self.parameters(name)),
+                }),
+                Ok(()) => self.unknown(name.unwrap_or_default()),
+            },
+        }
+    }
+
+    fn parameters(&self, name: &str) -> Option<String> {
+        let tool = &self.tools[*self.by_name.get(name)?];
+        Some(tool.schema().parameters.get().to_owned())
     }
 
     fn unknown(&self, given: &str) -> InvalidCall {

@@ -7,6 +7,7 @@ mod building;
 mod files;
 mod greed;
 mod self_edit;
+mod shelf;
 mod tasks;
 mod tour;
 mod walls;

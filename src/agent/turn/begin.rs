@@ -125,6 +125,7 @@ pub(super) async fn begin(
         clock: WorkClock::start(),
         people: start.people,
         setup,
+        shelf: Default::default(),
         stuck: Default::default(),
         health: Default::default(),
         answered_by: None,

@@ -1,5 +1,6 @@
 //! Runs the tool calls of one answer: judged, asked about, started, run, and each closed with exactly one result.
 
+use std::ops::Deref;
 use std::time::Instant;
 
 use futures_util::future::join_all;
@@ -9,7 +10,7 @@ use tracing::warn;
 
 use crate::agent::stop::cancelled_after;
 use crate::agent::stuck::Stuck;
-use crate::domain::{Assistant, CallId, Participant, ToolCall, ToolResult};
+use crate::domain::{Assistant, CALL_TOOL, CallId, Participant, ToolCall, ToolResult};
 use crate::permission::{Decision, ProfileError, Stack, Verdict};
 use crate::store::{AttachedRows, AttemptRow, AuditDecision, AuditRow, StoreError};
 use crate::text;
@@ -41,13 +42,38 @@ enum Looked {
     },
 }
 
+/// A call of an answer. Everything goes by what it means; only the history has what the model wrote.
+pub(super) struct Call {
+    /// The call of the tool that runs.
+    pub(super) meant: ToolCall,
+    /// The name that the model wrote, by which its result is told.
+    written: String,
+}
+
+impl Call {
+    fn of(call: &ToolCall) -> Self {
+        Self {
+            meant: call.meant(),
+            written: call.name.clone(),
+        }
+    }
+}
+
+impl Deref for Call {
+    type Target = ToolCall;
+
+    fn deref(&self) -> &ToolCall {
+        &self.meant
+    }
+}
+
 impl Turn {
     /// Stores `answer` and runs its calls; their results are in the ledger and the conversation, in the order of the calls.
     pub(super) async fn run_calls(
         &mut self,
         answer: Assistant,
     ) -> Result<Option<Stuck>, StoreError> {
-        let calls = answer.tool_calls.clone();
+        let calls: Vec<Call> = answer.tool_calls.iter().map(Call::of).collect();
         let profiles = self.context.deps.profiles_of(&self.setup);
         let most = self.limits().calls;
         let looked: Vec<Looked> = calls
@@ -73,14 +99,17 @@ impl Turn {
             (None, false) => 1,
         };
         let said = answer.text.clone();
-        let looked = self.record_with_calls(answer, looked, at_once).await?;
+        let looked = self
+            .record_with_calls(answer, &calls, looked, at_once)
+            .await?;
         let results = if together {
             self.run_together(&calls, looked).await?
         } else {
             let profiles = profiles.as_ref().ok();
             self.run_in_turn(&said, &calls, looked, profiles).await?
         };
-        let step: Vec<_> = calls.into_iter().zip(results).collect();
+        let meant = calls.into_iter().map(|call| call.meant);
+        let step: Vec<_> = meant.zip(results).collect();
         let stuck = self.stuck.record_step(&step);
         for (_, result) in step {
             self.transcript
@@ -94,11 +123,12 @@ impl Turn {
     async fn record_with_calls(
         &mut self,
         answer: Assistant,
+        calls: &[Call],
         mut looked: Vec<Looked>,
         at_once: usize,
     ) -> Result<Vec<Looked>, StoreError> {
         let mut starting = Vec::new();
-        for (call, looked) in answer.tool_calls.iter().zip(&mut looked).take(at_once) {
+        for (call, looked) in calls.iter().zip(&mut looked).take(at_once) {
             if let Looked::Run(prepared) = looked {
                 let audit = self.audit_allowed(call, prepared).await;
                 self.accounting.attached.audit.push(audit);
@@ -111,8 +141,10 @@ impl Turn {
     }
 
     /// Checks and judges a call. Nothing of it has run.
-    fn look(&self, call: &ToolCall, profiles: Result<&Stack, &ProfileError>) -> Looked {
-        if let Err(reason) = self.setup.has_tool(&call.name) {
+    fn look(&self, call: &Call, profiles: Result<&Stack, &ProfileError>) -> Looked {
+        if call.name != CALL_TOOL
+            && let Err(reason) = self.setup.has_tool(&call.name)
+        {
             return Looked::Refused {
                 action: call.name.clone(),
                 reason,
@@ -144,7 +176,7 @@ impl Turn {
     /// All at once: nobody is asked, and no two write the same path.
     async fn run_together(
         &mut self,
-        calls: &[ToolCall],
+        calls: &[Call],
         looked: Vec<Looked>,
     ) -> Result<Vec<ToolResult>, StoreError> {
         let names: Vec<&str> = calls.iter().map(|call| call.name.as_str()).collect();
@@ -183,7 +215,7 @@ impl Turn {
     async fn run_in_turn(
         &mut self,
         said: &str,
-        calls: &[ToolCall],
+        calls: &[Call],
         looked: Vec<Looked>,
         profiles: Option<&Stack>,
     ) -> Result<Vec<ToolResult>, StoreError> {
@@ -237,7 +269,7 @@ impl Turn {
     /// Starts a call that may run (D6), runs it, and stores what it gave (D7).
     pub(super) async fn run_one(
         &self,
-        call: &ToolCall,
+        call: &Call,
         prepared: Prepared,
         audit: AuditRow,
     ) -> Result<ToolResult, StoreError> {
@@ -254,11 +286,7 @@ impl Turn {
     }
 
     /// Runs a call whose start is in the ledger, and stores what it gave (D7).
-    async fn carry_out(
-        &self,
-        call: &ToolCall,
-        prepared: Prepared,
-    ) -> Result<ToolResult, StoreError> {
+    async fn carry_out(&self, call: &Call, prepared: Prepared) -> Result<ToolResult, StoreError> {
         let people = if prepared.info.by_people {
             self.context.people_now().await?
         } else {
@@ -270,7 +298,7 @@ impl Turn {
         let context = self.tool_context(call.id.clone(), people, stop);
         let began = Instant::now();
         let result = guard::run(prepared, &context).await;
-        let (result, kept) = self.told_of_failure(result);
+        let (mut result, kept) = self.told_of_failure(result);
         let ran = AttachedRows {
             attempts: vec![AttemptRow {
                 detail: kept,
@@ -278,6 +306,7 @@ impl Turn {
             }],
             ..AttachedRows::default()
         };
+        result.name.clone_from(&call.written);
         self.context
             .deps
             .store
@@ -306,7 +335,7 @@ impl Turn {
     /// Closes a call that does not run, with one audit row.
     pub(super) async fn refuse(
         &self,
-        call: &ToolCall,
+        call: &Call,
         action: &str,
         reason: &str,
         decision: AuditDecision,
@@ -314,7 +343,7 @@ impl Turn {
     ) -> Result<ToolResult, StoreError> {
         let result = ToolResult {
             call_id: call.id.clone(),
-            name: call.name.clone(),
+            name: call.written.clone(),
             content: format!("Error: {reason}"),
             is_error: true,
             images: Vec::new(),
@@ -354,6 +383,7 @@ impl Turn {
             turn: self.context.id(),
             call,
             config: self.setup.config.clone(),
+            shelf: self.shelf.clone(),
             people,
             has_message: !self.people.is_empty(),
             depth: self.context.depth,
@@ -367,7 +397,7 @@ impl Turn {
 }
 
 /// The calls from `first` on that people are to be asked about.
-fn to_ask<'a>(first: usize, calls: &'a [ToolCall], looked: &'a [Looked]) -> Vec<ToAsk<'a>> {
+fn to_ask<'a>(first: usize, calls: &'a [Call], looked: &'a [Looked]) -> Vec<ToAsk<'a>> {
     let all = calls.iter().zip(looked).enumerate().skip(first);
     all.filter_map(|(at, (call, looked))| match looked {
         Looked::Ask(prepared, reason) => Some(ToAsk {

@@ -20,8 +20,9 @@ use crate::domain::{
     AgentConfig, ConversationId, Cost, Item, Participant, SessionId, SessionMeta, ToolCall,
     ToolResult, Trigger, TurnId, Usage, UserId,
 };
-use crate::llm::{Target, ToolSchema};
+use crate::llm::Target;
 use crate::store::{AttemptRow, AuditDecision, AuditRow, StoreError};
+use crate::tools::Toolset;
 
 /// What does not change while a turn runs.
 pub(super) struct TurnContext {
@@ -58,7 +59,7 @@ impl TurnContext {
         }
     }
 
-    pub(super) fn tools_now(&self, setup: &Setup) -> Arc<Vec<ToolSchema>> {
+    pub(super) fn tools_now(&self, setup: &Setup) -> Toolset {
         match self.deps.profiles_of(setup) {
             Ok(profiles) => {
                 let role = setup.role.as_deref();
@@ -66,7 +67,7 @@ impl TurnContext {
                     .told
                     .of(&self.deps.tools, &profiles, role, self.mode)
             }
-            Err(_) => Arc::default(),
+            Err(_) => Toolset::default(),
         }
     }
 

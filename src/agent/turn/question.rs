@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use crate::agent::event::{Answer, AskedCall, Choice, Event, Question, QuestionEnd};
 use crate::agent::stop::StopSignal;
 use crate::clock;
-use crate::domain::{AgentConfig, ToolCall, ToolResult, UserId};
+use crate::domain::{AgentConfig, ToolResult, UserId};
 use crate::permission::{Stack, binding_hash};
 use crate::store::{
     AttachedRows, AuditDecision, Decision as Stored, NewQuestion, Settled, StoreError,
@@ -21,6 +21,7 @@ use crate::text;
 use crate::tools::Prepared;
 
 use super::Turn;
+use super::calls::Call;
 
 /// Characters of the model's own words that stand as the reason of a question.
 const WHY: usize = 300;
@@ -32,7 +33,7 @@ const CHANGED: &str = "what was approved changed before it could run; ask again"
 pub(super) struct ToAsk<'a> {
     /// Its place among the calls of the step.
     pub(super) at: usize,
-    pub(super) call: &'a ToolCall,
+    pub(super) call: &'a Call,
     pub(super) prepared: &'a Prepared,
     /// Why a person is asked.
     pub(super) reason: &'a str,
@@ -284,7 +285,7 @@ impl Turn {
     /// Runs a call that people were asked about, or closes it.
     pub(super) async fn run_decided(
         &mut self,
-        call: &ToolCall,
+        call: &Call,
         prepared: Prepared,
         decided: Decided,
     ) -> Result<ToolResult, StoreError> {

@@ -11,11 +11,14 @@ use crate::agent::budget::{
 };
 use crate::agent::event::Event;
 use crate::agent::mailbox::Mode;
-use crate::agent::prompt;
+use crate::agent::prompt::{self, SystemBlocks};
 use crate::agent::stop::cancelled_after;
 use crate::clock;
+use crate::domain::CALL_TOOL;
 use crate::llm::route::{Attempt, NotAsked, Observer, Planned, StepFailure, StepRequest};
 use crate::llm::{Delta, FailureClass, LlmError, Reply, Target, ToolSchema, tokens};
+
+use crate::tools::Toolset;
 
 use super::Turn;
 
@@ -99,20 +102,25 @@ impl Turn {
             Mode::Standard | Mode::Full if !self.setup.has_docs() => Arc::from(""),
             Mode::Standard | Mode::Full => self.context.deps.docs_of(&self.context.agent).await,
         };
-        let role = self.setup.prompt(self.context.mode);
-        let system = prompt::system(
-            [&role, &self.setup.config.system_prompt, &docs],
-            &self.context.agent.name,
-            self.context.reference.channel,
-        );
-        let schemas = match tools {
+        let toolset = match tools {
             Tools::On => self.context.tools_now(&self.setup),
-            Tools::Off => return (system, Arc::default()),
+            Tools::Off => Toolset::default(),
         };
-        self.transcript
-            .context_meter
-            .set_fixed(tokens::of_fixed(&system, &schemas));
-        (system, schemas)
+        let system = prompt::system(&SystemBlocks {
+            role: &self.setup.prompt(self.context.mode),
+            system_prompt: &self.setup.config.system_prompt,
+            docs: &docs,
+            name: &self.context.agent.name,
+            channel: self.context.reference.channel,
+            shelf: toolset.shelf.block(),
+        });
+        self.shelf = toolset.shelf;
+        if tools == Tools::On {
+            self.transcript
+                .context_meter
+                .set_fixed(tokens::of_fixed(&system, &toolset.schemas));
+        }
+        (system, toolset.schemas)
     }
 
     /// Working time that the turn has left.
@@ -246,7 +254,8 @@ impl Observer for Watcher<'_> {
                 .live
                 .speech
                 .send_modify(|speech| speech.text.push_str(text)),
-            Delta::Thinking => {}
+            // Which tool it is for is not known before the whole call is.
+            Delta::Thinking | Delta::ToolCall(CALL_TOOL) => {}
             Delta::ToolCall(name) => {
                 let doing = format!("Calling {}", crate::text::one_line(name, 60));
                 self.turn.live.progress.send_if_modified(|progress| {

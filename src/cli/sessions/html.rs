@@ -40,7 +40,7 @@ pub(super) fn render(session: &SessionMeta, items: &[Item]) -> String {
                 page,
                 "<h2>Calls {}</h2><pre>{}</pre>",
                 escaped(&call.name),
-                escaped(&arguments(call))
+                escaped(&arguments(&call))
             );
         }
         page.push_str("</article>\n");

@@ -30,7 +30,7 @@ pub(super) fn render(session: &SessionMeta, items: &[Item]) -> String {
                 page,
                 "Calls `{}`:\n\n{}\n",
                 call.name,
-                text::fenced(&arguments(call), "json")
+                text::fenced(&arguments(&call), "json")
             );
         }
     }

@@ -20,10 +20,11 @@ pub(super) fn speaker(item: &Item) -> &str {
     }
 }
 
-pub(super) fn calls(item: &Item) -> &[ToolCall] {
+/// The tools that it calls, each by its own name, whichever way the model called it.
+pub(super) fn calls(item: &Item) -> Vec<ToolCall> {
     match item {
-        Item::Assistant(answer) => &answer.tool_calls,
-        Item::User(_) | Item::ToolResult(_) => &[],
+        Item::Assistant(answer) => answer.tool_calls.iter().map(ToolCall::meant).collect(),
+        Item::User(_) | Item::ToolResult(_) => Vec::new(),
     }
 }
 

@@ -34,6 +34,7 @@ impl Tool for AddProcessHooks {
     const NAME: &'static str = "add_process_hooks";
     const DESCRIPTION: &'static str = "Add hooks to a running task.";
     const GROUP: Group = Group::Tasks;
+    const SHELF: Option<&'static str> = Some("watch a running task");
 
     fn action(args: &Args) -> Action {
         Action::new(Self::NAME, &*args.id)

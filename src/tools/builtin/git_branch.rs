@@ -30,6 +30,7 @@ impl Tool for GitBranch {
     const NAME: &'static str = "git_branch";
     const DESCRIPTION: &'static str = "List, make or delete branches.";
     const GROUP: Group = Group::GitLocal;
+    const SHELF: Option<&'static str> = Some("list, make, delete branches");
     const SUBJECT: &'static str = "git:branch";
 
     fn action(args: &Args) -> Action {

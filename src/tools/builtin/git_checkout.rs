@@ -29,6 +29,7 @@ impl Tool for GitCheckout {
     const NAME: &'static str = "git_checkout";
     const DESCRIPTION: &'static str = "Go to a branch or commit.";
     const GROUP: Group = Group::GitLocal;
+    const SHELF: Option<&'static str> = Some("switch branch or commit");
     const SUBJECT: &'static str = "git:checkout";
 
     fn action(args: &Args) -> Action {

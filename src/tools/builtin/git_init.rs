@@ -21,6 +21,7 @@ impl Tool for GitInit {
     const NAME: &'static str = "git_init";
     const DESCRIPTION: &'static str = "Make the workspace a git repository.";
     const GROUP: Group = Group::GitLocal;
+    const SHELF: Option<&'static str> = Some("make the workspace a repository");
     const SUBJECT: &'static str = "git:init";
 
     fn action(_: &Args) -> Action {

@@ -31,6 +31,7 @@ impl Tool for GitMergeRequest {
     const NAME: &'static str = "git_merge_request";
     const DESCRIPTION: &'static str = "Open a merge or pull request on origin's forge.";
     const GROUP: Group = Group::GitRemote;
+    const SHELF: Option<&'static str> = Some("open a pull request");
     const SUBJECT: &'static str = "git:merge_request";
 
     fn action(args: &Args) -> Action {

@@ -29,6 +29,7 @@ impl Tool for GitPush {
     const NAME: &'static str = "git_push";
     const DESCRIPTION: &'static str = "Push a branch, forward only.";
     const GROUP: Group = Group::GitRemote;
+    const SHELF: Option<&'static str> = Some("push a branch");
     const SUBJECT: &'static str = "git:push";
 
     fn action(args: &Args) -> Action {

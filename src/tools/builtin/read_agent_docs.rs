@@ -24,6 +24,7 @@ impl Tool for ReadAgentDocs {
     const NAME: &'static str = "read_agent_docs";
     const DESCRIPTION: &'static str = "Read the notes of another agent.";
     const GROUP: Group = Group::AgentComm;
+    const SHELF: Option<&'static str> = Some("read another agent's notes");
     const SUBJECT: &'static str = "agent_comm:read_docs";
     const BY_PEOPLE: bool = true;
 

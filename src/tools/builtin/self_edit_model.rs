@@ -24,6 +24,7 @@ impl Tool for SelfEditModel {
     const NAME: &'static str = "self_edit_model";
     const DESCRIPTION: &'static str = "Change the model you run on.";
     const GROUP: Group = Group::SelfEdit;
+    const SHELF: Option<&'static str> = Some("change the model you use");
     const SUBJECT: &'static str = "self_edit:model";
 
     fn action(args: &Args) -> Action {

@@ -35,6 +35,7 @@ impl Tool for SelfEditPermissions {
     const NAME: &'static str = "self_edit_permissions";
     const DESCRIPTION: &'static str = "Change your own permission profile.";
     const GROUP: Group = Group::SelfEdit;
+    const SHELF: Option<&'static str> = Some("change your permission profile");
     const SUBJECT: &'static str = "self_edit:permissions";
     const BY_PEOPLE: bool = true;
 

@@ -25,6 +25,7 @@ impl Tool for SelfEditSystemPrompt {
     const NAME: &'static str = "self_edit_system_prompt";
     const DESCRIPTION: &'static str = "Replace your own system prompt.";
     const GROUP: Group = Group::SelfEdit;
+    const SHELF: Option<&'static str> = Some("replace your system prompt");
     const SUBJECT: &'static str = "self_edit:system_prompt";
 
     fn action(_: &Args) -> Action {

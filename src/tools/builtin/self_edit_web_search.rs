@@ -28,6 +28,7 @@ impl Tool for SelfEditWebSearch {
     const NAME: &'static str = "self_edit_web_search";
     const DESCRIPTION: &'static str = "Turn web search on or off for yourself.";
     const GROUP: Group = Group::SelfEdit;
+    const SHELF: Option<&'static str> = Some("turn web search on, off");
     const SUBJECT: &'static str = "self_edit:web_search";
 
     fn action(args: &Args) -> Action {

@@ -86,6 +86,7 @@ impl Lab {
             turn: TurnId::random(),
             call: CallId("call_1".into()),
             config: Arc::new(config(&home.path().join("agents/lab"))),
+            shelf: Registry::standard().toolset(|_| true).shelf,
             people: vec![person(7, &[])],
             has_message: true,
             depth: 0,

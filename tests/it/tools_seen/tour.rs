@@ -244,6 +244,10 @@ async fn others(tour: &mut Tour<'_>, page: &str) {
     let message = json!({"agent": "other", "message": "please count the stars"});
     tour.uses("send_to_agent", message).await;
     tour.world.sees("#other", "There are seven.").await;
+    let found = tour
+        .uses("find_tools", json!({"query": "which models"}))
+        .await;
+    assert!(found.contains(r#""name":"list_models""#), "{found}");
     let models = tour.uses("list_models", json!({})).await;
     assert!(models.contains("scripted-model"), "{models}");
     let url = format!("http://{page}/stars");
