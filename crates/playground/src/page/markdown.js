@@ -89,7 +89,7 @@ function code({ lang, content }) {
   }, icon("copy"));
   const shown = h("code", {}, content);
   if (lang) colour(shown, lang);
-  return h("div.code", {}, lang ? h("span.lang", {}, lang) : null, copy, h("pre", { tabindex: "0" }, shown));
+  return h("div.code", {}, copy, h("pre", { tabindex: "0" }, shown));
 }
 
 function list({ ordered, start, items }) {

@@ -229,6 +229,18 @@ async fn no_state_of_it_breaks_a_rule_of_accessibility() {
             0,
             "{name}: a command is shown whole"
         );
+        let covered = "[...document.querySelectorAll('.code')].filter((box) => {
+            const text = document.createRange();
+            text.selectNodeContents(box.querySelector('code'));
+            const above = [...box.children].filter((one) => one.tagName !== 'PRE').map((one) => one.getBoundingClientRect());
+            return [...text.getClientRects()].some((a) => above.some((b) =>
+                a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom));
+        }).length";
+        assert_eq!(
+            browser.evaluates(covered).await,
+            0,
+            "{name}: nothing stands over a command"
+        );
     }
     browser.clicks("#composer-text", "").await;
     browser.types("/").await;
