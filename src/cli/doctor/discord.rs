@@ -93,11 +93,17 @@ async fn application_and_servers(env: &Env, token: &Secret) -> Vec<Check> {
         Ok(servers) if servers.is_empty() => vec![Check::warning(
             "servers",
             "the bot is in no server",
-            application.map_or(HOW_TO_INVITE.to_owned(), |application| {
-                format!("invite it: {}", application.invite())
-            }),
+            application
+                .as_ref()
+                .map_or(HOW_TO_INVITE.to_owned(), |application| {
+                    format!("invite it: {}", application.invite())
+                }),
         )],
-        Ok(servers) => servers.iter().map(server).collect(),
+        Ok(servers) => {
+            let application = application.as_ref().ok();
+            let one = |found| server(found, application);
+            servers.iter().map(one).collect()
+        }
         Err(error) => vec![unknown_servers(&error)],
     });
     checks
@@ -106,6 +112,9 @@ async fn application_and_servers(env: &Env, token: &Secret) -> Vec<Check> {
 /// Where Discord does not say which application it is.
 const HOW_TO_INVITE: &str =
     "invite it: developer portal, your application, OAuth2, scopes bot and applications.commands";
+
+/// Where the bot lacks permissions.
+const HOW_TO_GIVE: &str = "give these to the bot's role: server settings, Roles";
 
 fn unknown_servers(error: &DiscordError) -> Check {
     Check::warning(
@@ -138,7 +147,7 @@ fn public(application: &Application) -> Check {
     }
 }
 
-fn server(server: &Server) -> Check {
+fn server(server: &Server, application: Option<&Application>) -> Check {
     let missing = server.missing();
     if missing.is_empty() {
         return Check::ok(
@@ -149,7 +158,12 @@ fn server(server: &Server) -> Check {
     Check::failure(
         "servers",
         format!("{}: the bot lacks {}", server.name, missing.join(", ")),
-        "give these to the bot's role: server settings, Roles",
+        application.map_or(HOW_TO_GIVE.to_owned(), |application| {
+            format!(
+                "{HOW_TO_GIVE}; or open its invitation once more: {}",
+                application.invite()
+            )
+        }),
     )
 }
 
