@@ -53,7 +53,7 @@ use tracing::{Instrument, info_span};
 use crate::domain::{AgentId, AgentName, ChannelId, GuildId};
 
 pub use auxiliary::{Asker, AuxiliaryRequest};
-pub use budget::{Caps, Reservations, Spender};
+pub use budget::{Caps, Reservations, Spender, Spent};
 pub use charters::Charters;
 pub use configuration::{Configuration, Configurations, Fault};
 pub use deps::{AgentDeps, Busy, Limits, Members};

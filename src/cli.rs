@@ -25,6 +25,7 @@ mod run;
 mod schema;
 mod service;
 mod sessions;
+mod table;
 mod usage;
 
 use std::process::ExitCode;

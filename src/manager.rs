@@ -61,7 +61,7 @@ pub use registry::{AgentListing, AgentSummary};
 pub use repair::{LostFolder, Repaired};
 pub use routing::Received;
 pub use servers::{Reason, SeenServer, Standing, leaves_at};
-pub use status::{SessionState, Status};
+pub use status::{ContextFill, Money, SessionState, Status};
 pub use tool_ports::ToolPorts;
 
 /// All agents of the daemon.

@@ -25,6 +25,7 @@ mod scope;
 pub mod shell;
 mod stack;
 mod surroundings;
+mod words;
 
 pub use action::{Action, ActionError};
 pub use binding::binding_hash;

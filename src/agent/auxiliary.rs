@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use tokio_util::sync::CancellationToken;
 
 use crate::clock;
@@ -14,9 +15,9 @@ use crate::llm::route::{
     Attempt, NotAsked, Observer, Planned, StepFailure, StepReply, StepRequest, TurnHealth,
 };
 use crate::llm::{Target, tokens};
-use crate::store::AttemptRow;
+use crate::store::{AttemptRow, StoreError};
 
-use super::budget::{Caps, LEAST_WORDS, Reservation, ReservationRequest, Spender};
+use super::budget::{Caps, LEAST_WORDS, Reservation, ReservationRequest, Spender, Spent};
 use super::deps::AgentDeps;
 use super::models::ModelError;
 use super::stop::cancelled_after;
@@ -55,6 +56,20 @@ impl AgentDeps {
             spender: Spender { agent, guild, turn },
             caps: self.caps(&effective),
         }
+    }
+
+    /// What an agent and its server have spent.
+    ///
+    /// # Errors
+    ///
+    /// When the ledger cannot be read.
+    pub async fn spent(
+        &self,
+        agent: AgentId,
+        guild: GuildId,
+        now: DateTime<Utc>,
+    ) -> Result<Spent, StoreError> {
+        Spent::of(&self.store, agent, guild, now).await
     }
 
     /// What an agent may spend.

@@ -28,6 +28,41 @@ pub struct Caps {
     pub month: Option<f64>,
 }
 
+/// What was spent already. In US dollars.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spent {
+    /// By an agent today (UTC).
+    pub today: f64,
+    /// By its server this month (UTC).
+    pub this_month: f64,
+}
+
+impl Spent {
+    /// Of an agent in its server, as far as prices are known.
+    pub(super) async fn of(
+        store: &Store,
+        agent: AgentId,
+        guild: GuildId,
+        now: DateTime<Utc>,
+    ) -> Result<Self, StoreError> {
+        let of_day = UsageFilter {
+            since: Some(start_of_day(now)),
+            agent: Some(agent),
+            guild: Some(guild),
+            turn: None,
+        };
+        let of_month = UsageFilter {
+            since: Some(start_of_month(now)),
+            agent: None,
+            ..of_day
+        };
+        Ok(Self {
+            today: store.spent(of_day).await?,
+            this_month: store.spent(of_month).await?,
+        })
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 pub struct Spender {
     pub agent: AgentId,

@@ -141,6 +141,12 @@ impl Conversation {
             branch: self.branch,
             channel: self.channel,
             messages: self.len(),
+            tokens: match &self.items {
+                Items::Here(items) => Some(self.calibration.size(items)),
+                Items::Lent => self.calibration.counted(),
+                Items::Stored => None,
+            },
+            waiting: self.waiting.len() + self.deferred.len(),
             last_activity: self.last_activity,
             turn: self.turn.as_ref().map(|turn| RunningTurn {
                 id: turn.id,

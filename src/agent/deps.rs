@@ -198,7 +198,7 @@ impl AgentDeps {
             channel,
             reply_to,
             text: escape::sentence(&format!(
-                "I could not store that: {error}. What was not stored was not done; send it again when the cause is gone."
+                "I could not store that: {error}. Nothing was run. Please send it again once the problem is fixed."
             )),
         });
     }

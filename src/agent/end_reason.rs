@@ -140,9 +140,7 @@ impl FailureReport<'_> {
             | EndReason::Loop
             | EndReason::Errors
             | EndReason::BadCalls
-            | EndReason::Failed => {
-                "Send a message to try again; nothing of the conversation is lost."
-            }
+            | EndReason::Failed => "Send a message to try again; the conversation is kept.",
         };
         format!(
             "**{reason}**{error}\nSteps done: {} · {} tokens{} · {}\n{way_out}",

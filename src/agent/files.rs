@@ -79,7 +79,7 @@ impl AgentDeps {
             (News::Good, _) if told.is_empty() => return,
             _ => (
                 String::new(),
-                "`agent.json` can be used again, and is in force.".to_owned(),
+                "`agent.json` can be used again, and is in use.".to_owned(),
             ),
         };
         if state == told && !state.is_empty() {
@@ -246,9 +246,7 @@ fn faulty(text: &str, has_last: bool, has_roles: bool) -> String {
         "only administrators of this server can talk to me, "
     };
     let text = if has_last {
-        format!(
-            "`agent.json` cannot be used, so the last good configuration stays in force: {text}"
-        )
+        format!("`agent.json` cannot be used, so the last good configuration stays in use: {text}")
     } else {
         format!(
             "`agent.json` cannot be used, and since the start none could be read: {text}. Until it is corrected, {admitted}I do not know my prompt and can only look at files. `/agent repair` makes a folder that is gone again."

@@ -302,6 +302,10 @@ pub struct ConversationState {
     pub channel: ChannelId,
     /// Messages in its context.
     pub messages: usize,
+    /// Tokens that its next request takes, or took when its turn began; none where only the ledger has it.
+    pub tokens: Option<u64>,
+    /// Messages and prompts that wait for the end of its turn or job.
+    pub waiting: usize,
     /// When somebody last wrote or a tool last ran.
     pub last_activity: DateTime<Utc>,
     /// The turn that runs in it.

@@ -23,7 +23,7 @@ pub enum ModelError {
     #[error("{}", no_list(.0))]
     NothingListed(Vec<String>),
     /// None of those that were chosen.
-    #[error("there is no model {}; choose one with `/agent config` (`/models` lists them)", quoted(.0))]
+    #[error("there is no model {}; choose another with `/agent config` (see `/models`)", quoted(.0))]
     NotThere(Vec<String>),
     #[error("The demo model stands in while there is no other; it cannot be chosen.")]
     Demo,

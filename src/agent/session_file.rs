@@ -17,7 +17,7 @@ pub use read::{InvalidMessage, InvalidSession, parse};
 /// Everything a session file holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionFile {
-    /// Its id; none in files whose id is no UUID.
+    /// Its id; none in files whose id is not a UUID.
     pub id: Option<SessionId>,
     /// Its file stem when it was written.
     pub session_id: String,

@@ -102,7 +102,7 @@ fn over(role: &Role, mut config: AgentConfig) -> AgentConfig {
 }
 
 impl AgentDeps {
-    /// The agent as its files say now. A broken file is reported once; what was good last stays in force.
+    /// The agent as its files say now. A broken file is reported once; what was good last stays in use.
     pub async fn setup(&self, agent: &Identity) -> Setup {
         let (read, role) = self.read_setup(agent).await;
         self.tell_of_file(agent.id, &agent.name, agent.channel, &read)
@@ -167,7 +167,7 @@ impl AgentDeps {
             OwnRole::Good(_) | OwnRole::None if told.is_empty() => return,
             OwnRole::Good(_) => (
                 String::new(),
-                "`charter.md` can be used again, and is in force.".to_owned(),
+                "`charter.md` can be used again, and is in use.".to_owned(),
             ),
             OwnRole::None => (
                 String::new(),
@@ -236,7 +236,7 @@ impl AgentDeps {
 fn faulty(fault: &str, has_last: bool) -> String {
     let fault = text::escape::sentence(&first_lines(fault));
     let state = if has_last {
-        "`charter.md` cannot be used, so the last good role stays in force:"
+        "`charter.md` cannot be used, so the last good role stays in use:"
     } else {
         "`charter.md` cannot be used, and since the start no other could be. Until it is corrected I can only look at files:"
     };

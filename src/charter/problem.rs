@@ -67,7 +67,7 @@ impl Problems {
                 line: 0,
                 key: String::new(),
                 message: format!("there are {more} problems more"),
-                instead: "mend these first".to_owned(),
+                instead: "fix these first".to_owned(),
             });
         }
         (!found.is_empty()).then_some(Self(found))

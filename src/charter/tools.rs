@@ -120,5 +120,5 @@ impl Compiler<'_> {
 
 fn foreign(word: &str) -> String {
     let word = text::one_line(&text::visible(word).0, 60);
-    format!("{} is no tool here; left out", text::code_span(&word))
+    format!("{} is not a tool here; left out", text::code_span(&word))
 }

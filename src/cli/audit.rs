@@ -1,23 +1,32 @@
-//! `chorus audit`: every decision on a tool call, as JSON lines.
+//! `chorus audit`: every decision on a tool call, as JSON lines, or as a table for people.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal as _, Write};
 
 use anyhow::Context;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::failure::Failure;
 use super::looking::{self, Agents};
+use super::table::{self, Side};
 use crate::clock;
 use crate::config::Env;
-use crate::store::AuditFilter;
+use crate::store::{AuditFilter, AuditRow};
+use crate::text;
 
 /// Rows read at once; an export of any length needs no more memory than that.
 const PAGE: u32 = 1000;
 
-/// Print the audit log as JSON lines, newest first.
+/// Rows of a table, unless `--last` says otherwise: JSON is for more.
+const TABLE_ROWS: usize = 50;
+
+/// Characters of an action in a table.
+const ACTION_SHOWN: usize = 80;
+
+/// Print the audit log, newest first: a table on a terminal, JSON lines in a pipe or a file.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   chorus audit --agent lab --last 20
+  chorus audit --json --last 1
   chorus audit | jq 'select(.decision == \"deny\")'")]
 pub(super) struct Audit {
     /// Only this agent's
@@ -26,6 +35,12 @@ pub(super) struct Audit {
     /// Only the newest so many
     #[arg(long, value_name = "N")]
     last: Option<usize>,
+    /// Print JSON lines, on a terminal too
+    #[arg(long, conflicts_with = "table")]
+    json: bool,
+    /// Print a table, into a pipe or a file too; the newest 50 unless --last says otherwise
+    #[arg(long)]
+    table: bool,
 }
 
 impl Audit {
@@ -44,22 +59,38 @@ impl Audit {
                     })
                     .collect(),
             };
+            if self.table || (!self.json && io::stdout().is_terminal()) {
+                let mut rows = Vec::new();
+                let mut left = self.last.unwrap_or(TABLE_ROWS);
+                for filter in filters {
+                    let print = |row: &AuditRow, _: i64| -> anyhow::Result<()> {
+                        rows.push(cells(row));
+                        Ok(())
+                    };
+                    left = each(&agents, filter, left, print).await?;
+                }
+                return tabled(&rows).context("writing");
+            }
             let mut left = self.last.unwrap_or(usize::MAX);
             let mut out = BufWriter::new(io::stdout().lock());
             for filter in filters {
-                left = print(&agents, filter, left, &mut out).await?;
+                let print = |row: &AuditRow, id: i64| -> anyhow::Result<()> {
+                    writeln!(out, "{}", line(row, id))?;
+                    Ok(())
+                };
+                left = each(&agents, filter, left, print).await?;
             }
             out.flush().context("writing")
         })
     }
 }
 
-/// Prints at most `left` rows; returns how many may follow.
-async fn print(
+/// Gives at most `left` rows with their ids to `print`; returns how many may follow.
+async fn each(
     agents: &Agents,
     mut filter: AuditFilter,
     mut left: usize,
-    out: &mut impl Write,
+    mut print: impl FnMut(&AuditRow, i64) -> anyhow::Result<()>,
 ) -> anyhow::Result<usize> {
     loop {
         let page = agents.store.audit_page(filter, PAGE).await?;
@@ -68,26 +99,56 @@ async fn print(
         };
         filter.before = Some(*oldest);
         for (id, row) in page.iter().take(left) {
-            let line = json!({
-                "id": id,
-                "timestamp": clock::rfc3339(row.timestamp),
-                "guild_id": row.guild,
-                "agent_id": row.agent,
-                "agent_name": row.agent_name,
-                "turn_id": row.turn,
-                "call_id": row.call.as_ref().map(|call| &call.0),
-                "action": row.action,
-                "decision": row.decision.as_str(),
-                "user_id": row.user,
-                "decided_by": row.decided_by,
-                "outcome": row.outcome.as_ref().map(ToString::to_string),
-                "detail": row.detail,
-            });
-            writeln!(out, "{line}")?;
+            print(row, *id)?;
         }
         left = left.saturating_sub(page.len());
         if left == 0 {
             return Ok(0);
         }
     }
+}
+
+/// A row as JSON. Discord's ids are texts: as numbers they lose digits in jq and in JavaScript.
+fn line(row: &AuditRow, id: i64) -> Value {
+    json!({
+        "id": id,
+        "timestamp": clock::rfc3339(row.timestamp),
+        "guild_id": row.guild.map(|id| id.to_string()),
+        "agent_id": row.agent,
+        "agent_name": row.agent_name,
+        "turn_id": row.turn,
+        "call_id": row.call.as_ref().map(|call| &call.0),
+        "action": row.action,
+        "decision": row.decision.as_str(),
+        "user_id": row.user.map(|id| id.to_string()),
+        "decided_by": row.decided_by.map(|id| id.to_string()),
+        "outcome": row.outcome.as_ref().map(ToString::to_string),
+        "detail": row.detail,
+    })
+}
+
+/// A row of the table.
+fn cells(row: &AuditRow) -> [String; 6] {
+    let shown = |text: &str, max| text::visible(&text::one_line(text, max)).0;
+    let outcome = row.outcome.as_ref().map(ToString::to_string);
+    [
+        row.timestamp.format("%Y-%m-%d %H:%M:%S").to_string(),
+        shown(&row.agent_name, 32),
+        row.decision.as_str().to_owned(),
+        row.decided_by
+            .or(row.user)
+            .map(|id| id.to_string())
+            .unwrap_or_default(),
+        shown(&outcome.unwrap_or_default(), 40),
+        shown(&row.action, ACTION_SHOWN),
+    ]
+}
+
+fn tabled(rows: &[[String; 6]]) -> io::Result<()> {
+    if rows.is_empty() {
+        println!("No decision is on record yet.");
+        return Ok(());
+    }
+    let heads = ["time (UTC)", "agent", "decision", "by", "outcome", "action"];
+    table::print(heads.map(|head| (head, Side::Left)), rows)
 }

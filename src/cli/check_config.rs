@@ -22,7 +22,7 @@ impl CheckConfig {
         let env = Env::of_process()?;
         if let Some(path) = self.path.as_ref().filter(|path| !path.exists()) {
             return Err(Failure::Configuration(format!(
-                "{}: there is no such file",
+                "{}: no such file",
                 path.display()
             )));
         }
@@ -51,7 +51,7 @@ impl CheckConfig {
             }
         }
         if path.exists() {
-            println!("{} is right", path.display());
+            println!("{}: OK", path.display());
         } else {
             println!("{} is not there: every key has its default", path.display());
         }

@@ -46,7 +46,7 @@ impl Doctor {
             return Ok(());
         }
         Err(Failure::Configuration(format!(
-            "{failed} of {} checks failed; what to do stands beside each",
+            "{failed} of {} checks failed; see the → lines above",
             checks.len()
         )))
     }
@@ -68,7 +68,7 @@ async fn examine(env: &Env) -> Vec<Check> {
             checks.push(Check::failure(
                 "config",
                 error.to_string(),
-                "mend that line, then run chorus check-config",
+                "fix that line, then run chorus check-config",
             ));
             Config::default()
         }

@@ -35,7 +35,7 @@ pub(super) struct Init {
     /// Server of models to use: ollama, lmstudio, llamacpp, vllm, or an address such as http://192.168.1.20:11434/v1
     #[arg(long, value_name = "NAME|URL")]
     provider: Option<String>,
-    /// Model for agents that name none
+    /// Default model
     #[arg(long, value_name = "MODEL")]
     default_model: Option<String>,
     /// Permission profile for new agents
@@ -61,7 +61,7 @@ impl Init {
         }
         if !io::stdin().is_terminal() {
             return Err(Failure::Failed(anyhow::anyhow!(
-                "there is no terminal to ask on: add --non-interactive, and answer by options and environment (chorus init --help)"
+                "not a terminal: add --non-interactive, and answer by options and environment (chorus init --help)"
             )));
         }
         Guide::begin(self, &env)?.run()
@@ -82,7 +82,7 @@ fn write_config(place: &Place, model: Option<&str>, profile: &str) -> Result<(),
     let path = place.config_file();
     if path.exists() {
         place.config()?;
-        println!("{} is there already and stays as it is", path.display());
+        println!("{} exists already and stays as it is", path.display());
         return Ok(());
     }
     let mut keys = Map::new();

@@ -46,7 +46,7 @@ async fn migrate(from: &Path, paths: &Paths) -> anyhow::Result<()> {
     let database = from.join("db/chorus.db");
     if !database.exists() {
         bail!(
-            "{} is no home of the original: it holds no db/chorus.db",
+            "{} is not a home of the original: it holds no db/chorus.db",
             from.display()
         );
     }
@@ -123,7 +123,7 @@ fn take_config(from: &Path, paths: &Paths) -> anyhow::Result<()> {
     }
     let text = fs::read_to_string(&old).with_context(|| format!("reading {}", old.display()))?;
     let keys: Map<String, Value> = serde_json::from_str(&text)
-        .with_context(|| format!("{} is no configuration", old.display()))?;
+        .with_context(|| format!("{} is not a configuration", old.display()))?;
     let mut taken = Map::new();
     for (key, value) in keys {
         let mut attempt = taken.clone();

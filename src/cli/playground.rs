@@ -77,7 +77,7 @@ impl PlaygroundCommand {
         let user = variables.get("HOME").filter(|home| !home.is_empty());
         let user = user.ok_or_else(|| {
             let words =
-                "there is no HOME: say where to keep things with `chorus playground --home <DIR>`";
+                "HOME is not set: say where to keep things with `chorus playground --home <DIR>`";
             Failure::Configuration(words.to_owned())
         })?;
         Ok(PathBuf::from(user).join(".chorus-playground"))
@@ -104,12 +104,12 @@ fn welcome(trial: &Trial, answers: &Answers, is_remote: bool) {
             "No model is configured, so a demo model answers; the page offers a real one, with a key or from a model server on this machine."
         ),
         Answers::Configured(names) => println!(
-            "Asked for answers: {}. What agents ask is sent there; with a key it costs what it costs.",
+            "Asked for answers: {}. Requests go there and, with a key, are billed as usual.",
             names.join(", ")
         ),
     }
     if rustix::process::geteuid().is_root() {
-        println!("This is root: fine for a trial, but run the daemon itself as a user of its own.");
+        println!("This is root: fine for a trial, but run the daemon itself as its own user.");
     }
 }
 

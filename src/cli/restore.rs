@@ -35,7 +35,7 @@ pub(super) struct Restore {
     /// Only check the backup
     #[arg(long)]
     check: bool,
-    /// Put a home that is there already aside, instead of refusing
+    /// Move an existing home aside and restore
     #[arg(long)]
     replace: bool,
 }
@@ -47,7 +47,7 @@ impl Restore {
         let Checked { manifest, written } = backup.check()?;
         let bytes: u64 = manifest.files.values().map(|entry| entry.size).sum();
         println!(
-            "{} is whole: made {} by chorus {}, {}, {}",
+            "{} is intact: made {} by chorus {}, {}, {}",
             self.file.display(),
             manifest.made_at.format("%Y-%m-%d %H:%M UTC"),
             text::visible(&manifest.chorus).0,
@@ -81,7 +81,7 @@ fn restore(backup: &mut Backup, bytes: u64, home: &Path, if_taken: IfTaken) -> a
     });
     if is_taken && if_taken == IfTaken::Refuse {
         return Err(anyhow!(
-            "{} is not empty: add --replace to put it aside, or set CHORUS_HOME to another directory",
+            "{} is not empty: add --replace to move it aside, or set CHORUS_HOME to another directory",
             home.display()
         ));
     }

@@ -39,7 +39,7 @@ const USER_HOME: &str = "CHORUS_HOME=%h/.chorus-agents";
 /// Install, remove or look at the systemd service.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  sudo chorus service install           for the machine, as a user of its own
+  sudo chorus service install           for the machine, as its own user
   chorus service install                for you alone
   chorus service install --print        only show the unit
   chorus service status")]
@@ -343,7 +343,7 @@ fn unit_text(path: &Path) -> anyhow::Result<String> {
     let text = path.to_str().filter(|path| !path.contains(is_refused));
     let text = text.with_context(|| {
         format!(
-            "systemd takes no path that holds quotes, backslashes, control characters or bytes that are no UTF-8: put {} elsewhere",
+            "systemd takes no path that holds quotes, backslashes, control characters or bytes that are not UTF-8: put {} elsewhere",
             path.display()
         )
     })?;

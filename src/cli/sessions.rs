@@ -4,13 +4,14 @@ mod html;
 mod markdown;
 mod message;
 
-use std::fs;
 use std::path::Path;
+use std::{fs, io};
 
 use anyhow::{Context, bail};
 
 use super::failure::Failure;
 use super::looking::{self, Agents};
+use super::table::{self, Side};
 use crate::agent::session_file;
 use crate::config::Env;
 use crate::domain::SessionMeta;
@@ -21,6 +22,7 @@ use crate::text;
 #[command(after_help = "Examples:
   chorus sessions list
   chorus sessions list --agent lab
+  chorus sessions list --json | jq '.[].description'
   chorus sessions export 4f3a --format html > session.html")]
 pub(super) struct Sessions {
     #[command(subcommand)]
@@ -34,6 +36,9 @@ enum Action {
         /// Only this agent's
         #[arg(long)]
         agent: Option<String>,
+        /// Print as JSON, one object a session
+        #[arg(long)]
+        json: bool,
     },
     /// Print one session
     Export {
@@ -61,7 +66,15 @@ impl Sessions {
         looking::block_on(async {
             let agents = Agents::of(&env.paths).await?;
             match self.action {
-                Action::List { agent } => list(&agents, agent.as_deref()).await,
+                Action::List { agent, json } => {
+                    let sessions = all(&agents, agent.as_deref()).await?;
+                    if json {
+                        let json = serde_json::to_string_pretty(&sessions);
+                        println!("{}", json.context("writing JSON")?);
+                        return Ok(());
+                    }
+                    list(&sessions).context("writing")
+                }
                 Action::Export { id, format } => {
                     let session = find(&agents, &id).await?;
                     export(&env.paths.agents(), &session, format)
@@ -71,27 +84,41 @@ impl Sessions {
     }
 }
 
-async fn list(agents: &Agents, only: Option<&str>) -> anyhow::Result<()> {
+/// The sessions of all agents, or of the one that is meant, newest first.
+async fn all(agents: &Agents, only: Option<&str>) -> anyhow::Result<Vec<SessionMeta>> {
     let mut sessions = Vec::new();
     for agent in agents.named(only)? {
         sessions.extend(agents.store.sessions(agent.id, 0, u32::MAX).await?.sessions);
     }
     sessions.sort_by_key(|session| std::cmp::Reverse(session.saved_at));
+    Ok(sessions)
+}
+
+fn list(sessions: &[SessionMeta]) -> io::Result<()> {
     if sessions.is_empty() {
-        println!("no session has been saved yet");
+        println!("No session has been saved yet.");
+        return Ok(());
     }
-    for session in sessions {
-        println!(
-            "{}  {}  {:<16} {:>5} messages  {:<14} {}",
+    let row = |session: &SessionMeta| {
+        [
             session.id.short(),
-            session.saved_at.format("%Y-%m-%d %H:%M"),
-            session.agent_name,
-            session.message_count,
-            session.trigger.as_str(),
-            text::one_line(&session.description, 80)
-        );
-    }
-    Ok(())
+            session.saved_at.format("%Y-%m-%d %H:%M").to_string(),
+            session.agent_name.clone(),
+            session.message_count.to_string(),
+            session.trigger.as_str().to_owned(),
+            text::visible(&text::one_line(&session.description, 80)).0,
+        ]
+    };
+    let rows: Vec<[String; 6]> = sessions.iter().map(row).collect();
+    let heads = [
+        ("id", Side::Left),
+        ("saved (UTC)", Side::Left),
+        ("agent", Side::Left),
+        ("messages", Side::Right),
+        ("trigger", Side::Left),
+        ("description", Side::Left),
+    ];
+    table::print(heads, &rows)
 }
 
 async fn find(agents: &Agents, word: &str) -> anyhow::Result<SessionMeta> {
@@ -100,7 +127,7 @@ async fn find(agents: &Agents, word: &str) -> anyhow::Result<SessionMeta> {
         found.extend(agents.store.find_sessions(agent.id, word, 3).await?);
     }
     match found.as_slice() {
-        [] => bail!("there is no session {word}: see chorus sessions list"),
+        [] => bail!("no session is called {word}; chorus sessions list shows them all"),
         [_] => Ok(found.remove(0)),
         several => {
             let ids: Vec<String> = several

@@ -1,6 +1,7 @@
 //! `chorus usage`: tokens and money, by agent and model.
 
 use std::collections::BTreeMap;
+use std::io;
 
 use anyhow::Context;
 use chrono::TimeDelta;
@@ -8,10 +9,12 @@ use serde_json::json;
 
 use super::failure::Failure;
 use super::looking::{self, Agents};
+use super::table::{self, Side};
 use crate::clock;
 use crate::config::Env;
 use crate::domain::Usage as Tokens;
 use crate::store::UsageFilter;
+use crate::text::count;
 
 /// Show tokens and money spent, by agent and model.
 #[derive(Debug, clap::Args)]
@@ -65,7 +68,9 @@ impl Usage {
                     days.push(json!({
                         "day": line.day, "agent": agent.name, "provider": line.provider, "model": line.model,
                         "requests": line.requests, "tokens": line.usage,
-                        "usd": line.known_usd, "requests_without_price": line.unpriced,
+                        // What nobody knows the price of cost something all the same.
+                        "usd": (line.unpriced < line.requests).then_some(line.known_usd),
+                        "requests_without_price": line.unpriced,
                     }));
                 }
             }
@@ -75,33 +80,45 @@ impl Usage {
                     serde_json::to_string_pretty(&days).context("writing JSON")?
                 );
             } else {
-                print(self.days, &sums);
+                print(self.days, &sums).context("writing")?;
             }
             Ok(())
         })
     }
 }
 
-fn print(days: u32, sums: &BTreeMap<(String, String), Sum>) {
+fn print(days: u32, sums: &BTreeMap<(String, String), Sum>) -> io::Result<()> {
     if sums.is_empty() {
-        println!("nothing was spent in the last {days} days");
-        return;
+        println!("No model was asked in the last {days} days.");
+        return Ok(());
     }
-    println!(
-        "{:<20} {:<32} {:>9} {:>12} {:>12} {:>12}  US dollars",
-        "agent", "model", "requests", "input", "cached", "output"
-    );
-    for ((agent, model), sum) in sums {
+    let row = |((agent, model), sum): (&(String, String), &Sum)| {
         let money = match sum.unpriced {
             0 => format!("{:.4}", sum.usd),
-            unpriced => format!("{:.4} + {unpriced} requests of unknown price", sum.usd),
+            unpriced => {
+                let requests = count(unpriced as usize, "request", "requests");
+                format!("{:.4} + {requests} of unknown price", sum.usd)
+            }
         };
-        println!(
-            "{agent:<20} {model:<32} {:>9} {:>12} {:>12} {:>12}  {money}",
-            sum.requests,
-            sum.tokens.input_total(),
-            sum.tokens.cache_read,
-            sum.tokens.output
-        );
-    }
+        [
+            agent.clone(),
+            model.clone(),
+            sum.requests.to_string(),
+            sum.tokens.input_total().to_string(),
+            sum.tokens.cache_read.to_string(),
+            sum.tokens.output.to_string(),
+            money,
+        ]
+    };
+    let rows: Vec<[String; 7]> = sums.iter().map(row).collect();
+    let heads = [
+        ("agent", Side::Left),
+        ("model", Side::Left),
+        ("requests", Side::Right),
+        ("input", Side::Right),
+        ("cached", Side::Right),
+        ("output", Side::Right),
+        ("US dollars", Side::Left),
+    ];
+    table::print(heads, &rows)
 }

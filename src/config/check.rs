@@ -156,7 +156,9 @@ pub(super) fn mistake(config: &Config, home: Option<&Path>) -> Option<Mistake> {
         {
             return found(
                 &["providers", name, "base_url"],
-                format!("{url:?} is no address: write one such as \"http://127.0.0.1:11434/v1\""),
+                format!(
+                    "{url:?} is not an address: write one such as \"http://127.0.0.1:11434/v1\""
+                ),
             );
         }
     }
@@ -165,7 +167,7 @@ pub(super) fn mistake(config: &Config, home: Option<&Path>) -> Option<Mistake> {
             return found(
                 &["forges", host, "base_url"],
                 format!(
-                    "{:?} is no address: write one such as \"https://{host}/api/v4\"",
+                    "{:?} is not an address: write one such as \"https://{host}/api/v4\"",
                     forge.base_url
                 ),
             );

@@ -317,7 +317,7 @@ pub struct Effective {
 /// What holds for one Discord server now.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Server {
-    /// Model for agents that name none.
+    /// Default model.
     pub default_model: Option<String>,
     /// Permission profile for new agents.
     pub default_permissions: String,

@@ -191,8 +191,8 @@ pub enum EnvError {
         path: PathBuf,
         source: std::io::Error,
     },
-    /// A line of a `.env` file is no assignment.
-    #[error("{} has a line that is no assignment: write NAME=value, quote values with spaces", path.display())]
+    /// A line of a `.env` file is not an assignment.
+    #[error("{} has a line that is not an assignment: write NAME=value, quote values with spaces", path.display())]
     Dotenv { path: PathBuf },
     /// Neither `CHORUS_HOME` nor `HOME` is set.
     #[error(

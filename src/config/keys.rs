@@ -32,7 +32,7 @@ pub struct Config {
     #[serde(rename = "$schema", skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
 
-    /// Model for agents that name none.
+    /// Default model.
     pub default_model: Option<String>,
     /// Permission profile for new agents: `open`, `standard`, `guarded`, `locked`, or one of `profiles`.
     pub default_permissions: String,

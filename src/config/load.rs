@@ -46,7 +46,7 @@ impl Config {
     }
 }
 
-/// Why there is no configuration.
+/// Why there is not a configuration.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file is there but cannot be read.

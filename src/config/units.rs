@@ -251,7 +251,7 @@ impl<'de> Deserialize<'de> for Usd {
         let sum = f64::deserialize(deserializer)?;
         Self::new(sum).ok_or_else(|| {
             D::Error::custom(format!(
-                "{sum} is no budget: write US dollars, 0 or more, such as 2.5"
+                "{sum} is not a budget: write US dollars, 0 or more, such as 2.5"
             ))
         })
     }

@@ -44,7 +44,7 @@ impl Visitor<'_> for Loopback {
                  and put a proxy in front of it"
             ))),
             Err(_) => Err(E::custom(format!(
-                "{text:?} is no address: write one such as \"127.0.0.1:9464\""
+                "{text:?} is not an address: write one such as \"127.0.0.1:9464\""
             ))),
         }
     }

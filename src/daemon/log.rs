@@ -25,7 +25,7 @@ pub struct Log {
 /// Why the log cannot be started as the environment asks.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    #[error("CHORUS_LOG is no filter: {0}; write one such as info,chorus::llm=debug")]
+    #[error("CHORUS_LOG is not a filter: {0}; write one such as info,chorus::llm=debug")]
     NoFilter(#[source] tracing_subscriber::filter::ParseError),
     /// It would be taken for a part of the program, and everything else be silent.
     #[error(
@@ -39,8 +39,8 @@ pub enum LogError {
         cause: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The client that spans are sent with.
-    #[error("{0}")]
-    Client(#[source] reqwest::Error),
+    #[error("{}", crate::text::with_causes(.0))]
+    Client(reqwest::Error),
     #[error("no HTTP client can be made")]
     NoClient,
 }

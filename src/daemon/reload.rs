@@ -56,16 +56,16 @@ fn reload(app: &App) -> String {
             app.profiles.store(Arc::new(named));
             app.config.store(Arc::new(new));
             app.servers_may_differ();
-            info!("config.json was read anew");
-            "config.json was read anew".to_owned()
+            info!("config.json was reloaded");
+            "config.json was reloaded".to_owned()
         }
         Err(reason) => {
             error!(
-                "failed to reload config.json; the earlier configuration stays in force: {reason}"
+                "failed to reload config.json; the earlier configuration stays in use: {reason}"
             );
             app.tell_operator(
                 format!("config.json: {reason}"),
-                format!("config.json is wrong, so the one before stays in force: {reason}"),
+                format!("config.json is invalid, so the previous one stays in use: {reason}"),
             );
             format!("config.json stays as it was: {reason}")
         }

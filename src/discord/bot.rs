@@ -12,6 +12,7 @@ pub(super) mod servers;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use chrono::{DateTime, Utc};
 use serenity::all::Cache;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Sender, UnboundedSender};
@@ -44,6 +45,8 @@ pub(super) struct BotInner {
     pub(super) config: Arc<ArcSwap<Config>>,
     pub(super) profiles: Arc<ArcSwap<Profiles>>,
     pub(super) models: Arc<Models>,
+    /// When the daemon connected for the first time.
+    pub(super) started: DateTime<Utc>,
     /// How commands are confined.
     pub(super) sandbox: Probing,
     pub(super) serenity: SerenityContext,

@@ -33,6 +33,7 @@ use self::presence::Busy;
 use self::session::{Backoff, Disconnect, Session, after_close};
 use super::error::DiscordError;
 use super::rest::{Rest, gateway_client};
+use crate::text;
 
 pub(super) use self::context::SerenityContext;
 pub(super) use self::event::InboundEvent;
@@ -88,7 +89,8 @@ struct Attempt {
 impl Gateway {
     /// A gateway that is not connected yet.
     pub(super) fn new(config: GatewayConfig) -> Result<Self, DiscordError> {
-        let http = gateway_client().map_err(|error| DiscordError::Start(error.to_string()))?;
+        let http =
+            gateway_client().map_err(|error| DiscordError::Start(text::with_causes(&error)))?;
         Ok(Self {
             config,
             http,

@@ -290,7 +290,7 @@ impl Queue {
         }
         self.remember(id);
         let Some(author) = author else {
-            debug!(message.id = %id, "a message was ignored: its author is no member");
+            debug!(message.id = %id, "a message was ignored: its author is not a member");
             return Taken::Settled;
         };
         self.receive(agent, message, author).await;

@@ -10,6 +10,7 @@ mod servers;
 mod sessions;
 pub(super) mod status_text;
 mod tasks;
+mod times;
 mod turns;
 pub mod usage_chart;
 
@@ -20,7 +21,7 @@ pub use servers::{
     Listed as ListedServer, server_accepted, server_removed, server_request, servers,
 };
 pub use sessions::{SESSIONS_PER_PAGE, ask_clear, cleared, history, imported, restored, saved};
-pub use tasks::{log, processes, status, tasks};
+pub use tasks::{about, log, status, tasks};
 pub use turns::{
     aborted, asked, branch_asked, branch_history, branch_opened, branches, branches_killed,
     stopping,

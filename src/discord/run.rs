@@ -108,6 +108,7 @@ pub async fn run(
     let (outbox, outbox_inbox) = mpsc::unbounded_channel();
     let ingress = Arc::<Shared>::default();
     let bot = Bot::new(BotInner {
+        started: crate::clock::now(),
         manager: manager.clone(),
         store,
         rest: rest.clone(),

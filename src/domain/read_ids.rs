@@ -60,7 +60,7 @@ impl Visitor<'_> for Id {
     fn visit_str<E: Error>(self, text: &str) -> Result<u64, E> {
         text.parse().map_err(|_| {
             E::custom(format!(
-                "{text:?} is no Discord id: turn on Developer Mode in Discord, right-click, Copy ID"
+                "{text:?} is not a Discord id: turn on Developer Mode in Discord, right-click, Copy ID"
             ))
         })
     }

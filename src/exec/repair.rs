@@ -47,7 +47,7 @@ pub(super) fn write_new(folder: &OwnedFd, name: &str, content: &str) -> rustix::
     rustix::io::write(&file, content.as_bytes()).map(drop)
 }
 
-/// The folder `name`, which its owner can enter from now on; none where that is no folder.
+/// The folder `name`, which its owner can enter from now on; none where that is not a folder.
 fn opened(at: &OwnedFd, name: &str) -> Option<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW;
     let folder = openat(at, name, flags, Mode::empty()).ok()?;

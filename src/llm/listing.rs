@@ -60,7 +60,7 @@ pub(super) fn ids(page: &Value, key: &str, id: &str) -> Result<Vec<String>, ApiE
     let list = match page.get(key).unwrap_or(page) {
         Value::Array(list) => list.as_slice(),
         Value::Null => &[],
-        _ => return Err(ApiError::invalid("the answer is no list of models")),
+        _ => return Err(ApiError::invalid("the answer is not a list of models")),
     };
     let names = list.iter().filter_map(|model| model.get(id)?.as_str());
     Ok(names.map(str::to_owned).collect())

@@ -88,7 +88,7 @@ pub enum ProvidersError {
     #[error("providers.{0:?}: a provider's name is made of a-z, 0-9, '-', '_' and '.'")]
     Name(String),
     /// An address that is none.
-    #[error("providers.{name}: base_url {url:?} is no http or https address")]
+    #[error("providers.{name}: base_url {url:?} is not an http or https address")]
     Address { name: String, url: String },
     /// The key that a provider names is not there.
     #[error(

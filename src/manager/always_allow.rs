@@ -78,7 +78,7 @@ impl AgentManager {
         let entry = old.iter().enumerate().find(|(at, entry)| is_it(*at, entry));
         let Some((_, entry)) = entry else {
             return Err(ManagerError::refused(
-                "There is no such entry in `always_allow` any more. `/agent config` with the key alone shows the list.",
+                "That entry of `always_allow` has been removed already. `/agent config` with the key alone shows the list.",
             ));
         };
         let left: Vec<&String> = old.iter().filter(|one| *one != entry).collect();

@@ -109,7 +109,7 @@ impl AgentManager {
         })
         .await?;
         Ok(format!(
-            "`{}.{key}` is now {}. It is in force at the next model call.",
+            "`{}.{key}` is now {}. It applies from the next request.",
             agent.name,
             shown(&checked)
         ))

@@ -108,7 +108,7 @@ pub(super) fn read(folder: &Path) -> Result<AgentFile, ManagerError> {
         ))
     })?;
     agent_file::read(workspace.agent())
-        .map_err(|error| ManagerError::refused(format!("{error}. Mend the file, then try again.")))
+        .map_err(|error| ManagerError::refused(format!("{error}. Fix the file, then try again.")))
 }
 
 /// Changes keys of a folder's `agent.json`.

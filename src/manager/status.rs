@@ -25,18 +25,42 @@ pub struct Status {
     pub model: Choice,
     /// Its permission profile.
     pub profile: String,
+    /// What that lets it do, in words.
+    pub allowed: String,
     /// How its commands are confined.
     pub policy: Policy,
     /// Where it stands in its life.
     pub status: AgentStatus,
     /// The context of the conversation asked about; none when it is empty.
     pub session: Option<SessionState>,
+    /// How full that context is, where that is known.
+    pub context: Option<ContextFill>,
+    /// Messages and prompts that wait in the conversation asked about.
+    pub waiting: usize,
+    pub money: Money,
     /// Branches at work.
     pub branches_running: usize,
     /// Why `agent.json` cannot be used as it is now, if it cannot; the rest is what is in force.
     pub fault: Option<String>,
     /// The session saved last.
     pub last_session: Option<SessionMeta>,
+}
+
+/// How much of a model's window a context takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ContextFill {
+    pub tokens: u64,
+    pub window: u64,
+}
+
+/// What an agent spent, as far as prices are known, and what its budgets leave. In US dollars; days and months in UTC.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Money {
+    pub today: f64,
+    /// None without a budget.
+    pub left_today: Option<f64>,
+    /// Of the whole server.
+    pub left_this_month: Option<f64>,
 }
 
 /// A context that is there.
@@ -81,13 +105,29 @@ impl AgentManager {
             None => state.branch.is_none(),
         });
         let latest = deps.store.sessions(agent.id, 0, 1).await?;
+        let allowed = deps.profiles.load().resolve(&config.permissions);
+        let spent = deps.spent(agent.id, agent.guild, clock::now()).await?;
+        let caps = deps.caps(&effective);
         Ok(Status {
             name: agent.name.to_string(),
             model: self.choice(agent.guild, effective.models.first().map(String::as_str)),
             profile: config.permissions.label().to_owned(),
+            allowed: allowed
+                .map(|profile| profile.in_words())
+                .unwrap_or_default(),
             policy: Policy::of_agent(&effective),
             status: agent.status,
             fault,
+            context: match seen_here {
+                Some(state) => self.fill(state, &effective.models).await,
+                None => None,
+            },
+            waiting: seen_here.map_or(0, |state| state.waiting),
+            money: Money {
+                today: spent.today,
+                left_today: caps.agent_day.map(|cap| cap - spent.today),
+                left_this_month: caps.month.map(|cap| cap - spent.this_month),
+            },
             session: seen_here.and_then(session_of),
             branches_running: states
                 .iter()
@@ -95,6 +135,19 @@ impl AgentManager {
                 .count(),
             last_session: latest.sessions.into_iter().next(),
         })
+    }
+
+    /// How full a context is: by what its latest answer's provider counted, which the ledger knows after a restart.
+    async fn fill(&self, state: &ConversationState, models: &[String]) -> Option<ContextFill> {
+        let deps = &self.inner.deps;
+        let targets = deps.models.targets(models).ok()?;
+        let window = deps.models.known().catalog().facts(targets.first()?).window;
+        let tokens = match state.tokens {
+            Some(tokens) => tokens,
+            None if state.messages > 0 => deps.store.latest_size(state.id).await.ok()??,
+            None => return None,
+        };
+        Some(ContextFill { tokens, window })
     }
 
     /// `/agent list`: every agent of a server, destroyed ones last.
@@ -188,6 +241,8 @@ impl AgentManager {
                 branch: (row.number > 0).then_some(row.number),
                 channel: row.thread.or(agent.channel).unwrap_or(ChannelId(0)),
                 messages: row.items as usize,
+                tokens: None,
+                waiting: 0,
                 last_activity: row.last_active_at,
                 turn: None,
             })

@@ -194,7 +194,7 @@ pub enum ProfileError {
         list: &'static str,
         found: &'static str,
     },
-    /// An entry that is no text.
+    /// An entry that is not text.
     #[error("`{list}[{index}]` must be a pattern in quotes, not {found}")]
     NotAString {
         list: &'static str,

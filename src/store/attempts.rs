@@ -10,7 +10,7 @@ use super::Store;
 use super::batch::Batch;
 use super::codec::{count, counted, dollars, parsed, parsed_option, readable, stamp, time};
 use super::error::StoreError;
-use crate::domain::{AgentId, Cost, GuildId, TurnId, Usage};
+use crate::domain::{AgentId, ConversationId, Cost, GuildId, TurnId, Usage};
 
 /// One request to a model or one tool run, ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -126,6 +126,24 @@ impl Store {
             .fetch_one(&mut *db)
             .await?;
         Ok(row.try_get(0)?)
+    }
+
+    /// Tokens of the latest answer to a conversation and of its request; none where no answer was counted.
+    pub async fn latest_size(
+        &self,
+        conversation: ConversationId,
+    ) -> Result<Option<u64>, StoreError> {
+        let mut db = self.reader().await?;
+        let row = sqlx::query(
+            "SELECT attempts.input + attempts.output + cache_read + cache_write AS size
+             FROM turns JOIN attempts ON attempts.turn_id = turns.id
+             WHERE turns.conversation_id = ? AND attempts.outcome = 'ok' AND attempts.kind = 'model'
+             ORDER BY attempts.id DESC LIMIT 1",
+        )
+        .bind(conversation.0)
+        .fetch_optional(&mut *db)
+        .await?;
+        row.map(|row| counted(&row, "size")).transpose()
     }
 
     /// The attempts of one turn in order: its steps with their durations.

@@ -71,6 +71,6 @@ pub enum InvalidArguments {
     /// The tool's own type refuses them.
     #[error("{0}")]
     Type(#[from] serde_json::Error),
-    #[error("the arguments are no object")]
+    #[error("the arguments are not an object")]
     NoObject,
 }

@@ -79,12 +79,12 @@ pub(super) fn text_of(path: &WorkspacePath, bytes: Vec<u8>) -> Result<String, To
     if bytes.contains(&0) {
         let kind = infer::get(&bytes).map_or("binary", |kind| kind.mime_type());
         return Err(ToolError::Rejected(format!(
-            "`{path}` is no text ({kind}, {size})"
+            "`{path}` is not text ({kind}, {size})"
         )));
     }
     String::from_utf8(bytes).map_err(|error| {
         ToolError::Rejected(format!(
-            "`{path}` is no UTF-8 text ({size}; byte {} is the first that is not)",
+            "`{path}` is not UTF-8 text ({size}; byte {} is the first that is not)",
             error.utf8_error().valid_up_to()
         ))
     })

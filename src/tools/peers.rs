@@ -13,7 +13,7 @@ const LONGEST: usize = 200;
 pub(super) async fn find(name: &str, context: &ToolContext) -> Result<Peer, ToolError> {
     let wanted = AgentName::parse(name).map_err(|error| {
         let shown = text::one_line(&text::visible(name).0, 60);
-        ToolError::Rejected(format!("`{shown}` is no agent's name: {error}"))
+        ToolError::Rejected(format!("`{shown}` is not an agent's name: {error}"))
     })?;
     if wanted == context.name {
         return Err(ToolError::rejected("that is you; name another agent"));

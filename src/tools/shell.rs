@@ -24,7 +24,7 @@ impl Place {
     ///
     /// # Errors
     ///
-    /// When it leaves the workspace by any route, or is no folder.
+    /// When it leaves the workspace by any route, or is not a folder.
     pub(super) async fn find(
         context: &ToolContext,
         directory: Option<&str>,

@@ -50,7 +50,7 @@ pub const RECENT: u32 = 20;
 #[derive(Debug, thiserror::Error)]
 pub enum TaskError {
     /// The agent has no such task.
-    #[error("there is no task `{0}`; `list_tasks` shows those there are")]
+    #[error("there is no task `{0}`; see `list_tasks`")]
     Unknown(TaskId),
     /// It has ended before.
     #[error("{0} has ended already: {1}")]

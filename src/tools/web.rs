@@ -44,7 +44,7 @@ pub(super) struct Page {
 /// Why a page is not read. The model is shown the text.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum WebError {
-    #[error("`url` is no address: {0}")]
+    #[error("`url` is not an address: {0}")]
     NoAddress(<Url as FromStr>::Err),
     #[error("{url} is not read: {why}")]
     Refused { url: Url, why: &'static str },
@@ -56,7 +56,7 @@ pub(super) enum WebError {
     ManyRedirects(Url),
     #[error("{0} redirects to no address")]
     NoTarget(Url),
-    #[error("{url} is no text but {kind}; download it in the shell")]
+    #[error("{url} is not text but {kind}; download it in the shell")]
     NoText { url: Url, kind: String },
     #[error("{url} broke off: {reason}")]
     BrokeOff { url: Url, reason: String },

@@ -185,7 +185,7 @@ fn read_text(docs: &Dir, path: &str, room: usize) -> Option<String> {
     }
     match String::from_utf8(bytes) {
         Ok(text) => Some(text),
-        // Cut within a character at the end of what was read; anywhere else it is no text.
+        // Cut within a character at the end of what was read; anywhere else it is not text.
         Err(error) => {
             let valid = error.utf8_error().valid_up_to();
             let mut bytes = error.into_bytes();

@@ -81,7 +81,7 @@ async fn messages(body: Bytes) -> Response {
         return wire::error(
             StatusCode::BAD_REQUEST,
             "invalid_request_error",
-            "The body is no JSON.",
+            "The body is not JSON.",
         );
     };
     let reply = errand::reply(&request);

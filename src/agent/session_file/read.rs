@@ -36,7 +36,7 @@ pub enum InvalidSession {
     NoId,
     #[error("it says not when it was saved: `saved_at` and `timestamp` are missing")]
     NoTime,
-    #[error("its `saved_at` is no RFC 3339 time: {0}")]
+    #[error("its `saved_at` is not an RFC 3339 time: {0}")]
     Time(#[source] chrono::ParseError),
     #[error("its trigger `{0}` is unknown")]
     Trigger(String),
@@ -60,11 +60,11 @@ pub enum InvalidMessage {
     UserCalls,
     #[error("a tool's result needs `tool_call_id`")]
     NoCallId,
-    #[error("its `tool_calls` are no list of calls: {0}")]
+    #[error("its `tool_calls` are not a list of calls: {0}")]
     Calls(#[source] serde_json::Error),
-    #[error("the arguments of call `{0}` are no object")]
+    #[error("the arguments of call `{0}` are not an object")]
     Arguments(String),
-    #[error("the arguments of call `{call}` are no object: {error}")]
+    #[error("the arguments of call `{call}` are not an object: {error}")]
     BadArguments {
         call: String,
         #[source]

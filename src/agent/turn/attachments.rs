@@ -132,8 +132,8 @@ enum FetchError {
     #[error("it is larger than {}", text::bytes(FILE_MAX))]
     TooLarge,
     /// Without the address, which lets whoever reads it fetch the file.
-    #[error("{0}")]
-    Http(#[source] reqwest::Error),
+    #[error("{}", text::with_causes(.0))]
+    Http(reqwest::Error),
     #[error("{0}")]
     Disk(#[from] io::Error),
 }

@@ -40,6 +40,16 @@ impl Default for Calibration {
 }
 
 impl Calibration {
+    /// What the latest answer's provider counted of it and its request.
+    pub(in crate::agent) fn counted(self) -> Option<u64> {
+        self.measured.map(|count| count.tokens)
+    }
+
+    /// Tokens that the next request with `items` takes.
+    pub(in crate::agent) fn size(self, items: &[Item]) -> u64 {
+        history::used_tokens(items, self.fixed, self.measured, self.densest)
+    }
+
     /// What a provider would count of system prompt and tools.
     fn counted_fixed(self) -> u64 {
         (self.fixed as f64 * self.scale.min(MAX_FIXED)).ceil() as u64

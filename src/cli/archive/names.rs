@@ -58,7 +58,7 @@ impl Names {
                 None => self.0.insert(above.to_owned(), Known::Above),
                 Some(Known::Above | Known::Folder) => break,
                 Some(Known::Other) => bail!(
-                    "{} leads through {}, which is no folder",
+                    "{} leads through {}, which is not a folder",
                     shown(&plain),
                     shown(above)
                 ),
@@ -97,7 +97,7 @@ fn plain(name: &Path) -> anyhow::Result<PathBuf> {
     let bytes = plain.as_os_str().as_bytes();
     ensure!(
         (1..=LONGEST).contains(&bytes.len()) && !bytes.contains(&0),
-        "{} is no name of a file",
+        "{} is not a name of a file",
         shown(name)
     );
     Ok(plain)

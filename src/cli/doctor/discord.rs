@@ -47,7 +47,7 @@ pub(super) async fn checks(env: &Env) -> Vec<Check> {
                     api.base,
                     text::with_causes(&error.without_url())
                 ),
-                "look at network, proxy and firewall; the way out on port 443 is all that is needed",
+                "check network, proxy and firewall; outbound HTTPS (port 443) is all that is needed",
             )];
         }
     };
@@ -67,7 +67,7 @@ pub(super) async fn checks(env: &Env) -> Vec<Check> {
         StatusCode::UNAUTHORIZED => checks.push(Check::failure(
             "token",
             "Discord refuses DISCORD_TOKEN",
-            "copy it anew: developer portal, your application, Bot, Reset Token",
+            "copy a new one: developer portal, your application, Bot, Reset Token",
         )),
         status => checks.push(Check::warning(
             "discord",

@@ -20,7 +20,7 @@ pub(super) fn user() -> Check {
         return Check::warning(
             "user",
             "this is root",
-            "run the daemon as a user of its own: sudo chorus service install",
+            "run the daemon as its own user: sudo chorus service install",
         );
     }
     Check::ok("user", format!("uid {}", user.as_raw()))
@@ -48,7 +48,7 @@ pub(super) fn home(paths: &Paths) -> Check {
     if !metadata.is_dir() {
         return Check::failure(
             "home",
-            format!("{} is no directory", home.display()),
+            format!("{} is not a directory", home.display()),
             "set CHORUS_HOME to a directory",
         );
     }
@@ -106,7 +106,7 @@ fn disk(home: &Path) -> Check {
         Ok(free) if free < LOW_DISK => Check::warning(
             "home",
             format!("{}: {} free", home.display(), text::bytes(free)),
-            "make room: a full disk stops agents from working",
+            "free disk space: a full disk stops agents from working",
         ),
         Ok(free) => Check::ok(
             "home",
@@ -157,7 +157,7 @@ pub(super) async fn sandbox(config: &Config) -> Check {
             return Check::failure(
                 "sandbox",
                 error.to_string(),
-                "agents cannot run commands: mend that first",
+                "agents cannot run commands: fix that first",
             );
         }
     };

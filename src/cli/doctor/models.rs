@@ -15,7 +15,7 @@ pub(super) async fn checks(env: &Env, config: &Config) -> Vec<Check> {
             return vec![Check::failure(
                 "models",
                 error.to_string(),
-                "mend that in config.json or the environment",
+                "fix that in config.json or the environment",
             )];
         }
     };

@@ -204,7 +204,7 @@ pub(super) fn ask_model(models: &Models) -> anyhow::Result<String> {
     if offered.len() > OFFERED {
         println!("  … and {} more, by name", offered.len() - OFFERED);
     }
-    let answer = terminal::line("Model for agents that name none: number or name", Some("1"))?;
+    let answer = terminal::line("Default model: number or name", Some("1"))?;
     let by_number = answer.parse::<usize>().ok();
     let chosen = by_number.and_then(|number| offered.get(number.checked_sub(1)?));
     Ok(chosen.cloned().unwrap_or(answer))
@@ -215,7 +215,7 @@ pub(super) fn ask_model(models: &Models) -> anyhow::Result<String> {
 pub(super) enum NoModel {
     #[error("There is no model {name}.{hint}")]
     Unknown { name: String, hint: String },
-    #[error("Whether there is a model {name} could not be found out: {reason}")]
+    #[error("Whether there is a model {name} could not be checked: {reason}")]
     Unasked { name: String, reason: String },
 }
 

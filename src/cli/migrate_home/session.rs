@@ -51,7 +51,7 @@ pub(super) async fn take_all(
     {
         let Ok(id) = session.id.parse::<SessionId>() else {
             println!(
-                "session {:?} of {name} stays behind: its id is no UUID",
+                "session {:?} of {name} stays behind: its id is not a UUID",
                 session.id
             );
             continue;
@@ -208,7 +208,7 @@ fn conversation_id(agent: AgentId) -> SessionId {
 fn messages_of(path: &Path) -> anyhow::Result<Vec<Value>> {
     let text = fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
     let file: Value =
-        serde_json::from_str(&text).with_context(|| format!("{} is no JSON", path.display()))?;
+        serde_json::from_str(&text).with_context(|| format!("{} is not JSON", path.display()))?;
     let messages = file["messages"]
         .as_array()
         .with_context(|| format!("{} holds no messages", path.display()))?;

@@ -99,7 +99,7 @@ impl Desk {
 
     async fn take_key(&self, vendor: &str, key: &str) -> anyhow::Result<String> {
         let known = VENDORS.iter().find(|known| known.name == vendor);
-        let vendor = known.context("there is no such provider")?;
+        let vendor = known.context("unknown provider")?;
         let (env, tried) = (self.env.clone(), key.to_owned());
         let trial = spawn_blocking(move || model_source::trial(vendor, &tried, &env)).await??;
         model_source::try_key(vendor, &trial).await?;
@@ -110,7 +110,7 @@ impl Desk {
 
     async fn take_server(&self, name: &str) -> anyhow::Result<String> {
         let known = LOCAL.iter().find(|(known, _)| *known == name);
-        let (name, label) = known.context("there is no such server")?;
+        let (name, label) = known.context("unknown server")?;
         let server = model_source::local_server(name, label, &self.env).await;
         let server = server.with_context(|| format!("{label} does not answer any more"))?;
         let config = self.env.paths.config();

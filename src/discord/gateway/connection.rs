@@ -16,6 +16,8 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role};
 use tokio_tungstenite::tungstenite::{self, Message};
 
+use crate::text;
+
 /// How long the way to an open connection may take.
 const OPEN_WITHIN: Duration = Duration::from_secs(15);
 
@@ -34,12 +36,12 @@ const MOST_UNPACKED: u64 = 256 * 1024 * 1024;
 /// Why a connection could not be opened, or no longer takes what is sent.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ConnectionError {
-    #[error("{0} is no address of a gateway")]
+    #[error("{0} is not an address of a gateway")]
     NoAddress(String),
     #[error("the gateway does not answer")]
     NoAnswer,
-    #[error("{0}")]
-    Http(#[source] reqwest::Error),
+    #[error("{}", text::with_causes(.0))]
+    Http(reqwest::Error),
     #[error("the gateway answered with HTTP {0}")]
     Status(StatusCode),
     #[error("the gateway does not say hello")]
@@ -53,8 +55,8 @@ pub(super) enum ConnectionError {
     ClosedEarly(Option<u16>),
     #[error("hello names no heartbeat interval")]
     NoInterval,
-    #[error("{0}")]
-    WebSocket(#[source] tungstenite::Error),
+    #[error("{}", text::with_causes(.0))]
+    WebSocket(tungstenite::Error),
     #[error("the gateway takes nothing any more")]
     Stuck,
 }
@@ -202,7 +204,10 @@ async fn open(
     if answer.status() != StatusCode::SWITCHING_PROTOCOLS || !is_right {
         return Err(ConnectionError::Status(answer.status()));
     }
-    let upgraded = answer.upgrade().await.map_err(ConnectionError::Http)?;
+    let upgraded = answer
+        .upgrade()
+        .await
+        .map_err(|error| ConnectionError::Http(error.without_url()))?;
     Ok(WebSocketStream::from_raw_socket(upgraded, Role::Client, None).await)
 }
 

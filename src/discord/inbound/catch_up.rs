@@ -62,7 +62,7 @@ pub fn skipped_line(skipped: usize, bounds: Bounds) -> String {
         count => format!("{count} messages were"),
     };
     format!(
-        "-# {messages} written while I was away and not taken up (older than {} h, or more than the newest {}). Write again what still matters.",
+        "-# {messages} sent while I was offline and will not be answered (older than {} h, or more than the newest {}). Please send again what still matters.",
         bounds.max_age.num_hours(),
         bounds.max_messages
     )

@@ -85,7 +85,7 @@ impl Queue {
                 if error.is_forbidden() {
                     let why = self.bot.refusal(Operation::Read, self.channel, &error);
                     let text = format!(
-                        "In <#{}>: {why} What was said there while I was away is not taken up.",
+                        "In <#{}>: {why} Messages sent there while I was offline will not be answered.",
                         self.channel
                     );
                     self.bot

@@ -107,7 +107,7 @@ async fn on_error(failure: FrameworkError<'_, Bot, Refusal>) {
         }
         other => {
             error!(failure = %other, "failed to run a command");
-            "Something went wrong in here; it is in the log.".to_owned()
+            "Something went wrong. The bot's operator can find the details in the log.".to_owned()
         }
     };
     let _ = responder(ctx)

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use super::lists::{pager, quoted};
+use super::times;
 use crate::clock;
 use crate::discord::rest::body::{Body, Button, Embed, Style, Tone};
 use crate::domain::AgentStatus;
@@ -24,7 +25,7 @@ pub fn welcome(made: &Made) -> Body {
     let prompt = crate::discord::rest::body::clip(&made.system_prompt, PROMPT_SHOWN);
     let quoted = quoted(&prompt, MOST_QUOTED);
     let text = format!(
-        "**Model:** {}\n**Permissions:** {}\n**System prompt**\n{quoted}\nWrite here to begin. `/status` shows how I stand, `/help` what else there is.",
+        "**Model:** {}\n**Permissions:** {}\n**System prompt**\n{quoted}\nWrite here to begin. `/status` shows my state, `/help` lists all commands.",
         model(&made.model),
         escape::code(&made.profile)
     );
@@ -74,10 +75,10 @@ fn describe(agent: &AgentListing, now: DateTime<Utc>) -> String {
         row.status.as_str(),
         model(&agent.model),
         escape::code(row.permissions.label()),
-        row.created_at.format("%Y-%m-%d %H:%M")
+        times::at(row.created_at)
     );
     if let Some(back) = row.back_since {
-        text.push_str(&format!(" · back since {}", back.format("%Y-%m-%d %H:%M")));
+        text.push_str(&format!(" · back since {}", times::at(back)));
     }
     if row.status == AgentStatus::Destroyed {
         text.push_str(if agent.has_files {
@@ -132,7 +133,7 @@ pub fn ask_destroy(name: &str, keep_files: bool) -> Body {
         "Its directory with workspace, notes and sessions is **deleted**."
     };
     Body::text(format!(
-        "Destroy agent **{name}**? A running turn ends, what it has in mind is saved, its processes stop, its channel is deleted. {files}"
+        "Destroy agent **{name}**? A running turn ends, its conversation is saved, its processes stop, its channel is deleted. {files}"
     ))
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::lists::lines_within;
+use super::times;
 use crate::discord::rest::body::{Body, Embed, MAX_DESCRIPTION};
 use crate::domain::{AgentId, ChannelId, Cost, Usage};
 use crate::store::{AuditRow, UsageLine};
@@ -28,7 +29,7 @@ fn audit_line(row: &AuditRow) -> String {
     };
     let mut line = format!(
         "{} **{}**{agent} {}",
-        row.timestamp.format("%Y-%m-%d %H:%M:%S"),
+        times::exactly(row.timestamp),
         row.decision.as_str(),
         escape::code_within(&row.action, 160)
     );
@@ -151,7 +152,7 @@ impl Sum {
 /// Whether the messages of a channel shall really be deleted.
 pub fn ask_purge(channel: ChannelId) -> Body {
     Body::text(format!(
-        "Delete up to 5,000 messages of <#{channel}>? What the agent has in mind stays. This cannot be undone."
+        "Delete up to 5,000 messages of <#{channel}>? The agent's conversation is kept. This cannot be undone."
     ))
 }
 

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::lists::lines_within;
+use super::times;
 use crate::clock;
 use crate::config::effective::{KEYS, Server, Shown};
 use crate::config::{Config, Key};
 use crate::discord::rest::body::{Body, Embed, MAX_DESCRIPTION, MAX_FIELD_VALUE, Tone};
-use crate::domain::RoleId;
+use crate::domain::{ProfileRef, RoleId};
 use crate::llm::Target;
 use crate::llm::discovery::{Available, Choice, Listed};
 use crate::permission::Profiles;
@@ -19,6 +20,7 @@ pub fn settings(
     model: &Choice,
     config: &Config,
     known: Option<&Available>,
+    profiles: &Profiles,
 ) -> Body {
     let keys = match known {
         None => "Not checked yet: `/settings validate-keys`".to_owned(),
@@ -26,7 +28,7 @@ pub fn settings(
     };
     let mut embed = Embed::new("Settings of this server", "");
     for (title, value) in KEYS.iter().filter_map(|key| key.shown) {
-        embed = embed.field(title, shown(value(server), model));
+        embed = embed.field(title, shown(value(server), model, profiles));
     }
     let embed = embed
         .field(
@@ -41,13 +43,22 @@ pub fn settings(
     Body::embed(embed)
 }
 
-fn shown(value: Shown<'_>, model: &Choice) -> String {
+fn shown(value: Shown<'_>, model: &Choice, profiles: &Profiles) -> String {
     match value {
         Shown::Model => super::agents::model(model),
-        Shown::Profile(name) => escape::code(name),
+        Shown::Profile(name) => profile(name, profiles),
         Shown::Duration(length) => length.map_or("never".to_owned(), clock::duration),
         Shown::Roles { roles, none } => role_list(roles, none),
         Shown::Grants(table) => grant_lines(&table.0),
+    }
+}
+
+/// A profile by its name, with what it means.
+fn profile(name: &str, profiles: &Profiles) -> String {
+    let meant = profiles.resolve(&ProfileRef::Named(name.to_owned()));
+    match meant {
+        Ok(profile) => format!("{} · {}", escape::code(name), profile.in_words()),
+        Err(_) => escape::code(name),
     }
 }
 
@@ -160,7 +171,7 @@ fn is_default(default: &Choice, target: &Target) -> bool {
 fn old_list(listed: &Listed) -> Option<String> {
     let error = listed.error.as_ref().filter(|_| listed.valid)?;
     Some(format!(
-        "-# From before; not listed now: {}",
+        "-# Cached list; refresh failed: {}",
         escape::text(error)
     ))
 }
@@ -170,17 +181,10 @@ pub fn keys(found: &Available) -> Body {
     let text = if found.providers.is_empty() {
         "No provider is configured. Set a key such as ANTHROPIC_API_KEY and restart.".to_owned()
     } else {
-        lines_within(key_lines(found), MAX_DESCRIPTION)
+        lines_within(key_lines(found), MAX_DESCRIPTION - 60)
     };
-    let footer = format!(
-        "Last updated {} UTC",
-        found.last_updated.format("%Y-%m-%d %H:%M")
-    );
-    Body::embed(
-        Embed::new("Key validation", text)
-            .footer(footer)
-            .tone(Tone::Good),
-    )
+    let text = format!("{text}\n-# Last checked {}", times::ago(found.last_updated));
+    Body::embed(Embed::new("Key validation", text).tone(Tone::Good))
 }
 
 fn key_lines(found: &Available) -> Vec<String> {
@@ -204,69 +208,100 @@ fn listed_models(listed: &Listed) -> String {
     count(listed.models.len(), "model", "models")
 }
 
-/// All profiles with their lists. What does not fit is in the attached file.
+/// All profiles: each in words, and its patterns in the attached file.
 pub fn profiles(profiles: &Profiles, default: &str) -> Body {
     let mut embed = Embed::new(
         "Permission profiles",
-        "Patterns of actions, judged in the order deny, allow, ask; what none matches is denied.",
+        "What an agent may do. The patterns behind the words are in the attached file: deny comes first, then allow, then \
+         ask, and what no pattern matches is denied.",
     );
-    let mut full = String::new();
-    let mut is_cut = false;
+    let mut patterns = String::from("# Permission profiles\n");
     for (name, profile) in profiles.iter() {
-        let lists = [
-            ("Allow", list(profile.allow())),
-            ("Ask", list(profile.ask())),
-            ("Deny", list(profile.deny())),
-        ];
-        let whole: String = lists
-            .iter()
-            .map(|(word, list)| format!("**{word}**\n{list}\n"))
-            .collect();
-        full.push_str(&format!("{name}\n{whole}\n"));
-        let fits = whole.chars().count() <= MAX_FIELD_VALUE;
-        is_cut |= !fits;
-        let shown: String = if fits {
-            whole
-        } else {
-            lists
-                .iter()
-                .map(|(word, list)| {
-                    format!(
-                        "**{word}**\n{}\n",
-                        lines_within(list.lines().map(str::to_owned), 300)
-                    )
-                })
-                .collect()
-        };
         let title = if name == default {
             format!("{name} (default)")
         } else {
             name.to_owned()
         };
-        embed = embed.field(title, shown);
+        let words = profile.in_words();
+        patterns.push_str(&format!("\n## {title}\n\n{words}\n"));
+        embed = embed.field(title, escape::text(&words));
+        let lists: [(&str, Vec<&str>); 3] = [
+            ("Deny", profile.deny().collect()),
+            ("Allow", profile.allow().collect()),
+            ("Ask", profile.ask().collect()),
+        ];
+        for (list, all) in lists {
+            patterns.push_str(&format!("\n### {list}\n\n{}\n", listed(&all)));
+        }
     }
-    if is_cut {
-        Body::embed(embed).file("profiles.md", full)
-    } else {
-        Body::embed(embed)
-    }
+    Body::embed(embed).file("profiles.md", patterns)
 }
 
-fn list<'a>(patterns: impl Iterator<Item = &'a str>) -> String {
-    let lines: Vec<String> = patterns.map(escape::code).collect();
-    if lines.is_empty() {
-        "none".to_owned()
-    } else {
-        lines.join("\n")
+/// Patterns as a Markdown list of code.
+fn listed(patterns: &[&str]) -> String {
+    if patterns.is_empty() {
+        return "none".to_owned();
     }
-}
-
-/// Commands, each with what it does.
-pub fn help(commands: &[(String, String)]) -> Body {
-    let lines = commands
+    let lines: Vec<String> = patterns
         .iter()
-        .map(|(name, description)| format!("`/{name}` {description}"));
-    let text = lines_within(lines, MAX_DESCRIPTION);
-    let footer = "Or just write: messages in an agent's channel go to that agent.";
-    Body::embed(Embed::new("What you may do here", text).footer(footer))
+        .map(|pattern| format!("- {}", escape::code(pattern)))
+        .collect();
+    lines.join("\n")
+}
+
+/// The groups of `/help`, each with the first words of its commands.
+const HELP: [(&str, &[&str]); 6] = [
+    ("Talk", &["ask", "stop", "abort", "status", "branch"]),
+    ("Conversation", &["context"]),
+    ("Tasks", &["tasks", "process"]),
+    ("Agents", &["agent", "agents", "permissions", "purge"]),
+    (
+        "Server",
+        &["settings", "models", "usage", "audit", "servers"],
+    ),
+    ("About", &["help", "ping"]),
+];
+
+/// Commands in groups, each with what it does.
+pub fn help(commands: &[(String, String)]) -> Body {
+    let group_of = |name: &str| {
+        let first = name.split(' ').next().unwrap_or(name);
+        HELP.iter().position(|(_, names)| names.contains(&first))
+    };
+    let mut embed = Embed::new(
+        "What you may do here",
+        "Write in an agent's channel to talk to it. These commands do the rest:",
+    );
+    let groups = HELP.iter().map(|(title, _)| *title).enumerate();
+    let groups = groups.map(|(index, title)| (Some(index), title));
+    // All that is in no group asks a model by its name.
+    for (index, title) in groups.chain([(None, "Ask one model")]) {
+        let lines: Vec<String> = commands
+            .iter()
+            .filter(|(name, _)| group_of(name) == index)
+            .map(|(name, description)| format!("`/{name}` {description}"))
+            .collect();
+        embed = fields(embed, title, &lines);
+    }
+    Body::embed(embed)
+}
+
+/// Lines as one field, or as several where one cannot hold them.
+fn fields(mut embed: Embed, title: &str, lines: &[String]) -> Embed {
+    let mut rest = lines;
+    let mut title = title.to_owned();
+    while !rest.is_empty() {
+        let mut length = 0;
+        let fitting = rest.iter().take_while(|line| {
+            length += line.chars().count() + 1;
+            length <= MAX_FIELD_VALUE
+        });
+        let count = fitting.count().max(1);
+        embed = embed.field(&title, rest[..count].join("\n"));
+        rest = &rest[count..];
+        if !title.ends_with(" (more)") {
+            title.push_str(" (more)");
+        }
+    }
+    embed
 }

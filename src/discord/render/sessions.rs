@@ -1,6 +1,7 @@
 //! Contexts and saved sessions, in the words of the design.
 
 use super::lists::{lines_within, pager};
+use super::times;
 use crate::agent::session_manager::{FileState, Imported};
 use crate::agent::{AfterSave, Cleared, Restored};
 use crate::discord::rest::body::{
@@ -19,7 +20,7 @@ const SUMMARY_SHOWN: usize = 250;
 /// A session was saved by hand.
 pub fn saved(session: &SessionMeta, then: AfterSave) -> Body {
     let then = match then {
-        AfterSave::Keep => "The conversation goes on.",
+        AfterSave::Keep => "The conversation stays open.",
         AfterSave::Clear => "Context cleared.",
     };
     Body::text(format!(
@@ -33,12 +34,12 @@ pub fn saved(session: &SessionMeta, then: AfterSave) -> Body {
 
 pub fn cleared(cleared: &Cleared) -> Body {
     let mut text = format!(
-        "Context cleared: {} discarded.",
+        "Context cleared ({}), without saving.",
         count(cleared.messages, "message", "messages")
     );
     if let Some(saved) = &cleared.saved {
         text = format!(
-            "Session saved: {} Context cleared: {} went. Use `/context restore {}` to resume.",
+            "Session saved: {} Context cleared ({}). Use `/context restore {}` to resume.",
             text::sentence(&foreign(&saved.description, 200)),
             count(cleared.messages, "message", "messages"),
             saved.id.short()
@@ -133,7 +134,7 @@ pub fn history(history: &History, page: u32) -> Body {
     ));
     if !list.unreadable.is_empty() {
         let reasons = list.unreadable.iter().map(|reason| foreign(reason, 200));
-        embed = embed.field("Files that are no sessions", lines_within(reasons, 1_000));
+        embed = embed.field("Unreadable session files", lines_within(reasons, 1_000));
     }
     let newest = list.sessions.first().map(|(newest, _)| {
         let id = format!("restore:{}", newest.id);
@@ -164,7 +165,7 @@ fn line(session: &SessionMeta, file: &FileState) -> String {
     let mut line = format!(
         "[{}] {} - {} ({}, {})",
         session.id.short(),
-        session.saved_at.format("%Y-%m-%d %H:%M"),
+        times::at(session.saved_at),
         foreign(&session.description, 110),
         messages(session),
         session.trigger.as_str()

@@ -3,9 +3,10 @@
 use chrono::{DateTime, Utc};
 
 use super::lists::lines_within;
+use super::times;
 use crate::clock;
 use crate::discord::rest::body::{Body, Embed, MAX_CONTENT, MAX_DESCRIPTION};
-use crate::manager::{SessionState, Status};
+use crate::manager::{ContextFill, SessionState, Status};
 use crate::store::TaskStatus;
 use crate::text::{self, count, escape};
 use crate::tools::tasks::{HookView, TaskView};
@@ -19,14 +20,21 @@ const HOOKS_SHOWN: usize = 3;
 /// Characters of a hook in a list.
 const HOOK_SHOWN: usize = 80;
 
-pub fn status(status: &Status, tasks: &[TaskView], sandbox: &str, now: DateTime<Utc>) -> Body {
+/// The state of an agent; `about` is the program's own version and age.
+pub fn status(status: &Status, tasks: &[TaskView], sandbox: &str, about: &str) -> Body {
     let mut lines = vec![
         format!("Agent: {}", status.name),
         format!("Model: {}", escape::text(&status.model.to_string())),
-        format!("Permissions: {}", escape::text(&status.profile)),
+        format!("Permissions: {}", permissions(status)),
         format!("Status: {}", status.status.as_str()),
         format!("Session: {}", session(status.session.as_ref())),
     ];
+    lines.extend(status.context.map(context));
+    lines.push(format!("Cost today: {}", cost(status)));
+    if status.waiting > 0 {
+        let waiting = count(status.waiting, "message waits", "messages wait");
+        lines.push(format!("Queue: {waiting}"));
+    }
     if let Some(fault) = &status.fault {
         lines.push(format!(
             "Configuration: the last good one, for `agent.json` cannot be used: {}",
@@ -41,8 +49,12 @@ pub fn status(status: &Status, tasks: &[TaskView], sandbox: &str, now: DateTime<
         .iter()
         .filter(|task| task.status == TaskStatus::Running)
         .map(|task| {
-            let since = clock::duration((now - task.started_at).to_std().unwrap_or_default());
-            format!("  [{}] {} (running, {since})", task.id, command(task))
+            let since = times::ago(task.started_at);
+            format!(
+                "  [{}] {} (running, started {since})",
+                task.id,
+                command(task)
+            )
         })
         .collect();
     if !running.is_empty() {
@@ -52,15 +64,64 @@ pub fn status(status: &Status, tasks: &[TaskView], sandbox: &str, now: DateTime<
     lines.push(match &status.last_session {
         Some(last) => format!(
             "\nLast session saved: {} - {}",
-            last.saved_at.format("%Y-%m-%d %H:%M"),
+            times::at(last.saved_at),
             escape::text(&text::one_line(&last.description, 110))
         ),
         None => "\nLast session saved: never".to_owned(),
     });
+    lines.push(format!("-# {about}"));
     Body::embed(Embed::new(
         format!("Status of {}", status.name),
         lines_within(lines, MAX_DESCRIPTION),
     ))
+}
+
+/// Which version runs, and since when.
+pub fn about(started: DateTime<Utc>) -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    let commit =
+        option_env!("CHORUS_COMMIT").map_or(String::new(), |commit| format!(" ({commit})"));
+    format!("Chorus {version}{commit} · started {}", times::ago(started))
+}
+
+/// The profile's name, and what it means.
+fn permissions(status: &Status) -> String {
+    match status.allowed.as_str() {
+        "" => escape::text(&status.profile),
+        words => format!("{} ({words})", escape::text(&status.profile)),
+    }
+}
+
+/// How much of the model's window the conversation takes.
+fn context(fill: ContextFill) -> String {
+    let percent = fill.tokens.saturating_mul(100) / fill.window.max(1);
+    format!(
+        "Context: {} of {} tokens ({percent}%)",
+        text::thousands(fill.tokens),
+        text::thousands(fill.window)
+    )
+}
+
+/// What was spent today, and what the budgets leave.
+fn cost(status: &Status) -> String {
+    let money = &status.money;
+    let mut cost = match money.today {
+        today if today > 0.0 => text::dollars(today),
+        _ => "$0".to_owned(),
+    };
+    let left = |budget: f64| text::dollars(budget.max(0.0));
+    match (money.left_today, money.left_this_month) {
+        (None, None) => cost.push_str(" · no budget is set"),
+        (today, month) => {
+            if let Some(sum) = today {
+                cost.push_str(&format!(" · {} left of today's budget", left(sum)));
+            }
+            if let Some(sum) = month {
+                cost.push_str(&format!(" · {} left of this month's", left(sum)));
+            }
+        }
+    }
+    cost
 }
 
 fn session(session: Option<&SessionState>) -> String {
@@ -77,8 +138,8 @@ fn session(session: Option<&SessionState>) -> String {
     }
 }
 
-/// Running and latest tasks of an agent.
-pub fn tasks(agent: &str, tasks: &[TaskView], now: DateTime<Utc>) -> Body {
+/// Running and latest tasks of an agent, with what waits for something to happen to them.
+pub fn tasks(agent: &str, tasks: &[TaskView]) -> Body {
     if tasks.is_empty() {
         return Body::text(format!("{agent} has no tasks, running or ended."));
     }
@@ -95,10 +156,12 @@ pub fn tasks(agent: &str, tasks: &[TaskView], now: DateTime<Utc>) -> Body {
             .map(|pid| format!(", PID {pid}"))
             .unwrap_or_default();
         format!(
-            "  [{}] {} running (started {}{pid})",
+            "  [{}] {} running (started {}{pid}{}){}",
             task.id,
             command(task),
-            clock::ago(task.started_at, now)
+            times::ago(task.started_at),
+            folder(task),
+            hooks(task)
         )
     }));
     if !ended.is_empty() {
@@ -109,63 +172,51 @@ pub fn tasks(agent: &str, tasks: &[TaskView], now: DateTime<Utc>) -> Body {
             .exit_code
             .map(|code| format!("exit {code}, "))
             .unwrap_or_default();
-        let when = clock::ago(task.ended_at.unwrap_or(task.started_at), now);
         format!(
-            "  [{}] {} {} ({exit}{when})",
+            "  [{}] {} {} ({exit}{}{}){}",
             task.id,
             command(task),
-            task.status.as_str()
+            task.status.as_str(),
+            times::ago(task.ended_at.unwrap_or(task.started_at)),
+            folder(task),
+            hooks(task)
         )
     }));
+    lines.push("-# `/process logs` shows what a task printed, `/process kill` ends it.".to_owned());
     Body::embed(Embed::new(
         format!("Tasks of {agent}"),
         lines_within(lines, MAX_DESCRIPTION),
     ))
 }
 
-/// Processes of an agent, one field each.
-pub fn processes(agent: &str, tasks: &[TaskView], now: DateTime<Utc>) -> Body {
-    if tasks.is_empty() {
-        return Body::text(format!("{agent} has no processes."));
+/// Where a task runs, unless that is the workspace itself.
+fn folder(task: &TaskView) -> String {
+    match task.directory.as_str() {
+        "" | "." => String::new(),
+        folder => format!(", in {}", escape::code_within(folder, 200)),
     }
-    let mut embed = Embed::new(format!("Processes of {agent}"), "");
-    for task in tasks.iter().rev().take(24) {
-        let mut value = format!(
-            "{}\n{} · started {}",
-            escape::code_within(&task.command, 500),
-            task.status.as_str(),
-            clock::ago(task.started_at, now)
-        );
-        if let Some(pid) = task.pid {
-            value.push_str(&format!(" · PID {pid}"));
-        }
-        if let Some(code) = task.exit_code {
-            value.push_str(&format!(" · exit {code}"));
-        }
-        if !task.directory.is_empty() && task.directory != "." {
-            value.push_str(&format!(
-                " · in {}",
-                escape::code_within(&task.directory, 200)
-            ));
-        }
-        if !task.hooks.is_empty() {
-            value.push_str(&format!(" · {}", count(task.hooks.len(), "hook", "hooks")));
-        }
-        for hook in task.hooks.iter().take(HOOKS_SHOWN) {
-            let spec = text::one_line(&hook.spec.to_string(), HOOK_SHOWN);
-            value.push_str(&format!(
-                "\n{} fired {}",
-                escape::code(&spec.replace('`', "'")),
-                times(hook)
-            ));
-        }
-        embed = embed.field(task.id.to_string(), value);
+}
+
+/// The hooks of a task, a line each: when they fire, what they do then, and how often they have.
+fn hooks(task: &TaskView) -> String {
+    let shown = task.hooks.iter().take(HOOKS_SHOWN).map(|hook| {
+        let spec = text::one_line(&hook.spec.to_string(), HOOK_SHOWN);
+        format!(
+            "\n    {} fired {}",
+            escape::code(&spec.replace('`', "'")),
+            fired(hook)
+        )
+    });
+    let mut lines: String = shown.collect();
+    if task.hooks.len() > HOOKS_SHOWN {
+        let more = count(task.hooks.len() - HOOKS_SHOWN, "hook", "hooks");
+        lines.push_str(&format!("\n    … and {more} more"));
     }
-    Body::embed(embed)
+    lines
 }
 
 /// `1 of 3 times`.
-fn times(hook: &HookView) -> String {
+fn fired(hook: &HookView) -> String {
     match hook.spec.max_fires {
         0 => count(hook.fires as usize, "time", "times"),
         most => format!(

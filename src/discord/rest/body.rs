@@ -7,7 +7,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use crate::domain::UserId;
-use crate::text::{clip_markdown, escape, is_hidden, prose};
+use crate::text::{self, clip_markdown, escape, is_hidden, prose};
 
 /// Characters of a message.
 pub const MAX_CONTENT: usize = 2_000;
@@ -59,9 +59,9 @@ impl Body {
         }
     }
 
-    /// A message of one sentence of ours with foreign words in it, which are plain words or spans of code.
+    /// A message of sentences of ours with foreign words in them, which are plain words or spans of code.
     pub fn sentence(text: impl AsRef<str>) -> Self {
-        Self::text(escape::sentence(text.as_ref()))
+        Self::text(escape::sentence(&whole(text.as_ref())))
     }
 
     /// A message of one embed.
@@ -278,6 +278,24 @@ impl Button {
             "custom_id": self.id,
             "disabled": self.disabled,
         })
+    }
+}
+
+/// A message of an error as a whole sentence: errors begin in lower case and end without a full stop, so that they can
+/// follow other words.
+fn whole(text: &str) -> String {
+    // Other first words may be names.
+    const BEGINNINGS: [&str; 16] = [
+        "a", "an", "it", "its", "no", "none", "nothing", "only", "that", "the", "there", "these",
+        "this", "what", "you", "your",
+    ];
+    let text = text::sentence(text);
+    let first = text.split(' ').next().unwrap_or_default();
+    if BEGINNINGS.contains(&first) {
+        let (letter, rest) = text.split_at(1);
+        format!("{}{rest}", letter.to_ascii_uppercase())
+    } else {
+        text
     }
 }
 

@@ -299,7 +299,7 @@ impl Changes {
             (self.closed, "closed without a result", "call", "calls"),
             (
                 self.orphans,
-                "dropped for want of a call",
+                "dropped for lack of a call",
                 "result",
                 "results",
             ),

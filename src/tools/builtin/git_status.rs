@@ -134,7 +134,7 @@ impl Work for Look {
         let own = if nested.is_one || nested.folders.is_empty() {
             git::read(&self.folder, |opened| status(&opened.git, MOST))?
         } else {
-            "The workspace itself is no repository; git_init makes it one.".to_owned()
+            "The workspace itself is not a repository; git_init makes it one.".to_owned()
         };
         serde_json::to_string(&Seen { own, nested }).map_err(ToolError::failed)
     }

@@ -104,7 +104,7 @@ impl Pattern {
         let glob = GlobBuilder::new(text)
             .literal_separator(true)
             .build()
-            .map_err(|error| ToolError::Rejected(format!("`{argument}` is no glob: {error}")))?;
+            .map_err(|error| ToolError::Rejected(format!("`{argument}` is not a glob: {error}")))?;
         Ok(Self {
             matcher: glob.compile_matcher(),
             is_on_names: !text.contains('/'),

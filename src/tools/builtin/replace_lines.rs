@@ -36,7 +36,7 @@ impl WriteFile for ReplaceLines {
             let (start, end, most) = (args.start, args.end, lines::count(text));
             if start < 1 || end < start || end > most {
                 return Err(ToolError::Rejected(format!(
-                    "`{path}` has lines 1 to {most}; `start` {start} and `end` {end} are no range of them"
+                    "`{path}` has lines 1 to {most}; `start` {start} and `end` {end} are not a range of them"
                 )));
             }
             let text = lines::splice(text, start, end, &args.content);

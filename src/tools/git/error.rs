@@ -2,6 +2,8 @@
 
 use std::io;
 
+use crate::text;
+
 /// Why a git server did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ServerError {
@@ -15,8 +17,8 @@ pub(super) enum ServerError {
     SshEnded,
     #[error("the line to the server broke: {0}")]
     LineBroke(#[source] io::Error),
-    #[error("{0}")]
-    Http(#[source] reqwest::Error),
+    #[error("{}", text::with_causes(.0))]
+    Http(reqwest::Error),
     #[error("the operator has set no token for this host; set the remote to its SSH URL")]
     NoToken,
     #[error("the server refuses the operator's token")]
@@ -33,11 +35,11 @@ pub(super) enum ServerError {
     OtherProtocol,
     #[error("the server answers without end")]
     Endless,
-    #[error("an answer that is none of git's")]
+    #[error("an answer that does not come from git")]
     NotGits,
-    #[error("an answer that is cut or none of git's")]
+    #[error("an answer that is cut off or does not come from git")]
     CutOrNotGits,
-    #[error("an advertisement that is none of git's")]
+    #[error("an advertisement that does not come from git")]
     AdvertisementNotGits,
     #[error("it keeps objects as {0}, ours are sha1")]
     ObjectFormat(String),

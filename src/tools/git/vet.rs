@@ -87,7 +87,7 @@ fn own_folder(files: &Dir) -> Result<Dir, ToolError> {
         Ok(meta) => meta,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Err(ToolError::rejected(
-                "the workspace is no repository; git_init makes it one",
+                "the workspace is not a repository; git_init makes it one",
             ));
         }
         Err(error) => return Err(ToolError::failed(error)),
@@ -182,6 +182,6 @@ fn read(git: &Dir, name: &str, longest: u64) -> io::Result<String> {
 
 pub(super) fn refused(why: &str) -> ToolError {
     ToolError::Rejected(format!(
-        "the repository is not used as it is: {why}; mend it in the shell"
+        "the repository is not used as it is: {why}; fix it in the shell"
     ))
 }

@@ -51,9 +51,9 @@ enum InvalidHook {
     Pattern(#[from] InvalidPattern),
 }
 
-/// A pattern that is no regular expression, or one too large.
+/// A pattern that is not a regular expression, or one too large.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("`{text}` is no regular expression: {error}")]
+#[error("`{text}` is not a regular expression: {error}")]
 pub(in crate::tools) struct InvalidPattern {
     text: String,
     #[source]
@@ -66,7 +66,7 @@ pub fn parse(raw: &str) -> Parsed {
         Ok(Value::Array(items)) => items,
         Ok(item @ Value::Object(_)) => vec![item],
         Ok(_) => return refused("the answer is neither a list of hooks nor a hook".to_owned()),
-        Err(error) => return refused(format!("the answer is no JSON: {error}")),
+        Err(error) => return refused(format!("the answer is not JSON: {error}")),
     };
     let mut parsed = Parsed::default();
     for (index, item) in items.into_iter().enumerate() {
@@ -87,7 +87,7 @@ pub fn parse(raw: &str) -> Parsed {
 ///
 /// # Errors
 ///
-/// When it is no regular expression, or one too large.
+/// When it is not a regular expression, or one too large.
 pub(in crate::tools) fn pattern(text: &str) -> Result<Regex, InvalidPattern> {
     RegexBuilder::new(text)
         .size_limit(PATTERN_SIZE)

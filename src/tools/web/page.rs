@@ -51,7 +51,7 @@ enum Markup {
 }
 
 impl Layout {
-    /// As a `Content-Type` says; none for what is no text.
+    /// As a `Content-Type` says; none for what is not text.
     pub(super) fn of(content_type: &str) -> Option<Self> {
         let content_type = content_type.to_ascii_lowercase();
         let (media, parameters) = content_type.split_once(';').unwrap_or((&content_type, ""));

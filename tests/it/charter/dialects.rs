@@ -91,7 +91,7 @@ You run tests.\r
         notes(&role),
         [
             "3: line 3 is not YAML; read as plain text",
-            "4: `mcp__github__create_issue` is no tool here; left out",
+            "4: `mcp__github__create_issue` is not a tool here; left out",
             "6: `color` means nothing here: a file grants nothing",
         ]
     );

@@ -105,7 +105,7 @@ async fn a_home_that_is_there_is_only_put_aside_when_told() {
     let refused = seen(&mut chorus(&home, &["restore", file.to_str().unwrap()]));
     assert_eq!(refused.code, 1);
     assert!(
-        refused.err.contains("add --replace to put it aside"),
+        refused.err.contains("add --replace to move it aside"),
         "{}",
         refused.err
     );

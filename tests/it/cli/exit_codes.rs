@@ -17,7 +17,7 @@ fn a_file_that_is_named_and_not_there_is_78() {
     let home = tempfile::tempdir().unwrap();
     let seen = seen(&mut chorus(home.path(), &["check-config", "nothere.json"]));
     assert_eq!(seen.code, 78);
-    assert_eq!(seen.err, "chorus: nothere.json: there is no such file\n");
+    assert_eq!(seen.err, "chorus: nothere.json: no such file\n");
 }
 
 #[test]

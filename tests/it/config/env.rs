@@ -148,7 +148,7 @@ fn a_broken_dotenv_is_named_without_its_content() {
     fs::write(folder.path().join(".env"), "DISCORD_TOKEN=\"hunter2\n").unwrap();
     let said = try_read(&[("HOME", "/nowhere")], Some(folder.path())).unwrap_err();
     assert!(
-        said.contains(".env has a line that is no assignment"),
+        said.contains(".env has a line that is not an assignment"),
         "{said}"
     );
     assert!(!said.contains("hunter2"), "{said}");

@@ -126,7 +126,7 @@ fn ten_broken_configurations_are_each_named_at_their_line() {
         (
             "{\n  \"approver_roles\": [\"Admins\"]\n}",
             "config.json:2:",
-            "\"Admins\" is no Discord id: turn on Developer Mode",
+            "\"Admins\" is not a Discord id: turn on Developer Mode",
         ),
         // A listener that the world could reach.
         (
@@ -166,7 +166,7 @@ fn ten_broken_configurations_are_each_named_at_their_line() {
         (
             "{\n  \"servers\": [\"My server\"]\n}",
             "config.json:2:",
-            "\"My server\" is no Discord id",
+            "\"My server\" is not a Discord id",
         ),
         // What commands must not read.
         (
@@ -212,7 +212,7 @@ fn ten_broken_configurations_are_each_named_at_their_line() {
         (
             "{ \"providers\": {\n  \"ollama\": { \"base_url\": \"localhost\" } } }",
             "config.json:2:",
-            "\"localhost\" is no address: write one such as",
+            "\"localhost\" is not an address: write one such as",
         ),
         // Cut.
         (

@@ -149,16 +149,22 @@ async fn changes_by_command_are_audited_with_what_came_of_them() {
     .await;
 }
 
-/// What `chorus audit` prints, a row a line.
-fn exported(world: &World) -> Vec<Value> {
+/// What the program prints.
+fn chorus(world: &World, arguments: &[&str]) -> String {
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_chorus"))
-        .arg("audit")
+        .args(arguments)
         .env_clear()
         .envs(world.variables())
         .output()
         .unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    text.lines()
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// What `chorus audit` prints, a row a line.
+fn exported(world: &World) -> Vec<Value> {
+    chorus(world, &["audit"])
+        .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect()
 }
@@ -175,9 +181,64 @@ async fn the_export_names_asker_decider_and_outcome() {
         };
         assert_eq!(made["action"], "command:agent_init");
         assert_eq!(call["outcome"], "applied");
-        assert_eq!(call["user_id"], json!(world.bob.id()));
-        assert_eq!(call["decided_by"], json!(world.ann.id()));
+        assert_eq!(call["user_id"], json!(world.bob.id().to_string()));
+        assert_eq!(call["decided_by"], json!(world.ann.id().to_string()));
         assert!(call["call_id"].is_string(), "{rows:?}");
+        assert!(call["guild_id"].is_string(), "{rows:?}");
+        // On a terminal it is a table.
+        let table = chorus(world, &["audit", "--table"]);
+        let lines: Vec<&str> = table.lines().collect();
+        assert_eq!(lines.len(), 3, "{table}");
+        let columns = ["time (UTC)", "agent", "decision", "by", "outcome", "action"];
+        for column in columns {
+            assert!(lines[0].contains(column), "{table}");
+        }
+        let at = lines[0].find("action").unwrap();
+        assert!(lines[2][at..].starts_with("command:agent_init"), "{table}");
+        assert!(lines[1].contains(&world.ann.id().to_string()), "{table}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn sessions_and_usage_are_tables_for_people_and_json_for_programs() {
+    run_test(async |world| {
+        assert_eq!(
+            chorus(world, &["sessions", "list"]),
+            "No session has been saved yet.\n"
+        );
+        assert_eq!(chorus(world, &["sessions", "list", "--json"]).trim(), "[]");
+        assert_eq!(
+            chorus(world, &["usage"]),
+            "No model was asked in the last 30 days.\n"
+        );
+        world.exchange("hello", "Hello.").await;
+        world
+            .ann
+            .asks("/context save description:東京の話", "#lab")
+            .await;
+        let json: Value =
+            serde_json::from_str(&chorus(world, &["sessions", "list", "--json"])).unwrap();
+        assert_eq!(json[0]["description"], "東京の話");
+        assert_eq!(json[0]["agent_name"], "lab");
+        assert_eq!(json[0]["message_count"], 2);
+        let table = chorus(world, &["sessions", "list"]);
+        let lines: Vec<&str> = table.lines().collect();
+        assert_eq!(
+            lines[0].split_whitespace().collect::<Vec<_>>(),
+            [
+                "id",
+                "saved",
+                "(UTC)",
+                "agent",
+                "messages",
+                "trigger",
+                "description"
+            ]
+        );
+        assert!(lines[1].ends_with("  manual_save  東京の話"), "{table}");
+        let usage = chorus(world, &["usage"]);
+        assert!(usage.starts_with("agent  model"), "{usage}");
     })
     .await;
 }

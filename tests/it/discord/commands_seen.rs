@@ -1,5 +1,7 @@
 //! Commands as the one who gives them sees them.
 
+use serde_json::json;
+
 use crate::world::{Lab, Setup, run_test, run_test_with};
 
 #[tokio::test]
@@ -56,7 +58,10 @@ async fn a_context_is_saved_cleared_and_restored() {
         let empty = world.ann.asks("/context clear", "#lab").await;
         assert!(empty.contains("2 messages"), "{empty}");
         let nothing = world.ann.asks("/context save", "#lab").await;
-        assert!(nothing.contains("nothing to save"), "{nothing}");
+        assert!(
+            nothing.ends_with("There is nothing to save: the context is empty."),
+            "{nothing}"
+        );
         world.exchange("now red", "Red then.").await;
         let saved = world
             .ann
@@ -105,12 +110,143 @@ async fn help_shows_what_this_person_may_use() {
 }
 
 #[tokio::test]
-async fn all_four_profiles_are_shown_with_their_deny_lists() {
+async fn profiles_are_told_in_words_and_their_patterns_are_in_a_file() {
     run_test(async |world| {
-        let answer = world.bob.asks("/permissions", "#lab").await;
-        for word in ["open", "standard (default)", "guarded", "locked", "Deny"] {
-            assert!(answer.contains(word), "no “{word}” in\n{answer}");
+        let run = world.bob.runs("/permissions", "#lab").await;
+        let answer = world
+            .waits("the profiles", |world| {
+                let mut replies = world.discord.replies_to(run).into_iter();
+                replies.find(|reply| !reply.attachments.is_empty())
+            })
+            .await;
+        let shown = world.discord.shown(&answer);
+        for (name, words) in PROFILES {
+            assert!(shown.contains(name), "no “{name}” in\n{shown}");
+            assert!(shown.contains(words), "no “{words}” in\n{shown}");
         }
+        assert!(!shown.contains("tool:"), "{shown}");
+        let file = world.discord.file(&answer.attachments[0]);
+        let file = String::from_utf8(file).unwrap();
+        assert!(
+            file.contains("## standard (default)") && file.contains("`tool:bash:.*`"),
+            "{file}"
+        );
+        let typed = "/agent init name:pad permission_profile:gu";
+        let offered = world
+            .ann
+            .completes(typed, "permission_profile", "#lab")
+            .await;
+        assert_eq!(offered, [format!("guarded: {}", PROFILES[2].1)]);
+        let settings = world.ann.asks("/settings show", "#lab").await;
+        assert!(settings.contains(PROFILES[1].1), "{settings}");
+    })
+    .await;
+}
+
+/// The built-in profiles, and what they mean.
+const PROFILES: [(&str, &str); 4] = [
+    ("open", "does everything without asking"),
+    (
+        "standard (default)",
+        "asks before commands, web pages, pushes and changing its settings · everything else freely",
+    ),
+    (
+        "guarded",
+        "never pushes · refuses some commands · everything else freely",
+    ),
+    ("locked", "looks freely · does nothing else"),
+];
+
+#[tokio::test]
+async fn help_comes_in_groups() {
+    run_test(async |world| {
+        let help = world.ann.asks("/help", "#lab").await;
+        let at = |words: &str| {
+            help.find(words)
+                .unwrap_or_else(|| panic!("no “{words}” in\n{help}"))
+        };
+        let order = [
+            "Talk",
+            "/ask",
+            "Conversation",
+            "/context save",
+            "Tasks",
+            "/tasks",
+            "Agents",
+            "/agent init",
+            "Server",
+            "/settings model",
+            "About",
+            "/ping",
+        ];
+        assert!(order.map(at).is_sorted(), "{help}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn status_tells_context_cost_budget_queue_and_version() {
+    let setup = Setup {
+        config: json!({"budgets": {"agent_day": 5.0, "month": 100.0}}),
+        ..Setup::default()
+    };
+    run_test_with(setup, async |world| {
+        world.exchange("hello", "Hello.").await;
+        let status = world.ann.asks("/status", "#lab").await;
+        let line = |start: &str| {
+            let mut lines = status.lines();
+            let line = lines.find_map(|line| line.split_once(start));
+            let (_, rest) = line.unwrap_or_else(|| panic!("no “{start}” in\n{status}"));
+            rest.to_owned()
+        };
+        let context = line("Context: ");
+        let (tokens, window) = context.split_once(" of ").unwrap();
+        assert!(
+            tokens.replace(',', "").parse::<u64>().unwrap() > 0,
+            "{context}"
+        );
+        assert!(
+            window.ends_with("%)") && window.contains(" tokens ("),
+            "{context}"
+        );
+        let cost = line("Cost today: ");
+        assert!(cost.starts_with('$'), "{cost}");
+        assert!(
+            cost.contains("left of today's budget") && cost.contains("left of this month's"),
+            "{cost}"
+        );
+        assert!(
+            line("Permissions: ").starts_with("standard (asks before commands, "),
+            "{status}"
+        );
+        let version = concat!("-# Chorus ", env!("CARGO_PKG_VERSION"));
+        assert!(line(version).contains("started <a time>"), "{status}");
+        // The ledger knows it after a restart.
+        world.restarts().await;
+        let again = world.ann.asks("/status", "#lab").await;
+        assert!(again.contains("Context: "), "{again}");
+        let pong = world.waits_for_reply("/ping", version).await;
+        assert!(pong.contains("Pong! "), "{pong}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn messages_that_wait_are_counted() {
+    run_test(async |world| {
+        let thought = world.model.thinks_about_summaries();
+        world.exchange("hello", "Hello.").await;
+        world.ann.runs("/context save", "#lab").await;
+        world.model.was_asked(2).await;
+        world.ann.says("#lab", "and then?").await;
+        world
+            .waits_for_reply("/status", "Queue: 1 message waits")
+            .await;
+        world.model.answers("Then this.");
+        drop(thought);
+        world.sees("#lab", "Then this.").await;
+        let status = world.ann.asks("/status", "#lab").await;
+        assert!(!status.contains("Queue:"), "{status}");
     })
     .await;
 }

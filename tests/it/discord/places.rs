@@ -144,7 +144,7 @@ async fn what_was_missed_is_taken_up_within_bounds_and_the_rest_is_counted() {
         }
         world.starts().await;
         world
-            .sees("#lab", "3 messages were written while I was away")
+            .sees("#lab", "3 messages were sent while I was offline")
             .await;
         world.sees("#lab", "Caught up.").await;
         world

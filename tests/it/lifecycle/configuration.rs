@@ -55,7 +55,7 @@ async fn a_value_that_cannot_be_used_is_told_and_the_last_good_ones_hold() {
             let seen = world.transcript("#lab");
             let told: Vec<&str> = seen
                 .lines()
-                .filter(|line| line.contains("last good configuration stays in force"))
+                .filter(|line| line.contains("last good configuration stays in use"))
                 .collect();
             assert_eq!(told.len(), number + 1, "{key} = {value}: told once\n{seen}");
             let latest = told.last().unwrap();

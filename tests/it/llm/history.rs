@@ -111,7 +111,7 @@ fn results_go_back_to_their_calls_and_orphans_are_dropped() {
     assert_eq!(
         repaired.changed,
         [
-            "1 result dropped for want of a call",
+            "1 result dropped for lack of a call",
             "2 results moved to its call"
         ]
     );

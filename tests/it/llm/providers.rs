@@ -61,7 +61,7 @@ fn what_is_wrong_is_named_with_the_way_out() {
         ),
         (
             json!({"mine": {"base_url": "file:///etc"}}),
-            "providers.mine: base_url \"file:///etc\" is no http or https address",
+            "providers.mine: base_url \"file:///etc\" is not an http or https address",
         ),
         (
             json!({"mine": {"base_url": "http://x", "api_key_env": "NOPE"}}),

@@ -98,7 +98,7 @@ async fn each_fault_has_its_line_and_its_way_out() {
         let looked = seen(doctor.env("ANTHROPIC_API_KEY", "hunter3")).await;
         assert_eq!(looked.code, 78, "{}", looked.out);
         assert!(
-            looked.err.contains("what to do stands beside each"),
+            looked.err.contains("see the → lines above"),
             "{}",
             looked.err
         );

@@ -47,7 +47,7 @@ async fn the_last_good_configuration_stays_in_force() {
             .await;
         assert!(letter.content.contains(reason), "{}", letter.content);
         assert!(
-            letter.content.contains("stays in force"),
+            letter.content.contains("stays in use"),
             "{}",
             letter.content
         );

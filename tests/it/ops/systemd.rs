@@ -77,7 +77,7 @@ async fn readiness_reloads_and_the_end_are_told() {
         let begun = systemd.hears("RELOADING=1").await;
         assert!(begun.contains("MONOTONIC_USEC="), "{begun}");
         let done = systemd.hears("READY=1").await;
-        assert!(done.contains("STATUS=config.json was read anew"), "{done}");
+        assert!(done.contains("STATUS=config.json was reloaded"), "{done}");
 
         world.stops().await;
         systemd.hears("STOPPING=1").await;

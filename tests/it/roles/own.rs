@@ -80,7 +80,7 @@ async fn every_mistake_is_told_once_with_its_line_and_the_old_role_answers() {
         }
         // Discord draws no backslash.
         let seen = world.transcript("#lab").replace("\\_", "_");
-        assert_eq!(seen.matches("the last good role stays in force").count(), 1, "{seen}");
+        assert_eq!(seen.matches("the last good role stays in use").count(), 1, "{seen}");
         for line in [
             "charter.md, line 4: model: there is no model `scripted-modle`; did you mean `scripted-model`?",
             "charter.md, line 5: tools: there is no tool `gerp`; did you mean `grep`?",
@@ -91,7 +91,7 @@ async fn every_mistake_is_told_once_with_its_line_and_the_old_role_answers() {
         }
         writes(world, "charter.md", REVIEWER);
         world.exchange("better?", "Better.").await;
-        world.sees("#lab", "`charter.md` can be used again, and is in force.").await;
+        world.sees("#lab", "`charter.md` can be used again, and is in use.").await;
     })
     .await;
 }

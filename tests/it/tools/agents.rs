@@ -34,8 +34,8 @@ async fn only_other_agents_of_the_server_are_reached() {
     };
     assert_snapshot!(refuses("lab").await, @"that is you; name another agent");
     assert_snapshot!(refuses("adda").await, @"there is no agent `adda` here that the people behind this turn may talk to; did you mean `ada`?");
-    assert_snapshot!(refuses("../../etc").await, @"`../../etc` is no agent's name: a name has 2 to 32 characters, only a-z, 0-9, `-` and `_`, and begins and ends with a letter or digit");
-    assert_snapshot!(refuses("Ada").await, @"`Ada` is no agent's name: names are lower case: use `ada`");
+    assert_snapshot!(refuses("../../etc").await, @"`../../etc` is not an agent's name: a name has 2 to 32 characters, only a-z, 0-9, `-` and `_`, and begins and ends with a letter or digit");
+    assert_snapshot!(refuses("Ada").await, @"`Ada` is not an agent's name: names are lower case: use `ada`");
 }
 
 #[tokio::test]

@@ -156,8 +156,8 @@ async fn what_is_no_text_is_not_edited() {
     lab.write("a.bin", b"x\0y");
     lab.write("latin.txt", b"caf\xe9");
     let replace = |path: &str| json!({"path": path, "old_str": "x", "new_str": "y"});
-    assert_snapshot!(lab.refuses("str_replace", replace("a.bin")).await, @"`a.bin` is no text (binary, 3 bytes)");
-    assert_snapshot!(lab.refuses("str_replace", replace("latin.txt")).await, @"`latin.txt` is no UTF-8 text (4 bytes; byte 3 is the first that is not)");
+    assert_snapshot!(lab.refuses("str_replace", replace("a.bin")).await, @"`a.bin` is not text (binary, 3 bytes)");
+    assert_snapshot!(lab.refuses("str_replace", replace("latin.txt")).await, @"`latin.txt` is not UTF-8 text (4 bytes; byte 3 is the first that is not)");
 }
 
 #[tokio::test]

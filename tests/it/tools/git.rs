@@ -23,7 +23,7 @@ async fn does(lab: &Lab, tool: &str, arguments: serde_json::Value) -> String {
 #[tokio::test]
 async fn a_workspace_s_history_from_the_first_commit_on() {
     let lab = Lab::new();
-    assert_snapshot!(lab.refuses("git_status", json!({})).await, @"the workspace is no repository; git_init makes it one");
+    assert_snapshot!(lab.refuses("git_status", json!({})).await, @"the workspace is not a repository; git_init makes it one");
     assert_snapshot!(does(&lab, "git_init", json!({})).await, @"Made a repository; its branch is `main`.");
     assert_snapshot!(lab.refuses("git_init", json!({})).await, @"the workspace has a `.git` already");
     lab.write("a.txt", "one\n");

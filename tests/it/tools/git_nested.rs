@@ -61,7 +61,7 @@ async fn a_workspace_that_is_none_tells_those_below_it() {
     let lab = Lab::new();
     repository(&lab, "app");
     assert_snapshot!(lab.does("git_status", json!({})).await, @"
-    The workspace itself is no repository; git_init makes it one.
+    The workspace itself is not a repository; git_init makes it one.
 
     In `app`:
     On branch main

@@ -85,7 +85,8 @@ async fn is_refused(trap: &str, lab: &Lab, outside: &Path) {
     for (tool, arguments) in calls() {
         let told = lab.refuses(tool, arguments).await;
         assert!(!told.contains(CANARY), "{trap}, {tool}: {told}");
-        let is_named = told.contains("is not used as it is") || told.contains("is no repository");
+        let is_named =
+            told.contains("is not used as it is") || told.contains("is not a repository");
         assert!(is_named, "{trap}, {tool}: {told}");
     }
     assert_eq!(everything(outside), before, "{trap}");

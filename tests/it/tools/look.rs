@@ -82,7 +82,7 @@ async fn view_hands_pictures_over_and_refuses_other_bytes() {
     lab.write("large.png", large);
     assert_snapshot!(lab.refuses("view", json!({"path": "large.png"})).await, @"`large.png` is a picture of 3.8 MiB, too large to be shown; make it smaller than 3.7 MB first");
     lab.write("a.zip", b"PK\x03\x04\0\0\0\0");
-    assert_snapshot!(lab.refuses("view", json!({"path": "a.zip"})).await, @"`a.zip` is no text (application/zip, 8 bytes)");
+    assert_snapshot!(lab.refuses("view", json!({"path": "a.zip"})).await, @"`a.zip` is not text (application/zip, 8 bytes)");
     let sparse = fs::File::create(lab.files().join("sparse")).unwrap();
     sparse.set_len(1 << 40).unwrap();
     assert_snapshot!(lab.refuses("view", json!({"path": "sparse"})).await, @"`sparse` has 1.0 TiB, more than the 32.0 MiB that fit; use the shell for a part of it");
@@ -138,7 +138,7 @@ async fn glob_and_grep_heed_gitignore_and_stay_inside() {
 #[tokio::test]
 async fn bad_patterns_are_named() {
     let lab = Lab::new();
-    assert_snapshot!(lab.refuses("glob", json!({"pattern": "a[b"})).await, @"`pattern` is no glob: error parsing glob 'a[b': unclosed character class; missing ']'");
+    assert_snapshot!(lab.refuses("glob", json!({"pattern": "a[b"})).await, @"`pattern` is not a glob: error parsing glob 'a[b': unclosed character class; missing ']'");
     assert_snapshot!(lab.refuses("grep", json!({"pattern": "a("})).await, @"
     `pattern` cannot be used: regex parse error:
         (?:a()

@@ -127,7 +127,7 @@ async fn other_schemes_ports_and_credentials_are_refused() {
     assert_snapshot!(refuses("ftp://example.org/").await, @"ftp://example.org/ is not read: only http and https are");
     assert_snapshot!(refuses("http://ada:pw@example.org/").await, @"http://ada:pw@example.org/ is not read: it carries a user name or password");
     assert_snapshot!(refuses("http://1.1.1.1:22/").await, @"http://1.1.1.1:22/ is not read: only ports 80, 443, 8080 and 8443 are");
-    assert_snapshot!(refuses("example.org").await, @"`url` is no address: relative URL without a base");
+    assert_snapshot!(refuses("example.org").await, @"`url` is not an address: relative URL without a base");
 }
 
 #[tokio::test]
@@ -184,7 +184,7 @@ async fn a_page_is_read_as_text() {
     ");
     assert_snapshot!(reads("/on").await.lines().next().unwrap(), @"http://HOST/page");
     assert_snapshot!(reads("/latin").await.lines().last().unwrap(), @"café");
-    assert_snapshot!(reads("/zip").await, @"http://HOST/zip is no text but application/zip; download it in the shell");
+    assert_snapshot!(reads("/zip").await, @"http://HOST/zip is not text but application/zip; download it in the shell");
     assert_snapshot!(reads("/round").await, @"http://HOST/round redirects more than 5 times");
     assert_snapshot!(reads("/in").await, @"http://169.254.169.254/secret is not read: the address is not a public one");
     assert_snapshot!(reads("/gone").await, @"http://HOST/gone answers 410");

@@ -329,7 +329,7 @@ async fn hostile_globs_and_ignore_files_end_with_a_word_and_take_no_memory_of_th
         {
             let head: String = result.chars().take(300).collect();
             let pattern: String = pattern.chars().take(20).collect();
-            let is_word = ["is no glob", "No file below", "a.txt", "so it was ended"];
+            let is_word = ["is not a glob", "No file below", "a.txt", "so it was ended"];
             assert!(
                 is_word.iter().any(|word| result.contains(word)),
                 "{pattern}: {head}"

@@ -27,7 +27,9 @@ async fn a_background_task_is_listed_read_and_killed_by_people() {
             .ok();
         let list = asks(world, "/process list").await;
         assert!(list.contains("sleep 600"), "{list}");
-        let id = task_id(&asks(world, "/tasks").await);
+        let tasks = asks(world, "/tasks").await;
+        assert_eq!(list, tasks);
+        let id = task_id(&tasks);
         world
             .waits_for_reply(&format!("/process logs id:{id}"), "begun")
             .await;

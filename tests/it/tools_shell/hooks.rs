@@ -45,7 +45,7 @@ fn what_a_model_writes_is_read_as_in_the_original() {
 #[test]
 fn what_cannot_be_used_is_refused_with_its_reason() {
     let cases = [
-        ("not json", "the answer is no JSON"),
+        ("not json", "the answer is not JSON"),
         ("3", "neither a list of hooks nor a hook"),
         (r#"[7]"#, "hook 1: not an object"),
         (r#"[{"action": "explode"}]"#, "unknown variant `explode`"),

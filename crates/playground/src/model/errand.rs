@@ -350,7 +350,7 @@ fn quote(text: &str) -> String {
 fn greeting(asked: &str) -> String {
     let heard: String = asked.chars().take(200).collect();
     format!(
-        "I am the **demo model**: no language model, only a few rules, so that you can try Chorus without a key. \
+        "I am the **demo model**: a small script, not an AI model, so that you can try Chorus without a key. \
          I heard:\n> {}\n\nThings I can really do, each by a tool call:\n\
          - `create a file hello.txt with Hello, world`\n\
          - `run ls -la` *(asks you first, under the standard profile)*\n\

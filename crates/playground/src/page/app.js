@@ -246,7 +246,7 @@ async function onNews(news) {
       break;
     case "offline":
       state.data.online = false;
-      drawStatus("The playground is gone; trying again …");
+      drawStatus("Connection lost, reconnecting…; trying again …");
       break;
     case "online":
       state.data.online = news.is;

@@ -124,7 +124,7 @@ pub(super) async fn model(ctx: Context<'_>, typed: &str) -> CreateAutocompleteRe
 
 /// Profiles that can be named.
 pub(super) async fn profile(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
-    among(profile_names(ctx), typed)
+    labelled(profile_choices(ctx), typed)
 }
 
 /// Keys of an agent's configuration.
@@ -142,11 +142,12 @@ pub(super) async fn config_value(ctx: Context<'_>, typed: &str) -> CreateAutocom
             _ => None,
         });
     let key = agent_keys().find(|known| Some(known.name) == key);
-    let values = key.map_or(Vec::new(), |key| match key.kind {
-        ValueKind::Model | ValueKind::Models => model_names(ctx),
-        ValueKind::Profile => profile_names(ctx),
-        kind => kind.offered().iter().map(ToString::to_string).collect(),
-    });
+    let values = match key.map(|key| key.kind) {
+        Some(ValueKind::Model | ValueKind::Models) => model_names(ctx),
+        Some(ValueKind::Profile) => return labelled(profile_choices(ctx), typed),
+        Some(kind) => kind.offered().iter().map(ToString::to_string).collect(),
+        None => Vec::new(),
+    };
     among(values, typed)
 }
 
@@ -165,7 +166,7 @@ pub(super) async fn session(ctx: Context<'_>, typed: &str) -> CreateAutocomplete
         let label = format!(
             "{} · {} · {}",
             session.id.short(),
-            session.saved_at.format("%Y-%m-%d %H:%M"),
+            session.saved_at.format("%Y-%m-%d %H:%M UTC"),
             session.description
         );
         (label, session.id.to_string())
@@ -255,7 +256,12 @@ fn model_names(ctx: Context<'_>) -> Vec<String> {
         .collect()
 }
 
-fn profile_names(ctx: Context<'_>) -> Vec<String> {
+/// Profiles with what they mean.
+fn profile_choices(ctx: Context<'_>) -> Vec<(String, String)> {
     let profiles = bot(ctx).profiles.load();
-    profiles.iter().map(|(name, _)| name.to_owned()).collect()
+    let choices = profiles.iter().map(|(name, profile)| {
+        let label = format!("{name}: {}", profile.in_words());
+        (label, name.to_owned())
+    });
+    choices.collect()
 }

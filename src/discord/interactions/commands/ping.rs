@@ -1,8 +1,9 @@
-//! `/ping`: whether we are there, and how far away Discord is.
+//! `/ping`: whether the bot is up, how far away Discord is, and which version runs.
 
 use std::time::Instant;
 
-use super::call::{Context, Refusal, Visibility, responder};
+use super::call::{Context, Refusal, Visibility, bot, responder};
+use crate::discord::render;
 use crate::discord::rest::body::Body;
 
 /// Answers, and says how long the way to Discord is
@@ -15,7 +16,11 @@ pub(super) async fn ping(ctx: Context<'_>) -> Result<(), Refusal> {
         .await
         .is_ok()
     {
-        let line = format!("Pong! {:.1} ms", began.elapsed().as_secs_f64() * 1_000.0);
+        let line = format!(
+            "Pong! {:.1} ms\n-# {}",
+            began.elapsed().as_secs_f64() * 1_000.0,
+            render::about(bot(ctx).started)
+        );
         // The first answer stands without it.
         let _ = responder.edit_original(&Body::text(line)).await;
     }

@@ -2,7 +2,6 @@
 
 use super::call::{Context, Refusal, Visibility, agent_here, answer, bot};
 use super::complete;
-use crate::clock;
 use crate::discord::render;
 use crate::discord::rest::body::Body;
 
@@ -24,11 +23,7 @@ async fn list(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
         let here = agent_here(ctx).await?;
         let tasks = bot(ctx).manager.tasks(&here.agent).await?;
-        Ok(render::processes(
-            here.agent.name.as_str(),
-            &tasks,
-            clock::now(),
-        ))
+        Ok(render::tasks(here.agent.name.as_str(), &tasks))
     })
     .await
 }
@@ -79,11 +74,7 @@ pub(super) async fn tasks(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
         let here = agent_here(ctx).await?;
         let tasks = bot(ctx).manager.tasks(&here.agent).await?;
-        Ok(render::tasks(
-            here.agent.name.as_str(),
-            &tasks,
-            clock::now(),
-        ))
+        Ok(render::tasks(here.agent.name.as_str(), &tasks))
     })
     .await
 }

@@ -46,6 +46,7 @@ async fn show(ctx: Context<'_>) -> Result<(), Refusal> {
             &bot.manager.choice(guild, None),
             &bot.config.load(),
             known.as_deref(),
+            &bot.profiles.load(),
         ))
     })
     .await

@@ -1,7 +1,6 @@
-//! `/status`: how the agent of this channel stands.
+//! `/status`: the state of this channel's agent.
 
 use super::call::{Context, Refusal, Visibility, agent_here, answer, bot};
-use crate::clock;
 use crate::discord::render;
 
 /// Shows the agent of this channel: model, permissions, session, tasks, sandbox
@@ -13,7 +12,8 @@ pub(super) async fn status(ctx: Context<'_>) -> Result<(), Refusal> {
         let thread = here.parent.map(|_| here.channel);
         let status = bot(ctx).manager.status(&here.agent, thread).await?;
         let sandbox = bot(ctx).sandbox.describe(status.policy).await;
-        Ok(render::status(&status, &tasks, &sandbox, clock::now()))
+        let about = render::about(bot(ctx).started);
+        Ok(render::status(&status, &tasks, &sandbox, &about))
     })
     .await
 }

@@ -34,7 +34,7 @@ const ODDITIES: &[(&str, Oddity)] = &[
     ("HEAD is empty", |files, _| {
         fs::write(files.join(".git/HEAD"), "").unwrap()
     }),
-    ("HEAD is no text", |files, _| {
+    ("HEAD is not text", |files, _| {
         fs::write(files.join(".git/HEAD"), b"\xff\0\xfe").unwrap()
     }),
     ("HEAD is nobody's commit", |files, _| {

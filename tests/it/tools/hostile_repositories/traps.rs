@@ -28,7 +28,7 @@ pub(in crate::tools) const TRAPS: &[(&str, Trap)] = &[
     ("huge config", |git, _| {
         fs::write(git.join("config"), "# \n".repeat(40_000)).unwrap()
     }),
-    ("config that is no text", |git, _| {
+    ("config that is not text", |git, _| {
         fs::write(git.join("config"), b"[core]\n\tx = \xff\n").unwrap()
     }),
     ("config as a folder", |git, _| {

@@ -161,7 +161,7 @@ fn anthropic(text: &Text) -> Vec<Fault> {
             ANSWERED,
             text.changed("data: {\"type\":\"message_stop\"}", "data: {}"),
         ),
-        fault("usage that is no object", ANSWERED, counted("\"none\"")),
+        fault("usage that is not an object", ANSWERED, counted("\"none\"")),
         fault("usage that is null", ANSWERED, counted("null")),
         fault(
             "input of nearly a billion",
@@ -215,7 +215,7 @@ fn anthropic(text: &Text) -> Vec<Fault> {
             text.erring("event: error\ndata: {\"type\":\"error\"}"),
         ),
         fault(
-            "an error that is no JSON",
+            "an error that is not JSON",
             Again(CUT),
             text.erring("event: error\ndata: overloaded"),
         ),
