@@ -34,7 +34,7 @@ pub fn saved(session: &SessionMeta, then: AfterSave) -> Body {
 
 pub fn cleared(cleared: &Cleared) -> Body {
     let mut text = format!(
-        "Context cleared ({}), without saving.",
+        "Context cleared: {} discarded.",
         count(cleared.messages, "message", "messages")
     );
     if let Some(saved) = &cleared.saved {
