@@ -102,7 +102,7 @@ impl Metrics {
             ("turns_running", "Turns under way", now.turns),
             (
                 "messages_waiting",
-                "Messages of people that no turn has taken up yet",
+                "Messages of people that wait for a turn",
                 now.messages,
             ),
             (

@@ -2,6 +2,7 @@
 
 mod bounded_work;
 mod discord;
+mod texts;
 mod way;
 mod words;
 

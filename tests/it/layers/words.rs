@@ -2,8 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::PathBuf;
 
-use super::{code_of, root, sources};
+use regex::Regex;
+
+use super::texts::{is_words, literals};
+use super::{code_of, root, rust_files, sources};
 
 /// The cells of all tables, row by row.
 fn rows(page: &str) -> Vec<Vec<String>> {
@@ -27,7 +31,7 @@ fn joined(text: &str) -> String {
 #[test]
 fn each_word_is_used_where_the_page_says() {
     let page = page();
-    let (used, _) = page.split_once("## Say instead").unwrap();
+    let (used, _) = page.split_once("## Words that people do not read").unwrap();
     let mut seen = BTreeSet::new();
     for row in rows(used).iter().filter(|row| row[0] != "word") {
         let [words, _, place] = row.as_slice() else {
@@ -60,4 +64,70 @@ fn what_was_replaced_does_not_come_back() {
         let found = words.find(|word| gone.contains(*word));
         assert_eq!(found, None, "{}", path.display());
     }
+}
+
+/// Where people read: each text with the place that it stands in.
+fn texts_for_people() -> Vec<(String, String)> {
+    let help = chorus::cli::command().render_long_help().to_string();
+    let mut texts = vec![("command line".to_owned(), help)];
+    for sub in chorus::cli::command().get_subcommands() {
+        let help = sub.clone().render_long_help().to_string();
+        texts.push((format!("chorus {}", sub.get_name()), help));
+    }
+    for path in rust_files(&root().join("src")) {
+        let place = path.display().to_string();
+        let all = literals(&fs::read_to_string(&path).unwrap()).into_iter();
+        let words = all.filter(|text| is_words(text));
+        texts.extend(words.map(|text| (place.clone(), text)));
+    }
+    let folders =
+        ["docs", "docs/operations"].map(|folder| fs::read_dir(root().join(folder)).unwrap());
+    let pages = folders
+        .into_iter()
+        .flatten()
+        .map(|entry| entry.unwrap().path());
+    // The page of commands follows their descriptions, which are older than this list.
+    let is_page = |path: &PathBuf| {
+        let is_text = path.extension().is_some_and(|ending| ending == "md");
+        is_text && !path.ends_with("docs/commands.md")
+    };
+    let pages = pages.filter(is_page);
+    for path in pages.chain([root().join("README.md")]) {
+        texts.push((
+            path.display().to_string(),
+            fs::read_to_string(&path).unwrap(),
+        ));
+    }
+    texts
+}
+
+#[test]
+fn what_people_read_is_plain_english() {
+    let page = page();
+    let (_, listed) = page.split_once("## Words that people do not read").unwrap();
+    let (listed, _) = listed.split_once("## Say instead").unwrap();
+    let words = rows(listed);
+    let words: Vec<&str> = words
+        .iter()
+        .filter(|row| row[0] != "not")
+        .flat_map(|row| row[0].split(", "))
+        .collect();
+    assert!(words.len() > 20, "the page was read: {words:?}");
+    let banned = Regex::new(&format!(r"(?i)\b({})\b", words.join("|"))).unwrap();
+    let negated = Regex::new(r"(?i)(\w+) (?:is|are) no (\w+)").unwrap();
+    let mut found = Vec::new();
+    for (place, text) in texts_for_people() {
+        let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        found.extend(
+            banned
+                .find_iter(&flat)
+                .map(|word| format!("{place}: {}", word.as_str())),
+        );
+        let negations = negated.captures_iter(&flat).filter(|negation| {
+            let is_there = ["there", "here"].contains(&negation[1].to_lowercase().as_str());
+            !is_there && !["longer", "more", "less", "need"].contains(&&negation[2])
+        });
+        found.extend(negations.map(|negation| format!("{place}: {}", &negation[0])));
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
 }
