@@ -31,6 +31,7 @@ mod mailbox;
 mod models;
 mod prompt;
 pub mod refine;
+mod roles;
 mod running;
 pub mod session_file;
 pub mod session_label;
@@ -54,7 +55,7 @@ use crate::domain::{AgentId, AgentName, ChannelId, GuildId};
 
 pub use auxiliary::{Asker, AuxiliaryRequest};
 pub use budget::{Caps, Reservations, Spender, Spent};
-pub use charters::Charters;
+pub use charters::{Charters, OwnRole};
 pub use configuration::{Configuration, Configurations, Fault};
 pub use deps::{AgentDeps, Busy, Limits, Members};
 pub use end_reason::EndReason;
@@ -65,6 +66,7 @@ pub use mailbox::{
     Trigger,
 };
 pub use models::Models;
+pub use roles::Roles;
 pub use stop::{Stop, Stopper};
 
 /// Makes an agent's actor, as one of the tasks of `actors`. It lives until its last handle is dropped or it is told to end.

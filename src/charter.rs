@@ -8,6 +8,8 @@
 //! Files of other tools are read unchanged: Claude Code's and ours are one dialect, Copilot's names come from the file, and
 //! Squad's have headings in place of front matter.
 
+mod builtin;
+mod catalog;
 mod compile;
 mod file;
 mod keys;
@@ -21,6 +23,7 @@ mod tools;
 mod values;
 mod yaml;
 
+pub use catalog::{Catalog, Entry, Place, Source};
 pub use compile::{FindModel, Known, compile};
 pub use file::{Charter, MAX_BYTES, Trust};
 pub use problem::{Note, Problem, Problems};

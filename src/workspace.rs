@@ -13,6 +13,7 @@
 
 pub mod agent_file;
 pub mod charter_file;
+pub mod charter_places;
 pub mod docs;
 mod error;
 pub mod jail;

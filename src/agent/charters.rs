@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::charter::{self, Charter, Known, Role, Trust};
+use crate::charter::{self, Catalog, Charter, Known, Role, Trust};
 use crate::domain::AgentId;
 use crate::workspace::charter_file::{self, Unreadable};
 use crate::workspace::{Version, Workspace};
@@ -40,9 +40,15 @@ pub enum OwnRole {
 }
 
 impl Charters {
-    /// What the file in `folder` says; compiled only when it has changed.
-    pub fn look(&self, agent: AgentId, folder: &Path, known: &Known<'_>) -> OwnRole {
-        let read = self.read(agent, folder, known);
+    /// What the file in `folder` says; compiled only when it has changed. The roles that it names are looked for among `roles`.
+    pub fn look(
+        &self,
+        agent: AgentId,
+        folder: &Path,
+        known: &Known<'_>,
+        roles: impl FnOnce() -> Arc<Catalog>,
+    ) -> OwnRole {
+        let read = self.read(agent, folder, known, roles);
         let mut all = self.0.lock();
         if let Ok(None) = read
             && !all.contains_key(&agent)
@@ -75,6 +81,7 @@ impl Charters {
         agent: AgentId,
         folder: &Path,
         known: &Known<'_>,
+        roles: impl FnOnce() -> Arc<Catalog>,
     ) -> Result<Option<(Version, Arc<Role>)>, String> {
         let fault = |error: &dyn std::fmt::Display| format!("{}: {error}", charter_file::NAME);
         let workspace = Workspace::open(folder).map_err(|error| fault(&error))?;
@@ -92,7 +99,13 @@ impl Charters {
             bytes: &bytes,
             trust: Trust::People,
         };
-        match charter::compile(&charter, known) {
+        let compiled = charter::compile(&charter, known).and_then(|role| {
+            if role.names_roles() {
+                roles().check(&role)?;
+            }
+            Ok(role)
+        });
+        match compiled {
             Ok(role) => Ok(Some((version, Arc::new(role)))),
             Err(problems) => Err(problems.of_file_named(charter_file::NAME)),
         }

@@ -28,6 +28,7 @@ use super::configuration::Configurations;
 use super::event::Event;
 use super::identity::Identity;
 use super::models::{ModelError, Models};
+use super::roles::Roles;
 use super::tool_specs::ToolSpecs;
 
 /// Tokens that a request may take while nobody can be asked: compaction waits until somebody can.
@@ -68,6 +69,8 @@ pub struct AgentDeps {
     pub configurations: Arc<Configurations>,
     /// Agents' `charter.md` as last read.
     pub charters: Arc<Charters>,
+    /// The roles that each agent can take, as last read.
+    pub roles: Arc<Roles>,
     pub docs: DocsCache,
     /// What models are told of tools.
     pub told: ToolSpecs,

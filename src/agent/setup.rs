@@ -1,14 +1,16 @@
 //! An agent as its files say now: its configuration, and below it the role that its charter describes.
 
 use std::borrow::Cow;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::task::JoinError;
 use tracing::warn;
 
-use crate::charter::{Compaction, Known, ModelChoice, Role, RoleMode};
+use crate::charter::{Catalog, Compaction, Known, ModelChoice, Role, RoleMode};
 use crate::config::Effective;
-use crate::domain::{AgentConfig, ProfileRef};
+use crate::domain::{AgentConfig, AgentId, ProfileRef};
 use crate::permission::{ProfileError, Stack};
 use crate::text;
 
@@ -123,25 +125,48 @@ impl AgentDeps {
     }
 
     async fn read_setup(&self, agent: &Identity) -> (Configuration, OwnRole) {
-        let (id, folder) = (agent.id, self.folder(agent));
-        let (configurations, charters) = (self.configurations.clone(), self.charters.clone());
-        let (tools, models) = (self.tools.clone(), self.models.clone());
-        let profiles = self.profiles.load_full();
-        let looked = tokio::task::spawn_blocking(move || {
-            let tools: Vec<&str> = tools.infos().map(|info| info.name).collect();
-            let known = Known {
-                tools: &tools,
-                profiles: &profiles,
-                models: Some(&|name| models.is_there(name)),
-            };
-            let read = configurations.look(id, &folder, &profiles);
-            (read, charters.look(id, &folder, &known))
+        let (id, folder, home) = (agent.id, self.folder(agent), self.paths.home.clone());
+        let configurations = self.configurations.clone();
+        let (charters, roles) = (self.charters.clone(), self.roles.clone());
+        let looked = self.with_known(move |known| {
+            let read = configurations.look(id, &folder, known.profiles);
+            let catalog = || roles.look(id, (&home, &folder), true, known);
+            (read, charters.look(id, &folder, known, catalog))
         });
         looked.await.unwrap_or_else(|error| {
             let fault = format!("charter.md: {error}");
             let role = OwnRole::Faulty { fault, last: None };
             (self.configurations.unread(id, &error), role)
         })
+    }
+
+    /// The roles that an agent can take, as the files are now.
+    ///
+    /// # Errors
+    ///
+    /// When reading them panicked.
+    pub async fn roles_of(&self, id: AgentId, folder: PathBuf) -> Result<Arc<Catalog>, JoinError> {
+        let (roles, home) = (self.roles.clone(), self.paths.home.clone());
+        let looked = self.with_known(move |known| roles.look(id, (&home, &folder), true, known));
+        looked.await
+    }
+
+    /// Does file work off the async threads, with what charters are held against.
+    pub(crate) async fn with_known<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Known<'_>) -> T + Send + 'static,
+    ) -> Result<T, JoinError> {
+        let (tools, models) = (self.tools.clone(), self.models.clone());
+        let profiles = self.profiles.load_full();
+        let done = tokio::task::spawn_blocking(move || {
+            let tools: Vec<&str> = tools.infos().map(|info| info.name).collect();
+            work(&Known {
+                tools: &tools,
+                profiles: &profiles,
+                models: Some(&|name| models.is_there(name)),
+            })
+        });
+        done.await
     }
 
     /// Reports in the agent's channel what is wrong with its charter, once for each fault and not again after a restart; and

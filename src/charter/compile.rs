@@ -185,6 +185,7 @@ fn empty(charter: &Charter<'_>, notes: Vec<Note>, body: &str) -> Role {
         model_invocable: true,
         user_invocable: true,
         notes,
+        lines: BTreeMap::new(),
         prompt: body.trim().to_owned(),
     }
 }
@@ -253,6 +254,7 @@ impl Compiler<'_> {
                 instead,
             );
         } else if !value.is_nothing() {
+            self.role.lines.insert(name.to_owned(), key.line);
             self.key(name, value, charter);
         }
     }

@@ -4,12 +4,13 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::problem::Note;
 use crate::config::Effort;
 use crate::domain::ProfileRef;
+use crate::{clock, text};
 
 /// What a charter says: how an agent or a sub-agent is to work, and within what. It grants nothing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -59,6 +60,9 @@ pub struct Role {
     /// Whether people are.
     pub user_invocable: bool,
     pub notes: Vec<Note>,
+    /// The line of each key, counted from 1.
+    #[serde(skip)]
+    pub lines: BTreeMap<String, usize>,
     /// The body.
     #[serde(skip)]
     pub prompt: String,
@@ -74,6 +78,39 @@ impl Role {
             Some(tools) => tools.contains(name),
         };
         is_named && !self.disallowed_tools.contains(name)
+    }
+
+    /// The keys under which it names roles that its turns pass through, and those names.
+    pub(super) fn gates(&self) -> [(&'static str, Vec<&String>); 3] {
+        let destinations = self.router.iter().flat_map(|router| &router.destinations);
+        let handoffs = self.handoff.iter().map(|handoff| &handoff.role);
+        [
+            ("advisors", self.advisors.iter().collect()),
+            ("router", destinations.collect()),
+            ("handoff", handoffs.collect()),
+        ]
+    }
+
+    /// The roles that its answer may go to next.
+    pub(super) fn passes_on(&self) -> impl Iterator<Item = &str> {
+        let destinations = self.router.iter().flat_map(|router| &router.destinations);
+        let handoffs = self.handoff.iter().map(|handoff| &handoff.role);
+        destinations.chain(handoffs).map(String::as_str)
+    }
+
+    /// Whether it names other roles at all.
+    pub fn names_roles(&self) -> bool {
+        self.sub_agents.is_some() || self.gates().iter().any(|(_, names)| !names.is_empty())
+    }
+
+    /// Leaves out what stands under `key`. Where that names whom it may call, it calls nobody.
+    pub(super) fn forget(&mut self, key: &str) {
+        match key {
+            "advisors" => self.advisors.clear(),
+            "router" => self.router = None,
+            "handoff" => self.handoff.clear(),
+            _ => self.sub_agents = Some(Vec::new()),
+        }
     }
 
     /// The text that stands in front of its requests in `mode`: the whole, or the sections that hold in it.
@@ -133,11 +170,33 @@ pub struct Limits {
     /// 1 to 1,000.
     pub max_steps: Option<u32>,
     /// A second to a day.
+    #[serde(serialize_with = "seconds")]
     pub timeout: Option<Duration>,
     /// US dollars.
     pub budget_usd: Option<f64>,
     /// Tokens in and out.
     pub max_tokens: Option<u64>,
+}
+
+fn seconds<S: Serializer>(time: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
+    time.as_ref().map(Duration::as_secs).serialize(serializer)
+}
+
+impl Limits {
+    /// Those that are set, in words.
+    pub fn in_words(&self) -> Vec<String> {
+        let steps = self
+            .max_steps
+            .map(|most| text::count(most as usize, "step", "steps"));
+        let timeout = self.timeout.map(clock::duration);
+        let budget = self.budget_usd.map(|usd| format!("${usd}"));
+        let tokens = self.max_tokens.map(|most| format!("{most} tokens"));
+        [steps, timeout, budget, tokens]
+            .into_iter()
+            .flatten()
+            .map(|limit| format!("at most {limit}"))
+            .collect()
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

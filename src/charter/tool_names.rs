@@ -54,6 +54,7 @@ const ALIASES: &[(&str, &[&str])] = &[
     ("shell", SHELL),
     ("webfetch", &["web_fetch"]),
     ("websearch", &["web_search"]),
+    ("web_search", &["web_search"]),
     ("web", &["web_fetch", "web_search"]),
 ];
 
@@ -84,7 +85,7 @@ pub(super) fn meant<'a>(entry: &'a str, known: &[&str]) -> Meant<'a> {
         return Meant::Ours(entry);
     }
     match lower.as_str() {
-        "task" | "agent" => Meant::Agents(Vec::new()),
+        "task" | "agent" | "sub_agent" => Meant::Agents(Vec::new()),
         name if NOTHING.contains(&name) => Meant::Nothing,
         name if name.starts_with("mcp__") || name.contains('/') => Meant::Foreign,
         _ => Meant::Unknown,

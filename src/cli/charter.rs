@@ -8,15 +8,22 @@ use anyhow::{Context as _, anyhow};
 use serde_json::{Value, json};
 
 use super::failure::Failure;
-use crate::charter::{self, Known, MAX_BYTES, Problems, Role, Trust};
+use crate::charter::{self, Catalog, Entry, Known, MAX_BYTES, Problems, Role, Trust};
+use crate::config::{Config, Env, Paths};
+use crate::domain::AgentName;
 use crate::permission::Profiles;
+use crate::text;
 use crate::tools::Registry;
+use crate::workspace::charter_places::Places;
+use crate::workspace::{Workspace, charter_file};
 
-/// Check the files that describe roles.
+/// Check, list and show the files that describe roles.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   chorus charter check charters/reviewer.md
-  chorus charter check --json .claude/agents/*.md")]
+  chorus charter check --json .claude/agents/*.md
+  chorus charter list --agent lab
+  chorus charter show explore")]
 pub(super) struct Charter {
     #[command(subcommand)]
     what: What,
@@ -39,38 +46,184 @@ enum What {
         #[arg(long)]
         json: bool,
     },
+    /// List the roles of this home, and what is wrong with files that are none
+    List {
+        /// Those that this agent can take, too
+        #[arg(long, value_name = "NAME")]
+        agent: Option<String>,
+        /// Print one JSON object for all roles
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print a compiled role as JSON
+    ///
+    /// Exits with 1 when there is no such role, or its file has problems.
+    Show {
+        /// Name of the role
+        name: String,
+        /// As this agent sees it, its own role included
+        #[arg(long, value_name = "NAME")]
+        agent: Option<String>,
+    },
 }
 
 impl Charter {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let What::Check {
-            files,
-            repository,
-            json,
-        } = self.what;
-        let registry = Registry::standard();
-        let tools: Vec<&str> = registry.infos().map(|info| info.name).collect();
-        let profiles = Profiles::builtin().context("a built-in profile")?;
-        let known = Known {
-            tools: &tools,
-            profiles: &profiles,
-            models: None,
+        match self.what {
+            What::Check {
+                files,
+                repository,
+                json,
+            } => {
+                let profiles = Profiles::builtin().context("a built-in profile")?;
+                with_known(&profiles, |known| check_all(files, repository, json, known))
+            }
+            What::List { agent, json } => {
+                let (paths, profiles) = of_home()?;
+                let of = agent.as_deref();
+                with_known(&profiles, |known| list(&catalog(&paths, of, known)?, json))
+            }
+            What::Show { name, agent } => {
+                let (paths, profiles) = of_home()?;
+                let of = agent.as_deref();
+                with_known(&profiles, |known| show(&paths, of, &name, known))
+            }
+        }
+    }
+}
+
+/// Calls `work` with what charters are held against; no models are known here.
+fn with_known(
+    profiles: &Profiles,
+    work: impl FnOnce(&Known<'_>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let registry = Registry::standard();
+    let tools: Vec<&str> = registry.infos().map(|info| info.name).collect();
+    work(&Known {
+        tools: &tools,
+        profiles,
+        models: None,
+    })
+}
+
+/// The home and its profiles.
+fn of_home() -> Result<(Paths, Profiles), Failure> {
+    let paths = Env::of_process()?.paths;
+    let config = Config::load(&paths.config())?;
+    let profiles = config.permission_profiles();
+    Ok((paths, profiles.context("a profile of config.json")?))
+}
+
+fn catalog(paths: &Paths, agent: Option<&str>, known: &Known<'_>) -> Result<Catalog, Failure> {
+    let workspace = match agent {
+        Some(name) => Some(folder_of(paths, name)?),
+        None => None,
+    };
+    let places = Places::open(workspace.as_ref(), &paths.home, true);
+    Ok(Catalog::compile(places.read(&places.stamps()), known))
+}
+
+fn folder_of(paths: &Paths, agent: &str) -> Result<Workspace, Failure> {
+    let name = AgentName::parse(agent).map_err(|error| {
+        Failure::Configuration(format!("`{agent}` is no agent's name: {error}"))
+    })?;
+    let folder = paths.agent(name.as_str());
+    let opened = Workspace::open(&folder);
+    Ok(opened.with_context(|| format!("reading the folder of {name}"))?)
+}
+
+fn list(catalog: &Catalog, json: bool) -> Result<(), Failure> {
+    if json {
+        let roles: Vec<Value> = catalog.entries().iter().map(listed).collect();
+        println!("{:#}", json!({ "roles": roles }));
+        return Ok(());
+    }
+    for entry in catalog.entries() {
+        let (name, path) = (&entry.name, &entry.path);
+        match (&entry.role, &entry.hidden_by) {
+            (_, Some(first)) => println!("{name}: {path}: not used, {first} has this name first"),
+            (Ok(role), None) => println!("{name}: {path}: {}", role.description),
+            (Err(problems), None) => println!("{}", problems.of_file_named(path)),
+        }
+    }
+    Ok(())
+}
+
+fn listed(entry: &Entry) -> Value {
+    let role = entry.role.as_ref();
+    json!({
+        "name": entry.name,
+        "path": entry.path,
+        "ok": role.is_ok() && entry.hidden_by.is_none(),
+        "description": role.ok().map(|role| role.description.as_str()),
+        "hidden_by": entry.hidden_by,
+        "problems": role.map_or_else(|problems| problems.as_slice(), |_| &[]),
+        "notes": role.map_or(&[][..], |role| role.notes.as_slice()),
+    })
+}
+
+fn show(paths: &Paths, agent: Option<&str>, name: &str, known: &Known<'_>) -> Result<(), Failure> {
+    let catalog = catalog(paths, agent, known)?;
+    if let Some(own) = own_role(paths, agent, known)?
+        && own.name == name
+    {
+        return print(&own);
+    }
+    let Some(entry) = catalog.find(name) else {
+        let names = catalog.entries().iter().map(|entry| entry.name.as_str());
+        let names: Vec<&str> = names.collect();
+        let hint = match text::near(name, names.iter().copied()) {
+            Some(near) => format!("did you mean {near}?"),
+            None => format!("there are {}", names.join(", ")),
         };
-        let checked: Vec<Checked> = files
-            .into_iter()
-            .map(|path| check(path, repository, &known))
-            .collect();
-        if json {
-            let files: Vec<Value> = checked.iter().map(Checked::to_json).collect();
-            println!("{:#}", json!({ "files": files }));
-        } else {
-            checked.iter().for_each(Checked::print);
-        }
-        match checked.iter().filter(|file| file.outcome.is_err()).count() {
-            0 => Ok(()),
-            1 => Err(anyhow!("1 of {} files has problems", checked.len()).into()),
-            bad => Err(anyhow!("{bad} of {} files have problems", checked.len()).into()),
-        }
+        return Err(anyhow!("there is no role {}: {hint}", text::visible(name).0).into());
+    };
+    match &entry.role {
+        Ok(role) => print(role),
+        Err(problems) => Err(anyhow!("{}", problems.of_file_named(&entry.path)).into()),
+    }
+}
+
+fn print(role: &Role) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(role).context("writing the role as JSON")?;
+    println!("{text}");
+    Ok(())
+}
+
+/// The role that the agent's own charter describes, where it can be used.
+fn own_role(
+    paths: &Paths,
+    agent: Option<&str>,
+    known: &Known<'_>,
+) -> Result<Option<Role>, Failure> {
+    let Some(agent) = agent else {
+        return Ok(None);
+    };
+    let path = folder_of(paths, agent)?.folder().join(charter_file::NAME);
+    let outcome = check(path, false, known).outcome;
+    Ok(outcome.ok().map(|role| *role))
+}
+
+fn check_all(
+    files: Vec<PathBuf>,
+    repository: bool,
+    json: bool,
+    known: &Known<'_>,
+) -> Result<(), Failure> {
+    let checked: Vec<Checked> = files
+        .into_iter()
+        .map(|path| check(path, repository, known))
+        .collect();
+    if json {
+        let files: Vec<Value> = checked.iter().map(Checked::to_json).collect();
+        println!("{:#}", json!({ "files": files }));
+    } else {
+        checked.iter().for_each(Checked::print);
+    }
+    match checked.iter().filter(|file| file.outcome.is_err()).count() {
+        0 => Ok(()),
+        1 => Err(anyhow!("1 of {} files has problems", checked.len()).into()),
+        bad => Err(anyhow!("{bad} of {} files have problems", checked.len()).into()),
     }
 }
 

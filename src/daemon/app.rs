@@ -131,6 +131,7 @@ impl App {
             members: Default::default(),
             settings: Default::default(),
             charters: Default::default(),
+            roles: Default::default(),
             configurations: Default::default(),
             docs: DocsCache::default(),
             told: Default::default(),

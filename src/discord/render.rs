@@ -5,6 +5,7 @@ pub(super) mod always_allow;
 pub mod approval;
 mod lists;
 mod records;
+mod role_list;
 mod server;
 mod servers;
 mod sessions;
@@ -16,6 +17,7 @@ pub mod usage_chart;
 
 pub use agents::{agents, ask_destroy, ask_new_folder, config_value, destroyed, made, welcome};
 pub use records::{ask_purge, audit, purged, usage};
+pub use role_list::role_list;
 pub use server::{grants, help, keys, models, profiles, roles, setting_changed, settings};
 pub use servers::{
     Listed as ListedServer, server_accepted, server_removed, server_request, servers,

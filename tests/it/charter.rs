@@ -1,5 +1,6 @@
 //! Charters: what files as people and repositories have them come to.
 
+mod catalog;
 mod check;
 mod dialects;
 mod hostile;
@@ -15,6 +16,10 @@ fn compiled(path: &str, text: &str, trust: Trust) -> Result<Role, Problems> {
 }
 
 fn bytes_compiled(path: &str, bytes: &[u8], trust: Trust) -> Result<Role, Problems> {
+    with_known(|known| compile(&Charter { path, bytes, trust }, known))
+}
+
+fn with_known<T>(work: impl FnOnce(&Known<'_>) -> T) -> T {
     let registry = Registry::standard();
     let tools: Vec<&str> = registry.infos().map(|info| info.name).collect();
     let profiles = Profiles::builtin().unwrap();
@@ -28,7 +33,7 @@ fn bytes_compiled(path: &str, bytes: &[u8], trust: Trust) -> Result<Role, Proble
         profiles: &profiles,
         models: Some(&find),
     };
-    compile(&Charter { path, bytes, trust }, &known)
+    work(&known)
 }
 
 /// Of a file that people placed.

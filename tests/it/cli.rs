@@ -2,6 +2,7 @@
 
 mod backup;
 mod conventions;
+mod charter;
 mod documented;
 mod documented_commands;
 mod exit_codes;

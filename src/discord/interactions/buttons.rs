@@ -447,6 +447,10 @@ async fn page(bot: &Bot, viewer: &Viewer<'_>, rest: &str) -> Result<Body, Refusa
             let agent = viewer.on_record(agent).await?;
             commands::history_page(bot, &agent, page).await
         }
+        ("roles", agent) => {
+            let agent = viewer.on_record(agent).await?;
+            commands::roles_page(bot, &agent, page as usize).await
+        }
         _ => Err(gone()),
     }
 }

@@ -17,6 +17,7 @@ mod permissions;
 mod ping;
 mod process;
 mod purge;
+mod roles;
 pub(super) mod servers;
 mod settings;
 mod status;
@@ -38,6 +39,7 @@ pub(super) use agent::{
 pub(super) use ask::show as show_prompt;
 pub(super) use context::{confirm_clear, history_page};
 pub(super) use purge::confirmed as confirm_purge;
+pub(super) use roles::roles_page;
 pub(super) use servers::pressed as decide_server;
 
 /// All commands, with shortcuts for the models of the catalogue.
@@ -56,6 +58,7 @@ pub(in crate::discord) fn options() -> Commands {
         process::tasks(),
         models::models(),
         permissions::permissions(),
+        roles::roles(),
         usage::usage(),
         audit::audit(),
         purge::purge(),

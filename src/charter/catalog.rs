@@ -1,0 +1,286 @@
+//! All roles that one agent can take: of several of one name the first place has it, and what a role names must be there.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::builtin;
+use super::compile::{Known, compile, fold};
+use super::file::{Charter, Trust};
+use super::problem::{Note, Problem, Problems};
+use super::role::Role;
+use crate::text;
+
+/// Where a role comes from. What lies in an earlier place outranks what lies in a later one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// `charters/` in the agent's folder.
+    Agent,
+    /// `charters/` in the home.
+    Home,
+    /// The agent's workspace and the repositories in it: whoever writes them, the agent too.
+    Workspace,
+    BuiltIn,
+}
+
+/// A file before it is compiled, or why it could not be read.
+#[derive(Clone, Debug)]
+pub struct Source {
+    pub place: Place,
+    /// As people are told it.
+    pub path: String,
+    pub bytes: Result<Vec<u8>, String>,
+}
+
+/// A file and what came of it.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    pub place: Place,
+    pub path: String,
+    /// The role's name; of one that cannot be used the file's.
+    pub name: String,
+    pub role: Result<Arc<Role>, Problems>,
+    /// The file whose role of this name holds instead.
+    pub hidden_by: Option<String>,
+}
+
+/// All roles that one agent can take, in the order of their places.
+#[derive(Clone, Debug, Default)]
+pub struct Catalog {
+    entries: Vec<Entry>,
+}
+
+impl Catalog {
+    /// Compiles `sources`, which are in the order of their places and paths, and puts the built-in roles behind them.
+    pub fn compile(sources: Vec<Source>, known: &Known<'_>) -> Self {
+        let mut entries: Vec<Entry> = sources
+            .into_iter()
+            .map(|source| Entry::compile(source, known))
+            .collect();
+        let built_in = builtin::roles(known).into_iter().flatten();
+        entries.extend(built_in.map(Entry::built_in));
+        let mut catalog = Self { entries };
+        catalog.hide();
+        catalog.link();
+        catalog
+    }
+
+    /// Every file, those included that cannot be used or are hidden.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The role of this name.
+    pub fn role(&self, name: &str) -> Option<&Arc<Role>> {
+        self.find(name)?.role.as_ref().ok()
+    }
+
+    /// The role of this name, unless it is a repository's: those are no gates, for an agent could rewrite them.
+    pub fn gate(&self, name: &str) -> Option<&Arc<Role>> {
+        let entry = self.find(name)?;
+        let role = entry.role.as_ref().ok();
+        role.filter(|_| entry.place != Place::Workspace)
+    }
+
+    /// The entry that has this name, usable or not.
+    pub fn find(&self, name: &str) -> Option<&Entry> {
+        let mut named = self.entries.iter().filter(|entry| entry.name == name);
+        named.find(|entry| entry.hidden_by.is_none())
+    }
+
+    /// What `role` names and is not there.
+    ///
+    /// # Errors
+    ///
+    /// Every such name.
+    pub fn check(&self, role: &Role) -> Result<(), Problems> {
+        match Problems::of(self.missing(role)) {
+            Some(problems) => Err(problems),
+            None => Ok(()),
+        }
+    }
+
+    /// The first of a name has it. A repository's never has that of a built-in role.
+    fn hide(&mut self) {
+        let mut known: BTreeMap<String, String> = BTreeMap::new();
+        for entry in &mut self.entries {
+            let is_taken =
+                entry.place == Place::Workspace && builtin::NAMES.contains(&entry.name.as_str());
+            if is_taken {
+                entry.hidden_by = Some("the built-in role".to_owned());
+            } else if let Some(first) = known.get(&entry.name) {
+                entry.hidden_by = Some(first.clone());
+            } else {
+                known.insert(entry.name.clone(), entry.path.clone());
+            }
+        }
+    }
+
+    /// Takes out the roles that name what is not there, until nothing more goes.
+    fn link(&mut self) {
+        for _ in 0..=self.entries.len() {
+            let found: Vec<(usize, Vec<Problem>)> = self
+                .entries
+                .iter()
+                .enumerate()
+                .filter(|(_, entry)| entry.hidden_by.is_none())
+                .filter_map(|(at, entry)| Some((at, self.missing(entry.role.as_ref().ok()?))))
+                .filter(|(_, problems)| !problems.is_empty())
+                .collect();
+            if found.is_empty() {
+                return;
+            }
+            for (at, problems) in found {
+                if let Some(entry) = self.entries.get_mut(at) {
+                    entry.lose(problems);
+                }
+            }
+        }
+    }
+
+    fn missing(&self, role: &Role) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        let mut miss = |key: &str, message: String, instead: String| {
+            problems.push(Problem {
+                line: role.lines.get(key).copied().unwrap_or_default(),
+                key: key.to_owned(),
+                message,
+                instead,
+            });
+        };
+        for (key, names) in role.gates() {
+            for name in names {
+                if self.gate(name).is_some() || *name == role.name {
+                    continue;
+                }
+                let message = match self.find(name) {
+                    Some(entry) if entry.place == Place::Workspace => format!(
+                        "{} comes from a repository, which may not be a gate",
+                        text::code_span(name)
+                    ),
+                    Some(_) => format!("{} cannot be used", text::code_span(name)),
+                    None => format!("there is no role {}", text::code_span(name)),
+                };
+                miss(key, message, self.instead_of(name));
+            }
+        }
+        for name in role.sub_agents.iter().flatten() {
+            if !name.starts_with('@') && self.role(name).is_none() && *name != role.name {
+                let message = format!("there is no role {}", text::code_span(name));
+                miss("sub_agents", message, self.instead_of(name));
+            }
+        }
+        if let Some(way) = self.cycle(role) {
+            let message = format!("the answer would come back to it: {way}");
+            let key = if role.router.is_some() {
+                "router"
+            } else {
+                "handoff"
+            };
+            miss(key, message, "leave one of them out".to_owned());
+        }
+        problems
+    }
+
+    fn instead_of(&self, name: &str) -> String {
+        let names = self.entries.iter().map(|entry| entry.name.as_str());
+        text::near(name, names).map_or_else(
+            || "see `/roles` for their names".to_owned(),
+            |near| format!("did you mean {}?", text::code_span(near)),
+        )
+    }
+
+    /// The way from `role` through routers and handoffs back to itself, if there is one.
+    fn cycle(&self, role: &Role) -> Option<String> {
+        let mut ways: Vec<Vec<String>> =
+            role.passes_on().map(|next| vec![next.to_owned()]).collect();
+        let mut seen = Vec::new();
+        while let Some(way) = ways.pop() {
+            let last = way.last()?;
+            if *last == role.name {
+                return Some(format!("{} → {}", role.name, way.join(" → ")));
+            }
+            if seen.contains(last) {
+                continue;
+            }
+            seen.push(last.clone());
+            if let Some(next) = self.gate(last) {
+                ways.extend(next.passes_on().map(|after| {
+                    let mut longer = way.clone();
+                    longer.push(after.to_owned());
+                    longer
+                }));
+            }
+        }
+        None
+    }
+}
+
+impl Entry {
+    fn compile(source: Source, known: &Known<'_>) -> Self {
+        let trust = match source.place {
+            Place::Agent | Place::Home | Place::BuiltIn => Trust::People,
+            Place::Workspace => Trust::Repository,
+        };
+        let role = source
+            .bytes
+            .map_err(|reason| Problems::of_file(reason, "put a Markdown file in its place"))
+            .and_then(|bytes| {
+                let charter = Charter {
+                    path: &source.path,
+                    bytes: &bytes,
+                    trust,
+                };
+                compile(&charter, known)
+            });
+        let name = match &role {
+            Ok(role) => role.name.clone(),
+            Err(_) => {
+                let stem = Charter {
+                    path: &source.path,
+                    bytes: &[],
+                    trust,
+                };
+                fold(stem.stem())
+            }
+        };
+        Self {
+            place: source.place,
+            path: source.path,
+            name,
+            role: role.map(Arc::new),
+            hidden_by: None,
+        }
+    }
+
+    fn built_in(role: Role) -> Self {
+        Self {
+            place: Place::BuiltIn,
+            path: role.source.clone(),
+            name: role.name.clone(),
+            role: Ok(Arc::new(role)),
+            hidden_by: None,
+        }
+    }
+
+    /// Takes out what `problems` are about: the role, or of a repository's the names alone.
+    fn lose(&mut self, problems: Vec<Problem>) {
+        let Ok(role) = &self.role else {
+            return;
+        };
+        if self.place != Place::Workspace {
+            if let Some(problems) = Problems::of(problems) {
+                self.role = Err(problems);
+            }
+            return;
+        }
+        let mut narrowed = Role::clone(role);
+        for problem in problems {
+            narrowed.forget(&problem.key);
+            narrowed.notes.push(Note {
+                line: problem.line,
+                message: format!("{}: {}; left out", problem.key, problem.message),
+            });
+        }
+        self.role = Ok(Arc::new(narrowed));
+    }
+}

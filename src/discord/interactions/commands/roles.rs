@@ -1,0 +1,27 @@
+//! `/roles`: the roles that the agent here can take, and what is wrong with files that are none.
+
+use super::call::{Context, Refusal, Visibility, agent_here, answer, bot};
+use crate::discord::bot::Bot;
+use crate::discord::render;
+use crate::discord::rest::body::Body;
+use crate::manager::AgentSummary;
+
+/// Lists the roles that this agent can take, where they come from and what is wrong with them
+#[poise::command(slash_command, guild_only)]
+pub(super) async fn roles(ctx: Context<'_>) -> Result<(), Refusal> {
+    answer(ctx, Visibility::Ephemeral, async {
+        let here = agent_here(ctx).await?;
+        roles_page(bot(ctx), &here.agent, 0).await
+    })
+    .await
+}
+
+/// One page of an agent's roles, counted from 0.
+pub(in crate::discord) async fn roles_page(
+    bot: &Bot,
+    agent: &AgentSummary,
+    page: usize,
+) -> Result<Body, Refusal> {
+    let roles = bot.manager.roles(agent).await?;
+    Ok(render::role_list(agent, &roles, page))
+}

@@ -1,0 +1,203 @@
+//! Where charters lie: in the agent's folder, in the home, and in the repositories of its workspace. Links are not followed.
+
+use std::io;
+use std::path::Path;
+
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, DirEntry, OpenOptions, OpenOptionsExt};
+use rustix::fs::OFlags;
+
+use super::Workspace;
+use super::charter_file::{self, Unreadable};
+use super::version::Version;
+use crate::charter::{Place, Source};
+
+/// Files of one place; further ones are not read.
+const MOST_FILES: usize = 200;
+
+/// Repositories of a workspace that are looked into, besides the workspace itself.
+const MOST_REPOSITORIES: usize = 20;
+
+/// Names of a folder that are looked at on the way.
+const MOST_NAMES: usize = 10_000;
+
+/// Folders below each other that are looked into.
+const DEEPEST: usize = 4;
+
+/// What shows whether anything changed: every file with its state.
+pub type Stamps = Vec<(Place, String, Version)>;
+
+/// The places of one agent, open.
+#[derive(Debug, Default)]
+pub struct Places(Vec<Folder>);
+
+/// A folder of charters.
+#[derive(Debug)]
+struct Folder {
+    place: Place,
+    /// What stands before the names of its files.
+    prefix: String,
+    dir: Dir,
+    deepest: usize,
+}
+
+impl Places {
+    /// Opens what there is: `charters/` of the agent and of the home, and `.claude/agents` and `.github/agents` of the workspace
+    /// and the repositories directly in it where `repositories` says so.
+    pub fn open(agent: Option<&Workspace>, home: &Path, repositories: bool) -> Self {
+        let mut places = Self::default();
+        if let Some(agent) = agent {
+            let name = agent.folder().file_name().unwrap_or_default();
+            let prefix = format!("agents/{}/charters", name.to_string_lossy());
+            places.add(Place::Agent, agent.agent(), "charters", prefix, DEEPEST);
+        }
+        if let Ok(home) = Dir::open_ambient_dir(home, ambient_authority()) {
+            places.add(
+                Place::Home,
+                &home,
+                "charters",
+                "charters".to_owned(),
+                DEEPEST,
+            );
+        }
+        let files = agent.filter(|_| repositories).map(Workspace::files);
+        if let Some(Ok(files)) = files {
+            places.add_repository(files.dir(), "");
+            for (name, repository) in repositories_in(files.dir()) {
+                places.add_repository(&repository, &format!("{name}/"));
+            }
+        }
+        places
+    }
+
+    fn add_repository(&mut self, repository: &Dir, prefix: &str) {
+        for (path, deepest) in [(".claude/agents", DEEPEST), (".github/agents", 0)] {
+            let prefix = format!("{prefix}{path}");
+            self.add(Place::Workspace, repository, path, prefix, deepest);
+        }
+    }
+
+    fn add(&mut self, place: Place, parent: &Dir, path: &str, prefix: String, deepest: usize) {
+        let mut dir = None;
+        for name in path.split('/') {
+            let Ok(next) = open_dir(dir.as_ref().unwrap_or(parent), name) else {
+                return;
+            };
+            dir = Some(next);
+        }
+        if let Some(dir) = dir {
+            self.0.push(Folder {
+                place,
+                prefix,
+                dir,
+                deepest,
+            });
+        }
+    }
+
+    /// Every charter with its state, in the order of places and paths.
+    pub fn stamps(&self) -> Stamps {
+        let mut stamps = Stamps::new();
+        for folder in &self.0 {
+            let mut found = Vec::new();
+            let mut names_left = MOST_NAMES;
+            // What cannot be looked at holds no charter.
+            let _ = collect(&folder.dir, "", folder.deepest, &mut names_left, &mut found);
+            let found = found.into_iter();
+            stamps.extend(found.map(|(name, version)| {
+                (folder.place, format!("{}/{name}", folder.prefix), version)
+            }));
+        }
+        stamps.sort();
+        let of_places = stamps.chunk_by(|(one, ..), (other, ..)| one == other);
+        let kept = of_places.flat_map(|place| place.iter().take(MOST_FILES));
+        kept.cloned().collect()
+    }
+
+    /// Reads these charters.
+    pub fn read(&self, stamps: &Stamps) -> Vec<Source> {
+        let read = |place: Place, path: &str| -> Result<Vec<u8>, Unreadable> {
+            let folders = self.0.iter().filter(|folder| folder.place == place);
+            for folder in folders {
+                let name = path.strip_prefix(&folder.prefix);
+                if let Some(name) = name.and_then(|name| name.strip_prefix('/')) {
+                    return charter_file::read(&folder.dir, name);
+                }
+            }
+            Err(io::Error::from(io::ErrorKind::NotFound).into())
+        };
+        let sources = stamps.iter().map(|(place, path, _)| Source {
+            place: *place,
+            path: path.clone(),
+            bytes: read(*place, path).map_err(|error| error.to_string()),
+        });
+        sources.collect()
+    }
+}
+
+/// The folders directly in a workspace that hold a repository, by name.
+fn repositories_in(workspace: &Dir) -> Vec<(String, Dir)> {
+    let mut names: Vec<String> = entries(workspace, &mut { MOST_NAMES })
+        .filter(|(_, entry)| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .map(|(name, _)| name)
+        .collect();
+    names.sort();
+    names
+        .into_iter()
+        .filter_map(|name| Some((open_dir(workspace, &name).ok()?, name)))
+        .filter(|(dir, _)| dir.symlink_metadata(".git").is_ok())
+        .take(MOST_REPOSITORIES)
+        .map(|(dir, name)| (name, dir))
+        .collect()
+}
+
+fn collect(
+    folder: &Dir,
+    path: &str,
+    deeper: usize,
+    names_left: &mut usize,
+    found: &mut Vec<(String, Version)>,
+) -> io::Result<()> {
+    let all: Vec<_> = entries(folder, names_left).collect();
+    for (name, entry) in all {
+        let kind = entry.file_type()?;
+        let path = if path.is_empty() {
+            name.clone()
+        } else {
+            format!("{path}/{name}")
+        };
+        if kind.is_dir() && deeper > 0 {
+            if let Ok(inner) = open_dir(folder, &name) {
+                collect(&inner, &path, deeper - 1, names_left, found)?;
+            }
+        } else if !kind.is_dir() && name.ends_with(".md") {
+            found.push((path, Version::of(folder, &name)?));
+        }
+    }
+    Ok(())
+}
+
+/// What is in `folder` and has a name that is text, as long as there are names left to look at.
+fn entries<'a>(
+    folder: &Dir,
+    names_left: &'a mut usize,
+) -> impl Iterator<Item = (String, DirEntry)> + use<'a> {
+    let entries = folder.entries().into_iter().flatten().flatten();
+    entries
+        .take_while(move |_| {
+            let goes_on = *names_left > 0;
+            *names_left = names_left.saturating_sub(1);
+            goes_on
+        })
+        .filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry)))
+}
+
+/// Opens a folder in `parent`, unless a link stands in its place.
+fn open_dir(parent: &Dir, name: &str) -> io::Result<Dir> {
+    let mut options = OpenOptions::new();
+    options
+        .read(true)
+        .custom_flags((OFlags::DIRECTORY | OFlags::NOFOLLOW).bits() as i32);
+    let file = parent.open_with(name, &options)?;
+    Ok(Dir::from_std_file(file.into_std()))
+}
