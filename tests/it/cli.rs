@@ -1,8 +1,8 @@
 //! The program itself, started as people start it.
 
 mod backup;
-mod conventions;
 mod charter;
+mod conventions;
 mod documented;
 mod documented_commands;
 mod exit_codes;
