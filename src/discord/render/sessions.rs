@@ -39,7 +39,7 @@ pub fn cleared(cleared: &Cleared) -> Body {
     );
     if let Some(saved) = &cleared.saved {
         text = format!(
-            "Session saved: {} Context cleared ({}). Use `/context restore {}` to resume.",
+            "Session saved: {} Context cleared: {}. Use `/context restore {}` to resume.",
             text::sentence(&foreign(&saved.description, 200)),
             count(cleared.messages, "message", "messages"),
             saved.id.short()

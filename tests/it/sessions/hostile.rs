@@ -195,12 +195,12 @@ fn corpus() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         (
             "arguments that are a list",
             calls(r#"[{"id":"1","name":"view","params":[1]}]"#),
-            "no object",
+            "not an object",
         ),
         (
             "arguments that are broken JSON",
             calls(r#"[{"id":"1","name":"view","arguments":"{\"a\""}]"#),
-            "no object",
+            "not an object",
         ),
         (
             "a result of nothing",
@@ -280,7 +280,7 @@ fn corpus() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         (
             "arguments that are a number",
             calls(r#"[{"id":"1","name":"view","params":5}]"#),
-            "no object",
+            "not an object",
         ),
         (
             "a result whose id is a number",

@@ -136,7 +136,7 @@ async fn a_command_waits_for_the_save_of_its_conversation() {
 
         summary.ends();
         answers(world, save, "Session saved").await;
-        answers(world, clear, "Context cleared: 2 messages went").await;
+        answers(world, clear, "Context cleared: 2 messages.").await;
         world.model.answers("Nothing yet.");
         world.bob.says("#lab", "what do you know?").await;
         world.sees("#lab", "Nothing yet.").await;

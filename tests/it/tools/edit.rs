@@ -147,7 +147,7 @@ async fn lines_are_inserted_and_replaced_by_number() {
     }
     lab.write("a.txt", "a\nb\n");
     assert_snapshot!(lab.refuses("insert_at", json!({"path": "a.txt", "line": 4, "content": "x"})).await, @"`line` can be 1 to 3 in `a.txt`, got 4");
-    assert_snapshot!(lab.refuses("replace_lines", json!({"path": "a.txt", "start": 2, "end": 3, "content": "x"})).await, @"`a.txt` has lines 1 to 2; `start` 2 and `end` 3 are no range of them");
+    assert_snapshot!(lab.refuses("replace_lines", json!({"path": "a.txt", "start": 2, "end": 3, "content": "x"})).await, @"`a.txt` has lines 1 to 2; `start` 2 and `end` 3 are not a range of them");
 }
 
 #[tokio::test]

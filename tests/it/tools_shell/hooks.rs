@@ -55,7 +55,7 @@ fn what_cannot_be_used_is_refused_with_its_reason() {
         ),
         (
             r#"[{"trigger": {"type": "on_output_match", "pattern": "("}}]"#,
-            "no regular expression",
+            "not a regular expression",
         ),
         (
             r#"[{"trigger": {"type": "on_output_match", "pattern": ""}}]"#,
@@ -63,7 +63,7 @@ fn what_cannot_be_used_is_refused_with_its_reason() {
         ),
         (
             r#"[{"trigger": {"type": "on_output_match", "pattern": "(a{1000}){1000}"}}]"#,
-            "no regular expression",
+            "not a regular expression",
         ),
         (
             r#"[{"trigger": {"type": "on_timeout", "timeout_seconds": 0}}]"#,
