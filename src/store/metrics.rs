@@ -141,9 +141,10 @@ impl Store {
         next.later_turns.clear();
         next.turns_to = settled.max(tally.turns_to);
         for row in &turns {
-            let into = match row.try_get("is_settled")? {
-                true => &mut next.turns,
-                false => &mut next.later_turns,
+            let into = if row.try_get("is_settled")? {
+                &mut next.turns
+            } else {
+                &mut next.later_turns
             };
             into.entry(row.try_get("exit")?)
                 .or_default()
