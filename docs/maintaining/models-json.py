@@ -42,6 +42,9 @@ SHORTCUTS = [
     ("gpt-5-2-pro", "gpt-5.2-pro", "GPT-5.2 Pro"),
     ("o3-pro", "o3-pro", "o3-pro"),
     ("o4-mini", "o4-mini", "o4-mini"),
+    ("gemini-2-5-pro", "gemini-2.5-pro", "Gemini 2.5 Pro"),
+    ("gemini-flash", "gemini-flash-latest", "Gemini Flash"),
+    ("gemini-flash-lite", "gemini-flash-lite-latest", "Gemini Flash-Lite"),
 ]
 
 

@@ -13,6 +13,7 @@
 //! ends when its last handle goes; what it knows is in the ledger, so nothing is lost with it.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::mem::take;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -23,7 +24,7 @@ use tokio::task::{Id, JoinError, JoinSet};
 use tracing::error;
 
 use crate::clock;
-use crate::domain::{ConversationId, Inbound, SessionMeta};
+use crate::domain::{ConversationId, Inbound, Item, SessionMeta};
 use crate::store::{Conversation as Row, ConversationKind, StoreError};
 use crate::text::escape;
 
@@ -384,7 +385,7 @@ impl Actor {
         }
         let row = match self.deps.store.conversation_by_thread(thread).await? {
             Some(row) if row.agent == self.agent.id => row,
-            _ => self.open_branch(Some(thread), prompt).await?,
+            _ => self.open_branch(Some(thread), prompt, Vec::new()).await?,
         };
         Ok(self.take_in(&row))
     }
@@ -393,10 +394,12 @@ impl Actor {
         &self,
         thread: Option<crate::domain::ChannelId>,
         prompt: &str,
+        history: Vec<Item>,
     ) -> Result<Row, StoreError> {
         let prompt = crate::text::one_line(prompt, 200);
         let kind = ConversationKind::Branch { thread, prompt };
-        self.deps.store.open_conversation(self.agent.id, kind).await
+        let store = &self.deps.store;
+        store.open_branch_with(self.agent.id, kind, history).await
     }
 
     async fn prompt(&mut self, mut prompt: Prompt) {
@@ -406,7 +409,9 @@ impl Actor {
         }
         self.timer.reset();
         let place = match prompt.place {
-            Place::NewBranch(thread) => match self.open_branch(thread, prompt.trigger.text()).await
+            Place::NewBranch(thread) => match self
+                .open_branch(thread, prompt.trigger.text(), take(&mut prompt.history))
+                .await
             {
                 Ok(row) => {
                     if let Some(opened) = prompt.opened.take() {

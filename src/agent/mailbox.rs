@@ -3,7 +3,9 @@
 use chrono::{DateTime, Utc};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::domain::{ChannelId, ConversationId, Inbound, MessageId, SessionMeta, TurnId, Via};
+use crate::domain::{
+    ChannelId, ConversationId, Inbound, Item, MessageId, SessionMeta, TurnId, Via,
+};
 use crate::store::StoreError;
 
 use super::session_manager::SessionError;
@@ -103,6 +105,8 @@ pub struct Prompt {
     /// What starts it, and how it differs from an ordinary turn.
     pub trigger: Trigger,
     pub place: Place,
+    /// What a branch that it opens holds from its beginning.
+    pub history: Vec<Item>,
     /// Gets the number of the branch, where it opened one.
     pub opened: Option<oneshot::Sender<u32>>,
 }

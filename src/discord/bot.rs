@@ -4,7 +4,10 @@
 pub(super) mod approvals;
 pub(super) mod channel_making;
 pub(super) mod channels;
+pub(super) mod command_ids;
+pub(super) mod first_contact;
 mod members;
+pub(super) mod pending;
 pub(super) mod posting;
 mod refusal;
 pub(super) mod servers;
@@ -19,6 +22,9 @@ use tokio::sync::mpsc::{Sender, UnboundedSender};
 
 use self::approvals::Approvals;
 use self::channel_making::ChannelMaking;
+use self::command_ids::KnownIds;
+use self::first_contact::Hints;
+use self::pending::Pending;
 use self::posting::Posting;
 use super::gateway::SerenityContext;
 use super::rest::Rest;
@@ -60,7 +66,14 @@ pub(super) struct BotInner {
     pub(super) outbox: UnboundedSender<ChannelId>,
     pub(super) making: ChannelMaking,
     pub(super) posting: Posting,
-    pub(super) commands: Commands,
+    pub(super) hints: Hints,
+    /// Agents for which a model or a profile is being chosen.
+    pub(super) pending: Pending,
+    pub(super) known_ids: KnownIds,
+    /// All commands; some of them depend on which models are there.
+    pub(super) commands: ArcSwap<Commands>,
+    /// Held while Discord is told of commands, so that what it is told last is what holds.
+    pub(super) registering: tokio::sync::Mutex<()>,
 }
 
 /// The command framework's options, which hold all commands.

@@ -39,9 +39,11 @@ pub(super) use self::context::SerenityContext;
 pub(super) use self::event::InboundEvent;
 pub use self::health::GatewayHealth;
 
-/// What we ask the gateway for. Message Content is privileged: without it messages have no text.
+/// What we ask the gateway for. Message Content is privileged: without it messages have no text. Direct messages are
+/// answered by a hint.
 const INTENTS: GatewayIntents = GatewayIntents::GUILDS
     .union(GatewayIntents::GUILD_MESSAGES)
+    .union(GatewayIntents::DIRECT_MESSAGES)
     .union(GatewayIntents::MESSAGE_CONTENT);
 
 /// How long READY or RESUMED may take; any event starts it afresh.

@@ -64,6 +64,8 @@ impl Hub {
         let stop = ends.intake.clone();
         self.serving
             .spawn(registration::clear_global(self.bot.clone(), stop.clone()));
+        self.serving
+            .spawn(registration::follow_models(self.bot.clone(), stop.clone()));
         self.serving.spawn(servers::watch(self.bot.clone(), stop));
         let tidied = self.serving.spawn(leftovers::tidy(self.bot.clone()));
         tokio::select! {
@@ -133,6 +135,7 @@ impl Hub {
                 ids,
             } => {
                 for id in ids {
+                    self.question_deleted(channel, id);
                     self.changed(guild, channel, ChannelEvent::Deleted(id));
                 }
             }
@@ -276,6 +279,7 @@ impl Hub {
     async fn serve(&mut self, guild: &Guild) {
         let id = GuildId(guild.id.get());
         if self.served.insert(id) {
+            self.bot.greet(id).await;
             let registering =
                 registration::register(self.bot.clone(), id, self.ends.intake.clone());
             self.serving.spawn(registering);
@@ -347,7 +351,10 @@ impl Hub {
         if message.author.id.get() == self.bot.own.0 {
             return;
         }
+        let bot = self.bot.clone();
         let Some(guild) = message.guild_id.map(|guild| GuildId(guild.get())) else {
+            self.serving
+                .spawn(async move { bot.hint_in_private(*message).await });
             return;
         };
         if !self.bot.serves(guild) {
@@ -355,14 +362,19 @@ impl Hub {
         }
         let channel = ChannelId(message.channel_id.get());
         let parent = self.bot.parent_of(guild, channel);
-        let event = ChannelEvent::Message(message);
+        let event = ChannelEvent::Message;
         match self.bot.manager.agent_for(channel, parent) {
-            Some(_) => self.ingress.send(channel, event),
+            Some(_) => self.ingress.send(channel, event(message)),
             // A thread whose server is not described yet; once it is, its past is read.
-            None if !self.bot.knows(guild) => self.ingress.send_if_open(channel, event),
+            None if !self.bot.knows(guild) => self.ingress.send_if_open(channel, event(message)),
             // A thread that was archived, or out of our sight, when its server was described: Discord knows its place.
-            None if !self.bot.has_place(guild, channel) => self.ingress.send(channel, event),
-            None => {}
+            None if !self.bot.has_place(guild, channel) => {
+                self.ingress.send(channel, event(message));
+            }
+            None => {
+                self.serving
+                    .spawn(async move { bot.hint_at_mention(guild, *message).await });
+            }
         }
     }
 
@@ -376,6 +388,15 @@ impl Hub {
             let id = MessageId(update.id.get());
             let edited = ChannelEvent::Edited(id, content, update.attachments);
             self.changed(guild, channel, edited);
+        }
+    }
+
+    /// An open question whose message was deleted is asked again.
+    fn question_deleted(&self, channel: ChannelId, message: MessageId) {
+        if self.bot.approvals.asks(message) {
+            let bot = self.bot.clone();
+            self.serving
+                .spawn(async move { bot.question_deleted(channel, message).await });
         }
     }
 

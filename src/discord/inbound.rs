@@ -311,7 +311,8 @@ impl Queue {
         self.bot.manager.tell_if_unreadable(agent, &access).await;
         if !access.admits(&author) {
             debug!(message.id = %id, "a message was ignored: its author has no access");
-            return;
+            let told = self.bot.tell_no_access(agent, &access, &author, &message);
+            return told.await;
         }
         self.know_what_it_replies_to(&message).await;
         let parent = self.parent(agent.guild);

@@ -1,7 +1,10 @@
 //! Slash commands, buttons and forms: what people ask of the bot itself, and what it answers them.
 
 mod buttons;
+mod chosen;
 mod commands;
+mod first;
+mod here;
 pub(super) mod registration;
 mod responder;
 mod resume;
@@ -52,7 +55,7 @@ async fn turn_away(bot: &Bot, interaction: &Interaction) {
         Interaction::Modal(form) => &form.token,
         _ => return,
     };
-    let responder = Responder::new(&bot.rest, bot.application, interaction.id().get(), token);
+    let responder = Responder::new(bot, None, interaction.id().get(), token);
     // A failed answer was logged where it failed; there is nobody left to tell.
     let _ = responder
         .say(&Body::text(PRIVATE), Visibility::Ephemeral)

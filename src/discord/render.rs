@@ -3,6 +3,7 @@
 mod agents;
 pub(super) mod always_allow;
 pub mod approval;
+pub(super) mod first_contact;
 mod lists;
 mod records;
 mod role_list;
@@ -25,6 +26,6 @@ pub use servers::{
 pub use sessions::{SESSIONS_PER_PAGE, ask_clear, cleared, history, imported, restored, saved};
 pub use tasks::{about, log, status, tasks};
 pub use turns::{
-    aborted, asked, branch_asked, branch_history, branch_opened, branches, branches_killed,
-    stopping,
+    aborted, asked, asked_about, branch_asked, branch_history, branch_opened, branches,
+    branches_killed, retried, stopping,
 };

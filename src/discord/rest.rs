@@ -7,6 +7,7 @@ mod answer;
 pub mod body;
 pub mod explain;
 pub mod limits;
+pub mod mention;
 mod request;
 pub mod route;
 

@@ -11,6 +11,9 @@ use tracing::warn;
 
 use super::bot::approvals::Approvals;
 use super::bot::channel_making::ChannelMaking;
+use super::bot::command_ids::KnownIds;
+use super::bot::first_contact::Hints;
+use super::bot::pending::Pending;
 use super::bot::posting::Posting;
 use super::bot::{Bot, BotInner};
 use super::error::DiscordError;
@@ -115,7 +118,7 @@ pub async fn run(
         approvals: approvals.clone(),
         config: Arc::clone(&config.config),
         profiles: config.profiles,
-        models: config.models,
+        models: Arc::clone(&config.models),
         sandbox: config.sandbox,
         serenity,
         own: identity.user,
@@ -125,7 +128,11 @@ pub async fn run(
         outbox,
         making: ChannelMaking::default(),
         posting: Posting::default(),
-        commands: interactions::options(),
+        hints: Hints::default(),
+        pending: Pending::default(),
+        known_ids: KnownIds::default(),
+        commands: ArcSwap::from_pointee(interactions::options(Some(&config.models))),
+        registering: tokio::sync::Mutex::default(),
     });
     manager.connect(Arc::new(bot.clone()));
     let previews = if config.config.load().stream_replies {

@@ -4,6 +4,7 @@ mod available;
 mod cache;
 mod choice;
 mod resolve;
+mod shortcuts;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,6 +13,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use futures_util::future::join_all;
+use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tracing::{debug, info, warn};
@@ -46,6 +48,8 @@ pub struct Models {
     file: Option<Arc<Path>>,
     /// Held while a provider is asked because somebody waits for it, so that ten agents that wait ask once.
     asking: Arc<tokio::sync::Mutex<()>>,
+    /// Told each time something was found out.
+    changed: Arc<watch::Sender<()>>,
 }
 
 impl Models {
@@ -57,6 +61,7 @@ impl Models {
             available: Arc::new(ArcSwapOption::from_pointee(known)),
             file: None,
             asking: Arc::default(),
+            changed: Arc::new(watch::Sender::new(())),
         }
         .taught()
     }
@@ -129,6 +134,7 @@ impl Models {
     async fn keep(&self, found: Arc<Available>) {
         self.teach(&found);
         self.available.store(Some(Arc::clone(&found)));
+        self.changed.send_replace(());
         let Some(file) = self.file.clone() else {
             return;
         };
@@ -143,6 +149,11 @@ impl Models {
     /// What discovery found last, if it ever did.
     pub fn available(&self) -> Option<Arc<Available>> {
         self.available.load_full()
+    }
+
+    /// Changes each time something was found out about the models.
+    pub fn follow(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
     }
 
     pub fn catalog(&self) -> &Arc<Catalog> {

@@ -1,6 +1,7 @@
 //! The providers that the operator configured.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -68,6 +69,8 @@ struct Table {
     foreign: BTreeSet<String>,
     /// Those that are a vendor's own.
     vendors: BTreeSet<String>,
+    /// Those at an address of this machine or of its own network.
+    local: BTreeSet<String>,
 }
 
 impl std::fmt::Debug for Providers {
@@ -142,12 +145,18 @@ impl Providers {
                 &mut providers.foreign
             };
             kind.insert(name.to_owned());
+            if name == "openai" && is_local(&base_url) {
+                providers.local.insert(name.to_owned());
+            }
         }
         for (name, provider) in &config.providers {
             if built_in.iter().any(|(known, ..)| known == name) {
                 continue;
             }
             let endpoint = named(name, provider, config, env, &client)?;
+            if is_local(&endpoint.base_url) {
+                providers.local.insert(name.clone());
+            }
             providers.add(speaking(provider.format, endpoint));
             providers.declare(name, Some(provider));
         }
@@ -214,6 +223,11 @@ impl Providers {
         self.table.load().vendors.contains(provider)
     }
 
+    /// Whether a provider is a server on this machine or in its own network, such as Ollama.
+    pub fn is_local(&self, provider: &str) -> bool {
+        self.table.load().local.contains(provider)
+    }
+
     /// Models that `config.json` names for a provider; they pass without discovery.
     pub fn declared(&self, provider: &str) -> Vec<String> {
         let table = self.table.load();
@@ -244,6 +258,22 @@ impl Table {
             .map(|provider| provider.models.clone())
             .unwrap_or_default();
         self.declared.insert(name.to_owned(), models);
+    }
+}
+
+/// Whether an address is of this machine or of its own network.
+fn is_local(base_url: &str) -> bool {
+    const NAMES: [&str; 5] = [".localhost", ".local", ".lan", ".internal", ".home.arpa"];
+    let Ok(url) = reqwest::Url::parse(base_url) else {
+        return false;
+    };
+    let host = url.host_str().unwrap_or_default();
+    match host.trim_matches(['[', ']']).parse::<IpAddr>() {
+        Ok(IpAddr::V4(ip)) => ip.is_loopback() || ip.is_private() || ip.is_link_local(),
+        Ok(IpAddr::V6(ip)) => {
+            ip.is_loopback() || ip.is_unique_local() || ip.is_unicast_link_local()
+        }
+        Err(_) => !host.contains('.') || NAMES.iter().any(|end| host.ends_with(end)),
     }
 }
 

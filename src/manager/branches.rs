@@ -6,8 +6,8 @@ use chrono::{DateTime, Utc};
 use tokio::sync::oneshot;
 use tracing::warn;
 
-use crate::agent::{AgentCommand, ClosedBranches, Mode, Place, Stopper, Target};
-use crate::domain::{ChannelId, Inbound, Person};
+use crate::agent::{AgentCommand, ClosedBranches, Place, Stopper, Target};
+use crate::domain::{ChannelId, Inbound, Item, Person};
 use crate::store::{AttemptRow, Conversation, TurnEnd};
 
 use super::AgentManager;
@@ -68,9 +68,23 @@ impl AgentManager {
         agent: &AgentSummary,
         message: Inbound,
     ) -> Result<u32, ManagerError> {
+        self.branch_from(agent, message, Vec::new()).await
+    }
+
+    /// The same with a branch that holds `history` from its beginning.
+    ///
+    /// # Errors
+    ///
+    /// As for [`AgentManager::branch_new`].
+    pub async fn branch_from(
+        &self,
+        agent: &AgentSummary,
+        message: Inbound,
+        history: Vec<Item>,
+    ) -> Result<u32, ManagerError> {
         let (opened, number) = oneshot::channel();
         let place = Place::NewBranch(None);
-        self.prompt(agent, message, None, Mode::Standard, place, Some(opened))
+        self.prompt(agent, message, place, history, Some(opened))
             .await?;
         number
             .await

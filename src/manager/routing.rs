@@ -10,7 +10,9 @@ use crate::agent::{
     self, AgentCommand, AgentHandle, Mode, Place, Prompt, Source, Stop, Stopped, Stopper, Target,
     Trigger,
 };
-use crate::domain::{AgentId, Attachment, ChannelId, Inbound, MessageId, Person, SessionMeta};
+use crate::domain::{
+    AgentId, Attachment, ChannelId, ConversationId, Inbound, Item, MessageId, Person, SessionMeta,
+};
 use crate::store::{Accepted, StoreError};
 
 use super::AgentManager;
@@ -95,18 +97,6 @@ impl AgentManager {
         mode: Mode,
     ) -> Result<Received, ManagerError> {
         let place = Place::Channel(message.channel_id);
-        self.prompt(agent, message, model, mode, place, None).await
-    }
-
-    pub(super) async fn prompt(
-        &self,
-        agent: &AgentSummary,
-        message: Inbound,
-        model: Option<String>,
-        mode: Mode,
-        place: Place,
-        opened: Option<oneshot::Sender<u32>>,
-    ) -> Result<Received, ManagerError> {
         let prompt = |message| {
             AgentCommand::Prompt(Box::new(Prompt {
                 trigger: Trigger {
@@ -115,6 +105,41 @@ impl AgentManager {
                     mode,
                 },
                 place,
+                history: Vec::new(),
+                opened: None,
+            }))
+        };
+        self.accept(agent, message, prompt).await
+    }
+
+    /// The same in a conversation that is known already.
+    ///
+    /// # Errors
+    ///
+    /// When the agent is gone, or the ledger fails.
+    pub async fn ask_in(
+        &self,
+        agent: &AgentSummary,
+        message: Inbound,
+        conversation: ConversationId,
+    ) -> Result<Received, ManagerError> {
+        let place = Place::Conversation(conversation);
+        self.prompt(agent, message, place, Vec::new(), None).await
+    }
+
+    pub(super) async fn prompt(
+        &self,
+        agent: &AgentSummary,
+        message: Inbound,
+        place: Place,
+        history: Vec<Item>,
+        opened: Option<oneshot::Sender<u32>>,
+    ) -> Result<Received, ManagerError> {
+        let prompt = |message: Box<Inbound>| {
+            AgentCommand::Prompt(Box::new(Prompt {
+                trigger: Trigger::message(*message),
+                place,
+                history,
                 opened,
             }))
         };

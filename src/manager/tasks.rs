@@ -193,6 +193,7 @@ impl AgentManager {
                 mode: Mode::Standard,
             },
             place,
+            history: Vec::new(),
             opened: None,
         };
         self.deliver(agent, AgentCommand::Prompt(Box::new(prompt)))

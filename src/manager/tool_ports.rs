@@ -152,6 +152,7 @@ impl AgentDirectory for ToolPorts {
                 mode: Mode::Standard,
             },
             place: Place::Channel(channel),
+            history: Vec::new(),
             opened: None,
         };
         manager

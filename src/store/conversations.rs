@@ -8,7 +8,9 @@ use super::Store;
 use super::batch::Batch;
 use super::codec::{counted, now, parsed, parsed_option, readable, stamp, time, time_option};
 use super::error::StoreError;
-use crate::domain::{AgentId, ChannelId, ConversationId, MessageId, SessionId};
+use super::items::replace;
+use super::turns::OF_MESSAGE;
+use crate::domain::{AgentId, ChannelId, ConversationId, Item, MessageId, SessionId};
 
 /// Which conversation to open.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,6 +81,24 @@ impl Store {
             .await
     }
 
+    /// Opens a branch that holds `items` from its beginning.
+    pub async fn open_branch_with(
+        &self,
+        agent: AgentId,
+        kind: ConversationKind,
+        items: Vec<Item>,
+    ) -> Result<Conversation, StoreError> {
+        self.write(move |db| {
+            Box::pin(async move {
+                let mut row = open(&mut *db, agent, kind).await?;
+                replace(db, row.id, &items).await?;
+                row.items = items.len() as u64;
+                Ok(row)
+            })
+        })
+        .await
+    }
+
     /// The open conversations of an agent, main one first.
     pub async fn conversations(&self, agent: AgentId) -> Result<Vec<Conversation>, StoreError> {
         self.find_conversations(
@@ -127,23 +147,17 @@ impl Store {
         &self,
         message: MessageId,
     ) -> Result<Option<Conversation>, StoreError> {
-        Ok(self
-            .find_conversations(
-                "WHERE c.id = (SELECT t.conversation_id FROM turns t WHERE t.id = coalesce(
-                     (SELECT o.turn_id FROM outbox o WHERE o.message_id = ?1),
-                     (SELECT n.turn_id FROM inbound n WHERE n.message_id = ?1),
-                     (SELECT a.turn_id FROM approvals a WHERE a.message_id = ?1),
-                     (SELECT p.id FROM turns p WHERE p.status_id = ?1 OR p.preview_id = ?1)))",
-                message.as_i64().to_string(),
-            )
-            .await?
-            .pop())
+        let condition = format!(
+            "WHERE c.id = (SELECT t.conversation_id FROM turns t WHERE t.id = {OF_MESSAGE})"
+        );
+        let found = self.find_conversations(&condition, message.as_i64().to_string());
+        Ok(found.await?.pop())
     }
 
     /// Runs a query of this file; SQLite turns `key` into the column's type by itself.
     async fn find_conversations(
         &self,
-        condition: &'static str,
+        condition: &str,
         key: String,
     ) -> Result<Vec<Conversation>, StoreError> {
         let mut db = self.reader().await?;

@@ -161,6 +161,16 @@ impl Store {
         row.map(|row| from_json(&row, "body")).transpose()
     }
 
+    /// A message of a person that is in the ledger, whatever became of it.
+    pub async fn message(&self, message: MessageId) -> Result<Option<Inbound>, StoreError> {
+        let mut db = self.reader().await?;
+        let row = sqlx::query("SELECT body FROM inbound WHERE message_id = ?")
+            .bind(message.as_i64())
+            .fetch_optional(&mut *db)
+            .await?;
+        row.map(|row| from_json(&row, "body")).transpose()
+    }
+
     /// The newest message of `channel` that was stored or passed over.
     pub async fn cursor(&self, channel: ChannelId) -> Result<Option<MessageId>, StoreError> {
         let mut db = self.reader().await?;

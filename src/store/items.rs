@@ -11,7 +11,7 @@ use super::batch::Batch;
 use super::codec::{count, from_json, json, report_unreadable};
 use super::conversations::touch;
 use super::error::StoreError;
-use crate::domain::{CallId, ConversationId, Item, SessionId, TurnId, UserText};
+use crate::domain::{CallId, ConversationId, Item, MessageId, SessionId, TurnId, UserText};
 
 /// What stands in the place of an item that does not read back.
 const UNREADABLE: &str = "Something stood here that does not read back from the database any more.";
@@ -51,6 +51,35 @@ impl Store {
         .fetch_all(&mut *db)
         .await?;
         Ok(items_of(&rows))
+    }
+
+    /// The items of a conversation up to those of `message`, which `turn` took or gave; none where it does not hold them any
+    /// more: it was cleared, or they were put into a summary.
+    pub async fn items_until(
+        &self,
+        conversation: ConversationId,
+        turn: TurnId,
+        message: MessageId,
+    ) -> Result<Option<Vec<Item>>, StoreError> {
+        let mut db = self.reader().await?;
+        let rows = sqlx::query(
+            "SELECT id, turn_id, body FROM items WHERE conversation_id = ? ORDER BY id",
+        )
+        .bind(conversation.0)
+        .fetch_all(&mut *db)
+        .await?;
+        let turn = turn.to_string();
+        let is_of_turn = |row: &SqliteRow| {
+            let of: Result<Option<&str>, _> = row.try_get("turn_id");
+            of.is_ok_and(|of| of == Some(turn.as_str()))
+        };
+        let is_message = |row: &SqliteRow| match from_json(row, "body") {
+            Ok(Item::User(user)) => user.message_id == Some(message),
+            Ok(Item::Assistant(_) | Item::ToolResult(_)) | Err(_) => false,
+        };
+        let last = rows.iter().rposition(is_message);
+        let last = last.or_else(|| rows.iter().rposition(is_of_turn));
+        Ok(last.and_then(|last| rows.get(..=last)).map(items_of))
     }
 
     /// Adds one item that belongs to no turn (a note, say).

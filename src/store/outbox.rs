@@ -59,8 +59,22 @@ impl Store {
         text: &str,
         fact: (&str, &str),
     ) -> Result<(), StoreError> {
+        self.post_of(channel, NewPart::notice(text), fact).await
+    }
+
+    /// Queues a part that is no turn's outcome, and keeps a fact of the daemon along with it.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`]; neither is done then.
+    pub async fn post_of(
+        &self,
+        channel: ChannelId,
+        part: NewPart,
+        fact: (&str, &str),
+    ) -> Result<(), StoreError> {
         let mut batch = Batch::default();
-        queue(&mut batch, channel, None, NewPart::notice(text), None)?;
+        queue(&mut batch, channel, None, part, None)?;
         put_meta(&mut batch, fact);
         self.run(batch).await.map(drop)
     }

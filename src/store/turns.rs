@@ -130,6 +130,13 @@ pub struct TurnRow {
     pub ended_at: Option<DateTime<Utc>>,
 }
 
+/// The id of the turn that the message `?1` belongs to.
+pub(super) const OF_MESSAGE: &str = "coalesce(
+    (SELECT o.turn_id FROM outbox o WHERE o.message_id = ?1),
+    (SELECT n.turn_id FROM inbound n WHERE n.message_id = ?1),
+    (SELECT a.turn_id FROM approvals a WHERE a.message_id = ?1),
+    (SELECT p.id FROM turns p WHERE p.status_id = ?1 OR p.preview_id = ?1))";
+
 impl Store {
     /// D2. Begins a turn with the items that start it; the messages they came in are claimed.
     pub async fn begin_turn(&self, turn: NewTurn, items: Vec<Item>) -> Result<Begun, StoreError> {
@@ -344,6 +351,30 @@ impl Store {
             .bind(id.to_string())
             .fetch_optional(&mut *db)
             .await?;
+        row.as_ref().map(turn_row).transpose()
+    }
+
+    /// Whether a turn runs in a conversation.
+    pub async fn has_running_turn(&self, conversation: ConversationId) -> Result<bool, StoreError> {
+        let mut db = self.reader().await?;
+        let found: Option<i64> = sqlx::query_scalar(
+            "SELECT 1 FROM turns WHERE conversation_id = ? AND state = 'running' LIMIT 1",
+        )
+        .bind(conversation.0)
+        .fetch_optional(&mut *db)
+        .await?;
+        Ok(found.is_some())
+    }
+
+    /// The turn that a message belongs to, be it a person's or one of ours.
+    pub async fn turn_of_message(&self, message: MessageId) -> Result<Option<TurnRow>, StoreError> {
+        let mut db = self.reader().await?;
+        let row = sqlx::query(sqlx::AssertSqlSafe(format!(
+            "SELECT * FROM turns WHERE id = {OF_MESSAGE}"
+        )))
+        .bind(message.as_i64())
+        .fetch_optional(&mut *db)
+        .await?;
         row.as_ref().map(turn_row).transpose()
     }
 

@@ -1,9 +1,10 @@
-//! The request schemas that providers publish, and what breaks them.
+//! The request schemas that providers of models and Discord publish, and what breaks them.
 
-use std::sync::LazyLock;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex};
 
 use jsonschema::Validator;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A request format with a published schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,4 +53,71 @@ impl Published {
 
 fn read(schema: &str) -> Validator {
     jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap()
+}
+
+/// Discord's description of the requests that bots make, cut to those that ours makes.
+static DISCORD: LazyLock<Value> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("../data/schemas/discord_requests.json")).unwrap()
+});
+
+static DISCORD_BODIES: LazyLock<Mutex<HashMap<&'static str, Arc<Validator>>>> =
+    LazyLock::new(Mutex::default);
+
+/// Everything in the body of a request to Discord that breaks its published description; nothing for requests that it says
+/// nothing about.
+pub(crate) fn broken_for_discord(method: &str, path: &str, body: &Value) -> Vec<String> {
+    let requests = DISCORD["requests"].as_object().unwrap();
+    let is_it = |key: &&String| {
+        key.split_once(' ')
+            .is_some_and(|(of, template)| of == method && fits(template, path))
+    };
+    let Some(key) = requests.keys().find(is_it) else {
+        return Vec::new();
+    };
+    let schema = body_schema(key);
+    let mut body = body.clone();
+    permissions_as_numbers(&mut body);
+    schema
+        .iter_errors(&body)
+        .map(|error| format!("{method} {path} {}: {error}", error.instance_path()))
+        .map(|error| error.chars().take(500).collect())
+        .collect()
+}
+
+fn body_schema(key: &'static str) -> Arc<Validator> {
+    let mut known = DISCORD_BODIES.lock().unwrap();
+    let schema = known.entry(key).or_insert_with(|| {
+        let schema = json!({
+            "$schema": DISCORD["$schema"],
+            "allOf": [DISCORD["requests"][key]],
+            "$defs": DISCORD["$defs"],
+        });
+        Arc::new(jsonschema::validator_for(&schema).unwrap())
+    });
+    Arc::clone(schema)
+}
+
+fn fits(template: &str, path: &str) -> bool {
+    let (template, path): (Vec<_>, Vec<_>) =
+        (template.split('/').collect(), path.split('/').collect());
+    let is_one = |(wanted, given): (&&str, &&str)| wanted.starts_with('{') || wanted == given;
+    template.len() == path.len() && template.iter().zip(&path).all(is_one)
+}
+
+/// Sets of permissions are numbers in the description and strings in Discord's documentation, which is what it takes.
+fn permissions_as_numbers(body: &mut Value) {
+    const SETS: [&str; 3] = ["default_member_permissions", "allow", "deny"];
+    match body {
+        Value::Array(all) => all.iter_mut().for_each(permissions_as_numbers),
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let number = value.as_str().and_then(|text| text.parse::<u64>().ok());
+                match number.filter(|_| SETS.contains(&name.as_str())) {
+                    Some(number) => *value = number.into(),
+                    None => permissions_as_numbers(value),
+                }
+            }
+        }
+        _ => {}
+    }
 }

@@ -26,6 +26,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::poll;
+use crate::published::broken_for_discord;
 
 pub(crate) use actor::Actor;
 use daemon::Running;
@@ -122,6 +123,11 @@ pub(crate) async fn run_test_with(setup: Setup, story: impl AsyncFnOnce(&mut Wor
         Vec::<String>::new(),
         "routes that Discord does not have"
     );
+    assert_eq!(
+        world.refused_by_discord(),
+        Vec::<String>::new(),
+        "requests that Discord's own description does not have"
+    );
 }
 
 impl World {
@@ -144,11 +150,21 @@ impl World {
         };
         world.writes_config();
         world.starts().await;
+        world.is_greeted().await;
         if world.setup.lab == Lab::Made {
             world.makes_agent("lab").await;
             world.reads_everything();
         }
         world
+    }
+
+    /// Waits for the greeting of the server: nothing that a test counts comes beside it.
+    async fn is_greeted(&self) {
+        self.sees("#general", "I turn channels of this server into AI agents")
+            .await;
+        let unsent =
+            "SELECT CAST(count(*) AS TEXT) FROM outbox WHERE state IN ('pending', 'sending')";
+        self.ledger_says(unsent, &["0"]).await;
     }
 
     fn writes_config(&self) {
@@ -465,6 +481,15 @@ impl World {
     /// From now on the daemon, a program, can write no file beyond so many bytes; none lifts the limit.
     pub(crate) fn limits_files(&self, bytes: Option<u64>) {
         self.daemon.as_ref().unwrap().limits_files(bytes);
+    }
+
+    /// What breaks Discord's published description of requests in those that the bot made.
+    fn refused_by_discord(&self) -> Vec<String> {
+        let requests = self.discord.requests();
+        let bodies = requests.iter().filter(|one| !one.body.is_null());
+        bodies
+            .flat_map(|one| broken_for_discord(&one.method, &one.path, &one.body))
+            .collect()
     }
 
     /// Everything that can be seen, for the message of a failed test.

@@ -3,6 +3,8 @@
 //! A press only hands its answer to the turn that asks. How a call was decided is the turn's to say, once it is in the
 //! ledger, and every message with its buttons and every late presser is told that and nothing else.
 
+mod deleted;
+
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;

@@ -232,7 +232,10 @@ impl Channels for GuildChannels {
                 "its server is not accepted any more".to_owned(),
             ));
         }
-        let posted = self.0.rest.post(channel, &render::welcome(made)).await;
+        let guild = self.0.guild_of(channel);
+        let ids = guild.map(|guild| self.0.command_ids(guild));
+        let welcome = render::welcome(made).linked(&ids.unwrap_or_default());
+        let posted = self.0.rest.post(channel, &welcome).await;
         posted
             .map(drop)
             .map_err(|error| refusal(Operation::Post, &error))

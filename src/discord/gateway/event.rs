@@ -283,6 +283,14 @@ fn interaction(event: &mut Object) {
     if let Some(shown) = object(event, "message") {
         normalise_message(shown);
     }
+    if let Some(chosen) = event
+        .get_mut("data")
+        .and_then(|data| data.pointer_mut("/resolved/messages"))
+        .and_then(Value::as_object_mut)
+    {
+        let messages = chosen.values_mut().filter_map(Value::as_object_mut);
+        messages.for_each(normalise_message);
+    }
     event.remove("context");
     event.remove("authorizing_integration_owners");
     event.insert("entitlements".into(), json!([]));

@@ -9,12 +9,14 @@ use serenity::all::{ComponentInteraction, ComponentInteractionDataKind, ModalInt
 use tokio::sync::oneshot;
 use tracing::warn;
 
+use super::chosen::{self, ASK_ABOUT, BRANCH_FROM};
 use super::commands::call::{Viewer, who};
 use super::commands::{self, EDIT_PROMPT};
-use super::{Responder, Visibility, resume};
+use super::{Responder, Visibility, first, resume};
 use crate::agent::event::{Answer, Choice, QuestionEnd};
 use crate::agent::{Stop, Stopped, Target};
 use crate::discord::bot::approvals::{Found, Press, Pressed};
+use crate::discord::bot::first_contact::FIRST_AGENT;
 use crate::discord::bot::{Bot, Refusal};
 use crate::discord::people::access;
 use crate::discord::render::approval::Subject;
@@ -33,7 +35,8 @@ const HEARD_WITHIN: Duration = Duration::from_millis(500);
 
 /// Does what a press asks for.
 pub(super) async fn pressed(bot: &Bot, press: &ComponentInteraction) {
-    let responder = Responder::new(&bot.rest, bot.application, press.id.get(), &press.token);
+    let responder = Responder::new(bot, press.guild_id, press.id.get(), &press.token)
+        .in_channel(ChannelId(press.channel_id.get()));
     let (kind, rest) = press
         .data
         .custom_id
@@ -56,6 +59,10 @@ pub(super) async fn pressed(bot: &Bot, press: &ComponentInteraction) {
             let how = (Stop::Abort, render::aborted as fn(Stopped) -> Body);
             end_turn(bot, &responder, press, how, rest).await;
         }
+        "init" => commands::init_chosen(bot, &responder, press, rest).await,
+        "config" => commands::config_chosen(bot, &responder, press, rest).await,
+        "setting" => commands::setting_chosen(bot, &responder, press, rest).await,
+        "first" => first::pressed(bot, &responder, press).await,
         "page" => turn_page(bot, &responder, press, rest).await,
         "destroy" => commands::confirm_destroy(bot, &responder, press, rest).await,
         "repair" => commands::confirm_repair(bot, &responder, press, rest).await,
@@ -79,11 +86,17 @@ pub(super) async fn pressed(bot: &Bot, press: &ComponentInteraction) {
 }
 
 pub(super) async fn submitted(bot: &Bot, form: &ModalInteraction) {
-    let responder = Responder::new(&bot.rest, bot.application, form.id.get(), &form.token);
+    let responder = Responder::new(bot, form.guild_id, form.id.get(), &form.token);
     if let Some(name) = form.data.custom_id.strip_prefix(EDIT_PROMPT) {
         commands::submit_prompt(bot, &responder, form, name).await;
     } else if let Some(about) = form.data.custom_id.strip_prefix("deny:") {
         deny(bot, &responder, form, about).await;
+    } else if form.data.custom_id == FIRST_AGENT {
+        first::submitted(bot, &responder, form).await;
+    } else if let Some(message) = form.data.custom_id.strip_prefix(BRANCH_FROM) {
+        chosen::open_branch(bot, &responder, form, message).await;
+    } else if let Some(message) = form.data.custom_id.strip_prefix(ASK_ABOUT) {
+        chosen::ask_about(bot, &responder, form, message).await;
     }
 }
 

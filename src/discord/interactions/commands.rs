@@ -12,6 +12,8 @@ mod complete;
 mod confirm;
 mod context;
 mod help;
+mod menus;
+mod message;
 mod models;
 mod permissions;
 mod ping;
@@ -20,32 +22,37 @@ mod purge;
 mod roles;
 pub(super) mod servers;
 mod settings;
+mod shortcuts;
 mod status;
 mod stop;
 mod usage;
 
 use poise::FrameworkError;
-use serenity::all::FullEvent;
+use serenity::all::{CommandInteraction, FullEvent};
 use tracing::error;
 
 use self::call::{Refusal, Visibility, responder};
 use crate::discord::bot::{Bot, Commands};
 use crate::discord::rest::body::Body;
+use crate::llm::discovery::Models;
 
 pub(super) use agent::list_page;
 pub(super) use agent::{
     EDIT_PROMPT, confirm_destroy, confirm_repair, edit_prompt, submit_prompt, take_back, written,
 };
+pub(super) use agent::{config_chosen, init_chosen, making};
 pub(super) use ask::show as show_prompt;
 pub(super) use context::{confirm_clear, history_page};
 pub(super) use purge::confirmed as confirm_purge;
 pub(super) use roles::roles_page;
 pub(super) use servers::pressed as decide_server;
+pub(super) use settings::chosen as setting_chosen;
 
-/// All commands, with shortcuts for the models of the catalogue.
-pub(in crate::discord) fn options() -> Commands {
+/// All commands, with shortcuts for the models that are there.
+pub(in crate::discord) fn options(models: Option<&Models>) -> Commands {
     let mut commands = vec![
         agent::agent(),
+        agent::agents(),
         settings::settings(),
         servers::servers(),
         context::context(),
@@ -65,7 +72,11 @@ pub(in crate::discord) fn options() -> Commands {
         ping::ping(),
         help::help(),
     ];
-    commands.extend(ask::shortcuts());
+    commands.extend(message::all());
+    if let Some(models) = models {
+        let shortcuts = shortcuts::all(models, &commands);
+        commands.extend(shortcuts);
+    }
     poise::set_qualified_names(&mut commands);
     Commands {
         commands,
@@ -78,13 +89,25 @@ pub(in crate::discord) fn options() -> Commands {
 
 /// Serves a command, or completes what is being typed.
 pub(super) async fn dispatch(bot: &Bot, event: FullEvent) {
+    let options = bot.commands.load_full();
+    if let FullEvent::InteractionCreate { interaction } = &event
+        && let Some(command) = interaction.as_command()
+        && !options.commands.iter().any(|one| is_named(one, command))
+    {
+        return shortcuts::is_gone(bot, command).await;
+    }
     let framework = poise::FrameworkContext {
         serenity_context: &bot.serenity.context,
-        options: &bot.commands,
+        options: &options,
         user_data: bot,
         shard_manager: &bot.serenity.shards,
     };
     poise::dispatch_event(framework, event).await;
+}
+
+fn is_named(command: &poise::Command<Bot, Refusal>, given: &CommandInteraction) -> bool {
+    let name = given.data.name.as_str();
+    command.name == name || command.context_menu_name.as_deref() == Some(name)
 }
 
 /// Whatever goes wrong before a command's own code runs is told to the one who gave it.

@@ -2,8 +2,10 @@
 //! limits how often.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
@@ -17,6 +19,9 @@ use crate::domain::GuildId;
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60 * 60);
 
+/// How long the first registration waits for the list of models.
+const MODELS_KNOWN_WITHIN: Duration = Duration::from_secs(3);
+
 /// Kept in place of a hash where no commands are registered.
 const NONE: &str = "none";
 
@@ -26,9 +31,55 @@ fn as_json(commands: &Commands) -> Value {
     serde_json::to_value(builders).unwrap_or_default()
 }
 
-/// All commands as Discord is told of them, for whoever wants to look at them as a whole.
+/// All commands but the shortcuts as Discord is told of them, for whoever wants to look at them as a whole.
 pub fn registered_commands() -> Value {
-    as_json(&super::options())
+    as_json(&super::options(None))
+}
+
+/// Has the shortcuts be those of the models that are there now. True if that changes which commands there are.
+fn renew(bot: &Bot) -> bool {
+    let renewed = super::options(Some(&bot.models));
+    let is_other = as_json(&renewed) != as_json(&bot.commands.load());
+    if is_other {
+        bot.commands.store(Arc::new(renewed));
+    }
+    is_other
+}
+
+/// Tells Discord all our commands in a server as they are when it is told, unless it knows them.
+async fn tell_all(bot: &Bot, guild: GuildId) -> Result<(), RestError> {
+    let _alone = bot.registering.lock().await;
+    bot.recall_command_ids(guild).await;
+    let commands = as_json(&bot.commands.load());
+    tell(bot, Some(guild), &commands).await
+}
+
+/// Has servers get other commands when other models are there, until `stop`.
+pub(in crate::discord) async fn follow_models(bot: Bot, stop: CancellationToken) {
+    let mut changes = bot.models.follow();
+    let changed = async {
+        while changes.changed().await.is_ok() {
+            if renew(&bot) {
+                let guilds = bot.cache().guilds();
+                let served = guilds.into_iter().map(|guild| GuildId(guild.get()));
+                let registering = served
+                    .filter(|guild| bot.serves(*guild))
+                    .map(|guild| register(bot.clone(), guild, stop.clone()));
+                join_all(registering).await;
+            }
+        }
+    };
+    stop.run_until_cancelled(changed).await;
+}
+
+/// Waits until it is known which models there are, at a start that remembers none, but not for long.
+async fn models_are_known(bot: &Bot) {
+    let mut changes = bot.models.follow();
+    if bot.models.available().is_none() && !bot.models.providers().is_empty() {
+        // A deadline: where a provider does not answer, its shortcuts come later.
+        let _ = tokio::time::timeout(MODELS_KNOWN_WITHIN, changes.changed()).await;
+        renew(bot);
+    }
 }
 
 /// Tells Discord all our commands in a server, unless it knows them; tries until it takes them or the server is not
@@ -37,10 +88,13 @@ pub(in crate::discord) async fn register(bot: Bot, guild: GuildId, stop: Cancell
     if bot.dev_guild.is_some_and(|only| only != guild) {
         return;
     }
-    let commands = as_json(&bot.commands);
+    let known = models_are_known(&bot);
+    if stop.run_until_cancelled(known).await.is_none() {
+        return;
+    }
     let mut pause = FIRST_PAUSE;
     while bot.serves(guild)
-        && let Err(error) = tell(&bot, Some(guild), &commands).await
+        && let Err(error) = tell_all(&bot, guild).await
     {
         if matches!(error, RestError::Unauthorized) {
             return;
@@ -71,9 +125,11 @@ pub(in crate::discord) async fn clear_global(bot: Bot, stop: CancellationToken) 
 
 /// Tried once: where it fails, whoever gives such a command is turned away, and the next start tries again.
 async fn take_out(bot: Bot, guild: Option<GuildId>, stop: CancellationToken) {
-    let taken = stop
-        .run_until_cancelled(tell(&bot, guild, &json!([])))
-        .await;
+    let taking = async {
+        let _alone = bot.registering.lock().await;
+        tell(&bot, guild, &json!([])).await
+    };
+    let taken = stop.run_until_cancelled(taking).await;
     if let Some(Err(error)) = taken {
         warn!(%error, "failed to take slash commands out of {}", scope(guild));
     }
@@ -105,7 +161,10 @@ async fn tell(bot: &Bot, guild: Option<GuildId>, commands: &Value) -> Result<(),
     }
     if hash != NONE || known.is_some() || are_any(bot, guild).await? {
         let route = route::put_commands(bot.application, guild);
-        bot.rest.call_with(route, commands.clone()).await?;
+        let registered = bot.rest.call_with(route, commands.clone()).await?;
+        if let Some(guild) = guild {
+            bot.learn_command_ids(guild, &registered).await;
+        }
         info!("registered the slash commands ({})", scope(guild));
     }
     if let Err(error) = bot.store.set_meta(&key, &hash).await {
@@ -131,7 +190,13 @@ async fn are_any(bot: &Bot, guild: Option<GuildId>) -> Result<bool, RestError> {
 async fn has_them(bot: &Bot, guild: Option<GuildId>, commands: &Value) -> bool {
     let route = route::commands(bot.application, guild);
     match bot.rest.call(route).await {
-        Ok(listed) => names(&listed) == names(commands),
+        Ok(listed) => {
+            let has_them = names(&listed) == names(commands);
+            if let Some(guild) = guild.filter(|_| has_them) {
+                bot.learn_command_ids(guild, &listed).await;
+            }
+            has_them
+        }
         Err(error) => {
             warn!(%error, "failed to list the registered commands");
             true

@@ -4,16 +4,18 @@
 //! and put in place of that. An error is for one person's eyes even where the answer would have been for all.
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use tracing::warn;
 
-use crate::discord::bot::Refusal;
+use crate::discord::bot::{Bot, Refusal};
 use crate::discord::rest::body::Body;
+use crate::discord::rest::mention::CommandIds;
 use crate::discord::rest::route;
 use crate::discord::rest::{Request, Rest, RestError, Urgency, message_id};
-use crate::domain::MessageId;
+use crate::domain::{ChannelId, GuildId, MessageId};
 
 /// Discord waits three seconds for the first response; half of it is for the way there.
 const DEFER_AFTER: Duration = Duration::from_millis(1_500);
@@ -32,16 +34,35 @@ pub(super) struct Responder {
     application: u64,
     id: u64,
     token: String,
+    /// The commands of the server it comes from.
+    commands: Arc<CommandIds>,
+    /// Where an answer for all is posted that comes too late for the interaction.
+    channel: Option<ChannelId>,
 }
 
 impl Responder {
-    pub(super) fn new(rest: &Rest, application: u64, id: u64, token: &str) -> Self {
+    pub(super) fn new(
+        bot: &Bot,
+        guild: Option<serenity::all::GuildId>,
+        id: u64,
+        token: &str,
+    ) -> Self {
+        let commands = guild.map(|guild| bot.command_ids(GuildId(guild.get())));
         Self {
-            rest: rest.clone(),
-            application,
+            rest: bot.rest.clone(),
+            application: bot.application,
             id,
             token: token.to_owned(),
+            commands: commands.unwrap_or_default(),
+            channel: None,
         }
+    }
+
+    /// The same, which posts a late answer for all in this channel.
+    #[must_use]
+    pub(super) fn in_channel(mut self, channel: ChannelId) -> Self {
+        self.channel = Some(channel);
+        self
     }
 
     /// Answers with what `work` gives; its error goes to the one who asked.
@@ -62,7 +83,8 @@ impl Responder {
             Err(_) => self.defer(visibility).await?,
         }
         match (work.await, visibility) {
-            (Ok(body), _) => self.edit_original(&body).await,
+            (Ok(body), Visibility::Public) => self.edit_or_post(&body).await,
+            (Ok(body), Visibility::Ephemeral) => self.edit_original(&body).await,
             (Err(error), Visibility::Ephemeral) => {
                 self.edit_original(&Body::sentence(error.0)).await
             }
@@ -102,6 +124,18 @@ impl Responder {
         }
     }
 
+    /// Puts `body` in place of "is thinking". Discord takes that for 15 minutes; later it is a message of its own.
+    async fn edit_or_post(&self, body: &Body) -> Result<(), RestError> {
+        let edited = self.edit_original(body).await;
+        match (&edited, self.channel) {
+            (Err(RestError::Refused { .. }), Some(channel)) => {
+                let body = body.linked(&self.commands);
+                self.rest.post(channel, &body).await.map(drop)
+            }
+            _ => edited,
+        }
+    }
+
     /// Responds with a message.
     pub(super) async fn say(&self, body: &Body, visibility: Visibility) -> Result<(), RestError> {
         self.respond(4, Some((body, visibility))).await
@@ -133,7 +167,8 @@ impl Responder {
     /// Puts `body` in place of the first response, or of the message whose press was acknowledged.
     pub(super) async fn edit_original(&self, body: &Body) -> Result<(), RestError> {
         let route = route::edit_original(self.application, self.id, &self.token);
-        let kept = self.send(route, body.to_json(), body).await;
+        let json = body.linked(&self.commands).to_json();
+        let kept = self.send(route, json, body).await;
         if let Err(error) = &kept {
             warn!(%error, "failed to answer a deferred interaction");
         }
@@ -146,7 +181,8 @@ impl Responder {
         visibility: Visibility,
     ) -> Result<Value, RestError> {
         let route = route::followup(self.application, self.id, &self.token);
-        self.send(route, json_for(body, visibility), body).await
+        self.send(route, self.json_for(body, visibility), body)
+            .await
     }
 
     /// The id of the first response.
@@ -164,7 +200,7 @@ impl Responder {
         match body {
             None => self.callback(json!({"type": kind}), &[]).await,
             Some((body, visibility)) => {
-                let data = Value::Object(json_for(body, visibility));
+                let data = Value::Object(self.json_for(body, visibility));
                 self.callback(json!({"type": kind, "data": data}), &body.files)
                     .await
             }
@@ -198,11 +234,12 @@ impl Responder {
             .files(&body.files);
         self.rest.send(request).await
     }
-}
 
-fn json_for(body: &Body, visibility: Visibility) -> Map<String, Value> {
-    match visibility {
-        Visibility::Public => body.to_json(),
-        Visibility::Ephemeral => body.to_ephemeral_json(),
+    fn json_for(&self, body: &Body, visibility: Visibility) -> Map<String, Value> {
+        let body = body.linked(&self.commands);
+        match visibility {
+            Visibility::Public => body.to_json(),
+            Visibility::Ephemeral => body.to_ephemeral_json(),
+        }
     }
 }

@@ -3,29 +3,20 @@
 
 use serenity::all::{ComponentInteraction, ComponentInteractionDataKind};
 
-use super::commands::call::{admits, who};
 use super::commands::show_prompt;
+use super::here::Here;
 use super::{Responder, Visibility};
 use crate::agent::{ContextAction, Mode};
 use crate::discord::bot::{Bot, Refusal};
 use crate::discord::render;
 use crate::discord::rest::body::Body;
-use crate::domain::{ChannelId, Inbound, MessageId, Person};
-use crate::manager::{AgentSummary, ManagerError};
+use crate::domain::MessageId;
 
 /// What the model is asked by *Continue*.
 const GO_ON: &str = "Continue where you stopped.";
 
 /// What the model is asked by *Try again*.
 const AGAIN: &str = "That failed. Try again.";
-
-/// Who pressed, where, and whose channel that is.
-struct Here {
-    person: Person,
-    channel: ChannelId,
-    parent: Option<ChannelId>,
-    agent: AgentSummary,
-}
 
 /// *Restore* and *Undo*: the session of this id takes the place of the conversation.
 pub(super) async fn restore(
@@ -35,7 +26,7 @@ pub(super) async fn restore(
     session: &str,
 ) {
     let work = async {
-        let here = here(bot, press).await?;
+        let here = Here::of_press(bot, press).await?;
         let session = session.to_owned();
         let restore = |reply| ContextAction::Restore { session, reply };
         let by = (&here.person).into();
@@ -65,7 +56,7 @@ pub(super) async fn go_on(
     press: &ComponentInteraction,
     again: bool,
 ) {
-    let here = match here(bot, press).await {
+    let here = match Here::of_press(bot, press).await {
         Ok(here) => here,
         Err(refusal) => {
             let body = Body::sentence(refusal.0);
@@ -78,22 +69,11 @@ pub(super) async fn go_on(
     let Some(shown) = show_prompt(responder, &body).await else {
         return;
     };
-    let message = Inbound {
-        id: shown,
-        channel_id: here.channel,
-        guild_id: here.agent.guild,
-        parent_id: here.parent,
-        author: here.person,
-        content: prompt.to_owned(),
-        attachments: Vec::new(),
-        reply_to: None,
-        quote: None,
-        sent_at: shown.sent_at(),
-        via: None,
-    };
+    let (agent, channel) = (here.agent.clone(), here.channel);
+    let message = here.says(shown, prompt);
     let asked = bot
         .manager
-        .ask(&here.agent, message, None, Mode::default())
+        .ask(&agent, message, None, Mode::default())
         .await;
     if let Err(error) = asked {
         let body = Body::sentence(Refusal::from(error).0);
@@ -101,26 +81,7 @@ pub(super) async fn go_on(
         return;
     }
     let pressed = MessageId(press.message.id.get());
-    if let Err(error) = bot.rest.remove_buttons(here.channel, pressed).await {
+    if let Err(error) = bot.rest.remove_buttons(channel, pressed).await {
         tracing::warn!(%error, "failed to remove a button that was pressed");
     }
-}
-
-/// Who pressed and for which agent, once it is clear that they may talk to it.
-async fn here(bot: &Bot, press: &ComponentInteraction) -> Result<Here, Refusal> {
-    let (guild, person) = who(press.guild_id, press.member.as_ref())
-        .ok_or_else(|| Refusal::new("Buttons work in a server."))?;
-    let channel = ChannelId(press.channel_id.get());
-    let parent = bot.parent_of(guild, channel);
-    let agent = bot
-        .manager
-        .agent_for(channel, parent)
-        .ok_or(ManagerError::NoAgentHere)?;
-    admits(bot, &person, &agent).await?;
-    Ok(Here {
-        person,
-        channel,
-        parent,
-        agent,
-    })
 }

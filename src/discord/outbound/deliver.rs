@@ -13,10 +13,11 @@ use tracing::{error, warn};
 use super::OutboundContext;
 use crate::discord::rest::body::{Body, Button, File, MAX_CONTENT, MAX_FILE_BYTES, Style};
 use crate::discord::rest::explain::Operation;
+use crate::discord::rest::mention::unlinked;
 use crate::discord::rest::route;
 use crate::discord::rest::{Request, RestError, Urgency, message_id, snowflake};
 use crate::domain::{ChannelId, MessageId};
-use crate::store::{Doubt, OutFile, Part, PartState, Rest, StoreError};
+use crate::store::{Doubt, OutFile, Part, PartKind, PartState, Rest, StoreError};
 use crate::text::{self, escape};
 
 /// The pause before a part that did not arrive is tried again.
@@ -135,6 +136,7 @@ impl OutboundContext {
                 .map(|button| Button::new(&button.id, &button.label, Style::Secondary))
                 .collect(),
         );
+        let body = self.linked(part, body);
         if let Some(shown) = part.edits {
             let edited = self
                 .bot
@@ -156,6 +158,17 @@ impl OutboundContext {
             request
         };
         self.bot.rest.reply(request).await
+    }
+
+    /// The words of ours with mentions of commands. What a model says stays as it is.
+    fn linked(&self, part: &Part, body: Body) -> Body {
+        match part.kind {
+            PartKind::Notice | PartKind::Failure => match self.bot.guild_of(part.channel) {
+                Some(guild) => body.linked(&self.bot.command_ids(guild)),
+                None => body,
+            },
+            PartKind::Reply | PartKind::File => body,
+        }
     }
 
     async fn refused(&self, part: &Part, error: &RestError) -> Result<Delivery, StoreError> {
@@ -206,12 +219,20 @@ impl OutboundContext {
         let is_it = |message: &&Value| {
             let reference = snowflake(&message["message_reference"]["message_id"]);
             snowflake(&message["author"]["id"]) == Some(self.bot.own.0)
-                && message["content"].as_str().map(str::trim) == Some(posted.trim())
+                && message["content"]
+                    .as_str()
+                    .is_some_and(|content| is_same(content, &posted))
                 && (reference.is_none() || reference == part.body.reply_to.map(|id| id.0))
         };
         let found = messages.as_array().into_iter().flatten().find(is_it);
         found.map(message_id).transpose()
     }
+}
+
+/// Whether Discord's text is what was posted, with mentions in the place of commands or without.
+fn is_same(content: &str, posted: &str) -> bool {
+    let (content, posted) = (content.trim(), posted.trim());
+    content == posted || unlinked(content) == posted
 }
 
 /// The files' bytes, and a line on each that cannot be posted.

@@ -43,6 +43,19 @@ pub fn asked(by: &str, prompt: &str, model: Option<&str>) -> Body {
     prompt_shown(&format!("**{}**{with}", escape::name(by)), prompt)
 }
 
+/// A message's words are asked again, shown for all.
+pub fn retried(by: &str, words: &str) -> Body {
+    prompt_shown(&format!("**{}** asks again", escape::name(by)), words)
+}
+
+/// A question about a message, shown for all.
+pub fn asked_about(by: &str, link: &str, question: &str) -> Body {
+    prompt_shown(
+        &format!("**{}** asks about {link}", escape::name(by)),
+        question,
+    )
+}
+
 /// A branch is being opened.
 pub fn branch_asked(by: &str, prompt: &str) -> Body {
     prompt_shown(&format!("**{}** opens a branch", escape::name(by)), prompt)

@@ -6,6 +6,7 @@
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
+use super::mention::CommandIds;
 use crate::domain::UserId;
 use crate::text::{self, clip_markdown, escape, is_hidden, prose};
 
@@ -97,6 +98,20 @@ impl Body {
             bytes: bytes.into(),
         });
         self
+    }
+
+    /// The same with mentions in the place of commands whose ids are known, which people can press.
+    #[must_use]
+    pub fn linked(&self, ids: &CommandIds) -> Self {
+        let mut linked = self.clone();
+        linked.content = ids.link(&self.content).into_owned();
+        for embed in &mut linked.embeds {
+            embed.description = ids.link(&embed.description).into_owned();
+            for field in &mut embed.fields {
+                field.value = ids.link(&field.value).into_owned();
+            }
+        }
+        linked
     }
 
     /// The JSON of it. Every key is there, so an edit by it replaces all of the old message.
@@ -329,11 +344,14 @@ pub struct MenuOption {
 impl Menu {
     fn to_json(&self) -> Value {
         let options = self.options.iter().take(MAX_OPTIONS).map(|option| {
-            json!({
+            let mut json = json!({
                 "value": option.value,
                 "label": clip(&prose(&option.label), MAX_OPTION),
-                "description": clip(&prose(&option.description), MAX_OPTION),
-            })
+            });
+            if !option.description.is_empty() {
+                json["description"] = clip(&prose(&option.description), MAX_OPTION).into();
+            }
+            json
         });
         json!({
             "type": 3,

@@ -42,6 +42,8 @@ routes! {
     delete_messages(channel: ChannelId) = POST "/channels/{channel}/messages/bulk-delete", counted by channel.0;
     /// Reads messages: `query` is `after=…&limit=…` or `before=…&limit=…`.
     messages(channel: ChannelId, query: &str) = GET "/channels/{channel}/messages?{query}", counted by channel.0;
+    /// Reads one message.
+    message(channel: ChannelId, message: MessageId) = GET "/channels/{channel}/messages/{message}", counted by channel.0;
     /// Shows that we are typing, for ten seconds.
     typing(channel: ChannelId) = POST "/channels/{channel}/typing", counted by channel.0;
     /// Puts our reaction on a message. `emoji` is one Unicode emoji.

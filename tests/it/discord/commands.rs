@@ -25,6 +25,9 @@ fn collect(command: &Value, above: &str, lines: &mut Vec<String>) {
         Some(bits) => format!(" [needs {bits}]"),
         None => String::new(),
     };
+    if command["type"] == 3 {
+        return lines.push(format!("message command: {name}{needs}"));
+    }
     lines.push(format!("/{name}{needs} — {}", text("description")));
     for option in &options {
         if is_group {
@@ -79,7 +82,9 @@ fn each_command_has_its_line_in_the_documentation() {
                 .collect()
         };
         let is_told = |name: &String| {
-            page.contains(&format!("`/{name}`")) || page.contains(&format!("`/{name} "))
+            page.contains(&format!("`/{name}`"))
+                || page.contains(&format!("`/{name} "))
+                || page.contains(&format!("| *{name}* |"))
         };
         missing.extend(names.into_iter().filter(|name| !is_told(name)));
     }
@@ -99,6 +104,9 @@ fn what_discord_is_told_is_within_its_limits() {
 fn check(command: &Value) {
     let name = command["name"].as_str().unwrap();
     assert!((1..=32).contains(&name.chars().count()), "{name}");
+    if command["type"] == 3 {
+        return;
+    }
     let description = command["description"].as_str().unwrap();
     assert!(
         (1..=100).contains(&description.chars().count()),

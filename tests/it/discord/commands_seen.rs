@@ -102,7 +102,7 @@ async fn help_shows_what_this_person_may_use() {
         assert!(
             !for_bob.contains("/settings")
                 && !for_bob.contains("/agent init")
-                && for_bob.contains("/agent list"),
+                && for_bob.contains("/agents"),
             "{for_bob}"
         );
     })

@@ -426,11 +426,11 @@ async fn agents_in_channels_that_somebody_cannot_see_are_not_named_to_them() {
         world
             .discord
             .denies(hidden, world.bob.id(), Rights::VIEW_CHANNEL);
-        for command in ["/agent list", "/usage"] {
+        for command in ["/agents", "/usage"] {
             let for_bob = world.bob.asks(command, "#lab").await;
             assert!(!for_bob.contains("hidden"), "{command}: {for_bob}");
         }
-        let for_bob = world.bob.asks("/agent list", "#lab").await;
+        let for_bob = world.bob.asks("/agents", "#lab").await;
         assert!(for_bob.contains("lab"), "{for_bob}");
         let offered = world
             .bob

@@ -39,7 +39,7 @@ async fn answers_are_for_all_or_for_one_as_the_table_says() {
             "/agent destroy name:lab",
             "/settings show",
             "/settings model model:scripted-model",
-            "/settings permissions profile:standard",
+            "/settings permissions permission_profile:standard",
             "/settings idle-timeout timeout:30m",
             "/settings approval-timeout timeout:5m",
             "/settings grants",

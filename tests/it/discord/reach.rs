@@ -247,7 +247,7 @@ async fn saved_sessions_and_usage_by_name_obey_the_access_roles() {
             .await;
         restrict_lab(world);
         let history = "/context history agent_name:lab";
-        for command in [history, "/usage agent:lab"] {
+        for command in [history, "/usage agent_name:lab"] {
             let refused = world.bob.asks(command, "#general").await;
             assert!(refused.contains("You have no access"), "{refused}");
         }

@@ -47,7 +47,7 @@ async fn each_command_names_its_person_and_what_came_of_it() {
         ];
         assert_eq!(world.ledger(ROWS).await, expected);
         // All of it is about one agent: with its files it is the same again.
-        let shown = world.ann.asks("/audit agent:pad", "#general").await;
+        let shown = world.ann.asks("/audit agent_name:pad", "#general").await;
         assert!(
             shown.contains("`command:agent_destroy` · by @ann · applied"),
             "{shown}"

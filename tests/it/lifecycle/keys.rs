@@ -129,7 +129,7 @@ async fn default_takes_a_setting_of_the_server_back() {
                 "approval-timeout timeout:78s",
                 "approval-timeout timeout:default",
             ),
-            ("permissions profile:guarded", "permissions profile:default"),
+            ("permissions permission_profile:guarded", "permissions permission_profile:default"),
             ("model model:scripted-model", "model model:DEFAULT"),
         ] {
             world

@@ -102,6 +102,9 @@ fn every_shortcut_is_a_model_of_the_table() {
         "gpt-5-2-pro",
         "o3-pro",
         "o4-mini",
+        "gemini-2-5-pro",
+        "gemini-flash",
+        "gemini-flash-lite",
     ];
     assert_eq!(names, expected);
     for shortcut in Catalog::shortcuts() {

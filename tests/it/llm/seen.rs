@@ -63,7 +63,7 @@ async fn usage_comes_with_a_chart_for_a_phone() {
 async fn usage_without_a_price_is_in_tokens() {
     run_test(async |world| {
         world.exchange("work", "That cost something.").await;
-        let own = world.ann.asks("/usage days:7 agent:lab", "#lab").await;
+        let own = world.ann.asks("/usage days:7 agent_name:lab", "#lab").await;
         assert!(
             own.contains(MODEL) && own.contains("cost not known"),
             "{own}"
@@ -74,7 +74,10 @@ async fn usage_without_a_price_is_in_tokens() {
             .waits("#other", |world| world.discord.channel("#other"))
             .await;
         world.sees("#other", "is ready").await;
-        let other = world.ann.asks("/usage days:7 agent:other", "#lab").await;
+        let other = world
+            .ann
+            .asks("/usage days:7 agent_name:other", "#lab")
+            .await;
         assert!(other.contains("No model was asked."), "{other}");
     })
     .await;

@@ -131,6 +131,45 @@ impl Actor {
         self.discord.shown(&message)
     }
 
+    /// Chooses a message command, such as `Retry`, for a message, and gives its interaction.
+    pub(crate) async fn chooses(&self, command: &str, message: MessageId, channel: &str) -> u64 {
+        let id = self.channel(channel);
+        self.person
+            .chooses(id, message, command)
+            .unwrap_or_else(|refusal| panic!("{command}: {refusal}"))
+    }
+
+    /// Waits for the form that answers an interaction, fills it in and sends it.
+    pub(crate) async fn fills(&self, asked: u64, fields: &[(&str, &str)]) -> u64 {
+        self.waits("a form", |discord| {
+            matches!(discord.answer_to(asked), Answer::Form(_)).then_some(())
+        })
+        .await;
+        self.person.submits(asked, fields).unwrap()
+    }
+
+    /// Waits for a menu in a channel that they can use, the newest one, and chooses a value from it.
+    pub(crate) async fn selects(&self, channel: &str, value: &str) -> u64 {
+        let id = self.channel(channel);
+        let (message, menu) = self
+            .waits(&format!("a menu with {value} in {channel}"), |discord| {
+                let all = discord.messages(id).into_iter().rev();
+                let mut seen =
+                    all.filter(|one| one.only_for.is_none_or(|owner| owner == self.person.id));
+                seen.find_map(|one| {
+                    let menus = one.selects().into_iter();
+                    let mut fitting = menus.filter(|menu| {
+                        let options = menu["options"].as_array();
+                        options.is_some_and(|all| all.iter().any(|option| option["value"] == value))
+                    });
+                    let menu = fitting.next()?["custom_id"].as_str()?.to_owned();
+                    Some((one.id, menu))
+                })
+            })
+            .await;
+        self.person.selects(id, message, &menu, &[value]).unwrap()
+    }
+
     /// What is offered while they type into an option, such as `/models show name:` with the option `name`.
     pub(crate) async fn completes(&self, typed: &str, option: &str, channel: &str) -> Vec<String> {
         let (command, options) = self.parse(typed);

@@ -4,11 +4,16 @@ use serde_json::{Map, Value, json};
 
 use super::person::Refusal;
 use crate::allowed;
-use crate::guild::Attachment;
+use crate::guild::{Attachment, Message};
 use crate::rights::Rights;
 use crate::wire;
 use crate::world::World;
 use chorus_ids::{ChannelId, RoleId, UserId};
+
+/// The kind of a command that is typed.
+const SLASH_COMMAND: u64 = 1;
+/// The kind of a command that is chosen for a message.
+const MESSAGE_COMMAND: u64 = 3;
 
 /// The value of one option.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,19 +72,9 @@ pub(super) fn data(
     let mut words = command.trim_start_matches('/').split_whitespace();
     let name = words.next().ok_or("no command was given")?;
     let rest: Vec<&str> = words.collect();
-    let registered =
-        find(world, channel, name).ok_or_else(|| format!("there is no command /{name}"))?;
-    let needed = registered["default_member_permissions"]
-        .as_str()
-        .and_then(|bits| bits.parse().ok());
-    if let Some(needed) = needed.map(Rights)
-        && !held(world, channel, user).contains(needed)
-    {
-        return Err(format!(
-            "{} does not see /{name}: it needs more rights",
-            world.name_of(user)
-        ));
-    }
+    let registered = find(world, channel, name, SLASH_COMMAND)
+        .ok_or_else(|| format!("there is no command /{name}"))?;
+    may_see(world, channel, user, &registered)?;
     let mut definition = &registered;
     for word in &rest {
         let below = definition["options"].as_array().into_iter().flatten();
@@ -137,15 +132,58 @@ pub(super) fn data(
     Ok(data)
 }
 
-/// The registered command with this name, as seen in that channel.
-fn find(world: &World, channel: ChannelId, name: &str) -> Option<Value> {
+/// The `data` of a message command's interaction.
+pub(super) fn of_message(
+    world: &World,
+    user: UserId,
+    channel: ChannelId,
+    message: &Message,
+    command: &str,
+) -> Result<Value, Refusal> {
+    let registered = find(world, channel, command, MESSAGE_COMMAND)
+        .ok_or_else(|| format!("there is no message command {command}"))?;
+    may_see(world, channel, user, &registered)?;
+    let id = message.id.to_string();
+    Ok(json!({
+        "id": registered["id"],
+        "name": command,
+        "type": MESSAGE_COMMAND,
+        "target_id": id,
+        "resolved": {"messages": {&id: wire::message(world, message)}},
+    }))
+}
+
+/// Refuses who does not see a command.
+fn may_see(
+    world: &World,
+    channel: ChannelId,
+    user: UserId,
+    registered: &Value,
+) -> Result<(), Refusal> {
+    let needed = registered["default_member_permissions"]
+        .as_str()
+        .and_then(|bits| bits.parse().ok());
+    if let Some(needed) = needed.map(Rights)
+        && !held(world, channel, user).contains(needed)
+    {
+        return Err(format!(
+            "{} does not see /{}: it needs more rights",
+            world.name_of(user),
+            registered["name"].as_str().unwrap_or_default()
+        ));
+    }
+    Ok(())
+}
+
+/// The registered command of this kind with this name, as seen in that channel.
+fn find(world: &World, channel: ChannelId, name: &str, kind: u64) -> Option<Value> {
     let guild = world.guild_of(channel).map(|guild| guild.id);
     let lists = [world.commands.get(&guild), world.commands.get(&None)];
     lists
         .into_iter()
         .flatten()
         .flatten()
-        .find(|command| command["name"] == name)
+        .find(|command| command["name"] == name && command["type"].as_u64() == Some(kind))
         .cloned()
 }
 

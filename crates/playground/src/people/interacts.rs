@@ -46,6 +46,25 @@ impl Person {
         })
     }
 
+    /// Chooses a message command, such as `Retry`, for a message.
+    ///
+    /// # Errors
+    ///
+    /// When they cannot see the message, or there is no such command for them.
+    pub fn chooses(
+        &self,
+        channel: ChannelId,
+        message: MessageId,
+        command: &str,
+    ) -> Result<u64, Refusal> {
+        self.discord.change(|world| {
+            let shown = visible(world, self.id, channel, message)?;
+            let data = command::of_message(world, self.id, channel, &shown, command)?;
+            let words = Some(command.to_owned());
+            Ok(world.interact(Kind::Command, self.id, channel, None, words, data))
+        })
+    }
+
     /// Types into the option `focused` of a command; the bot answers with suggestions.
     ///
     /// # Errors

@@ -136,6 +136,9 @@ fn readable(world: &World, text: &str) -> String {
             let id = id.trim_start_matches('!').parse().ok().map(UserId);
             id.filter(|id| world.users.contains_key(id))
                 .map(|id| format!("@{}", world.name_of(id)))
+        } else if let Some(command) = inside.strip_prefix('/') {
+            let name = command.split_once(':').map(|(name, _)| name);
+            name.map(|name| format!("`/{name}`"))
         } else if inside.starts_with("t:") {
             Some("<a time>".to_owned())
         } else {

@@ -2,6 +2,7 @@
 
 mod config;
 mod destroy;
+pub(in crate::discord::interactions) mod making;
 mod repair;
 
 use serenity::all::Attachment;
@@ -9,16 +10,16 @@ use serenity::all::Attachment;
 use super::call::{Context, Refusal, Viewer, Visibility, answer, bot, guild, person, viewer};
 use super::complete;
 use crate::discord::bot::Bot;
-use crate::discord::bot::channels::GuildChannels;
 use crate::discord::render;
 use crate::discord::rest::body::Body;
 use crate::manager::{NewAgent, Refine};
 use crate::{clock, text};
 
 pub(in crate::discord) use config::{
-    EDIT_PROMPT, edit_prompt, submit as submit_prompt, take_back, written,
+    EDIT_PROMPT, chosen as config_chosen, edit_prompt, submit as submit_prompt, take_back, written,
 };
 pub(in crate::discord) use destroy::confirmed as confirm_destroy;
+pub(in crate::discord) use making::chosen as init_chosen;
 pub(in crate::discord) use repair::confirmed as confirm_repair;
 
 /// Makes, lists, changes and destroys agents
@@ -26,6 +27,7 @@ pub(in crate::discord) use repair::confirmed as confirm_repair;
     slash_command,
     guild_only,
     subcommand_required,
+    default_member_permissions = "MANAGE_CHANNELS",
     subcommands("init", "list", "config::config", "destroy::destroy", "repair::repair")
 )]
 #[expect(clippy::unused_async, reason = "poise awaits every command")]
@@ -67,12 +69,7 @@ async fn init(
             by: person(ctx),
             guild: guild(ctx)?,
         };
-        let bot = bot(ctx);
-        let made = bot
-            .manager
-            .init(new, &GuildChannels::new(bot.clone()))
-            .await?;
-        Ok(render::made(&made))
+        making::make(bot(ctx), ctx.interaction.id.get(), new).await
     })
     .await
 }
@@ -80,6 +77,16 @@ async fn init(
 /// Lists the agents of this server, destroyed ones included
 #[poise::command(slash_command)]
 async fn list(ctx: Context<'_>) -> Result<(), Refusal> {
+    answer_list(ctx).await
+}
+
+/// Lists the agents of this server whose channels you see
+#[poise::command(slash_command, guild_only)]
+pub(super) async fn agents(ctx: Context<'_>) -> Result<(), Refusal> {
+    answer_list(ctx).await
+}
+
+async fn answer_list(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
         match viewer(ctx)? {
             Some(viewer) => list_page(bot(ctx), &viewer, 0).await,

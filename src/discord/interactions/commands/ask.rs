@@ -1,4 +1,4 @@
-//! `/ask`: a prompt as a turn, for once with another model or mode; `/haiku`, `/sonnet`, `/opus` …: with that model.
+//! `/ask`: a prompt as a turn, for once with another model or mode.
 
 use std::time::Duration;
 
@@ -11,7 +11,6 @@ use crate::discord::bot::Bot;
 use crate::discord::render;
 use crate::discord::rest::body::Body;
 use crate::domain::{Inbound, MessageId};
-use crate::llm::Catalog;
 
 /// How long it may take to find out whether a model is there.
 const FIND_OUT: Duration = Duration::from_millis(1_500);
@@ -57,7 +56,7 @@ pub(super) async fn ask(
 }
 
 /// Shows the prompt in the channel and starts a turn that answers it there.
-async fn ask_with(
+pub(super) async fn ask_with(
     ctx: Context<'_>,
     prompt: String,
     model: Option<String>,
@@ -148,36 +147,4 @@ pub(super) async fn tell(responder: &Responder, refusal: Refusal) -> Result<(), 
         .say(&Body::sentence(refusal.0), Visibility::Ephemeral)
         .await;
     Ok(())
-}
-
-/// Asks with a model of the catalogue
-#[poise::command(slash_command, guild_only)]
-async fn shortcut(
-    ctx: Context<'_>,
-    #[description = "What to ask"]
-    #[max_length = 6000]
-    prompt: String,
-) -> Result<(), Refusal> {
-    let name = ctx.command().name.clone();
-    let model = Catalog::shortcuts()
-        .iter()
-        .find(|shortcut| shortcut.name == name)
-        .map(|shortcut| shortcut.model.clone());
-    ask_with(ctx, prompt, model, Mode::Standard).await
-}
-
-/// One command for each shortcut of the catalogue.
-pub(super) fn shortcuts() -> Vec<poise::Command<Bot, Refusal>> {
-    Catalog::shortcuts()
-        .iter()
-        .map(|entry| {
-            let mut command = shortcut();
-            command.name = entry.name.clone().into();
-            command.qualified_name = command.name.clone();
-            command.identifying_name = command.name.clone();
-            command.description =
-                Some(format!("Asks the agent of this channel with {}", entry.display).into());
-            command
-        })
-        .collect()
 }

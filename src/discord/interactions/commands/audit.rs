@@ -12,14 +12,14 @@ pub(super) async fn audit(
     ctx: Context<'_>,
     #[description = "Only this agent's"]
     #[autocomplete = "complete::agent_on_record"]
-    agent: Option<String>,
+    agent_name: Option<String>,
     #[description = "How many; 20 if left out"]
     #[min = 1]
     #[max = 100]
-    n: Option<u32>,
+    count: Option<u32>,
 ) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
-        let agent = match agent {
+        let agent = match agent_name {
             Some(name) => Some(audited(ctx, &name).await?.id),
             None => None,
         };
@@ -28,7 +28,10 @@ pub(super) async fn audit(
             agent,
             before: None,
         };
-        let rows = bot(ctx).store.audit_page(filter, n.unwrap_or(20)).await?;
+        let rows = bot(ctx)
+            .store
+            .audit_page(filter, count.unwrap_or(20))
+            .await?;
         Ok(render::audit(rows.iter().map(|(_, row)| row)))
     })
     .await

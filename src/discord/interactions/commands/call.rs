@@ -34,13 +34,14 @@ pub(super) async fn answer(
 
 /// The way back to the one who gave a command.
 pub(super) fn responder(ctx: Context<'_>) -> Responder {
-    let bot = ctx.framework.user_data;
+    let interaction = ctx.interaction;
     Responder::new(
-        &bot.rest,
-        bot.application,
-        ctx.interaction.id.get(),
-        &ctx.interaction.token,
+        bot(ctx),
+        interaction.guild_id,
+        interaction.id.get(),
+        &interaction.token,
     )
+    .in_channel(channel(ctx))
 }
 
 /// What all commands share.

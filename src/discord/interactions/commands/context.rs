@@ -4,17 +4,17 @@ use serenity::all::{ComponentInteraction, Permissions};
 use tokio::sync::oneshot;
 
 use super::call::{
-    Context, Refusal, Responder, Visibility, admits, agent_here, answer, bot, named_on_record,
-    person, rights_of_press, who,
+    Context, Refusal, Responder, Visibility, agent_here, answer, bot, named_on_record, person,
+    rights_of_press,
 };
 use super::{complete, confirm};
 use crate::agent::session_manager::SessionError;
 use crate::agent::{AfterSave, BeforeClear, ContextAction, Stopper};
 use crate::discord::bot::Bot;
+use crate::discord::interactions::here::Here;
 use crate::discord::render;
 use crate::discord::rest::body::Body;
-use crate::domain::ChannelId;
-use crate::manager::{AgentSummary, ManagerError};
+use crate::manager::AgentSummary;
 
 /// Saves, clears, lists, restores and compacts what the agent has in mind
 #[poise::command(
@@ -100,22 +100,14 @@ pub(in crate::discord) async fn confirm_clear(
     }
     let work = async {
         may_discard(rights_of_press(press))?;
-        let (guild, person) = who(press.guild_id, press.member.as_ref())
-            .ok_or_else(|| Refusal::new("Buttons work in a server."))?;
-        let channel = ChannelId(press.channel_id.get());
-        let parent = bot.parent_of(guild, channel);
-        let agent = bot
-            .manager
-            .agent_for(channel, parent)
-            .ok_or(ManagerError::NoAgentHere)?;
-        admits(bot, &person, &agent).await?;
+        let here = Here::of_press(bot, press).await?;
         let clear = |reply| ContextAction::Clear {
             first: BeforeClear::Discard,
             reply,
         };
         let manager = &bot.manager;
         let cleared = manager
-            .context(&agent, channel, (&person).into(), clear)
+            .context(&here.agent, here.channel, (&here.person).into(), clear)
             .await?;
         Ok(render::cleared(&cleared))
     };

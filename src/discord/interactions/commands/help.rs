@@ -37,6 +37,9 @@ fn collect(
     if !is_allowed(rights, needed) {
         return;
     }
+    if command.slash_action.is_none() {
+        return;
+    }
     if command.subcommands.is_empty() {
         let description = command.description.as_deref().unwrap_or_default();
         lines.push((command.qualified_name.to_string(), description.to_owned()));

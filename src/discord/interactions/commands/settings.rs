@@ -1,13 +1,17 @@
 //! `/settings`: what this server's administrators decide.
 
 use serde_json::Value;
-use serenity::all::Role;
+use serenity::all::{ComponentInteraction, Role};
 
-use super::call::{Context, Refusal, Visibility, answer, bot, guild, person};
-use super::complete;
+use super::call::{
+    Context, Refusal, Responder, Visibility, answer, bot, guild, person, rights_of_press, who,
+};
+use super::{complete, menus};
 use crate::config::effective::{self, Server};
-use crate::config::{Key, is_default};
+use crate::config::{Key, ValueKind, is_default};
+use crate::discord::bot::Bot;
 use crate::discord::render;
+use crate::discord::rest::body::Body;
 use crate::domain::RoleId;
 use crate::text::escape;
 
@@ -58,15 +62,19 @@ async fn model(
     ctx: Context<'_>,
     #[description = "The model"]
     #[autocomplete = "complete::model"]
-    model: String,
+    model: Option<String>,
 ) -> Result<(), Refusal> {
+    let key = &effective::DEFAULT_MODEL;
+    let Some(model) = model else {
+        return ask(ctx, key, "Which model do agents ask that name none?", "").await;
+    };
     if is_default(&model) {
-        return set(ctx, &effective::DEFAULT_MODEL, model).await;
+        return set(ctx, key, model).await;
     }
     let known = bot(ctx).manager.known_model(&model).await;
     match known.map_err(Refusal::from) {
-        Ok(model) => set(ctx, &effective::DEFAULT_MODEL, model).await,
-        Err(refusal) => answer(ctx, Visibility::Ephemeral, async { Err(refusal) }).await,
+        Ok(model) => set(ctx, key, model).await,
+        Err(refusal) => ask(ctx, key, &refusal.0, &model).await,
     }
 }
 
@@ -76,17 +84,69 @@ async fn permissions(
     ctx: Context<'_>,
     #[description = "The profile"]
     #[autocomplete = "complete::profile"]
-    profile: String,
+    permission_profile: Option<String>,
 ) -> Result<(), Refusal> {
+    let key = &effective::DEFAULT_PERMISSIONS;
+    let Some(profile) = permission_profile else {
+        return ask(ctx, key, "Which permission profile do new agents have?", "").await;
+    };
     let profiles = bot(ctx).profiles.load();
     if is_default(&profile) || profiles.iter().any(|(name, _)| name == profile) {
-        return set(ctx, &effective::DEFAULT_PERMISSIONS, profile).await;
+        return set(ctx, key, profile).await;
     }
     let refusal = format!(
-        "There is no profile {}; /permissions shows them all.",
+        "There is no profile {}. `/permissions` shows them all.",
         escape::code(&profile)
     );
-    answer(ctx, Visibility::Ephemeral, async { Err(Refusal(refusal)) }).await
+    ask(ctx, key, &refusal, "").await
+}
+
+/// Asks by a menu what a setting shall be. `typed` is what was tried.
+async fn ask(
+    ctx: Context<'_>,
+    key: &'static Key,
+    question: &str,
+    typed: &str,
+) -> Result<(), Refusal> {
+    answer(ctx, Visibility::Ephemeral, async {
+        let id = format!("setting:{key}");
+        let menu = match key.kind {
+            ValueKind::Model => Some(menus::of_models(bot(ctx), id, typed)),
+            _ => menus::of_key(bot(ctx), id, key),
+        };
+        Ok(Body::sentence(question).menu(menu))
+    })
+    .await
+}
+
+/// What was chosen from that menu. `name` is that of the key.
+pub(in crate::discord) async fn chosen(
+    bot: &Bot,
+    responder: &Responder,
+    press: &ComponentInteraction,
+    name: &str,
+) {
+    let work = async {
+        let who = who(press.guild_id, press.member.as_ref());
+        let (guild, by) = who
+            .filter(|_| rights_of_press(press).administrator())
+            .ok_or_else(|| Refusal::new("Settings need the permission Administrator."))?;
+        let keys = [&effective::DEFAULT_MODEL, &effective::DEFAULT_PERMISSIONS];
+        let key = keys.into_iter().find(|key| key.name == name);
+        let (Some(key), Some(value)) = (key, menus::chosen(press)) else {
+            return Err(Refusal::new(
+                "This menu is not valid any more. Run the command again.",
+            ));
+        };
+        let read = key
+            .kind
+            .read(value)
+            .map_err(|bad| Refusal(bad.to_string()))?;
+        bot.manager.set_setting(guild, key, Some(read), &by).await?;
+        Ok(render::setting_changed(key, value))
+    };
+    // A failed answer was logged where it failed; there is nobody left to tell.
+    let _ = responder.replace(work).await;
 }
 
 /// Sets after how much silence a conversation is saved and cleared
@@ -186,9 +246,10 @@ async fn grants(
     #[description = "The role"] role: Option<Role>,
     #[description = "The profile its members may grant; left out with remove, all of the role's"]
     #[autocomplete = "complete::profile"]
-    profile: Option<String>,
+    permission_profile: Option<String>,
 ) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
+        let profile = permission_profile;
         let bot = bot(ctx);
         let server = bot.manager.server(guild(ctx)?);
         let mut table = server.permission_grants.0;
@@ -219,7 +280,7 @@ async fn grants(
             }
             (None | Some(Change::Add | Change::Remove), _, _) => {
                 return Err(Refusal::new(
-                    "Name the role and the profile: the options `role` and `profile`.",
+                    "Name the role and the profile: the options `role` and `permission_profile`.",
                 ));
             }
         }

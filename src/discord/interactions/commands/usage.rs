@@ -20,12 +20,12 @@ pub(super) async fn usage(
     days: Option<u32>,
     #[description = "Only this agent's"]
     #[autocomplete = "complete::agent_on_record"]
-    agent: Option<String>,
+    agent_name: Option<String>,
 ) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
         let (bot, guild) = (bot(ctx), guild(ctx)?);
         let days = days.unwrap_or(30);
-        let agent = match agent {
+        let agent = match agent_name {
             Some(name) => Some(named_on_record(ctx, &name).await?.id),
             None => None,
         };

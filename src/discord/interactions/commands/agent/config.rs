@@ -4,13 +4,14 @@ use serde_json::{Value, json};
 use serenity::all::{Attachment, ComponentInteraction, ModalInteraction};
 
 use super::text_or_file;
+use crate::config::agent_keys;
 use crate::discord::bot::Bot;
 use crate::discord::bot::channels::GuildChannels;
 use crate::discord::interactions::commands::call::{
     Context, Refusal, Responder, Visibility, admits, agent_named, answer, bot, guild, may_talk,
     person, who_manages,
 };
-use crate::discord::interactions::commands::complete;
+use crate::discord::interactions::commands::{complete, menus};
 use crate::discord::render::{self, always_allow};
 use crate::discord::rest::body::{Body, clip};
 use crate::domain::{GuildId, Person};
@@ -52,7 +53,7 @@ pub(super) async fn config(
             }
             None => {
                 let value = bot.manager.config_value(guild, name, &key).await?;
-                Ok(render::config_value(name, &key, &value))
+                Ok(shown(bot, name, &key, &value))
             }
             Some(value) => {
                 let (by, channels) = (person(ctx), GuildChannels::new(bot.clone()));
@@ -64,6 +65,35 @@ pub(super) async fn config(
         }
     })
     .await
+}
+
+/// The value of a key, with a menu of what it can be set to where that is a set of words.
+fn shown(bot: &Bot, name: &str, key: &str, value: &str) -> Body {
+    let known = agent_keys().find(|known| known.name == key);
+    let menu = known.and_then(|known| menus::of_key(bot, format!("config:{key}:{name}"), known));
+    render::config_value(name, key, value).menu(menu)
+}
+
+/// What was chosen from that menu. `rest` is what follows `config:` in its id.
+pub(in crate::discord) async fn chosen(
+    bot: &Bot,
+    responder: &Responder,
+    press: &ComponentInteraction,
+    rest: &str,
+) {
+    let work = async {
+        let (guild, by) = who_manages(press.guild_id, press.member.as_ref(), CHANGING)?;
+        let gone = || Refusal::new("This menu is not valid any more. Run `/agent config` again.");
+        let (key, name) = rest.split_once(':').ok_or_else(gone)?;
+        let value = menus::chosen(press).ok_or_else(gone)?;
+        may_edit(bot, guild, &by, name).await?;
+        let channels = GuildChannels::new(bot.clone());
+        let done = bot
+            .manager
+            .configure(guild, name, key, value, &by, &channels);
+        Ok(Body::sentence(done.await?))
+    };
+    let _ = responder.replace(work).await;
 }
 
 /// The press of Take back under the list of `always_allow`. `rest` is what follows `ungrant:` in its id.

@@ -1,0 +1,78 @@
+//! The message of an open question is deleted, by somebody or by `/purge`: it is posted again, or nobody could answer.
+
+use tracing::warn;
+
+use super::{Approvals, Asked};
+use crate::discord::bot::Bot;
+use crate::discord::rest::body::Body;
+use crate::discord::rest::explain::Operation;
+use crate::discord::rest::{Request, RestError, Urgency};
+use crate::domain::{ChannelId, MessageId};
+
+/// An open question without its message.
+struct Unshown {
+    question: i64,
+    calls: Vec<i64>,
+    body: Body,
+}
+
+impl Approvals {
+    /// Takes note that a message was deleted. Gives the question that it asked, where that is open.
+    fn lost(&self, channel: ChannelId, message: MessageId) -> Option<Unshown> {
+        self.with(|book| {
+            let is_it = |asked: &&mut Asked| {
+                asked.message == Some(message)
+                    && asked.question.turn.channel == channel
+                    && !asked.is_over()
+            };
+            let asked = book.asked.values_mut().find(is_it)?;
+            asked.message = None;
+            let calls = asked.question.calls.iter();
+            Some(Unshown {
+                question: asked.question.id(),
+                calls: calls.map(|call| call.approval).collect(),
+                body: asked.body(&self.approvers(asked.question.turn.agent)),
+            })
+        })
+    }
+
+    /// Whether a message asks a question that is open.
+    pub(in crate::discord) fn asks(&self, message: MessageId) -> bool {
+        self.with(|book| {
+            let mut asked = book.asked.values();
+            asked.any(|asked| asked.message == Some(message) && !asked.is_over())
+        })
+    }
+}
+
+impl Bot {
+    /// Posts the question again that the deleted message asked. Where Discord refuses that, the answer is no.
+    pub(in crate::discord) async fn question_deleted(
+        &self,
+        channel: ChannelId,
+        message: MessageId,
+    ) {
+        let Some(unshown) = self.approvals.lost(channel, message) else {
+            return;
+        };
+        // One message for each that is deleted, however often the request is made.
+        let nonce = format!("again-{message}");
+        let request = Request::post(channel, &unshown.body, Urgency::Durable).nonce(&nonce);
+        match self.rest.reply(request).await {
+            Ok(posted) => {
+                let stored = self.store.set_question_post(&unshown.calls, posted).await;
+                if let Err(error) = stored {
+                    warn!(%error, "failed to store the message of an approval; a crash would leave it as it is");
+                }
+                self.approvals.posted(unshown.question, posted).await;
+            }
+            Err(error) => {
+                let why = self.refusal(Operation::Ask, channel, &error);
+                warn!(channel.id = %channel, "failed to post an approval again whose message was deleted: {why}");
+                if let RestError::Refused { .. } = error {
+                    self.approvals.withdraw(unshown.question);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! What is done with a message that somebody chose by a right click: its words are asked again, a branch begins at it, it is
+//! asked about, or its turn is stopped.
+//!
+//! A message that none of this fits (of no conversation, cleared, of a turn that runs or does not) gets one private answer
+//! that says why.
+
+use serde_json::{Value, json};
+use serenity::all::ModalInteraction;
+
+use super::commands::{show_prompt, written};
+use super::{Responder, Visibility};
+use crate::agent::{Mode, Stop, Target};
+use crate::discord::bot::{Bot, Refusal};
+use crate::discord::render;
+use crate::discord::rest::body::{Body, clip};
+use crate::discord::rest::route;
+use crate::domain::{Inbound, Item, MessageId, Quote};
+use crate::store::{Conversation, TurnEnd, TurnRow};
+use crate::text::escape;
+
+pub(super) use super::here::Here;
+
+/// Begins the id of the form that asks what a branch is to do; the message's id follows.
+pub(super) const BRANCH_FROM: &str = "branch-from:";
+
+/// Begins the id of the form that asks what somebody wants to know about a message; its id follows.
+pub(super) const ASK_ABOUT: &str = "ask-about:";
+
+/// Characters of the message that a model is shown with a question about it.
+const QUOTED: usize = 1_000;
+
+/// Characters of a prompt in a form.
+const MAX_FIELD: usize = 4_000;
+
+/// A message in the channel of an agent that the person may talk to.
+pub(super) struct Chosen {
+    here: Here,
+    message: MessageId,
+}
+
+impl Chosen {
+    pub(super) const fn new(here: Here, message: u64) -> Self {
+        Self {
+            here,
+            message: MessageId(message),
+        }
+    }
+
+    /// The one that a form is about, once it is clear that whoever sent it may still talk to the agent.
+    async fn of_form(bot: &Bot, form: &ModalInteraction, message: &str) -> Result<Self, Refusal> {
+        let message = message.parse().map_err(|_| {
+            Refusal::new("This form is not valid any more. Choose the message again.")
+        })?;
+        Ok(Self::new(Here::of_form(bot, form).await?, message))
+    }
+
+    /// The turn and the conversation that the message belongs to.
+    async fn place(&self, bot: &Bot) -> Result<(TurnRow, Conversation), Refusal> {
+        let not_ours = || {
+            let name = escape::code(self.here.agent.name.as_str());
+            Refusal(format!(
+                "This message is in no conversation with {name}. Choose one that was written to it, or one of its answers."
+            ))
+        };
+        let mut turn = bot.store.turn_of_message(self.message).await?;
+        if turn.is_none() && bot.posting.is_under_way(self.here.channel) {
+            // An answer can be seen before its id is known.
+            bot.posting.settles(self.here.channel).await;
+            turn = bot.store.turn_of_message(self.message).await?;
+        }
+        let turn = turn.filter(|turn| turn.begun.agent == self.here.agent.id);
+        let Some(turn) = turn else {
+            return Err(match bot.store.waiting(self.message).await? {
+                Some(_) => Refusal::new(
+                    "This message is still waiting for its turn. Delete it to take it back.",
+                ),
+                None => not_ours(),
+            });
+        };
+        let conversation = bot.store.conversation(turn.begun.conversation).await?;
+        Ok((turn, conversation.ok_or_else(not_ours)?))
+    }
+
+    /// What was said, as the ledger has it: the message itself, or what its answer answers.
+    async fn words(&self, bot: &Bot, turn: &TurnRow) -> Result<Inbound, Refusal> {
+        if let Some(own) = bot.store.message(self.message).await? {
+            return Ok(own);
+        }
+        let asked = match turn.begun.trigger {
+            Some(trigger) => bot.store.message(trigger).await?,
+            None => None,
+        };
+        asked.ok_or_else(|| {
+            Refusal::new("Nobody asked for this: the agent was woken by one of its own tasks, so there is nothing to ask again.")
+        })
+    }
+
+    /// The conversation up to the message.
+    async fn history(&self, bot: &Bot) -> Result<Vec<Item>, Refusal> {
+        let (turn, conversation) = self.place(bot).await?;
+        if turn.state == TurnEnd::Running {
+            return Err(still_works(&self.here));
+        }
+        let items = bot
+            .store
+            .items_until(conversation.id, turn.begun.id, self.message)
+            .await?;
+        items.ok_or_else(|| {
+            Refusal::new("This message is not in the conversation any more: it was cleared or put into a summary, so no branch can begin here. `/context history` lists the saved sessions.")
+        })
+    }
+}
+
+fn still_works(here: &Here) -> Refusal {
+    Refusal(format!(
+        "{} is still working in this conversation. Wait for its answer, or stop it first.",
+        escape::code(here.agent.name.as_str())
+    ))
+}
+
+/// *Retry*: the same words as a new turn in the same conversation.
+pub(super) async fn retry(bot: &Bot, responder: &Responder, chosen: Result<Chosen, Refusal>) {
+    let found = async {
+        let chosen = chosen?;
+        let (turn, conversation) = chosen.place(bot).await?;
+        let words = chosen.words(bot, &turn).await?;
+        if conversation.closed_at.is_some() {
+            return Err(Refusal::new(
+                "The branch of this message is closed. Write in the channel to go on in the main conversation.",
+            ));
+        }
+        if bot.store.has_running_turn(conversation.id).await? {
+            return Err(still_works(&chosen.here));
+        }
+        Ok::<_, Refusal>((chosen.here, conversation, words))
+    };
+    let (here, conversation, words) = match found.await {
+        Ok(found) => found,
+        Err(refusal) => return tell(responder, refusal).await,
+    };
+    let body = render::retried(&here.person.name, &words.content);
+    let Some(shown) = show_prompt(responder, &body).await else {
+        return;
+    };
+    let agent = here.agent.clone();
+    let message = Inbound {
+        attachments: words.attachments,
+        ..here.says(shown, words.content)
+    };
+    let asked = bot.manager.ask_in(&agent, message, conversation.id).await;
+    if let Err(error) = asked {
+        follow_up(responder, Refusal::from(error)).await;
+    }
+}
+
+/// *Branch from here*: asks what the branch is to do.
+pub(super) async fn ask_for_branch(
+    bot: &Bot,
+    responder: &Responder,
+    chosen: Result<Chosen, Refusal>,
+) {
+    let found = async {
+        let chosen = chosen?;
+        chosen.history(bot).await?;
+        Ok::<_, Refusal>(chosen.message)
+    };
+    match found.await {
+        Ok(message) => {
+            let id = format!("{BRANCH_FROM}{message}");
+            let form = form(&id, "Branch from here", "What the branch is to do");
+            // A failed answer was logged where it failed; there is nobody left to tell.
+            let _ = responder.form(form).await;
+        }
+        Err(refusal) => tell(responder, refusal).await,
+    }
+}
+
+/// Opens the branch.
+pub(super) async fn open_branch(
+    bot: &Bot,
+    responder: &Responder,
+    form: &ModalInteraction,
+    message: &str,
+) {
+    let found = async {
+        let chosen = Chosen::of_form(bot, form, message).await?;
+        let history = chosen.history(bot).await?;
+        Ok::<_, Refusal>((chosen.here, history, prompt_in(form)?))
+    };
+    let (mut here, history, prompt) = match found.await {
+        Ok(found) => found,
+        Err(refusal) => return tell(responder, refusal).await,
+    };
+    // A branch hangs under the agent, wherever it was asked for.
+    here.channel = here.agent.channel.unwrap_or(here.channel);
+    here.parent = None;
+    let (agent, by) = (here.agent.clone(), here.person.name.clone());
+    let Some(shown) = show_prompt(responder, &render::branch_asked(&by, &prompt)).await else {
+        return;
+    };
+    let message = here.says(shown, prompt.clone());
+    match bot.manager.branch_from(&agent, message, history).await {
+        Ok(number) => {
+            let opened = render::branch_opened(number, &by, &prompt);
+            let _ = responder.edit_original(&opened).await;
+        }
+        Err(error) => follow_up(responder, Refusal::from(error)).await,
+    }
+}
+
+/// *Ask about this*: asks for the question.
+pub(super) async fn ask_for_question(responder: &Responder, chosen: Result<Chosen, Refusal>) {
+    match chosen {
+        Ok(chosen) => {
+            let id = format!("{ASK_ABOUT}{}", chosen.message);
+            let form = form(&id, "Ask about this", "What you want to know");
+            // A failed answer was logged where it failed; there is nobody left to tell.
+            let _ = responder.form(form).await;
+        }
+        Err(refusal) => tell(responder, refusal).await,
+    }
+}
+
+/// Asks the question, with the message quoted in front of it.
+pub(super) async fn ask_about(
+    bot: &Bot,
+    responder: &Responder,
+    form: &ModalInteraction,
+    message: &str,
+) {
+    let found = async {
+        let chosen = Chosen::of_form(bot, form, message).await?;
+        let question = prompt_in(form)?;
+        let quote = quote(bot, &chosen).await?;
+        Ok::<_, Refusal>((chosen, question, quote))
+    };
+    let (chosen, question, quote) = match found.await {
+        Ok(found) => found,
+        Err(refusal) => return tell(responder, refusal).await,
+    };
+    let here = chosen.here;
+    let link = format!(
+        "https://discord.com/channels/{}/{}/{}",
+        here.agent.guild, here.channel, chosen.message
+    );
+    let body = render::asked_about(&here.person.name, &link, &question);
+    let Some(shown) = show_prompt(responder, &body).await else {
+        return;
+    };
+    let agent = here.agent.clone();
+    let message = here.says(shown, format!("{}{question}", quote.for_model()));
+    let asked = bot.manager.ask(&agent, message, None, Mode::Standard).await;
+    if let Err(error) = asked {
+        follow_up(responder, Refusal::from(error)).await;
+    }
+}
+
+/// What the message says now, as Discord has it.
+async fn quote(bot: &Bot, chosen: &Chosen) -> Result<Quote, Refusal> {
+    let route = route::message(chosen.here.channel, chosen.message);
+    let found = bot.rest.call(route).await;
+    let found = found.map_err(|error| {
+        if error.is_gone() {
+            Refusal::new("This message was deleted, so nobody can be asked about it.")
+        } else {
+            Refusal(format!("The message could not be read: {error}."))
+        }
+    })?;
+    let author = &found["author"];
+    let is_own = author["id"] == bot.own.to_string();
+    let name = author["global_name"]
+        .as_str()
+        .or(author["username"].as_str());
+    Ok(Quote {
+        author: name.filter(|_| !is_own).map(str::to_owned),
+        at: chosen.message.sent_at(),
+        text: Some(clip(&said(&found), QUOTED)),
+    })
+}
+
+/// The words of a message: its own, and those of its embeds and file names.
+fn said(message: &Value) -> String {
+    let mut lines = vec![message["content"].as_str().unwrap_or_default().to_owned()];
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    for embed in message["embeds"].as_array().into_iter().flatten() {
+        lines.extend(text(&embed["title"]));
+        lines.extend(text(&embed["description"]));
+    }
+    let files = message["attachments"].as_array().into_iter().flatten();
+    lines.extend(files.filter_map(|file| Some(format!("[file {}]", file["filename"].as_str()?))));
+    lines.retain(|line| !line.trim().is_empty());
+    if lines.is_empty() {
+        "[a message without text]".to_owned()
+    } else {
+        lines.join("\n")
+    }
+}
+
+/// *Stop*: the turn of the message gets one last step and answers with what it has.
+pub(super) async fn stop(bot: &Bot, responder: &Responder, chosen: Result<Chosen, Refusal>) {
+    let work = async {
+        let chosen = chosen?;
+        let (turn, _) = chosen.place(bot).await?;
+        if turn.state != TurnEnd::Running {
+            return Err(Refusal::new(
+                "The turn of this message is over, so there is nothing to stop.",
+            ));
+        }
+        let Here { person, agent, .. } = &chosen.here;
+        let target = Target::Turn(turn.begun.id);
+        let stopped = bot.manager.stop(agent, target, Stop::Graceful, person);
+        Ok(render::stopping(stopped.await))
+    };
+    let _ = responder.answer(Visibility::Ephemeral, work).await;
+}
+
+/// A form with one field.
+fn form(id: &str, title: &str, label: &str) -> Value {
+    json!({
+        "custom_id": id,
+        "title": title,
+        "components": [{
+            "type": 1,
+            "components": [{
+                "type": 4,
+                "custom_id": "prompt",
+                "label": label,
+                "style": 2,
+                "max_length": MAX_FIELD,
+                "required": true,
+            }],
+        }],
+    })
+}
+
+fn prompt_in(form: &ModalInteraction) -> Result<String, Refusal> {
+    let prompt = written(form).unwrap_or_default();
+    if prompt.trim().is_empty() {
+        return Err(Refusal::new("There is nothing to do: the prompt is empty."));
+    }
+    Ok(prompt)
+}
+
+async fn tell(responder: &Responder, refusal: Refusal) {
+    let body = Body::sentence(refusal.0);
+    let _ = responder.say(&body, Visibility::Ephemeral).await;
+}
+
+async fn follow_up(responder: &Responder, refusal: Refusal) {
+    let body = Body::sentence(refusal.0);
+    let _ = responder.follow_up(&body, Visibility::Ephemeral).await;
+}

@@ -1,0 +1,87 @@
+//! An agent is made; a model or a profile that is not there is asked for by a menu, and nothing that was written is lost.
+
+use serenity::all::ComponentInteraction;
+
+use crate::discord::bot::Bot;
+use crate::discord::bot::channels::GuildChannels;
+use crate::discord::interactions::commands::call::{Refusal, Responder, who_manages};
+use crate::discord::interactions::commands::menus;
+use crate::discord::render;
+use crate::discord::rest::body::Body;
+use crate::manager::NewAgent;
+use crate::text::escape;
+
+/// What needs the permission to manage channels.
+pub(in crate::discord::interactions) const MAKING: &str = "Making an agent";
+
+/// Makes an agent, or asks for what is missing. `id` is that of the interaction which asked for it.
+pub(in crate::discord::interactions) async fn make(
+    bot: &Bot,
+    id: u64,
+    new: NewAgent,
+) -> Result<Body, Refusal> {
+    if let Some(model) = &new.model
+        && let Err(error) = bot.manager.known_model(model).await
+    {
+        let menu = menus::of_models(bot, format!("init:model:{id}"), model);
+        return Ok(ask_for(bot, id, new, error.to_string(), menu));
+    }
+    if let Some(profile) = &new.permission_profile
+        && is_unknown(bot, profile)
+    {
+        let words = format!("There is no profile {}.", escape::code(profile));
+        let menu = menus::of_profiles(bot, format!("init:profile:{id}"));
+        return Ok(ask_for(bot, id, new, words, menu));
+    }
+    let channels = GuildChannels::new(bot.clone());
+    let made = bot.manager.init(new, &channels).await?;
+    Ok(render::made(&made))
+}
+
+/// Whether `profile` is a name and of no profile.
+fn is_unknown(bot: &Bot, profile: &str) -> bool {
+    let profiles = bot.profiles.load();
+    let is_json = profile.trim_start().starts_with('{');
+    !is_json
+        && !crate::config::is_default(profile)
+        && profiles.iter().all(|(name, _)| name != profile)
+}
+
+fn ask_for(
+    bot: &Bot,
+    id: u64,
+    new: NewAgent,
+    why: String,
+    menu: crate::discord::rest::body::Menu,
+) -> Body {
+    if menu.options.is_empty() {
+        return Body::sentence(why);
+    }
+    bot.pending.keep(id, new);
+    Body::sentence(format!("{why}\nChoose another one here to make the agent.")).menu(Some(menu))
+}
+
+/// What was chosen from such a menu. `rest` is what follows `init:` in its id.
+pub(in crate::discord) async fn chosen(
+    bot: &Bot,
+    responder: &Responder,
+    press: &ComponentInteraction,
+    rest: &str,
+) {
+    let work = async {
+        let (guild, by) = who_manages(press.guild_id, press.member.as_ref(), MAKING)?;
+        let gone = || Refusal::new("This menu is not valid any more. Run `/agent init` again.");
+        let (what, id) = rest.split_once(':').ok_or_else(gone)?;
+        let id = id.parse().map_err(|_| gone())?;
+        let value = menus::chosen(press).ok_or_else(gone)?.to_owned();
+        let mut new = bot.pending.take(id).ok_or_else(gone)?;
+        (new.guild, new.by) = (guild, by);
+        match what {
+            "model" => new.model = Some(value),
+            _ => new.permission_profile = Some(value),
+        }
+        make(bot, id, new).await
+    };
+    // A failed answer was logged where it failed; there is nobody left to tell.
+    let _ = responder.replace(work).await;
+}

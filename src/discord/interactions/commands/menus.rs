@@ -1,0 +1,62 @@
+//! Menus of models, profiles and the words of a key, where a text would otherwise say to type one.
+
+use serenity::all::{ComponentInteraction, ComponentInteractionDataKind};
+
+use crate::config::{Key, ValueKind};
+use crate::discord::bot::Bot;
+use crate::discord::rest::body::{Menu, MenuOption};
+
+/// Characters that Discord takes in an option's value.
+const MAX_VALUE: usize = 100;
+
+/// A menu of the models that can be asked; those that contain what was typed come first.
+pub(super) fn of_models(bot: &Bot, id: String, typed: &str) -> Menu {
+    let typed = typed.to_lowercase();
+    let mut names: Vec<String> = bot.models.all().iter().map(ToString::to_string).collect();
+    names.sort_by_key(|name| !name.to_lowercase().contains(&typed));
+    menu(id, "Choose a model", names)
+}
+
+/// A menu of the profiles that can be named.
+pub(super) fn of_profiles(bot: &Bot, id: String) -> Menu {
+    let profiles = bot.profiles.load();
+    let names = profiles.iter().map(|(name, _)| name.to_owned()).collect();
+    menu(id, "Choose a permission profile", names)
+}
+
+/// A menu of what a key can be set to; none where that is not a set of words.
+pub(super) fn of_key(bot: &Bot, id: String, key: &Key) -> Option<Menu> {
+    match key.kind {
+        ValueKind::Model => Some(of_models(bot, id, "")),
+        ValueKind::Profile => Some(of_profiles(bot, id)),
+        kind => {
+            let words: Vec<String> = kind.offered().iter().map(ToString::to_string).collect();
+            (!words.is_empty()).then(|| menu(id, "Choose a value", words))
+        }
+    }
+}
+
+fn menu(id: String, placeholder: &str, names: Vec<String>) -> Menu {
+    let options = names
+        .into_iter()
+        .filter(|name| name.chars().count() <= MAX_VALUE)
+        .map(|name| MenuOption {
+            value: name.clone(),
+            label: name,
+            description: String::new(),
+        })
+        .collect();
+    Menu {
+        id,
+        placeholder: placeholder.to_owned(),
+        options,
+    }
+}
+
+/// What was chosen.
+pub(super) fn chosen(press: &ComponentInteraction) -> Option<&str> {
+    match &press.data.kind {
+        ComponentInteractionDataKind::StringSelect { values } => values.first().map(String::as_str),
+        _ => None,
+    }
+}

@@ -1,0 +1,58 @@
+//! What a right click on a message offers under Apps: *Retry*, *Branch from here*, *Ask about this*, *Stop*.
+//!
+//! Each is for a message in the channel of an agent that the person may talk to. What it does is in [`chosen`].
+
+use serenity::all::Message;
+
+use super::call::{Context, Refusal, agent_here, bot, person, responder};
+use crate::discord::bot::Bot;
+use crate::discord::interactions::chosen::{self, Chosen};
+
+/// All of them.
+pub(super) fn all() -> Vec<poise::Command<Bot, Refusal>> {
+    vec![retry(), branch(), ask(), stop()]
+}
+
+/// Ask the words of this message again
+#[poise::command(context_menu_command = "Retry", guild_only)]
+async fn retry(ctx: Context<'_>, message: Message) -> Result<(), Refusal> {
+    let chosen = chosen(ctx, &message).await;
+    chosen::retry(bot(ctx), &responder(ctx), chosen).await;
+    Ok(())
+}
+
+/// Open a branch with the conversation as it stood at this message
+#[poise::command(context_menu_command = "Branch from here", guild_only)]
+async fn branch(ctx: Context<'_>, message: Message) -> Result<(), Refusal> {
+    let chosen = chosen(ctx, &message).await;
+    chosen::ask_for_branch(bot(ctx), &responder(ctx), chosen).await;
+    Ok(())
+}
+
+/// Ask the agent about this message
+#[poise::command(context_menu_command = "Ask about this", guild_only)]
+async fn ask(ctx: Context<'_>, message: Message) -> Result<(), Refusal> {
+    let chosen = chosen(ctx, &message).await;
+    chosen::ask_for_question(&responder(ctx), chosen).await;
+    Ok(())
+}
+
+/// Stop the turn that this message belongs to
+#[poise::command(context_menu_command = "Stop", guild_only)]
+async fn stop(ctx: Context<'_>, message: Message) -> Result<(), Refusal> {
+    let chosen = chosen(ctx, &message).await;
+    chosen::stop(bot(ctx), &responder(ctx), chosen).await;
+    Ok(())
+}
+
+/// The message, once it is clear that the person may talk to the agent of its channel.
+async fn chosen(ctx: Context<'_>, message: &Message) -> Result<Chosen, Refusal> {
+    let here = agent_here(ctx).await?;
+    let here = chosen::Here {
+        person: person(ctx),
+        channel: here.channel,
+        parent: here.parent,
+        agent: here.agent,
+    };
+    Ok(Chosen::new(here, message.id.get()))
+}

@@ -1,0 +1,71 @@
+//! Whoever presses, sends a form or chooses a message: who they are, where, and whose channel that is.
+
+use serenity::all::{ComponentInteraction, Member, ModalInteraction};
+
+use super::commands::call::{admits, who};
+use crate::discord::bot::{Bot, Refusal};
+use crate::domain::{ChannelId, Inbound, MessageId, Person};
+use crate::manager::{AgentSummary, ManagerError};
+
+/// Somebody who may talk to the agent of the channel they are in.
+pub(super) struct Here {
+    pub(super) person: Person,
+    /// The channel, or a thread under an agent's channel.
+    pub(super) channel: ChannelId,
+    /// The channel above, when it is a thread.
+    pub(super) parent: Option<ChannelId>,
+    pub(super) agent: AgentSummary,
+}
+
+impl Here {
+    /// The one who pressed a button, once it is clear that they may talk to the agent.
+    pub(super) async fn of_press(bot: &Bot, press: &ComponentInteraction) -> Result<Self, Refusal> {
+        let channel = ChannelId(press.channel_id.get());
+        Self::of(bot, press.guild_id, press.member.as_ref(), channel).await
+    }
+
+    /// The one who sent a form, likewise.
+    pub(super) async fn of_form(bot: &Bot, form: &ModalInteraction) -> Result<Self, Refusal> {
+        let channel = ChannelId(form.channel_id.get());
+        Self::of(bot, form.guild_id, form.member.as_ref(), channel).await
+    }
+
+    async fn of(
+        bot: &Bot,
+        guild: Option<serenity::all::GuildId>,
+        member: Option<&Member>,
+        channel: ChannelId,
+    ) -> Result<Self, Refusal> {
+        let (guild, person) =
+            who(guild, member).ok_or_else(|| Refusal::new("Buttons work in a server."))?;
+        let parent = bot.parent_of(guild, channel);
+        let agent = bot
+            .manager
+            .agent_for(channel, parent)
+            .ok_or(ManagerError::NoAgentHere)?;
+        admits(bot, &person, &agent).await?;
+        Ok(Self {
+            person,
+            channel,
+            parent,
+            agent,
+        })
+    }
+
+    /// `words` of theirs, as a message that they wrote: `shown`, which is posted for it.
+    pub(super) fn says(self, shown: MessageId, words: impl Into<String>) -> Inbound {
+        Inbound {
+            id: shown,
+            channel_id: self.channel,
+            guild_id: self.agent.guild,
+            parent_id: self.parent,
+            author: self.person,
+            content: words.into(),
+            attachments: Vec::new(),
+            reply_to: None,
+            quote: None,
+            sent_at: shown.sent_at(),
+            via: None,
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! What people are told who do not know yet how to talk to an agent, or who may not.
+
+use crate::discord::rest::body::Body;
+use crate::domain::ChannelId;
+use crate::manager::{Access, AgentSummary};
+use crate::text::escape;
+
+/// The first message in a server.
+pub(crate) const GREETING: &str = "👋 Hello! I turn channels of this server into AI agents, each with its own workspace, tools and memory.\nMembers with the permission Manage Channels make an agent with `/agent init` or with the button below. After that, whoever sees its channel can simply write there. `/help` lists all commands.";
+
+/// The label of the button under it.
+pub(crate) const MAKE_FIRST: &str = "Make your first agent";
+
+/// The answer to a direct message.
+pub(crate) const NOT_IN_PRIVATE: &str = "I work in the channels of a server, not in direct messages. Go to a server that we share and write in the channel of an agent. If there is none yet, a member with the permission Manage Channels can make one there with `/agent init`.";
+
+/// The answer to a mention where no agent lives. `agents` are the channels of those that the person may talk to.
+pub(crate) fn no_agent_here(agents: &[ChannelId]) -> Body {
+    let channels: Vec<String> = agents
+        .iter()
+        .map(|channel| format!("<#{channel}>"))
+        .collect();
+    let go = match channels.split_last() {
+        None => String::new(),
+        Some((only, [])) => format!(" Write in {only} to talk to one."),
+        Some((last, others)) => {
+            format!(" Write in {} or {last} to talk to one.", others.join(", "))
+        }
+    };
+    Body::text(format!(
+        "No agent lives in this channel.{go} Members with the permission Manage Channels can make a new agent with `/agent init`."
+    ))
+}
+
+/// What a member is told in private who may not talk to an agent.
+pub(crate) fn no_access(agent: &AgentSummary, access: &Access, server: Option<&str>) -> Body {
+    let name = escape::code(agent.name.as_str());
+    let server = server.map_or_else(
+        || "the server".to_owned(),
+        |server| format!("the server {}", escape::code(server)),
+    );
+    let reason = match access {
+        Access::Roles(_) => {
+            "it answers only members with certain roles. An administrator of the server can let you in."
+        }
+        Access::Unreadable => {
+            "its configuration cannot be read, so only administrators can talk to it. An administrator of the server has to repair it."
+        }
+    };
+    Body::text(format!(
+        "The agent {name} on {server} did not take your message: {reason}"
+    ))
+}

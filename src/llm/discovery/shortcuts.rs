@@ -1,0 +1,67 @@
+//! Which models get a command of their own: those of the catalog that are there, and those of servers of one's own.
+
+use super::Models;
+use crate::llm::catalog::{Catalog, Shortcut};
+use crate::llm::target::Target;
+
+/// Local models that get a command. A server lists a handful; Discord takes 100 commands in all.
+const MOST_LOCAL: usize = 20;
+
+/// Characters of a command's name.
+const MAX_NAME: usize = 32;
+
+impl Models {
+    /// A shortcut for each model of the catalog that is there, and for local ones. None has a name that is `taken`.
+    pub fn shortcuts(&self, taken: &[&str]) -> Vec<Shortcut> {
+        let all = self.all();
+        let is_there = |shortcut: &&Shortcut| all.iter().any(|one| one.model == shortcut.model);
+        let mut shortcuts: Vec<Shortcut> = Catalog::shortcuts()
+            .iter()
+            .filter(is_there)
+            .cloned()
+            .collect();
+        let local = all
+            .iter()
+            .filter(|target| self.providers.is_local(&target.provider));
+        for target in local.take(MOST_LOCAL) {
+            let is_free = |name: &String| {
+                !name.is_empty()
+                    && !taken.contains(&name.as_str())
+                    && Catalog::shortcuts().iter().all(|one| one.name != *name)
+                    && shortcuts.iter().all(|one| one.name != *name)
+            };
+            if let Some(name) = names(target).into_iter().find(is_free) {
+                shortcuts.push(Shortcut {
+                    name,
+                    model: target.to_string(),
+                    display: target.to_string(),
+                });
+            }
+        }
+        shortcuts
+    }
+}
+
+/// Names that a command for `target` may have, the best first.
+fn names(target: &Target) -> [String; 2] {
+    let model = target.model.strip_suffix(":latest");
+    let model = model.unwrap_or(&target.model);
+    [
+        command_name(model),
+        command_name(&format!("{}-{model}", target.provider)),
+    ]
+}
+
+/// `text` as Discord takes the name of a command: small letters, digits and single dashes.
+fn command_name(text: &str) -> String {
+    let mut name = String::new();
+    for char in text.to_lowercase().chars() {
+        if char.is_ascii_alphanumeric() || char == '_' {
+            name.push(char);
+        } else if !name.is_empty() && !name.ends_with('-') {
+            name.push('-');
+        }
+    }
+    name.truncate(MAX_NAME);
+    name.trim_end_matches('-').to_owned()
+}
