@@ -279,6 +279,7 @@ impl Hub {
     async fn serve(&mut self, guild: &Guild) {
         let id = GuildId(guild.id.get());
         if self.served.insert(id) {
+            self.bot.recall_command_ids(id).await;
             self.bot.greet(id).await;
             let registering =
                 registration::register(self.bot.clone(), id, self.ends.intake.clone());

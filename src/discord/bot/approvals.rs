@@ -54,6 +54,8 @@ struct Book {
     /// The question of each call.
     questions: HashMap<i64, i64>,
     ended: VecDeque<(i64, QuestionEnd)>,
+    /// Messages that were deleted while a question was being posted: one of them may be its own.
+    deleted: VecDeque<MessageId>,
 }
 
 /// A question, until its message says how all of it ended.

@@ -106,7 +106,7 @@ impl Chosen {
             .items_until(conversation.id, turn.begun.id, self.message)
             .await?;
         items.ok_or_else(|| {
-            Refusal::new("This message is not in the conversation any more: it was cleared or put into a summary, so no branch can begin here. `/context history` lists the saved sessions.")
+            Refusal::new("This message is not in the conversation any more: it was put into a summary, so no branch can begin here. `/context history` lists the saved sessions.")
         })
     }
 }

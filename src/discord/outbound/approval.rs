@@ -32,6 +32,9 @@ impl OutboundContext {
             warn!(%error, "failed to store the message of an approval; a crash would leave it as it is");
         }
         self.bot.approvals.posted(id, message).await;
+        if self.bot.approvals.was_deleted(message) {
+            self.bot.question_deleted(channel, message).await;
+        }
     }
 
     /// Posts an approval's message. While the line to Discord is down it is tried again for as long as the approval is

@@ -120,7 +120,7 @@ impl Body {
             .files
             .iter()
             .enumerate()
-            .map(|(id, file)| json!({"id": id, "filename": file.shown_name()}))
+            .map(|(id, file)| json!({"id": id.to_string(), "filename": file.shown_name()}))
             .collect();
         let mut body = Map::new();
         let content = clip_markdown(&prose(&self.content), MAX_CONTENT);

@@ -269,7 +269,7 @@ async fn an_unknown_model_is_refused() {
 async fn a_model_that_is_not_there_is_refused_privately() {
     run_test(async |world| {
         for command in [
-            "/gpt-5 prompt:are you there?",
+            "/ask prompt:are you there? model:gpt-5",
             "/ask prompt:are you there? model:no-such-model",
         ] {
             let told = world.ann.asks(command, "#lab").await;

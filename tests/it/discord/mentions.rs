@@ -132,7 +132,7 @@ async fn a_model_that_is_not_there_is_chosen_again_and_nothing_is_lost() {
         let command =
             "/agent init name:pad model:nope permission_profile:none system_prompt:You are kind.";
         let asked = world.ann.asks(command, "#lab").await;
-        assert!(asked.contains("there is no model `nope`"), "{asked}");
+        assert!(asked.contains("There is no model `nope`"), "{asked}");
         assert!(world.discord.channel("#pad").is_none());
         world.ann.selects("#lab", "anthropic/scripted-model").await;
         world.ann.selects("#lab", "guarded").await;

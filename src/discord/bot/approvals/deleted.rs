@@ -2,7 +2,7 @@
 
 use tracing::warn;
 
-use super::{Approvals, Asked};
+use super::{Approvals, Asked, REMEMBERED};
 use crate::discord::bot::Bot;
 use crate::discord::rest::body::Body;
 use crate::discord::rest::explain::Operation;
@@ -36,12 +36,25 @@ impl Approvals {
         })
     }
 
-    /// Whether a message asks a question that is open.
+    /// Whether a message that was deleted asks a question that is open. While one is being posted that cannot be told, so the
+    /// message is remembered.
     pub(in crate::discord) fn asks(&self, message: MessageId) -> bool {
         self.with(|book| {
+            let is_posted = |asked: &Asked| asked.message.is_some();
+            if !book.asked.values().all(is_posted) {
+                book.deleted.push_back(message);
+                if book.deleted.len() > REMEMBERED {
+                    book.deleted.pop_front();
+                }
+            }
             let mut asked = book.asked.values();
             asked.any(|asked| asked.message == Some(message) && !asked.is_over())
         })
+    }
+
+    /// Whether a message was deleted before its question knew of it.
+    pub(in crate::discord) fn was_deleted(&self, message: MessageId) -> bool {
+        self.with(|book| book.deleted.contains(&message))
     }
 }
 
