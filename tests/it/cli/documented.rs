@@ -180,6 +180,8 @@ fn links_between_pages_lead_somewhere() {
     }
     for page in pages {
         let text = fs::read_to_string(&page).unwrap();
+        // What stands in code is shown, and leads nowhere.
+        let text: String = text.split('`').step_by(2).collect();
         for link in text.split("](").skip(1) {
             let target = link.split([')', '#']).next().unwrap();
             if target.is_empty() || target.contains("://") || target.contains(' ') {

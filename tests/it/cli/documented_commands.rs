@@ -276,6 +276,7 @@ async fn those_that_can_be_run_do_what_the_page_says() {
         "{\"action\": \"tool:view:a\"}\n",
     )
     .unwrap();
+    fs::write(folder.path().join("actions.txt"), "tool:view:a\n").unwrap();
     // The profile that the recipes have people try.
     let profiles = blocks(Path::new("docs/recipes.md"), &["json"]);
     let profile = profiles
