@@ -68,10 +68,39 @@ enum Command {
     Man(man::Man),
 }
 
+impl Command {
+    /// Whether it may end at any moment without leaving something half done.
+    const fn only_prints(&self) -> bool {
+        match self {
+            Self::Doctor(_)
+            | Self::CheckConfig(_)
+            | Self::Schema(_)
+            | Self::Sessions(_)
+            | Self::Audit(_)
+            | Self::Usage(_)
+            | Self::Permissions(_)
+            | Self::Charter(_)
+            | Self::Completions(_)
+            | Self::Man(_) => true,
+            Self::Run(_)
+            | Self::Playground(_)
+            | Self::Init(_)
+            | Self::Service(_)
+            | Self::Backup(_)
+            | Self::Restore(_)
+            | Self::MigrateHome(_) => false,
+        }
+    }
+}
+
 /// Runs what the arguments say. Exit codes: 0 done, 1 failed, 78 the operator must change something first.
 pub fn main() -> ExitCode {
     // clap itself answers --help, --version and arguments it does not know.
     let arguments = Arguments::parse();
+    if arguments.command.only_prints() {
+        // Who reads only the beginning, such as `head`, has had enough: that is no failure.
+        sigpipe::reset();
+    }
     match dispatch(arguments.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

@@ -140,6 +140,33 @@ async fn long_work_says_on_a_terminal_how_far_it_is() {
     assert_eq!((piped.code, piped.err.as_str()), (0, ""));
 }
 
+#[test]
+fn a_reader_who_leaves_early_is_no_failure() {
+    use std::os::unix::process::ExitStatusExt as _;
+    let home = tempfile::tempdir().unwrap();
+    for arguments in [
+        &["schema"][..],
+        &["man"],
+        &["completions", "bash"],
+        &["check-config"],
+        &["doctor"],
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = chorus(home.path(), arguments)
+            .stdout(writer)
+            .output()
+            .unwrap();
+        let pipe = rustix::process::Signal::PIPE.as_raw();
+        assert_eq!(
+            output.status.signal(),
+            Some(pipe),
+            "{arguments:?}: {output:?}"
+        );
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments:?}");
+    }
+}
+
 /// Every command with those below it, by the name of its page.
 fn pages(command: &clap::Command, above: &str) -> Vec<String> {
     let name = match above {
