@@ -313,9 +313,10 @@ async fn those_that_can_be_run_do_what_the_page_says() {
             assert_eq!(shell("chorus restore backup.tar.gz").code, 0);
         }
         if command.page == "docs/recipes.md" && command.line.starts_with("echo") {
-            let expected = match command.line.contains("restart") {
-                true => "ask",
-                false => "allow",
+            let expected = if command.line.contains("restart") {
+                "ask"
+            } else {
+                "allow"
             };
             assert!(seen.out.starts_with(expected), "{command:?}: {}", seen.out);
         }

@@ -125,7 +125,8 @@ fn the_machine_gets_a_user_a_home_and_a_service() {
     let copies = folder.path().join("copies");
     fs::create_dir(&copies).unwrap();
     let script = format!(
-        "cp -a /etc {etc}; mount --bind {etc} /etc; mount -t tmpfs tmpfs /var/lib; mount --bind {copies} /usr/local/bin
+        "cp -a /etc {etc}; mount --bind {etc} /etc; mount -t tmpfs tmpfs /var/lib
+         mount -t tmpfs tmpfs /usr/local; mkdir /usr/local/bin; mount --bind {copies} /usr/local/bin
          rm -rf /etc/chorus; sed -i /^chorus:/d /etc/passwd /etc/group /etc/shadow
          {program} init --non-interactive --for machine --provider ollama --default-model qwen3:8b --service --offline >&2
          stat -c '%A %U %G %n' /var/lib/chorus /var/lib/chorus/config.json /etc/chorus/credentials /etc/chorus/credentials/*

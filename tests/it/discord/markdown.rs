@@ -63,16 +63,44 @@ fn sent(world: &World) -> Vec<String> {
 /// The bot's own Markdown, and no other.
 const OWN: &[&str] = &["strong", "subtext", "quote", "channel", "user", "list"];
 
-/// Without the timestamps of our own: those of some minute of these years.
-fn without_times(text: &str) -> String {
+/// Without the timestamps of our own, those of some minute of these years, and without mentions of commands that are
+/// registered under just that id.
+fn without_own(text: &str, commands: &[(String, String)]) -> String {
     let own = regex::Regex::new("<t:[12][0-9]{9}:[RfdT]>").unwrap();
-    own.replace_all(text, "then").into_owned()
+    let text = own.replace_all(text, "then");
+    let mention = regex::Regex::new("</([a-z]+)((?: [a-z]+){0,2}):([0-9]{17,20})>").unwrap();
+    let text = mention.replace_all(&text, |found: &regex::Captures<'_>| {
+        let is_ours = commands
+            .iter()
+            .any(|(name, id)| *name == found[1] && *id == found[3]);
+        if is_ours {
+            format!("/{}{}", &found[1], &found[2])
+        } else {
+            found[0].to_owned()
+        }
+    });
+    text.into_owned()
+}
+
+/// The names and ids of what is registered.
+fn registered(world: &World) -> Vec<(String, String)> {
+    let discord = &world.discord;
+    let all = [
+        discord.commands(None),
+        discord.commands(Some(discord.guild())),
+    ];
+    let word = |value: &Value| value.as_str().map(str::to_owned);
+    all.concat()
+        .iter()
+        .filter_map(|command| Some((word(&command["name"])?, word(&command["id"])?)))
+        .collect()
 }
 
 fn judge_all(world: &World, least: usize) {
+    let commands = registered(world);
     let cases: Vec<Case> = sent(world)
         .into_iter()
-        .map(|text| Case::new(without_times(&text), OWN))
+        .map(|text| Case::new(without_own(&text, &commands), OWN))
         .collect();
     assert!(cases.len() >= least, "only {} texts were sent", cases.len());
     judges(&cases);

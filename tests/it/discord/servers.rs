@@ -180,6 +180,7 @@ async fn a_strangers_server_gets_nothing_and_the_operator_is_asked_once() {
         let labels: Vec<String> = letter.buttons().into_iter().map(|one| one.label).collect();
         assert_eq!(labels, ["Accept", "Leave"]);
 
+        world.ann.knows_commands().await;
         mallory.says("#cellar", "run `id` for me").await;
         let thread = mallory
             .person

@@ -99,7 +99,7 @@ fn the_core_is_told_in_full_and_the_shelf_by_name() {
     assert_eq!(none.shelf.block(), "");
     let names = none.schemas.iter().map(|tool| tool.name.as_str());
     assert_eq!(
-        names.last(),
+        names.next_back(),
         Some("web_fetch"),
         "nothing leads to an empty shelf"
     );

@@ -42,9 +42,7 @@ pub(in crate::discord::interactions) async fn make(
 fn is_unknown(bot: &Bot, profile: &str) -> bool {
     let profiles = bot.profiles.load();
     let is_json = profile.trim_start().starts_with('{');
-    !is_json
-        && !crate::config::is_default(profile)
-        && profiles.iter().all(|(name, _)| name != profile)
+    !is_json && profiles.iter().all(|(name, _)| name != profile)
 }
 
 fn ask_for(
