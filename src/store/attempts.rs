@@ -135,7 +135,7 @@ impl Store {
     ) -> Result<Option<u64>, StoreError> {
         let mut db = self.reader().await?;
         let row = sqlx::query(
-            "SELECT attempts.input + attempts.output + cache_read + cache_write AS size
+            "SELECT attempts.input + attempts.output + attempts.cache_read + attempts.cache_write AS size
              FROM turns JOIN attempts ON attempts.turn_id = turns.id
              WHERE turns.conversation_id = ? AND attempts.outcome = 'ok' AND attempts.kind = 'model'
              ORDER BY attempts.id DESC LIMIT 1",
