@@ -13,7 +13,7 @@ const SOURCE: &str = "built in";
 
 const GENERAL: &str = "---
 name: general
-description: Does a task of several steps by itself and reports what came of it.
+description: Does a task of several steps by itself and reports the outcome.
 disallowedTools: [sub_agent]
 docs: true
 ---

@@ -50,8 +50,8 @@ fn own(role: &OwnRole) -> Option<Shown> {
         ),
         OwnRole::Faulty { fault, last } => {
             let state = match last {
-                Some(last) => format!("The last good role stays in force: {}", last.name),
-                None => "None is in force: this agent only looks at files.".to_owned(),
+                Some(last) => format!("The last good role stays in use: {}", last.name),
+                None => "None is in use: this agent only looks at files.".to_owned(),
             };
             let problems = fault.lines().map(sentence);
             let lines = std::iter::once(state).chain(problems).collect();
