@@ -18,7 +18,7 @@ const WILD: &[(&str, &str, &str)] = &[
     (
         ".github/agents/docs.agent.md",
         "---\ndescription: Writes documentation\ntools: ['read', 'edit', 'search', 'github/create_issue']\n---\nWrite docs.\n",
-        "`github/create_issue` is no tool here; left out",
+        "`github/create_issue` is not a tool here; left out",
     ),
     (
         ".github/agents/planner.md",

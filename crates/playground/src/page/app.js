@@ -246,7 +246,7 @@ async function onNews(news) {
       break;
     case "offline":
       state.data.online = false;
-      drawStatus("Connection lost, reconnecting…; trying again …");
+      drawStatus("Connection lost, reconnecting …");
       break;
     case "online":
       state.data.online = news.is;
