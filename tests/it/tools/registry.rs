@@ -97,7 +97,7 @@ fn the_core_is_told_in_full_and_the_shelf_by_name() {
     }
     let none = Registry::standard().toolset(|info| info.shelf.is_none());
     assert_eq!(none.shelf.block(), "");
-    let names = none.schemas.iter().map(|tool| tool.name.as_str());
+    let mut names = none.schemas.iter().map(|tool| tool.name.as_str());
     assert_eq!(
         names.next_back(),
         Some("web_fetch"),
