@@ -26,6 +26,8 @@ const PROBES: [&str; 4] = [
 pub(super) struct Pattern {
     source: String,
     whole: Regex,
+    /// A second engine, for patterns without look-around or back-references: both must find the match.
+    plain: Option<regex::Regex>,
 }
 
 /// How much of a tool's actions a pattern of `allow` covers.
@@ -58,10 +60,14 @@ impl Pattern {
         }
         // Alone first: `a)|(b` is no pattern, though it would be one inside our group.
         build(source)?;
-        let whole = build(&format!(r"\A(?s:(?:{source}))\z"))?;
+        let anchored = format!(r"\A(?s:(?:{source}))\z");
         Ok(Self {
             source: source.to_owned(),
-            whole,
+            whole: build(&anchored)?,
+            plain: regex::RegexBuilder::new(&anchored)
+                .size_limit(COMPILED_BYTES)
+                .build()
+                .ok(),
         })
     }
 
@@ -82,9 +88,13 @@ impl Pattern {
     ///
     /// # Errors
     ///
-    /// When the engine gives up; callers deny.
+    /// When the engine gives up or a second one sees it otherwise; callers deny.
     pub(super) fn matches(&self, text: &str) -> Result<bool, GaveUp> {
-        self.whole.is_match(text).map_err(|_| GaveUp)
+        let found = self.whole.is_match(text).map_err(|_| GaveUp)?;
+        match &self.plain {
+            Some(plain) if plain.is_match(text) != found => Err(GaveUp),
+            Some(_) | None => Ok(found),
+        }
     }
 
     /// How much of what `tool` can do this pattern covers.

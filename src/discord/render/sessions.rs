@@ -149,7 +149,10 @@ pub fn history(history: &History, page: u32) -> Body {
             .skip(1)
             .map(|(session, _)| MenuOption {
                 value: session.id.to_string(),
-                label: text::one_line(&session.description, 90),
+                label: match text::one_line(&session.description, 90) {
+                    label if label.trim().is_empty() => session.id.short().to_owned(),
+                    label => label,
+                },
                 description: format!("{}, {}", session.id.short(), messages(session)),
             })
             .collect(),

@@ -186,6 +186,14 @@ fn expression() -> impl Strategy<Value = String> {
         .prop_map(|(tool, pieces)| format!("{tool}{}", pieces.concat()))
 }
 
+#[test]
+fn what_only_one_engine_finds_is_not_allowed() {
+    for pattern in [r"tool:bash:\S+( .*)?\S+", "tool:bash:[^ ]+( .*)?[^ ]+"] {
+        assert!(!is_allowed(pattern, "tool:bash:a"), "{pattern}");
+        assert!(is_allowed(pattern, "tool:bash:ls"), "{pattern}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
 

@@ -183,7 +183,7 @@ fn find(world: &World, channel: ChannelId, name: &str, kind: u64) -> Option<Valu
         .into_iter()
         .flatten()
         .flatten()
-        .find(|command| command["name"] == name && command["type"].as_u64() == Some(kind))
+        .find(|command| command["name"] == name && command["type"].as_u64().unwrap_or(1) == kind)
         .cloned()
 }
 
