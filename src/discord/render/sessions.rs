@@ -150,7 +150,7 @@ pub fn history(history: &History, page: u32) -> Body {
             .map(|(session, _)| MenuOption {
                 value: session.id.to_string(),
                 label: match text::one_line(&session.description, 90) {
-                    label if label.trim().is_empty() => session.id.short().to_owned(),
+                    label if label.trim().is_empty() => session.id.short(),
                     label => label,
                 },
                 description: format!("{}, {}", session.id.short(), messages(session)),
