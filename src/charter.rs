@@ -23,7 +23,7 @@ mod tools;
 mod values;
 mod yaml;
 
-pub use catalog::{Catalog, Entry, Place, Source};
+pub use catalog::{Catalog, Entry, Place, Source, Unreadable};
 pub use compile::{FindModel, Known, compile};
 pub use file::{Charter, MAX_BYTES, Trust};
 pub use problem::{Note, Problem, Problems};

@@ -3,6 +3,7 @@
 //! Nothing here does IO, waits, or knows of Discord's or a provider's wire format.
 
 mod agent;
+mod attempt;
 mod ids;
 mod message;
 pub mod read_ids;
@@ -11,6 +12,7 @@ mod transcript;
 mod usage;
 
 pub use agent::{AgentConfig, AgentName, AgentStatus, NameError, ProfileRef, SandboxMode};
+pub use attempt::{AttemptKind, AttemptOutcome, FailureClass, UnknownAttempt};
 pub use ids::{
     AgentId, CallId, ChannelId, ConversationId, GuildId, MessageId, RoleId, SessionId, TaskId,
     TurnId, UserId,

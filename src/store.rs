@@ -6,7 +6,7 @@
 //! The ledger's steps, each committed before what follows it may begin (`docs/maintaining/ledger.md` tells the whole way):
 //!
 //! ```text
-//! D1 accept ▸ D2 begin_turn ▸ D3 record_answer ▸ D4 open_question ▸ D5 decide_question
+//! D1 accept ▸ D2 begin_turn ▸ D3 record_and_start ▸ D4 open_questions ▸ D5 decide_question
 //!    ▸ D6 start_call ▸ D7 finish_call ▸ … ▸ D8 finish_turn ▸ D9 mark_sending, mark_sent
 //! ```
 

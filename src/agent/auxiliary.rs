@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock;
 use crate::config::{Effective, effective};
-use crate::domain::{AgentConfig, AgentId, Cost, GuildId, Item, TurnId, UserText};
+use crate::domain::{AgentConfig, AgentId, AttemptKind, Cost, GuildId, Item, TurnId, UserText};
 use crate::llm::route::{
     Attempt, NotAsked, Observer, Planned, StepFailure, StepReply, StepRequest, TurnHealth,
 };
@@ -30,7 +30,7 @@ pub struct AuxiliaryRequest<'a> {
     /// What it is to do it with.
     pub text: String,
     /// Its kind in the ledger.
-    pub kind: &'static str,
+    pub kind: AttemptKind,
     /// How long it may take; then it is given up, and its row says so.
     pub timeout: Duration,
 }
@@ -183,7 +183,7 @@ fn step(system: &str, text: String, max_output: u32) -> StepRequest {
 struct UsageRecorder<'a> {
     deps: &'a AgentDeps,
     asker: Asker,
-    kind: &'static str,
+    kind: AttemptKind,
     held: Option<Reservation>,
 }
 
@@ -236,7 +236,7 @@ impl Observer for UsageRecorder<'_> {
 pub(super) fn row_of(
     spender: Spender,
     parent: Option<TurnId>,
-    kind: &str,
+    kind: AttemptKind,
     attempt: &Attempt,
 ) -> AttemptRow {
     AttemptRow {
@@ -245,10 +245,10 @@ pub(super) fn row_of(
         agent: spender.agent,
         turn: spender.turn,
         parent,
-        kind: kind.to_owned(),
+        kind,
         provider: attempt.target.provider.clone(),
         model: attempt.target.model.clone(),
-        outcome: attempt.outcome.as_str().to_owned(),
+        outcome: attempt.outcome,
         usage: attempt.usage,
         cost: attempt.cost,
         duration: attempt.latency,

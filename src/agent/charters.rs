@@ -1,14 +1,15 @@
 //! Agents' own charters as their files say: what compiles is in force, and what does not leaves the last good role so.
 
 use std::collections::HashMap;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::charter::{self, Catalog, Charter, Known, Role, Trust};
+use crate::charter::{self, Catalog, Charter, Known, Problems, Role, Trust, Unreadable};
 use crate::domain::AgentId;
-use crate::workspace::charter_file::{self, Unreadable};
+use crate::workspace::charter_file;
 use crate::workspace::{Version, Workspace};
 
 use super::file_news::{News, Told};
@@ -39,6 +40,17 @@ pub enum OwnRole {
     },
 }
 
+/// Why a `charter.md` gives no role.
+#[derive(Debug, thiserror::Error)]
+enum ReadError {
+    #[error("{name}: {0}", name = charter_file::NAME)]
+    Folder(#[from] io::Error),
+    #[error("{name}: {0}", name = charter_file::NAME)]
+    File(#[from] Unreadable),
+    #[error("{}", .0.of_file_named(charter_file::NAME))]
+    Charter(#[from] Problems),
+}
+
 impl Charters {
     /// What the file in `folder` says; compiled only when it has changed. The roles that it names are looked for among `roles`.
     pub fn look(
@@ -65,11 +77,11 @@ impl Charters {
                 (last.version, last.good) = (Some(version), Some(role.clone()));
                 OwnRole::Good(role)
             }
-            Err(fault) => {
+            Err(error) => {
                 // A model or a profile that it lacks may be there next time.
                 last.version = None;
                 OwnRole::Faulty {
-                    fault,
+                    fault: error.to_string(),
                     last: last.good.clone(),
                 }
             }
@@ -82,33 +94,25 @@ impl Charters {
         folder: &Path,
         known: &Known<'_>,
         roles: impl FnOnce() -> Arc<Catalog>,
-    ) -> Result<Option<(Version, Arc<Role>)>, String> {
-        let fault = |error: &dyn std::fmt::Display| format!("{}: {error}", charter_file::NAME);
-        let workspace = Workspace::open(folder).map_err(|error| fault(&error))?;
-        let version = charter_file::version(workspace.agent()).map_err(|error| fault(&error))?;
-        let Some(version) = version else {
+    ) -> Result<Option<(Version, Arc<Role>)>, ReadError> {
+        let workspace = Workspace::open(folder)?;
+        let Some(version) = charter_file::version(workspace.agent())? else {
             return Ok(None);
         };
         if let Some(role) = self.known(agent, version) {
             return Ok(Some((version, role)));
         }
-        let bytes = charter_file::read(workspace.agent(), charter_file::NAME)
-            .map_err(|error: Unreadable| fault(&error))?;
+        let bytes = charter_file::read(workspace.agent(), charter_file::NAME)?;
         let charter = Charter {
             path: charter_file::NAME,
             bytes: &bytes,
             trust: Trust::People,
         };
-        let compiled = charter::compile(&charter, known).and_then(|role| {
-            if role.names_roles() {
-                roles().check(&role)?;
-            }
-            Ok(role)
-        });
-        match compiled {
-            Ok(role) => Ok(Some((version, Arc::new(role)))),
-            Err(problems) => Err(problems.of_file_named(charter_file::NAME)),
+        let role = charter::compile(&charter, known)?;
+        if role.names_roles() {
+            roles().check(&role)?;
         }
+        Ok(Some((version, Arc::new(role))))
     }
 
     fn known(&self, agent: AgentId, version: Version) -> Option<Arc<Role>> {

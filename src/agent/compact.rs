@@ -7,7 +7,7 @@ use tracing::warn;
 
 use crate::clock;
 use crate::domain::{
-    AgentConfig, CALL_TOOL, Cost, Item, SessionId, StopReason, TurnId, Usage, UserText,
+    AgentConfig, AttemptKind, CALL_TOOL, Cost, Item, SessionId, StopReason, TurnId, Usage, UserText,
 };
 use crate::llm::route::{StepFailure, StepReply};
 use crate::llm::{history, tokens};
@@ -68,7 +68,7 @@ pub(super) async fn summarise(
 ) -> Option<Summarised> {
     let question = Question {
         system: prompt::COMPACTION,
-        kind: "compaction",
+        kind: AttemptKind::Compaction,
         during,
         timeout: COMPACTION_TIME,
     };
@@ -97,7 +97,7 @@ pub(super) async fn summary(
     }
     let question = Question {
         system: prompt::SUMMARY,
-        kind: "summary",
+        kind: AttemptKind::Summary,
         during: Some(During {
             stop: limit.stop,
             ..During::default()
@@ -201,7 +201,7 @@ async fn ask(
 /// What is asked about a conversation, and for whom.
 struct Question {
     system: &'static str,
-    kind: &'static str,
+    kind: AttemptKind,
     during: Option<During>,
     timeout: Duration,
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tracing::warn;
 
-use crate::domain::AgentName;
+use crate::domain::{AgentName, AttemptKind};
 
 use super::auxiliary::{Asker, AuxiliaryRequest};
 use super::deps::AgentDeps;
@@ -29,7 +29,7 @@ pub async fn tailor(
     let request = AuxiliaryRequest {
         system: INSTRUCTIONS,
         text: format!("Name: {name}\nDescription: {description}"),
-        kind: "refine",
+        kind: AttemptKind::Refine,
         timeout: TIMEOUT,
     };
     let text = deps

@@ -73,12 +73,12 @@ impl Setup {
     /// # Errors
     ///
     /// The refusal, for the model.
-    pub(super) fn has_tool(&self, name: &str) -> Result<(), String> {
+    pub(super) fn has_tool(&self, name: &str) -> Result<(), NotOfTheRole> {
         match &self.role {
-            Some(role) if !role.has_tool(name) => Err(format!(
-                "not permitted: the role `{}` has no tool `{name}`",
-                role.name
-            )),
+            Some(role) if !role.has_tool(name) => Err(NotOfTheRole {
+                role: role.name.clone(),
+                tool: name.to_owned(),
+            }),
             Some(_) | None => Ok(()),
         }
     }
@@ -88,6 +88,14 @@ impl Setup {
         let role = self.role.as_ref()?;
         role.tool_errors.get(name).map(String::as_str)
     }
+}
+
+/// The role leaves a tool out; said to the model.
+#[derive(Debug, thiserror::Error)]
+#[error("not permitted: the role `{role}` has no tool `{tool}`")]
+pub(super) struct NotOfTheRole {
+    role: String,
+    tool: String,
 }
 
 /// `config` above `role`, key by key. A file grants nothing: where a key lifts a limit, the lower value holds.

@@ -1,6 +1,7 @@
 //! All roles that one agent can take: of several of one name the first place has it, and what a role names must be there.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::Arc;
 
 use super::builtin;
@@ -22,13 +23,22 @@ pub enum Place {
     BuiltIn,
 }
 
-/// A file before it is compiled, or why it could not be read.
-#[derive(Clone, Debug)]
+/// A file before it is compiled.
+#[derive(Debug)]
 pub struct Source {
     pub place: Place,
     /// As people are told it.
     pub path: String,
-    pub bytes: Result<Vec<u8>, String>,
+    pub bytes: Result<Vec<u8>, Unreadable>,
+}
+
+/// Why a file was not read.
+#[derive(Debug, thiserror::Error)]
+pub enum Unreadable {
+    #[error("it is not a regular file")]
+    NotAFile,
+    #[error("{0}")]
+    Io(#[from] io::Error),
 }
 
 /// A file and what came of it.
@@ -223,7 +233,9 @@ impl Entry {
         };
         let role = source
             .bytes
-            .map_err(|reason| Problems::of_file(reason, "put a Markdown file in its place"))
+            .map_err(|error| {
+                Problems::of_file(error.to_string(), "put a Markdown file in its place")
+            })
             .and_then(|bytes| {
                 let charter = Charter {
                     path: &source.path,

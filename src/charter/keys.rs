@@ -25,10 +25,10 @@ impl Compiler<'_> {
         if !charter.is_copilot() {
             self.role.name = fold(written);
             if written.chars().count() > NAME {
-                return Err("at most 64 characters");
+                return Err(Expected("at most 64 characters"));
             }
             if self.role.name.is_empty() {
-                return Err("letters a to z, digits and hyphens");
+                return Err(Expected("letters a to z, digits and hyphens"));
             }
         }
         Ok(())
@@ -88,7 +88,7 @@ impl Compiler<'_> {
             "low" => Effort::Low,
             "medium" => Effort::Medium,
             "high" | "xhigh" => Effort::High,
-            _ => return Err("`low`, `medium` or `high`"),
+            _ => return Err(Expected("`low`, `medium` or `high`")),
         });
         Ok(())
     }
@@ -129,7 +129,9 @@ impl Compiler<'_> {
             Yaml::Map(_) => {
                 ProfileRef::Custom(value.json().as_object().cloned().unwrap_or_default())
             }
-            Yaml::List(_) => return Err("a profile's name, or `allow`, `ask` and `deny`"),
+            Yaml::List(_) => {
+                return Err(Expected("a profile's name, or `allow`, `ask` and `deny`"));
+            }
         };
         match self.known.profiles.resolve(&profile) {
             Ok(_) => self.role.permissions.push(profile),
@@ -167,20 +169,21 @@ impl Compiler<'_> {
             "timeout" => {
                 let within = Duration::from_secs(1)..=DAY;
                 let time = value.duration().filter(|time| within.contains(time));
-                limits.timeout = Some(time.ok_or("a time from `1s` to `1d`")?);
+                limits.timeout = Some(time.ok_or(Expected("a time from `1s` to `1d`"))?);
             }
             "budget_usd" => {
                 let sum = value.decimal().filter(|sum| *sum > 0.0);
-                limits.budget_usd = Some(sum.ok_or("US dollars above 0, such as `0.50`")?);
+                limits.budget_usd =
+                    Some(sum.ok_or(Expected("US dollars above 0, such as `0.50`"))?);
             }
             "max_tokens" => {
                 let tokens = value.count().filter(|tokens| *tokens > 0);
-                limits.max_tokens = Some(tokens.ok_or("a number of tokens above 0")?);
+                limits.max_tokens = Some(tokens.ok_or(Expected("a number of tokens above 0"))?);
             }
             _ => {
                 let steps = value.count().filter(|steps| (1..=1000).contains(steps));
                 let steps = steps.and_then(|steps| u32::try_from(steps).ok());
-                limits.max_steps = Some(steps.ok_or("a number from 1 to 1000")?);
+                limits.max_steps = Some(steps.ok_or(Expected("a number from 1 to 1000"))?);
             }
         }
         Ok(())
@@ -189,14 +192,14 @@ impl Compiler<'_> {
     pub(super) fn advisors(&mut self, value: &Node) -> Result<(), Expected> {
         let names = names(value)?;
         if names.len() > ADVISORS {
-            return Err("at most 5 names");
+            return Err(Expected("at most 5 names"));
         }
         self.role.advisors = names;
         Ok(())
     }
 
     pub(super) fn router(&mut self, value: &Node) -> Result<(), Expected> {
-        const SHAPE: &str = "`{destinations: [names], required: true or false}`";
+        const SHAPE: Expected = Expected("`{destinations: [names], required: true or false}`");
         let mut router = Router {
             destinations: Vec::new(),
             required: false,
@@ -221,7 +224,7 @@ impl Compiler<'_> {
             Yaml::Scalar { .. } | Yaml::Map(_) => vec![one_handoff(value)?],
         };
         if chain.len() > HANDOFFS {
-            return Err("at most 3 roles");
+            return Err(Expected("at most 3 roles"));
         }
         self.role.handoff = chain;
         Ok(())
@@ -231,14 +234,15 @@ impl Compiler<'_> {
         let parts = value.words()?.into_iter().map(|(_, word)| match word {
             "history" => Ok(SeedPart::History),
             "decisions" => Ok(SeedPart::Decisions),
-            _ => Err("`history`, `decisions`, both or `[]`"),
+            _ => Err(Expected("`history`, `decisions`, both or `[]`")),
         });
         self.role.seed = Some(parts.collect::<Result<_, _>>()?);
         Ok(())
     }
 
     pub(super) fn compaction(&mut self, value: &Node) -> Result<(), Expected> {
-        const SHAPE: &str = "`{begin, wait}`, each from 0.30 to 0.95, begin below wait";
+        const SHAPE: Expected =
+            Expected("`{begin, wait}`, each from 0.30 to 0.95, begin below wait");
         let mut found = Compaction {
             begin: 0.80,
             wait: 0.95,
@@ -280,7 +284,7 @@ pub(super) fn mode(value: &Node) -> Result<RoleMode, Expected> {
         "lightweight" => Ok(RoleMode::Lightweight),
         "standard" => Ok(RoleMode::Standard),
         "full" => Ok(RoleMode::Full),
-        _ => Err("`direct`, `lightweight`, `standard` or `full`"),
+        _ => Err(Expected("`direct`, `lightweight`, `standard` or `full`")),
     }
 }
 
@@ -290,7 +294,7 @@ pub(super) fn names(value: &Node) -> Result<Vec<String>, Expected> {
 }
 
 fn one_handoff(value: &Node) -> Result<Handoff, Expected> {
-    const SHAPE: &str = "a role's name, or `{role, on_failure: show or withhold}`";
+    const SHAPE: Expected = Expected("a role's name, or `{role, on_failure: show or withhold}`");
     if let Ok(role) = value.text() {
         return Ok(Handoff {
             role: role.to_owned(),

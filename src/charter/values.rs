@@ -6,15 +6,17 @@ use serde_json::{Map, Number, Value};
 
 use super::yaml::{Node, Yaml};
 
-/// Why a value is none of its kind: what was expected, to stand behind "must be".
-pub(super) type Expected = &'static str;
+/// Why a value is none of its kind: what was expected, in words that follow "write".
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct Expected(pub(super) &'static str);
 
 impl Node {
     /// A text; numbers and switches are taken as they are written.
     pub(super) fn text(&self) -> Result<&str, Expected> {
         match &self.value {
             Yaml::Scalar { text, .. } => Ok(text),
-            Yaml::List(_) | Yaml::Map(_) => Err("a text"),
+            Yaml::List(_) | Yaml::Map(_) => Err(Expected("a text")),
         }
     }
 
@@ -27,7 +29,7 @@ impl Node {
         match self.text() {
             Ok("true" | "yes") => Ok(true),
             Ok("false" | "no") => Ok(false),
-            _ => Err("`true` or `false`"),
+            _ => Err(Expected("`true` or `false`")),
         }
     }
 
@@ -61,18 +63,18 @@ impl Node {
                 .map(|item| {
                     Ok((
                         item.line,
-                        item.text().map_err(|_| "a list of texts")?.trim(),
+                        item.text().map_err(|_| Expected("a list of texts"))?.trim(),
                     ))
                 })
                 .collect(),
-            Yaml::Map(_) => Err("a list of texts"),
+            Yaml::Map(_) => Err(Expected("a list of texts")),
         }
     }
 
     pub(super) fn entries(&self) -> Result<&[(Node, Node)], Expected> {
         match &self.value {
             Yaml::Map(entries) => Ok(entries),
-            Yaml::Scalar { .. } | Yaml::List(_) => Err("keys with values"),
+            Yaml::Scalar { .. } | Yaml::List(_) => Err(Expected("keys with values")),
         }
     }
 

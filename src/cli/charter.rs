@@ -1,7 +1,7 @@
 //! `chorus charter`: what the files that describe roles come to, without home or token.
 
 use std::fs;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
@@ -286,20 +286,19 @@ fn check(path: PathBuf, repository: bool, known: &Known<'_>) -> Checked {
             known,
         )
         .map(Box::new),
-        Err(reason) => Err(Problems::of_file(reason, "name a Markdown file")),
+        Err(error) => Err(Problems::of_file(error.to_string(), "name a Markdown file")),
     };
     Checked { path, outcome }
 }
 
 /// A regular file's bytes, one more than may be at most.
-fn read(path: &Path) -> Result<Vec<u8>, String> {
-    let seen = fs::symlink_metadata(path).map_err(|error| error.to_string())?;
-    if !seen.is_file() {
-        return Err("this is not a regular file".to_owned());
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    if !fs::symlink_metadata(path)?.is_file() {
+        return Err(io::Error::other("this is not a regular file"));
     }
     let mut bytes = Vec::new();
-    fs::File::open(path)
-        .and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes))
-        .map_err(|error| error.to_string())?;
+    fs::File::open(path)?
+        .take(MAX_BYTES as u64 + 1)
+        .read_to_end(&mut bytes)?;
     Ok(bytes)
 }

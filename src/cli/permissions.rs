@@ -69,7 +69,7 @@ fn check(profiles: &Stack, form: Form) -> anyhow::Result<()> {
         registry
             .prepare(&call.name, &call.arguments)
             .map(|prepared| prepared.action)
-            .map_err(|invalid| invalid.to_string().into())
+            .map_err(|invalid| check::Refusal::Call(invalid.into()))
     };
     let mut out = io::BufWriter::new(io::stdout().lock());
     for line in io::stdin().lock().split(b'\n') {

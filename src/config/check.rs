@@ -1,7 +1,8 @@
 //! What the types of the keys cannot say: names that must be known, patterns that must compile.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
+use super::env::without_dots;
 use super::keys::Config;
 use super::problem::Problem;
 use crate::domain::ProfileRef;
@@ -67,13 +68,13 @@ fn why_unreadable(folder: &Path, home: Option<&Path>) -> Option<String> {
     if !folder.is_absolute() {
         return Some("write the whole path, from / on".to_owned());
     }
-    let found = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| plain(path));
+    let found = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| without_dots(path));
     let home = home.filter(|home| home.is_absolute());
     let homes: Vec<PathBuf> = home
         .into_iter()
-        .flat_map(|home| [plain(home), found(home)])
+        .flat_map(|home| [without_dots(home), found(home)])
         .collect();
-    for path in [plain(folder), found(folder)] {
+    for path in [without_dots(folder), found(folder)] {
         let is_persons_home = path.parent() == Some(Path::new("/home"));
         if is_persons_home || TOO_WIDE.iter().any(|wide| path == Path::new(wide)) {
             return Some(
@@ -90,21 +91,6 @@ fn why_unreadable(folder: &Path, home: Option<&Path>) -> Option<String> {
         }
     }
     None
-}
-
-/// `path` with `.` and `..` resolved by the text alone.
-fn plain(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => {
-                plain.pop();
-            }
-            Component::CurDir => {}
-            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => plain.push(part),
-        }
-    }
-    plain
 }
 
 /// The first mistake, if there is one. `home` is the folder that the file is in.

@@ -403,7 +403,7 @@ fn secret_of(text: &str) -> Option<Secret> {
 }
 
 /// `path` with `.` and `..` resolved by the text alone, as the directory need not exist yet.
-fn without_dots(path: &Path) -> PathBuf {
+pub(super) fn without_dots(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
         match part {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use sd_notify::NotifyState;
 use tokio::sync::{Notify, watch};
+use tokio::task::{JoinError, spawn_blocking};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
@@ -28,7 +29,7 @@ pub(super) async fn on_demand(
         if is_ready {
             begin();
         }
-        let status = reload(&app);
+        let status = reload(&app).await;
         reloaded.send_modify(|count| *count += 1);
         // Whoever asks a model before this is over finds out by itself.
         stop.run_until_cancelled(app.look_at_models()).await;
@@ -46,8 +47,10 @@ fn begin() {
 }
 
 /// Puts the file into force if it is right, and says in a line what came of it.
-fn reload(app: &App) -> String {
-    match read(app) {
+async fn reload(app: &App) -> String {
+    let files = app.clone();
+    let read = spawn_blocking(move || read(&files)).await;
+    match read.map_err(ReloadError::from).flatten() {
         Ok((mut new, named)) => {
             new.servers.extend(app.servers.iter());
             for key in waiting(&app.config.load(), &new) {
@@ -98,6 +101,8 @@ enum ReloadError {
     Providers(#[from] ProvidersError),
     #[error("{0}")]
     Secrets(#[from] DaemonError),
+    #[error("{0}")]
+    BrokeOff(#[from] JoinError),
 }
 
 /// Keys that differ and that a reload does not put into force.

@@ -38,15 +38,15 @@ use crate::store::{Part, PartKind};
 
 /// All queues. Owned by the hub, which waits for them at the end.
 pub(super) struct Outbound {
-    outward: Arc<OutboundContext>,
+    context: Arc<OutboundContext>,
     queues: HashMap<ChannelId, UnboundedSender<OutboundCommand>>,
     tasks: TaskTracker,
 }
 
 impl Outbound {
-    pub(super) fn new(outward: OutboundContext) -> Self {
+    pub(super) fn new(context: OutboundContext) -> Self {
         Self {
-            outward: Arc::new(outward),
+            context: Arc::new(context),
             queues: HashMap::new(),
             tasks: TaskTracker::new(),
         }
@@ -67,7 +67,7 @@ impl Outbound {
                 self.order(question.turn.channel, OutboundCommand::Ask(question))
             }
             Event::QuestionClosed { approval, end } => {
-                self.outward.bot.approvals.close(approval, end)
+                self.context.bot.approvals.close(approval, end)
             }
             Event::Say {
                 channel,
@@ -96,8 +96,8 @@ impl Outbound {
     fn order(&mut self, channel: ChannelId, order: OutboundCommand) {
         let queue = self.queues.entry(channel).or_insert_with(|| {
             let (sender, inbox) = mpsc::unbounded_channel();
-            let outward = Arc::clone(&self.outward);
-            let queue = Queue::new(outward, channel, inbox, self.tasks.clone());
+            let context = Arc::clone(&self.context);
+            let queue = Queue::new(context, channel, inbox, self.tasks.clone());
             let span = tracing::info_span!("outbound", channel.id = %channel);
             self.tasks.spawn(queue.run().instrument(span));
             sender
@@ -117,7 +117,7 @@ const LAST_DELIVERY: Duration = Duration::from_secs(5);
 
 struct Queue {
     inbox: UnboundedReceiver<OutboundCommand>,
-    outward: Arc<OutboundContext>,
+    context: Arc<OutboundContext>,
     channel: ChannelId,
     tasks: TaskTracker,
     turns: Vec<Live>,
@@ -130,14 +130,14 @@ struct Queue {
 
 impl Queue {
     fn new(
-        outward: Arc<OutboundContext>,
+        context: Arc<OutboundContext>,
         channel: ChannelId,
         inbox: UnboundedReceiver<OutboundCommand>,
         tasks: TaskTracker,
     ) -> Self {
         Self {
             inbox,
-            outward,
+            context,
             channel,
             tasks,
             turns: Vec::new(),
@@ -148,7 +148,7 @@ impl Queue {
     }
 
     async fn run(mut self) {
-        let stop = self.outward.stop.clone();
+        let stop = self.context.stop.clone();
         loop {
             let wake = self.wake_at();
             tokio::select! {
@@ -168,7 +168,7 @@ impl Queue {
 
     async fn take(&mut self, order: OutboundCommand) {
         let is_over = matches!(order, OutboundCommand::End(..));
-        if !is_over && !self.outward.bot.may_post(self.channel).await {
+        if !is_over && !self.context.bot.may_post(self.channel).await {
             // What is in the ledger is sent once the server is served again.
             return;
         }
@@ -177,13 +177,13 @@ impl Queue {
             OutboundCommand::Reply(part) => self.reply(*part).await,
             OutboundCommand::Start(turn, feed) => {
                 self.turns
-                    .push(Live::new(turn, feed, self.outward.previews))
+                    .push(Live::new(turn, feed, self.context.previews))
             }
             OutboundCommand::End(turn, summary) => self.turn_ended(&turn, summary),
             OutboundCommand::Say(reply_to, text) => {
-                self.outward.say(self.channel, reply_to, &text).await
+                self.context.say(self.channel, reply_to, &text).await
             }
-            OutboundCommand::Ask(question) => self.outward.ask(question).await,
+            OutboundCommand::Ask(question) => self.context.ask(question).await,
         }
     }
 
@@ -202,7 +202,7 @@ impl Queue {
     }
 
     async fn first_waiting(&self) -> Option<Part> {
-        match self.outward.bot.store.next_parts(self.channel).await {
+        match self.context.bot.store.next_parts(self.channel).await {
             Ok(parts) => parts.into_iter().next(),
             Err(error) => {
                 tracing::error!(%error, "failed to read the outbox; reading it again with the next message");
@@ -218,7 +218,7 @@ impl Queue {
             self.newest = part.id;
             let part = self.in_place_of_preview(part).await;
             let ends = part.turn.filter(|_| is_outcome(&part));
-            let delivery = self.outward.deliver(part).await;
+            let delivery = self.context.deliver(part).await;
             if let Some(live) = self.live(ends)
                 && !matches!(delivery, Delivery::Stuck)
             {
@@ -253,7 +253,7 @@ impl Queue {
         if self.live(part.turn).and_then(|live| live.preview_of(step)) != Some(preview) {
             return part;
         }
-        if let Err(error) = self.outward.bot.store.take_place_of(part.id, preview).await {
+        if let Err(error) = self.context.bot.store.take_place_of(part.id, preview).await {
             tracing::warn!(%error, part.id, "failed to store which message part {} takes the place of; posting it", part.id);
             return part;
         }
@@ -293,7 +293,7 @@ impl Queue {
     /// Begins the most urgent request of the running turns, if it is time for one. Where the server is served no more, nothing
     /// more is shown of them.
     async fn act(&mut self) {
-        if !self.outward.bot.may_post(self.channel).await {
+        if !self.context.bot.may_post(self.channel).await {
             self.turns.clear();
             return;
         }
@@ -311,10 +311,10 @@ impl Queue {
         }
         let (turn, message) = (operation.turn(), operation.message());
         let is_new_preview = operation.is_new_preview();
-        let outward = Arc::clone(&self.outward);
+        let context = Arc::clone(&self.context);
         let task = self
             .tasks
-            .spawn(async move { operation.perform(&outward).await });
+            .spawn(async move { operation.perform(&context).await });
         self.under_way = Some(UnderWay {
             turn,
             message,
@@ -326,7 +326,7 @@ impl Queue {
     async fn note(&mut self, done: Done) {
         let turn = done.turn;
         if let Some(live) = self.turns.iter_mut().find(|live| live.turn().turn == turn) {
-            live.note(done, &self.outward.bot.store).await;
+            live.note(done, &self.context.bot.store).await;
         }
         self.forget_ended();
     }
@@ -371,14 +371,14 @@ impl Queue {
 
     async fn say_last(&mut self) {
         self.wait_for_operation().await;
-        if !self.outward.bot.may_post(self.channel).await {
+        if !self.context.bot.may_post(self.channel).await {
             return;
         }
         self.deliver().await;
         for mut live in std::mem::take(&mut self.turns) {
             while let Some(operation) = live.last_request() {
-                let done = operation.perform(&self.outward).await;
-                live.note(done, &self.outward.bot.store).await;
+                let done = operation.perform(&self.context).await;
+                live.note(done, &self.context.bot.store).await;
             }
         }
     }

@@ -46,7 +46,7 @@ const PASSING_TIMEOUT: Duration = Duration::from_secs(5);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The wait after a 429 that says none, the first time; it doubles up to a minute.
-const UNSAID: Duration = Duration::from_secs(1);
+const UNSTATED_WAIT: Duration = Duration::from_secs(1);
 
 /// Discord's code for an interaction that has its first answer already.
 const ALREADY_ANSWERED: u64 = 40_060;
@@ -237,7 +237,7 @@ impl Rest {
             Err(error) => return Attempt::Failed(text::with_causes(&error.without_url())),
         };
         if status.as_u16() == 429 {
-            complete_from_body(&mut seen, &value, UNSAID * 2_u32.pow(waits.min(6)));
+            complete_from_body(&mut seen, &value, UNSTATED_WAIT * 2_u32.pow(waits.min(6)));
         }
         let key = &request.route.key;
         self.limits(|limits| limits.learn(key, &seen, Instant::now()));

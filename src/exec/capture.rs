@@ -29,7 +29,7 @@ pub(super) struct Capture {
 enum Spool {
     None,
     /// Not needed so far.
-    IdleSupervisor(PathBuf),
+    Unopened(PathBuf),
     /// In use.
     Open {
         path: PathBuf,
@@ -46,7 +46,7 @@ impl Capture {
             head: Vec::new(),
             tail: VecDeque::new(),
             omitted: 0,
-            spool: spool.map_or(Spool::None, Spool::IdleSupervisor),
+            spool: spool.map_or(Spool::None, Spool::Unopened),
         }
     }
 
@@ -73,7 +73,7 @@ impl Capture {
                 Ok(()) => (Some(path), lost),
                 Err(_) => (None, self.omitted),
             },
-            Spool::None | Spool::IdleSupervisor(_) => (None, self.omitted),
+            Spool::None | Spool::Unopened(_) => (None, self.omitted),
         };
         let mut tail = Vec::from(self.tail);
         if self.omitted == 0 {
@@ -91,7 +91,7 @@ impl Capture {
     /// Sends `bytes` to the file, opening it first when memory is about to lose something.
     async fn spool_before(&mut self, bytes: &[u8]) {
         let held = self.head.len() + self.tail.len();
-        if let Spool::IdleSupervisor(path) = &self.spool {
+        if let Spool::Unopened(path) = &self.spool {
             if held + bytes.len() <= HEAD + TAIL {
                 return;
             }

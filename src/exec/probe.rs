@@ -1,9 +1,11 @@
 //! Which walls this machine offers, found out by trying.
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::SandboxMode;
@@ -45,26 +47,9 @@ impl Sandbox {
     ///
     /// When there is no bash, or the helper cannot be started at all.
     pub async fn probe(settings: &SandboxSettings) -> Result<Self, ExecError> {
-        let view = MachineView::of_this_machine(&settings.read)
-            .map_err(|why| ExecError::Setup(why.to_string()))?;
-        let bubblewrap = match settings.bubblewrap {
-            Bubblewrap::Never => Err(MissingLayer::SwitchedOff),
-            Bubblewrap::Search => {
-                let path = view.environment.get("PATH").map_or("", String::as_str);
-                view::find("bwrap", path).ok_or(MissingLayer::NotInstalled)
-            }
-        };
-        let walls = match access::version() {
-            0 => Err(MissingLayer::NoLandlock),
-            version => Ok(version),
-        };
-        let mut parts = SandboxInner {
-            helper: settings.helper.clone(),
-            view,
-            bubblewrap: Err(MissingLayer::NotTried),
-            walls,
-            groups: Groups::probe(),
-        };
+        let settings = settings.clone();
+        let found = spawn_blocking(move || untried(settings)).await;
+        let (mut parts, bubblewrap) = found.map_err(io::Error::from)??;
         if parts.walls.is_ok() {
             // Alone they do not satisfy `Required`; with bubblewrap not tried yet, `Auto` takes them.
             let tried = Self::of(&parts).attempt(SandboxMode::Auto).await;
@@ -85,8 +70,9 @@ impl Sandbox {
 
     /// Runs a command that does nothing.
     async fn attempt(&self, mode: SandboxMode) -> Result<(), FailedTrial> {
-        let workspace =
-            tempfile::tempdir().map_err(|error| FailedTrial::Workspace(Arc::new(error)))?;
+        let workspace = spawn_blocking(tempfile::tempdir).await;
+        let workspace = workspace.map_err(io::Error::from).flatten();
+        let workspace = workspace.map_err(|error| FailedTrial::Workspace(Arc::new(error)))?;
         let command = Command {
             script: "true".to_owned(),
             workspace: workspace.path().to_owned(),
@@ -113,4 +99,31 @@ impl Sandbox {
             }
         }
     }
+}
+
+/// What this machine seems to have before anything was run, and where bubblewrap is.
+fn untried(
+    settings: SandboxSettings,
+) -> Result<(SandboxInner, Result<PathBuf, MissingLayer>), ExecError> {
+    let view = MachineView::of_this_machine(&settings.read)
+        .map_err(|why| ExecError::Setup(why.to_string()))?;
+    let bubblewrap = match settings.bubblewrap {
+        Bubblewrap::Never => Err(MissingLayer::SwitchedOff),
+        Bubblewrap::Search => {
+            let path = view.environment.get("PATH").map_or("", String::as_str);
+            view::find("bwrap", path).ok_or(MissingLayer::NotInstalled)
+        }
+    };
+    let walls = match access::version() {
+        0 => Err(MissingLayer::NoLandlock),
+        version => Ok(version),
+    };
+    let parts = SandboxInner {
+        helper: settings.helper,
+        view,
+        bubblewrap: Err(MissingLayer::NotTried),
+        walls,
+        groups: Groups::probe(),
+    };
+    Ok((parts, bubblewrap))
 }

@@ -5,12 +5,15 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
+use tempfile::TempDir;
 use tokio::io::AsyncReadExt;
+use tokio::runtime::Handle;
+use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
 use super::capture::Capture;
 use super::command::{Bounds, Command, Ended, ExecError, Finished, Limits};
-use super::job::{Lifetime, Report};
+use super::job::{Job, Lifetime, Report};
 use super::process::GRACE;
 use super::sandbox::Sandbox;
 use super::warm::IdleSupervisor;
@@ -37,23 +40,46 @@ impl Sandbox {
         bounds: Bounds,
         stop: &CancellationToken,
     ) -> Result<Finished, ExecError> {
-        let scratch = tempfile::Builder::new()
-            .permissions(Permissions::from_mode(0o700))
-            .tempdir()?;
-        let job = self.job(command, scratch.path(), Lifetime::Attached)?;
+        let (job, scratch) = self.attached(command).await?;
+        let finished = self.supervise(&job, command.limits, bounds, stop).await;
+        scratch.remove().await;
+        finished
+    }
+
+    /// What the supervisor of a command is to do, and the command's own temporary folder.
+    async fn attached(&self, command: &Command) -> Result<(Job, Scratch), ExecError> {
+        let (sandbox, command) = (self.clone(), command.clone());
+        let prepared = spawn_blocking(move || {
+            let scratch = tempfile::Builder::new()
+                .permissions(Permissions::from_mode(0o700))
+                .tempdir()?;
+            let job = sandbox.job(&command, scratch.path(), Lifetime::Attached)?;
+            Ok((job, Scratch(Some(scratch))))
+        });
+        prepared.await.map_err(io::Error::from)?
+    }
+
+    /// Has a supervisor do `job`, to the end of the command.
+    async fn supervise(
+        &self,
+        job: &Job,
+        limits: Limits,
+        bounds: Bounds,
+        stop: &CancellationToken,
+    ) -> Result<Finished, ExecError> {
         let start = Instant::now();
         let IdleSupervisor {
             mut running,
             mut output,
             ..
-        } = self.supervisor(&command.limits)?;
-        running.send(&job).await?;
+        } = self.supervisor(&limits)?;
+        running.send(job).await?;
 
         let mut capture = Capture::new(bounds.spool);
         let mut ended = Ended::Exited;
         let mut chunk = vec![0; CHUNK];
         let mut open = true;
-        let mut next = Next::due(self, &command.limits);
+        let mut next = Next::due(self, &limits);
         let time_up = tokio::time::sleep(bounds.timeout);
         let settled = tokio::time::sleep(SETTLED);
         let supervisor_timeout = tokio::time::sleep(Duration::MAX);
@@ -123,6 +149,25 @@ impl Sandbox {
 
     fn start_supervisor(&self, limits: &Limits) -> io::Result<IdleSupervisor> {
         IdleSupervisor::start(self.helper(), self.group(limits)?, limits)
+    }
+}
+
+/// A command's own temporary folder. A command may leave any number of files in it, so it is removed beside the async
+/// threads, also when the command is given up.
+struct Scratch(Option<TempDir>);
+
+impl Scratch {
+    async fn remove(mut self) {
+        let folder = self.0.take();
+        let _ = spawn_blocking(|| drop(folder)).await;
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if let (Some(folder), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
+            runtime.spawn_blocking(|| drop(folder));
+        }
     }
 }
 

@@ -1,15 +1,19 @@
 //! Starts commands that outlive the turn, and the daemon if it crashes.
 
-use std::fs::{File, OpenOptions};
-use std::io::Read;
+use std::fs::{self, OpenOptions};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use tokio::fs::File;
+use tokio::io::AsyncReadExt;
+use tokio::task::spawn_blocking;
+
 use super::command::{Command, ExecError};
 use super::error::NeverRan;
-use super::job::{Lifetime, Report};
+use super::job::{Job, Lifetime, Report};
 use super::process::{GRACE, Process};
 use super::running::Running;
 use super::sandbox::Sandbox;
@@ -46,10 +50,11 @@ impl TaskFiles {
     }
 
     /// The exit code that the supervisor left, or its reason why the command never ran; none while there is neither.
-    pub fn read_end(&self) -> Option<Result<i32, NeverRan>> {
+    pub async fn read_end(&self) -> Option<Result<i32, NeverRan>> {
         let mut text = String::new();
-        let file = File::open(&self.exit_code).ok()?;
-        file.take(LONGEST_END).read_to_string(&mut text).ok()?;
+        let file = File::open(&self.exit_code).await.ok()?;
+        let mut end = file.take(LONGEST_END);
+        end.read_to_string(&mut text).await.ok()?;
         let text = text.trim();
         Some(text.parse().map_err(|_| NeverRan::Failed(text.to_owned())))
     }
@@ -99,16 +104,27 @@ impl Sandbox {
     ///
     /// When it cannot be started; what goes wrong later is told by [`Spawned::wait`].
     pub async fn spawn(&self, command: &Command, files: &TaskFiles) -> Result<Spawned, ExecError> {
-        tokio::fs::create_dir_all(&files.scratch).await?;
+        let group = self.group(&command.limits)?;
+        let (sandbox, command, files) = (self.clone(), command.clone(), files.clone());
+        let prepared = spawn_blocking(move || sandbox.detached(&command, &files)).await;
+        let (job, [stdout, stderr]) = prepared.map_err(io::Error::from)??;
+        let mut running = Running::start(self.helper(), stdout, stderr, group)?;
+        running.send(&job).await?;
+        Ok(Spawned { running })
+    }
+
+    /// What the supervisor of a task is to do, and the logs that the task prints into.
+    fn detached(
+        &self,
+        command: &Command,
+        files: &TaskFiles,
+    ) -> Result<(Job, [OwnedFd; 2]), ExecError> {
+        fs::create_dir_all(&files.scratch)?;
         let life = Lifetime::Detached {
             exit_file: files.exit_code.clone(),
         };
         let job = self.job(command, &files.scratch, life)?;
-        let group = self.group(&command.limits)?;
-        let (stdout, stderr) = (log(&files.stdout)?, log(&files.stderr)?);
-        let mut running = Running::start(self.helper(), stdout, stderr, group)?;
-        running.send(&job).await?;
-        Ok(Spawned { running })
+        Ok((job, [log(&files.stdout)?, log(&files.stderr)?]))
     }
 }
 
@@ -126,7 +142,7 @@ pub async fn end_tree(supervisor: Process) {
     let _ = ended.await;
 }
 
-fn log(path: &Path) -> std::io::Result<OwnedFd> {
+fn log(path: &Path) -> io::Result<OwnedFd> {
     let file = OpenOptions::new()
         .create(true)
         .append(true)

@@ -22,7 +22,7 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-pub use observer::{Attempt, NotAsked, Observer, Outcome, Planned};
+pub use observer::{Attempt, NotAsked, Observer, Planned};
 pub use schedule::{Pace, TurnHealth};
 
 use super::catalog::{Catalog, ModelFacts};
@@ -33,7 +33,7 @@ use super::providers::Providers;
 use super::target::Target;
 use super::text_calls;
 use crate::config::Effort;
-use crate::domain::{Cost, Item, Usage};
+use crate::domain::{AttemptOutcome, Cost, Item, Usage};
 use schedule::{Next, Schedule};
 
 /// Tokens that an answer may have when nobody says otherwise.
@@ -100,7 +100,8 @@ pub struct Router {
     providers: Arc<Providers>,
     catalog: Arc<Catalog>,
     max_attempts: u32,
-    pace: Pace,
+    /// How long it waits before it asks again.
+    pub pace: Pace,
 }
 
 impl Router {
@@ -112,11 +113,6 @@ impl Router {
             max_attempts: max_attempts.max(1),
             pace: Pace::default(),
         }
-    }
-
-    /// Waits otherwise than by default.
-    pub fn with_pace(self, pace: Pace) -> Self {
-        Self { pace, ..self }
     }
 
     /// Asks `targets` in order until one answers.
@@ -250,15 +246,15 @@ impl Router {
             }
         };
         let (usage, outcome, request_id) = match &answer {
-            None => (None, Outcome::Stopped, None),
+            None => (None, AttemptOutcome::Stopped, None),
             Some(Ok(reply)) => (
                 Some(reply.usage),
-                Outcome::Answered,
+                AttemptOutcome::Ok,
                 reply.request_id.clone(),
             ),
             Some(Err(error)) => (
                 error.usage.as_deref().copied(),
-                Outcome::Failed(error.class),
+                AttemptOutcome::Failed(error.class),
                 error.request_id.clone(),
             ),
         };
@@ -284,11 +280,13 @@ impl Router {
     }
 
     /// What an attempt cost. A request that was refused costs nothing; of one that was cut without a count nobody knows.
-    fn cost(&self, target: &Target, usage: Option<Usage>, outcome: Outcome) -> Cost {
+    fn cost(&self, target: &Target, usage: Option<Usage>, outcome: AttemptOutcome) -> Cost {
         match (usage, outcome) {
             (Some(usage), _) => self.catalog.cost(target, usage),
-            (None, Outcome::Answered | Outcome::Stopped) => Cost::Unknown,
-            (None, Outcome::Failed(class)) => match class {
+            (None, AttemptOutcome::Ok | AttemptOutcome::Stopped | AttemptOutcome::ToolError) => {
+                Cost::Unknown
+            }
+            (None, AttemptOutcome::Failed(class)) => match class {
                 FailureClass::Timeout | FailureClass::InvalidResponse => Cost::Unknown,
                 FailureClass::RateLimit
                 | FailureClass::AuthError

@@ -6,7 +6,6 @@ use crate::config::effective;
 use crate::domain::{GuildId, Person};
 
 use super::AgentManager;
-use super::create_folder::off_thread;
 use super::error::ManagerError;
 use super::folder;
 use super::registry::AgentSummary;
@@ -24,7 +23,7 @@ impl AgentManager {
     ) -> Result<Vec<String>, ManagerError> {
         let agent = self.find(guild, name)?;
         let folder = self.inner.deps.paths.agent(agent.name.as_str());
-        let file = off_thread(move || folder::read(&folder)).await?;
+        let file = folder::load(folder).await?;
         Ok(file.config.always_allow)
     }
 
@@ -74,7 +73,7 @@ impl AgentManager {
         is_it: impl Fn(usize, &str) -> bool + Send + Sync,
     ) -> Result<Vec<String>, ManagerError> {
         let path = self.inner.deps.paths.agent(agent.name.as_str());
-        let old = folder::read(&path)?.config.always_allow;
+        let old = folder::load(path.clone()).await?.config.always_allow;
         let entry = old.iter().enumerate().find(|(at, entry)| is_it(*at, entry));
         let Some((_, entry)) = entry else {
             return Err(ManagerError::refused(
@@ -90,12 +89,13 @@ impl AgentManager {
             by,
         );
         self.audited(row, async {
-            let file = folder::rewrite(&path, |keys| {
+            let entry = entry.clone();
+            let written = folder::change(path, move |keys| {
                 if let Some(Value::Array(list)) = keys.get_mut("always_allow") {
-                    list.retain(|one| one != entry);
+                    list.retain(|one| *one != entry);
                 }
-            })?;
-            Ok(file.config.always_allow)
+            });
+            Ok(written.await?.config.always_allow)
         })
         .await
     }

@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 use tracing::warn;
 
 use crate::agent::{AgentCommand, ClosedBranches, Place, Stopper, Target};
-use crate::domain::{ChannelId, Inbound, Item, Person};
+use crate::domain::{AttemptKind, ChannelId, Inbound, Item, Person};
 use crate::store::{AttemptRow, Conversation, TurnEnd};
 
 use super::AgentManager;
@@ -250,9 +250,9 @@ fn view(row: Conversation, states: &[crate::agent::ConversationState]) -> Branch
 }
 
 fn describe(attempt: &AttemptRow) -> String {
-    match attempt.kind.as_str() {
-        "model" => format!("asked {} ({})", attempt.model, attempt.outcome),
-        "tool" => format!("ran {} ({})", attempt.model, attempt.outcome),
-        kind => format!("{kind}: {} ({})", attempt.model, attempt.outcome),
+    match attempt.kind {
+        AttemptKind::Model => format!("asked {} ({})", attempt.model, attempt.outcome),
+        AttemptKind::Tool => format!("ran {} ({})", attempt.model, attempt.outcome),
+        kind => format!("{}: {} ({})", kind.as_str(), attempt.model, attempt.outcome),
     }
 }

@@ -11,7 +11,6 @@ use crate::text;
 
 use super::AgentManager;
 use super::audit::shown;
-use super::create_folder::off_thread;
 use super::error::ManagerError;
 use super::folder;
 use super::ports::Channels;
@@ -51,7 +50,7 @@ impl AgentManager {
         let agent = self.find(guild, name)?;
         let key = known_key(key)?;
         let folder = self.inner.deps.paths.agent(agent.name.as_str());
-        let file = off_thread(move || folder::read(&folder)).await?;
+        let file = folder::load(folder).await?;
         Ok(match file.raw.get(key.name) {
             None | Some(Value::Null) => "(not set: the server's value)".to_owned(),
             Some(Value::String(text)) => text.clone(),
@@ -75,7 +74,7 @@ impl AgentManager {
     ) -> Result<String, ManagerError> {
         let key = known_key(key)?;
         let agent = self.find(guild, name)?;
-        if let Err(refusal) = self.may_set(&agent, key, by) {
+        if let Err(refusal) = self.may_set(&agent, key, by).await {
             self.audit_refused(&agent, key, by, &refusal).await?;
             return Err(refusal);
         }
@@ -99,12 +98,14 @@ impl AgentManager {
             }
         };
         let path = self.inner.deps.paths.agent(agent.name.as_str());
-        let old = folder::read(&path)?.raw.get(key.name).cloned();
+        let old = folder::load(path.clone()).await?.raw.get(key.name).cloned();
         let row = self.edit_row(&agent, key, &old.unwrap_or_default(), &checked, by);
         self.audited(row, async {
-            let file = folder::rewrite(&path, |keys| {
-                keys.insert(key.name.to_owned(), checked.clone());
-            })?;
+            let value = checked.clone();
+            let written = folder::change(path, move |keys| {
+                keys.insert(key.name.to_owned(), value);
+            });
+            let file = written.await?;
             self.index(&agent, &file.config).await
         })
         .await?;

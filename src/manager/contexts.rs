@@ -73,7 +73,7 @@ impl AgentManager {
         limit: u32,
     ) -> Result<History, ManagerError> {
         let sessions = self.sessions_of(agent);
-        let list = if self.has_own_folder(agent) {
+        let list = if self.has_own_folder(agent).await {
             sessions.list_sessions(offset, limit).await?
         } else {
             sessions.list_without_files(offset, limit).await?
@@ -86,12 +86,12 @@ impl AgentManager {
     }
 
     /// Whether the folder of an agent's name is its own: that of a destroyed one may be gone, or another agent's by now.
-    fn has_own_folder(&self, agent: &AgentSummary) -> bool {
+    async fn has_own_folder(&self, agent: &AgentSummary) -> bool {
         if agent.status != AgentStatus::Destroyed {
             return true;
         }
         let folder = self.inner.deps.paths.agent(agent.name.as_str());
-        let file = folder::read(&folder).ok();
+        let file = folder::load(folder).await.ok();
         file.is_some_and(|file| file.config.id == Some(agent.id))
     }
 

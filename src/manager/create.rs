@@ -265,7 +265,7 @@ impl AgentManager {
         if creation.kept.is_none() && creation.since == Since::Now {
             self.make_folder(&name, template).await?;
         }
-        let file = folder::read(&self.inner.deps.paths.agent(name.as_str()))?;
+        let file = folder::load(self.inner.deps.paths.agent(name.as_str())).await?;
         let channel = match self.channel_of(row, &file.config, channels).await? {
             Some(channel) => {
                 self.pass_over_the_past(creation, channel, channels).await?;

@@ -78,7 +78,7 @@ impl AgentManager {
         if !is_there(&folder).await {
             return Ok(None);
         }
-        let kept = off_thread(move || folder::read(&folder)).await?.config;
+        let kept = folder::load(folder).await?.config;
         self.is_of_this_server(new, &kept).await?;
         self.may_revive(new.guild, &kept, &new.by)?;
         let permissions = match &plan.profile {
@@ -139,7 +139,7 @@ impl AgentManager {
     /// Gives an `agent.json` the keys that it had.
     pub(super) async fn put_back(&self, name: &str, keys: Map<String, Value>) {
         let folder = self.inner.deps.paths.agent(name);
-        let put = off_thread(move || folder::rewrite(&folder, |all| *all = keys).map(drop)).await;
+        let put = folder::change(folder, |all| *all = keys).await;
         if let Err(error) = put {
             warn!("failed to put back the agent.json of {name}: {error}");
         }

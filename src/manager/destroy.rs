@@ -12,7 +12,6 @@ use crate::store::{AuditRow, IntentKind};
 use crate::text;
 
 use super::AgentManager;
-use super::create_folder::off_thread;
 use super::error::ManagerError;
 use super::folder;
 use super::ports::Channels;
@@ -134,10 +133,8 @@ impl AgentManager {
     /// Kept files name no channel: without its row an agent is known by the channel that its file names.
     async fn let_go_of_channel(&self, name: &AgentName) {
         let folder = self.inner.deps.paths.agent(name.as_str());
-        let written = off_thread(move || {
-            folder::rewrite(&folder, |keys| {
-                keys.insert("channel_id".to_owned(), json!(null));
-            })
+        let written = folder::change(folder, |keys| {
+            keys.insert("channel_id".to_owned(), json!(null));
         });
         if let Err(error) = written.await {
             warn!("failed to take the channel out of the kept files of {name}: {error}");

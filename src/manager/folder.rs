@@ -12,6 +12,7 @@ use crate::workspace::agent_file::{self, AgentFile};
 use crate::workspace::template::Template;
 use crate::workspace::{Workspace, repository};
 
+use super::create_folder::off_thread;
 use super::error::ManagerError;
 
 /// A step of the work on a folder that failed.
@@ -99,30 +100,40 @@ pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     sync(to.parent().unwrap_or(to))
 }
 
-/// The `agent.json` of a folder.
-pub(super) fn read(folder: &Path) -> Result<AgentFile, ManagerError> {
-    let workspace = Workspace::open(folder).map_err(|error| {
+/// The `agent.json` of a folder, read beside the async threads.
+pub(super) async fn load(folder: PathBuf) -> Result<AgentFile, ManagerError> {
+    off_thread(move || read(&folder)).await
+}
+
+/// Changes keys of a folder's `agent.json`, beside the async threads.
+pub(super) async fn change(
+    folder: PathBuf,
+    change: impl FnOnce(&mut Map<String, Value>) + Send + 'static,
+) -> Result<AgentFile, ManagerError> {
+    off_thread(move || rewrite(&folder, change)).await
+}
+
+fn open(folder: &Path) -> Result<Workspace, ManagerError> {
+    Workspace::open(folder).map_err(|error| {
         ManagerError::refused(format!(
             "The folder {} cannot be opened: {error}.",
             folder.display()
         ))
-    })?;
-    agent_file::read(workspace.agent())
+    })
+}
+
+/// [`load`], for who is on a thread already.
+pub(super) fn read(folder: &Path) -> Result<AgentFile, ManagerError> {
+    agent_file::read(open(folder)?.agent())
         .map_err(|error| ManagerError::refused(format!("{error}. Fix the file, then try again.")))
 }
 
-/// Changes keys of a folder's `agent.json`.
+/// [`change`], for who is on a thread already.
 pub(super) fn rewrite(
     folder: &Path,
     change: impl FnOnce(&mut Map<String, Value>),
 ) -> Result<AgentFile, ManagerError> {
-    let workspace = Workspace::open(folder).map_err(|error| {
-        ManagerError::refused(format!(
-            "The folder {} cannot be opened: {error}.",
-            folder.display()
-        ))
-    })?;
-    agent_file::rewrite(workspace.agent(), change)
+    agent_file::rewrite(open(folder)?.agent(), change)
         .map_err(|error| ManagerError::refused(format!("{error}. Nothing was changed.")))
 }
 

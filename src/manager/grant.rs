@@ -13,25 +13,25 @@ use super::registry::AgentSummary;
 
 impl AgentManager {
     /// Refuses who may not set a key of an agent, whatever the value.
-    pub(super) fn may_set(
+    pub(super) async fn may_set(
         &self,
         agent: &AgentSummary,
         key: &Key,
         by: &Person,
     ) -> Result<(), ManagerError> {
-        let table = self.grant_table(agent.guild);
         let profile = match key.agent {
             None | Some(Right::Command | Right::ForValue) => return Ok(()),
             Some(Right::GrantOpen) => ProfileRef::Named("open".to_owned()),
             Some(Right::GrantOwnProfile) => {
                 let path = self.inner.deps.paths.agent(agent.name.as_str());
-                let own = folder::read(&path)?.config.permissions;
+                let own = folder::load(path).await?.config.permissions;
                 if self.needs_no_grant(agent.guild, &own) {
                     return Ok(());
                 }
                 own
             }
         };
+        let table = self.grant_table(agent.guild);
         may_grant(&table, by, &profile).map_err(|reason| {
             ManagerError::Refused(format!(
                 "`{key}` may be set by members who may grant the profile `{}`: {reason}.",

@@ -156,10 +156,10 @@ impl AgentManager {
         };
         if config.id.is_none() {
             let folder = self.inner.deps.paths.agent(name.as_str());
-            let written = folder::rewrite(&folder, |keys| {
+            let written = folder::change(folder, move |keys| {
                 keys.insert("id".to_owned(), serde_json::json!(id));
             });
-            if let Err(error) = written {
+            if let Err(error) = written.await {
                 error!(agent.id = %id, "failed to write the id of {name} into its file: {error}");
             }
         }

@@ -132,13 +132,10 @@ impl AgentManager {
     /// Writes a name into the file of the folder `at`.
     async fn write_name(&self, at: &str, name: &str) -> Result<AgentConfig, ManagerError> {
         let (folder, name) = (self.inner.deps.paths.agent(at), name.to_owned());
-        off_thread(move || {
-            let file = folder::rewrite(&folder, |keys| {
-                keys.insert("name".to_owned(), json!(name));
-            })?;
-            Ok(file.config)
-        })
-        .await
+        let written = folder::change(folder, move |keys| {
+            keys.insert("name".to_owned(), json!(name));
+        });
+        Ok(written.await?.config)
     }
 
     async fn rename_row(

@@ -76,11 +76,11 @@ impl AgentManager {
             repaired.push("made a new folder".to_owned());
         }
         let (at, called) = (path.clone(), agent.name.clone());
-        let completed = move || {
+        let completed = off_thread(move || {
             folder::complete(&at, &called)?;
             folder::read(&at)
-        };
-        let config = off_thread(completed).await?.config;
+        });
+        let config = completed.await?.config;
         let channel = self
             .channel_again(&agent, &config, &mut repaired, channels)
             .await?;
@@ -94,10 +94,11 @@ impl AgentManager {
                 agent.name
             )));
         }
-        let file = folder::rewrite(&path, |keys| {
+        let written = folder::change(path, move |keys| {
             keys.insert("channel_id".to_owned(), Value::from(channel.0));
             keys.insert("id".to_owned(), Value::String(agent.id.to_string()));
-        })?;
+        });
+        let file = written.await?;
         let whole = AgentSummary {
             channel: Some(channel),
             status: AgentStatus::Active,

@@ -189,7 +189,7 @@ impl AgentManager {
             return Ok(());
         };
         let folder = self.inner.deps.paths.agent(agent.name.as_str());
-        let config = super::folder::read(&folder)?.config;
+        let config = super::folder::load(folder).await?.config;
         let model = self.choice(row.guild_id, config.model.as_deref());
         let made = super::new_agent::Made::of(agent.name, channel, model, config);
         let welcomed = channels.welcome(channel, &made).await;

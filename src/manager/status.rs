@@ -13,7 +13,7 @@ use crate::llm::discovery::Choice;
 use crate::store::AgentRow;
 
 use super::AgentManager;
-use super::create_folder::{is_there, off_thread};
+use super::create_folder::is_there;
 use super::error::ManagerError;
 use super::registry::{AgentListing, AgentSummary};
 
@@ -195,7 +195,7 @@ impl AgentManager {
             return is_there;
         }
         // One that cannot be read is nobody else's either.
-        let owner = off_thread(move || super::folder::read(&folder))
+        let owner = super::folder::load(folder)
             .await
             .ok()
             .and_then(|file| file.config.id);

@@ -15,7 +15,7 @@ use tracing::warn;
 use crate::agent::event::Event;
 use crate::agent::{AgentCommand, AuxiliaryRequest, Mode, Place, Prompt, Source, Trigger};
 use crate::config::{Key, effective};
-use crate::domain::{AgentName, GuildId, SandboxMode, Via};
+use crate::domain::{AgentName, AttemptKind, GuildId, SandboxMode, Via};
 use crate::exec::{Limits, Network, Policy};
 use crate::permission::Profiles;
 use crate::store::{NewPart, OutFile, PartBody, PartKind};
@@ -95,18 +95,7 @@ impl AgentDirectory for ToolPorts {
                 others.push((deps.paths.agent(agent.name.as_str()), agent.name));
             }
         }
-        let read = move |(folder, name): (PathBuf, AgentName)| {
-            let config = Workspace::open(&folder)
-                .ok()
-                .and_then(|workspace| agent_file::read(workspace.agent()).ok());
-            let model = config.and_then(|file| file.config.model);
-            Peer {
-                name,
-                model,
-                folder,
-            }
-        };
-        tokio::task::spawn_blocking(move || others.into_iter().map(read).collect())
+        tokio::task::spawn_blocking(move || others.into_iter().map(peer).collect())
             .await
             .map_err(broken)
     }
@@ -287,11 +276,24 @@ impl HookWriter for ToolPorts {
         let request = AuxiliaryRequest {
             system,
             text: prompt,
-            kind: "hooks",
+            kind: AttemptKind::Hooks,
             timeout,
         };
         deps.ask_small(asker, &models, request)
             .await
             .map_err(|error| PortError::Broken(error.to_string()))
+    }
+}
+
+/// An agent as others see it, with the model that its `agent.json` names.
+fn peer((folder, name): (PathBuf, AgentName)) -> Peer {
+    let config = Workspace::open(&folder)
+        .ok()
+        .and_then(|workspace| agent_file::read(workspace.agent()).ok());
+    let model = config.and_then(|file| file.config.model);
+    Peer {
+        name,
+        model,
+        folder,
     }
 }

@@ -2,64 +2,76 @@
 //!
 //! Whatever a line holds, it is answered with a verdict; what cannot be read is denied.
 
-use std::borrow::Cow;
+use std::error::Error;
 
 use serde_json::{Map, Value};
 
-use super::action::Action;
+use super::action::{Action, ActionError};
 use super::decide::Verdict;
 use super::stack::Stack;
 
 /// Makes the action of a tool call, from the tool's name and arguments.
 ///
-/// The registry of tools stands above this module; its owner passes it in. An error is the reason for a refusal.
+/// The registry of tools stands above this module; its owner passes it in.
 pub type Prepare<'a> = dyn Fn(&str, Map<String, Value>) -> Result<Action, Refusal> + 'a;
 
 /// Why a line says no action that could be judged; the verdict says it in these words.
-pub type Refusal = Cow<'static, str>;
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    #[error("not JSON: {0}")]
+    NotJson(#[from] serde_json::Error),
+    /// It is JSON of another shape, in a sentence.
+    #[error("{0}")]
+    Shape(&'static str),
+    #[error("{0}")]
+    Action(#[from] ActionError),
+    /// No tool can be called like this.
+    #[error("{0}")]
+    Call(Box<dyn Error + Send + Sync>),
+}
 
 /// Judges one JSON line: `{"action": "tool:…"}` or `{"tool": "bash", "arguments": {…}}`.
 ///
 /// Either may have `always_allow`, a list of action strings.
 pub fn judge_json(profiles: &Stack, line: &str, prepare: &Prepare<'_>) -> Verdict {
-    let mut object = match serde_json::from_str(line) {
-        Ok(Value::Object(object)) => object,
-        Ok(_) => {
-            return Verdict::deny("not an object: expected `action`, or `tool` and `arguments`");
-        }
-        Err(error) => return Verdict::deny(format!("not JSON: {error}")),
+    match read(line, prepare) {
+        Ok((action, always_allow)) => profiles.decide(&action, &always_allow),
+        Err(refusal) => Verdict::deny(refusal.to_string()),
+    }
+}
+
+/// The action that a line means, and its `always_allow`.
+fn read(line: &str, prepare: &Prepare<'_>) -> Result<(Action, Vec<String>), Refusal> {
+    let shape = |reason| Err(Refusal::Shape(reason));
+    let Value::Object(mut object) = serde_json::from_str(line)? else {
+        return shape("not an object: expected `action`, or `tool` and `arguments`");
     };
-    let always_allow = match object.remove("always_allow") {
+    let always_allow = match object.remove("always_allow").map(serde_json::from_value) {
         None => Vec::new(),
-        Some(list) => match serde_json::from_value(list) {
-            Ok(list) => list,
-            Err(_) => return Verdict::deny("`always_allow` must be a list of texts"),
-        },
+        Some(Ok(list)) => list,
+        Some(Err(_)) => return shape("`always_allow` must be a list of texts"),
     };
     let action = match (
         object.remove("action"),
         object.remove("tool"),
         object.remove("arguments"),
     ) {
-        (Some(Value::String(text)), None, None) => {
-            Action::parse(&text).map_err(|error| error.to_string().into())
-        }
+        (Some(Value::String(text)), None, None) => Action::parse(&text)?,
         (Some(Value::String(_)), _, _) => {
-            Err("give either `action`, or `tool` and `arguments`".into())
+            return shape("give either `action`, or `tool` and `arguments`");
         }
-        (Some(_), _, _) => Err("`action` must be a text".into()),
+        (Some(_), _, _) => return shape("`action` must be a text"),
         (None, Some(Value::String(tool)), Some(Value::Object(arguments))) => {
-            prepare(&tool, arguments)
+            prepare(&tool, arguments)?
         }
-        (None, Some(Value::String(tool)), None) => prepare(&tool, Map::new()),
-        (None, Some(Value::String(_)), Some(_)) => Err("`arguments` must be an object".into()),
-        (None, Some(_), _) => Err("`tool` must be a text".into()),
-        (None, None, _) => Err("expected `action`, or `tool` and `arguments`".into()),
+        (None, Some(Value::String(tool)), None) => prepare(&tool, Map::new())?,
+        (None, Some(Value::String(_)), Some(_)) => {
+            return shape("`arguments` must be an object");
+        }
+        (None, Some(_), _) => return shape("`tool` must be a text"),
+        (None, None, _) => return shape("expected `action`, or `tool` and `arguments`"),
     };
-    match action {
-        Ok(action) => profiles.decide(&action, &always_allow),
-        Err(reason) => Verdict::deny(reason),
-    }
+    Ok((action, always_allow))
 }
 
 /// Judges one line that is an action string.

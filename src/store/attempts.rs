@@ -10,7 +10,9 @@ use super::Store;
 use super::batch::Batch;
 use super::codec::{count, counted, dollars, parsed, parsed_option, readable, stamp, time};
 use super::error::StoreError;
-use crate::domain::{AgentId, ConversationId, Cost, GuildId, TurnId, Usage};
+use crate::domain::{
+    AgentId, AttemptKind, AttemptOutcome, ConversationId, Cost, GuildId, TurnId, Usage,
+};
 
 /// One request to a model or one tool run, ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,14 +24,12 @@ pub struct AttemptRow {
     pub turn: Option<TurnId>,
     /// The turn that started that one.
     pub parent: Option<TurnId>,
-    /// `model`, `tool`, `summary`, `compaction`, ….
-    pub kind: String,
+    pub kind: AttemptKind,
     /// Provider asked; empty for a tool.
     pub provider: String,
     /// Model asked, or the tool's name.
     pub model: String,
-    /// `ok`, or a failure class.
-    pub outcome: String,
+    pub outcome: AttemptOutcome,
     pub usage: Usage,
     pub cost: Cost,
     pub duration: Duration,
@@ -190,10 +190,10 @@ pub(super) fn insert_attempt(batch: &mut Batch, attempt: &AttemptRow) {
     .bind(attempt.agent.to_string())
     .bind(attempt.turn.map(|turn| turn.to_string()))
     .bind(attempt.parent.map(|turn| turn.to_string()))
-    .bind(&attempt.kind)
+    .bind(attempt.kind.as_str())
     .bind(&attempt.provider)
     .bind(&attempt.model)
-    .bind(&attempt.outcome)
+    .bind(attempt.outcome.as_str())
     .bind(count(attempt.usage.input))
     .bind(count(attempt.usage.output))
     .bind(count(attempt.usage.cache_read))
@@ -235,10 +235,10 @@ fn attempt(row: &SqliteRow) -> Result<AttemptRow, StoreError> {
         agent: parsed(row, "agent_id")?,
         turn: parsed_option(row, "turn_id")?,
         parent: parsed_option(row, "parent_id")?,
-        kind: row.try_get("kind")?,
+        kind: parsed(row, "kind")?,
         provider: row.try_get("provider")?,
         model: row.try_get("model")?,
-        outcome: row.try_get("outcome")?,
+        outcome: parsed(row, "outcome")?,
         usage: tokens(row)?,
         cost: row
             .try_get::<Option<f64>, _>("cost_usd")?

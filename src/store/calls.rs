@@ -61,18 +61,8 @@ pub struct OpenQuestion {
 }
 
 impl Store {
-    /// D4. Stores a question before it is shown; returns the id that its buttons carry.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::NotFound`] when the turn does not run.
-    pub async fn open_question(&self, question: NewQuestion) -> Result<i64, StoreError> {
-        let ids = self.open_questions(vec![question]).await?;
-        let id = ids.into_iter().next();
-        id.ok_or_else(|| StoreError::NotFound("question".to_owned()))
-    }
-
-    /// [`Self::open_question`] for all calls that are asked about together: all of them are stored, or none.
+    /// D4. Stores the questions on calls that are asked about together, before they are shown: all of them, or none. Gives
+    /// the ids that their buttons carry.
     ///
     /// # Errors
     ///

@@ -28,6 +28,9 @@ pub enum Queued {
     NotWaiting,
 }
 
+/// The reason beside a message whose row does not read back.
+const UNREADABLE: &str = "unreadable";
+
 impl Store {
     /// D1. Stores a message under its Discord id and moves its channel's cursor. Only then may the bot show a sign.
     pub async fn accept(&self, message: &Inbound) -> Result<Accepted, StoreError> {
@@ -143,7 +146,8 @@ impl Store {
             told.body.reply_to = Some(message);
             let mut batch = Batch::default();
             batch
-                .add("UPDATE inbound SET state = 'dropped', reason = 'unreadable' WHERE message_id = ?")
+                .add("UPDATE inbound SET state = 'dropped', reason = ? WHERE message_id = ?")
+                .bind(UNREADABLE)
                 .bind(message.as_i64());
             queue(&mut batch, channel, None, told, None)?;
             self.run(batch).await?;

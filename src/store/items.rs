@@ -82,18 +82,6 @@ impl Store {
         Ok(last.and_then(|last| rows.get(..=last)).map(items_of))
     }
 
-    /// Adds one item that belongs to no turn (a note, say).
-    pub async fn append_item(
-        &self,
-        conversation: ConversationId,
-        item: Item,
-    ) -> Result<(), StoreError> {
-        let mut batch = Batch::default();
-        insert_item(&mut batch, conversation, &item)?;
-        touch(&mut batch, conversation);
-        self.run(batch).await.map(drop)
-    }
-
     /// Puts other items in the place of all a conversation holds (restore, compaction, repair).
     pub async fn replace_items(
         &self,

@@ -226,22 +226,8 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// D3. Stores a whole answer of the model; its tool calls are `proposed`.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::NotFound`] when the turn does not run.
-    pub async fn record_answer(
-        &self,
-        turn: TurnId,
-        answer: &Assistant,
-        attached: AttachedRows,
-    ) -> Result<(), StoreError> {
-        let recorded = self.record_and_start(turn, answer, Vec::new(), Vec::new(), attached);
-        recorded.await.map(drop)
-    }
-
-    /// D3 and, in the same transaction, D6 of the calls in `starting`: where nobody is asked, nothing is seen between.
+    /// D3. Stores a whole answer of the model, its tool calls as `proposed`; and, in the same transaction, D6 of the calls in
+    /// `starting`: where nobody is asked, nothing is seen between.
     /// What people are to read of the answer is queued, and given as it is then.
     ///
     /// # Errors

@@ -7,19 +7,10 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::version::Version;
-use crate::charter::MAX_BYTES;
+use crate::charter::{MAX_BYTES, Unreadable};
 
 /// The file in an agent's folder that describes its own role.
 pub const NAME: &str = "charter.md";
-
-/// Why such a file is not read.
-#[derive(Debug, thiserror::Error)]
-pub enum Unreadable {
-    #[error("it is not a regular file")]
-    NotAFile,
-    #[error("{0}")]
-    Io(#[from] io::Error),
-}
 
 /// The state of the agent's own charter; none where it has none.
 ///

@@ -8,9 +8,9 @@ use cap_std::fs::{Dir, DirEntry, OpenOptions, OpenOptionsExt};
 use rustix::fs::OFlags;
 
 use super::Workspace;
-use super::charter_file::{self, Unreadable};
+use super::charter_file;
 use super::version::Version;
-use crate::charter::{Place, Source};
+use crate::charter::{Place, Source, Unreadable};
 
 /// Files of one place; further ones are not read.
 const MOST_FILES: usize = 200;
@@ -129,7 +129,7 @@ impl Places {
         let sources = stamps.iter().map(|(place, path, _)| Source {
             place: *place,
             path: path.clone(),
-            bytes: read(*place, path).map_err(|error| error.to_string()),
+            bytes: read(*place, path),
         });
         sources.collect()
     }

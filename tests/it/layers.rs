@@ -2,6 +2,8 @@
 
 mod bounded_work;
 mod discord;
+mod errors;
+mod sql_words;
 mod texts;
 mod way;
 mod words;

@@ -6,6 +6,7 @@ use std::io;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use tokio::io::AsyncWriteExt as _;
+use tokio::task::spawn_blocking;
 use tracing::warn;
 
 use crate::agent::deps::AgentDeps;
@@ -160,8 +161,11 @@ async fn fetch(
         .await
         .and_then(reqwest::Response::error_for_status)?;
     // Beside the workspace, where there is room for files.
-    let content = tempfile::tempfile_in(deps.folder(agent)).or_else(|_| tempfile::tempfile());
-    let mut content = tokio::fs::File::from_std(content?);
+    let folder = deps.folder(agent);
+    let content =
+        spawn_blocking(|| tempfile::tempfile_in(folder).or_else(|_| tempfile::tempfile()));
+    let content = content.await.map_err(io::Error::from)??;
+    let mut content = tokio::fs::File::from_std(content);
     let (mut size, mut head) = (0, Vec::new());
     while let Some(chunk) = response.chunk().await? {
         size += chunk.len() as u64;

@@ -143,11 +143,11 @@ impl Turn {
     /// Checks and judges a call. Nothing of it has run.
     fn look(&self, call: &Call, profiles: Result<&Stack, &ProfileError>) -> Looked {
         if call.name != CALL_TOOL
-            && let Err(reason) = self.setup.has_tool(&call.name)
+            && let Err(refusal) = self.setup.has_tool(&call.name)
         {
             return Looked::Refused {
                 action: call.name.clone(),
-                reason,
+                reason: refusal.to_string(),
             };
         }
         let prepared = match self.context.deps.tools.prepare(&call.name, &call.arguments) {

@@ -17,8 +17,8 @@ use crate::agent::setup::Setup;
 use crate::agent::stop::StopSignal;
 use crate::clock;
 use crate::domain::{
-    AgentConfig, ConversationId, Cost, Item, Participant, SessionId, SessionMeta, ToolCall,
-    ToolResult, Trigger, TurnId, Usage, UserId,
+    AgentConfig, AttemptKind, AttemptOutcome, ConversationId, Cost, Item, Participant, SessionId,
+    SessionMeta, ToolCall, ToolResult, Trigger, TurnId, Usage, UserId,
 };
 use crate::llm::Target;
 use crate::store::{AttemptRow, AuditDecision, AuditRow, StoreError};
@@ -136,10 +136,14 @@ impl TurnContext {
             agent: self.agent.id,
             turn: Some(self.id()),
             parent: None,
-            kind: "tool".to_owned(),
+            kind: AttemptKind::Tool,
             provider: String::new(),
             model: result.name.clone(),
-            outcome: if result.is_error { "error" } else { "ok" }.to_owned(),
+            outcome: if result.is_error {
+                AttemptOutcome::ToolError
+            } else {
+                AttemptOutcome::Ok
+            },
             usage: Usage::default(),
             cost: Cost::Usd(0.0),
             duration: took,

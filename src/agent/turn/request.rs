@@ -14,7 +14,7 @@ use crate::agent::mailbox::Mode;
 use crate::agent::prompt::{self, SystemBlocks};
 use crate::agent::stop::cancelled_after;
 use crate::clock;
-use crate::domain::CALL_TOOL;
+use crate::domain::{AttemptKind, CALL_TOOL};
 use crate::llm::route::{Attempt, NotAsked, Observer, Planned, StepFailure, StepRequest};
 use crate::llm::{Delta, FailureClass, LlmError, Reply, Target, ToolSchema, tokens};
 
@@ -273,7 +273,7 @@ impl Observer for Watcher<'_> {
         let row = row_of(
             self.turn.context.spender(),
             self.turn.context.parent(),
-            "model",
+            AttemptKind::Model,
             attempt,
         );
         if failed {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use chorus_playground::{ModelChoice, ModelDesk, ModelServer, ModelState, Vendor};
+use chorus_playground::{ModelChoice, ModelDesk, ModelServer, ModelState, Refusal, Vendor};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::json;
@@ -141,10 +141,10 @@ impl ModelDesk for Desk {
         .boxed()
     }
 
-    fn choose(&self, choice: ModelChoice) -> BoxFuture<'_, Result<String, String>> {
+    fn choose(&self, choice: ModelChoice) -> BoxFuture<'_, Result<String, Refusal>> {
         async move {
             let taken = self.take(choice).await;
-            taken.map_err(|error| format!("{error:#}"))
+            taken.map_err(|error| format!("{error:#}").into())
         }
         .boxed()
     }

@@ -62,7 +62,7 @@ impl Bot {
         self.cache().guild(guild.0)
     }
 
-    /// Whether we have a server of the server: not between a new session and its description, nor in an outage.
+    /// Whether Discord has described the server to us: not between a new session and its description, nor in an outage.
     pub(in crate::discord) fn knows(&self, guild: GuildId) -> bool {
         self.server(guild).is_some()
     }

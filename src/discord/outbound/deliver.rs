@@ -3,6 +3,7 @@
 //! Before the POST the ledger says `sending`; after it, `sent` with the message's id. A part whose POST may or may not
 //! have arrived is sent again with the same nonce while Discord remembers nonces, and looked for in the channel later.
 
+use std::io;
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -245,14 +246,9 @@ async fn read_files(files: &[OutFile]) -> (Vec<File>, String) {
             OutFile::Text { name, text } => (name, Ok(text.clone().into_bytes())),
             OutFile::Bytes { name, base64 } => {
                 let bytes = base64::engine::general_purpose::STANDARD.decode(base64);
-                (name, bytes.map_err(|error| error.to_string()))
+                (name, bytes.map_err(io::Error::other))
             }
-            OutFile::Path { name, path } => (
-                name,
-                tokio::fs::read(path)
-                    .await
-                    .map_err(|error| error.to_string()),
-            ),
+            OutFile::Path { name, path } => (name, tokio::fs::read(path).await),
         };
         match bytes {
             Ok(bytes) if bytes.len() <= room => {
@@ -272,7 +268,7 @@ async fn read_files(files: &[OutFile]) -> (Vec<File>, String) {
             Err(error) => lost.push_str(&format!(
                 "⚠️ {} could not be read: {}.\n",
                 escape::code(name),
-                escape::sentence(&error)
+                escape::sentence(&error.to_string())
             )),
         }
     }

@@ -22,12 +22,12 @@ const LOOK_BACK: chrono::Duration = chrono::Duration::hours(24);
 const LOOKED_AT: usize = 50;
 
 /// What a message with dead buttons becomes.
-enum Mend {
+enum Cleanup {
     /// It says how it ended already; only the buttons go.
-    ButtonsOff,
-    Instead(Body),
+    RemoveButtons,
+    Replace(Body),
     /// The answer says it all: the message goes.
-    Gone,
+    Delete,
 }
 
 /// Puts right what interrupted turns left in their channels. Best done before anything else is said there: a preview beside
@@ -70,23 +70,23 @@ async fn tidy_channel(bot: &Bot, channel: ChannelId, started: DateTime<Utc>) {
         // A younger preview is one of this life, and grows.
         let content = message["content"].as_str().unwrap_or_default();
         let said = status_text::said_so_far(content).filter(|_| id.sent_at() < started);
-        let mend = match said {
+        let cleanup = match said {
             Some(said) => mend_preview(bot, channel, message, said).await,
-            None => mend(bot, &buttons(message)).await,
+            None => cleanup(bot, &buttons(message)).await,
         };
-        let Some(mend) = mend else {
+        let Some(cleanup) = cleanup else {
             continue;
         };
-        let mended = match mend {
-            Mend::ButtonsOff => bot.rest.remove_buttons(channel, id).await,
-            Mend::Instead(body) => bot.rest.edit(channel, id, &body, Urgency::Durable).await,
-            Mend::Gone => bot
+        let done = match cleanup {
+            Cleanup::RemoveButtons => bot.rest.remove_buttons(channel, id).await,
+            Cleanup::Replace(body) => bot.rest.edit(channel, id, &body, Urgency::Durable).await,
+            Cleanup::Delete => bot
                 .rest
                 .call(route::delete_message(channel, id))
                 .await
                 .map(drop),
         };
-        match mended {
+        match done {
             Ok(()) => {
                 info!(channel.id = %channel, message.id = %id, "put right what a crash left of message {id}")
             }
@@ -98,18 +98,23 @@ async fn tidy_channel(bot: &Bot, channel: ChannelId, started: DateTime<Utc>) {
 }
 
 /// What becomes of a preview that says this. Beside an answer it goes; without one, it tells what became of it.
-async fn mend_preview(bot: &Bot, channel: ChannelId, message: &Value, said: &str) -> Option<Mend> {
+async fn mend_preview(
+    bot: &Bot,
+    channel: ChannelId,
+    message: &Value,
+    said: &str,
+) -> Option<Cleanup> {
     let id = message_id(message).ok()?;
     let reply_to = snowflake(&message["message_reference"]["message_id"]).map(MessageId);
     let turn = bot.store.turn_shown_by(id, channel, reply_to).await.ok()?;
     let exit = match turn {
         Some(turn) if turn.state == TurnEnd::Running => return None,
-        Some(turn) if turn.state == TurnEnd::Finished => return Some(Mend::Gone),
+        Some(turn) if turn.state == TurnEnd::Finished => return Some(Cleanup::Delete),
         Some(turn) => turn.exit,
         None => None,
     };
     let why = status_text::unfinished(exit.unwrap_or(EndReason::Interrupted));
-    Some(Mend::Instead(status_text::preview_ended(said, &why)))
+    Some(Cleanup::Replace(status_text::preview_ended(said, &why)))
 }
 
 /// The ids of a message's buttons.
@@ -122,7 +127,7 @@ fn buttons(message: &Value) -> Vec<&str> {
 }
 
 /// What becomes of a message with these buttons; none when they are alive, or of another kind.
-async fn mend(bot: &Bot, buttons: &[&str]) -> Option<Mend> {
+async fn cleanup(bot: &Bot, buttons: &[&str]) -> Option<Cleanup> {
     let first = buttons.first()?;
     if let Some((subject, _)) = approval::Subject::of(first) {
         let question = subject.id();
@@ -132,9 +137,9 @@ async fn mend(bot: &Bot, buttons: &[&str]) -> Option<Mend> {
         let asked = bot.store.question(question).await.ok()?;
         let is_decided = asked.is_some_and(|asked| asked.decided_by.is_some());
         return Some(if is_decided {
-            Mend::ButtonsOff
+            Cleanup::RemoveButtons
         } else {
-            Mend::Instead(approval::expired())
+            Cleanup::Replace(approval::expired())
         });
     }
     let turn = first
@@ -143,8 +148,8 @@ async fn mend(bot: &Bot, buttons: &[&str]) -> Option<Mend> {
     let turn: TurnId = turn.parse().ok()?;
     let row = bot.store.turn(turn).await.ok()??;
     match row.state {
-        TurnEnd::Interrupted => Some(Mend::Instead(status_text::interrupted())),
-        TurnEnd::Finished => Some(Mend::Gone),
+        TurnEnd::Interrupted => Some(Cleanup::Replace(status_text::interrupted())),
+        TurnEnd::Finished => Some(Cleanup::Delete),
         TurnEnd::Running => None,
     }
 }

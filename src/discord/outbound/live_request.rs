@@ -98,8 +98,8 @@ impl LiveRequest {
         }
     }
 
-    pub(super) async fn perform(self, outward: &OutboundContext) -> Done {
-        let rest = &outward.bot.rest;
+    pub(super) async fn perform(self, context: &OutboundContext) -> Done {
+        let rest = &context.bot.rest;
         let channel = self.channel;
         let passing = Urgency::Passing;
         let (act, outcome) = match self.act {
@@ -120,11 +120,11 @@ impl LiveRequest {
             }
             LiveAction::PostStatus(body) => (
                 LiveActionKind::PostStatus,
-                post(outward, channel, None, &body).await,
+                post(context, channel, None, &body).await,
             ),
             LiveAction::PostPreview(body) => (
                 LiveActionKind::PostPreview,
-                post(outward, channel, self.reply_to, &body).await,
+                post(context, channel, self.reply_to, &body).await,
             ),
             LiveAction::EditStatus(id, body) => (
                 LiveActionKind::EditStatus,
@@ -137,13 +137,13 @@ impl LiveRequest {
             LiveAction::LookForPreview => {
                 let reply_to = self.reply_to;
                 let is_it = |message: &Value| is_preview_of(message, reply_to);
-                let found = look(outward, channel, is_it).await;
+                let found = look(context, channel, is_it).await;
                 (LiveActionKind::LookForPreview, found)
             }
             LiveAction::LookForStatus => {
                 let turn = self.turn;
                 let is_it = |message: &Value| status_text::is_live(message, turn);
-                let found = look(outward, channel, is_it).await;
+                let found = look(context, channel, is_it).await;
                 (LiveActionKind::LookForStatus, found)
             }
             LiveAction::DeletePreview(id) => (
@@ -181,18 +181,18 @@ impl LiveRequest {
 
 /// Looks for a message of ours among the newest of the channel.
 async fn look(
-    outward: &OutboundContext,
+    context: &OutboundContext,
     channel: ChannelId,
     is_it: impl Fn(&Value) -> bool,
 ) -> Result<Option<MessageId>, RestError> {
     let query = format!("limit={LOOKED_AT}");
-    let messages = outward
+    let messages = context
         .bot
         .rest
         .call(route::messages(channel, &query))
         .await?;
     let own = |message: &&Value| {
-        snowflake(&message["author"]["id"]) == Some(outward.bot.own.0) && is_it(message)
+        snowflake(&message["author"]["id"]) == Some(context.bot.own.0) && is_it(message)
     };
     let found = messages.as_array().into_iter().flatten().find(own);
     found.map(message_id).transpose()
@@ -208,7 +208,7 @@ fn is_preview_of(message: &Value, reply_to: Option<MessageId>) -> bool {
 
 /// Posts a message that may be left out, silently, as a reply to what the turn answers.
 async fn post(
-    outward: &OutboundContext,
+    context: &OutboundContext,
     channel: ChannelId,
     reply_to: Option<MessageId>,
     body: &Body,
@@ -216,5 +216,5 @@ async fn post(
     let request = Request::post(channel, body, Urgency::Passing)
         .silent()
         .reply_to(reply_to);
-    outward.bot.rest.reply(request).await.map(Some)
+    context.bot.rest.reply(request).await.map(Some)
 }

@@ -3,19 +3,21 @@
 //! A preview that leaves something out never stands beside an Allow button without saying so: what does not fit is
 //! attached whole, and its beginning, end and size are shown as such.
 
+mod ending;
+
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
+pub use self::ending::{Ended, told_decided, told_late};
+use self::ending::{tone, with_endings};
 use super::status_text;
-use crate::agent::Stopper;
-use crate::agent::event::{AskedCall, Choice, Question, QuestionEnd};
+use crate::agent::event::{AskedCall, Choice, Question};
 use crate::discord::rest::body::{
     Body, Button, Embed, MAX_DESCRIPTION, Menu, MenuOption, Style, Tone, clip,
 };
-use crate::domain::{RoleId, UserId};
+use crate::domain::RoleId;
 use crate::permission::scope;
-use crate::store::Decision;
 use crate::text::{self, escape};
 
 /// Characters of the calls that the message holds; what is longer goes into a file.
@@ -29,14 +31,6 @@ const MAX_END: usize = 800;
 
 /// People whom a question calls by name; more would be a crowd.
 const MOST_CALLED: usize = 5;
-
-/// What one call of a question has come to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ended {
-    pub end: QuestionEnd,
-    /// Who pressed, by the name that the server shows.
-    pub by: String,
-}
 
 /// What a button of a question is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -423,120 +417,4 @@ fn who_decides(question: &Question, approvers: &[RoleId]) -> String {
         format!("{}, and ", others.join(", "))
     };
     format!("**Who may decide:** {others}members with Manage Server.")
-}
-
-fn tone(ended: &[Option<Ended>]) -> Tone {
-    let ends = ended
-        .iter()
-        .map(|ended| ended.as_ref().map(|ended| &ended.end));
-    let mut tone = Tone::Good;
-    for end in ends {
-        tone = match (end, tone) {
-            (None, _) => return Tone::Asking,
-            (
-                Some(
-                    QuestionEnd::Decided {
-                        choice: Choice::Deny,
-                        ..
-                    }
-                    | QuestionEnd::Changed { .. },
-                ),
-                _,
-            )
-            | (_, Tone::Bad) => Tone::Bad,
-            (Some(QuestionEnd::Expired | QuestionEnd::Cancelled(_)), _) | (_, Tone::Faded) => {
-                Tone::Faded
-            }
-            (Some(QuestionEnd::Decided { .. }), _) => Tone::Good,
-        };
-    }
-    tone
-}
-
-/// Says how calls ended: once, where all ended alike, else each with its number.
-fn with_endings(mut embed: Embed, question: &Question, ended: &[Option<Ended>]) -> Embed {
-    let endings: Vec<Option<(&str, String)>> = ended
-        .iter()
-        .map(|ended| ended.as_ref().map(ending))
-        .collect();
-    if let Some(Some((word, how))) = endings.first()
-        && endings.iter().all(|other| *other == endings[0])
-    {
-        return embed.field(*word, how.clone());
-    }
-    for ((_, number), ending) in question.calls.iter().zip(1..).zip(endings) {
-        if let Some((word, how)) = ending {
-            embed = embed.field(format!("{number}. {word}"), how);
-        }
-    }
-    embed
-}
-
-fn ending(ended: &Ended) -> (&'static str, String) {
-    let by = escape::name(&ended.by);
-    match &ended.end {
-        QuestionEnd::Decided { choice, reason, .. } => match (choice, reason) {
-            (Choice::Allow, _) => ("Allowed", format!("by {by}")),
-            (Choice::AlwaysAllow, _) => ("Always allowed", format!("by {by}")),
-            (Choice::Deny, None) => ("Denied", format!("by {by}")),
-            (Choice::Deny, Some(reason)) => {
-                let reason = text::one_line(reason, 600);
-                ("Denied", format!("by {by}: {}", escape::text(&reason)))
-            }
-        },
-        QuestionEnd::Changed { .. } => (
-            "Not run",
-            format!("{by} allowed it, but it changed before it could run. Nothing was run."),
-        ),
-        QuestionEnd::Cancelled(by) => {
-            ("Cancelled", format!("{}. Nothing was run.", what_ended(by)))
-        }
-        QuestionEnd::Expired => (
-            "Expired",
-            "Nobody decided in time. Nothing was run.".to_owned(),
-        ),
-    }
-}
-
-/// Who ended a turn and by what, as a clause.
-fn what_ended(by: &Stopper) -> String {
-    match by {
-        Stopper::Person(name) => format!("{} stopped the turn", escape::name(name)),
-        Stopper::Destroyer(name) => format!("{} destroyed the agent", escape::name(name)),
-        Stopper::Shutdown => "the shutdown of Chorus stopped the turn".to_owned(),
-        Stopper::Machine(what) => format!("{what} stopped the turn"),
-    }
-}
-
-/// What somebody is told whose press came after the question's end.
-pub fn told_late(end: &QuestionEnd) -> String {
-    match end {
-        QuestionEnd::Decided { choice, by, .. } => told_decided(
-            *by,
-            match choice {
-                Choice::Allow => Decision::Allow,
-                Choice::AlwaysAllow => Decision::AlwaysAllow,
-                Choice::Deny => Decision::Deny,
-            },
-        ),
-        QuestionEnd::Changed { by } => format!(
-            "This is decided already: <@{by}> allowed it, but it changed before it could run. Nothing was run."
-        ),
-        QuestionEnd::Expired => "This question has expired. Nothing was run.".to_owned(),
-        QuestionEnd::Cancelled(by) => format!(
-            "This question was cancelled: {}. Nothing was run.",
-            what_ended(by)
-        ),
-    }
-}
-
-/// What somebody is told whose press came after another person's.
-pub fn told_decided(by: UserId, decision: Decision) -> String {
-    let how = match decision {
-        Decision::Allow => "allowed",
-        Decision::AlwaysAllow => "always allowed",
-        Decision::Deny => "denied",
-        Decision::Expired => "closed",
-    };
-    format!("This is decided already, by <@{by}>: {how}.")
 }

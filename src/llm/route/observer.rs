@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::domain::{Cost, Usage};
+use crate::domain::{AttemptOutcome, Cost, Usage};
 use crate::llm::catalog::Price;
-use crate::llm::error::{FailureClass, LlmError};
+use crate::llm::error::LlmError;
 use crate::llm::provider::Delta;
 use crate::llm::target::Target;
 
@@ -88,31 +88,11 @@ pub struct Attempt {
     /// Tokens it took, as far as they were counted.
     pub usage: Usage,
     pub cost: Cost,
-    pub outcome: Outcome,
+    pub outcome: AttemptOutcome,
     /// What went wrong, in the words of [`LlmError::message`].
     pub error: Option<String>,
     /// From the request to the end of the answer.
     pub latency: Duration,
     /// The provider's id of the request.
     pub request_id: Option<String>,
-}
-
-/// What came of an attempt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    Answered,
-    Failed(FailureClass),
-    /// It was cut short by a stop.
-    Stopped,
-}
-
-impl Outcome {
-    /// The word that accounts keep: `ok`, `stopped`, or the class.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Answered => "ok",
-            Self::Stopped => "stopped",
-            Self::Failed(class) => class.as_str(),
-        }
-    }
 }

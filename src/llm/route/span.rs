@@ -3,7 +3,8 @@
 use tracing::field::Empty;
 use tracing::{Span, info};
 
-use super::observer::{Attempt, Outcome, Planned};
+use super::observer::{Attempt, Planned};
+use crate::domain::AttemptOutcome;
 
 /// Begins the span of an attempt.
 pub(super) fn of(planned: &Planned<'_>, max_output: u32) -> Span {
@@ -31,7 +32,7 @@ pub(super) fn end(span: &Span, attempt: &Attempt) {
     if let Some(id) = &attempt.request_id {
         span.record("gen_ai.response.id", id);
     }
-    if let Outcome::Failed(class) = attempt.outcome {
+    if let AttemptOutcome::Failed(class) = attempt.outcome {
         span.record("error.type", class.as_str());
     }
     span.in_scope(|| {

@@ -1,10 +1,12 @@
 //! `bash`: one shell command in the workspace, waited for.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tokio::task::spawn_blocking;
 use tracing::warn;
 
 use crate::exec::{Bounds, Ended, Finished};
@@ -60,11 +62,7 @@ impl Tool for Bash {
         let timeout = timeout(args.timeout, rules.max_timeout)?;
         let place = Place::find(context, None).await?;
         let command = shell::command(&Self::action(&args), &place, context)?;
-        let (handle, spool) = context
-            .services
-            .outputs
-            .reserve(&context.name)
-            .map_err(ToolError::failed)?;
+        let (handle, spool) = reserve(context).await?;
         let bounds = Bounds {
             timeout,
             spool: Some(spool),
@@ -104,7 +102,7 @@ fn timeout(asked: Option<f64>, most: Duration) -> Result<Duration, ToolError> {
 /// Makes room after an output that was kept. That it fails costs disk, not the result.
 async fn tidy(context: &ToolContext) {
     let (outputs, agent) = (context.services.outputs.clone(), context.name.clone());
-    let tidied = tokio::task::spawn_blocking(move || outputs.tidy(&agent)).await;
+    let tidied = spawn_blocking(move || outputs.tidy(&agent)).await;
     if let Ok(Err(error)) = tidied {
         warn!(error = %error, "failed to remove old outputs");
     }
@@ -147,6 +145,14 @@ fn ending(finished: &Finished, timeout: Duration) -> String {
         ),
         (Ended::Stopped, _) => format!("[stopped after {took}, with everything it had started]"),
     }
+}
+
+/// A handle for the output and the file it stands for, which is made when the output is long.
+async fn reserve(context: &ToolContext) -> Result<(Handle, PathBuf), ToolError> {
+    let (outputs, agent) = (context.services.outputs.clone(), context.name.clone());
+    let reserved = spawn_blocking(move || outputs.reserve(&agent)).await;
+    let reserved = reserved.map_err(ToolError::failed)?;
+    reserved.map_err(ToolError::failed)
 }
 
 fn was_refused(text: &str) -> bool {

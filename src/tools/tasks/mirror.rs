@@ -22,12 +22,10 @@ impl Tasks {
         let folder = self.folder(agent_name);
         let mirrored: Vec<Value> = rows.iter().rev().map(entry).collect();
         let written = tokio::task::spawn_blocking(move || {
-            let workspace = Workspace::open(&folder).map_err(|error| error.to_string())?;
+            let workspace = Workspace::open(&folder)?;
             agent_file::rewrite(workspace.agent(), |file| {
                 file.insert("running_tasks".to_owned(), Value::Array(mirrored));
             })
-            .map(drop)
-            .map_err(|error| error.to_string())
         });
         if let Ok(Err(error)) = written.await {
             warn!(%error, "failed to write running_tasks of {agent_name}");

@@ -52,10 +52,10 @@ async fn end_of(process: Option<Process>, files: TaskFiles) -> End {
     while process.is_alive() {
         tokio::time::sleep(LOOK).await;
     }
-    if files.read_end().is_none() {
+    if files.read_end().await.is_none() {
         tokio::time::sleep(LATE).await;
     }
-    match files.read_end() {
+    match files.read_end().await {
         Some(Ok(code)) => End::Code(code),
         Some(Err(why)) => End::Failed(why.to_string()),
         None => End::Lost,

@@ -1,6 +1,6 @@
 //! All roles of an agent together: who has a name, and what becomes of a role that names what is not there.
 
-use chorus::charter::{Catalog, Place, Source};
+use chorus::charter::{Catalog, Place, Source, Unreadable};
 
 use super::with_known;
 
@@ -76,7 +76,7 @@ fn what_people_placed_outranks_a_repository_and_nothing_of_it_replaces_a_built_i
 #[test]
 fn a_broken_file_keeps_its_name_from_a_repository() {
     let mut broken = source(Place::Home, "charters/tester.md", "");
-    broken.bytes = Err("it is not a regular file".to_owned());
+    broken.bytes = Err(Unreadable::NotAFile);
     let sources = vec![
         broken,
         source(Place::Workspace, ".claude/agents/tester.md", "name: tester"),

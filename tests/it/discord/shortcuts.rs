@@ -100,7 +100,12 @@ async fn members_list_agents_and_only_those_who_manage_channels_see_the_other_co
         let listed = world.bob.asks("/agents", "#lab").await;
         assert!(listed.contains("lab"), "{listed}");
         for command in ["/agent list", "/agent init name:mine"] {
-            let refused = world.bob.tries(command, "#lab").await.unwrap_err();
+            let refused = world
+                .bob
+                .tries(command, "#lab")
+                .await
+                .unwrap_err()
+                .to_string();
             assert!(refused.contains("does not see /agent"), "{refused}");
         }
         let listed = world.ann.asks("/agent list", "#lab").await;

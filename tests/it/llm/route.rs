@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use chorus::domain::{Assistant, CallId, Cost, Item, StopReason, ToolCall, Usage};
+use chorus::domain::{Assistant, AttemptOutcome, CallId, Cost, Item, StopReason, ToolCall, Usage};
 use chorus::llm::listing::Listing;
 use chorus::llm::route::{
-    Attempt, NotAsked, Observer, Outcome, Pace, Planned, Router, StepFailure, StepReply,
-    StepRequest, TurnHealth,
+    Attempt, NotAsked, Observer, Pace, Planned, Router, StepFailure, StepReply, StepRequest,
+    TurnHealth,
 };
 use chorus::llm::{
     Catalog, Encoded, FailureClass, LlmError, OnDelta, Provider, Providers, Reply, Request, Target,
@@ -163,10 +163,12 @@ impl Turn {
             .iter()
             .map(|provider| Target::new(provider.name, "m"))
             .collect();
+        let catalog = Arc::new(Catalog::new(overrides));
+        let mut router = Router::new(Arc::new(providers), catalog, 3);
+        router.pace = HURRIED;
         Self {
             scripted,
-            router: Router::new(Arc::new(providers), Arc::new(Catalog::new(overrides)), 3)
-                .with_pace(HURRIED),
+            router,
             targets,
             health: TurnHealth::default(),
             stop: CancellationToken::new(),
@@ -342,10 +344,7 @@ async fn never_more_than_three_tries_whatever_fails() {
 #[tokio::test]
 async fn a_target_is_asked_again_only_after_a_pause() {
     let mut turn = Turn::new(vec![vec![Fails(FailureClass::ServerError, None)]]);
-    turn.router = turn.router.clone().with_pace(Pace {
-        pause: Duration::from_secs(3_600),
-        ..Pace::default()
-    });
+    turn.router.pace.pause = Duration::from_secs(3_600);
     let mut notes = Notes {
         stops_after: Some((1, turn.stop.clone())),
         ..Notes::default()
@@ -368,7 +367,7 @@ async fn when_all_are_limited_the_longest_wait_is_kept_and_shown() {
     for ((first, second), expected) in table {
         let limited = |wait| Fails(FailureClass::RateLimit, wait);
         let mut turn = Turn::new(vec![vec![limited(first)], vec![limited(second)]]);
-        turn.router = turn.router.clone().with_pace(Pace::default());
+        turn.router.pace = Pace::default();
         let mut notes = Notes {
             stops_when_waiting: Some(turn.stop.clone()),
             ..Notes::default()
@@ -407,10 +406,10 @@ async fn a_limited_target_is_left_alone_while_another_can_be_asked() {
         vec![limited],
         vec![Fails(FailureClass::ServerError, None), Answers],
     ]);
-    turn.router = turn.router.clone().with_pace(Pace {
+    turn.router.pace = Pace {
         pause: Duration::from_micros(1),
         ..Pace::default()
-    });
+    };
     assert_eq!(turn.asks().await.unwrap().target.provider, "b");
     assert_eq!(turn.asked(), [1, 2]);
 }
@@ -458,7 +457,7 @@ async fn every_attempt_is_accounted() {
     assert_eq!(rows, expected);
     assert_eq!(notes.attempts[0].request_id.as_deref(), Some("req_1"));
     assert_eq!(notes.attempts[0].error.as_deref(), Some("no"));
-    assert_eq!(notes.attempts[1].outcome, Outcome::Answered);
+    assert_eq!(notes.attempts[1].outcome, AttemptOutcome::Ok);
     assert_eq!(notes.attempts[1].usage.input, 1_000_000);
 }
 

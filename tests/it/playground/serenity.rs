@@ -94,6 +94,7 @@ async fn a_command_with_options_is_answered_to_one_person() {
     assert!(
         ann.runs(general, "/greet", &[])
             .unwrap_err()
+            .to_string()
             .contains("needs the option `name`")
     );
     let many = ann.runs(
@@ -101,7 +102,7 @@ async fn a_command_with_options_is_answered_to_one_person() {
         "/greet",
         &[("name", "x".into()), ("times", OptionValue::Integer(9))],
     );
-    assert_eq!(many.unwrap_err(), "`times` takes 1 to 3");
+    assert_eq!(many.unwrap_err(), "`times` takes 1 to 3".into());
 }
 
 #[tokio::test]

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use chorus::agent::session_file::FileError;
 use chorus::agent::session_manager::{FileState, Save, SessionError, SessionManager, Summary};
-use chorus::domain::{AgentId, Item, SessionId, Trigger};
+use chorus::domain::{AgentId, ChannelId, ConversationId, Item, SessionId, Trigger, TurnId};
 use chorus::llm::history;
-use chorus::store::{ConversationKind, SavedAs, Store};
+use chorus::store::{ConversationKind, NewTurn, SavedAs, Store};
 use tempfile::TempDir;
 
 use super::{answered, rich_conversation, said};
@@ -308,6 +308,23 @@ async fn without_its_row_a_file_is_not_left_behind() {
     assert!(desk.files().is_empty());
 }
 
+/// A further item of a conversation, as the turn that it starts stores it.
+async fn adds(store: &Store, conversation: ConversationId, item: Item) {
+    let id = TurnId::random();
+    let turn = NewTurn {
+        id,
+        agent: AgentId::random(),
+        conversation,
+        trigger: None,
+        parent: None,
+        origin: id,
+        depth: 0,
+        channel: ChannelId(1),
+        reply_to: None,
+    };
+    store.begin_turn(turn, vec![item]).await.unwrap();
+}
+
 #[tokio::test]
 async fn a_save_marks_its_conversation_and_clear_ends_it() {
     let desk = Desk::new().await;
@@ -318,7 +335,7 @@ async fn a_save_marks_its_conversation_and_clear_ends_it() {
         .await
         .unwrap();
     for item in [said("a"), answered("b")] {
-        desk.store.append_item(opened.id, item).await.unwrap();
+        adds(&desk.store, opened.id, item).await;
     }
     let row = async || desk.store.conversation(opened.id).await.unwrap().unwrap();
     assert!(row().await.is_unsaved());
@@ -329,7 +346,7 @@ async fn a_save_marks_its_conversation_and_clear_ends_it() {
     };
     desk.manager.save(save).await.unwrap();
     assert!(!row().await.is_unsaved());
-    desk.store.append_item(opened.id, said("c")).await.unwrap();
+    adds(&desk.store, opened.id, said("c")).await;
     assert!(row().await.is_unsaved());
     desk.manager.clear(opened.id).await.unwrap();
     assert!(row().await.closed_at.is_some());
@@ -348,7 +365,7 @@ async fn a_save_notes_no_more_items_than_there_are() {
     let opened = desk.store.open_conversation(AgentId::random(), kind).await;
     let id = opened.unwrap().id;
     for item in ["a", "b", "c", "d"].map(said) {
-        desk.store.append_item(id, item).await.unwrap();
+        adds(&desk.store, id, item).await;
     }
     let save = Save {
         conversation: Some(id),
@@ -358,7 +375,7 @@ async fn a_save_notes_no_more_items_than_there_are() {
     let replaced = desk.store.replace_items(id, compacted, SavedAs::Others);
     replaced.await.unwrap();
     desk.manager.save(save).await.unwrap();
-    desk.store.append_item(id, said("e")).await.unwrap();
+    adds(&desk.store, id, said("e")).await;
     let row = desk.store.conversation(id).await.unwrap().unwrap();
     assert!(row.is_unsaved(), "{row:?}");
 }

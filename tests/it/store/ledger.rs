@@ -111,7 +111,7 @@ async fn a_whole_turn_is_read_back_in_the_order_of_the_calls() {
     let conversation = home.conversation().await.id;
     let calls = answer("looking", &["a", "b"]);
     home.store
-        .record_answer(turn, &calls, AttachedRows::default())
+        .record_and_start(turn, &calls, vec![], vec![], AttachedRows::default())
         .await
         .unwrap();
     for id in ["a", "b"] {
@@ -170,7 +170,13 @@ async fn a_call_starts_once_and_only_when_proposed() {
     };
     assert!(matches!(start().await, Err(StoreError::NotFound(_))));
     home.store
-        .record_answer(turn, &answer("", &["a"]), AttachedRows::default())
+        .record_and_start(
+            turn,
+            &answer("", &["a"]),
+            vec![],
+            vec![],
+            AttachedRows::default(),
+        )
         .await
         .unwrap();
     start().await.unwrap();
@@ -209,11 +215,8 @@ async fn an_answer_and_the_start_of_its_calls_are_stored_together_or_not_at_all(
 async fn the_first_decision_of_a_question_stands() {
     let home = Home::new().await;
     let turn = home.turn(100).await;
-    let id = home
-        .store
-        .open_question(new_question(turn, "a"))
-        .await
-        .unwrap();
+    let asked = vec![new_question(turn, "a")];
+    let id = home.store.open_questions(asked).await.unwrap()[0];
     let decide = async |decision| {
         home.store
             .decide_question(id, decision, Some(UserId(1)), AttachedRows::default())

@@ -37,7 +37,7 @@ impl Home {
         let turn = self.turn(100).await;
         let answer = answer("on it", &["done", "started", "asked", "proposed"]);
         self.store
-            .record_answer(turn, &answer, AttachedRows::default())
+            .record_and_start(turn, &answer, vec![], vec![], AttachedRows::default())
             .await
             .unwrap();
         for call in ["done", "started"] {
@@ -56,11 +56,8 @@ impl Home {
     }
 
     async fn question(&self, turn: TurnId) -> i64 {
-        let id = self
-            .store
-            .open_question(new_question(turn, "asked"))
-            .await
-            .unwrap();
+        let asked = vec![new_question(turn, "asked")];
+        let id = self.store.open_questions(asked).await.unwrap()[0];
         self.store
             .set_question_post(&[id], MessageId(901))
             .await

@@ -38,7 +38,10 @@ async fn full() -> (TempDir, AgentId) {
     let broken = home.turn(101).await;
     let calls = answer("on it", &["done", "started", "asked"]);
     let none = AttachedRows::default;
-    let recorded = home.store.record_answer(broken, &calls, none()).await;
+    let recorded = home
+        .store
+        .record_and_start(broken, &calls, vec![], vec![], none())
+        .await;
     recorded.unwrap();
     for call in ["done", "started"] {
         let call = CallId(call.to_owned());
@@ -50,7 +53,7 @@ async fn full() -> (TempDir, AgentId) {
         .await
         .unwrap();
     let question = new_question(broken, "asked");
-    home.store.open_question(question).await.unwrap();
+    home.store.open_questions(vec![question]).await.unwrap();
     home.store.accept(&message(102, "waits")).await.unwrap();
     home.store.close().await;
     let mut db = by_hand(home.folder.path()).await;

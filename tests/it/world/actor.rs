@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use chorus::domain::{ChannelId, MessageId, RoleId, UserId};
-use chorus_playground::{Answer, Discord, Message, OptionValue, Person};
+use chorus_playground::{Answer, Discord, Message, OptionValue, Person, Refusal};
 use serde_json::Value;
 
 use super::PATIENCE;
@@ -106,7 +106,7 @@ impl Actor {
     /// # Errors
     ///
     /// What Discord's own client would say.
-    pub(crate) async fn tries(&self, typed: &str, channel: &str) -> Result<u64, String> {
+    pub(crate) async fn tries(&self, typed: &str, channel: &str) -> Result<u64, Refusal> {
         let id = self.channel(channel);
         let (command, options) = self.parse(typed);
         let options: Vec<(&str, OptionValue)> = options

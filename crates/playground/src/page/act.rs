@@ -95,7 +95,7 @@ pub(super) struct UiRequest {
     #[serde(rename = "as")]
     user: String,
     #[serde(flatten)]
-    deed: UiAction,
+    action: UiAction,
 }
 
 /// An option of a command, with Discord's number of its type.
@@ -125,13 +125,17 @@ pub(super) async fn upload(
 
 /// Does one request; a refusal is a sentence for the person.
 pub(super) async fn act(State(discord): State<Discord>, Json(order): Json<UiRequest>) -> Response {
-    match perform(&discord, &order.user, order.deed) {
+    match perform(&discord, &order.user, order.action) {
         Ok(result) => Json(result).into_response(),
-        Err(refusal) => (StatusCode::BAD_REQUEST, Json(json!({"error": refusal}))).into_response(),
+        Err(refusal) => (
+            StatusCode::BAD_REQUEST,
+            Json(json!({"error": refusal.to_string()})),
+        )
+            .into_response(),
     }
 }
 
-fn perform(discord: &Discord, user: &str, deed: UiAction) -> Result<Value, Refusal> {
+fn perform(discord: &Discord, user: &str, action: UiAction) -> Result<Value, Refusal> {
     let id = UserId(number(user)?);
     let name = discord.look(|world| world.users.get(&id).map(|user| user.name.clone()));
     let name = name.ok_or("there is nobody with this id")?;
@@ -140,7 +144,7 @@ fn perform(discord: &Discord, user: &str, deed: UiAction) -> Result<Value, Refus
         id,
         name,
     };
-    match deed {
+    match action {
         UiAction::Say {
             channel,
             content,
@@ -148,10 +152,10 @@ fn perform(discord: &Discord, user: &str, deed: UiAction) -> Result<Value, Refus
             files,
         } => {
             if content.chars().count() > LONGEST {
-                return Err(format!("A message has at most {LONGEST} characters."));
+                return Err(format!("A message has at most {LONGEST} characters.").into());
             }
             if content.trim().is_empty() && files.is_empty() {
-                return Err("There is nothing to send.".to_owned());
+                return Err("There is nothing to send.".into());
             }
             let channel = place(discord, &channel)?;
             let attachments = files
@@ -265,14 +269,14 @@ fn perform(discord: &Discord, user: &str, deed: UiAction) -> Result<Value, Refus
             let fits =
                 |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '.');
             if !(2..=32).contains(&name.len()) || !name.chars().all(fits) {
-                return Err("A name has 2 to 32 of a to z, 0 to 9, `_` and `.`.".to_owned());
+                return Err("A name has 2 to 32 of a to z, 0 to 9, `_` and `.`.".into());
             }
             Ok(json!({"user": discord.user(name).id.to_string()}))
         }
         UiAction::AddChannel { server, name } => {
             let name = name.trim().to_lowercase().replace(' ', "-");
             if name.is_empty() || name.chars().count() > 100 {
-                return Err("A channel's name has 1 to 100 characters.".to_owned());
+                return Err("A channel's name has 1 to 100 characters.".into());
             }
             let channel = discord.add_channel(number(&server)?.into(), &name);
             Ok(json!({"channel": channel.to_string()}))
@@ -308,7 +312,8 @@ fn begun(interaction: u64) -> Result<Value, Refusal> {
 }
 
 fn number(text: &str) -> Result<u64, Refusal> {
-    text.parse().map_err(|_| format!("`{text}` is no id"))
+    text.parse()
+        .map_err(|_| format!("`{text}` is no id").into())
 }
 
 fn place(discord: &Discord, text: &str) -> Result<ChannelId, Refusal> {
@@ -317,7 +322,7 @@ fn place(discord: &Discord, text: &str) -> Result<ChannelId, Refusal> {
     if is_there {
         Ok(id)
     } else {
-        Err("This channel is gone.".to_owned())
+        Err("This channel is gone.".into())
     }
 }
 
@@ -333,7 +338,7 @@ fn own(
         .message(channel, id)
         .ok_or("This message is gone.")?;
     if message.author != person.id {
-        return Err("Only who wrote a message can change it.".to_owned());
+        return Err("Only who wrote a message can change it.".into());
     }
     Ok((channel, id))
 }

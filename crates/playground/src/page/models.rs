@@ -11,6 +11,8 @@ use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::people::Refusal;
+
 /// Knows which model answers, and has another one answer.
 pub trait ModelDesk: fmt::Debug + Send + Sync {
     /// What there is now.
@@ -20,7 +22,7 @@ pub trait ModelDesk: fmt::Debug + Send + Sync {
     fn servers(&self) -> BoxFuture<'_, Vec<ModelServer>>;
 
     /// Has this model answer from now on; gives a sentence that says so, or one that says why not.
-    fn choose(&self, choice: ModelChoice) -> BoxFuture<'_, Result<String, String>>;
+    fn choose(&self, choice: ModelChoice) -> BoxFuture<'_, Result<String, Refusal>>;
 }
 
 /// Which model answers, and who could.
@@ -93,6 +95,10 @@ pub(super) async fn choose(State(desk): State<Desk>, Json(choice): Json<ModelCho
     };
     match desk.choose(choice).await {
         Ok(words) => Json(json!({"said": words})).into_response(),
-        Err(error) => (StatusCode::BAD_REQUEST, Json(json!({"error": error}))).into_response(),
+        Err(error) => (
+            StatusCode::BAD_REQUEST,
+            Json(json!({"error": error.to_string()})),
+        )
+            .into_response(),
     }
 }

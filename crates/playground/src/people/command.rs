@@ -87,7 +87,7 @@ pub(super) fn data(
     let mut given = Vec::new();
     for (option, value) in options {
         let Some(schema) = option_named(definition, option) else {
-            return Err(format!("{command} has no option `{option}`"));
+            return Err(format!("{command} has no option `{option}`").into());
         };
         let is_focused = focused == Some(*option);
         let value = if is_focused {
@@ -111,7 +111,8 @@ pub(super) fn data(
             return Err(format!(
                 "{command} needs the option `{}`",
                 missing["name"].as_str().unwrap_or("")
-            ));
+            )
+            .into());
         }
     }
     let mut nested = given;
@@ -170,7 +171,8 @@ fn may_see(
             "{} does not see /{}: it needs more rights",
             world.name_of(user),
             registered["name"].as_str().unwrap_or_default()
-        ));
+        )
+        .into());
     }
     Ok(())
 }
@@ -219,7 +221,7 @@ fn typed(value: &OptionValue) -> Value {
 fn fits(schema: &Value, value: &OptionValue) -> Result<(), Refusal> {
     let name = schema["name"].as_str().unwrap_or_default();
     if schema["type"].as_u64() != Some(value.kind()) {
-        return Err(format!("the option `{name}` is of type {}", schema["type"]));
+        return Err(format!("the option `{name}` is of type {}", schema["type"]).into());
     }
     let plain = match value {
         OptionValue::Text(text) => {
@@ -227,10 +229,10 @@ fn fits(schema: &Value, value: &OptionValue) -> Result<(), Refusal> {
             let longest = schema["max_length"].as_u64().unwrap_or(6_000);
             let shortest = schema["min_length"].as_u64().unwrap_or(0);
             if length > longest || length < shortest {
-                return Err(format!("`{name}` takes {shortest} to {longest} characters"));
+                return Err(format!("`{name}` takes {shortest} to {longest} characters").into());
             }
             if text.contains('\n') {
-                return Err(format!("`{name}` is one line"));
+                return Err(format!("`{name}` is one line").into());
             }
             json!(text)
         }
@@ -253,7 +255,7 @@ fn fits(schema: &Value, value: &OptionValue) -> Result<(), Refusal> {
         .as_array()
         .filter(|choices| !choices.is_empty());
     if choices.is_some_and(|choices| choices.iter().all(|choice| choice["value"] != plain)) {
-        return Err(format!("`{name}` does not offer {plain}"));
+        return Err(format!("`{name}` does not offer {plain}").into());
     }
     Ok(())
 }
@@ -267,7 +269,8 @@ fn in_range(schema: &Value, number: f64) -> Result<(), Refusal> {
     Err(format!(
         "`{}` takes {lowest} to {highest}",
         schema["name"].as_str().unwrap_or_default()
-    ))
+    )
+    .into())
 }
 
 /// The value as it is sent, with what it refers to put into `resolved`.
@@ -341,7 +344,7 @@ pub(super) fn filled(form: &Value, fields: &[(&str, &str)]) -> Result<Vec<Value>
             .as_u64()
             .unwrap_or(u64::from(is_required));
         if length > longest || (length < shortest && (is_required || length > 0)) {
-            return Err(format!("`{id}` takes {shortest} to {longest} characters"));
+            return Err(format!("`{id}` takes {shortest} to {longest} characters").into());
         }
         let answer = json!({"type": 4, "custom_id": id, "value": text});
         rows.push(json!({"type": 1, "components": [answer]}));
@@ -350,7 +353,7 @@ pub(super) fn filled(form: &Value, fields: &[(&str, &str)]) -> Result<Vec<Value>
         rows.iter()
             .all(|row| row["components"][0]["custom_id"] != *name)
     }) {
-        return Err(format!("the form has no field `{unknown}`"));
+        return Err(format!("the form has no field `{unknown}`").into());
     }
     Ok(rows)
 }

@@ -78,7 +78,7 @@ impl Person {
         focused: &str,
     ) -> Result<u64, Refusal> {
         if !options.iter().any(|(name, _)| *name == focused) {
-            return Err(format!("nothing is typed into {focused}"));
+            return Err(format!("nothing is typed into {focused}").into());
         }
         self.discord.change(|world| {
             let data = command::data(world, self.id, channel, command, options, Some(focused))?;
@@ -98,7 +98,7 @@ impl Person {
                 .get(&interaction)
                 .ok_or("no such interaction")?;
             let Answer::Form(form) = &found.answer else {
-                return Err("that was not answered by a form".to_owned());
+                return Err("that was not answered by a form".into());
             };
             let rows = command::filled(form, fields)?;
             let data = json!({"custom_id": form["custom_id"], "components": rows});
@@ -119,14 +119,14 @@ pub(crate) fn visible(
         .message(channel, id)
         .ok_or("there is no such message")?;
     if message.only_for.is_some_and(|owner| owner != user) {
-        return Err("only somebody else can see that message".to_owned());
+        return Err("only somebody else can see that message".into());
     }
     let is_direct = world
         .channels
         .get(&channel)
         .is_some_and(|one| one.kind == ChannelKind::Direct);
     if !is_direct && !world.rights(channel, user).contains(Rights::VIEW_CHANNEL) {
-        return Err(format!("{} cannot see that channel", world.name_of(user)));
+        return Err(format!("{} cannot see that channel", world.name_of(user)).into());
     }
     Ok(message.clone())
 }

@@ -14,8 +14,16 @@ pub struct Person {
     pub name: String,
 }
 
-/// Why a person could not do something, in a sentence.
-pub type Refusal = String;
+/// Why something cannot be done, in a sentence for whoever wanted it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Refusal(String);
+
+impl<S: Into<String>> From<S> for Refusal {
+    fn from(sentence: S) -> Self {
+        Self(sentence.into())
+    }
+}
 
 impl Discord {
     /// Somebody by name; a plain member of every server, made when there is nobody of that name.

@@ -166,7 +166,7 @@ impl Person {
                 )
             })?;
             if button.is_disabled {
-                return Err(format!("the button `{label}` is greyed out"));
+                return Err(format!("the button `{label}` is greyed out").into());
             }
             let data = json!({"custom_id": button.custom_id, "component_type": 2});
             Ok(world.interact(Kind::Component, self.id, channel, Some(message), None, data))
@@ -195,7 +195,7 @@ impl Person {
                 offered.is_some_and(|all| all.iter().all(|option| option["value"] != **value))
             });
             if let Some(unknown) = unknown {
-                return Err(format!("the menu `{custom_id}` does not offer `{unknown}`"));
+                return Err(format!("the menu `{custom_id}` does not offer `{unknown}`").into());
             }
             let kind = menu["type"].clone();
             let data = json!({"custom_id": custom_id, "component_type": kind, "values": values});
