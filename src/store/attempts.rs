@@ -137,10 +137,12 @@ impl Store {
         let row = sqlx::query(
             "SELECT attempts.input + attempts.output + attempts.cache_read + attempts.cache_write AS size
              FROM turns JOIN attempts ON attempts.turn_id = turns.id
-             WHERE turns.conversation_id = ? AND attempts.outcome = 'ok' AND attempts.kind = 'model'
+             WHERE turns.conversation_id = ? AND attempts.outcome = ? AND attempts.kind = ?
              ORDER BY attempts.id DESC LIMIT 1",
         )
         .bind(conversation.0)
+        .bind(AttemptOutcome::Ok.as_str())
+        .bind(AttemptKind::Model.as_str())
         .fetch_optional(&mut *db)
         .await?;
         row.map(|row| counted(&row, "size")).transpose()
