@@ -8,6 +8,7 @@
 //! ```text
 //! D1 accept ▸ D2 begin_turn ▸ D3 record_and_start ▸ D4 open_questions ▸ D5 decide_question
 //!    ▸ D6 start_call ▸ D7 finish_call ▸ … ▸ D8 finish_turn ▸ D9 mark_sending, mark_sent
+//! C1 start_child is D6 of a call and D2 of the child turn that answers it, C2 finish_child D8 of the child and D7 of the call.
 //! ```
 
 mod agents;
@@ -17,6 +18,7 @@ mod audit;
 mod batch;
 mod behind;
 mod calls;
+mod children;
 mod codec;
 mod conversations;
 mod durability;
@@ -58,6 +60,7 @@ pub use attached::AttachedRows;
 pub use attempts::{AttemptRow, UsageFilter, UsageLine};
 pub use audit::{AuditDecision, AuditFilter, AuditRow, Outcome};
 pub use calls::{Decision, NewQuestion, OpenQuestion, Settled};
+pub use children::NewChild;
 pub use conversations::{Conversation, ConversationKind};
 pub use error::{DiskFault, StoreError, UnknownWord};
 pub use inbound::{Accepted, Queued};
@@ -73,7 +76,10 @@ pub use part::{Doubt, NewPart, OutFile, Part, PartBody, PartButton, PartKind, Pa
 pub use servers::{ServerRow, ServerState};
 pub use sessions::{Covered, SessionPage};
 pub use tasks::{Hook, NewHook, NewTask, TaskEnd, TaskKind, TaskRow, TaskStatus};
-pub use turns::{Begun, EndReason, FinishedTurn, NewTurn, TurnEnd, TurnRow};
+pub use turns::{
+    Begun, ChildKind, ChildOf, EndReason, FinishedTurn, NewTurn, Recorded, Starting, TurnEnd,
+    TurnRow,
+};
 pub use unfinished::{
     CallReach, Closing, OpenCall, Told, Unfinished, UnfinishedTurn, UnreadableTurn,
 };

@@ -53,7 +53,12 @@ impl AgentDeps {
     ) -> Asker {
         let effective = effective::agent(config, &self.settings_of(guild), &self.config.load());
         Asker {
-            spender: Spender { agent, guild, turn },
+            spender: Spender {
+                agent,
+                guild,
+                turn,
+                run: turn,
+            },
             caps: self.caps(&effective),
         }
     }
@@ -245,6 +250,8 @@ pub(super) fn row_of(
         agent: spender.agent,
         turn: spender.turn,
         parent,
+        run: spender.run,
+        role: None,
         kind,
         provider: attempt.target.provider.clone(),
         model: attempt.target.model.clone(),

@@ -49,7 +49,7 @@ impl Spent {
             since: Some(start_of_day(now)),
             agent: Some(agent),
             guild: Some(guild),
-            turn: None,
+            ..UsageFilter::default()
         };
         let of_month = UsageFilter {
             since: Some(start_of_month(now)),
@@ -69,6 +69,8 @@ pub struct Spender {
     pub guild: GuildId,
     /// The turn that is served, where one is.
     pub turn: Option<TurnId>,
+    /// The root of that turn's run.
+    pub run: Option<TurnId>,
 }
 
 /// A request that wants its money.
@@ -187,7 +189,9 @@ impl Reservations {
         request: ReservationRequest<'_>,
         now: DateTime<Utc>,
     ) -> Result<Vec<Account>, StoreError> {
-        let Spender { agent, guild, turn } = request.spender;
+        let Spender {
+            agent, guild, turn, ..
+        } = request.spender;
         let all = UsageFilter::default();
         let of_turn = UsageFilter { turn, ..all };
         let of_day = UsageFilter {
@@ -239,7 +243,9 @@ impl Reservations {
     }
 
     fn change(&self, reservation: Reservation, by: f64) {
-        let Spender { agent, guild, turn } = reservation.spender;
+        let Spender {
+            agent, guild, turn, ..
+        } = reservation.spender;
         let scopes = [Scope::Agent(agent), Scope::Guild(guild)];
         let mut reserved = self.reserved.lock();
         for scope in scopes.into_iter().chain(turn.map(Scope::Turn)) {

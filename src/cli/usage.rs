@@ -55,7 +55,7 @@ impl Usage {
                     since: Some(since),
                     agent: Some(agent.id),
                     guild: Some(agent.guild_id),
-                    turn: None,
+                    ..UsageFilter::default()
                 };
                 for line in agents.store.usage(filter).await? {
                     let sum = sums

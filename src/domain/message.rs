@@ -88,8 +88,6 @@ const NAME: usize = 80;
 pub struct Via {
     /// Hops of hooks and agents since a person spoke.
     pub depth: u8,
-    /// The first turn of the chain.
-    pub origin: TurnId,
     /// The turn that caused it.
     pub parent: TurnId,
 }

@@ -48,6 +48,8 @@ impl AgentManager {
             agent: None,
             agent_name: String::new(),
             turn: None,
+            run: None,
+            role: None,
             call: None,
             action: format!("command:{command}"),
             decision: AuditDecision::Allow,

@@ -172,6 +172,7 @@ impl AgentManager {
                 agent,
                 guild,
                 turn: None,
+                run: None,
             },
             caps: Caps {
                 month: month.map(|usd| usd.get()),

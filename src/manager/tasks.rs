@@ -125,7 +125,6 @@ impl AgentManager {
         let deps = Arc::clone(&self.inner.deps);
         let via = Via {
             depth: event.depth,
-            origin: event.task.task.turn.unwrap_or_else(TurnId::random),
             parent: event.task.task.turn.unwrap_or_else(TurnId::random),
         };
         match event.effect {

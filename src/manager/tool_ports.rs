@@ -133,7 +133,6 @@ impl AgentDirectory for ToolPorts {
                     text: format!("Agent `{}` writes to you:\n{shown}", caller.name),
                     via: Some(Via {
                         depth: caller.depth.saturating_add(1),
-                        origin: caller.turn,
                         parent: caller.turn,
                     }),
                 },

@@ -22,8 +22,12 @@ pub struct AttemptRow {
     pub agent: AgentId,
     /// The turn it served; none for work beside turns (a summary).
     pub turn: Option<TurnId>,
-    /// The turn that started that one.
+    /// The turn that caused that one.
     pub parent: Option<TurnId>,
+    /// The root of that turn's run.
+    pub run: Option<TurnId>,
+    /// The role that it served, in a child turn.
+    pub role: Option<String>,
     pub kind: AttemptKind,
     /// Provider asked; empty for a tool.
     pub provider: String,
@@ -46,6 +50,8 @@ pub struct UsageFilter {
     pub agent: Option<AgentId>,
     pub guild: Option<GuildId>,
     pub turn: Option<TurnId>,
+    /// This turn and all child turns below it.
+    pub below: Option<TurnId>,
 }
 
 impl UsageFilter {
@@ -57,6 +63,7 @@ impl UsageFilter {
             self.agent.map(|_| " AND agent_id = ?"),
             self.guild.map(|_| " AND guild_id = ?"),
             self.turn.map(|_| " AND turn_id = ?"),
+            self.below.map(|_| BELOW),
         ];
         let asked: String = conditions.into_iter().flatten().collect();
         format!("WHERE provider <> ''{asked}")
@@ -90,6 +97,10 @@ impl UsageLine {
         }
     }
 }
+
+/// Child turns hang together by their parents; hops of hooks and messages begin runs of their own.
+const BELOW: &str = " AND turn_id IN (WITH RECURSIVE tree (id) AS (VALUES (?) UNION ALL
+         SELECT turns.id FROM tree JOIN turns ON turns.parent_id = tree.id WHERE turns.kind <> 'turn') SELECT id FROM tree)";
 
 const UNPRICED: &str =
     "sum(cost_usd IS NULL AND input + output + cache_read + cache_write > 0) AS unpriced";
@@ -167,6 +178,7 @@ fn bind_filter(query: Query<'_>, filter: UsageFilter) -> Query<'_> {
         agent,
         guild,
         turn,
+        below,
     } = filter;
     let query = since
         .into_iter()
@@ -178,14 +190,15 @@ fn bind_filter(query: Query<'_>, filter: UsageFilter) -> Query<'_> {
         .into_iter()
         .fold(query, |query, guild| query.bind(guild.as_i64()));
     turn.into_iter()
+        .chain(below)
         .fold(query, |query, turn| query.bind(turn.to_string()))
 }
 
 pub(super) fn insert_attempt(batch: &mut Batch, attempt: &AttemptRow) {
     batch.add(
         "INSERT INTO attempts (at, guild_id, agent_id, turn_id, parent_id, kind, provider, model, outcome, input,
-             output, cache_read, cache_write, cost_usd, millis, request_id, detail)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+             output, cache_read, cache_write, cost_usd, millis, request_id, detail, run_id, role)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )
     .bind(stamp(attempt.at))
     .bind(attempt.guild.map(GuildId::as_i64))
@@ -203,7 +216,9 @@ pub(super) fn insert_attempt(batch: &mut Batch, attempt: &AttemptRow) {
     .bind(dollars(attempt.cost))
     .bind(i64::try_from(attempt.duration.as_millis()).unwrap_or(i64::MAX))
     .bind(attempt.request_id.as_deref())
-    .bind(attempt.detail.as_deref());
+    .bind(attempt.detail.as_deref())
+    .bind(attempt.run.map(|run| run.to_string()))
+    .bind(attempt.role.as_deref());
 }
 
 fn tokens(row: &SqliteRow) -> Result<Usage, StoreError> {
@@ -237,6 +252,8 @@ fn attempt(row: &SqliteRow) -> Result<AttemptRow, StoreError> {
         agent: parsed(row, "agent_id")?,
         turn: parsed_option(row, "turn_id")?,
         parent: parsed_option(row, "parent_id")?,
+        run: parsed_option(row, "run_id")?,
+        role: row.try_get("role")?,
         kind: parsed(row, "kind")?,
         provider: row.try_get("provider")?,
         model: row.try_get("model")?,

@@ -28,6 +28,10 @@ pub struct AuditRow {
     /// That agent's name then.
     pub agent_name: String,
     pub turn: Option<TurnId>,
+    /// The root of that turn's run.
+    pub run: Option<TurnId>,
+    /// The role that asked for it, in a child turn.
+    pub role: Option<String>,
     pub call: Option<CallId>,
     /// The action string that was judged.
     pub action: String,
@@ -183,7 +187,7 @@ impl Store {
 pub(super) fn insert_audit(batch: &mut Batch, row: &AuditRow) {
     batch.add(
         "INSERT INTO audit_log (timestamp, guild_id, agent_id, agent_name, turn_id, call_id, action_string, decision,
-             user_id, decided_by, outcome, detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+             user_id, decided_by, outcome, detail, run_id, role) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )
     .bind(stamp(row.timestamp))
     .bind(row.guild.map(GuildId::as_i64))
@@ -196,7 +200,9 @@ pub(super) fn insert_audit(batch: &mut Batch, row: &AuditRow) {
     .bind(row.user.map(UserId::as_i64))
     .bind(row.decided_by.map(UserId::as_i64))
     .bind(row.outcome.as_ref().map(Outcome::to_string))
-    .bind(row.detail.as_deref());
+    .bind(row.detail.as_deref())
+    .bind(row.run.map(|run| run.to_string()))
+    .bind(row.role.as_deref());
 }
 
 /// Writes what came of a call that had started, with its result.
@@ -222,6 +228,8 @@ fn audit_row(row: &SqliteRow) -> Result<AuditRow, StoreError> {
         agent: parsed_option(row, "agent_id")?,
         agent_name: row.try_get("agent_name")?,
         turn: parsed_option(row, "turn_id")?,
+        run: parsed_option(row, "run_id")?,
+        role: row.try_get("role")?,
         call: row.try_get::<Option<String>, _>("call_id")?.map(CallId),
         action: row.try_get("action_string")?,
         decision: AuditDecision::read(row.try_get("decision")?),

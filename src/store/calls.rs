@@ -171,15 +171,7 @@ impl Store {
         attached: AttachedRows,
     ) -> Result<(), StoreError> {
         let mut batch = Batch::default();
-        batch
-            .add(
-                "UPDATE calls SET state = 'started', started_at = ?
-                 WHERE turn_id = ? AND call_id = ? AND state = 'proposed'",
-            )
-            .bind(now())
-            .bind(turn.to_string())
-            .bind(&call.0)
-            .must_change(format!("proposed call {call}"));
+        start_call(&mut batch, turn, call);
         attached.add_to(&mut batch);
         self.run(batch).await.map(drop)
     }
@@ -195,7 +187,7 @@ impl Store {
         result: &ToolResult,
         attached: AttachedRows,
     ) -> Result<(), StoreError> {
-        self.end_call(turn, result, ["started", "finished"], &attached)
+        self.end_call(turn, result, CallEnd::Finished, &attached)
             .await
     }
 
@@ -210,7 +202,7 @@ impl Store {
         result: &ToolResult,
         attached: AttachedRows,
     ) -> Result<(), StoreError> {
-        self.end_call(turn, result, ["proposed", "refused"], &attached)
+        self.end_call(turn, result, CallEnd::Refused, &attached)
             .await
     }
 
@@ -218,25 +210,59 @@ impl Store {
         &self,
         turn: TurnId,
         result: &ToolResult,
-        [from, to]: [&str; 2],
+        end: CallEnd,
         attached: &AttachedRows,
     ) -> Result<(), StoreError> {
         let mut batch = Batch::default();
-        batch
-            .add("UPDATE calls SET state = ?, ended_at = ? WHERE turn_id = ? AND call_id = ? AND state = ?")
-            .bind(to)
-            .bind(now())
-            .bind(turn.to_string())
-            .bind(&result.call_id.0)
-            .bind(from)
-            .must_change(format!("{from} call {}", result.call_id));
-        if from == "started" {
-            close_call(&mut batch, turn, result);
-        }
-        insert_item_of(&mut batch, turn, &Item::ToolResult(result.clone()))?;
+        end_call(&mut batch, turn, result, end)?;
         attached.add_to(&mut batch);
         self.run(batch).await.map(drop)
     }
+}
+
+/// How a call ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CallEnd {
+    /// It had started.
+    Finished,
+    /// It never ran.
+    Refused,
+}
+
+pub(super) fn start_call(batch: &mut Batch, turn: TurnId, call: &CallId) {
+    batch
+        .add(
+            "UPDATE calls SET state = 'started', started_at = ?
+             WHERE turn_id = ? AND call_id = ? AND state = 'proposed'",
+        )
+        .bind(now())
+        .bind(turn.to_string())
+        .bind(&call.0)
+        .must_change(format!("proposed call {call}"));
+}
+
+pub(super) fn end_call(
+    batch: &mut Batch,
+    turn: TurnId,
+    result: &ToolResult,
+    end: CallEnd,
+) -> Result<(), StoreError> {
+    let [from, to] = match end {
+        CallEnd::Finished => ["started", "finished"],
+        CallEnd::Refused => ["proposed", "refused"],
+    };
+    batch
+        .add("UPDATE calls SET state = ?, ended_at = ? WHERE turn_id = ? AND call_id = ? AND state = ?")
+        .bind(to)
+        .bind(now())
+        .bind(turn.to_string())
+        .bind(&result.call_id.0)
+        .bind(from)
+        .must_change(format!("{from} call {}", result.call_id));
+    if end == CallEnd::Finished {
+        close_call(batch, turn, result);
+    }
+    insert_item_of(batch, turn, &Item::ToolResult(result.clone()))
 }
 
 pub(super) fn question(row: &SqliteRow) -> Result<OpenQuestion, StoreError> {

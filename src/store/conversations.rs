@@ -66,7 +66,7 @@ impl Conversation {
 
 /// Each conversation with what it holds and when its last turn was active. A turn is activity from its beginning to its end; that
 /// it was interrupted is no activity.
-pub(super) const SELECT: &str = "SELECT c.*, (SELECT count(*) FROM items i WHERE i.conversation_id = c.id) AS items,
+pub(super) const SELECT: &str = "SELECT c.*, (SELECT count(*) FROM items i WHERE i.conversation_id = c.id AND i.dropped_at IS NULL) AS items,
     (SELECT iif(t.state = 'finished', t.ended_at, t.began_at) FROM turns t
      WHERE t.conversation_id = c.id ORDER BY t.began_at DESC LIMIT 1) AS turn_at FROM conversations c";
 
@@ -241,11 +241,12 @@ async fn open(
     };
     let opened = now();
     let row = sqlx::query(
-        "INSERT INTO conversations (agent_id, number, thread_id, prompt, opened_at, last_active_at)
-         VALUES (?, ?, ?, ?, ?, ?) RETURNING *, 0 AS items, NULL AS turn_at",
+        "INSERT INTO conversations (agent_id, number, kind, thread_id, prompt, opened_at, last_active_at)
+         VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING *, 0 AS items, NULL AS turn_at",
     )
     .bind(agent.to_string())
     .bind(number)
+    .bind(if number == 0 { "main" } else { "branch" })
     .bind(thread.map(ChannelId::as_i64))
     .bind(prompt)
     .bind(&opened)

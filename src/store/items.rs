@@ -8,13 +8,17 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::Store;
 use super::batch::Batch;
-use super::codec::{count, from_json, json, report_unreadable};
+use super::codec::{count, from_json, json, now, report_unreadable};
 use super::conversations::touch;
 use super::error::StoreError;
 use crate::domain::{CallId, ConversationId, Item, MessageId, SessionId, TurnId, UserText};
 
 /// What stands in the place of an item that does not read back.
 const UNREADABLE: &str = "Something stood here that does not read back from the database any more.";
+
+/// What a conversation tells; what its compactions dropped is left out.
+const TOLD: &str =
+    "SELECT id, body FROM items WHERE conversation_id = ? AND dropped_at IS NULL ORDER BY id";
 
 /// Whether items that replace a conversation are in a saved session already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +46,7 @@ impl Store {
     ) -> Result<Vec<Item>, StoreError> {
         let mut db = self.reader().await?;
         let rows = sqlx::query(
-            "SELECT id, body FROM items WHERE conversation_id = ?1
+            "SELECT id, body FROM items WHERE conversation_id = ?1 AND dropped_at IS NULL
                  AND id < coalesce((SELECT min(id) FROM items WHERE conversation_id = ?1 AND turn_id = ?2), 9223372036854775807)
              ORDER BY id",
         )
@@ -63,7 +67,7 @@ impl Store {
     ) -> Result<Option<Vec<Item>>, StoreError> {
         let mut db = self.reader().await?;
         let rows = sqlx::query(
-            "SELECT id, turn_id, body FROM items WHERE conversation_id = ? ORDER BY id",
+            "SELECT id, turn_id, body FROM items WHERE conversation_id = ? AND dropped_at IS NULL ORDER BY id",
         )
         .bind(conversation.0)
         .fetch_all(&mut *db)
@@ -114,6 +118,26 @@ impl Store {
     }
 }
 
+impl Store {
+    /// Puts other items in the place of all that a child's conversation tells. What it told stays in the ledger, for no
+    /// session holds it.
+    pub async fn drop_items(
+        &self,
+        conversation: ConversationId,
+        items: &[Item],
+    ) -> Result<(), StoreError> {
+        let mut batch = Batch::default();
+        batch
+            .add("UPDATE items SET dropped_at = ? WHERE conversation_id = ? AND dropped_at IS NULL")
+            .bind(now())
+            .bind(conversation.0);
+        for item in items {
+            insert_item(&mut batch, conversation, item)?;
+        }
+        self.run(batch).await.map(drop)
+    }
+}
+
 /// Adds an item at the end of a conversation.
 fn insert_item(
     batch: &mut Batch,
@@ -154,7 +178,7 @@ pub(super) async fn replace(
     items: &[Item],
 ) -> Result<(), StoreError> {
     let kept = unchanged(db, conversation, items).await?;
-    sqlx::query("DELETE FROM items WHERE conversation_id = ? AND id > ?")
+    sqlx::query("DELETE FROM items WHERE conversation_id = ? AND id > ? AND dropped_at IS NULL")
         .bind(conversation.0)
         .bind(kept.last_row)
         .execute(&mut *db)
@@ -182,9 +206,7 @@ async fn unchanged(
         items: 0,
         last_row: 0,
     };
-    let mut rows = sqlx::query("SELECT id, body FROM items WHERE conversation_id = ? ORDER BY id")
-        .bind(conversation.0)
-        .fetch(db);
+    let mut rows = sqlx::query(TOLD).bind(conversation.0).fetch(db);
     while let Some(row) = rows.try_next().await? {
         let Some(item) = items.get(kept.items) else {
             break;
@@ -203,10 +225,7 @@ pub(super) async fn read_items(
     db: &mut SqliteConnection,
     conversation: ConversationId,
 ) -> Result<Vec<Item>, StoreError> {
-    let rows = sqlx::query("SELECT id, body FROM items WHERE conversation_id = ? ORDER BY id")
-        .bind(conversation.0)
-        .fetch_all(db)
-        .await?;
+    let rows = sqlx::query(TOLD).bind(conversation.0).fetch_all(db).await?;
     Ok(items_of(&rows))
 }
 

@@ -9,6 +9,7 @@ use sqlx::sqlite::SqliteRow;
 use super::Store;
 use super::attached::AttachedRows;
 use super::batch::Batch;
+use super::children::{NewChild, begun_child, child_of, insert_child};
 use super::codec::{
     count, counted, dollars, json, now, parsed, parsed_option, time, time_option, words,
 };
@@ -30,15 +31,49 @@ pub struct NewTurn {
     pub conversation: ConversationId,
     /// The message that starts it; none for hooks and other agents.
     pub trigger: Option<MessageId>,
-    /// The turn that started it, for child turns.
+    /// The turn that caused it: it began this child, or a hook or message of its led here.
     pub parent: Option<TurnId>,
-    /// The first turn of the chain; its own id for a root turn.
-    pub origin: TurnId,
     /// Hops of hooks or other agents that led here; a person's turn is 0.
     pub depth: u8,
     pub channel: ChannelId,
     /// The message its reply refers to.
     pub reply_to: Option<MessageId>,
+    /// The agent's name, then those of the roles down to this turn: `lab/reviewer/explore`.
+    pub path: String,
+    /// What it is in its run; none for the run's root.
+    pub child: Option<ChildOf>,
+}
+
+impl NewTurn {
+    /// The root of its run, which the run is named by.
+    pub fn run(&self) -> TurnId {
+        self.child.as_ref().map_or(self.id, |child| child.run)
+    }
+}
+
+/// What a child turn is in its run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChildOf {
+    pub kind: ChildKind,
+    /// The turn at the root.
+    pub run: TurnId,
+    /// The call of the parent turn that it answers.
+    pub call: Option<CallId>,
+    pub role: String,
+    /// Of the role's charter, lower-case hex.
+    pub role_sha256: String,
+    /// What it is about, for people.
+    pub title: String,
+}
+
+words! {
+    /// On what occasion a child turn is begun.
+    ChildKind {
+        SubAgent = "sub_agent",
+        Advisor = "advisor",
+        Route = "route",
+        Handoff = "handoff",
+    }
 }
 
 /// What came of beginning a turn.
@@ -103,6 +138,23 @@ impl EndReason {
     }
 }
 
+/// Calls of an answer that run at once.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Starting {
+    pub calls: Vec<CallId>,
+    /// The child turns that answer some of them.
+    pub children: Vec<NewChild>,
+}
+
+/// What came of storing an answer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Recorded {
+    /// What people are to read of it, as queued.
+    pub parts: Vec<Part>,
+    /// The conversations of the children, in their order.
+    pub children: Vec<ConversationId>,
+}
+
 words! {
     TurnEnd {
         Running = "running",
@@ -116,6 +168,8 @@ words! {
 #[derive(Clone, Debug, PartialEq)]
 pub struct TurnRow {
     pub begun: NewTurn,
+    /// The first turn of all that led to it; its own id where nothing did.
+    pub origin: TurnId,
     pub state: TurnEnd,
     /// Exit reason, once it ended.
     pub exit: Option<EndReason>,
@@ -163,7 +217,8 @@ impl Store {
         batch
             .add(
                 "INSERT INTO turns (id, agent_id, conversation_id, trigger_id, parent_id, origin_id, depth, channel_id,
-                     reply_to, state, began_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', ?)
+                     reply_to, state, began_at, run_id, path) VALUES (?, ?, ?, ?, ?,
+                     coalesce((SELECT origin_id FROM turns WHERE id = ?), ?), ?, ?, ?, 'running', ?, ?, ?)
                  ON CONFLICT (trigger_id) WHERE parent_id IS NULL AND trigger_id IS NOT NULL DO NOTHING",
             )
             .bind(turn.id.to_string())
@@ -171,11 +226,14 @@ impl Store {
             .bind(turn.conversation.0)
             .bind(turn.trigger.map(MessageId::as_i64))
             .bind(turn.parent.map(|id| id.to_string()))
-            .bind(turn.origin.to_string())
+            .bind(turn.parent.map(|id| id.to_string()))
+            .bind(turn.id.to_string())
             .bind(turn.depth)
             .bind(turn.channel.as_i64())
             .bind(turn.reply_to.map(MessageId::as_i64))
             .bind(now())
+            .bind(turn.run().to_string())
+            .bind(&turn.path)
             .must_change("trigger that no turn has");
         if let Some(message) = unchanged {
             claim_unchanged(&mut batch, turn.id, message)?;
@@ -227,7 +285,7 @@ impl Store {
     }
 
     /// D3. Stores a whole answer of the model, its tool calls as `proposed`; and, in the same transaction, D6 of the calls in
-    /// `starting`: where nobody is asked, nothing is seen between.
+    /// `starting` and C1 of the children that answer them: where nobody is asked, nothing is seen between.
     /// What people are to read of the answer is queued, and given as it is then.
     ///
     /// # Errors
@@ -237,11 +295,12 @@ impl Store {
         &self,
         turn: TurnId,
         answer: &Assistant,
-        starting: Vec<CallId>,
+        starting: Starting,
         words: Vec<NewPart>,
         attached: AttachedRows,
-    ) -> Result<Vec<Part>, StoreError> {
+    ) -> Result<Recorded, StoreError> {
         if let Some(unknown) = starting
+            .calls
             .iter()
             .find(|id| answer.tool_calls.iter().all(|call| call.id != **id))
         {
@@ -252,7 +311,7 @@ impl Store {
         let at = now();
         let meant = answer.tool_calls.iter().map(ToolCall::meant);
         for (position, call) in (0_i64..).zip(meant) {
-            let starts = starting.contains(&call.id);
+            let starts = starting.calls.contains(&call.id);
             batch
                 .add(
                     "INSERT INTO calls (turn_id, call_id, position, name, arguments, state, started_at)
@@ -267,8 +326,16 @@ impl Store {
                 .bind(starts.then_some(&at));
         }
         attached.add_to(&mut batch);
+        for child in &starting.children {
+            insert_child(&mut batch, child)?;
+        }
         queue_of_turn(&mut batch, turn, words, FirstPart::Sends)?;
-        self.run(batch).await?.rows.iter().map(part_row).collect()
+        let rows = self.run(batch).await?.rows;
+        let (begun, parts) = rows.split_at(starting.children.len().min(rows.len()));
+        Ok(Recorded {
+            parts: parts.iter().map(part_row).collect::<Result<_, _>>()?,
+            children: begun.iter().map(begun_child).collect::<Result<_, _>>()?,
+        })
     }
 
     /// D8. Gives a turn its outcome: final answer, exit reason and the parts people will be shown, together.
@@ -283,26 +350,7 @@ impl Store {
         end: FinishedTurn,
     ) -> Result<Vec<Part>, StoreError> {
         let mut batch = Batch::default();
-        if let Some(answer) = end.answer {
-            insert_item_of(&mut batch, turn, &Item::Assistant(answer))?;
-        }
-        batch
-            .add(
-                "UPDATE turns SET state = 'finished', exit = ?, steps = ?, input = ?, output = ?, cache_read = ?,
-                     cache_write = ?, cost_usd = ?, ended_at = ?
-                 WHERE id = ? AND state = 'running'",
-            )
-            .bind(end.exit.as_str())
-            .bind(end.steps)
-            .bind(count(end.usage.input))
-            .bind(count(end.usage.output))
-            .bind(count(end.usage.cache_read))
-            .bind(count(end.usage.cache_write))
-            .bind(dollars(end.cost))
-            .bind(now())
-            .bind(turn.to_string())
-            .must_change(format!("running turn {turn}"));
-        end.attached.add_to(&mut batch);
+        end_turn(&mut batch, turn, &end)?;
         queue_of_turn(&mut batch, turn, end.parts, end.first)?;
         self.run(batch).await?.rows.iter().map(part_row).collect()
     }
@@ -388,7 +436,7 @@ impl Store {
     ) -> Result<Option<TurnRow>, StoreError> {
         let mut db = self.reader().await?;
         let row = sqlx::query(
-            "SELECT * FROM turns WHERE preview_id = ?1 OR (channel_id = ?2 AND reply_to IS ?3)
+            "SELECT * FROM turns WHERE preview_id = ?1 OR (channel_id = ?2 AND reply_to IS ?3 AND kind = 'turn')
              ORDER BY preview_id IS ?1 DESC, rowid DESC LIMIT 1",
         )
         .bind(shown.as_i64())
@@ -417,6 +465,35 @@ impl Store {
     }
 }
 
+/// Ends a turn, and whatever is stored with its end.
+pub(super) fn end_turn(
+    batch: &mut Batch,
+    turn: TurnId,
+    end: &FinishedTurn,
+) -> Result<(), StoreError> {
+    if let Some(answer) = &end.answer {
+        insert_item_of(batch, turn, &Item::Assistant(answer.clone()))?;
+    }
+    batch
+        .add(
+            "UPDATE turns SET state = 'finished', exit = ?, steps = ?, input = ?, output = ?, cache_read = ?,
+                 cache_write = ?, cost_usd = ?, ended_at = ?
+             WHERE id = ? AND state = 'running'",
+        )
+        .bind(end.exit.as_str())
+        .bind(end.steps)
+        .bind(count(end.usage.input))
+        .bind(count(end.usage.output))
+        .bind(count(end.usage.cache_read))
+        .bind(count(end.usage.cache_write))
+        .bind(dollars(end.cost))
+        .bind(now())
+        .bind(turn.to_string())
+        .must_change(format!("running turn {turn}"));
+    end.attached.add_to(batch);
+    Ok(())
+}
+
 pub(super) fn turn_row(row: &SqliteRow) -> Result<TurnRow, StoreError> {
     let message = |name: &str| -> Result<Option<MessageId>, StoreError> {
         Ok(row
@@ -430,11 +507,15 @@ pub(super) fn turn_row(row: &SqliteRow) -> Result<TurnRow, StoreError> {
             conversation: ConversationId(row.try_get("conversation_id")?),
             trigger: message("trigger_id")?,
             parent: parsed_option(row, "parent_id")?,
-            origin: parsed(row, "origin_id")?,
             depth: row.try_get("depth")?,
             channel: ChannelId::from_i64(row.try_get("channel_id")?),
             reply_to: message("reply_to")?,
+            path: row
+                .try_get::<Option<String>, _>("path")?
+                .unwrap_or_default(),
+            child: child_of(row)?,
         },
+        origin: parsed(row, "origin_id")?,
         state: parsed(row, "state")?,
         exit: parsed_option(row, "exit")?,
         steps: row.try_get("steps")?,

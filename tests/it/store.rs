@@ -1,11 +1,13 @@
 //! The database through its public face, on temporary homes.
 
 mod audit_upgrade;
+mod children;
 pub(crate) mod damaged;
 mod disk;
 mod ledger;
 mod recovery;
 mod rows;
+mod runs_upgrade;
 mod scale;
 mod upgrade;
 mod writer;
@@ -110,10 +112,11 @@ pub(crate) fn new_turn(agent: AgentId, conversation: &Conversation, trigger: u64
         conversation: conversation.id,
         trigger: Some(MessageId(trigger)),
         parent: None,
-        origin: id,
         depth: 0,
         channel: CHANNEL,
         reply_to: Some(MessageId(trigger)),
+        path: "lab".to_owned(),
+        child: None,
     }
 }
 

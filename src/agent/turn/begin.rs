@@ -106,7 +106,7 @@ pub(super) async fn begin(
             branch: params.branch,
             asker: start.asker,
             depth: start.turn.depth,
-            origin: start.turn.origin,
+            parent: start.turn.parent,
             model,
             mode,
             stop: params.stop,
@@ -221,10 +221,11 @@ impl Opening {
             conversation: self.conversation,
             trigger,
             parent: via.map(|via| via.parent),
-            origin: via.map_or(self.turn, |via| via.origin),
             depth: via.map_or(0, |via| via.depth),
             channel: self.channel,
             reply_to: trigger,
+            path: agent.name.to_string(),
+            child: None,
         }
     }
 

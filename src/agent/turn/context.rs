@@ -34,7 +34,8 @@ pub(super) struct TurnContext {
     /// The first person behind a turn that another turn started.
     pub(super) asker: Option<UserId>,
     pub(super) depth: u8,
-    pub(super) origin: TurnId,
+    /// The turn that caused this one.
+    pub(super) parent: Option<TurnId>,
     /// Another model than the agent's.
     pub(super) model: Option<String>,
     pub(super) mode: Mode,
@@ -76,12 +77,8 @@ impl TurnContext {
             agent: self.agent.id,
             guild: self.agent.guild,
             turn: Some(self.id()),
+            run: Some(self.id()),
         }
-    }
-
-    /// The turn that caused this one, when it is not its own origin.
-    pub(super) fn parent(&self) -> Option<TurnId> {
-        (self.origin != self.id()).then_some(self.origin)
     }
 
     /// Everyone behind the turn as they are now. Who cannot be looked up is among them, without any right.
@@ -109,6 +106,8 @@ impl TurnContext {
             agent: Some(self.agent.id),
             agent_name: self.agent.name.to_string(),
             turn: Some(self.id()),
+            run: Some(self.id()),
+            role: None,
             call: Some(call.id.clone()),
             action: self.deps.services.redactor.redact(action).into_owned(),
             decision,
@@ -135,7 +134,9 @@ impl TurnContext {
             guild: Some(self.agent.guild),
             agent: self.agent.id,
             turn: Some(self.id()),
-            parent: None,
+            parent: self.parent,
+            run: Some(self.id()),
+            role: None,
             kind: AttemptKind::Tool,
             provider: String::new(),
             model: result.name.clone(),

@@ -272,7 +272,7 @@ impl Observer for Watcher<'_> {
         self.turn.accounting.tally.add(attempt.usage, attempt.cost);
         let row = row_of(
             self.turn.context.spender(),
-            self.turn.context.parent(),
+            self.turn.context.parent,
             AttemptKind::Model,
             attempt,
         );

@@ -6,7 +6,7 @@ use crate::agent::stop::{Stop, StopSignal};
 use crate::agent::stuck::Stuck;
 use crate::domain::{Assistant, CallId, Item, StopReason, UserText};
 use crate::llm::{FailureClass, Reply, TruncatedCall};
-use crate::store::StoreError;
+use crate::store::{Starting, StoreError};
 use crate::text;
 
 use super::request::Asked;
@@ -335,13 +335,17 @@ impl Turn {
     ) -> Result<(), StoreError> {
         let attached = std::mem::take(&mut self.accounting.attached);
         let words = self.words_of(&answer);
-        let queued = self
+        let starting = Starting {
+            calls: starting,
+            children: Vec::new(),
+        };
+        let recorded = self
             .context
             .deps
             .store
             .record_and_start(self.context.id(), &answer, starting, words, attached)
             .await?;
-        self.shows_parts(queued);
+        self.shows_parts(recorded.parts);
         self.live.ends_speech();
         self.transcript.push(Item::Assistant(answer));
         Ok(())

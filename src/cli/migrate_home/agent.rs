@@ -192,6 +192,8 @@ async fn take_audit(
                 agent: Some(id),
                 agent_name: name.to_string(),
                 turn: None,
+                run: None,
+                role: None,
                 call: None,
                 action: row.action.clone(),
                 decision: AuditDecision::read(&row.decision),

@@ -10,7 +10,7 @@ use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, SqlSafeStr as _};
 
 /// Makes a database as it was before the migration called `description`, with these rows in it.
-async fn before(description: &str, path: &Path, rows: &'static str) {
+pub(super) async fn before(description: &str, path: &Path, rows: &'static str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations");
     let mut files: Vec<String> = fs::read_dir(&folder)

@@ -3,7 +3,7 @@
 use chorus::domain::{CallId, Inbound, Item, MessageId, UserId};
 use chorus::store::{
     Accepted, AttachedRows, Begun, Decision, FinishedTurn, FirstPart, PartState, Queued, Rest,
-    Settled, StoreError, TurnEnd,
+    Settled, Starting, StoreError, TurnEnd,
 };
 
 use super::{CHANNEL, Home, answer, finished, message, new_question, new_turn, result, user};
@@ -193,7 +193,10 @@ async fn an_answer_and_the_start_of_its_calls_are_stored_together_or_not_at_all(
             .record_and_start(
                 turn,
                 &answer("", calls),
-                vec![a.clone()],
+                Starting {
+                    calls: vec![a.clone()],
+                    ..Starting::default()
+                },
                 Vec::new(),
                 AttachedRows::default(),
             )

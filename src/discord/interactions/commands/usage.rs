@@ -36,7 +36,7 @@ pub(super) async fn usage(
                 since: Some(since),
                 agent,
                 guild: Some(guild),
-                turn: None,
+                ..UsageFilter::default()
             })
             .await?;
         let names = reachable_agents(ctx).await?;

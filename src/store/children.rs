@@ -1,0 +1,139 @@
+//! Child turns: begun together with the call that they answer (C1), ended together with its result (C2).
+
+use sqlx::Row as _;
+use sqlx::sqlite::SqliteRow;
+
+use super::Store;
+use super::attached::AttachedRows;
+use super::batch::Batch;
+use super::calls::{CallEnd, end_call, start_call};
+use super::codec::{now, parsed};
+use super::error::StoreError;
+use super::items::insert_item_of;
+use super::turns::{ChildOf, FinishedTurn, NewTurn, TurnRow, end_turn, turn_row};
+use crate::domain::{CallId, ConversationId, Item, ToolResult, TurnId};
+
+/// A child turn that is about to begin, in a conversation that is made for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewChild {
+    /// `conversation` is that of its parent.
+    pub turn: NewTurn,
+    /// What it is to do.
+    pub item: Item,
+}
+
+impl Store {
+    /// C1. Marks a call started together with the child turn that answers it. Gives the child's conversation.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NotFound`] when the call is not proposed: nothing is begun then.
+    pub async fn start_child(
+        &self,
+        parent: TurnId,
+        call: &CallId,
+        child: &NewChild,
+        attached: AttachedRows,
+    ) -> Result<ConversationId, StoreError> {
+        let mut batch = Batch::default();
+        start_call(&mut batch, parent, call);
+        attached.add_to(&mut batch);
+        insert_child(&mut batch, child)?;
+        begun_child(self.run(batch).await?.row()?)
+    }
+
+    /// C2. Ends a child turn together with the call that it answers: its report is there as soon as its parent has it.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NotFound`] when the child does not run, or the call is not started.
+    pub async fn finish_child(
+        &self,
+        child: TurnId,
+        end: &FinishedTurn,
+        parent: TurnId,
+        result: &ToolResult,
+    ) -> Result<(), StoreError> {
+        let mut batch = Batch::default();
+        end_turn(&mut batch, child, end)?;
+        end_call(&mut batch, parent, result, CallEnd::Finished)?;
+        self.run(batch).await.map(drop)
+    }
+
+    /// The child turns of a run, in the order in which they began.
+    pub async fn children_of_run(&self, run: TurnId) -> Result<Vec<TurnRow>, StoreError> {
+        let mut db = self.reader().await?;
+        let rows =
+            sqlx::query("SELECT * FROM turns WHERE run_id = ? AND kind <> 'turn' ORDER BY rowid")
+                .bind(run.to_string())
+                .fetch_all(&mut *db)
+                .await?;
+        rows.iter().map(turn_row).collect()
+    }
+}
+
+/// Makes the child's conversation and begins its turn there. Gives one row: the conversation.
+pub(super) fn insert_child(batch: &mut Batch, child: &NewChild) -> Result<(), StoreError> {
+    let NewChild { turn, item } = child;
+    let Some(of) = &turn.child else {
+        return Err(StoreError::bad_row("a child turn", "it has no role"));
+    };
+    let at = now();
+    batch
+        .add(
+            "INSERT INTO conversations (agent_id, number, kind, role, parent_id, prompt, opened_at, last_active_at, closed_at)
+             VALUES (?, 0, 'child', ?, ?, ?, ?, ?, ?) RETURNING id",
+        )
+        .bind(turn.agent.to_string())
+        .bind(&of.role)
+        .bind(turn.conversation.0)
+        .bind(&of.title)
+        .bind(&at)
+        .bind(&at)
+        .bind(&at);
+    batch
+        .add(
+            "INSERT INTO turns (id, agent_id, conversation_id, parent_id, origin_id, depth, channel_id, state, began_at,
+                 kind, run_id, call_id, path, role, role_sha256, title)
+             SELECT ?, ?, last_insert_rowid(), id, origin_id, ?, ?, 'running', ?, ?, ?, ?, ?, ?, ?, ?
+             FROM turns WHERE id = ? AND state = 'running'",
+        )
+        .bind(turn.id.to_string())
+        .bind(turn.agent.to_string())
+        .bind(turn.depth)
+        .bind(turn.channel.as_i64())
+        .bind(&at)
+        .bind(of.kind.as_str())
+        .bind(of.run.to_string())
+        .bind(of.call.as_ref().map(|call| call.0.as_str()))
+        .bind(&turn.path)
+        .bind(&of.role)
+        .bind(&of.role_sha256)
+        .bind(&of.title)
+        .bind(turn.parent.map(|parent| parent.to_string()))
+        .must_change("running parent of a child turn");
+    insert_item_of(batch, turn.id, item)
+}
+
+pub(super) fn begun_child(row: &SqliteRow) -> Result<ConversationId, StoreError> {
+    Ok(ConversationId(row.try_get("id")?))
+}
+
+/// What a turn is in its run; none for the root.
+pub(super) fn child_of(row: &SqliteRow) -> Result<Option<ChildOf>, StoreError> {
+    let kind: &str = row.try_get("kind")?;
+    if kind == "turn" {
+        return Ok(None);
+    }
+    let text = |name| -> Result<String, StoreError> {
+        Ok(row.try_get::<Option<String>, _>(name)?.unwrap_or_default())
+    };
+    Ok(Some(ChildOf {
+        kind: parsed(row, "kind")?,
+        run: parsed(row, "run_id")?,
+        call: row.try_get::<Option<String>, _>("call_id")?.map(CallId),
+        role: text("role")?,
+        role_sha256: text("role_sha256")?,
+        title: text("title")?,
+    }))
+}
