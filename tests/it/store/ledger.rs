@@ -111,7 +111,13 @@ async fn a_whole_turn_is_read_back_in_the_order_of_the_calls() {
     let conversation = home.conversation().await.id;
     let calls = answer("looking", &["a", "b"]);
     home.store
-        .record_and_start(turn, &calls, vec![], vec![], AttachedRows::default())
+        .record_and_start(
+            turn,
+            &calls,
+            Default::default(),
+            vec![],
+            AttachedRows::default(),
+        )
         .await
         .unwrap();
     for id in ["a", "b"] {
@@ -173,7 +179,7 @@ async fn a_call_starts_once_and_only_when_proposed() {
         .record_and_start(
             turn,
             &answer("", &["a"]),
-            vec![],
+            Default::default(),
             vec![],
             AttachedRows::default(),
         )

@@ -37,7 +37,13 @@ impl Home {
         let turn = self.turn(100).await;
         let answer = answer("on it", &["done", "started", "asked", "proposed"]);
         self.store
-            .record_and_start(turn, &answer, vec![], vec![], AttachedRows::default())
+            .record_and_start(
+                turn,
+                &answer,
+                Default::default(),
+                vec![],
+                AttachedRows::default(),
+            )
             .await
             .unwrap();
         for call in ["done", "started"] {

@@ -40,7 +40,7 @@ async fn full() -> (TempDir, AgentId) {
     let none = AttachedRows::default;
     let recorded = home
         .store
-        .record_and_start(broken, &calls, vec![], vec![], none())
+        .record_and_start(broken, &calls, Default::default(), vec![], none())
         .await;
     recorded.unwrap();
     for call in ["done", "started"] {

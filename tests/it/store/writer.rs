@@ -36,15 +36,25 @@ async fn a_job_that_fails_undoes_itself_and_nothing_else() {
     let conversation = home.conversation().await.id;
     let calls = answer("", &["a"]);
     home.store
-        .record_and_start(turn, &calls, vec![], vec![], AttachedRows::default())
+        .record_and_start(
+            turn,
+            &calls,
+            Default::default(),
+            vec![],
+            AttachedRows::default(),
+        )
         .await
         .unwrap();
     let before = home.store.items(conversation).await.unwrap();
 
     // The answer's item is written before its calls are found to be there already.
-    let twice = home
-        .store
-        .record_and_start(turn, &calls, vec![], vec![], AttachedRows::default());
+    let twice = home.store.record_and_start(
+        turn,
+        &calls,
+        Default::default(),
+        vec![],
+        AttachedRows::default(),
+    );
     let early = result("a", "too early");
     let early = home
         .store
