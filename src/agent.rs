@@ -33,6 +33,7 @@ mod prompt;
 pub mod refine;
 mod roles;
 mod running;
+mod saving;
 pub mod session_file;
 pub mod session_label;
 pub mod session_manager;
@@ -99,6 +100,7 @@ pub fn spawn(
         conversations: BTreeMap::new(),
         main: None,
         replayed: VecDeque::new(),
+        idle_saving: None,
         ending: None,
         wait_for_end: Vec::new(),
         is_destroyed: false,

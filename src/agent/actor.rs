@@ -36,6 +36,7 @@ use super::identity::Identity;
 use super::idle_timer::{IdleFired, IdleTimer};
 use super::job::JobKind;
 use super::mailbox::{AgentCommand, ConversationState, Mailbox, Place, Prompt, Trigger};
+use super::saving::{EndSaving, IdleSaving};
 use super::session_manager::{SessionError, Summary};
 use super::sessions::IdleSave;
 use super::stop::Stopper;
@@ -56,6 +57,8 @@ pub(super) struct Actor {
     pub(super) main: Option<ConversationId>,
     /// Commands that had to wait and do so no longer: they come before what the mailbox holds.
     pub(super) replayed: VecDeque<AgentCommand>,
+    /// The save that a silence began, until somebody writes.
+    pub(super) idle_saving: Option<IdleSaving>,
     /// How the agent is being ended, where it is.
     pub(super) ending: Option<Ending>,
     /// Those who wait for the end of this actor.
@@ -89,16 +92,14 @@ pub(super) enum Ending {
     /// The agent is destroyed: its contexts are saved first. Where that fails it goes on.
     Destroy {
         reply: oneshot::Sender<Result<Vec<SessionMeta>, SessionError>>,
-        /// The task that saves them.
-        saving: Option<Id>,
+        saving: Option<EndSaving>,
         /// Commands that came meanwhile.
         kept: Vec<AgentCommand>,
     },
     /// The daemon stops: its contexts are saved first.
     Shutdown {
         reply: oneshot::Sender<Vec<SessionMeta>>,
-        /// The task that saves them.
-        saving: Option<Id>,
+        saving: Option<EndSaving>,
     },
 }
 
@@ -197,6 +198,10 @@ impl Actor {
             None if self.saves_in(panic.id()) => {
                 self.saved_last(Err(SessionError::Stopping)).await;
             }
+            None if self.saves_after_silence_in(panic.id()) => {
+                self.idle_saving = None;
+                self.rearm().await;
+            }
             None => {
                 if let Some(id) = self.turn_broke_off(panic.id()).await {
                     self.turn_is_over(id).await;
@@ -209,7 +214,7 @@ impl Actor {
     fn saves_in(&self, task: Id) -> bool {
         match &self.ending {
             Some(Ending::Destroy { saving, .. } | Ending::Shutdown { saving, .. }) => {
-                *saving == Some(task)
+                saving.as_ref().is_some_and(|saving| saving.task == task)
             }
             Some(Ending::Close | Ending::Forgotten) | None => false,
         }
@@ -331,7 +336,7 @@ impl Actor {
             let command = AgentCommand::Message(Box::new(message));
             return self.leave_unanswered(command).await;
         }
-        self.timer.reset();
+        self.silence_is_over();
         let channel = message.channel_id;
         match self.conversation_for(&message).await {
             Ok(id) if self.defers(id) => {
@@ -407,7 +412,7 @@ impl Actor {
             let command = AgentCommand::Prompt(Box::new(prompt));
             return self.leave_unanswered(command).await;
         }
-        self.timer.reset();
+        self.silence_is_over();
         let place = match prompt.place {
             Place::NewBranch(thread) => match self
                 .open_branch(thread, prompt.trigger.text(), take(&mut prompt.history))

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use tokio_util::sync::CancellationToken;
 
 use crate::clock;
 use crate::domain::{ConversationId, Item, SessionId, SessionMeta, Trigger};
@@ -19,6 +18,7 @@ use super::job::{Held, JobKind};
 use super::mailbox::{
     AfterSave, AgentCommand, Cleared, ContextAction, Restored, Target, Trigger as Waiting,
 };
+use super::saving::SummaryStops;
 use super::session_manager::{self, Save, SessionError, Summary};
 use super::stop::Stopper;
 
@@ -297,18 +297,22 @@ impl Actor {
     pub(super) fn summaries(
         &self,
         contexts: &[Context],
+        stops: &SummaryStops,
         timeout: Duration,
     ) -> impl Future<Output = Vec<Summary>> + use<> {
         let (deps, agent) = (Arc::clone(&self.deps), Arc::clone(&self.agent));
-        let all: Vec<Arc<Vec<Item>>> = contexts.iter().map(|(_, items)| items.clone()).collect();
+        let all = contexts.iter();
+        let all: Vec<_> = all
+            .map(|(id, items)| (Arc::clone(items), stops.signal(*id)))
+            .collect();
         async move {
             let config = deps.agent_config(&agent).await;
-            let summaries = all.iter().map(|items| {
-                let limit = SummaryLimit {
-                    timeout,
-                    stop: CancellationToken::new(),
-                };
-                compact::summary(&deps, &agent, &config, items, limit)
+            let summaries = all.into_iter().map(|(items, stop)| {
+                let (deps, agent, config) = (&deps, &agent, &config);
+                async move {
+                    let limit = SummaryLimit { timeout, stop };
+                    compact::summary(deps, agent, config, &items, limit).await
+                }
             });
             join_all(summaries).await
         }

@@ -16,6 +16,7 @@ use super::deps::AgentDeps;
 use super::identity::Identity;
 use super::job::{Job, Stage};
 use super::mailbox::{AgentCommand, Target};
+use super::saving::{EndSaving, SummaryStops};
 use super::session_manager::{SUMMARY_TIMEOUT, Save, SessionError, Summary};
 use super::stop::{Stop, Stopper};
 
@@ -143,7 +144,8 @@ impl Actor {
             Ok(contexts) => contexts,
             Err(error) => return self.saved_last(Err(error.into())).await,
         };
-        let summaries = self.summaries(&contexts, timeout);
+        let stops = SummaryStops::of(contexts.iter().map(|(id, _)| *id));
+        let summaries = self.summaries(&contexts, &stops, timeout);
         let (deps, agent) = (Arc::clone(&self.deps), Arc::clone(&self.agent));
         let task = self.work.spawn(async move {
             let contexts = contexts.into_iter().zip(summaries.await);
@@ -152,7 +154,10 @@ impl Actor {
         if let Some(Ending::Destroy { saving, .. } | Ending::Shutdown { saving, .. }) =
             &mut self.ending
         {
-            *saving = Some(task.id());
+            *saving = Some(EndSaving {
+                task: task.id(),
+                stops,
+            });
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tokio::task::Id;
 use tracing::{error, info};
 
 use crate::clock;
@@ -13,6 +14,7 @@ use super::actor::{Actor, Done};
 use super::contexts::Context;
 use super::event::Event;
 use super::idle_timer::IdleFired;
+use super::saving::{IdleSaving, SummaryStops};
 use super::session_manager::{SUMMARY_TIMEOUT, Save, SessionError, Summary};
 use super::sessions::IdleSave;
 
@@ -24,8 +26,20 @@ impl Actor {
                 conversation.last_activity = clock::now();
             }
         }
-        self.timer.reset();
+        self.silence_is_over();
         self.rest_if_empty();
+    }
+
+    /// Somebody wrote: the timeout begins again, and nothing is saved because of the silence until now.
+    pub(super) fn silence_is_over(&mut self) {
+        self.idle_saving = None;
+        self.timer.reset();
+    }
+
+    /// Whether the summaries of the save that a silence began are had in this task.
+    pub(super) fn saves_after_silence_in(&self, task: Id) -> bool {
+        let saving = self.idle_saving.as_ref();
+        saving.is_some_and(|saving| saving.task == task)
     }
 
     /// With nothing in any context the agent is idle and no timer runs.
@@ -89,11 +103,18 @@ impl Actor {
         if kept.is_empty() && new.is_empty() {
             return;
         }
-        let summaries = self.summaries(&new, SUMMARY_TIMEOUT);
-        self.work.spawn(async move {
+        let kept_ids = kept.iter().map(|(id, _)| *id);
+        let stops = SummaryStops::of(kept_ids.chain(new.iter().map(|(id, _)| *id)));
+        let summaries = self.summaries(&new, &stops, SUMMARY_TIMEOUT);
+        let task = self.work.spawn(async move {
             let new = new.into_iter().map(|(id, _)| id);
             let summed = new.zip(summaries.await.into_iter().map(IdleSave::New));
             Done::IdleSave(fired, kept.into_iter().chain(summed).collect())
+        });
+        self.idle_saving = Some(IdleSaving {
+            fired,
+            task: task.id(),
+            stops,
         });
     }
 
@@ -111,15 +132,21 @@ impl Actor {
         Ok((kept, new))
     }
 
-    /// Saves and clears, unless somebody wrote while the summaries were made.
+    /// Saves and clears, unless somebody wrote while the summaries were made. What somebody stopped stays as it was, until
+    /// the next silence.
     pub(super) async fn save_idle_contexts(
         &mut self,
         fired: IdleFired,
         saves: Vec<(ConversationId, IdleSave)>,
     ) {
+        let saving = self.idle_saving.take_if(|saving| saving.fired == fired);
+        let Some(saving) = saving else { return };
         if self.is_going() || !self.timer.is_current(fired) {
             return;
         }
+        let (stopped, saves): (Vec<_>, Vec<_>) = saves
+            .into_iter()
+            .partition(|(id, _)| saving.stops.is_stopped(*id));
         for (id, save) in saves {
             if let Err(error) = self.put_away(id, save).await {
                 error!(agent.id = %self.agent.id, "failed to save an idle context: {error}");
@@ -134,7 +161,11 @@ impl Actor {
                 return;
             }
         }
-        self.timer.stop();
+        if stopped.is_empty() {
+            self.timer.stop();
+        } else {
+            self.rearm().await;
+        }
     }
 
     async fn put_away(&mut self, id: ConversationId, save: IdleSave) -> Result<(), SessionError> {

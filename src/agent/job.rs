@@ -146,6 +146,7 @@ impl Actor {
     }
 
     pub(super) fn set_job(&mut self, id: ConversationId, kind: JobKind, ended_turn: bool) {
+        self.idle_saving = None;
         if let Some(conversation) = self.conversations.get_mut(&id) {
             conversation.job = Some(Job {
                 kind,

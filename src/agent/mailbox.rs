@@ -294,6 +294,10 @@ pub enum Stopped {
     Compaction,
     /// The summary that a conversation is saved with was ended; it is saved without one.
     Summary,
+    /// The same, of an agent that is being destroyed.
+    LastSummary,
+    /// The save after a silence was ended; the conversation stays as it was.
+    IdleSave,
     Nothing,
 }
 

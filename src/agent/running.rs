@@ -8,7 +8,7 @@ use tracing::{Instrument, info_span, warn};
 use crate::clock;
 use crate::domain::{ConversationId, Inbound, TurnId};
 
-use super::actor::{Actor, Done};
+use super::actor::{Actor, Done, Ending};
 use super::conversation::{Conversation, Items, Running};
 use super::event::Progress;
 use super::job::Job;
@@ -221,7 +221,7 @@ impl Actor {
         Some(id)
     }
 
-    /// Asks for a stop of turns, compactions and summaries, for a person.
+    /// Asks for a stop of turns and of whatever else is under way in the conversations that are meant, for a person.
     pub(super) fn stop_for(&mut self, target: Target, stop: Stop, by: &Stopper) -> Stopped {
         for conversation in self.conversations.values_mut() {
             if target.covers(conversation) {
@@ -230,9 +230,13 @@ impl Actor {
         }
         let compactions = self.stop_compactions(target);
         let summaries = self.stop_summaries(target);
+        let last = self.stop_last_summaries(target);
+        let idle = self.stop_idle_save(target);
         match self.ask_to_stop(target, stop, by) {
+            0 if last > 0 => Stopped::LastSummary,
             0 if compactions > 0 => Stopped::Compaction,
             0 if summaries > 0 => Stopped::Summary,
+            0 if idle > 0 => Stopped::IdleSave,
             0 => Stopped::Nothing,
             turns => Stopped::Turns(turns),
         }
@@ -240,7 +244,7 @@ impl Actor {
 
     /// Asks turns to stop; says how many were asked.
     pub(super) fn ask_to_stop(&self, target: Target, stop: Stop, by: &Stopper) -> usize {
-        let meant = self.conversations.values().filter(|one| target.covers(one));
+        let meant = self.covered_by(target);
         let turns = meant.filter_map(|conversation| conversation.turn.as_ref());
         turns.map(|turn| turn.stop.ask(stop, by)).count()
     }
@@ -258,9 +262,30 @@ impl Actor {
             .count()
     }
 
+    /// Ends the summaries that contexts are saved with before the agent is destroyed; says how many there were.
+    fn stop_last_summaries(&self, target: Target) -> usize {
+        match &self.ending {
+            Some(Ending::Destroy {
+                saving: Some(saving),
+                ..
+            }) => saving.stops.stop(self.covered_by(target)),
+            _ => 0,
+        }
+    }
+
+    /// Ends the save that a silence began; says of how many conversations.
+    fn stop_idle_save(&self, target: Target) -> usize {
+        let saving = self.idle_saving.as_ref();
+        saving.map_or(0, |saving| saving.stops.stop(self.covered_by(target)))
+    }
+
+    fn covered_by(&self, target: Target) -> impl Iterator<Item = &Conversation> {
+        let all = self.conversations.values();
+        all.filter(move |conversation| target.covers(conversation))
+    }
+
     fn jobs_of(&self, target: Target) -> impl Iterator<Item = &Job> {
-        let meant = self.conversations.values();
-        let meant = meant.filter(move |one| target.covers(one));
+        let meant = self.covered_by(target);
         meant.filter_map(|conversation| conversation.job.as_ref())
     }
 }

@@ -17,6 +17,7 @@ mod programs;
 mod remote;
 mod risk;
 mod scan;
+mod socat;
 mod substitution;
 mod tables;
 mod tree;

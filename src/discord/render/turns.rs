@@ -15,6 +15,8 @@ pub fn stopping(stopped: Stopped) -> Body {
         }
         Stopped::Compaction => COMPACTION_STOPPED.to_owned(),
         Stopped::Summary => SUMMARY_STOPPED.to_owned(),
+        Stopped::LastSummary => LAST_SUMMARY_STOPPED.to_owned(),
+        Stopped::IdleSave => IDLE_SAVE_STOPPED.to_owned(),
         Stopped::Nothing => NOTHING_RUNS.to_owned(),
     })
 }
@@ -25,6 +27,8 @@ pub fn aborted(stopped: Stopped) -> Body {
         Stopped::Turns(turns) => format!("Aborted {turns} turns."),
         Stopped::Compaction => COMPACTION_STOPPED.to_owned(),
         Stopped::Summary => SUMMARY_STOPPED.to_owned(),
+        Stopped::LastSummary => LAST_SUMMARY_STOPPED.to_owned(),
+        Stopped::IdleSave => IDLE_SAVE_STOPPED.to_owned(),
         Stopped::Nothing => NOTHING_RUNS.to_owned(),
     })
 }
@@ -32,6 +36,12 @@ pub fn aborted(stopped: Stopped) -> Body {
 const COMPACTION_STOPPED: &str = "Stopped the compaction: the conversation stays as it was.";
 
 const SUMMARY_STOPPED: &str = "Stopped the summary: the conversation is saved without one.";
+
+const LAST_SUMMARY_STOPPED: &str =
+    "Stopped the summary: the conversation is saved without one, and the agent is destroyed.";
+
+const IDLE_SAVE_STOPPED: &str =
+    "Stopped the save after the silence: the conversation stays as it was.";
 
 const NOTHING_RUNS: &str = "Nothing is running here.";
 

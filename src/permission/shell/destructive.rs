@@ -4,6 +4,7 @@
 //! command runs and not on what it says: `echo rm -rf /` is harmless.
 
 use super::plain;
+use super::socat;
 use super::tables::has;
 use super::tree::Tree;
 use super::word::Word;
@@ -42,6 +43,11 @@ pub(super) fn of_words(words: &[Word]) -> Option<String> {
             let target = values.iter().find(|value| is_disk(value))?;
             let reads_only = matches!(name, "cp" | "mv") && values.last() != Some(target);
             (!reads_only).then(|| format!("it overwrites the disk {target}"))
+        }
+        "socat" => {
+            let mut files = values.iter().flat_map(|value| socat::writes_to(value));
+            let target = files.find(|file| is_disk(file))?;
+            Some(format!("it overwrites the disk {target}"))
         }
         "chmod" | "chown" => {
             let recursive = arguments.iter().any(|word| {

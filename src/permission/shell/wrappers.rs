@@ -9,6 +9,7 @@ use super::plain;
 use super::programs;
 use super::remote;
 use super::risk;
+use super::socat;
 use super::tables::elsewhere::GIT_TAKES_COMMANDS;
 use super::tables::has;
 use super::tables::programs::{
@@ -121,6 +122,7 @@ fn runs(words: &[Word], input: &Input, found: &mut Vec<Inner>) {
     }
     match name {
         "sed" | "gsed" => sed(arguments, found),
+        "socat" => addresses(arguments, found),
         "eval" => evaluated(arguments, found),
         "trap" if arguments.iter().any(|word| word.varies) => evaluated(arguments, found),
         "alias" if !arguments.is_empty() => {
@@ -320,6 +322,23 @@ fn evaluator(arguments: &[Word], found: &mut Vec<Inner>) {
     for word in arguments.iter().filter_map(Word::known) {
         if word.contains("$(") || word.contains('`') || word.contains("<(") {
             found.push(Inner::Script(word.to_owned()));
+        }
+    }
+}
+
+/// Commands that addresses of socat run.
+fn addresses(arguments: &[Word], found: &mut Vec<Inner>) {
+    for word in arguments {
+        if word.varies {
+            found.push(Inner::Unseen(
+                "an address of socat is known only when it runs".to_owned(),
+            ));
+        }
+        match socat::commands(&word.value) {
+            Some(commands) => found.extend(commands.into_iter().map(Inner::Script)),
+            None => found.push(Inner::Unseen(
+                "an address of socat has too many parts to look through".to_owned(),
+            )),
         }
     }
 }

@@ -163,6 +163,36 @@ async fn what_was_written_before_a_destruction_failed_is_answered() {
 }
 
 #[tokio::test]
+async fn a_stop_ends_the_last_summary_and_not_the_destruction() {
+    run_test(async |world| {
+        talks(world, "#lab", "My colour is blue.").await;
+        let asked = world.model.requests().len();
+        let _summary = world.model.thinks_about_summaries();
+        let destroy = world.ann.runs("/agent destroy name:lab", "#general").await;
+        world.ann.clicks("#general", "Confirm").await;
+        world.model.was_asked(asked + 1).await;
+        let told = world.ann.asks("/abort", "#lab").await;
+        assert!(
+            told.contains(
+                "Stopped the summary: the conversation is saved without one, and the agent is destroyed."
+            ),
+            "{told}"
+        );
+        world
+            .waits("the end of the destruction", |world| {
+                let replies = world.discord.replies_to(destroy);
+                let shown = world.discord.shown(replies.first()?);
+                shown.contains("destroyed").then_some(())
+            })
+            .await;
+        assert_eq!(rows(world).await, ["lab destroyed"]);
+        let saved = world.ledger("SELECT summary FROM sessions").await;
+        assert_eq!(saved, ["(summary generation failed)"]);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_question_that_is_open_says_who_destroyed_the_agent() {
     run_test(async |world| {
         world.asks_to_write(&world.bob, "Written.").await;

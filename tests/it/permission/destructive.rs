@@ -48,6 +48,10 @@ fn commands_that_ruin_the_machine_are_known_however_they_are_spelled() {
         "wipefs -a /dev/sda",
         "chmod -R 000 /",
         "chown -R x /",
+        "socat - OPEN:/dev/sda",
+        "socat 'TCP-LISTEN:80!!-' 'STDIN!!create:/dev/nvme0n1,wronly'",
+        "socat -u - /dev/sda",
+        "socat - 'SYSTEM:rm -rf /'",
     ] {
         assert!(
             Action::shell("bash", command).destructive().is_some(),

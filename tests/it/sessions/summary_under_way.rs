@@ -190,6 +190,94 @@ async fn a_stop_ends_the_summary_and_not_the_save() {
     .await;
 }
 
+/// An agent whose silence lasts a second.
+fn soon_silent() -> Setup {
+    Setup {
+        config: json!({"idle_timeout": 1}),
+        ..Setup::default()
+    }
+}
+
+#[tokio::test]
+async fn a_stop_ends_the_save_after_a_silence_until_the_next_one() {
+    for stop in ["/abort", "/stop"] {
+        run_test_with(soon_silent(), async |world| {
+            let summary = world.model.thinks_about_summaries();
+            exchange(world, "my colour is blue", "Noted, blue.").await;
+            world.model.was_asked(2).await;
+            let told = asks(world, stop).await;
+            assert!(
+                told.contains(
+                    "Stopped the save after the silence: the conversation stays as it was."
+                ),
+                "{stop}: {told}"
+            );
+            world.model.was_asked(3).await;
+            assert_eq!(summaries(world).await, ["stopped"], "{stop}");
+            assert!(!world.transcript("#lab").contains("Context cleared"));
+
+            summary.ends();
+            world.sees("#lab", "Context cleared after 1 second").await;
+            let saved = world.ledger("SELECT summary FROM sessions").await;
+            assert_eq!(saved.len(), 1, "{stop}: {saved:?}");
+            assert_ne!(saved, ["(summary generation failed)"], "{stop}");
+            let nothing = asks(world, stop).await;
+            assert!(nothing.contains("Nothing is running here."), "{nothing}");
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn a_stop_ends_the_save_after_a_silence_where_it_was_asked_for() {
+    run_test_with(soon_silent(), async |world| {
+        let summary = world.model.thinks_about_summaries();
+        let turn = world.model.thinks_then("Noted, blue.");
+        world.ann.says("#lab", "my colour is blue").await;
+        world.model.was_asked(1).await;
+        opens_thread(world, "aside");
+        world.model.answers("Reeds noted.");
+        world.ann.says("#aside", "remember reeds").await;
+        world.sees("#aside", "Reeds noted.").await;
+        turn.ends();
+        world.model.was_asked(4).await;
+        let told = world.ann.asks("/abort", "#aside").await;
+        assert!(told.contains("Stopped the save after"), "{told}");
+
+        summary.ends();
+        world.sees("#lab", "Context cleared after 1 second").await;
+        world.sees("#aside", "Context cleared after 1 second").await;
+        let mut ended = summaries(world).await;
+        ended.sort();
+        assert_eq!(ended, ["ok", "ok", "stopped"]);
+        let saved = world.ledger("SELECT trigger FROM sessions").await;
+        assert_eq!(saved, ["idle_timeout"; 2]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_message_ends_the_summary_that_a_silence_began() {
+    run_test_with(soon_silent(), async |world| {
+        let summary = world.model.thinks_about_summaries();
+        exchange(world, "my colour is blue", "Noted, blue.").await;
+        world.model.was_asked(2).await;
+        let turn = world.model.is_thinking();
+        world.ann.says("#lab", "and now it is red").await;
+        world.model.was_asked(3).await;
+        world
+            .ledger_says(
+                "SELECT outcome FROM attempts WHERE kind = 'summary'",
+                &["stopped"],
+            )
+            .await;
+        turn.ends();
+        world.sees("#lab", "done thinking").await;
+        summary.ends();
+    })
+    .await;
+}
+
 /// The turn adds to what was saved, and may compact it meanwhile.
 #[tokio::test]
 async fn a_save_beside_a_turn_notes_nothing_as_saved() {

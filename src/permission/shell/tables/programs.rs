@@ -97,7 +97,6 @@ pub(in crate::permission::shell) const COMMAND_OPTIONS: &[(&str, &str)] = &[
     ("less more",           "+"),
     ("vim vi view nvim ex", "+"),
     ("sort",                "--compress-program"),
-    ("socat filan",         "EXEC: SYSTEM: SHELL: exec: system: shell: Exec: System: Shell:"),
     ("split",               "--filter"),
     ("rg",                  "--pre --hostname-bin"),
     ("zip",                 "-TT --unzip-command"),
