@@ -29,6 +29,7 @@ pub mod idle_timer;
 mod job;
 mod mailbox;
 mod models;
+mod modes;
 mod prompt;
 pub mod refine;
 mod roles;
@@ -63,8 +64,7 @@ pub use end_reason::EndReason;
 pub use identity::Identity;
 pub use mailbox::{
     AfterSave, AgentCommand, AgentHandle, BeforeClear, Cleared, ClosedBranches, ContextAction,
-    ConversationState, Mode, Place, Prompt, Restored, RunningTurn, Source, Stopped, Target,
-    Trigger,
+    ConversationState, Place, Prompt, Restored, RunningTurn, Source, Stopped, Target, Trigger,
 };
 pub use models::Models;
 pub use roles::Roles;

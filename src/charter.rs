@@ -17,6 +17,7 @@ mod lenient;
 mod narrow;
 mod problem;
 mod role;
+mod skill;
 mod squad;
 mod tool_names;
 mod tools;
@@ -30,3 +31,4 @@ pub use problem::{Note, Problem, Problems};
 pub use role::{
     Compaction, Handoff, Limits, ModelChoice, OnFailure, Role, RoleMode, Router, SeedPart,
 };
+pub use skill::{HEAD, Skill, skill};

@@ -11,7 +11,7 @@ mod session;
 mod transcript;
 mod usage;
 
-pub use agent::{AgentConfig, AgentName, AgentStatus, NameError, ProfileRef, SandboxMode};
+pub use agent::{AgentConfig, AgentName, AgentStatus, Mode, NameError, ProfileRef, SandboxMode};
 pub use attempt::{AttemptKind, AttemptOutcome, FailureClass, UnknownAttempt};
 pub use ids::{
     AgentId, CallId, ChannelId, ConversationId, GuildId, MessageId, RoleId, SessionId, TaskId,

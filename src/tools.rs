@@ -28,6 +28,7 @@ mod services;
 mod shelf;
 mod shell;
 pub mod tasks;
+mod told_once;
 mod web;
 mod work;
 pub mod worker;
@@ -57,6 +58,7 @@ pub use rate_limit::RateLimit;
 pub use registry::Registry;
 pub use services::{NoCommands, Services, Shell, http_client};
 pub use shelf::{Shelf, Toolset};
+pub use told_once::ToldOnce;
 pub use web::{Web, is_public};
 
 /// One tool. Its arguments are a type, and the JSON Schema that the model sees is derived from it.

@@ -5,7 +5,7 @@
 //! ├── agent.json     agent_file: read, and rewritten key by key
 //! ├── charter.md     charter_file: what describes its role, where it has one
 //! ├── docs/          docs: the notes that stand in every request
-//! └── workspace/     jail: what file tools reach, by WorkspacePath; repository: its git
+//! └── workspace/     jail: what file tools reach, by WorkspacePath; repository: its git; instructions: its AGENTS.md, skills
 //! ```
 //!
 //! Folders are held as open descriptors and paths are resolved beneath them, so that neither `..`, a symbolic link
@@ -16,11 +16,13 @@ pub mod charter_file;
 pub mod charter_places;
 pub mod docs;
 mod error;
+pub mod instructions;
 pub mod jail;
 pub mod locks;
 mod path;
 mod place;
 pub mod repository;
+pub mod size;
 pub mod template;
 mod version;
 pub mod walk;

@@ -13,7 +13,7 @@ use tracing::error;
 
 use crate::config::{Config, Effective, Paths, Settings, effective};
 use crate::domain::{
-    AgentConfig, AgentId, ChannelId, GuildId, MessageId, Participant, Person, UserId,
+    AgentConfig, AgentId, ChannelId, GuildId, MessageId, Mode, Participant, Person, UserId,
 };
 use crate::llm::Target;
 use crate::permission::Profiles;
@@ -21,6 +21,7 @@ use crate::store::{Store, StoreError};
 use crate::text::escape;
 use crate::tools::{Registry, Services};
 use crate::workspace::docs::DocsCache;
+use crate::workspace::instructions::InstructionsCache;
 
 use super::budget::Reservations;
 use super::charters::Charters;
@@ -72,6 +73,8 @@ pub struct AgentDeps {
     /// The roles that each agent can take, as last read.
     pub roles: Arc<Roles>,
     pub docs: DocsCache,
+    /// What repositories tell agents.
+    pub instructions: InstructionsCache,
     /// What models are told of tools.
     pub told: ToolSpecs,
     /// Money promised to requests under way.
@@ -146,18 +149,23 @@ impl AgentDeps {
         self.models.targets(&self.effective(agent, config).models)
     }
 
-    /// Finds out about models that no list has, before a turn asks them.
-    pub async fn prepare_models(
+    /// The models that a turn asks, in order: the one it was asked to ask, else the agent's in its mode.
+    pub(super) fn models_of_turn(
         &self,
         agent: &Identity,
         config: &AgentConfig,
-        asked_for: Option<&String>,
-    ) {
-        let names = match asked_for {
+        asked: Option<&String>,
+        mode: Mode,
+    ) -> Vec<String> {
+        match asked {
             Some(model) => vec![model.clone()],
-            None => self.effective(agent, config).models,
-        };
-        let preparing = self.models.known().prepare(&names);
+            None => effective::models(config, &self.effective(agent, config).server, mode),
+        }
+    }
+
+    /// Finds out about models that no list has, before a turn asks them.
+    pub async fn prepare_models(&self, names: &[String]) {
+        let preparing = self.models.known().prepare(names);
         // A server that does not even refuse is asked by the turn itself, which knows when to give up.
         let _ = tokio::time::timeout(PREPARES, preparing).await;
     }

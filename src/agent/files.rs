@@ -16,6 +16,7 @@ use crate::text::{self, escape};
 use crate::tools::Change;
 use crate::workspace::agent_file::{self, AgentFileError};
 use crate::workspace::docs::Docs;
+use crate::workspace::instructions::Instructions;
 use crate::workspace::{FileError, Workspace, WorkspacePath};
 
 use super::configuration::Configuration;
@@ -40,6 +41,13 @@ pub enum FolderError {
     NameTaken,
     #[error("{0}")]
     Panicked(#[from] JoinError),
+}
+
+/// Which texts of its folder an agent is told.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hears {
+    pub(super) notes: bool,
+    pub(super) repository: bool,
 }
 
 impl AgentDeps {
@@ -109,16 +117,24 @@ impl AgentDeps {
         looked.unwrap_or_else(|error| self.configurations.unread(agent, &error))
     }
 
-    /// The agent's notes, bounded; empty when they cannot be read.
-    pub async fn docs_of(&self, agent: &Identity) -> Docs {
-        let (docs, folder) = (self.docs.clone(), self.folder(agent));
-        let read = tokio::task::spawn_blocking(move || -> Result<Docs, FolderError> {
-            Ok(docs.read(&Workspace::open(&folder)?)?)
+    /// The agent's notes, and what the repository in its workspace tells where it is to be heard; bounded, and empty when they
+    /// cannot be read.
+    pub(super) async fn docs_of(&self, agent: &Identity, hears: Hears) -> (Docs, Instructions) {
+        let (docs, repository) = (self.docs.clone(), self.instructions.clone());
+        let folder = self.folder(agent);
+        let read = tokio::task::spawn_blocking(move || -> Result<_, FolderError> {
+            let workspace = Workspace::open(&folder)?;
+            let told = hears.repository.then(|| repository.read(&workspace).ok());
+            let notes = hears.notes.then(|| docs.read(&workspace)).transpose()?;
+            Ok((
+                notes.unwrap_or_default(),
+                told.flatten().unwrap_or_default(),
+            ))
         });
         let read = read.await.map_err(FolderError::from).flatten();
         read.unwrap_or_else(|error| {
             warn!(agent.id = %agent.id, "failed to read the notes of {}: {error}", agent.name);
-            Docs::default()
+            (Docs::default(), Instructions::default())
         })
     }
 

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::domain::{
-    ChannelId, ConversationId, Inbound, Item, MessageId, SessionMeta, TurnId, Via,
+    ChannelId, ConversationId, Inbound, Item, MessageId, Mode, SessionMeta, TurnId, Via,
 };
 use crate::store::StoreError;
 
@@ -117,8 +117,8 @@ pub struct Trigger {
     pub source: Source,
     /// Another model for this turn.
     pub model: Option<String>,
-    /// Another way of working for this turn.
-    pub mode: Mode,
+    /// Another mode than the agent's for this turn.
+    pub mode: Option<Mode>,
 }
 
 /// Whose words start a turn.
@@ -163,7 +163,7 @@ impl Trigger {
         Self {
             source: Source::Message(Box::new(message)),
             model: None,
-            mode: Mode::Standard,
+            mode: None,
         }
     }
 }
@@ -176,17 +176,6 @@ pub enum Place {
     Conversation(ConversationId),
     /// A new branch, in this thread if given, else in the agent's channel.
     NewBranch(Option<ChannelId>),
-}
-
-/// How much a turn brings to bear.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Mode {
-    /// Looks only: `view`, `grep`, `glob`, no docs.
-    Lightweight,
-    #[default]
-    Standard,
-    /// As configured, and room is made earlier, for work of many steps.
-    Full,
 }
 
 /// What can be done with a context.

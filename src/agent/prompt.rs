@@ -25,19 +25,22 @@ pub(super) struct SystemBlocks<'a> {
     pub role: &'a str,
     pub system_prompt: &'a str,
     pub docs: &'a str,
+    /// What the repository in the workspace tells.
+    pub repository: &'a str,
     pub name: &'a AgentName,
     pub channel: ChannelId,
     /// The tools that are told by name.
     pub shelf: &'a str,
 }
 
-/// The system blocks of a request, in their stated order: the role's text, the agent's prompt and notes, facts of the
-/// session, tools on the shelf.
+/// The system blocks of a request, in their stated order: the role's text, the agent's prompt and notes, what the repository
+/// tells, facts of the session, tools on the shelf.
 pub(super) fn system(blocks: &SystemBlocks<'_>) -> Vec<String> {
     let SystemBlocks {
         role,
         system_prompt,
         docs,
+        repository,
         name,
         channel,
         shelf,
@@ -46,7 +49,7 @@ pub(super) fn system(blocks: &SystemBlocks<'_>) -> Vec<String> {
         "You are the agent `{name}` in the Discord channel <#{channel}>. Paths are relative to your workspace. \
          People see only your answers, as Discord Markdown; messages marked [note] come from the system, not from people."
     );
-    [*role, *system_prompt, *docs, &facts, *shelf]
+    [*role, *system_prompt, *docs, *repository, &facts, *shelf]
         .into_iter()
         .filter(|block| !block.trim().is_empty())
         .map(str::to_owned)

@@ -12,7 +12,7 @@ use super::actor::{Actor, Done, Ending};
 use super::conversation::{Conversation, Items, Running};
 use super::event::Progress;
 use super::job::Job;
-use super::mailbox::{Mode, Source, Stopped, Target, Trigger};
+use super::mailbox::{Source, Stopped, Target, Trigger};
 use super::stop::{Stop, StopSignal, Stopper};
 use super::turn::{self, TurnEnd, TurnParams};
 
@@ -190,7 +190,7 @@ impl Actor {
             let Trigger {
                 source: Source::Message(message),
                 model: None,
-                mode: Mode::Standard,
+                mode: None,
             } = next
             else {
                 conversation.waiting.push_front(next);

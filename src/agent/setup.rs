@@ -8,9 +8,9 @@ use std::time::Duration;
 use tokio::task::JoinError;
 use tracing::warn;
 
-use crate::charter::{Catalog, Compaction, Known, ModelChoice, Role, RoleMode};
+use crate::charter::{Catalog, Compaction, Known, ModelChoice, Role};
 use crate::config::Effective;
-use crate::domain::{AgentConfig, AgentId, ProfileRef};
+use crate::domain::{AgentConfig, AgentId, Mode, ProfileRef};
 use crate::permission::{ProfileError, Stack};
 use crate::text;
 
@@ -21,7 +21,7 @@ use super::deps::{AgentDeps, Limits};
 use super::event::Event;
 use super::file_news::News;
 use super::identity::Identity;
-use super::mailbox::Mode;
+use super::modes;
 
 /// Bytes of problems that a message shows.
 const MOST_SHOWN: usize = 1_200;
@@ -43,13 +43,14 @@ impl Setup {
         Self { config, role }
     }
 
+    /// How much a turn brings to bear: what its role says, what `agent.json` says, what the turn was asked for.
+    pub(super) fn mode(&self, asked: Option<Mode>) -> Mode {
+        let of_role = self.role.as_ref().map(|role| role.mode);
+        modes::in_force(&[of_role, self.config.mode, asked])
+    }
+
     /// What the role says before everything else; empty without one.
     pub(super) fn prompt(&self, mode: Mode) -> Cow<'_, str> {
-        let mode = match mode {
-            Mode::Lightweight => RoleMode::Lightweight,
-            Mode::Standard => RoleMode::Standard,
-            Mode::Full => RoleMode::Full,
-        };
         self.role
             .as_ref()
             .map_or(Cow::Borrowed(""), |role| role.prompt(mode))

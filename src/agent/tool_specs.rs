@@ -5,13 +5,11 @@ use std::collections::HashMap;
 use parking_lot::Mutex;
 
 use crate::charter::Role;
+use crate::domain::Mode;
 use crate::permission::Stack;
 use crate::tools::{Registry, ToolInfo, Toolset};
 
-use super::mailbox::Mode;
-
-/// Tools of [`Mode::Lightweight`].
-const LOOKING: [&str; 3] = ["view", "grep", "glob"];
+use super::modes;
 
 /// Profiles that are remembered; beyond that they are worked out again.
 const MOST: usize = 64;
@@ -48,11 +46,7 @@ impl ToolSpecs {
 }
 
 fn is_told(profiles: &Stack, role: Option<&Role>, tool: &ToolInfo, mode: Mode) -> bool {
-    let in_mode = match mode {
-        Mode::Lightweight => LOOKING.contains(&tool.name),
-        Mode::Standard | Mode::Full => true,
-    };
-    in_mode
+    modes::has_tool(mode, tool.name)
         && role.is_none_or(|role| role.has_tool(tool.name))
         && !profiles.denies_all(tool.subject)
 }

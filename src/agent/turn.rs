@@ -38,12 +38,13 @@ use super::end_reason::EndReason;
 use super::event::{Progress, TurnRef};
 use super::identity::Identity;
 use super::mailbox::Trigger;
+use super::modes;
 use super::setup::Setup;
 use super::stop::StopSignal;
 use super::stuck::LoopDetector;
 use super::work_clock::WorkClock;
 use crate::domain::{
-    Assistant, ChannelId, ConversationId, Inbound, Item, ToolCall, TurnId, UserId,
+    Assistant, ChannelId, ConversationId, Inbound, Item, Mode, ToolCall, TurnId, UserId,
 };
 use crate::llm::Target;
 use crate::llm::route::TurnHealth;
@@ -149,11 +150,21 @@ enum Outcome {
 }
 
 impl Turn {
+    /// How much it brings to bear, by the files as they are now.
+    fn mode(&self) -> Mode {
+        self.setup.mode(self.context.asked_mode)
+    }
+
     /// How far it may go, by the files as they are now.
     fn limits(&self) -> Limits {
-        self.context
+        let limits = self
+            .context
             .deps
-            .limits_of(&self.context.agent, &self.setup)
+            .limits_of(&self.context.agent, &self.setup);
+        Limits {
+            work: modes::work(self.mode(), limits.work),
+            ..limits
+        }
     }
 
     fn doing(&self, doing: impl Into<String>) {

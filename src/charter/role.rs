@@ -12,6 +12,8 @@ use crate::config::Effort;
 use crate::domain::ProfileRef;
 use crate::{clock, text};
 
+pub use crate::domain::Mode as RoleMode;
+
 /// What a charter says: how an agent or a sub-agent is to work, and within what. It grants nothing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Role {
@@ -152,17 +154,6 @@ pub enum ModelChoice {
     Tier(String),
     /// An id or a shortcut.
     Named(String),
-}
-
-/// How much goes along with a request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum RoleMode {
-    Direct,
-    Lightweight,
-    #[default]
-    Standard,
-    Full,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]

@@ -10,11 +10,11 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
-use super::keys::Config;
+use super::keys::{Config, Tiers};
 use super::units::{Seconds, Usd};
 use super::value_kind::ValueKind;
 use crate::domain::read_ids::optional_ids;
-use crate::domain::{AgentConfig, RoleId, SandboxMode};
+use crate::domain::{AgentConfig, Mode, RoleId, SandboxMode};
 use crate::permission::GrantTable;
 
 /// A key that an agent or a Discord server may set for itself.
@@ -47,6 +47,8 @@ pub enum Shown<'a> {
     /// The model that agents ask which name none, with what is known of it.
     Model,
     Profile(&'a str),
+    /// The model of a mode; none is the agent's own.
+    Tier(Option<&'a str>),
     /// None is never.
     Duration(Option<Duration>),
     Roles {
@@ -144,6 +146,14 @@ keys! {
     DEFAULT_MODEL = Key::new("default_model", ValueKind::Model)
         .for_servers(Right::Command)
         .shown_as("Default model", |_| Shown::Model);
+    /// The model of turns in mode `lightweight`. Default: `tiers` of `config.json`, else the agent's own.
+    TIER_LIGHTWEIGHT = Key::new("tier_lightweight", ValueKind::Model)
+        .for_servers(Right::Command)
+        .shown_as("Tier lightweight", |server| Shown::Tier(server.tiers.lightweight.as_deref()));
+    /// The model of turns in mode `full`. Default: `tiers` of `config.json`, else the agent's own.
+    TIER_FULL = Key::new("tier_full", ValueKind::Model)
+        .for_servers(Right::Command)
+        .shown_as("Tier full", |server| Shown::Tier(server.tiers.full.as_deref()));
     /// The permission profile of new agents.
     DEFAULT_PERMISSIONS = Key::new("default_permissions", ValueKind::Profile)
         .for_servers(Right::Command)
@@ -180,9 +190,16 @@ keys! {
     /// Whether the provider may search the web for the agent. Default: `false`.
     WEB_SEARCH = Key::new("web_search", ValueKind::Switch)
         .for_agents(Right::Command, Unset::Off);
+    /// Whether `AGENTS.md`, `CLAUDE.md` and the skills of the repository in the workspace stand in requests. Default: `true`.
+    REPO_INSTRUCTIONS = Key::new("repo_instructions", ValueKind::Switch)
+        .for_agents(Right::Command, Unset::Inherited);
     /// Models to ask when the first cannot answer, in order, with commas between. Default: none.
     FALLBACK_MODELS = Key::new("fallback_models", ValueKind::Models)
         .for_agents(Right::Command, Unset::Empty);
+    /// How much a turn brings to bear: `direct` (one answer, no tools), `lightweight` (looks only), `standard` or `full`
+    /// (four times the work). Default: `standard`.
+    MODE = Key::new("mode", ValueKind::Word(&["direct", "lightweight", "standard", "full"]))
+        .for_agents(Right::Command, Unset::Inherited);
     /// Actions that are allowed besides the profile, as a JSON list. Without a value: the list in words, with *Take
     /// back*; `remove <number>` takes one entry back. Default: none.
     ALWAYS_ALLOW = Key::new("always_allow", ValueKind::Actions)
@@ -246,6 +263,10 @@ const NO_ROLE: RoleId = RoleId(0);
 pub struct Settings {
     #[serde(deserialize_with = "name")]
     pub default_model: Option<String>,
+    #[serde(deserialize_with = "name")]
+    pub tier_lightweight: Option<String>,
+    #[serde(deserialize_with = "name")]
+    pub tier_full: Option<String>,
     #[serde(deserialize_with = "name")]
     pub default_permissions: Option<String>,
     pub idle_timeout: Option<Seconds<0, { u64::MAX }>>,
@@ -319,6 +340,8 @@ pub struct Effective {
 pub struct Server {
     /// Default model.
     pub default_model: Option<String>,
+    /// Models of modes.
+    pub tiers: Tiers,
     /// Permission profile for new agents.
     pub default_permissions: String,
     /// Silence after which a context is saved and cleared, where the agent says nothing; none is never.
@@ -343,7 +366,7 @@ pub fn agent(agent: &AgentConfig, settings: &Settings, config: &Config) -> Effec
     let access_roles = agent.access_roles.as_ref().unwrap_or(&server.access_roles);
     let budget = |own: Option<f64>, whole: Option<Usd>| own.or(whole.map(Usd::get));
     Effective {
-        models: targets(agent, server.default_model.as_ref()),
+        models: targets(agent, server.default_model.as_ref(), None),
         idle_timeout,
         turn_timeout: agent
             .turn_timeout
@@ -368,6 +391,10 @@ pub fn server(settings: &Settings, config: &Config) -> Server {
             .clone()
             .or_else(|| config.default_model.clone())
             .filter(|model| is_chosen(model)),
+        tiers: Tiers {
+            lightweight: tier(&settings.tier_lightweight, &config.tiers.lightweight),
+            full: tier(&settings.tier_full, &config.tiers.full),
+        },
         default_permissions: settings
             .default_permissions
             .clone()
@@ -390,10 +417,20 @@ pub fn server(settings: &Settings, config: &Config) -> Server {
     }
 }
 
-fn targets(agent: &AgentConfig, default: Option<&String>) -> Vec<String> {
+/// The models that an agent asks in a mode, in order: the mode's own stands in the place of the agent's.
+pub fn models(agent: &AgentConfig, server: &Server, mode: Mode) -> Vec<String> {
+    targets(agent, server.default_model.as_ref(), server.tiers.of(mode))
+}
+
+fn tier(set: &Option<String>, config: &Option<String>) -> Option<String> {
+    let named = set.as_ref().or(config.as_ref());
+    named.filter(|model| is_chosen(model)).cloned()
+}
+
+fn targets(agent: &AgentConfig, default: Option<&String>, tier: Option<&String>) -> Vec<String> {
     let mut models: Vec<String> = Vec::new();
     let own = agent.model.as_ref().filter(|model| is_chosen(model));
-    for model in own.or(default).into_iter().chain(
+    for model in tier.or(own).or(default).into_iter().chain(
         agent
             .fallback_models
             .iter()

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::units::{Bytes, Count, Seconds, Usd};
 use super::values::loopback;
 use crate::domain::read_ids::{ids, optional_id};
-use crate::domain::{ChannelId, GuildId, RoleId, SandboxMode};
+use crate::domain::{ChannelId, GuildId, Mode, RoleId, SandboxMode};
 use crate::permission::GrantTable;
 
 const YEAR: u64 = 365 * 86_400;
@@ -34,6 +34,8 @@ pub struct Config {
 
     /// Default model.
     pub default_model: Option<String>,
+    /// Models for the modes `lightweight` and `full`; what is not named is the agent's own.
+    pub tiers: Tiers,
     /// Permission profile for new agents: `open`, `standard`, `guarded`, `locked`, or one of `profiles`.
     pub default_permissions: String,
     /// Silence after which an agent's context is saved and cleared. 0 turns it off.
@@ -135,6 +137,7 @@ impl Default for Config {
         Self {
             schema: None,
             default_model: None,
+            tiers: Tiers::default(),
             default_permissions: "standard".to_owned(),
             idle_timeout: Seconds::new(1800),
             max_tool_loop_iterations: Count::new(40),
@@ -166,6 +169,29 @@ impl Default for Config {
             git: GitConfig::default(),
             forges: BTreeMap::new(),
             metrics_listen: None,
+        }
+    }
+}
+
+/// Which model answers in a mode. Which one is better or cheaper is somebody's decision by name.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Tiers {
+    /// For turns in mode `lightweight`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lightweight: Option<String>,
+    /// For turns in mode `full`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub full: Option<String>,
+}
+
+impl Tiers {
+    /// The model for a mode; none is the agent's own.
+    pub fn of(&self, mode: Mode) -> Option<&String> {
+        match mode {
+            Mode::Lightweight => self.lightweight.as_ref(),
+            Mode::Full => self.full.as_ref(),
+            Mode::Direct | Mode::Standard => None,
         }
     }
 }

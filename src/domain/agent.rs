@@ -34,6 +34,12 @@ pub struct AgentConfig {
     /// Action strings that are allowed besides the profile, matched to the letter.
     #[serde(default)]
     pub always_allow: Vec<String>,
+    /// How much its turns bring to bear; none means [`Mode::Standard`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+    /// Whether it hears what the repository in its workspace tells agents; none means that it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repo_instructions: Option<bool>,
     /// Whether the provider may search the web for it.
     #[serde(default)]
     pub web_search: bool,
@@ -100,6 +106,34 @@ impl ProfileRef {
         match self {
             Self::Named(name) => name,
             Self::Custom(_) => "custom",
+        }
+    }
+}
+
+/// How much a turn brings to bear. A mode only narrows what the agent may do.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// One answer: no tools, no notes.
+    Direct,
+    /// Looks only: `view`, `grep`, `glob`, no notes.
+    Lightweight,
+    #[default]
+    Standard,
+    /// As configured, with more time, and room is made earlier: for work of many steps.
+    Full,
+}
+
+impl Mode {
+    /// The word that people write for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Direct => "direct",
+            Self::Lightweight => "lightweight",
+            Self::Standard => "standard",
+            Self::Full => "full",
         }
     }
 }

@@ -7,11 +7,11 @@ use tokio::sync::oneshot;
 use tracing::error;
 
 use crate::agent::{
-    self, AgentCommand, AgentHandle, Mode, Place, Prompt, Source, Stop, Stopped, Stopper, Target,
-    Trigger,
+    self, AgentCommand, AgentHandle, Place, Prompt, Source, Stop, Stopped, Stopper, Target, Trigger,
 };
 use crate::domain::{
-    AgentId, Attachment, ChannelId, ConversationId, Inbound, Item, MessageId, Person, SessionMeta,
+    AgentId, Attachment, ChannelId, ConversationId, Inbound, Item, MessageId, Mode, Person,
+    SessionMeta,
 };
 use crate::store::{Accepted, StoreError};
 
@@ -94,7 +94,7 @@ impl AgentManager {
         agent: &AgentSummary,
         message: Inbound,
         model: Option<String>,
-        mode: Mode,
+        mode: Option<Mode>,
     ) -> Result<Received, ManagerError> {
         let place = Place::Channel(message.channel_id);
         let prompt = |message| {

@@ -1,21 +1,26 @@
 //! How an agent stands: for `/status`, `/agent list` and whoever must know whether it is at work.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
 use crate::agent::{AgentCommand, Configuration, ConversationState};
 use crate::clock;
 use crate::config::effective;
-use crate::domain::{AgentId, AgentName, AgentStatus, ChannelId, GuildId, SessionMeta};
+use crate::domain::{AgentId, AgentName, AgentStatus, ChannelId, GuildId, Mode, SessionMeta};
 use crate::exec::Policy;
 use crate::llm::discovery::Choice;
 use crate::store::AgentRow;
+use crate::workspace::Workspace;
+use crate::workspace::size::{self, Size};
 
 use super::AgentManager;
 use super::create_folder::is_there;
 use super::error::ManagerError;
 use super::registry::{AgentListing, AgentSummary};
+
+/// Longest that the files of a workspace are counted.
+const COUNTS: Duration = Duration::from_secs(2);
 
 /// An agent as `/status` shows it.
 #[derive(Clone, Debug)]
@@ -44,6 +49,10 @@ pub struct Status {
     pub fault: Option<String>,
     /// The session saved last.
     pub last_session: Option<SessionMeta>,
+    /// How much its turns bring to bear.
+    pub mode: Mode,
+    /// What its workspace holds; none where that cannot be counted.
+    pub workspace: Option<Size>,
 }
 
 /// How much of a model's window a context takes.
@@ -134,6 +143,8 @@ impl AgentManager {
                 .filter(|state| state.branch.is_some() && state.turn.is_some())
                 .count(),
             last_session: latest.sessions.into_iter().next(),
+            mode: config.mode.unwrap_or_default(),
+            workspace: self.workspace_size(agent).await,
         })
     }
 
@@ -148,6 +159,18 @@ impl AgentManager {
             None => return None,
         };
         Some(ContextFill { tokens, window })
+    }
+
+    /// What the workspace of an agent holds, counted for as long as somebody waits.
+    async fn workspace_size(&self, agent: &AgentSummary) -> Option<Size> {
+        let folder = self.inner.deps.paths.agent(agent.name.as_str());
+        let counted = off_thread(move || {
+            let files = Workspace::open(&folder)
+                .ok()
+                .and_then(|whole| whole.files().ok());
+            Ok(files.map(|files| size::of(files.dir(), Instant::now() + COUNTS)))
+        });
+        counted.await.ok().flatten()
     }
 
     /// `/agent list`: every agent of a server, destroyed ones last.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::agent::event::Event;
-use crate::agent::{AgentCommand, Mode, Place, Prompt, Source, Stop, Stopper, Target, Trigger};
+use crate::agent::{AgentCommand, Place, Prompt, Source, Stop, Stopper, Target, Trigger};
 use crate::domain::{AgentId, TaskId, TurnId, Via};
 use crate::tools::tasks::{TaskEffect, TaskEvent, TaskView, Tasks};
 
@@ -189,7 +189,7 @@ impl AgentManager {
                     via: Some(via),
                 },
                 model,
-                mode: Mode::Standard,
+                mode: None,
             },
             place,
             history: Vec::new(),

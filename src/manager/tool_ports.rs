@@ -13,7 +13,7 @@ use serde_json::Value;
 use tracing::warn;
 
 use crate::agent::event::Event;
-use crate::agent::{AgentCommand, AuxiliaryRequest, Mode, Place, Prompt, Source, Trigger};
+use crate::agent::{AgentCommand, AuxiliaryRequest, Place, Prompt, Source, Trigger};
 use crate::config::{Key, effective};
 use crate::domain::{AgentName, AttemptKind, GuildId, SandboxMode, Via};
 use crate::exec::{Limits, Network, Policy};
@@ -137,7 +137,7 @@ impl AgentDirectory for ToolPorts {
                     }),
                 },
                 model: None,
-                mode: Mode::Standard,
+                mode: None,
             },
             place: Place::Channel(channel),
             history: Vec::new(),

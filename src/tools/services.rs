@@ -12,6 +12,7 @@ use super::output_store::OutputStore;
 use super::ports::{AgentDirectory, Configure, Messenger, Models, ShellRules};
 use super::rate_limit::RateLimit;
 use super::tasks::Tasks;
+use super::told_once::ToldOnce;
 use super::web::Web;
 use crate::exec::{Probing, Workers};
 use crate::text::redact::Redactor;
@@ -29,6 +30,8 @@ pub struct Services {
     /// Keeps secrets out of results.
     pub redactor: Redactor,
     pub docs: DocsCache,
+    /// Which instructions below a workspace each conversation knows of.
+    pub instructions: ToldOnce,
     /// How often each agent writes to others.
     pub sends: RateLimit,
     /// What agents may reach by git.

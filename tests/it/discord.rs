@@ -28,6 +28,7 @@ mod markdown;
 mod mentions;
 mod message_commands;
 mod messages;
+mod modes;
 mod one_answer;
 mod places;
 mod pressed;

@@ -6,6 +6,7 @@ mod bounded;
 mod building;
 mod files;
 mod greed;
+mod repository;
 mod self_edit;
 mod shelf;
 mod tasks;

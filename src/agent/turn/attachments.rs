@@ -14,11 +14,6 @@ use crate::agent::identity::Identity;
 use crate::domain::{Attachment, Image, Inbound};
 use crate::text;
 
-/// Largest text file whose words go into the conversation.
-///
-/// Longer ones are looked at with `view`, in pages, and do not fill the window for good.
-const TEXT_MAX: usize = 64 << 10;
-
 /// Largest picture a model is shown; providers refuse more.
 const IMAGE_MAX: usize = 4 << 20;
 
@@ -36,6 +31,8 @@ pub(super) struct Taken {
     /// Pictures for the model.
     pub images: Vec<Image>,
     texts: Vec<(String, String)>,
+    /// Bytes of the longest text whose words are taken in.
+    text_max: usize,
 }
 
 impl Taken {
@@ -48,8 +45,17 @@ impl Taken {
     }
 }
 
-pub(super) async fn take_in(deps: &AgentDeps, agent: &Identity, message: &Inbound) -> Taken {
-    let mut taken = Taken::default();
+/// Takes in a message's files; the words of texts that have at most `text_max` bytes.
+pub(super) async fn take_in(
+    deps: &AgentDeps,
+    agent: &Identity,
+    message: &Inbound,
+    text_max: usize,
+) -> Taken {
+    let mut taken = Taken {
+        text_max,
+        ..Taken::default()
+    };
     for attachment in &message.attachments {
         match fetch(deps, agent, attachment).await {
             Ok(fetched) => taken.file(deps, agent, attachment, fetched).await,
@@ -109,7 +115,7 @@ impl Taken {
     }
 
     fn text(&mut self, name: &str, bytes: Vec<u8>) {
-        if bytes.len() > TEXT_MAX || bytes.contains(&0) {
+        if bytes.len() > self.text_max || bytes.contains(&0) {
             return;
         }
         if let Ok(words) = String::from_utf8(bytes) {

@@ -10,6 +10,7 @@ use crate::agent::deps::AgentDeps;
 use crate::agent::event::{Event, Feed, Speech, TurnRef};
 use crate::agent::identity::Identity;
 use crate::agent::mailbox::{Source, Trigger};
+use crate::agent::modes;
 use crate::agent::prompt::{self, TurnFacts};
 use crate::agent::work_clock::WorkClock;
 use crate::clock;
@@ -47,9 +48,11 @@ pub(super) async fn begin(
         model,
         mode,
     } = params.trigger;
-    deps.prepare_models(&agent, config, model.as_ref()).await;
+    let mode_now = setup.mode(mode);
+    let models = deps.models_of_turn(&agent, config, model.as_ref(), mode_now);
+    deps.prepare_models(&models).await;
     let first_model = model.clone().or_else(|| {
-        let targets = deps.targets(&agent, config).ok()?;
+        let targets = deps.models.targets(&models).ok()?;
         targets.into_iter().next().map(|target| target.model)
     });
     let opening = Opening {
@@ -57,6 +60,7 @@ pub(super) async fn begin(
         conversation: params.conversation,
         channel: params.channel,
         facts: facts(&deps, &agent, first_model.as_deref(), &others).await,
+        text_max: modes::text_max(mode_now),
     };
     let reply_to = source.message();
     let opened = opening.open(&deps, &agent, params.items, source).await;
@@ -108,7 +112,7 @@ pub(super) async fn begin(
             depth: start.turn.depth,
             parent: start.turn.parent,
             model,
-            mode,
+            asked_mode: mode,
             stop: params.stop,
         },
         transcript: Transcript::new(items, params.len, params.calibration),
@@ -179,6 +183,8 @@ struct Opening {
     conversation: ConversationId,
     channel: ChannelId,
     facts: String,
+    /// Bytes of a text file that is taken into the conversation.
+    text_max: usize,
 }
 
 /// A turn that the ledger has taken.
@@ -245,9 +251,18 @@ impl Opening {
         };
         let quote = quote_for(deps, items, &message).await?;
         let facts = Some(self.facts);
+        let most = self.text_max;
         // Files are fetched once: what they are at last must be known before.
         if message.attachments.is_empty() {
-            let item = item_of(deps, agent, message.clone(), quote.clone(), facts.clone()).await;
+            let item = item_of(
+                deps,
+                agent,
+                message.clone(),
+                most,
+                quote.clone(),
+                facts.clone(),
+            )
+            .await;
             let begun = deps
                 .store
                 .begin_turn_with(turn.clone(), item.clone(), &message);
@@ -263,7 +278,7 @@ impl Opening {
         let Some(latest) = deps.store.waiting(message.id).await? else {
             return Ok(None);
         };
-        let item = item_of(deps, agent, latest, quote, facts).await;
+        let item = item_of(deps, agent, latest, most, quote, facts).await;
         let begun = deps
             .store
             .begin_turn(turn.clone(), vec![item.clone()])
@@ -331,10 +346,11 @@ pub(super) async fn item_of(
     deps: &AgentDeps,
     agent: &Identity,
     message: Inbound,
+    text_max: usize,
     quote: Option<Quote>,
     facts: Option<String>,
 ) -> Item {
-    let taken = attachments::take_in(deps, agent, &message).await;
+    let taken = attachments::take_in(deps, agent, &message, text_max).await;
     Item::User(UserText {
         text: taken.with_texts(message.content),
         author: Some(Author {
@@ -377,6 +393,7 @@ impl Turn {
             &self.context.deps,
             &self.context.agent,
             message,
+            modes::text_max(self.mode()),
             quote,
             None,
         )

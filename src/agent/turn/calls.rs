@@ -8,6 +8,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
+use crate::agent::modes;
 use crate::agent::stop::cancelled_after;
 use crate::agent::stuck::Stuck;
 use crate::domain::{Assistant, CALL_TOOL, CallId, Participant, ToolCall, ToolResult};
@@ -159,6 +160,12 @@ impl Turn {
                 };
             }
         };
+        if !modes::has_tool(self.mode(), prepared.info.name) {
+            return Looked::Refused {
+                action: prepared.action.to_string(),
+                reason: modes::has_not(self.mode()),
+            };
+        }
         let Verdict { decision, reason } = match profiles {
             Ok(profiles) => profiles.decide(&prepared.action, &self.setup.config.always_allow),
             Err(invalid) => Verdict::deny(invalid.to_string()),

@@ -10,14 +10,13 @@ use crate::agent::budget::Spender;
 use crate::agent::deps::AgentDeps;
 use crate::agent::event::TurnRef;
 use crate::agent::identity::Identity;
-use crate::agent::mailbox::Mode;
 use crate::agent::models::ModelError;
 use crate::agent::session_manager::{Save, SessionError, Summary};
 use crate::agent::setup::Setup;
 use crate::agent::stop::StopSignal;
 use crate::clock;
 use crate::domain::{
-    AgentConfig, AttemptKind, AttemptOutcome, ConversationId, Cost, Item, Participant, SessionId,
+    AttemptKind, AttemptOutcome, ConversationId, Cost, Item, Mode, Participant, SessionId,
     SessionMeta, ToolCall, ToolResult, Trigger, TurnId, Usage, UserId,
 };
 use crate::llm::Target;
@@ -38,7 +37,8 @@ pub(super) struct TurnContext {
     pub(super) parent: Option<TurnId>,
     /// Another model than the agent's.
     pub(super) model: Option<String>,
-    pub(super) mode: Mode,
+    /// The mode that this turn was asked to run in.
+    pub(super) asked_mode: Option<Mode>,
     pub(super) stop: StopSignal,
 }
 
@@ -53,20 +53,19 @@ impl TurnContext {
     }
 
     /// Whom this turn asks, in order.
-    pub(super) fn targets(&self, config: &AgentConfig) -> Result<Vec<Target>, ModelError> {
-        match &self.model {
-            Some(model) => self.deps.models.targets(std::slice::from_ref(model)),
-            None => self.deps.targets(&self.agent, config),
-        }
+    pub(super) fn targets(&self, setup: &Setup) -> Result<Vec<Target>, ModelError> {
+        let mode = setup.mode(self.asked_mode);
+        let names = self
+            .deps
+            .models_of_turn(&self.agent, &setup.config, self.model.as_ref(), mode);
+        self.deps.models.targets(&names)
     }
 
     pub(super) fn tools_now(&self, setup: &Setup) -> Toolset {
         match self.deps.profiles_of(setup) {
             Ok(profiles) => {
-                let role = setup.role.as_deref();
-                self.deps
-                    .told
-                    .of(&self.deps.tools, &profiles, role, self.mode)
+                let (role, mode) = (setup.role.as_deref(), setup.mode(self.asked_mode));
+                self.deps.told.of(&self.deps.tools, &profiles, role, mode)
             }
             Err(_) => Toolset::default(),
         }

@@ -10,11 +10,12 @@ use crate::agent::budget::{
     Caps, LEAST_OUTPUT, LEAST_WORDS, OverBudget, Reservation, ReservationRequest,
 };
 use crate::agent::event::Event;
-use crate::agent::mailbox::Mode;
+use crate::agent::files::Hears;
+use crate::agent::modes;
 use crate::agent::prompt::{self, SystemBlocks};
 use crate::agent::stop::cancelled_after;
 use crate::clock;
-use crate::domain::{AttemptKind, CALL_TOOL};
+use crate::domain::{AttemptKind, CALL_TOOL, Mode};
 use crate::llm::route::{Attempt, NotAsked, Observer, Planned, StepFailure, StepRequest};
 use crate::llm::{Delta, FailureClass, LlmError, Reply, Target, ToolSchema, tokens};
 
@@ -53,7 +54,7 @@ impl Turn {
             .context
             .deps
             .effective(&self.context.agent, &self.setup.config);
-        let targets = match self.context.targets(&self.setup.config) {
+        let targets = match self.context.targets(&self.setup) {
             Ok(targets) => targets,
             Err(error) => {
                 return Asked::Failed {
@@ -63,13 +64,12 @@ impl Turn {
             }
         };
         let (system, schemas) = self.prompt_and_tools(tools).await;
-        let (items, used_tokens) = self
-            .transcript
-            .told(self.room(), self.context.is_stopping());
+        let (items, used_tokens) = self.transcript.told(self.room(), self.leaves_out());
         let step = StepRequest {
             system,
             web_search: self.setup.config.web_search
                 && tools == Tools::On
+                && self.mode() != Mode::Direct
                 && self.setup.has_tool("web_search").is_ok(),
             tools: schemas,
             items,
@@ -97,19 +97,24 @@ impl Turn {
         &mut self,
         tools: Tools,
     ) -> (Vec<String>, Arc<Vec<ToolSchema>>) {
-        let docs = match self.context.mode {
-            Mode::Lightweight => Arc::from(""),
-            Mode::Standard | Mode::Full if !self.setup.has_docs() => Arc::from(""),
-            Mode::Standard | Mode::Full => self.context.deps.docs_of(&self.context.agent).await,
+        let (docs, repository) = if modes::brings_notes(self.mode()) {
+            let hears = Hears {
+                notes: self.setup.has_docs(),
+                repository: self.setup.config.repo_instructions.unwrap_or(true),
+            };
+            self.context.deps.docs_of(&self.context.agent, hears).await
+        } else {
+            Default::default()
         };
         let toolset = match tools {
             Tools::On => self.context.tools_now(&self.setup),
             Tools::Off => Toolset::default(),
         };
         let system = prompt::system(&SystemBlocks {
-            role: &self.setup.prompt(self.context.mode),
+            role: &self.setup.prompt(self.mode()),
             system_prompt: &self.setup.config.system_prompt,
             docs: &docs,
+            repository: &repository,
             name: &self.context.agent.name,
             channel: self.context.reference.channel,
             shelf: toolset.shelf.block(),

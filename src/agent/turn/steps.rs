@@ -4,7 +4,7 @@ use crate::agent::budget::OverBudget;
 use crate::agent::end_reason::{CUT_ANSWER, EndReason};
 use crate::agent::stop::{Stop, StopSignal};
 use crate::agent::stuck::Stuck;
-use crate::domain::{Assistant, CallId, Item, StopReason, UserText};
+use crate::domain::{Assistant, CallId, Item, Mode, StopReason, UserText};
 use crate::llm::{FailureClass, Reply, TruncatedCall};
 use crate::store::{Starting, StoreError};
 use crate::text;
@@ -200,7 +200,7 @@ impl Turn {
         retries: &mut RetryCounters,
     ) -> Result<Next, StoreError> {
         let Reply {
-            assistant,
+            mut assistant,
             stop,
             citations,
             truncated_calls,
@@ -243,6 +243,10 @@ impl Turn {
             | StopReason::MaxTokens
             | StopReason::EndTurn
             | StopReason::ToolUse => {}
+        }
+        if self.mode() == Mode::Direct {
+            // One step: it was offered no tools, and calls of a model that makes some up lead to no second one.
+            assistant.tool_calls.clear();
         }
         if assistant.tool_calls.is_empty() {
             return self.answered(assistant, stop, retries).await;

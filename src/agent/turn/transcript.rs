@@ -93,10 +93,10 @@ impl Transcript {
 
     /// The conversation as the next request tells it, and the tokens that this takes.
     ///
-    /// After a stop no time is spent on making room: what does not fit is left out of the last request, and stays in
-    /// the conversation.
-    pub(super) fn told(&mut self, room: u64, is_stopping: bool) -> (Arc<Vec<Item>>, u64) {
-        if !is_stopping || self.share(room) <= 1.0 {
+    /// After a stop, and in modes without summaries, no time is spent on making room: what does not fit is left out of the
+    /// request, and stays in the conversation.
+    pub(super) fn told(&mut self, room: u64, leaves_out: bool) -> (Arc<Vec<Item>>, u64) {
+        if !leaves_out || self.share(room) <= 1.0 {
             return (
                 Arc::clone(&self.items),
                 self.context_meter.used(&self.items),

@@ -8,7 +8,7 @@ use tracing::{info, warn};
 use crate::agent::compact::{self, During, Summarised};
 use crate::agent::end_reason::EndReason;
 use crate::agent::event::Event;
-use crate::agent::mailbox::Mode;
+use crate::agent::modes;
 use crate::agent::session_manager::Summary;
 use crate::domain::{Inbound, Item};
 use crate::llm::{Target, history};
@@ -19,11 +19,7 @@ use super::Turn;
 use super::request::Tools;
 use super::transcript::{LeftOut, UnderWay};
 
-/// Share of the room at which a summary is begun in the background.
-const BEGIN: f64 = 0.80;
-/// The same for [`Mode::Full`]: work of many steps fills the rest while the summary is being made.
-const BEGIN_FULL: f64 = 0.70;
-/// Share at which the next step waits for it.
+/// Share of the room at which the next step waits for the summary.
 const WAIT: f64 = 0.95;
 
 impl Turn {
@@ -47,8 +43,10 @@ impl Turn {
             self.prompt_and_tools(Tools::On).await;
         }
         self.transcript.room_before = self.room();
+        let Some((begin, wait)) = self.thresholds() else {
+            return Ok(None);
+        };
         let share = self.transcript.share(self.transcript.room_before);
-        let (begin, wait) = self.thresholds();
         if share >= wait {
             self.doing("Making room in the context");
             self.compact_now().await?;
@@ -66,13 +64,19 @@ impl Turn {
         Ok(None)
     }
 
-    /// Shares of the room at which a summary is begun, and at which the next step waits for it.
-    fn thresholds(&self) -> (f64, f64) {
-        match (self.setup.compaction(), self.context.mode) {
-            (Some(own), _) => (own.begin, own.wait),
-            (None, Mode::Lightweight | Mode::Standard) => (BEGIN, WAIT),
-            (None, Mode::Full) => (BEGIN_FULL, WAIT),
-        }
+    /// Shares of the room at which a summary is begun, and at which the next step waits for it; none where what does not fit
+    /// is left out of the request instead.
+    fn thresholds(&self) -> Option<(f64, f64)> {
+        let begin = modes::summary_at(self.mode())?;
+        Some(match self.setup.compaction() {
+            Some(own) => (own.begin, own.wait),
+            None => (begin, WAIT),
+        })
+    }
+
+    /// Whether what does not fit is left out of the request, rather than summed up before it.
+    pub(super) fn leaves_out(&self) -> bool {
+        self.context.is_stopping() || self.thresholds().is_none()
     }
 
     /// Compacts before the next request, waiting for it.
@@ -95,8 +99,10 @@ impl Turn {
         self.transcript
             .context_meter
             .refused(&self.transcript.items, self.room());
-        self.compact_now().await?;
-        if self.context.is_stopping() {
+        if !self.leaves_out() {
+            self.compact_now().await?;
+        }
+        if self.leaves_out() {
             // The last request tells less by what was just learned; the conversation stays as it is.
             return Ok(true);
         }
@@ -131,7 +137,7 @@ impl Turn {
 
     /// The turn's targets that can still serve; all of them where none can.
     fn serving(&self) -> Vec<Target> {
-        let mut targets = self.context.targets(&self.setup.config).unwrap_or_default();
+        let mut targets = self.context.targets(&self.setup).unwrap_or_default();
         if targets.iter().any(|target| self.health.serves(target)) {
             targets.retain(|target| self.health.serves(target));
         }

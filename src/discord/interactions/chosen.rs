@@ -9,7 +9,7 @@ use serenity::all::ModalInteraction;
 
 use super::commands::{show_prompt, written};
 use super::{Responder, Visibility};
-use crate::agent::{Mode, Stop, Target};
+use crate::agent::{Stop, Target};
 use crate::discord::bot::{Bot, Refusal};
 use crate::discord::render;
 use crate::discord::rest::body::{Body, clip};
@@ -249,7 +249,7 @@ pub(super) async fn ask_about(
     };
     let agent = here.agent.clone();
     let message = here.says(shown, format!("{}{question}", quote.for_model()));
-    let asked = bot.manager.ask(&agent, message, None, Mode::Standard).await;
+    let asked = bot.manager.ask(&agent, message, None, None).await;
     if let Err(error) = asked {
         follow_up(responder, Refusal::from(error)).await;
     }

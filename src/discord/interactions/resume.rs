@@ -6,7 +6,7 @@ use serenity::all::{ComponentInteraction, ComponentInteractionDataKind};
 use super::commands::show_prompt;
 use super::here::Here;
 use super::{Responder, Visibility};
-use crate::agent::{ContextAction, Mode};
+use crate::agent::ContextAction;
 use crate::discord::bot::{Bot, Refusal};
 use crate::discord::render;
 use crate::discord::rest::body::Body;
@@ -69,12 +69,8 @@ pub(super) async fn go_on(
     let Some(shown) = show_prompt(responder, &body).await else {
         return;
     };
-    let (agent, channel) = (here.agent.clone(), here.channel);
     let message = here.says(shown, prompt);
-    let asked = bot
-        .manager
-        .ask(&agent, message, None, Mode::default())
-        .await;
+    let asked = bot.manager.ask(&here.agent, message, None, None).await;
     if let Err(error) = asked {
         let body = Body::sentence(Refusal::from(error).0);
         let _ = responder.follow_up(&body, Visibility::Ephemeral).await;

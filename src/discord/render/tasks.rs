@@ -1,12 +1,15 @@
 //! `/status`, `/tasks` and `/process`, in the layouts of the design.
 
+use std::time::Duration;
+
 use chrono::{DateTime, Utc};
 
 use super::lists::lines_within;
 use super::times;
 use crate::clock;
 use crate::discord::rest::body::{Body, Embed, MAX_CONTENT, MAX_DESCRIPTION};
-use crate::manager::{ContextFill, SessionState, Status};
+use crate::domain::{Mode, Trigger};
+use crate::manager::{ContextFill, Status};
 use crate::store::TaskStatus;
 use crate::text::{self, count, escape};
 use crate::tools::tasks::{HookView, TaskView};
@@ -27,8 +30,22 @@ pub fn status(status: &Status, tasks: &[TaskView], sandbox: &str, about: &str) -
         format!("Model: {}", escape::text(&status.model.to_string())),
         format!("Permissions: {}", permissions(status)),
         format!("Status: {}", status.status.as_str()),
-        format!("Session: {}", session(status.session.as_ref())),
+        format!("Session: {}", session(status)),
     ];
+    if let Some(session) = &status.session {
+        lines.push(format!(
+            "  {}, last active {}",
+            count(session.messages, "message", "messages"),
+            since(session.idle)
+        ));
+    }
+    if let Some(size) = status.workspace {
+        let more = if size.whole { "" } else { "more than " };
+        lines.push(format!("  workspace: {more}{}", text::bytes(size.bytes)));
+    }
+    if status.mode != Mode::default() {
+        lines.push(format!("Mode: {}", status.mode.as_str()));
+    }
     lines.extend(status.context.map(context));
     lines.push(format!("Cost today: {}", cost(status)));
     if status.waiting > 0 {
@@ -124,17 +141,23 @@ fn cost(status: &Status) -> String {
     cost
 }
 
-fn session(session: Option<&SessionState>) -> String {
-    match session {
-        None => "idle".to_owned(),
-        Some(session) => {
-            let busy = if session.busy { ", working" } else { "" };
-            format!(
-                "active ({}, idle {}{busy})",
-                count(session.messages, "message", "messages"),
-                clock::duration(session.idle)
-            )
+/// How the conversation stands: at work, waiting for people, put away when it was silent, or empty.
+fn session(status: &Status) -> String {
+    match (&status.session, &status.last_session) {
+        (Some(session), _) if session.busy => "active (working)".to_owned(),
+        (Some(_), _) => "active (idle)".to_owned(),
+        (None, Some(last)) if last.trigger == Trigger::IdleTimeout => {
+            format!("idle (suspended: {})", last.id.short())
         }
+        (None, _) => "idle".to_owned(),
+    }
+}
+
+fn since(idle: Duration) -> String {
+    if idle < Duration::from_secs(1) {
+        "now".to_owned()
+    } else {
+        format!("{} ago", clock::duration(idle))
     }
 }
 

@@ -12,6 +12,7 @@ use crate::text;
 use crate::tools::error::ToolError;
 use crate::tools::{Output, Tool, ToolContext};
 use crate::tools::{files, lines};
+use crate::workspace::instructions;
 use crate::workspace::jail::{Kind, MOST_NAMES};
 use crate::workspace::{Jail, WorkspacePath};
 
@@ -59,26 +60,50 @@ impl Tool for View {
             offset,
             limit,
         } = args;
-        let shown = files::at(context, &path, move |jail, path| match jail.kind(path)? {
-            Kind::Folder => folder(jail, path).map(Output::from),
-            Kind::File | Kind::Special(_) => {
-                let mut whole = files::whole(jail, path, files::MOST_SHOWN)?;
-                let bytes = std::mem::take(&mut whole.contents.bytes);
-                if let Some(image) = image(&bytes) {
-                    return picture(path, image, &bytes);
-                }
-                let text = files::text_of(path, bytes)?;
-                page(
-                    path,
-                    &text,
-                    offset.unwrap_or(1).max(1),
-                    limit.unwrap_or(PAGE),
-                )
-                .map(Output::from)
-            }
+        let hears = context.config.repo_instructions.unwrap_or(true);
+        let shown = files::at(context, &path, move |jail, path| {
+            let is_folder = jail.kind(path)? == Kind::Folder;
+            let shown = if is_folder {
+                folder(jail, path).map(Output::from)
+            } else {
+                file(jail, path, offset, limit)
+            };
+            let nearest = hears.then(|| instructions::nearest(jail, path, is_folder));
+            Ok((shown?, nearest.flatten(), path.to_string()))
         });
-        shown.await
+        let (mut shown, nearest, path) = shown.await?;
+        if let Some(nearest) = nearest
+            && (context.services.instructions).is_news(context.conversation, &nearest)
+            && nearest != path
+        {
+            shown.text.push_str(&hint(&nearest));
+        }
+        Ok(shown)
     }
+}
+
+/// What is told of instructions the first time that something is looked at to which they are nearest.
+fn hint(nearest: &str) -> String {
+    let (folder, _) = nearest.rsplit_once('/').unwrap_or_default();
+    format!(
+        "\n[`{nearest}` has advice on what lies below `{folder}`, and grants nothing; view it before you change something there.]"
+    )
+}
+
+fn file(
+    jail: &Jail,
+    path: &WorkspacePath,
+    offset: Option<usize>,
+    limit: Option<usize>,
+) -> Result<Output, ToolError> {
+    let mut whole = files::whole(jail, path, files::MOST_SHOWN)?;
+    let bytes = std::mem::take(&mut whole.contents.bytes);
+    if let Some(image) = image(&bytes) {
+        return picture(path, image, &bytes);
+    }
+    let text = files::text_of(path, bytes)?;
+    let first = offset.unwrap_or(1).max(1);
+    page(path, &text, first, limit.unwrap_or(PAGE)).map(Output::from)
 }
 
 fn folder(jail: &Jail, path: &WorkspacePath) -> Result<String, ToolError> {

@@ -26,10 +26,37 @@ async fn status_has_the_lines_of_the_design() {
             "Permissions: standard",
             "Status: active",
             "Session: idle",
+            "workspace: ",
             "Sandbox: ",
         ] {
             assert!(answer.contains(line), "no “{line}” in\n{answer}");
         }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn status_says_how_the_session_stands() {
+    run_test(async |world| {
+        let thought = world.model.is_thinking();
+        world.ann.says("#lab", "think").await;
+        world.model.was_asked(1).await;
+        let working = world.ann.asks("/status", "#lab").await;
+        assert!(working.contains("Session: active (working)"), "{working}");
+        thought.ends();
+        world.sees("#lab", "done thinking").await;
+        world
+            .waits_for_reply("/status", "Session: active (idle)")
+            .await;
+        world
+            .ann
+            .asks("/agent config name:lab key:idle_timeout value:1s", "#lab")
+            .await;
+        let saved = "SELECT count(*) || '' FROM sessions WHERE trigger = 'idle_timeout'";
+        world.ledger_says(saved, &["1"]).await;
+        let ids = world.ledger("SELECT id FROM sessions").await;
+        let suspended = format!("Session: idle (suspended: {})", &ids[0][..8]);
+        world.waits_for_reply("/status", &suspended).await;
     })
     .await;
 }

@@ -74,6 +74,7 @@ impl Lab {
             workers: Workers::new(env!("CARGO_BIN_EXE_chorus").into()),
             web: Web::new(Vec::new()).unwrap(),
             docs: DocsCache::default(),
+            instructions: Default::default(),
             sends: RateLimit::default(),
             agents,
         };

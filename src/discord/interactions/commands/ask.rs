@@ -6,11 +6,10 @@ use super::call::{
     Context, Here, Refusal, Responder, Visibility, agent_here, bot, person, responder,
 };
 use super::complete;
-use crate::agent::Mode;
 use crate::discord::bot::Bot;
 use crate::discord::render;
 use crate::discord::rest::body::Body;
-use crate::domain::{Inbound, MessageId};
+use crate::domain::{Inbound, MessageId, Mode};
 
 /// How long it may take to find out whether a model is there.
 const FIND_OUT: Duration = Duration::from_millis(1_500);
@@ -18,6 +17,9 @@ const FIND_OUT: Duration = Duration::from_millis(1_500);
 /// How much a turn may take.
 #[derive(Clone, Copy, Debug, poise::ChoiceParameter)]
 enum ModeChoice {
+    /// One answer, without tools.
+    #[name = "direct"]
+    Direct,
     /// Reads only.
     #[name = "lightweight"]
     Lightweight,
@@ -32,6 +34,7 @@ enum ModeChoice {
 impl From<ModeChoice> for Mode {
     fn from(choice: ModeChoice) -> Self {
         match choice {
+            ModeChoice::Direct => Self::Direct,
             ModeChoice::Lightweight => Self::Lightweight,
             ModeChoice::Standard => Self::Standard,
             ModeChoice::Full => Self::Full,
@@ -49,10 +52,10 @@ pub(super) async fn ask(
     #[description = "Model to ask, this once"]
     #[autocomplete = "complete::model"]
     model: Option<String>,
-    #[description = "How much it may take: lightweight only reads, full is for work of many steps"]
+    #[description = "direct answers without tools, lightweight only reads, full is for work of many steps"]
     mode: Option<ModeChoice>,
 ) -> Result<(), Refusal> {
-    ask_with(ctx, prompt, model, mode.map(Mode::from).unwrap_or_default()).await
+    ask_with(ctx, prompt, model, mode.map(Mode::from)).await
 }
 
 /// Shows the prompt in the channel and starts a turn that answers it there.
@@ -60,7 +63,7 @@ pub(super) async fn ask_with(
     ctx: Context<'_>,
     prompt: String,
     model: Option<String>,
-    mode: Mode,
+    mode: Option<Mode>,
 ) -> Result<(), Refusal> {
     let responder = responder(ctx);
     let here = match checked(ctx, &prompt).await {

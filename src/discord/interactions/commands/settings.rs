@@ -23,6 +23,7 @@ use crate::text::escape;
     default_member_permissions = "ADMINISTRATOR",
     subcommands(
         "model",
+        "tier",
         "permissions",
         "show",
         "validate_keys",
@@ -64,10 +65,45 @@ async fn model(
     #[autocomplete = "complete::model"]
     model: Option<String>,
 ) -> Result<(), Refusal> {
-    let key = &effective::DEFAULT_MODEL;
     let Some(model) = model else {
-        return ask(ctx, key, "Which model do agents ask that name none?", "").await;
+        let question = "Which model do agents ask that name none?";
+        return ask(ctx, &effective::DEFAULT_MODEL, question, "").await;
     };
+    set_model(ctx, &effective::DEFAULT_MODEL, model).await
+}
+
+/// A mode that can have a model of its own.
+#[derive(Clone, Copy, Debug, poise::ChoiceParameter)]
+enum Tier {
+    /// Looks only.
+    #[name = "lightweight"]
+    Lightweight,
+    /// Work of many steps.
+    #[name = "full"]
+    Full,
+}
+
+/// Sets the model of turns in mode lightweight or full
+#[poise::command(slash_command)]
+async fn tier(
+    ctx: Context<'_>,
+    #[description = "The mode"] tier: Tier,
+    #[description = "The model; `default` is the agent's own"]
+    #[autocomplete = "complete::model"]
+    model: Option<String>,
+) -> Result<(), Refusal> {
+    let key = match tier {
+        Tier::Lightweight => &effective::TIER_LIGHTWEIGHT,
+        Tier::Full => &effective::TIER_FULL,
+    };
+    let Some(model) = model else {
+        return ask(ctx, key, "Which model do turns in this mode ask?", "").await;
+    };
+    set_model(ctx, key, model).await
+}
+
+/// Sets a model that is there, or takes the setting back.
+async fn set_model(ctx: Context<'_>, key: &'static Key, model: String) -> Result<(), Refusal> {
     if is_default(&model) {
         return set(ctx, key, model).await;
     }
@@ -131,7 +167,12 @@ pub(in crate::discord) async fn chosen(
         let (guild, by) = who
             .filter(|_| rights_of_press(press).administrator())
             .ok_or_else(|| Refusal::new("Settings need the permission Administrator."))?;
-        let keys = [&effective::DEFAULT_MODEL, &effective::DEFAULT_PERMISSIONS];
+        let keys = [
+            &effective::DEFAULT_MODEL,
+            &effective::DEFAULT_PERMISSIONS,
+            &effective::TIER_LIGHTWEIGHT,
+            &effective::TIER_FULL,
+        ];
         let key = keys.into_iter().find(|key| key.name == name);
         let (Some(key), Some(value)) = (key, menus::chosen(press)) else {
             return Err(Refusal::new(

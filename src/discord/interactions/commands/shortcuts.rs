@@ -4,7 +4,6 @@ use serenity::all::CommandInteraction;
 
 use super::ask::ask_with;
 use super::call::{Context, Refusal, Responder, Visibility};
-use crate::agent::Mode;
 use crate::discord::bot::Bot;
 use crate::discord::rest::body::{Body, clip};
 use crate::llm::Catalog;
@@ -23,7 +22,7 @@ async fn shortcut(
     prompt: String,
 ) -> Result<(), Refusal> {
     let model = ctx.command().custom_data.downcast_ref::<String>().cloned();
-    ask_with(ctx, prompt, model, Mode::Standard).await
+    ask_with(ctx, prompt, model, None).await
 }
 
 /// A command for each model that has one, besides the commands `others`.

@@ -1,0 +1,77 @@
+//! A skill's front matter: what stands in the list of skills, out of the beginning of its `SKILL.md`.
+
+use super::yaml::{self, Node, NotRead, Yaml};
+use crate::text;
+
+/// Bytes from the start of a file that hold its front matter.
+pub const HEAD: usize = 16 << 10;
+
+/// Characters of a name and of a description, as the format has them.
+const NAME: usize = 64;
+const DESCRIPTION: usize = 1_024;
+
+/// A skill as it is listed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skill {
+    pub name: String,
+    pub description: String,
+}
+
+/// Reads the start of a `SKILL.md` that lies in `folder`; none where it does not say what it is for.
+pub fn skill(head: &[u8], folder: &str) -> Option<Skill> {
+    let front = front(head)?;
+    match yaml::parse(&front, 2) {
+        Ok(Node {
+            value: Yaml::Map(entries),
+            ..
+        }) => listed(folder, &|key| {
+            let found = entries.iter().find(|(name, _)| name.text() == Ok(key))?;
+            found.1.text().ok().map(str::to_owned)
+        }),
+        Err(NotRead::Syntax { .. }) => listed(folder, &|key| line_of(&front, key)),
+        Ok(_) | Err(NotRead::Refused(_)) => None,
+    }
+}
+
+fn listed(folder: &str, read: &dyn Fn(&str) -> Option<String>) -> Option<Skill> {
+    let one_line = |text: &str, most| text::one_line(&text::visible(text).0, most);
+    let description = one_line(&read("description")?, DESCRIPTION);
+    let name = read("name").unwrap_or_default();
+    let name = match name.trim() {
+        "" => folder,
+        name => name,
+    };
+    (!description.is_empty()).then(|| Skill {
+        name: one_line(name, NAME),
+        description,
+    })
+}
+
+/// What stands between the first two lines of hyphens.
+fn front(head: &[u8]) -> Option<String> {
+    let head = String::from_utf8_lossy(head);
+    let head = head.strip_prefix('\u{feff}').unwrap_or(&head);
+    let mut lines = head.lines();
+    if lines.next()?.trim_end() != "---" {
+        return None;
+    }
+    let mut front = String::new();
+    for line in lines {
+        if line.trim_end() == "---" {
+            return Some(front);
+        }
+        front.push_str(line);
+        front.push('\n');
+    }
+    None
+}
+
+/// The value of a key at the beginning of a line, where the whole is no YAML.
+fn line_of(front: &str, key: &str) -> Option<String> {
+    let values = front.lines().filter_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        (name == key).then_some(value)
+    });
+    let value = values.map(str::trim).find(|value| !value.is_empty())?;
+    Some(value.to_owned())
+}
