@@ -52,6 +52,8 @@ async fn status_says_how_the_session_stands() {
             .ann
             .asks("/agent config name:lab key:idle_timeout value:1s", "#lab")
             .await;
+        // The timer begins again with the next turn.
+        world.exchange("more", "More it is.").await;
         let saved = "SELECT count(*) || '' FROM sessions WHERE trigger = 'idle_timeout'";
         world.ledger_says(saved, &["1"]).await;
         let ids = world.ledger("SELECT id FROM sessions").await;

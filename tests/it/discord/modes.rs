@@ -8,10 +8,13 @@ use serde_json::{Value, json};
 use crate::world::model::MODEL;
 use crate::world::{Setup, World, run_test, run_test_with};
 
-/// Tiers of models that the scripted provider does not list.
+/// Tiers of models that pass without being asked whether they are there.
 fn tiers() -> Setup {
     Setup {
-        config: json!({"tiers": {"lightweight": "anthropic/small-one", "full": "anthropic/large-one"}}),
+        config: json!({
+            "providers": {"anthropic": {"format": "anthropic", "api_key_env": "ANTHROPIC_API_KEY", "models": ["small-one", "large-one"]}},
+            "tiers": {"lightweight": "anthropic/small-one", "full": "anthropic/large-one"},
+        }),
         ..Setup::default()
     }
 }
@@ -94,12 +97,12 @@ async fn the_mode_of_one_question_wins_over_the_agents() {
         assert_eq!(world.agent_json("lab")["mode"], "full");
         let status = world.ann.asks("/status", "#lab").await;
         assert!(status.contains("Mode: full"), "{status}");
-        for (mode, count) in [("lightweight", 3), ("direct", 0)] {
+        for (mode, place, count) in [("lightweight", 1, 3), ("direct", 0, 0)] {
             let answer = format!("I looked in {mode}.");
             world.model.answers(&answer);
             world
                 .ann
-                .runs(&format!("/ask prompt:look mode:{mode}"), "#lab")
+                .runs(&format!("/ask prompt:look mode:{place}"), "#lab")
                 .await;
             world.sees("#lab", &answer).await;
             assert_eq!(tools(&world.model.last_request()).len(), count, "{mode}");
@@ -123,10 +126,7 @@ async fn a_server_names_its_own_models_for_modes() {
     run_test_with(tiers(), async |world| {
         let set = world
             .ann
-            .asks(
-                &format!("/settings tier tier:lightweight model:{MODEL}"),
-                "#lab",
-            )
+            .asks(&format!("/settings tier tier:0 model:{MODEL}"), "#lab")
             .await;
         assert!(
             set.contains("tier_lightweight") && set.contains(MODEL),
@@ -136,7 +136,7 @@ async fn a_server_names_its_own_models_for_modes() {
         assert_eq!(light["model"], MODEL);
         let none = world
             .ann
-            .asks("/settings tier tier:full model:no-such-one", "#lab")
+            .asks("/settings tier tier:1 model:no-such-one", "#lab")
             .await;
         assert!(none.contains("no-such-one"), "{none}");
         let shown = world.ann.asks("/settings show", "#lab").await;
@@ -146,7 +146,7 @@ async fn a_server_names_its_own_models_for_modes() {
         );
         world
             .ann
-            .asks("/settings tier tier:lightweight model:default", "#lab")
+            .asks("/settings tier tier:0 model:default", "#lab")
             .await;
         let light = asked_in(world, "lightweight").await;
         assert_eq!(light["model"], "small-one");
@@ -198,6 +198,7 @@ async fn a_mode_without_summaries_leaves_out_what_does_not_fit() {
     };
     run_test_with(setup, async |world| {
         world.edits_agent_json("lab", json!({"mode": "direct"}));
+        world.model.has_window(16_000);
         let text = "we talk on and on\n".repeat(1_000);
         for number in 1..=4 {
             let answer = format!("Answer {number}.");

@@ -36,7 +36,10 @@ async fn told(world: &World, said: &str) -> String {
     let facts = system
         .iter()
         .position(|block| block.starts_with("You are the agent `lab`"));
-    system[1..facts.unwrap()].join("\n---\n")
+    let between = system[1..facts.unwrap()].iter();
+    // The notes that every new agent has.
+    let own = between.filter(|block| !block.starts_with("## docs/README.md"));
+    own.cloned().collect::<Vec<_>>().join("\n---\n")
 }
 
 #[tokio::test]
