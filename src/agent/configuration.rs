@@ -63,6 +63,19 @@ pub enum Configuration {
     },
 }
 
+impl Configuration {
+    /// Whether what the repositories of the workspace say is heard. Nothing of them is while the agent's own file cannot be read.
+    pub(super) fn repo_instructions(&self) -> bool {
+        match self {
+            Self::Good(config)
+            | Self::Faulty {
+                last: Some(config), ..
+            } => config.repo_instructions.unwrap_or(true),
+            Self::Faulty { last: None, .. } => false,
+        }
+    }
+}
+
 impl Configurations {
     /// What the file in `folder` says; read only when it has changed.
     pub fn look(&self, agent: AgentId, folder: &Path, profiles: &Profiles) -> Configuration {

@@ -139,7 +139,8 @@ impl AgentDeps {
         let (charters, roles) = (self.charters.clone(), self.roles.clone());
         let looked = self.with_known(move |known| {
             let read = configurations.look(id, &folder, known.profiles);
-            let catalog = || roles.look(id, (&home, &folder), true, known);
+            let heard = read.repo_instructions();
+            let catalog = || roles.look(id, (&home, &folder), heard, known);
             (read, charters.look(id, &folder, known, catalog))
         });
         looked.await.unwrap_or_else(|error| {
@@ -156,7 +157,11 @@ impl AgentDeps {
     /// When reading them panicked.
     pub async fn roles_of(&self, id: AgentId, folder: PathBuf) -> Result<Arc<Catalog>, JoinError> {
         let (roles, home) = (self.roles.clone(), self.paths.home.clone());
-        let looked = self.with_known(move |known| roles.look(id, (&home, &folder), true, known));
+        let configurations = self.configurations.clone();
+        let looked = self.with_known(move |known| {
+            let read = configurations.look(id, &folder, known.profiles);
+            roles.look(id, (&home, &folder), read.repo_instructions(), known)
+        });
         looked.await
     }
 

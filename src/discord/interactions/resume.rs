@@ -69,8 +69,9 @@ pub(super) async fn go_on(
     let Some(shown) = show_prompt(responder, &body).await else {
         return;
     };
+    let (agent, channel) = (here.agent.clone(), here.channel);
     let message = here.says(shown, prompt);
-    let asked = bot.manager.ask(&here.agent, message, None, None).await;
+    let asked = bot.manager.ask(&agent, message, None, None).await;
     if let Err(error) = asked {
         let body = Body::sentence(Refusal::from(error).0);
         let _ = responder.follow_up(&body, Visibility::Ephemeral).await;

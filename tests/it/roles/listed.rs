@@ -71,6 +71,9 @@ async fn files_of_other_programs_are_offered_or_refused_with_their_reason() {
             listed.contains("debugger\n") || listed.contains("debugger"),
             "{listed}"
         );
+        world.edits_agent_json("lab", serde_json::json!({"repo_instructions": false}));
+        let listed = roles(world).await;
+        assert!(!listed.contains(".claude/agents"), "{listed}");
     })
     .await;
 }

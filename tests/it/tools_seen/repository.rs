@@ -32,19 +32,23 @@ async fn system(world: &World, said: &str) -> Vec<String> {
 
 /// The blocks that stand between the agent's prompt and its facts.
 async fn told(world: &World, said: &str) -> String {
+    has_no_notes(world);
     let system = system(world, said).await;
     let facts = system
         .iter()
         .position(|block| block.starts_with("You are the agent `lab`"));
-    let between = system[1..facts.unwrap()].iter();
-    // The notes that every new agent has.
-    let own = between.filter(|block| !block.starts_with("## docs/README.md"));
-    own.cloned().collect::<Vec<_>>().join("\n---\n")
+    system[1..facts.unwrap()].join("\n---\n")
+}
+
+/// Takes away the notes that every new agent has.
+fn has_no_notes(world: &World) {
+    let _ = fs::remove_file(world.home().join("agents/lab/docs/README.md"));
 }
 
 #[tokio::test]
 async fn agents_md_stands_behind_the_notes_and_is_read_again_when_it_changed() {
     run_test(async |world| {
+        has_no_notes(world);
         let before = system(world, "nothing").await;
         fs::write(world.home().join("agents/lab/docs/a.md"), "A note.").unwrap();
         writes(world, "AGENTS.md", "Use tabs.\r\n");
@@ -131,10 +135,18 @@ async fn skills_are_listed_and_read_on_demand() {
             writes(world, &format!(".agents/skills/s{number:02}/SKILL.md"), skill(&long));
         }
         let many = told(world, "two").await;
-        assert_eq!(many.matches("<skill>").count(), 30, "{many}");
-        assert!(many.contains("[13 more are not listed.]"), "{many}");
+        let listed = many.matches("<skill>").count();
+        assert!((20..=30).contains(&listed), "{many}");
+        let more = format!("[{} more are not listed.]", 43 - listed);
+        assert!(many.contains(&more), "{many}");
         let list = many.split("<available_skills>").nth(1).unwrap();
         assert!(list.len() <= (4 << 10) + 100, "{} bytes", list.len());
+        for number in 0..40 {
+            writes(world, &format!(".agents/skills/s{number:02}/SKILL.md"), skill("description: Short."));
+        }
+        let many = told(world, "three").await;
+        assert_eq!(many.matches("<skill>").count(), 30, "{many}");
+        assert!(many.contains("[13 more are not listed.]"), "{many}");
     })
     .await;
 }
