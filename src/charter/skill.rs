@@ -25,7 +25,9 @@ pub fn skill(head: &[u8], folder: &str) -> Option<Skill> {
             value: Yaml::Map(entries),
             ..
         }) => listed(folder, &|key| {
-            let found = entries.iter().find(|(name, _)| name.text() == Ok(key))?;
+            let found = entries
+                .iter()
+                .find(|(name, _)| name.text().is_ok_and(|name| name == key))?;
             found.1.text().ok().map(str::to_owned)
         }),
         Err(NotRead::Syntax { .. }) => listed(folder, &|key| line_of(&front, key)),

@@ -15,7 +15,7 @@ use crate::workspace::Workspace;
 use crate::workspace::size::{self, Size};
 
 use super::AgentManager;
-use super::create_folder::is_there;
+use super::create_folder::{is_there, off_thread};
 use super::error::ManagerError;
 use super::registry::{AgentListing, AgentSummary};
 
