@@ -24,6 +24,7 @@ mod tools;
 mod values;
 mod yaml;
 
+pub use builtin::text as built_in;
 pub use catalog::{Catalog, Entry, Place, Source, Unreadable};
 pub use compile::{FindModel, Known, compile};
 pub use file::{Charter, MAX_BYTES, Trust};

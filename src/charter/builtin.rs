@@ -31,6 +31,15 @@ You were given one question by another agent, who waits for your report and sees
 answer in the files, and change nothing. Report what you found with paths and line numbers, and say what you did not find.
 ";
 
+/// The text of a built-in role.
+pub fn text(name: &str) -> Option<&'static str> {
+    match name {
+        "general" => Some(GENERAL),
+        "explore" => Some(EXPLORE),
+        _ => None,
+    }
+}
+
 /// Both of them.
 ///
 /// # Errors

@@ -169,6 +169,7 @@ fn empty(charter: &Charter<'_>, notes: Vec<Note>, body: &str) -> Role {
         tools: None,
         disallowed_tools: BTreeSet::new(),
         permissions: Vec::new(),
+        own_profile: None,
         limits: Limits::default(),
         sub_agents: None,
         advisors: Vec::new(),

@@ -134,7 +134,10 @@ impl Compiler<'_> {
             }
         };
         match self.known.profiles.resolve(&profile) {
-            Ok(_) => self.role.permissions.push(profile),
+            Ok(_) => {
+                self.role.own_profile = Some(profile.clone());
+                self.role.permissions.push(profile);
+            }
             // A narrowing that cannot be read must not be left out.
             Err(error) => self.problem(
                 value.line,

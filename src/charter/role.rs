@@ -62,6 +62,9 @@ pub struct Role {
     /// Whether people are.
     pub user_invocable: bool,
     pub notes: Vec<Note>,
+    /// The profile that stands under `permissions`: an agent that is made after this role is to have it.
+    #[serde(skip)]
+    pub own_profile: Option<ProfileRef>,
     /// The line of each key, counted from 1.
     #[serde(skip)]
     pub lines: BTreeMap<String, usize>,

@@ -200,6 +200,9 @@ keys! {
     /// (four times the work). Default: `standard`.
     MODE = Key::new("mode", ValueKind::Word(&["direct", "lightweight", "standard", "full"]))
         .for_agents(Right::Command, Unset::Inherited);
+    /// The agent's own role, out of a charter: the name of a role, or a text file. `none` takes it away. Default: none.
+    CHARTER = Key::new("charter", ValueKind::Charter)
+        .for_agents(Right::GrantOwnProfile, Unset::Refused);
     /// Actions that are allowed besides the profile, as a JSON list. Without a value: the list in words, with *Take
     /// back*; `remove <number>` takes one entry back. Default: none.
     ALWAYS_ALLOW = Key::new("always_allow", ValueKind::Actions)

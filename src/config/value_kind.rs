@@ -35,6 +35,8 @@ pub enum ValueKind {
     Switch,
     /// One of these words.
     Word(&'static [&'static str]),
+    /// The name of a role that a charter describes, or a charter.
+    Charter,
     /// Roles by mention or id, with commas between.
     Roles,
     /// US dollars.
@@ -74,7 +76,7 @@ impl ValueKind {
         let text = text.trim();
         match self {
             Self::Prompt => prompt(text),
-            Self::Name | Self::Model => name(text),
+            Self::Name | Self::Model | Self::Charter => name(text),
             Self::Models => Ok(json!(listed(text).collect::<Vec<_>>())),
             Self::Profile if text.starts_with('{') => profile(text),
             Self::Profile => name(text),
@@ -98,6 +100,7 @@ impl ValueKind {
             Self::Prompt
             | Self::Name
             | Self::Model
+            | Self::Charter
             | Self::Models
             | Self::Profile
             | Self::Roles

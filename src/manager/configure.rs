@@ -49,6 +49,10 @@ impl AgentManager {
     ) -> Result<String, ManagerError> {
         let agent = self.find(guild, name)?;
         let key = known_key(key)?;
+        if key.kind == ValueKind::Charter {
+            let text = self.charter_text(&agent).await?;
+            return Ok(text.unwrap_or_else(|| "(not set: it works without a role)".to_owned()));
+        }
         let folder = self.inner.deps.paths.agent(agent.name.as_str());
         let file = folder::load(folder).await?;
         Ok(match file.raw.get(key.name) {
@@ -83,6 +87,9 @@ impl AgentManager {
         }
         let _alone = self.inner.names.lock(name).await;
         let agent = self.find(guild, name)?;
+        if key.kind == ValueKind::Charter {
+            return self.set_charter(&agent, key, value, by).await;
+        }
         if key.kind == ValueKind::Actions
             && let Some(named) = value.trim().strip_prefix("remove ")
         {

@@ -17,6 +17,7 @@ use crate::agent::{Asker, Caps, Spender, refine};
 use crate::clock;
 use crate::config::effective;
 use crate::domain::{AgentConfig, AgentId, AgentName, AgentStatus, ChannelId, GuildId, ProfileRef};
+use crate::permission::may_grant;
 use crate::store::{AgentRow, AuditRow, Intent, IntentKind, Registered};
 use crate::text;
 
@@ -24,7 +25,8 @@ use super::AgentManager;
 use super::create_folder::Kept;
 use super::error::ManagerError;
 use super::folder;
-use super::new_agent::{Made, NewAgent, Plan, Refine};
+use super::new_agent::{Basis, Made, NewAgent, Plan, Refine};
+use super::origin::{self, Origin, Wanted};
 use super::ports::Channels;
 use super::registry::AgentSummary;
 
@@ -39,6 +41,8 @@ pub(super) struct Creation {
     /// The row that it had as a destroyed agent.
     pub(super) before: Option<Box<AgentRow>>,
     pub(super) since: Since,
+    /// What its folder is made after; none where that is there.
+    pub(super) origin: Option<Arc<Origin>>,
 }
 
 /// When the making of an agent began.
@@ -83,6 +87,7 @@ impl AgentManager {
         };
         let row = AuditRow {
             agent: Some(kept.as_ref().map_or(plan.id, |kept| kept.id)),
+            detail: self.audited_origin(&plan),
             ..row
         };
         self.audited(row, async {
@@ -133,9 +138,25 @@ impl AgentManager {
             Some(model) => Some(self.known_model(model).await?),
             None => None,
         };
-        let profile = match &new.permission_profile {
-            Some(text) => Some(self.grantable(new.guild, text, &new.by)?),
+        let origin = match &new.basis {
+            Some(basis) => Some(self.origin(new.guild, basis).await?),
             None => None,
+        };
+        let profile = match (&new.permission_profile, &origin) {
+            (Some(text), _) => Some(self.grantable(new.guild, text, &new.by)?),
+            (None, Some(origin)) => self.granted_by(new, origin)?,
+            (None, None) => None,
+        };
+        if let Some(origin) = &origin
+            && let Some(config) = origin.config()
+        {
+            let files = origin.label.replacen("the", "The", 1);
+            let way_out = "make this agent";
+            self.may_revive(new.guild, config, &new.by, (&files, way_out))?;
+        }
+        let model = match (model, origin.as_ref().and_then(Origin::model)) {
+            (None, Some(model)) => Some(self.known_model(model).await?),
+            (model, _) => model,
         };
         let id = AgentId::random();
         let asked = model.iter().chain(&server.default_model).take(1);
@@ -151,6 +172,10 @@ impl AgentManager {
                 )
                 .await,
             ),
+            // The charter is the prompt.
+            (None, _) if origin.as_ref().is_some_and(|origin| origin.file.is_none()) => {
+                Some(String::new())
+            }
             (given, _) => given.clone(),
         };
         Ok(Plan {
@@ -159,8 +184,74 @@ impl AgentManager {
             model,
             profile,
             default_profile: ProfileRef::Named(server.default_permissions),
-            default_model: server.default_model,
+            default_model: server.default_model.filter(|_| origin.is_none()),
             prompt,
+            origin: origin.map(Arc::new),
+        })
+    }
+
+    /// What an agent is made after, read and compiled.
+    async fn origin(&self, guild: GuildId, basis: &Basis) -> Result<Origin, ManagerError> {
+        let deps = &self.inner.deps;
+        let wanted = match basis {
+            Basis::File { name, text } => Wanted::Text {
+                name: name.clone(),
+                text: text.clone(),
+            },
+            Basis::Named(name) => match name.trim().strip_prefix('@') {
+                None => Wanted::Named(name.trim().to_owned()),
+                Some(agent) => {
+                    let agent = self.find(guild, agent)?;
+                    Wanted::Agent {
+                        folder: deps.paths.agent(agent.name.as_str()),
+                        name: agent.name.to_string(),
+                    }
+                }
+            },
+        };
+        let home = deps.paths.home.clone();
+        let read = deps.with_known(move |known| Origin::read(&wanted, &home, known));
+        read.await
+            .map_err(|error| ManagerError::Failed(error.to_string()))?
+    }
+
+    /// What a new agent can be made after besides another agent, by name.
+    pub async fn origins(&self) -> Vec<String> {
+        let deps = &self.inner.deps;
+        let home = deps.paths.home.clone();
+        let named = deps.with_known(move |known| origin::names(&home, known));
+        named.await.unwrap_or_default().into_iter().collect()
+    }
+
+    /// The profile that `origin` asks for, where `new.by` may grant it and what else its configuration widens.
+    fn granted_by(
+        &self,
+        new: &NewAgent,
+        origin: &Origin,
+    ) -> Result<Option<ProfileRef>, ManagerError> {
+        let whose = origin.label.replacen("the", "The", 1);
+        let Some(profile) = origin.profile() else {
+            return Ok(None);
+        };
+        if !self.needs_no_grant(new.guild, profile) {
+            may_grant(&self.grant_table(new.guild), &new.by, profile).map_err(|reason| {
+                ManagerError::refused(format!(
+                    "{whose} asks for the profile `{}`, and {reason}. Nothing was made. Name a `permission_profile` that you may grant.",
+                    profile.label()
+                ))
+            })?;
+        }
+        Ok(Some(profile.clone()))
+    }
+
+    /// What the audit row of a creation keeps of its charter.
+    fn audited_origin(&self, plan: &Plan) -> Option<String> {
+        let origin = plan.origin.as_ref()?;
+        let text = origin.charter.as_ref().map(|charter| charter.text.as_str());
+        self.inner.deps.audit_change(&crate::tools::Change {
+            edited: format!("charter from {}", origin.label),
+            old: String::new(),
+            new: text.unwrap_or_default().to_owned(),
         })
     }
 
@@ -211,6 +302,7 @@ impl AgentManager {
         let before = store.agent(row.id).await?.map(Box::new);
         let creation = Creation {
             since: Since::Now,
+            origin: plan.origin.clone(),
             kept: kept.map(|kept| kept.keys),
             before,
             row,
@@ -264,7 +356,8 @@ impl AgentManager {
         let name = AgentName::parse(&row.name)
             .map_err(|error| ManagerError::refused(error.to_string()))?;
         if creation.kept.is_none() && creation.since == Since::Now {
-            self.make_folder(&name, template).await?;
+            self.make_folder(&name, creation.origin.clone(), template)
+                .await?;
         }
         let file = folder::load(self.inner.deps.paths.agent(name.as_str())).await?;
         let channel = match self.channel_of(row, &file.config, channels).await? {

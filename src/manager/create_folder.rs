@@ -1,6 +1,7 @@
 //! A new agent's folder: made from the template, or taken over with the files that were kept.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use tracing::warn;
@@ -13,6 +14,7 @@ use super::AgentManager;
 use super::error::ManagerError;
 use super::folder::{self, Making};
 use super::new_agent::{NewAgent, Plan};
+use super::origin::Origin;
 
 /// A folder that was there before its agent.
 pub(super) struct Kept {
@@ -49,10 +51,11 @@ impl AgentManager {
         }
     }
 
-    /// Makes a new folder from the template.
+    /// Makes a new folder from the template, and of what it is made after.
     pub(super) async fn make_folder(
         &self,
         name: &AgentName,
+        origin: Option<Arc<Origin>>,
         fill: impl FnOnce(AgentConfig) -> AgentConfig + Send + 'static,
     ) -> Result<(), ManagerError> {
         let (agents, folder) = (
@@ -61,7 +64,7 @@ impl AgentManager {
         );
         let (template, name) = (self.inner.template.clone(), name.clone());
         off_thread(move || {
-            Making::new(&template, &agents, &name, fill)
+            Making::new(&template, &agents, &name, origin.as_deref(), fill)
                 .and_then(|making| making.place(&folder))
                 .map_err(|error| ManagerError::Failed(format!("{error}. Nothing was made.")))
         })
@@ -80,7 +83,14 @@ impl AgentManager {
         }
         let kept = folder::load(folder).await?.config;
         self.is_of_this_server(new, &kept).await?;
-        self.may_revive(new.guild, &kept, &new.by)?;
+        if plan.origin.is_some() {
+            return Err(ManagerError::refused(format!(
+                "The files of an earlier agent `{}` are kept, and it would come back with them. Choose another name, or leave `from` out.",
+                plan.name
+            )));
+        }
+        let back = "bring it back, or choose another name";
+        self.may_revive(new.guild, &kept, &new.by, ("The kept files", back))?;
         let permissions = match &plan.profile {
             Some(profile) => profile.clone(),
             None => self.regrant(new, &kept.permissions, &plan.default_profile)?,

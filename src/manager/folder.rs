@@ -14,6 +14,7 @@ use crate::workspace::{Workspace, repository};
 
 use super::create_folder::off_thread;
 use super::error::ManagerError;
+use super::origin::Origin;
 
 /// A step of the work on a folder that failed.
 #[derive(Debug, thiserror::Error)]
@@ -47,11 +48,12 @@ pub(super) struct Making {
 }
 
 impl Making {
-    /// Makes the folder of `config` from the template, with a repository in its workspace.
+    /// Makes the folder of an agent from the template, and of what it is made after, with a repository in its workspace.
     pub(super) fn new(
         template: &Template,
         agents: &Path,
         name: &AgentName,
+        origin: Option<&Origin>,
         fill: impl FnOnce(AgentConfig) -> AgentConfig,
     ) -> Result<Self, FolderError> {
         // A name of its own: what a crash left of an earlier try is being removed meanwhile.
@@ -62,11 +64,24 @@ impl Making {
         template
             .copy_to(&making.at)
             .map_err(failed("copying the template"))?;
+        if let Some(origin) = origin {
+            let doing = format!("copying the files of {}", origin.label);
+            origin.copy_to(&making.at).map_err(failed(doing))?;
+        }
         let workspace = Workspace::open(&making.at).map_err(failed("opening the new folder"))?;
-        repository::create(&workspace.files_folder(), name)
-            .map_err(failed("git init in the workspace"))?;
-        let base =
-            agent_file::read(workspace.agent()).map_err(failed("the template's agent.json"))?;
+        if origin.is_some() {
+            // It may bring a repository of its own.
+            complete(&making.at, name)?;
+        } else {
+            repository::create(&workspace.files_folder(), name)
+                .map_err(failed("git init in the workspace"))?;
+        }
+        let base = match origin.and_then(|origin| origin.file.clone()) {
+            Some(file) => file,
+            None => {
+                agent_file::read(workspace.agent()).map_err(failed("the template's agent.json"))?
+            }
+        };
         agent_file::create(workspace.agent(), &base.raw, &fill(base.config))
             .map_err(failed("writing agent.json"))?;
         Ok(making)

@@ -40,12 +40,14 @@ impl AgentManager {
         })
     }
 
-    /// Refuses who may not give an agent what its kept files give it besides its profile.
+    /// Refuses who may not give an agent what the files that it is made of give it besides its profile. `whose` files they are,
+    /// and what somebody who may is to do.
     pub(super) fn may_revive(
         &self,
         guild: GuildId,
         kept: &AgentConfig,
         by: &Person,
+        (whose, way_out): (&str, &str),
     ) -> Result<(), ManagerError> {
         let without = AgentConfig::default();
         let others = effective::agent(
@@ -77,7 +79,7 @@ impl AgentManager {
         }
         may_always_allow(&self.grant_table(guild), by).map_err(|reason| {
             ManagerError::Refused(format!(
-                "The kept files set `{}` for this agent, which only members who may grant the profile `open` may do: {reason}. Ask one of them to bring it back, or choose another name.",
+                "{whose} set `{}` for this agent, which only members who may grant the profile `open` may do: {reason}. Ask one of them to {way_out}.",
                 widened.join("`, `")
             ))
         })

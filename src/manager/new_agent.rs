@@ -1,7 +1,11 @@
 //! A new agent: what is asked for, what was decided, what came of it.
 
+use std::sync::Arc;
+
 use crate::domain::{AgentConfig, AgentId, AgentName, ChannelId, GuildId, Person, ProfileRef};
 use crate::llm::discovery::Choice;
+
+use super::origin::Origin;
 
 /// What a person asks for.
 #[derive(Clone, Debug)]
@@ -16,8 +20,19 @@ pub struct NewAgent {
     pub model: Option<String>,
     /// Name of a profile, or one as JSON.
     pub permission_profile: Option<String>,
+    /// What it is made after.
+    pub basis: Option<Basis>,
     pub by: Person,
     pub guild: GuildId,
+}
+
+/// What a new agent is made after.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// A role, a template, or `@` and another agent.
+    Named(String),
+    /// A charter that was attached.
+    File { name: String, text: String },
 }
 
 /// What is done with the text given as a prompt.
@@ -75,4 +90,5 @@ pub(super) struct Plan {
     pub(super) default_profile: ProfileRef,
     pub(super) default_model: Option<String>,
     pub(super) prompt: Option<String>,
+    pub(super) origin: Option<Arc<Origin>>,
 }

@@ -162,7 +162,7 @@ impl AgentManager {
         let row = row.ok_or_else(|| {
             ManagerError::Failed(format!("the database has no row of agent {}", agent.name))
         })?;
-        self.make_folder(&agent.name, move |template| AgentConfig {
+        self.make_folder(&agent.name, None, move |template| AgentConfig {
             id: Some(row.id),
             name: row.name,
             channel_id: row.channel_id,

@@ -105,6 +105,7 @@ impl AgentManager {
             kept,
             before,
             since: Since::BeforeACrash,
+            origin: None,
         })
     }
 

@@ -1,10 +1,12 @@
-//! The files that describe roles, as bytes: read without following links, and never more than one may have.
+//! The files that describe roles, as bytes: read without following links, and never more than one may have; and the
+//! agent's own, written.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
+use uuid::Uuid;
 
 use super::version::Version;
 use crate::charter::{MAX_BYTES, Unreadable};
@@ -48,4 +50,41 @@ pub fn read(folder: &Dir, path: &str) -> Result<Vec<u8>, Unreadable> {
     let mut bytes = Vec::new();
     file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// Puts `bytes` in the place of the agent's own charter so that a crash leaves the old file or the new one, whole.
+///
+/// # Errors
+///
+/// When the disk fails; the old file then stays.
+pub fn write(folder: &Dir, bytes: &[u8]) -> io::Result<()> {
+    let name = format!(".charter-{}.tmp", Uuid::new_v4().simple());
+    let written = write_durably(folder, &name, bytes).and_then(|()| {
+        folder.rename(&name, folder, NAME)?;
+        folder.open(".")?.sync_all()
+    });
+    if written.is_err() {
+        // The rest of a failed write; that it may not be there is no second fault.
+        let _ = folder.remove_file(&name);
+    }
+    written
+}
+
+fn write_durably(folder: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let mut file = folder.open_with(name, OpenOptions::new().write(true).create_new(true))?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// Takes the agent's own charter away; that there is none is fine.
+///
+/// # Errors
+///
+/// When the disk fails.
+pub fn remove(folder: &Dir) -> io::Result<()> {
+    match folder.remove_file(NAME) {
+        Ok(()) => folder.open(".")?.sync_all(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
 }

@@ -71,7 +71,11 @@ impl Template {
 }
 
 /// Copies regular files and folders; a link or anything else in a template is a mistake to be told.
-fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
+///
+/// # Errors
+///
+/// When there is such a thing, or the disk fails.
+pub fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let target = to.join(entry.file_name());
@@ -83,7 +87,7 @@ fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
             fs::copy(entry.path(), target)?;
         } else {
             return Err(io::Error::other(format!(
-                "the template's {} is neither a folder nor a file of at most 16 MiB",
+                "{} is neither a folder nor a file of at most 16 MiB",
                 entry.path().display()
             )));
         }

@@ -1,5 +1,6 @@
 //! Roles in the whole bot: what the model is told, what may run, what people hear of a mistake.
 
+mod init;
 mod listed;
 mod own;
 

@@ -70,6 +70,7 @@ pub(super) async fn submitted(bot: &Bot, responder: &Responder, form: &ModalInte
             refine: Refine::Keep,
             model: None,
             permission_profile: None,
+            basis: None,
             by,
             guild,
         };

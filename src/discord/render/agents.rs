@@ -24,8 +24,13 @@ const MOST_QUOTED: usize = 3_500;
 pub fn welcome(made: &Made) -> Body {
     let prompt = crate::discord::rest::body::clip(&made.system_prompt, PROMPT_SHOWN);
     let quoted = quoted(&prompt, MOST_QUOTED);
+    let prompt = if prompt.trim().is_empty() {
+        String::new()
+    } else {
+        format!("**System prompt**\n{quoted}\n")
+    };
     let text = format!(
-        "**Model:** {}\n**Permissions:** {}\n**System prompt**\n{quoted}\nWrite here to begin. `/status` shows my state, `/help` lists all commands.",
+        "**Model:** {}\n**Permissions:** {}\n{prompt}Write here to begin. `/status` shows my state, `/help` lists all commands.",
         model(&made.model),
         escape::code(&made.profile)
     );

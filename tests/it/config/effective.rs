@@ -146,6 +146,7 @@ fn sample(key: &Key) -> serde_json::Value {
         | ValueKind::Name
         | ValueKind::Model
         | ValueKind::Models
+        | ValueKind::Charter
         | ValueKind::Profile => "some-name",
     };
     key.kind.read(text).unwrap()
@@ -153,7 +154,8 @@ fn sample(key: &Key) -> serde_json::Value {
 
 #[test]
 fn what_an_agent_may_set_is_in_its_file_and_what_is_not_for_people_has_no_entry() {
-    for key in agent_keys() {
+    // The charter is a file of its own.
+    for key in agent_keys().filter(|key| key.kind != ValueKind::Charter) {
         let value = sample(key);
         let read = serde_json::to_value(agent(json!({ (key.name): value.clone() }))).unwrap();
         let ids_as_text = json!(["7"]);

@@ -7,12 +7,14 @@ mod repair;
 
 use serenity::all::Attachment;
 
-use super::call::{Context, Refusal, Viewer, Visibility, answer, bot, guild, person, viewer};
+use super::call::{
+    Context, Refusal, Viewer, Visibility, agent_named, answer, bot, guild, may_talk, person, viewer,
+};
 use super::complete;
 use crate::discord::bot::Bot;
 use crate::discord::render;
 use crate::discord::rest::body::Body;
-use crate::manager::{NewAgent, Refine};
+use crate::manager::{Basis, NewAgent, Refine};
 use crate::{clock, text};
 
 pub(in crate::discord) use config::{
@@ -51,11 +53,17 @@ async fn init(
     #[description = "What it may do: a profile's name, or JSON"]
     #[autocomplete = "complete::profile"]
     permission_profile: Option<String>,
-    #[description = "A text file with the system prompt, up to 64 KiB"] file: Option<Attachment>,
+    #[description = "A text file with the system prompt, or a charter, up to 64 KiB"] file: Option<
+        Attachment,
+    >,
     #[description = "Let a small model make a prompt of the description"] refine: Option<bool>,
+    #[description = "A role, a template, or @ and another agent to make it after"]
+    #[autocomplete = "complete::origin"]
+    #[max_length = 100]
+    from: Option<String>,
 ) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
-        let system_prompt = text_or_file(system_prompt, file, "system_prompt").await?;
+        let (system_prompt, basis) = prompt_or_charter(ctx, system_prompt, file, from).await?;
         let new = NewAgent {
             name,
             system_prompt,
@@ -66,6 +74,7 @@ async fn init(
             },
             model,
             permission_profile,
+            basis,
             by: person(ctx),
             guild: guild(ctx)?,
         };
@@ -130,6 +139,55 @@ async fn read_text(file: &Attachment) -> Result<String, Refusal> {
         .await
         .map_err(|_| Refusal::new("The file could not be fetched from Discord. Try again."))?;
     String::from_utf8(bytes).map_err(|_| Refusal::new("The file is not text in UTF-8."))
+}
+
+/// The prompt of a new agent, and what it is made after: a file that is a charter is no prompt.
+async fn prompt_or_charter(
+    ctx: Context<'_>,
+    system_prompt: Option<String>,
+    file: Option<Attachment>,
+    from: Option<String>,
+) -> Result<(Option<String>, Option<Basis>), Refusal> {
+    if let Some(name) = from
+        .as_deref()
+        .and_then(|from| from.trim().strip_prefix('@'))
+    {
+        may_talk(ctx, &agent_named(ctx, name)?).await?;
+    }
+    let named = from.map(Basis::Named);
+    let Some(file) = file else {
+        return Ok((system_prompt, named));
+    };
+    let text = read_text(&file).await?;
+    if !is_charter(&file.filename, &text) {
+        return match system_prompt {
+            Some(_) => Err(Refusal::new(
+                "Give either `system_prompt` or `file`, not both.",
+            )),
+            None => Ok((Some(text), named)),
+        };
+    }
+    if named.is_some() {
+        return Err(Refusal::new(
+            "Give either `from` or a file with a charter, not both.",
+        ));
+    }
+    let name = file.filename.clone();
+    Ok((system_prompt, Some(Basis::File { name, text })))
+}
+
+/// Whether a file describes a role: Markdown with front matter, or with the headings of Squad.
+fn is_charter(name: &str, text: &str) -> bool {
+    let text = text.trim_start_matches('\u{feff}');
+    let has_front = text
+        .lines()
+        .next()
+        .is_some_and(|line| line.trim_end() == "---");
+    let is_squad = text.contains("**Name**")
+        && text
+            .lines()
+            .any(|line| line.trim().eq_ignore_ascii_case("## identity"));
+    name.to_lowercase().ends_with(".md") && (has_front || is_squad)
 }
 
 /// One of an option and a file, not both.

@@ -122,6 +122,16 @@ pub(super) async fn model(ctx: Context<'_>, typed: &str) -> CreateAutocompleteRe
     among(model_names(ctx), typed)
 }
 
+/// What a new agent can be made after: roles, templates, and agents the person sees.
+pub(super) async fn origin(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
+    let named = in_time(bot(ctx).manager.origins())
+        .await
+        .unwrap_or_default();
+    let agents = visible_agents(ctx).unwrap_or_default().into_iter();
+    let agents = agents.map(|agent| format!("@{}", agent.name));
+    among(named.into_iter().chain(agents), typed)
+}
+
 /// Profiles that can be named.
 pub(super) async fn profile(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
     labelled(profile_choices(ctx), typed)
