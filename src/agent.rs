@@ -33,6 +33,7 @@ mod modes;
 mod prompt;
 pub mod refine;
 mod roles;
+mod run;
 mod running;
 mod saving;
 pub mod session_file;

@@ -19,7 +19,7 @@ pub use effective::{Effective, Key, Right, Settings, Unset, agent_keys};
 pub use env::{Env, EnvError, ProviderEnv};
 pub use keys::{
     Budgets, CatchUp, Config, Effort, Forge, ForgeKind, GitConfig, GitHost, Limits, ModelOverride,
-    ProviderConfig, Tiers, WireFormat,
+    Orchestration, ProviderConfig, Tiers, WireFormat,
 };
 pub use load::{ConfigError, keys_at_start, reason, schema};
 pub use paths::Paths;

@@ -36,7 +36,7 @@ pub struct AuxiliaryRequest<'a> {
 }
 
 /// Who asks, and how much they may spend.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Asker {
     pub spender: Spender,
     pub caps: Caps,
@@ -58,6 +58,8 @@ impl AgentDeps {
                 guild,
                 turn,
                 run: turn,
+                role: None,
+                within: Vec::new(),
             },
             caps: self.caps(&effective),
         }
@@ -81,9 +83,16 @@ impl AgentDeps {
     pub fn caps(&self, effective: &Effective) -> Caps {
         Caps {
             turn: effective.budget_turn,
+            turn_tokens: self.most_tokens(),
             agent_day: effective.budget_day,
             month: self.config.load().budgets.month.map(|usd| usd.get()),
         }
+    }
+
+    /// Tokens that a run may take.
+    pub(super) fn most_tokens(&self) -> Option<u64> {
+        let most = self.config.load().budgets.turn_tokens;
+        most.map(|count| u64::from(count.get()))
     }
 
     /// Asks `targets` something beside a turn; a `stop` ends it.
@@ -192,29 +201,13 @@ struct UsageRecorder<'a> {
     held: Option<Reservation>,
 }
 
-impl UsageRecorder<'_> {
-    fn give_back(&mut self) {
-        if let Some(held) = self.held.take() {
-            self.deps.reservations.release(held);
-        }
-    }
-}
-
-/// A question that is given up in the middle gives its reservation back too.
-impl Drop for UsageRecorder<'_> {
-    fn drop(&mut self) {
-        self.give_back();
-    }
-}
-
 #[async_trait::async_trait]
 impl Observer for UsageRecorder<'_> {
     async fn may_ask(&mut self, planned: &Planned<'_>) -> Result<u32, NotAsked> {
-        self.give_back();
+        self.held = None;
         let reservation = ReservationRequest {
-            spender: self.asker.spender,
+            spender: &self.asker.spender,
             caps: self.asker.caps,
-            pending: 0.0,
             planned,
             least: LEAST_WORDS,
         };
@@ -224,22 +217,23 @@ impl Observer for UsageRecorder<'_> {
             .reserve(&deps.store, reservation, now)
             .await;
         let held = reserved.map_err(|over| NotAsked(over.why))?;
+        let output = held.output;
         self.held = Some(held);
-        Ok(held.output)
+        Ok(output)
     }
 
     async fn attempted(&mut self, attempt: &Attempt) {
-        let row = row_of(self.asker.spender, None, self.kind, attempt);
+        let row = row_of(&self.asker.spender, None, self.kind, attempt);
         if let Err(error) = self.deps.store.record_attempt(row).await {
             tracing::warn!("failed to store a request to a model: {error}");
         }
-        self.give_back();
+        self.held = None;
     }
 }
 
 /// An attempt as the ledger keeps it.
 pub(super) fn row_of(
-    spender: Spender,
+    spender: &Spender,
     parent: Option<TurnId>,
     kind: AttemptKind,
     attempt: &Attempt,
@@ -251,7 +245,7 @@ pub(super) fn row_of(
         turn: spender.turn,
         parent,
         run: spender.run,
-        role: None,
+        role: spender.role.clone(),
         kind,
         provider: attempt.target.provider.clone(),
         model: attempt.target.model.clone(),

@@ -1,13 +1,16 @@
 //! Budgets: the worst case of a request is set aside before it is made, so that none goes past its cap unseen.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use chrono::{DateTime, Datelike, TimeZone, Utc};
 use parking_lot::Mutex;
 
-use crate::domain::{AgentId, Cost, GuildId, TurnId};
+use crate::domain::{AgentId, GuildId, TurnId};
 use crate::llm::route::Planned;
-use crate::store::{Store, StoreError, UsageFilter};
+use crate::store::{Store, StoreError, Sum, UsageFilter};
+
+use super::auxiliary::known;
 
 /// Fewest tokens that an answer is asked for with: a thought, a call and a sentence fit.
 ///
@@ -17,15 +20,26 @@ pub(super) const LEAST_OUTPUT: u32 = 1_024;
 /// Fewest tokens of an answer without tools: enough to say what is done and what is not.
 pub(super) const LEAST_WORDS: u32 = 256;
 
-/// The most that may be spent; none is no limit. In US dollars.
+/// The most that may be spent; none is no limit. Money is in US dollars.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Caps {
-    /// By this turn.
+    /// By this run: a turn and all child turns below it.
     pub turn: Option<f64>,
+    /// The same in tokens of requests and answers.
+    pub turn_tokens: Option<u64>,
     /// By this agent today (UTC).
     pub agent_day: Option<f64>,
     /// By this server this month (UTC).
     pub month: Option<f64>,
+}
+
+/// What a role allows its turn and all below it; none is no limit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RoleCap {
+    pub turn: TurnId,
+    /// In US dollars.
+    pub usd: Option<f64>,
+    pub tokens: Option<u64>,
 }
 
 /// What was spent already. In US dollars.
@@ -57,13 +71,14 @@ impl Spent {
             ..of_day
         };
         Ok(Self {
-            today: store.spent(of_day).await?,
-            this_month: store.spent(of_month).await?,
+            today: store.spent(of_day).await?.usd,
+            this_month: store.spent(of_month).await?.usd,
         })
     }
 }
 
-#[derive(Clone, Copy, Debug)]
+/// Who spends: what a request is charged to.
+#[derive(Clone, Debug)]
 pub struct Spender {
     pub agent: AgentId,
     pub guild: GuildId,
@@ -71,24 +86,38 @@ pub struct Spender {
     pub turn: Option<TurnId>,
     /// The root of that turn's run.
     pub run: Option<TurnId>,
+    /// The role that it serves, in a child turn.
+    pub role: Option<String>,
+    /// What the roles of a child turn and of those above it allow.
+    pub within: Vec<RoleCap>,
+}
+
+impl Spender {
+    fn scopes(&self) -> Vec<Scope> {
+        let own = [Scope::Agent(self.agent), Scope::Guild(self.guild)];
+        let turns = self.within.iter().map(|cap| cap.turn);
+        let turns = self.run.into_iter().chain(turns).map(Scope::Turn);
+        own.into_iter().chain(turns).collect()
+    }
 }
 
 /// A request that wants its money.
 #[derive(Clone, Copy, Debug)]
 pub struct ReservationRequest<'a> {
-    pub spender: Spender,
+    pub spender: &'a Spender,
     pub caps: Caps,
-    /// What is spent and not in the ledger yet: an answer goes there together with what is made of it.
-    pub pending: f64,
     pub planned: &'a Planned<'a>,
     /// Fewest tokens of an answer with which it is worth its price.
     pub least: u32,
 }
 
-/// Money set aside for requests that are under way.
+/// Money and tokens set aside for requests that are under way. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct Reservations(Arc<Shared>);
+
 #[derive(Debug, Default)]
-pub struct Reservations {
-    reserved: Mutex<HashMap<Scope, f64>>,
+struct Shared {
+    reserved: Mutex<HashMap<Scope, Sum>>,
     /// Held from looking to setting aside, so that no two requests are given the same money.
     looking: tokio::sync::Mutex<()>,
 }
@@ -96,18 +125,34 @@ pub struct Reservations {
 /// What a budget is kept for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Scope {
+    /// A turn and all child turns below it.
     Turn(TurnId),
     Agent(AgentId),
     Guild(GuildId),
 }
 
-/// Given back with [`Reservations::release`] when the request has ended.
-#[derive(Clone, Copy, Debug)]
+/// What is set aside until this is dropped. It has to live until what the request really cost is in the ledger.
+#[derive(Debug)]
 pub struct Reservation {
     /// Tokens that the answer may have.
     pub output: u32,
-    spender: Spender,
-    usd: f64,
+    scopes: Vec<Scope>,
+    sum: Sum,
+    shared: Arc<Shared>,
+}
+
+impl Reservation {
+    /// The request cost this much, and the ledger does not have it yet.
+    pub fn settle(&mut self, sum: Sum) {
+        self.shared.change(&self.scopes, self.sum, sum);
+        self.sum = sum;
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.shared.change(&self.scopes, self.sum, Sum::default());
+    }
 }
 
 /// Why nothing is set aside.
@@ -121,13 +166,21 @@ pub struct OverBudget {
 
 /// One budget as it stands.
 struct Account {
+    /// Whose it is.
     what: &'static str,
-    cap: f64,
-    used: f64,
+    cap: Cap,
+    used: Sum,
+}
+
+/// A limit, in what it is counted in.
+#[derive(Clone, Copy)]
+enum Cap {
+    Usd(f64),
+    Tokens(u64),
 }
 
 impl Reservations {
-    /// Sets the worst case of one request aside: with as long an answer as is asked for, or as the money still allows.
+    /// Sets the worst case of one request aside: with as long an answer as is asked for, or as the budgets still allow.
     ///
     /// A request whose price is not known is not held against money: it would be a guess.
     ///
@@ -141,7 +194,7 @@ impl Reservations {
         now: DateTime<Utc>,
     ) -> Result<Reservation, OverBudget> {
         let planned = request.planned;
-        let _alone = self.looking.lock().await;
+        let _alone = self.0.looking.lock().await;
         let accounts = self
             .accounts(store, request, now)
             .await
@@ -150,36 +203,36 @@ impl Reservations {
                 last_words: false,
             })?;
         let tightest = accounts
-            .into_iter()
-            .min_by(|a, b| a.left().total_cmp(&b.left()));
-        let output = match &tightest {
-            Some(account) => planned.affordable(account.left()),
-            None => planned.max_output,
-        };
+            .iter()
+            .min_by_key(|account| account.allows(planned));
+        let output = tightest.map_or(planned.max_output, |account| account.allows(planned));
         let least = request.least.min(planned.max_output);
         if let Some(account) = tightest
             && output < least
         {
             return Err(OverBudget {
-                why: account.words(planned.worst(least)),
+                why: account.words(planned, least),
                 last_words: output >= LEAST_WORDS.min(planned.max_output),
             });
         }
-        let reservation = Reservation {
-            output,
-            spender: request.spender,
-            usd: match planned.worst(output) {
-                Cost::Usd(usd) => usd,
-                Cost::Unknown => 0.0,
-            },
-        };
-        self.change(reservation, reservation.usd);
-        Ok(reservation)
+        Ok(self.hold(request.spender, worst(planned, output), output))
     }
 
-    /// Gives a reservation back: what the request really cost is in the ledger now.
-    pub fn release(&self, reservation: Reservation) {
-        self.change(reservation, -reservation.usd);
+    /// Sets a last answer of a turn aside while its children spend, whatever the budgets say.
+    pub fn hold_last_words(&self, spender: &Spender, planned: &Planned<'_>) -> Reservation {
+        let output = LEAST_WORDS.min(planned.max_output);
+        self.hold(spender, worst(planned, output), output)
+    }
+
+    fn hold(&self, spender: &Spender, sum: Sum, output: u32) -> Reservation {
+        let scopes = spender.scopes();
+        self.0.change(&scopes, Sum::default(), sum);
+        Reservation {
+            output,
+            scopes,
+            sum,
+            shared: Arc::clone(&self.0),
+        }
     }
 
     /// The budgets that hold for a request.
@@ -190,87 +243,122 @@ impl Reservations {
         now: DateTime<Utc>,
     ) -> Result<Vec<Account>, StoreError> {
         let Spender {
-            agent, guild, turn, ..
+            agent,
+            guild,
+            run,
+            within,
+            ..
         } = request.spender;
-        let all = UsageFilter::default();
-        let of_turn = UsageFilter { turn, ..all };
+        let (agent, guild) = (*agent, *guild);
+        let of_turn = |turn| UsageFilter {
+            below: Some(turn),
+            ..UsageFilter::default()
+        };
         let of_day = UsageFilter {
             since: Some(start_of_day(now)),
             agent: Some(agent),
             guild: Some(guild),
-            ..all
+            ..UsageFilter::default()
         };
         let of_month = UsageFilter {
             since: Some(start_of_month(now)),
             guild: Some(guild),
-            ..all
+            ..UsageFilter::default()
         };
-        let caps = [
-            ("turn", request.caps.turn, turn.map(Scope::Turn), of_turn),
-            (
-                "day",
-                request.caps.agent_day,
-                Some(Scope::Agent(agent)),
-                of_day,
-            ),
-            (
-                "month",
-                request.caps.month,
-                Some(Scope::Guild(guild)),
-                of_month,
-            ),
+        let Caps {
+            turn,
+            turn_tokens,
+            agent_day,
+            month,
+        } = request.caps;
+        let (day, month) = (agent_day.map(Cap::Usd), month.map(Cap::Usd));
+        let mut budgets = vec![
+            ("day", Scope::Agent(agent), of_day, [day, None]),
+            ("month", Scope::Guild(guild), of_month, [month, None]),
         ];
+        if let Some(run) = *run {
+            let caps = [turn.map(Cap::Usd), turn_tokens.map(Cap::Tokens)];
+            budgets.push(("turn", Scope::Turn(run), of_turn(run), caps));
+        }
+        for cap in within {
+            let caps = [cap.usd.map(Cap::Usd), cap.tokens.map(Cap::Tokens)];
+            budgets.push(("sub-agent", Scope::Turn(cap.turn), of_turn(cap.turn), caps));
+        }
         let mut accounts = Vec::new();
-        for (what, cap, scope, filter) in caps {
-            let (Some(cap), Some(scope)) = (cap, scope) else {
+        for (what, scope, filter, caps) in budgets {
+            if caps.iter().all(Option::is_none) {
                 continue;
-            };
+            }
             // Promises first: one that becomes a row meanwhile is counted twice, and never not at all.
-            let reserved = self.reserved(scope);
+            let reserved = self.0.reserved(scope);
             let spent = store.spent(filter).await?;
-            accounts.push(Account {
-                what,
-                cap,
-                used: spent + reserved + request.pending,
-            });
+            let used = Sum {
+                usd: spent.usd + reserved.usd,
+                tokens: spent.tokens + reserved.tokens,
+            };
+            let of_scope = caps.into_iter().flatten();
+            accounts.extend(of_scope.map(|cap| Account { what, cap, used }));
         }
         Ok(accounts)
     }
+}
 
-    fn reserved(&self, scope: Scope) -> f64 {
+/// The most that a request with an answer of `output` tokens can take.
+fn worst(planned: &Planned<'_>, output: u32) -> Sum {
+    Sum {
+        usd: known(planned.worst(output)),
+        tokens: planned.input + u64::from(output),
+    }
+}
+
+impl Shared {
+    fn reserved(&self, scope: Scope) -> Sum {
         let reserved = self.reserved.lock();
         reserved.get(&scope).copied().unwrap_or_default()
     }
 
-    fn change(&self, reservation: Reservation, by: f64) {
-        let Spender {
-            agent, guild, turn, ..
-        } = reservation.spender;
-        let scopes = [Scope::Agent(agent), Scope::Guild(guild)];
+    /// Puts one sum in the place of another.
+    fn change(&self, scopes: &[Scope], from: Sum, to: Sum) {
         let mut reserved = self.reserved.lock();
-        for scope in scopes.into_iter().chain(turn.map(Scope::Turn)) {
-            let sum = reserved.entry(scope).or_default();
-            *sum += by;
-            if *sum <= f64::EPSILON {
-                reserved.remove(&scope);
+        for scope in scopes {
+            let sum = reserved.entry(*scope).or_default();
+            sum.usd += to.usd - from.usd;
+            sum.tokens = (sum.tokens + to.tokens).saturating_sub(from.tokens);
+            if sum.usd <= f64::EPSILON && sum.tokens == 0 {
+                reserved.remove(scope);
             }
         }
     }
 }
 
 impl Account {
-    fn left(&self) -> f64 {
-        self.cap - self.used
+    /// Tokens of an answer that it still allows.
+    fn allows(&self, planned: &Planned<'_>) -> u32 {
+        match self.cap {
+            Cap::Usd(cap) => planned.affordable(cap - self.used.usd),
+            Cap::Tokens(cap) => {
+                let left = cap.saturating_sub(self.used.tokens + planned.input);
+                u32::try_from(left)
+                    .unwrap_or(u32::MAX)
+                    .min(planned.max_output)
+            }
+        }
     }
 
-    fn words(&self, worst: Cost) -> String {
-        let worst = match worst {
-            Cost::Usd(usd) => usd,
-            Cost::Unknown => 0.0,
+    fn words(&self, planned: &Planned<'_>, least: u32) -> String {
+        let worst = worst(planned, least);
+        let [cap, used, worst] = match self.cap {
+            Cap::Usd(cap) => [cap, self.used.usd, worst.usd].map(dollars),
+            Cap::Tokens(cap) => {
+                [cap, self.used.tokens, worst.tokens].map(|count| format!("{count} tokens"))
+            }
         };
-        let [cap, used, worst] = [self.cap, self.used, worst].map(dollars);
+        let takes = match self.cap {
+            Cap::Usd(_) => "cost up to",
+            Cap::Tokens(_) => "take up to",
+        };
         format!(
-            "the budget of this {} is {cap}; {used} is spent or promised, and the next request may cost up to {worst}",
+            "the budget of this {} is {cap}; {used} is spent or promised, and the next request may {takes} {worst}",
             self.what
         )
     }

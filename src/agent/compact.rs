@@ -7,13 +7,14 @@ use tracing::warn;
 
 use crate::clock;
 use crate::domain::{
-    AgentConfig, AttemptKind, CALL_TOOL, Cost, Item, SessionId, StopReason, TurnId, Usage, UserText,
+    AgentConfig, AttemptKind, CALL_TOOL, Cost, Item, SessionId, StopReason, Usage, UserText,
 };
 use crate::llm::route::{StepFailure, StepReply};
 use crate::llm::{history, tokens};
 use crate::text;
 
 use super::auxiliary::{AuxiliaryRequest, NoAnswer};
+use super::budget::Spender;
 use super::deps::AgentDeps;
 use super::identity::Identity;
 use super::prompt;
@@ -40,8 +41,8 @@ pub(super) struct Summarised {
 /// The turn that a summary is made for.
 #[derive(Clone, Debug)]
 pub(super) struct During {
-    /// Which one; none where it is made beside all turns.
-    pub turn: Option<TurnId>,
+    /// Who spends for it; none where it is made beside all turns.
+    pub spender: Option<Spender>,
     /// Ends the summary before it is there.
     pub stop: CancellationToken,
     /// How many tokens an estimated one has turned out to be.
@@ -51,7 +52,7 @@ pub(super) struct During {
 impl Default for During {
     fn default() -> Self {
         Self {
-            turn: None,
+            spender: None,
             stop: CancellationToken::new(),
             dense: 1.0,
         }
@@ -165,9 +166,14 @@ async fn ask(
         during,
         timeout,
     } = question;
-    let During { turn, stop, dense } = during.unwrap_or_default();
+    let During {
+        spender,
+        stop,
+        dense,
+    } = during.unwrap_or_default();
     let _deadline = cancelled_after(&stop, timeout);
-    let asker = deps.asker(agent.id, agent.guild, config, turn);
+    let mut asker = deps.asker(agent.id, agent.guild, config, None);
+    asker.spender = spender.unwrap_or(asker.spender);
     let targets = deps.targets(agent, config)?;
     let room = deps.room(&targets) as f64 / dense;
     let mut answered = Err(StepFailure::ContextExceeded);
@@ -182,7 +188,9 @@ async fn ask(
             kind,
             timeout,
         };
-        answered = deps.ask_auxiliary(&targets, asker, request, &stop).await;
+        answered = deps
+            .ask_auxiliary(&targets, asker.clone(), request, &stop)
+            .await;
         if !matches!(answered, Err(StepFailure::ContextExceeded)) {
             break;
         }

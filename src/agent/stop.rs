@@ -60,6 +60,8 @@ pub(super) struct StopSignal {
     now: CancellationToken,
     /// Cancelled by abort and shutdown only.
     hard: CancellationToken,
+    /// That of the parent turn: what ends it ends its children.
+    above: Option<Box<StopSignal>>,
 }
 
 impl StopSignal {
@@ -77,9 +79,20 @@ impl StopSignal {
         }
     }
 
-    /// What was asked so far, the strongest.
+    /// The signal of a child turn.
+    pub(super) fn below(&self) -> Self {
+        Self {
+            asked: Arc::default(),
+            by: Arc::default(),
+            now: self.now.child_token(),
+            hard: self.hard.child_token(),
+            above: Some(Box::new(self.clone())),
+        }
+    }
+
+    /// What was asked so far, of this turn or of one above it, the strongest.
     pub(super) fn asked(&self) -> Option<Stop> {
-        match self.asked.load(Ordering::Acquire) {
+        match self.strongest() {
             0 => None,
             1 => Some(Stop::Graceful),
             2 => Some(Stop::Abort),
@@ -87,9 +100,21 @@ impl StopSignal {
         }
     }
 
+    fn strongest(&self) -> u8 {
+        let above = self.above.as_ref().map_or(0, |above| above.strongest());
+        self.asked.load(Ordering::Acquire).max(above)
+    }
+
+    /// Whether this very turn was asked, and not one above it.
+    pub(super) fn is_own(&self) -> bool {
+        self.asked.load(Ordering::Acquire) > 0
+    }
+
     /// Who stopped the turn; before anybody did, it can only be the daemon.
     pub(super) fn by(&self) -> Stopper {
-        self.by.get().cloned().unwrap_or(Stopper::Shutdown)
+        let above = self.above.as_ref().map(|above| above.by());
+        let by = self.by.get().cloned().or(above);
+        by.unwrap_or(Stopper::Shutdown)
     }
 
     /// Ends with any kind of stop.

@@ -1,37 +1,131 @@
 //! Measures a turn's working time: waiting for people does not count.
+//!
+//! A child turn that waits holds up the clock of its parent too, unless something else of the parent works meanwhile.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Starts when it is made.
+use parking_lot::Mutex;
+
+/// Starts when it is made. Cheap to clone; all clones are the same clock.
+#[derive(Clone, Debug)]
+pub(super) struct WorkClock(Arc<Clock>);
+
 #[derive(Debug)]
-pub(super) struct WorkClock {
+struct Clock {
     started: Instant,
+    state: Mutex<State>,
+    /// That of the parent turn.
+    above: Option<WorkClock>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Time that is over in which everything waited.
     waited: Duration,
+    /// Since when everything waits.
+    since: Option<Instant>,
+    /// Calls that run side by side; with none the turn itself is what works or waits.
+    calls: usize,
+    waiting: usize,
+}
+
+impl State {
+    fn all_wait(&self) -> bool {
+        self.waiting > 0 && self.waiting >= self.calls
+    }
 }
 
 impl WorkClock {
     /// Starts to count.
     pub(super) fn start() -> Self {
-        Self {
+        Self::with(None)
+    }
+
+    /// The clock of a child turn.
+    pub(super) fn below(&self) -> Self {
+        Self::with(Some(self.clone()))
+    }
+
+    fn with(above: Option<Self>) -> Self {
+        Self(Arc::new(Clock {
             started: Instant::now(),
-            waited: Duration::ZERO,
-        }
+            state: Mutex::default(),
+            above,
+        }))
     }
 
     /// Time since the start, waiting included.
     pub(super) fn elapsed(&self) -> Duration {
-        self.started.elapsed()
+        self.0.started.elapsed()
     }
 
     pub(super) fn worked(&self) -> Duration {
-        self.elapsed().saturating_sub(self.waited)
+        let state = self.0.state.lock();
+        let waits = state.since.map(|since| since.elapsed()).unwrap_or_default();
+        self.elapsed().saturating_sub(state.waited + waits)
     }
 
     /// Runs `waiting` off the clock.
-    pub(super) async fn off<T>(&mut self, waiting: impl Future<Output = T>) -> T {
-        let began = Instant::now();
-        let output = waiting.await;
-        self.waited += began.elapsed();
-        output
+    pub(super) async fn off<T>(&self, waiting: impl Future<Output = T>) -> T {
+        let _waits = self.wait();
+        waiting.await
+    }
+
+    fn wait(&self) -> Waits<'_> {
+        self.change(|state| state.waiting += 1);
+        Waits(self)
+    }
+
+    /// Counts one of several calls that run side by side, until what this gives is dropped.
+    pub(super) fn call(&self) -> Call<'_> {
+        self.change(|state| state.calls += 1);
+        Call(self)
+    }
+
+    /// Stops or goes on where the change of its state asks for it, and the clock above with it.
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        let mut state = self.0.state.lock();
+        change(&mut state);
+        let above = match (state.since, state.all_wait()) {
+            (None, true) => {
+                state.since = Some(Instant::now());
+                Some(true)
+            }
+            (Some(since), false) => {
+                state.waited += since.elapsed();
+                state.since = None;
+                Some(false)
+            }
+            (None, false) | (Some(_), true) => None,
+        };
+        drop(state);
+        if let (Some(waits), Some(clock)) = (above, &self.0.above) {
+            clock.change(|state| {
+                state.waiting = if waits {
+                    state.waiting + 1
+                } else {
+                    state.waiting.saturating_sub(1)
+                }
+            });
+        }
+    }
+}
+
+/// A wait for people, until it is dropped.
+struct Waits<'a>(&'a WorkClock);
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        self.0.change(|state| state.waiting -= 1);
+    }
+}
+
+/// One of several calls that run side by side.
+pub(super) struct Call<'a>(&'a WorkClock);
+
+impl Drop for Call<'_> {
+    fn drop(&mut self) {
+        self.0.change(|state| state.calls -= 1);
     }
 }

@@ -59,6 +59,8 @@ pub struct Config {
     /// Hops of hooks and of agents asking agents that one message may cause.
     #[schemars(extend("x-at-start" = true))]
     pub max_hook_recursion_depth: Count<0, 10>,
+    /// How far turns may have sub-agents work for them.
+    pub orchestration: Orchestration,
     /// A key of the original that had no effect. Read, so that its configuration loads, and not used.
     pub default_output_delay: f64,
 
@@ -147,6 +149,7 @@ impl Default for Config {
             llm_timeout: Seconds::new(120),
             turn_timeout: Seconds::new(1800),
             max_hook_recursion_depth: Count::new(3),
+            orchestration: Orchestration::default(),
             default_output_delay: 2.0,
             providers: BTreeMap::new(),
             models: BTreeMap::new(),
@@ -307,6 +310,34 @@ impl Default for Limits {
             processes: Count::new(1024),
             file_size: Bytes::new(8 << 30),
             open_files: Count::new(8192),
+        }
+    }
+}
+
+/// How far turns may have sub-agents work for them. A run is a turn with all sub-agents below it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Orchestration {
+    /// Levels of sub-agents below a turn. 0 turns them off.
+    pub max_depth: Count<0, 5>,
+    /// Sub-agents of one run.
+    pub max_children: Count<1, 100>,
+    /// Sub-agents of one run that work at once; further ones wait, and the oldest goes first.
+    pub max_children_at_once: Count<1, 16>,
+    /// Steps of a sub-agent whose charter says nothing of them.
+    pub child_steps: Count<1, 1000>,
+    /// Time of work of a sub-agent whose charter says nothing of it.
+    pub child_timeout: Seconds<1, DAY>,
+}
+
+impl Default for Orchestration {
+    fn default() -> Self {
+        Self {
+            max_depth: Count::new(2),
+            max_children: Count::new(16),
+            max_children_at_once: Count::new(4),
+            child_steps: Count::new(20),
+            child_timeout: Seconds::new(300),
         }
     }
 }

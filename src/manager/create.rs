@@ -264,6 +264,8 @@ impl AgentManager {
                 guild,
                 turn: None,
                 run: None,
+                role: None,
+                within: Vec::new(),
             },
             caps: Caps {
                 month: month.map(|usd| usd.get()),

@@ -29,6 +29,7 @@ impl Profile {
                     Group::AgentComm.pattern(),
                     Group::StopTask.pattern(),
                     Group::WebSearch.pattern(),
+                    Group::SubAgents.pattern(),
                 ],
                 &[
                     Group::Shell.pattern(),

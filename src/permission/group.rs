@@ -25,13 +25,15 @@ pub enum Group {
     WebSearch,
     /// Editing the agent's prompt, permissions, model or web search.
     SelfEdit,
-    /// Sub-agents and external agents.
+    /// Sub-agents: each of their actions is judged by itself, and can do nothing that its parent may not.
+    SubAgents,
+    /// External agents.
     Delegates,
 }
 
 impl Group {
     /// All groups, in the order people are shown them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Files,
         Self::GitLocal,
         Self::GitRemote,
@@ -44,6 +46,7 @@ impl Group {
         Self::WebFetch,
         Self::WebSearch,
         Self::SelfEdit,
+        Self::SubAgents,
         Self::Delegates,
     ];
 
@@ -66,7 +69,8 @@ impl Group {
             Self::WebFetch => "tool:web_fetch:.*",
             Self::WebSearch => "tool:web_search:.*",
             Self::SelfEdit => "tool:self_edit:(system_prompt|(permissions|model|web_search):.*)",
-            Self::Delegates => "tool:(sub_agent|external_agent|claude_code):.*",
+            Self::SubAgents => "tool:sub_agent:.*",
+            Self::Delegates => "tool:(external_agent|claude_code):.*",
         }
     }
 }

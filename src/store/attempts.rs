@@ -70,6 +70,15 @@ impl UsageFilter {
     }
 }
 
+/// Money and tokens together.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sum {
+    /// US dollars, as far as prices are known.
+    pub usd: f64,
+    /// Of requests and answers.
+    pub tokens: u64,
+}
+
 /// What one agent used of one model in one day.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UsageLine {
@@ -129,14 +138,21 @@ impl Store {
         rows.iter().map(usage_line).collect()
     }
 
-    /// Money spent on models, as far as prices are known: what budgets are held against.
-    pub async fn spent(&self, filter: UsageFilter) -> Result<f64, StoreError> {
+    /// What was spent on models: what budgets are held against.
+    pub async fn spent(&self, filter: UsageFilter) -> Result<Sum, StoreError> {
         let mut db = self.reader().await?;
-        let sql = format!("SELECT total(cost_usd) FROM attempts {}", filter.sql());
+        let sql = format!(
+            "SELECT total(cost_usd) AS usd, coalesce(sum(input + output + cache_read + cache_write), 0) AS tokens
+             FROM attempts {}",
+            filter.sql()
+        );
         let row = bind_filter(sqlx::query(sqlx::AssertSqlSafe(sql)), filter)
             .fetch_one(&mut *db)
             .await?;
-        Ok(row.try_get(0)?)
+        Ok(Sum {
+            usd: row.try_get("usd")?,
+            tokens: counted(&row, "tokens")?,
+        })
     }
 
     /// Tokens of the latest answer to a conversation and of its request; none where no answer was counted.

@@ -3,8 +3,9 @@
 use serde_json::Value;
 
 use crate::agent::auxiliary::known;
+use crate::agent::budget::Reservation;
 use crate::domain::{Cost, ToolCall, Usage};
-use crate::store::{AttachedRows, AuditDecision, AuditRow};
+use crate::store::{AttachedRows, AttemptRow, AuditDecision, AuditRow, Sum};
 use crate::tools::Prepared;
 
 use super::Turn;
@@ -15,16 +16,26 @@ pub(super) struct Accounting {
     pub(super) tally: Tally,
     /// Rows that wait to be stored with the next step.
     pub(super) attached: AttachedRows,
+    /// What those rows tell of money, set aside until they are stored.
+    held: Vec<Reservation>,
 }
 
 impl Accounting {
-    /// Money of answers that are not in the ledger yet.
-    pub(super) fn pending(&self) -> f64 {
-        self.attached
-            .attempts
-            .iter()
-            .map(|row| known(row.cost))
-            .sum()
+    /// Keeps the row of an answer until the answer is stored, and its cost set aside for so long.
+    pub(super) fn spent(&mut self, row: AttemptRow, held: Option<Reservation>) {
+        if let Some(mut held) = held {
+            held.settle(Sum {
+                usd: known(row.cost),
+                tokens: row.usage.input_total() + row.usage.output,
+            });
+            self.held.push(held);
+        }
+        self.attached.attempts.push(row);
+    }
+
+    /// What waited is in the ledger.
+    pub(super) fn stored(&mut self) {
+        self.held.clear();
     }
 }
 

@@ -77,6 +77,8 @@ impl TurnContext {
             guild: self.agent.guild,
             turn: Some(self.id()),
             run: Some(self.id()),
+            role: None,
+            within: Vec::new(),
         }
     }
 

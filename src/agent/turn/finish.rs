@@ -96,6 +96,7 @@ impl Turn {
             .store
             .finish_turn(self.context.id(), ended)
             .await?;
+        self.accounting.stored();
         if let Some(answer) = answer {
             self.transcript.push(Item::Assistant(answer));
         }

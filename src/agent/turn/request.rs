@@ -158,7 +158,7 @@ impl Turn {
             .router()
             .step(targets, step, &mut health, &mut watcher, stop)
             .await;
-        watcher.give_back();
+        watcher.held = None;
         let refused = watcher.refused.take();
         self.health = health;
         match answered {
@@ -212,22 +212,14 @@ struct Watcher<'a> {
     refused: Option<OverBudget>,
 }
 
-impl Watcher<'_> {
-    fn give_back(&mut self) {
-        if let Some(held) = self.held.take() {
-            self.turn.context.deps.reservations.release(held);
-        }
-    }
-}
-
 #[async_trait::async_trait]
 impl Observer for Watcher<'_> {
     async fn may_ask(&mut self, planned: &Planned<'_>) -> Result<u32, NotAsked> {
-        self.give_back();
+        self.held = None;
+        let spender = self.turn.context.spender();
         let reservation = ReservationRequest {
-            spender: self.turn.context.spender(),
+            spender: &spender,
             caps: self.caps,
-            pending: self.turn.accounting.pending(),
             planned,
             least: self.least,
         };
@@ -244,12 +236,13 @@ impl Observer for Watcher<'_> {
                 return Err(NotAsked(why));
             }
         };
+        let output = held.output;
         self.held = Some(held);
         if planned.number > 1 {
             self.turn
                 .doing(format!("Thinking (attempt {})", planned.number));
         }
-        Ok(held.output)
+        Ok(output)
     }
 
     fn delta(&mut self, delta: Delta<'_>) {
@@ -276,7 +269,7 @@ impl Observer for Watcher<'_> {
         let failed = attempt.error.is_some();
         self.turn.accounting.tally.add(attempt.usage, attempt.cost);
         let row = row_of(
-            self.turn.context.spender(),
+            &self.turn.context.spender(),
             self.turn.context.parent,
             AttemptKind::Model,
             attempt,
@@ -290,9 +283,10 @@ impl Observer for Watcher<'_> {
                 tracing::warn!("failed to store a request to a model: {error}");
             }
         } else {
-            self.turn.accounting.attached.attempts.push(row);
+            let held = self.held.take();
+            self.turn.accounting.spent(row, held);
         }
-        self.give_back();
+        self.held = None;
         self.turn.doing("Thinking");
     }
 

@@ -349,6 +349,7 @@ impl Turn {
             .store
             .record_and_start(self.context.id(), &answer, starting, words, attached)
             .await?;
+        self.accounting.stored();
         self.shows_parts(recorded.parts);
         self.live.ends_speech();
         self.transcript.push(Item::Assistant(answer));

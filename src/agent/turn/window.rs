@@ -164,7 +164,7 @@ impl Turn {
         let items = self.transcript.items.clone();
         let stop = self.context.stop.now().child_token();
         let during = During {
-            turn: Some(self.context.id()),
+            spender: Some(self.context.spender()),
             stop: stop.clone(),
             dense: self.transcript.context_meter.density(),
         };

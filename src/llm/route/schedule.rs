@@ -37,6 +37,11 @@ pub struct TurnHealth {
 }
 
 impl TurnHealth {
+    /// Takes over what another turn of the same run learned.
+    pub fn absorb(&mut self, other: Self) {
+        self.out.extend(other.out);
+    }
+
     /// Whether `target` can still serve.
     pub fn serves(&self, target: &Target) -> bool {
         !self.out.contains_key(target)

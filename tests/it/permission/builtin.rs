@@ -45,7 +45,7 @@ const TABLE: &[(&str, &str)] = &[
     ("tool:web_fetch:https://example.org/", "aakd"),
     ("tool:web_search:rust", "aaad"),
     ("tool:claude_code:fix it", "aakd"),
-    ("tool:sub_agent:fix it", "aakd"),
+    ("tool:sub_agent:fix it", "aaad"),
     ("tool:nonsense:x", "aadd"),
 ];
 
