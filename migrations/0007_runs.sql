@@ -28,6 +28,7 @@ UPDATE turns SET origin_id = chain.origin FROM chain WHERE chain.id = turns.id A
 ALTER TABLE conversations ADD COLUMN kind TEXT NOT NULL DEFAULT 'main' CHECK (kind IN ('main', 'branch', 'child'));
 ALTER TABLE conversations ADD COLUMN role TEXT;
 ALTER TABLE conversations ADD COLUMN parent_id INTEGER;
+CREATE INDEX conversations_by_parent ON conversations (parent_id) WHERE parent_id IS NOT NULL;
 UPDATE conversations SET kind = 'branch' WHERE number > 0;
 
 -- What a compaction of a child's conversation replaced: kept, and told to nobody.

@@ -17,7 +17,7 @@ mod short;
 mod split;
 mod visible;
 
-pub use amounts::{dollars, seconds, thousands, tokens_and_cost};
+pub use amounts::{dollars, seconds, thousands, tokens_and_cost, tokens_in_short};
 pub use causes::with_causes;
 pub use code::{
     clip_markdown, close_code, fenced, fenced_head, fenced_tail, holds_fence, span as code_span,

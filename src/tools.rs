@@ -8,6 +8,7 @@ mod arguments;
 pub mod builtin;
 mod caller;
 mod change;
+mod delegation;
 mod erased;
 mod error;
 mod files;
@@ -50,6 +51,7 @@ use work::Work;
 
 pub use caller::Caller;
 pub use change::Change;
+pub use delegation::Delegation;
 pub use erased::{Prepared, ToolInfo};
 pub use error::{InvalidArguments, InvalidCall, ToolError};
 pub use git_access::{ForgeAccess, GitAccess, HostAccess};
@@ -86,6 +88,11 @@ pub trait Tool: Send + Sync + 'static {
 
     /// The workspace path it would write, for calls that may not run side by side.
     fn writes(_args: &Self::Args) -> Option<String> {
+        None
+    }
+
+    /// What it has a child turn do; the calling turn runs such a call itself.
+    fn delegation(_args: &Self::Args) -> Option<Delegation> {
         None
     }
 

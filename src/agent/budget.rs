@@ -246,6 +246,7 @@ impl Reservations {
             agent,
             guild,
             run,
+            role,
             within,
             ..
         } = request.spender;
@@ -277,7 +278,9 @@ impl Reservations {
             ("month", Scope::Guild(guild), of_month, [month, None]),
         ];
         if let Some(run) = *run {
-            let caps = [turn.map(Cap::Usd), turn_tokens.map(Cap::Tokens)];
+            // A turn of its own has its last words past its tokens; what it gives to others stays within them.
+            let tokens = turn_tokens.filter(|_| role.is_some());
+            let caps = [turn.map(Cap::Usd), tokens.map(Cap::Tokens)];
             budgets.push(("turn", Scope::Turn(run), of_turn(run), caps));
         }
         for cap in within {

@@ -78,6 +78,8 @@ pub(super) struct FailureReport<'a> {
     pub elapsed: Duration,
     /// What stopped the turn, where something did.
     pub by: Stopper,
+    /// Sub-agents that were ended with it.
+    pub children: usize,
 }
 
 impl FailureReport<'_> {
@@ -85,8 +87,13 @@ impl FailureReport<'_> {
     pub(super) fn render(&self) -> String {
         let reason = match self.exit {
             EndReason::Aborted => {
+                let children = match self.children {
+                    0 => String::new(),
+                    1 => " 1 sub-agent was ended with it.".to_owned(),
+                    count => format!(" {count} sub-agents were ended with it."),
+                };
                 return format!(
-                    "Stopped at step {}. Nothing more will run; send a message to go on.",
+                    "Stopped at step {}.{children} Nothing more will run; send a message to go on.",
                     self.steps.max(1)
                 );
             }

@@ -80,6 +80,8 @@ pub struct Speech {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnRef {
     pub turn: TurnId,
+    /// The turn that answers people: its own id, but in a child turn.
+    pub run: TurnId,
     pub agent: AgentId,
     pub agent_name: String,
     /// The channel or thread it is shown in.
@@ -105,6 +107,24 @@ pub struct Progress {
     pub recent: Vec<String>,
     /// Messages taken into the running turn: each gets a visible sign.
     pub steered: Vec<MessageId>,
+    /// The child turns that are not over, each below its parent.
+    pub children: Vec<ChildProgress>,
+}
+
+/// A child turn as it is seen.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChildProgress {
+    pub turn: TurnId,
+    pub role: String,
+    pub title: String,
+    /// Levels below the root: 1 and on.
+    pub depth: usize,
+    pub step: u32,
+    pub doing: String,
+    /// What its model said beside the calls that run.
+    pub said: String,
+    pub started: Instant,
+    pub cost: Cost,
 }
 
 impl Progress {
@@ -119,6 +139,7 @@ impl Progress {
             cost: Cost::Usd(0.0),
             recent: Vec::new(),
             steered: Vec::new(),
+            children: Vec::new(),
         }
     }
 }
@@ -145,6 +166,8 @@ pub enum Said {
 #[derive(Debug)]
 pub struct Question {
     pub turn: TurnRef,
+    /// The sub-agent that asks.
+    pub child: Option<AskingChild>,
     /// What the model said before the calls; empty where it said nothing.
     pub why: String,
     /// The calls, at least one.
@@ -153,6 +176,15 @@ pub struct Question {
     pub requesters: Vec<UserId>,
     /// When it is denied when nobody answers.
     pub expires_at: DateTime<Utc>,
+}
+
+/// A sub-agent whose calls people decide.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AskingChild {
+    /// The roles down to it, the agent's name first: `lab ▸ reviewer`.
+    pub path: String,
+    /// What it is about.
+    pub title: String,
 }
 
 impl Question {

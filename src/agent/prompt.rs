@@ -27,33 +27,55 @@ pub(super) struct SystemBlocks<'a> {
     pub docs: &'a str,
     /// What the repository in the workspace tells.
     pub repository: &'a str,
-    pub name: &'a AgentName,
-    pub channel: ChannelId,
+    /// Who the model is, and where.
+    pub facts: &'a str,
+    /// The roles that it may call.
+    pub roles: &'a str,
     /// The tools that are told by name.
     pub shelf: &'a str,
 }
 
 /// The system blocks of a request, in their stated order: the role's text, the agent's prompt and notes, what the repository
-/// tells, facts of the session, tools on the shelf.
+/// tells, facts of the session, roles to call, tools on the shelf.
 pub(super) fn system(blocks: &SystemBlocks<'_>) -> Vec<String> {
     let SystemBlocks {
         role,
         system_prompt,
         docs,
         repository,
-        name,
-        channel,
+        facts,
+        roles,
         shelf,
     } = blocks;
-    let facts = format!(
+    [
+        *role,
+        *system_prompt,
+        *docs,
+        *repository,
+        *facts,
+        *roles,
+        *shelf,
+    ]
+    .into_iter()
+    .filter(|block| !block.trim().is_empty())
+    .map(str::to_owned)
+    .collect()
+}
+
+/// Who an agent is, and where people see it.
+pub(super) fn agent_facts(name: &AgentName, channel: ChannelId) -> String {
+    format!(
         "You are the agent `{name}` in the Discord channel <#{channel}>. Paths are relative to your workspace. \
          People see only your answers, as Discord Markdown; messages marked [note] come from the system, not from people."
-    );
-    [*role, *system_prompt, *docs, *repository, &facts, *shelf]
-        .into_iter()
-        .filter(|block| !block.trim().is_empty())
-        .map(str::to_owned)
-        .collect()
+    )
+}
+
+/// Who a sub-agent is, and who reads it.
+pub(super) fn child_facts(role: &str, name: &AgentName) -> String {
+    format!(
+        "You are `{role}`, a sub-agent of `{name}`. Your last message is your report; nobody reads what you write before it. \
+         Paths are relative to your workspace; messages marked [note] come from the system."
+    )
 }
 
 /// What is true at this moment.

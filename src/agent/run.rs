@@ -1,6 +1,5 @@
 //! What the turns of one run share: the turn that answers people, and all child turns below it.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -9,8 +8,6 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::config::Orchestration;
 use crate::domain::{TurnId, UserId};
 use crate::llm::route::TurnHealth;
-
-use super::stop::{Stop, StopSignal, Stopper};
 
 /// What the turns of one run share.
 #[derive(Debug)]
@@ -23,8 +20,6 @@ pub(super) struct Run {
     begun: Mutex<u32>,
     /// For those that work at once.
     places: Arc<Semaphore>,
-    /// Those that are not over.
-    children: Mutex<BTreeMap<TurnId, StopSignal>>,
     /// Targets that are out for all of its turns.
     health: Mutex<TurnHealth>,
 }
@@ -37,7 +32,6 @@ impl Run {
             people: Mutex::new(people),
             begun: Mutex::default(),
             places: Arc::new(Semaphore::new(limits.max_children_at_once.get() as usize)),
-            children: Mutex::default(),
             health: Mutex::default(),
         }
     }
@@ -68,30 +62,6 @@ impl Run {
         Arc::clone(&self.places).acquire_owned().await.ok()
     }
 
-    /// Takes note of a child until what this gives is dropped.
-    pub(super) fn has_child(self: &Arc<Self>, child: TurnId, stop: StopSignal) -> Child {
-        self.children.lock().insert(child, stop);
-        Child {
-            run: Arc::clone(self),
-            child,
-        }
-    }
-
-    /// Child turns that are not over.
-    pub(super) fn children(&self) -> usize {
-        self.children.lock().len()
-    }
-
-    /// Asks a child turn to stop, and those below it; says whether it works.
-    pub(super) fn stop_child(&self, child: TurnId, stop: Stop, by: &Stopper) -> bool {
-        let children = self.children.lock();
-        let found = children.get(&child);
-        if let Some(signal) = found {
-            signal.ask(stop, by);
-        }
-        found.is_some()
-    }
-
     /// Which targets are out.
     pub(super) fn health(&self) -> TurnHealth {
         self.health.lock().clone()
@@ -100,18 +70,5 @@ impl Run {
     /// What a request learned of them.
     pub(super) fn learned(&self, health: TurnHealth) {
         self.health.lock().absorb(health);
-    }
-}
-
-/// A child turn that is not over.
-#[derive(Debug)]
-pub(super) struct Child {
-    run: Arc<Run>,
-    child: TurnId,
-}
-
-impl Drop for Child {
-    fn drop(&mut self) {
-        self.run.children.lock().remove(&self.child);
     }
 }

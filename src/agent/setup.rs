@@ -9,7 +9,7 @@ use tokio::task::JoinError;
 use tracing::warn;
 
 use crate::charter::{Catalog, Compaction, Known, ModelChoice, Role};
-use crate::config::Effective;
+use crate::config::{Effective, Tiers};
 use crate::domain::{AgentConfig, AgentId, Mode, ProfileRef};
 use crate::permission::{ProfileError, Stack};
 use crate::text;
@@ -23,6 +23,21 @@ use super::file_news::News;
 use super::identity::Identity;
 use super::modes;
 
+/// The tool that calls a role.
+const SUB_AGENT: &str = "sub_agent";
+
+/// Tools that no child turn has: they outlive it, or change the agent itself.
+const NOT_FOR_CHILDREN: [&str; 8] = [
+    "add_process_hooks",
+    "record_decision",
+    "run_background",
+    "self_edit_docs",
+    "self_edit_model",
+    "self_edit_permissions",
+    "self_edit_system_prompt",
+    "self_edit_web_search",
+];
+
 /// Bytes of problems that a message shows.
 const MOST_SHOWN: usize = 1_200;
 
@@ -32,6 +47,11 @@ pub struct Setup {
     /// `agent.json`, and for the keys that it leaves unset the charter.
     pub config: Arc<AgentConfig>,
     pub role: Option<Arc<Role>>,
+    /// In a child turn: the agent's own role.
+    own: Option<Arc<Role>>,
+    /// In a child turn: the roles between the agent's own and this one.
+    between: Vec<Arc<Role>>,
+    is_child: bool,
 }
 
 impl Setup {
@@ -40,13 +60,76 @@ impl Setup {
             Some(role) => Arc::new(over(role, AgentConfig::clone(&config))),
             None => config,
         };
-        Self { config, role }
+        Self {
+            config,
+            role,
+            own: None,
+            between: Vec::new(),
+            is_child: false,
+        }
+    }
+
+    /// The agent as a child turn has it, which takes these roles one below the other. Each narrows what is above it; the
+    /// last one speaks.
+    pub(super) fn as_child(self, roles: &[Arc<Role>], tiers: &Tiers) -> Self {
+        let Some((role, between)) = roles.split_last() else {
+            return self;
+        };
+        let mut config = AgentConfig::clone(&self.config);
+        config.system_prompt.clear();
+        for role in roles {
+            if let Some(model) = own_model(role, tiers) {
+                config.model = Some(model.clone());
+                config.fallback_models.clone_from(&role.fallback_models);
+            }
+        }
+        Self {
+            config: Arc::new(config),
+            own: self.role,
+            between: between.to_vec(),
+            role: Some(role.clone()),
+            is_child: true,
+        }
+    }
+
+    /// Every role that narrows what it may do.
+    fn roles(&self) -> impl Iterator<Item = &Arc<Role>> {
+        self.own.iter().chain(&self.between).chain(&self.role)
+    }
+
+    /// The agent's own role, in a child turn too.
+    fn of_agent(&self) -> Option<&Arc<Role>> {
+        if self.is_child {
+            self.own.as_ref()
+        } else {
+            self.role.as_ref()
+        }
+    }
+
+    /// What tells its roles from those of other setups.
+    pub(super) fn roles_key(&self) -> String {
+        let hashes: Vec<&str> = self.roles().map(|role| role.sha256.as_str()).collect();
+        hashes.join(" ")
+    }
+
+    /// The roles that it may call by name; none where it may call all.
+    pub(super) fn sub_agents(&self) -> Option<&[String]> {
+        let named = self
+            .role
+            .as_ref()
+            .and_then(|role| role.sub_agents.as_deref());
+        match named {
+            None if self.is_child => Some(&[]),
+            named => named,
+        }
     }
 
     /// How much a turn brings to bear: what its role says, what `agent.json` says, what the turn was asked for.
     pub(super) fn mode(&self, asked: Option<Mode>) -> Mode {
         let of_role = self.role.as_ref().map(|role| role.mode);
-        modes::in_force(&[of_role, self.config.mode, asked])
+        // A role that is called is not what the agent itself was told to be.
+        let of_agent = self.config.mode.filter(|_| !self.is_child);
+        modes::in_force(&[of_role, of_agent, asked])
     }
 
     /// What the role says before everything else; empty without one.
@@ -61,7 +144,7 @@ impl Setup {
         self.role
             .as_ref()
             .and_then(|role| role.docs)
-            .unwrap_or(true)
+            .unwrap_or(!self.is_child)
     }
 
     /// Shares of the window at which its role has the conversation summarised.
@@ -75,12 +158,16 @@ impl Setup {
     ///
     /// The refusal, for the model.
     pub(super) fn has_tool(&self, name: &str) -> Result<(), NotOfTheRole> {
-        match &self.role {
-            Some(role) if !role.has_tool(name) => Err(NotOfTheRole {
+        let lacks = self.roles().find(|role| !role.has_tool(name));
+        let calls_nobody = name == SUB_AGENT && self.sub_agents().is_some_and(<[_]>::is_empty);
+        let is_withheld = self.is_child && (NOT_FOR_CHILDREN.contains(&name) || calls_nobody);
+        let lacking = lacks.or(self.role.as_ref().filter(|_| is_withheld));
+        match lacking {
+            Some(role) => Err(NotOfTheRole {
                 role: role.name.clone(),
                 tool: name.to_owned(),
             }),
-            Some(_) | None => Ok(()),
+            None => Ok(()),
         }
     }
 
@@ -97,6 +184,18 @@ impl Setup {
 pub(super) struct NotOfTheRole {
     role: String,
     tool: String,
+}
+
+/// The model that a role names, by itself or as a tier that somebody chose a model for.
+pub(super) fn own_model<'a>(role: &'a Role, tiers: &'a Tiers) -> Option<&'a String> {
+    match &role.model {
+        ModelChoice::Inherit => None,
+        ModelChoice::Named(model) => Some(model),
+        ModelChoice::Tier(tier) => match tier.as_str() {
+            "full" => tiers.full.as_ref(),
+            _ => tiers.lightweight.as_ref(),
+        },
+    }
 }
 
 /// `config` above `role`, key by key. A file grants nothing: where a key lifts a limit, the lower value holds.
@@ -233,7 +332,7 @@ impl AgentDeps {
     pub fn profiles_of(&self, setup: &Setup) -> Result<Stack, ProfileError> {
         let profiles = self.profiles.load();
         let mut stack = Stack::new(profiles.resolve(&setup.config.permissions)?);
-        if let Some(role) = &setup.role {
+        for role in setup.roles() {
             for profile in &role.permissions {
                 let source = format!("role `{}`", role.name);
                 stack = stack.with(source, profiles.resolve(profile)?);
@@ -245,12 +344,16 @@ impl AgentDeps {
     /// What its requests may cost.
     pub(super) fn caps_of(&self, effective: &Effective, setup: &Setup) -> Caps {
         let caps = self.caps(effective);
-        let own = setup.role.as_ref().and_then(|role| role.limits.budget_usd);
+        let own = setup.of_agent().map(|role| role.limits).unwrap_or_default();
         Caps {
-            turn: [own, caps.turn]
+            turn: [own.budget_usd, caps.turn]
                 .into_iter()
                 .flatten()
                 .min_by(f64::total_cmp),
+            turn_tokens: [own.max_tokens, caps.turn_tokens]
+                .into_iter()
+                .flatten()
+                .min(),
             ..caps
         }
     }

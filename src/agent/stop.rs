@@ -105,11 +105,6 @@ impl StopSignal {
         self.asked.load(Ordering::Acquire).max(above)
     }
 
-    /// Whether this very turn was asked, and not one above it.
-    pub(super) fn is_own(&self) -> bool {
-        self.asked.load(Ordering::Acquire) > 0
-    }
-
     /// Who stopped the turn; before anybody did, it can only be the daemon.
     pub(super) fn by(&self) -> Stopper {
         let above = self.above.as_ref().map(|above| above.by());

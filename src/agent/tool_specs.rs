@@ -4,31 +4,33 @@ use std::collections::HashMap;
 
 use parking_lot::Mutex;
 
-use crate::charter::Role;
 use crate::domain::Mode;
 use crate::permission::Stack;
 use crate::tools::{Registry, ToolInfo, Toolset};
 
 use super::modes;
+use super::setup::Setup;
 
 /// Profiles that are remembered; beyond that they are worked out again.
 const MOST: usize = 64;
 
-/// The profiles' hash, the role's, and the mode.
-type Key = (String, Option<String>, Mode);
+/// The profiles' hash, those of the roles, the mode, and whether there is a role to call.
+type Key = (String, String, Mode, bool);
 
 /// The tools of each profile and mode.
 #[derive(Debug, Default)]
 pub struct ToolSpecs(Mutex<HashMap<Key, Toolset>>);
 
 impl ToolSpecs {
-    /// All tools that `profiles` do not deny whatever their arguments, and that belong to `role` and `mode`.
+    /// All tools that `profiles` do not deny whatever their arguments, and that belong to the roles of `setup` and to `mode`.
+    /// `delegates`: there is a role that can be called.
     pub(super) fn of(
         &self,
         tools: &Registry,
         profiles: &Stack,
-        role: Option<&Role>,
+        setup: &Setup,
         mode: Mode,
+        delegates: bool,
     ) -> Toolset {
         let mut known = self.0.lock();
         if known.len() >= MOST {
@@ -37,16 +39,21 @@ impl ToolSpecs {
         let told = known
             .entry((
                 profiles.hash().to_owned(),
-                role.map(|role| role.sha256.clone()),
+                setup.roles_key(),
                 mode,
+                delegates,
             ))
-            .or_insert_with(|| tools.toolset(|tool| is_told(profiles, role, tool, mode)));
+            .or_insert_with(|| {
+                tools.toolset(|tool| {
+                    (delegates || !tool.delegates) && is_told(profiles, setup, tool, mode)
+                })
+            });
         told.clone()
     }
 }
 
-fn is_told(profiles: &Stack, role: Option<&Role>, tool: &ToolInfo, mode: Mode) -> bool {
+fn is_told(profiles: &Stack, setup: &Setup, tool: &ToolInfo, mode: Mode) -> bool {
     modes::has_tool(mode, tool.name)
-        && role.is_none_or(|role| role.has_tool(tool.name))
+        && setup.has_tool(tool.name).is_ok()
         && !profiles.denies_all(tool.subject)
 }

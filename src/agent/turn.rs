@@ -12,10 +12,13 @@ mod accounting;
 mod attachments;
 mod begin;
 mod calls;
+mod child;
+mod children;
 mod context;
 mod context_meter;
 mod finish;
 mod live;
+mod offer;
 mod question;
 mod reply;
 mod request;
@@ -26,12 +29,14 @@ mod window;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use tokio::sync::{mpsc, watch};
+use parking_lot::Mutex;
+use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use self::accounting::Accounting;
+use self::accounting::{Accounting, Below, Tally};
 use self::context::TurnContext;
 use self::live::{Inbox, LiveStatus};
+use self::offer::Offer;
 use self::transcript::Transcript;
 use super::deps::{AgentDeps, Limits};
 use super::end_reason::EndReason;
@@ -43,11 +48,8 @@ use super::setup::Setup;
 use super::stop::StopSignal;
 use super::stuck::LoopDetector;
 use super::work_clock::WorkClock;
-use crate::domain::{
-    Assistant, ChannelId, ConversationId, Inbound, Item, Mode, ToolCall, TurnId, UserId,
-};
+use crate::domain::{Assistant, ChannelId, ConversationId, Inbound, Item, Mode, ToolCall, TurnId};
 use crate::llm::Target;
-use crate::llm::route::TurnHealth;
 use crate::store::StoreError;
 use crate::tools::Shelf;
 
@@ -63,6 +65,7 @@ pub(super) async fn run(
 ) -> TurnEnd {
     match begin::begin(deps, agent, others, params).await {
         begin::Begun::Turn(mut turn) => {
+            turn.look_for_roles_at_first().await;
             let ended = match turn.work().await {
                 Ok(outcome) => turn.finish(outcome).await,
                 Err(error) => Err(error),
@@ -121,16 +124,29 @@ struct Turn {
     live: LiveStatus,
     accounting: Accounting,
     clock: WorkClock,
-    /// Everyone whose messages are in the turn.
-    people: Vec<UserId>,
     /// The agent as the latest step read its files.
     setup: Setup,
     /// The tools that the latest step's model knew by name alone.
     shelf: Arc<Shelf>,
     stuck: LoopDetector,
-    health: TurnHealth,
+    /// The roles that it may call.
+    offer: Arc<Offer>,
+    /// What its children spent since the latest step.
+    below: Mutex<Below>,
+    /// Its place among the children that work at once.
+    place: Mutex<Option<OwnedSemaphorePermit>>,
     /// Who gave the latest answer.
     answered_by: Option<Target>,
+}
+
+/// What a turn begins with.
+struct TurnHead {
+    context: TurnContext,
+    transcript: Transcript,
+    inbox: Inbox,
+    live: LiveStatus,
+    clock: WorkClock,
+    setup: Setup,
 }
 
 /// How the work of a turn came to an end.
@@ -150,6 +166,40 @@ enum Outcome {
 }
 
 impl Turn {
+    fn new(head: TurnHead) -> Self {
+        let TurnHead {
+            context,
+            transcript,
+            inbox,
+            live,
+            clock,
+            setup,
+        } = head;
+        Self {
+            context,
+            transcript,
+            inbox,
+            live,
+            clock,
+            setup,
+            accounting: Accounting::default(),
+            offer: Default::default(),
+            below: Default::default(),
+            place: Default::default(),
+            shelf: Default::default(),
+            stuck: Default::default(),
+            answered_by: None,
+        }
+    }
+
+    /// What it spent, with all below it.
+    fn whole(&self) -> Tally {
+        let mut whole = self.accounting.tally;
+        let below = self.below.lock().tally;
+        whole.add(below.usage, below.cost);
+        whole
+    }
+
     /// How much it brings to bear, by the files as they are now.
     fn mode(&self) -> Mode {
         self.setup.mode(self.context.asked_mode)
@@ -161,14 +211,18 @@ impl Turn {
             .context
             .deps
             .limits_of(&self.context.agent, &self.setup);
-        Limits {
+        let limits = Limits {
             work: modes::work(self.mode(), limits.work),
             ..limits
+        };
+        match &self.context.child {
+            None => limits,
+            Some(child) => self.limits_of_child(child, limits),
         }
     }
 
     fn doing(&self, doing: impl Into<String>) {
-        self.live.doing(self.accounting.tally, doing);
+        self.live.doing(self.whole(), doing);
     }
 
     /// Shows a call that is about to run.

@@ -85,6 +85,10 @@ impl WorkClock {
 
     /// Stops or goes on where the change of its state asks for it, and the clock above with it.
     fn change(&self, change: impl FnOnce(&mut State)) {
+        self.change_by(Box::new(change));
+    }
+
+    fn change_by(&self, change: Box<dyn FnOnce(&mut State) + '_>) {
         let mut state = self.0.state.lock();
         change(&mut state);
         let above = match (state.since, state.all_wait()) {
@@ -101,13 +105,13 @@ impl WorkClock {
         };
         drop(state);
         if let (Some(waits), Some(clock)) = (above, &self.0.above) {
-            clock.change(|state| {
+            clock.change_by(Box::new(move |state| {
                 state.waiting = if waits {
                     state.waiting + 1
                 } else {
                     state.waiting.saturating_sub(1)
-                }
-            });
+                };
+            }));
         }
     }
 }

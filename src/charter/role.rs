@@ -80,9 +80,17 @@ impl Role {
         let is_named = match &self.tools {
             None => true,
             Some(tools) if matches!(name, "tool_output" | "find_tools") => !tools.is_empty(),
+            Some(_) if name == "sub_agent" && self.calls_others() => true,
             Some(tools) => tools.contains(name),
         };
         is_named && !self.disallowed_tools.contains(name)
+    }
+
+    /// Whether it names roles that it may call: that gives it the tool to do so.
+    fn calls_others(&self) -> bool {
+        self.sub_agents
+            .as_ref()
+            .is_some_and(|names| !names.is_empty())
     }
 
     /// The keys under which it names roles that its turns pass through, and those names.

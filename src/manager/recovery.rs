@@ -184,7 +184,11 @@ async fn histories(
             None if store.conversation(conversation).await?.is_none() => continue,
             None => store.items(conversation).await?,
         };
-        items.extend(open.calls.iter().map(|call| Item::ToolResult(closed(call))));
+        let closed = open
+            .calls
+            .iter()
+            .map(|call| closed(call, child_of(call, open, turns)));
+        items.extend(closed.map(Item::ToolResult));
         items.push(Item::User(UserText::note(BROKEN_OFF)));
         histories.insert(conversation, items);
     }
@@ -194,17 +198,40 @@ async fn histories(
     Ok(histories)
 }
 
-fn closed(call: &OpenCall) -> ToolResult {
+/// The child turn that a call waited for, where one did.
+fn child_of<'a>(
+    call: &OpenCall,
+    parent: &UnfinishedTurn,
+    turns: &'a [UnfinishedTurn],
+) -> Option<&'a UnfinishedTurn> {
+    turns.iter().find(|open| {
+        let begun = &open.turn.begun;
+        let answers = begun.child.as_ref().and_then(|child| child.call.as_ref());
+        begun.parent == Some(parent.turn.begun.id) && answers == Some(&call.id)
+    })
+}
+
+fn closed(call: &OpenCall, child: Option<&UnfinishedTurn>) -> ToolResult {
     ToolResult {
         call_id: call.id.clone(),
         name: call.name.clone(),
-        content: match call.reach {
-            CallReach::Started => STARTED.to_owned(),
-            CallReach::Proposed => NOT_STARTED.to_owned(),
+        content: match (call.reach, child) {
+            (CallReach::Started, Some(child)) => broken_off_child(child),
+            (CallReach::Started, None) => STARTED.to_owned(),
+            (CallReach::Proposed, _) => NOT_STARTED.to_owned(),
         },
         is_error: true,
         images: Vec::new(),
     }
+}
+
+/// What a parent is told of a sub-agent that did not come to its report.
+fn broken_off_child(child: &UnfinishedTurn) -> String {
+    let steps = text::count(child.answers, "step", "steps");
+    format!(
+        "started, then the daemon stopped after {steps}; may have partly run, check before repeating, or go on with continue: \"{}\"",
+        child.turn.begun.id.short()
+    )
 }
 
 /// What people are told: one line to a channel, and every message of ours that still promises something put right, but for

@@ -123,6 +123,10 @@ impl AgentManager {
             return Err(ManagerError::NotServed);
         }
         let deps = Arc::clone(&self.inner.deps);
+        if !matches!(event.effect, TaskEffect::Notify(_)) && self.is_of_child(&event).await {
+            // A sub-agent looks after its commands itself, and they end with it.
+            return Ok(());
+        }
         let via = Via {
             depth: event.depth,
             parent: event.task.task.turn.unwrap_or_else(TurnId::random),
@@ -163,6 +167,15 @@ impl AgentManager {
                 Ok(())
             }
         }
+    }
+
+    /// Whether a sub-agent started the task.
+    async fn is_of_child(&self, event: &TaskEvent) -> bool {
+        let Some(turn) = event.task.task.turn else {
+            return false;
+        };
+        let row = self.inner.deps.store.turn(turn).await.ok().flatten();
+        row.is_some_and(|row| row.begun.child.is_some())
     }
 
     async fn note(

@@ -20,6 +20,8 @@ pub struct NewChild {
     pub turn: NewTurn,
     /// What it is to do.
     pub item: Item,
+    /// The conversation of a former child turn that it goes on in.
+    pub goes_on: Option<ConversationId>,
 }
 
 impl Store {
@@ -60,6 +62,24 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
+    /// The sub-agents of turns of `conversation` whose ids begin with `id`.
+    pub async fn former_children(
+        &self,
+        conversation: ConversationId,
+        id: &str,
+    ) -> Result<Vec<TurnRow>, StoreError> {
+        let mut db = self.reader().await?;
+        let rows = sqlx::query(
+            "SELECT t.* FROM conversations c JOIN turns t ON t.conversation_id = c.id
+             WHERE c.parent_id = ? AND t.kind = 'sub_agent' AND substr(t.id, 1, length(?2)) = ?2 LIMIT 2",
+        )
+        .bind(conversation.0)
+        .bind(id)
+        .fetch_all(&mut *db)
+        .await?;
+        rows.iter().map(turn_row).collect()
+    }
+
     /// The child turns of a run, in the order in which they began.
     pub async fn children_of_run(&self, run: TurnId) -> Result<Vec<TurnRow>, StoreError> {
         let mut db = self.reader().await?;
@@ -74,32 +94,31 @@ impl Store {
 
 /// Makes the child's conversation and begins its turn there. Gives one row: the conversation.
 pub(super) fn insert_child(batch: &mut Batch, child: &NewChild) -> Result<(), StoreError> {
-    let NewChild { turn, item } = child;
+    let NewChild {
+        turn,
+        item,
+        goes_on,
+    } = child;
     let Some(of) = &turn.child else {
         return Err(StoreError::bad_row("a child turn", "it has no role"));
     };
     let at = now();
-    batch
-        .add(
-            "INSERT INTO conversations (agent_id, number, kind, role, parent_id, prompt, opened_at, last_active_at, closed_at)
-             VALUES (?, 0, 'child', ?, ?, ?, ?, ?, ?) RETURNING id",
-        )
-        .bind(turn.agent.to_string())
-        .bind(&of.role)
-        .bind(turn.conversation.0)
-        .bind(&of.title)
-        .bind(&at)
-        .bind(&at)
-        .bind(&at);
+    match goes_on {
+        Some(former) => {
+            batch.add("SELECT ? AS id").bind(former.0);
+        }
+        None => open_for_child(batch, turn, of, &at),
+    }
     batch
         .add(
             "INSERT INTO turns (id, agent_id, conversation_id, parent_id, origin_id, depth, channel_id, state, began_at,
                  kind, run_id, call_id, path, role, role_sha256, title)
-             SELECT ?, ?, last_insert_rowid(), id, origin_id, ?, ?, 'running', ?, ?, ?, ?, ?, ?, ?, ?
+             SELECT ?, ?, coalesce(?, last_insert_rowid()), id, origin_id, ?, ?, 'running', ?, ?, ?, ?, ?, ?, ?, ?
              FROM turns WHERE id = ? AND state = 'running'",
         )
         .bind(turn.id.to_string())
         .bind(turn.agent.to_string())
+        .bind(goes_on.map(|former| former.0))
         .bind(turn.depth)
         .bind(turn.channel.as_i64())
         .bind(&at)
@@ -113,6 +132,22 @@ pub(super) fn insert_child(batch: &mut Batch, child: &NewChild) -> Result<(), St
         .bind(turn.parent.map(|parent| parent.to_string()))
         .must_change("running parent of a child turn");
     insert_item_of(batch, turn.id, item)
+}
+
+/// Makes the conversation of a child turn.
+fn open_for_child(batch: &mut Batch, turn: &NewTurn, of: &ChildOf, at: &str) {
+    batch
+        .add(
+            "INSERT INTO conversations (agent_id, number, kind, role, parent_id, prompt, opened_at, last_active_at, closed_at)
+             VALUES (?, 0, 'child', ?, ?, ?, ?, ?, ?) RETURNING id",
+        )
+        .bind(turn.agent.to_string())
+        .bind(&of.role)
+        .bind(turn.conversation.0)
+        .bind(&of.title)
+        .bind(at)
+        .bind(at)
+        .bind(at);
 }
 
 pub(super) fn begun_child(row: &SqliteRow) -> Result<ConversationId, StoreError> {

@@ -16,7 +16,9 @@ use super::items::replace;
 use super::outbox::queue;
 use super::part::{NewPart, Part, part_row};
 use super::turns::{TurnRow, turn_row};
-use crate::domain::{CallId, ChannelId, ConversationId, Item, MessageId, SessionId};
+use crate::domain::{
+    AttemptKind, AttemptOutcome, CallId, ChannelId, ConversationId, Item, MessageId, SessionId,
+};
 
 /// A call without a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +45,8 @@ pub struct UnfinishedTurn {
     pub calls: Vec<OpenCall>,
     /// Its questions without answers.
     pub questions: Vec<OpenQuestion>,
+    /// How often its model had answered.
+    pub answers: usize,
 }
 
 /// A turn that was running and whose row does not read back: all that is left of it is whom to tell.
@@ -199,13 +203,22 @@ async fn unfinished_turn(
     let rows =
         sqlx::query("SELECT * FROM approvals WHERE turn_id = ? AND decision IS NULL ORDER BY id")
             .bind(&id)
-            .fetch_all(db)
+            .fetch_all(&mut *db)
             .await?;
     let questions = readable(&rows, "approvals", "id", question);
+    let answers: i64 = sqlx::query_scalar(
+        "SELECT count(*) FROM attempts WHERE turn_id = ? AND kind = ? AND outcome = ?",
+    )
+    .bind(&id)
+    .bind(AttemptKind::Model.as_str())
+    .bind(AttemptOutcome::Ok.as_str())
+    .fetch_one(&mut *db)
+    .await?;
     Ok(UnfinishedTurn {
         turn,
         calls,
         questions,
+        answers: usize::try_from(answers).unwrap_or_default(),
     })
 }
 

@@ -34,6 +34,14 @@ pub fn seconds(elapsed: Duration) -> String {
     }
 }
 
+/// Tokens in few letters: `950 tokens`, `12.3k tokens`.
+pub fn tokens_in_short(tokens: u64) -> String {
+    match tokens {
+        ..1_000 => format!("{tokens} tokens"),
+        _ => format!("{:.1}k tokens", tokens as f64 / 1_000.0),
+    }
+}
+
 /// What requests took: `4,800 in / 420 out · $0.012`. What costs nothing, or nobody knows what, has no price.
 pub fn tokens_and_cost(input: u64, output: u64, usd: Option<f64>) -> String {
     let mut line = format!("{} in / {} out", thousands(input), thousands(output));

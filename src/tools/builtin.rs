@@ -37,6 +37,7 @@ mod send_to_agent;
 mod stop_task;
 mod str_replace;
 mod str_replace_all;
+mod sub_agent;
 mod tool_output;
 mod view;
 mod web_fetch;
@@ -103,6 +104,7 @@ pub(super) fn all() -> Vec<Arc<dyn AnyTool>> {
         erased(list_agents::ListAgents),
         erased(read_agent_docs::ReadAgentDocs),
         erased(send_to_agent::SendToAgent),
+        erased(sub_agent::SubAgent),
         erased(web_fetch::WebFetch),
         erased(find_tools::FindTools),
     ]

@@ -9,6 +9,7 @@ use serde_json::value::to_raw_value;
 use serde_json::{Map, Value};
 
 use super::change::Change;
+use super::delegation::Delegation;
 use super::error::{InvalidArguments, InvalidCall, ToolError};
 use super::{Output, Tool, ToolContext};
 use super::{arguments, schema};
@@ -27,6 +28,8 @@ pub struct ToolInfo {
     pub shelf: Option<&'static str>,
     /// Whether it goes by the roles of the turn's people.
     pub by_people: bool,
+    /// Whether it has child turns do something.
+    pub delegates: bool,
 }
 
 /// A call that was checked and may be judged: what it says here is what will run.
@@ -38,6 +41,8 @@ pub struct Prepared {
     pub action: Action,
     /// The workspace path it writes.
     pub writes: Option<String>,
+    /// What it has a child turn do.
+    pub delegation: Option<Delegation>,
     /// How long it may run; none where the tool keeps its own time.
     pub deadline: Option<Duration>,
     tool: Arc<dyn AnyTool>,
@@ -128,6 +133,7 @@ impl<T: Tool> AnyTool for Typed<T> {
             subject: T::SUBJECT,
             shelf: T::SHELF,
             by_people: T::BY_PEOPLE,
+            delegates: matches!(T::GROUP, Group::SubAgents),
         }
     }
 
@@ -153,6 +159,7 @@ impl<T: Tool> AnyTool for Typed<T> {
             arguments,
             action: T::action(&args),
             writes: T::writes(&args),
+            delegation: T::delegation(&args),
             deadline: T::deadline(&args),
             tool: self,
         })

@@ -103,14 +103,19 @@ async fn finish(
             (Output::from(error.to_string()), true)
         }
     };
-    let text = context.services.redactor.redact(&output.text).into_owned();
     ToolResult {
         call_id: context.call.clone(),
         name: name.to_owned(),
-        content: capped(text, context).await,
+        content: presented(&output.text, context).await,
         is_error,
         images: output.images,
     }
+}
+
+/// `text` as a model is given it: without secrets, and no longer than it may be.
+pub async fn presented(text: &str, context: &ToolContext) -> String {
+    let text = context.services.redactor.redact(text).into_owned();
+    capped(text, context).await
 }
 
 /// `text` whole, or its two ends and where all of it is.

@@ -25,7 +25,7 @@ pub struct OutputStore {
     agents: PathBuf,
 }
 
-/// Names one kept output: `out_` and eight hexadecimal digits.
+/// Names one kept output: `out_` and eight hexadecimal digits, or the eight digits of a sub-agent's report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Handle(String);
 
@@ -39,6 +39,18 @@ impl OutputStore {
         let (handle, mut file) = self.create(agent)?;
         io::Write::write_all(&mut file, text.as_bytes())?;
         Ok(handle)
+    }
+
+    /// Keeps `text` under an id of eight hexadecimal digits, in the place of what was there.
+    ///
+    /// # Errors
+    ///
+    /// When the folder or the file cannot be written.
+    pub fn save_as(&self, agent: &AgentName, id: &str, text: &str) -> io::Result<()> {
+        let folder = self.folder(agent);
+        fs::create_dir_all(&folder)?;
+        make_room(&folder)?;
+        fs::write(folder.join(Handle(id.to_owned()).file_name()), text)
     }
 
     /// A new empty output, for a caller that writes as it comes.
@@ -110,7 +122,9 @@ impl fmt::Display for Handle {
 
 /// The text is no handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a handle is `out_` and eight digits, as a cut result names it")]
+#[error(
+    "a handle is `out_` and eight digits, as a cut result names it, or the eight digits of a sub-agent"
+)]
 pub struct InvalidHandle;
 
 impl FromStr for Handle {
@@ -118,7 +132,7 @@ impl FromStr for Handle {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-        match text.strip_prefix("out_") {
+        match Some(text.strip_prefix("out_").unwrap_or(text)) {
             Some(digits) if digits.len() == 8 && digits.bytes().all(is_digit) => {
                 Ok(Self(text.to_owned()))
             }

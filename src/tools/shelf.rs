@@ -35,6 +35,8 @@ pub struct Toolset {
     pub schemas: Arc<Vec<ToolSchema>>,
     /// Told by name.
     pub shelf: Arc<Shelf>,
+    /// Whether a tool is among them that has child turns do something.
+    pub delegates: bool,
 }
 
 impl Toolset {
@@ -43,7 +45,9 @@ impl Toolset {
         let mut schemas = Vec::new();
         let mut finder = None;
         let mut shelf = Vec::new();
+        let mut delegates = false;
         for (info, schema) in tools {
+            delegates |= info.delegates;
             match info.shelf {
                 Some(words) => shelf.push(Entry {
                     words,
@@ -60,6 +64,7 @@ impl Toolset {
         Self {
             schemas: Arc::new(schemas),
             shelf: Arc::new(Shelf::of(shelf)),
+            delegates,
         }
     }
 }

@@ -29,7 +29,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::domain::{AgentId, AgentName, ChannelId, TaskId};
+use crate::domain::{AgentId, AgentName, ChannelId, TaskId, TurnId};
 use crate::exec::{ExecError, Probing, TaskFiles};
 use crate::store::{Hook, Store, StoreError, TaskRow, TaskStatus};
 use crate::tools::hooks::HookSpec;
@@ -163,6 +163,18 @@ impl Tasks {
             .collect();
         let stops = running.iter().map(|id| self.stop(agent, id));
         futures_util::future::join_all(stops).await;
+    }
+
+    /// Ends what a turn left running, before it is over itself.
+    pub async fn stop_of_turn(&self, agent: AgentId, turn: TurnId) {
+        let keys = self.keys().into_iter().filter(|key| key.0 == agent);
+        for (_, id) in keys {
+            let row = self.row(agent, &id).await;
+            if row.is_ok_and(|row| row.task.turn == Some(turn)) {
+                // It may have ended by itself meanwhile.
+                let _ = self.stop(agent, &id).await;
+            }
+        }
     }
 
     /// Ends all tasks of all agents, in order: rows say `killed`, hooks stay silent. Gives each channel's line on what ended.

@@ -21,6 +21,7 @@ mod poll;
 mod published;
 mod referee;
 mod roles;
+mod runs;
 mod sessions;
 mod store;
 mod text;

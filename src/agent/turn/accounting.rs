@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::agent::auxiliary::known;
 use crate::agent::budget::Reservation;
 use crate::domain::{Cost, ToolCall, Usage};
-use crate::store::{AttachedRows, AttemptRow, AuditDecision, AuditRow, Sum};
+use crate::store::{AttachedRows, AttemptRow, AuditDecision, AuditRow, EndReason, Sum};
 use crate::tools::Prepared;
 
 use super::Turn;
@@ -18,6 +18,26 @@ pub(super) struct Accounting {
     pub(super) attached: AttachedRows,
     /// What those rows tell of money, set aside until they are stored.
     held: Vec<Reservation>,
+}
+
+/// What the children of a turn spent.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Below {
+    pub(super) tally: Tally,
+    pub(super) children: usize,
+    /// Those that an abort ended.
+    pub(super) aborted: usize,
+}
+
+impl Below {
+    /// Adds a child with all below it.
+    pub(super) fn add(&mut self, exit: EndReason, child: Tally, below: &Self) {
+        self.children += 1 + below.children;
+        self.aborted += usize::from(exit == EndReason::Aborted) + below.aborted;
+        for tally in [child, below.tally] {
+            self.tally.add(tally.usage, tally.cost);
+        }
+    }
 }
 
 impl Accounting {
@@ -73,14 +93,9 @@ impl Turn {
     /// The audit row of a call that runs without a question.
     pub(super) async fn audit_allowed(&self, call: &ToolCall, prepared: &Prepared) -> AuditRow {
         let action = prepared.action.to_string();
-        let audit = self.context.audit_row(
-            &self.people,
-            call,
-            &action,
-            AuditDecision::Allow,
-            None,
-            Value::Null,
-        );
+        let audit = self
+            .context
+            .audit_row(call, &action, AuditDecision::Allow, None, Value::Null);
         self.with_change(call, prepared, audit).await
     }
 

@@ -12,6 +12,7 @@ use crate::agent::identity::Identity;
 use crate::agent::mailbox::{Source, Trigger};
 use crate::agent::modes;
 use crate::agent::prompt::{self, TurnFacts};
+use crate::agent::run::Run;
 use crate::agent::work_clock::WorkClock;
 use crate::clock;
 use crate::domain::{
@@ -21,12 +22,11 @@ use crate::domain::{
 use crate::llm::history;
 use crate::store::{Begun as Stored, NewTurn, SavedAs, StoreError};
 
-use super::accounting::Accounting;
 use super::attachments;
 use super::context::TurnContext;
 use super::live::{Inbox, LiveStatus};
 use super::transcript::Transcript;
-use super::{Turn, TurnEnd, TurnParams};
+use super::{Turn, TurnEnd, TurnHead, TurnParams};
 
 /// What became of the attempt to begin.
 pub(super) enum Begun {
@@ -89,11 +89,13 @@ pub(super) async fn begin(
 
     let reference = TurnRef {
         turn: params.turn,
+        run: params.turn,
         agent: agent.id,
         agent_name: agent.name.to_string(),
         channel: params.channel,
         reply_to: start.turn.reply_to,
     };
+    let run = Run::new(params.turn, start.people, deps.config.load().orchestration);
     let (speech, speech_seen) = watch::channel(Speech::default());
     let feed = Feed {
         progress: params.progress.subscribe(),
@@ -101,7 +103,7 @@ pub(super) async fn begin(
     };
     info!(agent.id = %agent.id, turn.id = %params.turn, "agent {} began a turn", agent.name);
     deps.emit(Event::TurnStarted(reference.clone(), feed));
-    Begun::Turn(Box::new(Turn {
+    Begun::Turn(Box::new(Turn::new(TurnHead {
         context: TurnContext {
             deps,
             agent,
@@ -114,6 +116,10 @@ pub(super) async fn begin(
             model,
             asked_mode: mode,
             stop: params.stop,
+            run: Arc::new(run),
+            lineage: Vec::new(),
+            path: start.turn.path,
+            child: None,
         },
         transcript: Transcript::new(items, params.len, params.calibration),
         inbox: Inbox {
@@ -124,16 +130,11 @@ pub(super) async fn begin(
         live: LiveStatus {
             progress: params.progress,
             speech,
+            node: None,
         },
-        accounting: Accounting::default(),
         clock: WorkClock::start(),
-        people: start.people,
         setup,
-        shelf: Default::default(),
-        stuck: Default::default(),
-        health: Default::default(),
-        answered_by: None,
-    }))
+    })))
 }
 
 /// What was handed to a turn that did not begin.
@@ -159,7 +160,7 @@ async fn read_items(
 }
 
 /// What is true as these words enter.
-async fn facts(
+pub(super) async fn facts(
     deps: &AgentDeps,
     agent: &Identity,
     model: Option<&str>,
@@ -404,8 +405,8 @@ impl Turn {
             .hand_over(self.context.id(), id, item.clone())
             .await?;
         self.transcript.push(item);
-        if !via && !self.people.contains(&author) {
-            self.people.push(author);
+        if !via {
+            self.context.run.joined_by(author);
         }
         self.live
             .progress

@@ -13,11 +13,13 @@ use crate::agent::stop::cancelled_after;
 use crate::agent::stuck::Stuck;
 use crate::domain::{Assistant, CALL_TOOL, CallId, Participant, ToolCall, ToolResult};
 use crate::permission::{Decision, ProfileError, Stack, Verdict};
-use crate::store::{AttachedRows, AttemptRow, AuditDecision, AuditRow, StoreError};
+use crate::store::{AttachedRows, AttemptRow, AuditDecision, AuditRow, Starting, StoreError};
 use crate::text;
 use crate::tools::{Caller, Prepared, ToolContext, guard};
 
 use super::Turn;
+use super::children::BegunChild;
+use super::offer::Assignment;
 use super::question::ToAsk;
 
 /// What the model is told of a call that a stop kept from running.
@@ -28,14 +30,24 @@ const TOO_LATE: &str = "it did not run: the working time of this turn is over";
 /// Characters of a failure that the ledger keeps where the model is told something else.
 const KEPT_FAILURE: usize = 2_000;
 
+/// A call that may run, as far as is known.
+#[derive(Clone)]
+pub(super) struct Runnable {
+    pub(super) prepared: Prepared,
+    /// What it has a role do.
+    pub(super) assignment: Option<Assignment>,
+    /// The child turn that does it, once that is in the ledger.
+    child: Option<BegunChild>,
+}
+
 /// A call after it was looked at.
 #[derive(Clone)]
 enum Looked {
-    Run(Prepared),
+    Run(Runnable),
     /// It may run, and its start is in the ledger.
-    Started(Prepared),
+    Started(Runnable),
     /// A person decides.
-    Ask(Prepared, String),
+    Ask(Runnable, String),
     /// It does not run.
     Refused {
         action: String,
@@ -43,12 +55,21 @@ enum Looked {
     },
 }
 
+impl Looked {
+    fn has_assignment(&self) -> bool {
+        match self {
+            Self::Run(one) | Self::Started(one) | Self::Ask(one, _) => one.assignment.is_some(),
+            Self::Refused { .. } => false,
+        }
+    }
+}
+
 /// A call of an answer. Everything goes by what it means; only the history has what the model wrote.
 pub(super) struct Call {
     /// The call of the tool that runs.
     pub(super) meant: ToolCall,
     /// The name that the model wrote, by which its result is told.
-    written: String,
+    pub(super) written: String,
 }
 
 impl Call {
@@ -77,6 +98,9 @@ impl Turn {
         let calls: Vec<Call> = answer.tool_calls.iter().map(Call::of).collect();
         let profiles = self.context.deps.profiles_of(&self.setup);
         let most = self.limits().calls;
+        if calls.iter().any(|call| call.name == "sub_agent") {
+            self.look_for_roles().await;
+        }
         let looked: Vec<Looked> = calls
             .iter()
             .enumerate()
@@ -93,6 +117,13 @@ impl Turn {
                 }
             })
             .collect();
+        let looked = self.with_former(looked).await?;
+        let assignments = looked
+            .iter()
+            .filter(|looked| looked.has_assignment())
+            .count();
+        // Of what was paid for must be told.
+        let _last_words = (assignments > 0).then(|| self.hold_last_words(assignments));
         let together = side_by_side(&looked);
         let at_once = match (self.context.stop.asked(), together) {
             (Some(_), _) => 0,
@@ -109,6 +140,7 @@ impl Turn {
             let profiles = profiles.as_ref().ok();
             self.run_in_turn(&said, &calls, looked, profiles).await?
         };
+        self.take_place_again().await;
         let meant = calls.into_iter().map(|call| call.meant);
         let step: Vec<_> = meant.zip(results).collect();
         let stuck = self.stuck.record_step(&step);
@@ -128,16 +160,30 @@ impl Turn {
         mut looked: Vec<Looked>,
         at_once: usize,
     ) -> Result<Vec<Looked>, StoreError> {
-        let mut starting = Vec::new();
+        let mut starting = Starting::default();
         for (call, looked) in calls.iter().zip(&mut looked).take(at_once) {
-            if let Looked::Run(prepared) = looked {
-                let audit = self.audit_allowed(call, prepared).await;
+            if let Looked::Run(runnable) = looked {
+                let audit = self.audit_allowed(call, &runnable.prepared).await;
                 self.accounting.attached.audit.push(audit);
-                starting.push(call.id.clone());
-                *looked = Looked::Started(prepared.clone());
+                starting.calls.push(call.id.clone());
+                if let Some(assignment) = &runnable.assignment {
+                    starting
+                        .children
+                        .push(self.new_child(call, assignment).await);
+                }
+                *looked = Looked::Started(runnable.clone());
             }
         }
-        self.record_and_start(answer, starting).await?;
+        let mut children = starting.children.clone().into_iter();
+        let mut conversations = self.record_and_start(answer, starting).await?.into_iter();
+        for looked in &mut looked {
+            if let Looked::Started(runnable) = looked
+                && runnable.assignment.is_some()
+                && let (Some(new), Some(conversation)) = (children.next(), conversations.next())
+            {
+                runnable.child = Some(BegunChild { new, conversation });
+            }
+        }
         Ok(looked)
     }
 
@@ -170,14 +216,53 @@ impl Turn {
             Ok(profiles) => profiles.decide(&prepared.action, &self.setup.config.always_allow),
             Err(invalid) => Verdict::deny(invalid.to_string()),
         };
+        let assignment = prepared
+            .delegation
+            .as_ref()
+            .filter(|_| decision != Decision::Deny);
+        let assignment = match assignment
+            .map(|delegation| self.assignment(delegation))
+            .transpose()
+        {
+            Ok(assignment) => assignment,
+            Err(why) => {
+                return Looked::Refused {
+                    action: prepared.action.to_string(),
+                    reason: why.to_string(),
+                };
+            }
+        };
+        let runnable = Runnable {
+            prepared,
+            assignment,
+            child: None,
+        };
         match decision {
-            Decision::Allow => Looked::Run(prepared),
-            Decision::Ask => Looked::Ask(prepared, reason),
+            Decision::Allow => Looked::Run(runnable),
+            Decision::Ask => Looked::Ask(runnable, reason),
             Decision::Deny => Looked::Refused {
-                action: prepared.action.to_string(),
+                action: runnable.prepared.action.to_string(),
                 reason: format!("not permitted: {reason}"),
             },
         }
+    }
+
+    /// Looks up the former sub-agents that calls go on with.
+    async fn with_former(&self, looked: Vec<Looked>) -> Result<Vec<Looked>, StoreError> {
+        let mut found = Vec::with_capacity(looked.len());
+        for mut one in looked {
+            if let Looked::Run(runnable) | Looked::Ask(runnable, _) = &mut one
+                && let Some(assignment) = &mut runnable.assignment
+                && let Err(why) = self.find_former(assignment).await?
+            {
+                one = Looked::Refused {
+                    action: runnable.prepared.action.to_string(),
+                    reason: why.to_string(),
+                };
+            }
+            found.push(one);
+        }
+        Ok(found)
     }
 
     /// All at once: nobody is asked, and no two write the same path.
@@ -193,20 +278,21 @@ impl Turn {
         }
         let this: &Self = self;
         let running = calls.iter().zip(looked).map(|(call, looked)| async move {
+            let _counted = this.clock.call();
             match looked {
-                Looked::Started(prepared) => this.carry_out(call, prepared).await,
-                Looked::Run(prepared) => {
-                    let audit = this.audit_allowed(call, &prepared).await;
-                    this.run_one(call, prepared, audit).await
+                Looked::Started(runnable) => this.carry_out(call, runnable).await,
+                Looked::Run(runnable) => {
+                    let audit = this.audit_allowed(call, &runnable.prepared).await;
+                    this.run_one(call, runnable, audit).await
                 }
                 Looked::Refused { action, reason } => {
                     this.refuse(call, &action, &reason, AuditDecision::Deny, None)
                         .await
                 }
-                Looked::Ask(prepared, reason) => {
+                Looked::Ask(runnable, reason) => {
                     this.refuse(
                         call,
-                        &prepared.action.to_string(),
+                        &runnable.prepared.action.to_string(),
                         &reason,
                         AuditDecision::Deny,
                         None,
@@ -233,14 +319,14 @@ impl Turn {
                 break;
             };
             let result = match (looked_at.clone(), &mut asking) {
-                (Looked::Ask(prepared, _), Some(asking)) => {
+                (Looked::Ask(runnable, _), Some(asking)) => {
                     let decided = self.decision(asking, at).await?;
-                    self.run_decided(call, prepared, decided).await?
+                    self.run_decided(call, runnable, decided).await?
                 }
                 (this, _) => match this {
-                    Looked::Started(prepared) => {
+                    Looked::Started(runnable) => {
                         self.shows_call(call);
-                        self.carry_out(call, prepared).await?
+                        self.carry_out(call, runnable).await?
                     }
                     _ if self.context.stop.asked().is_some() => {
                         self.refuse(call, &call.name, STOPPED, AuditDecision::Deny, None)
@@ -250,17 +336,17 @@ impl Turn {
                         self.refuse(call, &call.name, TOO_LATE, AuditDecision::Deny, None)
                             .await?
                     }
-                    Looked::Run(prepared) => {
+                    Looked::Run(runnable) => {
                         self.shows_call(call);
-                        let audit = self.audit_allowed(call, &prepared).await;
-                        self.run_one(call, prepared, audit).await?
+                        let audit = self.audit_allowed(call, &runnable.prepared).await;
+                        self.run_one(call, runnable, audit).await?
                     }
-                    Looked::Ask(prepared, _) => {
+                    Looked::Ask(runnable, _) => {
                         let to_ask = to_ask(at, calls, &looked);
                         let mut asked = self.ask_people(said, &to_ask, profiles).await?;
                         let decided = self.decision(&mut asked, at).await?;
                         asking = Some(asked);
-                        self.run_decided(call, prepared, decided).await?
+                        self.run_decided(call, runnable, decided).await?
                     }
                     Looked::Refused { action, reason } => {
                         self.refuse(call, &action, &reason, AuditDecision::Deny, None)
@@ -277,23 +363,36 @@ impl Turn {
     pub(super) async fn run_one(
         &self,
         call: &Call,
-        prepared: Prepared,
+        mut runnable: Runnable,
         audit: AuditRow,
     ) -> Result<ToolResult, StoreError> {
         let attached = AttachedRows {
             audit: vec![audit],
             ..AttachedRows::default()
         };
-        self.context
-            .deps
-            .store
-            .start_call(self.context.id(), &call.id, attached)
-            .await?;
-        self.carry_out(call, prepared).await
+        let (store, turn) = (&self.context.deps.store, self.context.id());
+        match &runnable.assignment {
+            None => store.start_call(turn, &call.id, attached).await?,
+            Some(assignment) => {
+                let new = self.new_child(call, assignment).await;
+                let begun = store.start_child(turn, &call.id, &new, attached);
+                let conversation = begun.await?;
+                runnable.child = Some(BegunChild { new, conversation });
+            }
+        }
+        self.carry_out(call, runnable).await
     }
 
     /// Runs a call whose start is in the ledger, and stores what it gave (D7).
-    async fn carry_out(&self, call: &Call, prepared: Prepared) -> Result<ToolResult, StoreError> {
+    async fn carry_out(&self, call: &Call, runnable: Runnable) -> Result<ToolResult, StoreError> {
+        let prepared = match runnable {
+            Runnable {
+                child: Some(child),
+                assignment: Some(assignment),
+                ..
+            } => return self.run_child(call, assignment, child).await,
+            Runnable { prepared, .. } => prepared,
+        };
         let people = if prepared.info.by_people {
             self.context.people_now().await?
         } else {
@@ -357,7 +456,6 @@ impl Turn {
         };
         let attached = AttachedRows {
             audit: vec![self.context.audit_row(
-                &self.people,
                 call,
                 action,
                 decision,
@@ -392,7 +490,7 @@ impl Turn {
             config: self.setup.config.clone(),
             shelf: self.shelf.clone(),
             people,
-            has_message: !self.people.is_empty(),
+            has_message: !self.context.run.people().is_empty(),
             depth: self.context.depth,
             stop,
         };
@@ -407,10 +505,10 @@ impl Turn {
 fn to_ask<'a>(first: usize, calls: &'a [Call], looked: &'a [Looked]) -> Vec<ToAsk<'a>> {
     let all = calls.iter().zip(looked).enumerate().skip(first);
     all.filter_map(|(at, (call, looked))| match looked {
-        Looked::Ask(prepared, reason) => Some(ToAsk {
+        Looked::Ask(runnable, reason) => Some(ToAsk {
             at,
             call,
-            prepared,
+            prepared: &runnable.prepared,
             reason,
         }),
         Looked::Run(_) | Looked::Started(_) | Looked::Refused { .. } => None,
@@ -425,7 +523,7 @@ fn side_by_side(looked: &[Looked]) -> bool {
         && looked.iter().all(|looked| match looked {
             Looked::Ask(..) => false,
             Looked::Refused { .. } => true,
-            Looked::Run(prepared) | Looked::Started(prepared) => match &prepared.writes {
+            Looked::Run(one) | Looked::Started(one) => match &one.prepared.writes {
                 Some(path) => written.insert(path.clone()),
                 None => true,
             },

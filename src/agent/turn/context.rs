@@ -11,10 +11,14 @@ use crate::agent::deps::AgentDeps;
 use crate::agent::event::TurnRef;
 use crate::agent::identity::Identity;
 use crate::agent::models::ModelError;
+use crate::agent::prompt;
+use crate::agent::run::Run;
 use crate::agent::session_manager::{Save, SessionError, Summary};
 use crate::agent::setup::Setup;
 use crate::agent::stop::StopSignal;
+use crate::charter::Role;
 use crate::clock;
+use crate::config::Tiers;
 use crate::domain::{
     AttemptKind, AttemptOutcome, ConversationId, Cost, Item, Mode, Participant, SessionId,
     SessionMeta, ToolCall, ToolResult, Trigger, TurnId, Usage, UserId,
@@ -22,6 +26,8 @@ use crate::domain::{
 use crate::llm::Target;
 use crate::store::{AttemptRow, AuditDecision, AuditRow, StoreError};
 use crate::tools::Toolset;
+
+use super::child::ChildSide;
 
 /// What does not change while a turn runs.
 pub(super) struct TurnContext {
@@ -40,6 +46,13 @@ pub(super) struct TurnContext {
     /// The mode that this turn was asked to run in.
     pub(super) asked_mode: Option<Mode>,
     pub(super) stop: StopSignal,
+    pub(super) run: Arc<Run>,
+    /// The roles from the run's root down to this turn; none at the root.
+    pub(super) lineage: Vec<Arc<Role>>,
+    /// The agent's name, then those of the roles.
+    pub(super) path: String,
+    /// What it answers, in a child turn.
+    pub(super) child: Option<ChildSide>,
 }
 
 impl TurnContext {
@@ -61,11 +74,36 @@ impl TurnContext {
         self.deps.models.targets(&names)
     }
 
-    pub(super) fn tools_now(&self, setup: &Setup) -> Toolset {
+    /// The agent as its files say now, narrowed by the roles of a child turn.
+    pub(super) async fn setup(&self) -> Setup {
+        let setup = self.deps.setup(&self.agent).await;
+        if self.lineage.is_empty() {
+            return setup;
+        }
+        let tiers = self.tiers(&setup);
+        setup.as_child(&self.lineage, &tiers)
+    }
+
+    /// The models that somebody chose for tiers.
+    pub(super) fn tiers(&self, setup: &Setup) -> Tiers {
+        self.deps.effective(&self.agent, &setup.config).server.tiers
+    }
+
+    /// Who the model is told to be.
+    pub(super) fn facts(&self) -> String {
+        match self.lineage.last() {
+            None => prompt::agent_facts(&self.agent.name, self.reference.channel),
+            Some(role) => prompt::child_facts(&role.name, &self.agent.name),
+        }
+    }
+
+    /// What the model may call; of tools that call a role, only where there is one.
+    pub(super) fn tools_now(&self, setup: &Setup, delegates: bool) -> Toolset {
         match self.deps.profiles_of(setup) {
             Ok(profiles) => {
-                let (role, mode) = (setup.role.as_deref(), setup.mode(self.asked_mode));
-                self.deps.told.of(&self.deps.tools, &profiles, role, mode)
+                let mode = setup.mode(self.asked_mode);
+                let told = &self.deps.told;
+                told.of(&self.deps.tools, &profiles, setup, mode, delegates)
             }
             Err(_) => Toolset::default(),
         }
@@ -76,10 +114,18 @@ impl TurnContext {
             agent: self.agent.id,
             guild: self.agent.guild,
             turn: Some(self.id()),
-            run: Some(self.id()),
-            role: None,
-            within: Vec::new(),
+            run: Some(self.run.root),
+            role: self.role(),
+            within: self
+                .child
+                .as_ref()
+                .map_or_else(Vec::new, |child| child.within.clone()),
         }
+    }
+
+    /// The role that a child turn has.
+    fn role(&self) -> Option<String> {
+        self.lineage.last().map(|role| role.name.clone())
     }
 
     /// Everyone behind the turn as they are now. Who cannot be looked up is among them, without any right.
@@ -94,7 +140,6 @@ impl TurnContext {
     /// The audit row of a decision about a call's action, without secrets. What was allowed is about to start.
     pub(super) fn audit_row(
         &self,
-        people: &[UserId],
         call: &ToolCall,
         action: &str,
         decision: AuditDecision,
@@ -107,12 +152,12 @@ impl TurnContext {
             agent: Some(self.agent.id),
             agent_name: self.agent.name.to_string(),
             turn: Some(self.id()),
-            run: Some(self.id()),
-            role: None,
+            run: Some(self.run.root),
+            role: self.role(),
             call: Some(call.id.clone()),
             action: self.deps.services.redactor.redact(action).into_owned(),
             decision,
-            user: people.first().copied().or(self.asker),
+            user: self.run.people().first().copied().or(self.asker),
             decided_by: by,
             outcome: Some(decision.outcome()),
             detail: match detail {
@@ -136,8 +181,8 @@ impl TurnContext {
             agent: self.agent.id,
             turn: Some(self.id()),
             parent: self.parent,
-            run: Some(self.id()),
-            role: None,
+            run: Some(self.run.root),
+            role: self.role(),
             kind: AttemptKind::Tool,
             provider: String::new(),
             model: result.name.clone(),

@@ -18,7 +18,7 @@ use super::reply::{self, Footer, Summary};
 use super::{Outcome, Turn};
 
 /// What the model is told where the daemon stopped in the middle of a turn: the next one goes on from here.
-const CUT_BY_STOP: &str =
+pub(super) const CUT_BY_STOP: &str =
     "The daemon was stopped here and started again; the turn above was interrupted.";
 
 /// What the model is told where its server was not served for a while.
@@ -60,10 +60,11 @@ impl Turn {
                     exit,
                     error: &error,
                     steps: self.accounting.tally.steps,
-                    usage: self.accounting.tally.usage,
-                    cost: self.accounting.tally.cost,
+                    usage: self.whole().usage,
+                    cost: self.whole().cost,
                     elapsed: self.clock.elapsed(),
                     by: self.context.stop.by(),
+                    children: self.below.lock().aborted,
                 };
                 (None, PartKind::Failure, report.render())
             }
@@ -131,13 +132,17 @@ impl Turn {
 
     /// What people read at once of an answer that does not end the turn: the words before its calls.
     pub(super) fn words_of(&self, answer: &Assistant) -> Vec<NewPart> {
+        if self.context.child.is_some() {
+            return Vec::new();
+        }
         let words = self.context.deps.services.redactor.redact(&answer.text);
         reply::words(&words, self.live.step())
     }
 
     /// What stands under the turn's outcome.
     fn footer(&self, exit: EndReason, said: Said) -> Footer {
-        let author = self.people.first().copied().or(self.context.asker);
+        let people = self.context.run.people();
+        let author = people.first().copied().or(self.context.asker);
         let effective = self
             .context
             .deps
@@ -149,7 +154,9 @@ impl Turn {
             Said::Answer => reply::summary(Summary {
                 exit,
                 branch: self.context.branch,
-                tally: self.accounting.tally,
+                tally: self.whole(),
+                below: *self.below.lock(),
+                run: self.context.id(),
                 elapsed: self.clock.elapsed(),
             }),
             // It says all of this itself.
@@ -188,7 +195,7 @@ fn other_model(
 }
 
 impl Outcome {
-    fn exit(&self) -> EndReason {
+    pub(super) fn exit(&self) -> EndReason {
         match self {
             Self::Answer { exit, .. } | Self::None { exit, .. } => *exit,
         }
@@ -236,6 +243,7 @@ pub(in crate::agent) async fn close_broken(
     }
     let reference = TurnRef {
         turn,
+        run: turn,
         agent: agent.id,
         agent_name: agent.name.to_string(),
         channel,

@@ -4,8 +4,8 @@ use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::event::{Progress, Speech};
-use crate::domain::{Inbound, ToolCall};
+use crate::agent::event::{ChildProgress, Progress, Speech};
+use crate::domain::{Inbound, ToolCall, TurnId};
 use crate::text::redact::Redactor;
 
 use super::accounting::Tally;
@@ -13,10 +13,40 @@ use super::accounting::Tally;
 /// Commands and calls shown in the live status.
 const RECENT: usize = 5;
 
+/// Characters shown of what a child's model said.
+const SAID: usize = 80;
+
 /// What others see of a turn. Nothing here is promised: it may be lost.
 pub(super) struct LiveStatus {
     pub(super) progress: watch::Sender<Progress>,
     pub(super) speech: watch::Sender<Speech>,
+    /// Where a child turn shows itself.
+    pub(super) node: Option<Node>,
+}
+
+/// The line of a child turn among those of its run. It goes with this.
+pub(super) struct Node {
+    /// What is seen of the run's root.
+    pub(super) root: watch::Sender<Progress>,
+    pub(super) turn: TurnId,
+}
+
+impl Node {
+    fn change(&self, change: impl FnOnce(&mut ChildProgress)) {
+        self.root.send_modify(|progress| {
+            let mut children = progress.children.iter_mut();
+            if let Some(child) = children.find(|child| child.turn == self.turn) {
+                change(child);
+            }
+        });
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        self.root
+            .send_modify(|progress| progress.children.retain(|child| child.turn != self.turn));
+    }
 }
 
 impl LiveStatus {
@@ -41,12 +71,29 @@ impl LiveStatus {
 
     pub(super) fn doing(&self, tally: Tally, doing: impl Into<String>) {
         let doing = doing.into();
+        if let Some(node) = &self.node {
+            node.change(|child| {
+                child.doing.clone_from(&doing);
+                (child.step, child.cost) = (tally.steps, tally.cost);
+                if doing.starts_with("Thinking") {
+                    child.said.clear();
+                }
+            });
+        }
         self.progress.send_modify(|progress| {
             progress.doing = doing;
             progress.step = tally.steps;
             progress.usage = tally.usage;
             progress.cost = tally.cost;
         });
+    }
+
+    /// Keeps what a child's model said beside its calls, until its next step.
+    pub(super) fn said(&self, text: &str) {
+        if let Some(node) = &self.node {
+            let said = crate::text::one_line(text, SAID);
+            node.change(|child| child.said = said);
+        }
     }
 
     /// Keeps the latest calls for the live status.

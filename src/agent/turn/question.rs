@@ -21,7 +21,7 @@ use crate::text;
 use crate::tools::Prepared;
 
 use super::Turn;
-use super::calls::Call;
+use super::calls::{Call, Runnable};
 
 /// Characters of the model's own words that stand as the reason of a question.
 const WHY: usize = 300;
@@ -172,7 +172,8 @@ impl Turn {
             turn: self.context.reference.clone(),
             why: text::one_line(&why, WHY),
             calls,
-            requesters: requesters(&self.people, &self.setup.config),
+            requesters: requesters(&self.context.run.people(), &self.setup.config),
+            child: self.context.asked_by(),
             expires_at,
         })));
         Ok(Asking { waiting, expires })
@@ -286,10 +287,10 @@ impl Turn {
     pub(super) async fn run_decided(
         &mut self,
         call: &Call,
-        prepared: Prepared,
+        runnable: Runnable,
         decided: Decided,
     ) -> Result<ToolResult, StoreError> {
-        let action = prepared.action.to_string();
+        let action = runnable.prepared.action.to_string();
         let Decided {
             approval,
             binding,
@@ -302,7 +303,7 @@ impl Turn {
             return self.refuse(call, &action, &refusal, word, by).await;
         }
         // What runs must be what was shown: anything that changed in between takes the approval back.
-        if self.binding(&prepared).await != binding {
+        if self.binding(&runnable.prepared).await != binding {
             if let Some(by) = by {
                 let end = QuestionEnd::Changed { by };
                 let closed = Event::QuestionClosed { approval, end };
@@ -320,17 +321,15 @@ impl Turn {
         }
         self.shows_call(call);
         let detail = json!({ "approval": approval, "always": always });
-        let audit = self
-            .context
-            .audit_row(&self.people, call, &action, word, by, detail);
-        let audit = self.with_change(call, &prepared, audit).await;
-        self.run_one(call, prepared, audit).await
+        let audit = self.context.audit_row(call, &action, word, by, detail);
+        let audit = self.with_change(call, &runnable.prepared, audit).await;
+        self.run_one(call, runnable, audit).await
     }
 
     /// What an approval of this call is bound to, by the profiles that are in force now.
     async fn binding(&self, prepared: &Prepared) -> Option<String> {
         let deps = &self.context.deps;
-        let profiles = deps.profiles_of(&deps.setup(&self.context.agent).await);
+        let profiles = deps.profiles_of(&self.context.setup().await);
         Some(self.bound(prepared, &profiles.ok()?))
     }
 

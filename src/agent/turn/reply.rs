@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::accounting::Tally;
+use super::accounting::{Below, Tally};
 use crate::agent::end_reason::EndReason;
-use crate::domain::{MessageId, Usage, UserId};
+use crate::domain::{MessageId, TurnId, Usage, UserId};
 use crate::store::{NewPart, OutFile, PartBody, PartButton, PartKind};
 use crate::text::{self, Split, escape};
 
@@ -53,7 +53,10 @@ pub(super) struct Summary {
     pub(super) exit: EndReason,
     /// Number of the branch it ran in.
     pub(super) branch: Option<u32>,
+    /// With all below it.
     pub(super) tally: Tally,
+    pub(super) below: Below,
+    pub(super) run: TurnId,
     pub(super) elapsed: Duration,
 }
 
@@ -63,6 +66,8 @@ pub(super) fn summary(summary: Summary) -> Option<String> {
         exit,
         branch,
         tally,
+        below,
+        run,
         elapsed,
     } = summary;
     if tally.steps <= 1 && elapsed < SHORT {
@@ -83,8 +88,17 @@ pub(super) fn summary(summary: Summary) -> Option<String> {
             text::tokens_and_cost(input, output, cost.usd())
         );
     }
+    if below.children > 0 {
+        let children = text::count(below.children, "sub-agent", "sub-agents");
+        let cost = below.tally.cost.usd().filter(|usd| *usd > 0.0);
+        let cost = cost.map_or_else(String::new, |usd| format!(" {}", text::dollars(usd)));
+        let _ = write!(line, ", of it {children}{cost}");
+    }
     if exit != EndReason::Answered {
         let _ = write!(line, " · {}", exit.words());
+    }
+    if below.children > 0 {
+        let _ = write!(line, " · run {}", run.short());
     }
     Some(line)
 }

@@ -26,6 +26,9 @@ use super::Turn;
 /// Longest that a last step takes, whatever it brings: even a small machine has said what is done by then.
 const LAST_STEP: Duration = Duration::from_secs(300);
 
+/// The same for a child turn, whose parent waits.
+const LAST_STEP_OF_CHILD: Duration = Duration::from_secs(30);
+
 /// Whether the model may call tools in this step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tools {
@@ -85,6 +88,7 @@ impl Turn {
         // A server that drips is never silent, and never done.
         let time = match tools {
             Tools::On => self.time_left(),
+            Tools::Off if self.context.child.is_some() => LAST_STEP_OF_CHILD,
             Tools::Off => LAST_STEP,
         };
         let _deadline = cancelled_after(&stop, time);
@@ -107,7 +111,7 @@ impl Turn {
             Default::default()
         };
         let toolset = match tools {
-            Tools::On => self.context.tools_now(&self.setup),
+            Tools::On => self.context.tools_now(&self.setup, !self.offer.is_empty()),
             Tools::Off => Toolset::default(),
         };
         let system = prompt::system(&SystemBlocks {
@@ -115,8 +119,11 @@ impl Turn {
             system_prompt: &self.setup.config.system_prompt,
             docs: &docs,
             repository: &repository,
-            name: &self.context.agent.name,
-            channel: self.context.reference.channel,
+            facts: &self.context.facts(),
+            roles: match tools {
+                Tools::On if toolset.delegates => self.offer.block(),
+                Tools::On | Tools::Off => "",
+            },
             shelf: toolset.shelf.block(),
         });
         self.shelf = toolset.shelf;
@@ -141,7 +148,7 @@ impl Turn {
         caps: Caps,
         tools: Tools,
     ) -> Asked {
-        let mut health = std::mem::take(&mut self.health);
+        let mut health = self.context.run.health();
         let deps = self.context.deps.clone();
         let mut watcher = Watcher {
             turn: self,
@@ -160,7 +167,7 @@ impl Turn {
             .await;
         watcher.held = None;
         let refused = watcher.refused.take();
-        self.health = health;
+        self.context.run.learned(health);
         match answered {
             Ok(answer) => {
                 // Without its tools a request says nothing of the next one, which has them.

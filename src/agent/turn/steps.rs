@@ -4,7 +4,7 @@ use crate::agent::budget::OverBudget;
 use crate::agent::end_reason::{CUT_ANSWER, EndReason};
 use crate::agent::stop::{Stop, StopSignal};
 use crate::agent::stuck::Stuck;
-use crate::domain::{Assistant, CallId, Item, Mode, StopReason, UserText};
+use crate::domain::{Assistant, ConversationId, Item, Mode, StopReason, UserText};
 use crate::llm::{FailureClass, Reply, TruncatedCall};
 use crate::store::{Starting, StoreError};
 use crate::text;
@@ -79,7 +79,7 @@ impl Turn {
                 return Ok(outcome);
             }
             self.take_steered().await?;
-            self.setup = self.context.deps.setup(&self.context.agent).await;
+            self.setup = self.context.setup().await;
             if last.is_none() {
                 last = self.limit_reached();
             }
@@ -184,7 +184,8 @@ impl Turn {
         if self.clock.worked() >= limits.work {
             return reached(EndReason::TimeLimit, crate::clock::duration(limits.work));
         }
-        let used = self.accounting.tally.usage.input_total() + self.accounting.tally.usage.output;
+        let usage = self.whole().usage;
+        let used = usage.input_total() + usage.output;
         if let Some(most) = limits.tokens
             && used >= most
         {
@@ -327,22 +328,19 @@ impl Turn {
 
     /// Stores an answer of the model (D3), then holds it.
     async fn record(&mut self, answer: Assistant) -> Result<(), StoreError> {
-        self.record_and_start(answer, Vec::new()).await
+        let recorded = self.record_and_start(answer, Starting::default());
+        recorded.await.map(drop)
     }
 
     /// Stores an answer of the model (D3) with what people are to read of it and the start of those of its calls that run at
-    /// once (D6), then holds it.
+    /// once (D6, C1), then holds it. Gives the conversations of the children that begin.
     pub(super) async fn record_and_start(
         &mut self,
         answer: Assistant,
-        starting: Vec<CallId>,
-    ) -> Result<(), StoreError> {
+        starting: Starting,
+    ) -> Result<Vec<ConversationId>, StoreError> {
         let attached = std::mem::take(&mut self.accounting.attached);
         let words = self.words_of(&answer);
-        let starting = Starting {
-            calls: starting,
-            children: Vec::new(),
-        };
         let recorded = self
             .context
             .deps
@@ -352,8 +350,9 @@ impl Turn {
         self.accounting.stored();
         self.shows_parts(recorded.parts);
         self.live.ends_speech();
+        self.live.said(&answer.text);
         self.transcript.push(Item::Assistant(answer));
-        Ok(())
+        Ok(recorded.children)
     }
 
     /// Tells the model something, in the ledger too.

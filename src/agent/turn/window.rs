@@ -138,8 +138,9 @@ impl Turn {
     /// The turn's targets that can still serve; all of them where none can.
     fn serving(&self) -> Vec<Target> {
         let mut targets = self.context.targets(&self.setup).unwrap_or_default();
-        if targets.iter().any(|target| self.health.serves(target)) {
-            targets.retain(|target| self.health.serves(target));
+        let health = self.context.run.health();
+        if targets.iter().any(|target| health.serves(target)) {
+            targets.retain(|target| health.serves(target));
         }
         targets
     }
@@ -228,6 +229,9 @@ impl Turn {
             self.transcript.compaction.failed = true;
             return Ok(());
         };
+        if self.context.child.is_some() {
+            return self.drop_in_child(items).await;
+        }
         let raw = match &self.transcript.left_out {
             Some(left_out) => Arc::clone(&left_out.whole),
             None => Arc::clone(&self.transcript.items),
@@ -249,6 +253,15 @@ impl Turn {
         Ok(())
     }
 
+    /// Puts `items` in the place of a child's conversation, which the ledger keeps: no session holds it.
+    async fn drop_in_child(&mut self, items: Vec<Item>) -> Result<(), StoreError> {
+        let store = &self.context.deps.store;
+        store.drop_items(self.context.conversation, &items).await?;
+        self.transcript.replace(items);
+        self.transcript.left_out = None;
+        Ok(())
+    }
+
     /// Puts `items` in the place of the conversation, which is saved, and says so in the channel.
     async fn put_in_place(&mut self, items: Vec<Item>, notice: &str) -> Result<(), StoreError> {
         let (store, channel) = (&self.context.deps.store, self.context.reference.channel);
@@ -267,6 +280,10 @@ impl Turn {
         let Some(LeftOut { whole, count }) = self.transcript.left_out.take() else {
             return Ok(());
         };
+        if self.context.child.is_some() {
+            let items = Vec::clone(&self.transcript.items);
+            return self.drop_in_child(items).await;
+        }
         let saved = self.context.save_raw(whole, Summary::Failed).await;
         let kept = match &saved {
             Ok(meta) => format!("The whole conversation is saved as `{}`.", meta.id.short()),

@@ -383,8 +383,8 @@ impl Live {
         }
         let progress = self.feed.progress.borrow().clone();
         let doing = format!(
-            "{}{}{:?}{:?}",
-            progress.step, progress.doing, progress.usage, progress.recent
+            "{}{}{:?}{:?}{:?}",
+            progress.step, progress.doing, progress.usage, progress.recent, progress.children
         );
         let only_the_clock = doing == self.doing && self.status.message.is_some();
         if only_the_clock && now < self.status.edited + CLOCK_EVERY {

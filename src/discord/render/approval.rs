@@ -102,7 +102,7 @@ pub fn shown(question: &Question, ended: &[Option<Ended>], approvers: &[RoleId])
     let keeps = question.calls.iter().all(|call| call.may_be_kept);
     body.row(buttons(Subject::All(question.id()), keeps))
         .menu(single(question, ended))
-        .row(status_text::endings(question.turn.turn, Style::Secondary))
+        .row(status_text::endings(question.turn.run, Style::Secondary))
 }
 
 /// One call of a question, for somebody who decides it alone.
@@ -200,8 +200,17 @@ fn subject_of(call: &AskedCall) -> String {
 }
 
 fn embed(question: &Question) -> Embed {
-    let title = format!("{} asks for permission", question.turn.agent_name);
-    let mut description = warnings(question);
+    let who = question
+        .child
+        .as_ref()
+        .map_or(&question.turn.agent_name, |child| &child.path);
+    let title = format!("{who} asks for permission");
+    let mut description = String::new();
+    if let Some(child) = &question.child {
+        let what = escape::text(&text::one_line(&child.title, 100));
+        let _ = writeln!(description, "For “{what}”{}", asked_for_by(question));
+    }
+    description.push_str(&warnings(question));
     match whole(question) {
         Some(whole) => description.push_str(&whole),
         None => description.push_str(&ends(question)),
@@ -211,6 +220,14 @@ fn embed(question: &Question) -> Embed {
     }
     debug_assert!(description.chars().count() <= MAX_DESCRIPTION);
     Embed::new(title, description)
+}
+
+/// Whose message a sub-agent works on.
+fn asked_for_by(question: &Question) -> String {
+    question
+        .requesters
+        .first()
+        .map_or_else(String::new, |user| format!(" · asked for by <@{user}>"))
 }
 
 /// What of the actions and the arguments a reader could take for something else.

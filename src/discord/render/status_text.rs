@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::agent::event::Progress;
+use crate::agent::event::{ChildProgress, Progress};
 use crate::discord::rest::body::{Body, Button, MAX_CONTENT, Style};
 use crate::domain::{Cost, TurnId, Usage};
 use crate::store::EndReason;
@@ -13,6 +13,18 @@ use crate::text::{self, escape};
 
 /// Characters of one recent command with its marks.
 const MAX_COMMAND: usize = 120;
+
+/// Sub-agents that the live status shows.
+const MOST_CHILDREN: usize = 8;
+
+/// Levels of sub-agents that are drawn one below the other.
+const DEEPEST: usize = 2;
+
+/// Characters of a sub-agent's title.
+const TITLE: usize = 60;
+
+/// Characters of what a sub-agent does.
+const DOING: usize = 80;
 
 /// Characters of the preview: what is left of a message leaves room for the mark that it is unfinished.
 const MAX_PREVIEW: usize = 1_900;
@@ -43,10 +55,40 @@ pub(crate) fn live(progress: &Progress, elapsed: Duration, turn: TurnId) -> Body
         text::seconds(elapsed)
     );
     push_use(&mut line, progress.usage, progress.cost);
-    for command in &progress.recent {
-        let _ = write!(line, "\n{}", escape::code_within(command, MAX_COMMAND));
+    for child in progress.children.iter().take(MOST_CHILDREN) {
+        line.push_str(&child_line(child));
+    }
+    if let Some(more) = progress.children.len().checked_sub(MOST_CHILDREN + 1) {
+        let _ = write!(line, "\n… and {} more", more + 1);
+    }
+    // What runs is told by the sub-agents themselves.
+    if progress.children.is_empty() {
+        for command in &progress.recent {
+            let _ = write!(line, "\n{}", escape::code_within(command, MAX_COMMAND));
+        }
     }
     Body::text(line).row(endings(turn, Style::Danger))
+}
+
+/// A sub-agent in a line: `├ reviewer “check the tests” · step 2 · Running grep · 14 s · $0.006`.
+fn child_line(child: &ChildProgress) -> String {
+    let branch = "│  ".repeat(child.depth.saturating_sub(1).min(DEEPEST)) + "├ ";
+    let doing = match child.said.as_str() {
+        "" => child.doing.as_str(),
+        said => said,
+    };
+    let mut line = format!(
+        "\n{branch}{} “{}” · step {} · {} · {}",
+        escape::name(&child.role),
+        escape::name(&text::one_line(&child.title, TITLE)),
+        child.step,
+        escape::name(&text::one_line(doing, DOING)),
+        text::seconds(child.started.elapsed())
+    );
+    if let Some(usd) = child.cost.usd().filter(|usd| *usd > 0.0) {
+        let _ = write!(line, " · {}", text::dollars(usd));
+    }
+    line
 }
 
 /// The buttons that end a turn.

@@ -12,11 +12,13 @@ pub(super) fn question(action: &str, arguments: &str) -> Question {
     Question {
         turn: TurnRef {
             turn: TurnId::random(),
+            run: TurnId::random(),
             agent: AgentId::random(),
             agent_name: "lab".into(),
             channel: ChannelId(1),
             reply_to: None,
         },
+        child: None,
         why: "I want to see what is there.".into(),
         calls: vec![call(42, action, arguments)],
         requesters: vec![UserId(1)],

@@ -28,6 +28,7 @@ fn child(parent: &TurnRow, call: &str) -> NewChild {
             ..parent.begun.clone()
         },
         item: user(1, "Check the tests."),
+        goes_on: None,
     }
 }
 

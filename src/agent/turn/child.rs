@@ -1,0 +1,240 @@
+//! A child turn: a turn in a conversation of its own, whose outcome goes to the turn that began it.
+//!
+//! It runs the same loop as any other. What differs stands here: what it may take, and its end, which is stored together
+//! with the result of the call that it answers (C2).
+
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use tracing::{info, warn};
+
+use crate::agent::budget::RoleCap;
+use crate::agent::deps::Limits;
+use crate::agent::end_reason::EndReason;
+use crate::agent::event::AskingChild;
+use crate::agent::modes;
+use crate::domain::{Assistant, CallId, Cost, ToolResult, TurnId};
+use crate::store::{FinishedTurn, FirstPart, StoreError};
+use crate::text::{self, escape};
+use crate::tools::guard;
+
+use super::accounting::{Below, Tally};
+use super::context::TurnContext;
+use super::finish::CUT_BY_STOP;
+use super::{Outcome, Turn};
+
+/// What a child turn answers, and within what it works.
+#[derive(Clone, Debug)]
+pub(super) struct ChildSide {
+    pub(super) parent: TurnId,
+    pub(super) call: CallId,
+    /// The name that the parent's model wrote for the tool.
+    pub(super) written: String,
+    pub(super) title: String,
+    /// Working time that its parent leaves it.
+    pub(super) time: Duration,
+    /// What its role and those above it allow.
+    pub(super) within: Vec<RoleCap>,
+}
+
+/// What a child turn came to.
+pub(super) struct Reported {
+    pub(super) result: ToolResult,
+    pub(super) exit: EndReason,
+    pub(super) own: Tally,
+    pub(super) below: Below,
+}
+
+/// Runs a child turn to its end. Its future has a name, for a child may begin one too.
+pub(super) fn run(turn: Box<Turn>) -> BoxFuture<'static, Result<Reported, StoreError>> {
+    Box::pin(async move {
+        let mut turn = turn;
+        turn.take_place().await;
+        turn.look_for_roles_at_first().await;
+        let outcome = turn.work().await?;
+        turn.end_tasks().await;
+        turn.report(outcome).await
+    })
+}
+
+impl Turn {
+    /// Waits until it may work beside the other children of its run.
+    pub(super) async fn take_place(&self) {
+        self.doing("Waiting for its turn");
+        let place = tokio::select! {
+            biased;
+            () = self.context.stop.now().cancelled() => None,
+            place = self.context.run.place() => place,
+        };
+        *self.place.lock() = place;
+    }
+
+    /// How far a child may go: what its role says, else the configuration, and never further than its parent.
+    pub(super) fn limits_of_child(&self, child: &ChildSide, limits: Limits) -> Limits {
+        let defaults = self.orchestration();
+        let own = self.setup.role.as_ref().map(|role| role.limits);
+        let own = own.unwrap_or_default();
+        let steps = own.max_steps.unwrap_or(defaults.child_steps.get());
+        let work = own.timeout.unwrap_or(defaults.child_timeout.get());
+        Limits {
+            steps: steps.min(limits.steps),
+            work: modes::work(self.mode(), work).min(child.time),
+            ..limits
+        }
+    }
+
+    /// Ends the commands that it left running.
+    async fn end_tasks(&self) {
+        let Ok(shell) = &self.context.deps.services.shell else {
+            return;
+        };
+        let agent = self.context.agent.id;
+        shell.tasks.stop_of_turn(agent, self.context.id()).await;
+    }
+
+    /// Ends it with its report, which its parent has from then on (C2).
+    async fn report(&mut self, outcome: Outcome) -> Result<Reported, StoreError> {
+        let exit = outcome.exit();
+        if exit == EndReason::Interrupted {
+            self.add_note(CUT_BY_STOP).await?;
+        }
+        let last_words = self.last_words();
+        let (answer, text, is_error) = match outcome {
+            Outcome::Answer { answer, .. } if !answer.text.trim().is_empty() => {
+                let text = answer.text.clone();
+                let kept = (exit != EndReason::Refused).then_some(answer);
+                (kept, text, exit == EndReason::Refused)
+            }
+            Outcome::Answer { .. } => (None, self.without_answer(exit, "", &last_words), true),
+            Outcome::None { error, .. } => {
+                (None, self.without_answer(exit, &error, &last_words), true)
+            }
+        };
+        let child = self.context.child.clone();
+        let Some(ChildSide {
+            parent,
+            call,
+            written,
+            ..
+        }) = child
+        else {
+            return Err(StoreError::NotFound("parent of a child turn".to_owned()));
+        };
+        let told = format!("{}\n{text}", self.heading(exit));
+        let context = self.tool_context(call.clone(), Vec::new(), self.context.stop.hard().clone());
+        let result = ToolResult {
+            call_id: call,
+            name: written,
+            content: guard::presented(&told, &context).await,
+            is_error,
+            images: Vec::new(),
+        };
+        self.keep_report(&result.content).await;
+        let end = self.end_of_child(exit, answer);
+        let store = &self.context.deps.store;
+        store
+            .finish_child(self.context.id(), &end, parent, &result)
+            .await?;
+        self.accounting.stored();
+        info!(
+            agent.id = %self.context.agent.id,
+            turn.id = %self.context.id(),
+            turn.parent_id = %parent,
+            turn.path = self.context.path,
+            turn.exit = exit.as_str(),
+            turn.steps = self.accounting.tally.steps,
+            turn.duration_ms = self.clock.elapsed().as_millis() as u64,
+            "sub-agent {} finished its turn: {}",
+            self.context.path,
+            exit.as_str()
+        );
+        Ok(Reported {
+            result,
+            exit,
+            own: self.accounting.tally,
+            below: *self.below.lock(),
+        })
+    }
+
+    fn end_of_child(&mut self, exit: EndReason, answer: Option<Assistant>) -> FinishedTurn {
+        FinishedTurn {
+            answer,
+            exit,
+            steps: self.accounting.tally.steps,
+            usage: self.accounting.tally.usage,
+            cost: self.accounting.tally.cost,
+            parts: Vec::new(),
+            first: FirstPart::Waits,
+            attached: std::mem::take(&mut self.accounting.attached),
+        }
+    }
+
+    /// Keeps a report under the child's id, where it can be read again once its parent's conversation was summarised.
+    async fn keep_report(&self, report: &str) {
+        let outputs = self.context.deps.services.outputs.clone();
+        let agent = self.context.agent.name.clone();
+        let (id, report) = (self.context.id().short(), report.to_owned());
+        let kept = tokio::task::spawn_blocking(move || outputs.save_as(&agent, &id, &report)).await;
+        if !matches!(kept, Ok(Ok(()))) {
+            warn!(turn.id = %self.context.id(), "failed to keep the report of a sub-agent for a second reading");
+        }
+    }
+
+    /// The line that stands above a report.
+    fn heading(&self, exit: EndReason) -> String {
+        let Tally { steps, usage, cost } = self.whole();
+        let role = self.context.lineage.last().map_or("", |role| &role.name);
+        let mut parts = vec![
+            role.to_owned(),
+            self.context.id().short(),
+            exit.words(),
+            text::count(steps as usize, "step", "steps"),
+            text::tokens_in_short(usage.input_total() + usage.output),
+        ];
+        if let Cost::Usd(usd) = cost
+            && usd > 0.0
+        {
+            parts.push(format!("${usd:.3}"));
+        }
+        format!("[{}]", parts.join(" · "))
+    }
+
+    /// What the parent is told of a child that gave no answer, with the way out.
+    fn without_answer(&self, exit: EndReason, error: &str, last_words: &str) -> String {
+        let mut lines = vec![format!("Error: it gave no answer ({}).", exit.words())];
+        if !error.is_empty() {
+            let error = escape::sentence(&text::one_line(error, 500));
+            lines.push(format!("Last error: {error}"));
+        }
+        if !last_words.is_empty() {
+            lines.push(format!("Its last words: {last_words}"));
+        }
+        lines.push(format!(
+            "Go on with `continue: \"{}\"`, or do it yourself.",
+            self.context.id().short()
+        ));
+        lines.join("\n")
+    }
+
+    /// The last thing that its model said.
+    fn last_words(&self) -> String {
+        let items = self.transcript.items.iter().rev();
+        let mut answers = items.filter_map(|item| match item {
+            crate::domain::Item::Assistant(answer) => Some(answer.text.trim()),
+            crate::domain::Item::User(_) | crate::domain::Item::ToolResult(_) => None,
+        });
+        let words = answers.find(|words| !words.is_empty());
+        text::one_line(words.unwrap_or_default(), 500)
+    }
+}
+
+impl TurnContext {
+    /// Which child asks; none where the agent itself does.
+    pub(super) fn asked_by(&self) -> Option<AskingChild> {
+        let child = self.child.as_ref()?;
+        Some(AskingChild {
+            path: self.path.replace('/', " ▸ "),
+            title: child.title.clone(),
+        })
+    }
+}

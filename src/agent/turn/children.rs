@@ -1,0 +1,348 @@
+//! What a turn does with its children: begins them with its calls, waits for them, and makes sure that it can tell of them.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::time::{Duration, Instant};
+
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+use tracing::{Instrument as _, error, info_span};
+
+use crate::agent::budget::{Reservation, RoleCap};
+use crate::agent::event::{ChildProgress, Progress, Speech, TurnRef};
+use crate::agent::modes;
+use crate::agent::setup::own_model;
+use crate::agent::stop::StopSignal;
+use crate::clock;
+use crate::domain::{ConversationId, Cost, Item, ToolResult, TurnId, Usage, UserText};
+use crate::llm::history;
+use crate::llm::route::Planned;
+use crate::permission::Stack;
+use crate::store::{
+    AttachedRows, ChildKind, ChildOf, EndReason, FinishedTurn, FirstPart, NewChild, NewTurn,
+    StoreError, TurnEnd,
+};
+use crate::text;
+
+use super::begin;
+use super::calls::Call;
+use super::child::{self, ChildSide, Reported};
+use super::context::TurnContext;
+use super::live::{Inbox, LiveStatus, Node};
+use super::offer::{Assignment, NotCalled};
+use super::transcript::Transcript;
+use super::{Turn, TurnHead};
+
+/// What a child leaves of its parent's time, so that the parent can still tell of it.
+const KEPT_OF_TIME: Duration = Duration::from_secs(30);
+
+/// Tokens that a report is reckoned to take in the request after it.
+const REPORT_TOKENS: u64 = 1_500;
+
+/// What the parent is told of a child whose task broke off.
+const BROKE_OFF: &str = "Error: it broke off inside; this is a bug. What it did so far is done.";
+
+/// A child turn whose beginning is in the ledger.
+#[derive(Clone)]
+pub(super) struct BegunChild {
+    pub(super) new: NewChild,
+    pub(super) conversation: ConversationId,
+}
+
+impl Turn {
+    /// Looks for roles once, at the beginning; not where no call of one would run.
+    pub(super) async fn look_for_roles_at_first(&mut self) {
+        let denies = |profiles: Stack| profiles.denies_all("sub_agent");
+        let profiles = self.context.deps.profiles_of(&self.setup);
+        let has_tool =
+            modes::has_tool(self.mode(), "sub_agent") && self.setup.has_tool("sub_agent").is_ok();
+        if has_tool && !profiles.map_or(true, denies) {
+            self.look_for_roles().await;
+        }
+    }
+
+    /// A child turn for this assignment, as the ledger will have it.
+    pub(super) async fn new_child(&self, call: &Call, assignment: &Assignment) -> NewChild {
+        let deps = &self.context.deps;
+        let targets = self.context.targets(&self.setup).unwrap_or_default();
+        let model = targets.first().map(|target| target.model.as_str());
+        let facts = begin::facts(deps, &self.context.agent, model, &[]).await;
+        let turn = NewTurn {
+            id: TurnId::random(),
+            agent: self.context.agent.id,
+            conversation: self.context.conversation,
+            trigger: None,
+            parent: Some(self.context.id()),
+            depth: self.context.depth,
+            channel: self.context.reference.channel,
+            reply_to: None,
+            path: format!("{}/{}", self.context.path, assignment.role.name),
+            child: Some(ChildOf {
+                kind: ChildKind::SubAgent,
+                run: self.context.run.root,
+                call: Some(call.id.clone()),
+                role: assignment.role.name.clone(),
+                role_sha256: assignment.role.sha256.clone(),
+                title: assignment.title.clone(),
+            }),
+        };
+        let item = Item::User(UserText {
+            text: assignment.prompt.clone(),
+            facts: Some(facts),
+            at: Some(clock::now()),
+            ..UserText::default()
+        });
+        NewChild {
+            turn,
+            item,
+            goes_on: assignment.former,
+        }
+    }
+
+    /// Looks up the conversation that an assignment goes on with.
+    pub(super) async fn find_former(
+        &self,
+        assignment: &mut Assignment,
+    ) -> Result<Result<(), NotCalled>, StoreError> {
+        let Some(id) = assignment.go_on.clone() else {
+            return Ok(Ok(()));
+        };
+        let unknown = || NotCalled::NoFormer(text::code_span(&text::one_line(&id, 40)));
+        if id.len() < 4
+            || !id
+                .bytes()
+                .all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
+        {
+            return Ok(Err(unknown()));
+        }
+        let store = &self.context.deps.store;
+        let found = store
+            .former_children(self.context.conversation, &id.to_lowercase())
+            .await?;
+        let [former] = found.as_slice() else {
+            return Ok(Err(unknown()));
+        };
+        if former.state == TurnEnd::Running {
+            return Ok(Err(NotCalled::AtWork));
+        }
+        if let Some(of) = &former.begun.child
+            && of.role != assignment.role.name
+        {
+            return Ok(Err(NotCalled::OtherRole(text::code_span(&of.role))));
+        }
+        assignment.former = Some(former.begun.conversation);
+        Ok(Ok(()))
+    }
+
+    /// Runs the child turn that answers a call; both end together.
+    pub(super) async fn run_child(
+        &self,
+        call: &Call,
+        assignment: Assignment,
+        begun: BegunChild,
+    ) -> Result<ToolResult, StoreError> {
+        let id = begun.new.turn.id;
+        let role = assignment.role.name.clone();
+        let stop = self.context.stop.below();
+        // It holds no place while others work for it, or a run could wait for itself.
+        drop(self.place.lock().take());
+        let child = self.child(call, assignment, begun, stop).await?;
+        let span = info_span!(
+            "turn",
+            otel.name = %format_args!("invoke_agent {role}"),
+            gen_ai.operation.name = "invoke_agent",
+            gen_ai.agent.id = %self.context.agent.id,
+            gen_ai.agent.name = role,
+            turn.id = %id,
+        );
+        let task = AbortOnDropHandle::new(tokio::spawn(child::run(child).instrument(span)));
+        match task.await {
+            Ok(reported) => {
+                let Reported {
+                    result,
+                    exit,
+                    own,
+                    below,
+                } = reported?;
+                self.below.lock().add(exit, own, &below);
+                Ok(result)
+            }
+            Err(panic) => {
+                error!(turn.id = %id, "a sub-agent of {} panicked: {panic}", self.context.agent.name);
+                self.close_broken_child(call, &role, id).await
+            }
+        }
+    }
+
+    /// A turn for what is in the ledger already.
+    async fn child(
+        &self,
+        call: &Call,
+        assignment: Assignment,
+        begun: BegunChild,
+        stop: StopSignal,
+    ) -> Result<Box<Self>, StoreError> {
+        let BegunChild { new, conversation } = begun;
+        let (id, deps) = (new.turn.id, self.context.deps.clone());
+        let items = match new.goes_on {
+            None => vec![new.item],
+            Some(_) => history::repair(&deps.store.items(conversation).await?).items,
+        };
+        let mut lineage = self.context.lineage.clone();
+        lineage.push(assignment.role.clone());
+        let limits = assignment.role.limits;
+        let mut within = self.context.spender().within;
+        if limits.budget_usd.is_some() || limits.max_tokens.is_some() {
+            within.push(RoleCap {
+                turn: id,
+                usd: limits.budget_usd,
+                tokens: limits.max_tokens,
+            });
+        }
+        let tiers = self.context.tiers(&self.setup);
+        let is_other_model = own_model(&assignment.role, &tiers).is_some();
+        let context = TurnContext {
+            deps,
+            agent: self.context.agent.clone(),
+            reference: TurnRef {
+                turn: id,
+                ..self.context.reference.clone()
+            },
+            conversation,
+            branch: self.context.branch,
+            asker: self.context.asker,
+            depth: self.context.depth,
+            parent: Some(self.context.id()),
+            model: self.context.model.clone().filter(|_| !is_other_model),
+            asked_mode: None,
+            stop,
+            run: self.context.run.clone(),
+            path: new.turn.path,
+            child: Some(ChildSide {
+                parent: self.context.id(),
+                call: call.id.clone(),
+                written: call.written.clone(),
+                title: assignment.title.clone(),
+                time: self.time_left().saturating_sub(KEPT_OF_TIME),
+                within,
+            }),
+            lineage,
+        };
+        let setup = context.setup().await;
+        let (progress, _) = watch::channel(Progress::begin());
+        let (speech, _) = watch::channel(Speech::default());
+        let node = self.shows_child(id, &context, &assignment.title);
+        let (_, steered) = mpsc::unbounded_channel();
+        let head = TurnHead {
+            context,
+            transcript: Transcript::new(
+                Arc::new(items),
+                Arc::new(AtomicUsize::new(0)),
+                Default::default(),
+            ),
+            inbox: Inbox {
+                steered,
+                joining: None,
+                wanted: CancellationToken::new(),
+            },
+            live: LiveStatus {
+                progress,
+                speech,
+                node: Some(node),
+            },
+            clock: self.clock.below(),
+            setup,
+        };
+        Ok(Box::new(Self::new(head)))
+    }
+
+    /// Puts the line of a child below that of its parent.
+    fn shows_child(&self, turn: TurnId, context: &TurnContext, title: &str) -> Node {
+        let root = match &self.live.node {
+            None => self.live.progress.clone(),
+            Some(node) => node.root.clone(),
+        };
+        let depth = context.lineage.len();
+        let child = ChildProgress {
+            turn,
+            role: context
+                .lineage
+                .last()
+                .map_or_else(String::new, |role| role.name.clone()),
+            title: title.to_owned(),
+            depth,
+            step: 0,
+            doing: "Starting".to_owned(),
+            said: String::new(),
+            started: Instant::now(),
+            cost: Cost::Usd(0.0),
+        };
+        root.send_modify(|progress| {
+            let children = &mut progress.children;
+            let above = children
+                .iter()
+                .position(|one| one.turn == self.context.id());
+            let below = above.map_or(0, |above| above + 1);
+            let rest = children.iter().skip(below);
+            let at = below + rest.take_while(|one| one.depth >= depth).count();
+            children.insert(at, child);
+        });
+        Node { root, turn }
+    }
+
+    /// Sets a last answer of this turn aside while its children spend: what was paid for can still be told.
+    pub(super) fn hold_last_words(&mut self, children: usize) -> Option<Reservation> {
+        let targets = self.context.targets(&self.setup).ok()?;
+        let target = targets.first()?;
+        let deps = &self.context.deps;
+        let used = self.transcript.context_meter.used(&self.transcript.items);
+        let planned = Planned {
+            target,
+            number: 1,
+            input: used + REPORT_TOKENS * children as u64,
+            max_output: deps.models.max_output(&targets),
+            price: deps.models.known().catalog().facts(target).price,
+        };
+        let spender = self.context.spender();
+        Some(deps.reservations.hold_last_words(&spender, &planned))
+    }
+
+    /// Once its children are done, a child works among the others again.
+    pub(super) async fn take_place_again(&mut self) {
+        if self.context.child.is_some() && self.place.lock().is_none() {
+            self.take_place().await;
+        }
+    }
+
+    /// Ends a child whose task broke off: what the ledger has of it stands, and its parent is told.
+    async fn close_broken_child(
+        &self,
+        call: &Call,
+        role: &str,
+        child: TurnId,
+    ) -> Result<ToolResult, StoreError> {
+        let result = ToolResult {
+            call_id: call.id.clone(),
+            name: call.written.clone(),
+            content: format!("[{role} · {} · failed]\n{BROKE_OFF}", child.short()),
+            is_error: true,
+            images: Vec::new(),
+        };
+        let end = FinishedTurn {
+            answer: None,
+            exit: EndReason::Failed,
+            steps: 0,
+            usage: Usage::default(),
+            cost: Cost::Unknown,
+            parts: Vec::new(),
+            first: FirstPart::Waits,
+            attached: AttachedRows::default(),
+        };
+        let store = &self.context.deps.store;
+        store
+            .finish_child(child, &end, self.context.id(), &result)
+            .await?;
+        Ok(result)
+    }
+}

@@ -1,0 +1,57 @@
+//! Sub-agents in the whole bot: what they are told, what their parent gets, what stops and bounds them.
+
+mod budgets;
+mod called;
+mod refused;
+mod stopped;
+
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+/// A call of a role.
+fn assignment(role: &str, prompt: &str) -> (&'static str, Value) {
+    let title = format!("about {prompt}");
+    (
+        "sub_agent",
+        json!({"role": role, "prompt": prompt, "title": title}),
+    )
+}
+
+/// The results that the latest request with any tells of, in order.
+fn results(world: &World) -> Vec<String> {
+    let request = world.model.last_request();
+    results_of(&request)
+}
+
+fn results_of(request: &Value) -> Vec<String> {
+    let messages = request["messages"].as_array().cloned().unwrap_or_default();
+    let blocks = messages
+        .iter()
+        .filter_map(|message| message["content"].as_array());
+    blocks
+        .flatten()
+        .filter(|block| block["type"] == "tool_result")
+        .map(|block| match &block["content"] {
+            Value::String(text) => text.clone(),
+            other => other[0]["text"].as_str().unwrap_or_default().to_owned(),
+        })
+        .collect()
+}
+
+/// Writes a charter among those of the agent `lab`.
+fn charter(world: &World, name: &str, text: &str) {
+    let folder = world.home().join("agents/lab/charters");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join(format!("{name}.md")), text).unwrap();
+}
+
+/// No turn of a run runs when its root does not.
+async fn nothing_is_left(world: &World) {
+    let running = "SELECT count(*) || '' FROM turns t WHERE state = 'running'
+        AND NOT EXISTS (SELECT 1 FROM turns r WHERE r.id = t.run_id AND r.state = 'running')";
+    assert_eq!(world.ledger(running).await, ["0"]);
+    let open = "SELECT count(*) || '' FROM calls WHERE state IN ('proposed', 'started')
+        AND turn_id NOT IN (SELECT id FROM turns WHERE state = 'running')";
+    assert_eq!(world.ledger(open).await, ["0"]);
+}
