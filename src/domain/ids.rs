@@ -7,18 +7,18 @@ pub use chorus_ids::{ChannelId, GuildId, MessageId, RoleId, UserId};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// An id of ours: a random UUID.
+/// An id of ours: a UUID.
 macro_rules! uuid_id {
-    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident = $new:ident;)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         #[serde(transparent)]
         pub struct $name(pub Uuid);
 
         impl $name {
-            /// A new random id.
+            /// A new id, which nobody can guess.
             pub fn random() -> Self {
-                Self(Uuid::new_v4())
+                Self(Uuid::$new())
             }
 
             /// The first eight characters, as people see it in lists.
@@ -45,10 +45,11 @@ macro_rules! uuid_id {
 
 uuid_id! {
     /// An agent, for its whole life; a re-created agent without kept files gets a new one.
-    AgentId;
-    SessionId;
-    /// One turn: from a message to its one outcome.
-    TurnId;
+    AgentId = new_v4;
+    SessionId = new_v4;
+    /// One turn: from a message to its one outcome. Later ones have greater ids: rows and indices that hold them change at
+    /// their ends, and not in a page of their own each.
+    TurnId = now_v7;
 }
 
 /// A conversation of an agent: its main one or a branch. Rowid in the ledger.

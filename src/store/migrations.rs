@@ -10,7 +10,7 @@ use super::error::StoreError;
 
 /// All files of `migrations/`, in their order: version, description, text. Named here rather than found by sqlx's macro,
 /// which would have SQLite compiled a second time, for the compiler's own use.
-const MIGRATIONS: [(i64, &str, &str); 7] = [
+const MIGRATIONS: [(i64, &str, &str); 8] = [
     (
         1,
         "ledger",
@@ -38,6 +38,11 @@ const MIGRATIONS: [(i64, &str, &str); 7] = [
         include_str!("../../migrations/0006_fewer_pages.sql"),
     ),
     (7, "runs", include_str!("../../migrations/0007_runs.sql")),
+    (
+        8,
+        "fewer_indices",
+        include_str!("../../migrations/0008_fewer_indices.sql"),
+    ),
 ];
 
 pub(super) async fn migrate(db: &mut SqliteConnection) -> Result<(), StoreError> {

@@ -32,11 +32,11 @@ const BUSY: Duration = Duration::from_secs(10);
 const PREPARED: usize = 96;
 
 /// Bytes of a page. A turn changes a little in many places, and each change writes its whole page.
-const PAGE: u32 = 1024;
+const PAGE: u32 = 512;
 
 /// Pages in the log at which it is written back into the database: a page that changes with each turn is written back once
 /// for many of them.
-const CHECKPOINT: &str = "8192";
+const CHECKPOINT: &str = "32768";
 
 pub(super) struct Opened {
     pub(super) options: SqliteConnectOptions,

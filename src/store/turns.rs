@@ -10,9 +10,7 @@ use super::Store;
 use super::attached::AttachedRows;
 use super::batch::Batch;
 use super::children::{NewChild, begun_child, child_of, insert_child};
-use super::codec::{
-    count, counted, dollars, json, now, parsed, parsed_option, time, time_option, words,
-};
+use super::codec::{count, counted, dollars, now, parsed, parsed_option, time, time_option, words};
 use super::error::StoreError;
 use super::inbound::{claim, claim_unchanged};
 use super::items::insert_item_of;
@@ -314,14 +312,13 @@ impl Store {
             let starts = starting.calls.contains(&call.id);
             batch
                 .add(
-                    "INSERT INTO calls (turn_id, call_id, position, name, arguments, state, started_at)
-                     VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    "INSERT INTO calls (turn_id, call_id, position, name, state, started_at)
+                     VALUES (?, ?, ?, ?, ?, ?)",
                 )
                 .bind(turn.to_string())
                 .bind(&call.id.0)
                 .bind(position)
                 .bind(&call.name)
-                .bind(json(&call.arguments)?)
                 .bind(if starts { "started" } else { "proposed" })
                 .bind(starts.then_some(&at));
         }

@@ -101,8 +101,8 @@ impl Store {
     ) -> Result<Vec<ChannelId>, StoreError> {
         let mut db = self.reader().await?;
         let ids: Vec<i64> = sqlx::query_scalar(
-            "WITH cut AS (SELECT id, channel_id FROM turns WHERE (state = 'interrupted' AND ended_at > ?)
-                 OR rowid IN (SELECT rowid FROM turns ORDER BY rowid DESC LIMIT 16))
+            "WITH cut AS (SELECT id, channel_id FROM turns WHERE state = 'interrupted' AND ended_at > ?
+                 UNION SELECT id, channel_id FROM (SELECT id, channel_id FROM turns ORDER BY rowid DESC LIMIT 16))
              SELECT channel_id FROM cut
              UNION SELECT approvals.channel_id FROM approvals JOIN cut ON cut.id = approvals.turn_id",
         )
@@ -135,9 +135,12 @@ impl Store {
         .fetch_all(&mut *db)
         .await?;
         let conversations = readable(&rows, "conversations", "id", conversation);
-        let rows = sqlx::query("SELECT * FROM outbox WHERE state = 'sending' ORDER BY id")
-            .fetch_all(&mut *db)
-            .await?;
+        // In the words of its index, which SQLite does not conclude from the second condition.
+        let rows = sqlx::query(
+            "SELECT * FROM outbox WHERE state IN ('pending', 'sending') AND state = 'sending' ORDER BY id",
+        )
+        .fetch_all(&mut *db)
+        .await?;
         let doubts = readable(&rows, "outbox", "id", part_row);
         Ok(Unfinished {
             turns,
@@ -180,7 +183,7 @@ async fn unfinished_turn(
     let id = turn.begun.id.to_string();
     let rows = sqlx::query(
         "SELECT call_id, name, state FROM calls
-         WHERE turn_id = ? AND state IN ('proposed', 'started') ORDER BY rowid",
+         WHERE turn_id = ? AND state IN ('proposed', 'started') ORDER BY position",
     )
     .bind(&id)
     .fetch_all(&mut *db)

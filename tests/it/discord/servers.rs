@@ -91,12 +91,13 @@ async fn puts_first_releases_database(world: &World) {
     .await
     .unwrap();
     for table in tables {
-        let columns: Vec<String> =
-            sqlx::query_scalar("SELECT name FROM pragma_table_info(?, 'main')")
-                .bind(&table)
-                .fetch_all(&mut db)
-                .await
-                .unwrap();
+        let columns: Vec<String> = sqlx::query_scalar(
+            "SELECT name FROM pragma_table_info(?1, 'main') INTERSECT SELECT name FROM pragma_table_info(?1, 'now')",
+        )
+        .bind(&table)
+        .fetch_all(&mut db)
+        .await
+        .unwrap();
         let columns = columns.join(", ");
         run(
             &mut db,

@@ -111,8 +111,5 @@ async fn its_tables_are_made_again_with_all_rows_and_its_pages_are_ours() {
     .fetch_one(&mut db)
     .await
     .unwrap();
-    assert_eq!(
-        found,
-        "1024 wal 12 1onepending,2twosent 1step0.56 1laballow"
-    );
+    assert_eq!(found, "512 wal 12 1onepending,2twosent 1step0.56 1laballow");
 }

@@ -126,7 +126,9 @@ async fn a_push_through_the_shelf_is_judged_asked_and_kept_as_one_by_its_own_nam
         find_tools ok
         git_push ok
         ");
-        let calls = "SELECT name || ' ' || arguments FROM calls WHERE name = 'git_push' ORDER BY rowid";
+        let calls = "SELECT calls.name || ' ' || coalesce(call.value ->> '$.arguments.arguments', call.value ->> '$.arguments')
+             FROM calls JOIN items ON items.turn_id = calls.turn_id, json_each(items.body, '$.tool_calls') call
+             WHERE calls.name = 'git_push' AND call.value ->> 'id' = calls.call_id ORDER BY items.id";
         assert_snapshot!(world.ledger(calls).await.join("\n"), @r#"
         git_push {"remote":"origin","branch":"named"}
         git_push {"remote":"origin","branch":"found"}
