@@ -23,7 +23,11 @@ pub(super) struct Run {}
 impl Run {
     pub(super) fn run(self) -> Result<(), Failure> {
         let variables = handover::variables()?;
-        let runtime = tokio::runtime::Runtime::new().context("starting the runtime")?;
+        // One worker: a turn is many small steps, and waking another thread for one costs more than the step
+        // (`docs/decisions/0813-one-worker-for-async-work.md`).
+        let mut runtime = tokio::runtime::Builder::new_multi_thread();
+        let runtime = runtime.worker_threads(1).enable_all().build();
+        let runtime = runtime.context("starting the runtime")?;
         let outcome = runtime.block_on(async {
             // First of all, so that no signal finds nobody listening.
             let signals = Signals::listen()?;
