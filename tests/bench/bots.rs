@@ -15,6 +15,7 @@ use super::discord::TOKEN;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Chorus,
+    /// The null bot, or what is measured in its place.
     Null,
 }
 
@@ -23,6 +24,12 @@ pub(crate) fn program() -> PathBuf {
     let named = std::env::var_os("CHORUS_BENCH_PROGRAM");
     let named = named.map(|path| std::path::absolute(path).unwrap());
     named.unwrap_or_else(|| env!("CARGO_BIN_EXE_chorus").into())
+}
+
+/// The program that is measured in the null bot's place: the one that `CHORUS_BENCH_BESIDE` names.
+pub(crate) fn beside() -> Option<PathBuf> {
+    let named = std::env::var_os("CHORUS_BENCH_BESIDE")?;
+    Some(std::path::absolute(named).unwrap())
 }
 
 /// A process that runs.
@@ -40,11 +47,14 @@ impl Bot {
                 command.arg("run");
                 command
             }
-            Kind::Null => {
-                let mut command = Command::new(std::env::current_exe().unwrap());
-                command.arg(super::NULL_BOT);
-                command
-            }
+            Kind::Null => match beside() {
+                Some(program) => Command::new(program),
+                None => {
+                    let mut command = Command::new(std::env::current_exe().unwrap());
+                    command.arg(super::NULL_BOT);
+                    command
+                }
+            },
         };
         let log = File::options()
             .create(true)

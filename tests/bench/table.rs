@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::bots;
+
 /// One row.
 pub(crate) struct Row {
     pub name: String,
@@ -90,8 +92,11 @@ pub(crate) fn print(rows: &[Row]) {
             row.verdict.to_owned(),
         ]
     };
-    let mut lines =
-        vec![["figure", "target", "chorus", "null bot", "ratio", ""].map(str::to_owned)];
+    let other = bots::beside().map_or("null bot".to_owned(), |program| {
+        let name = program.file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    });
+    let mut lines = vec![["figure", "target", "chorus", &other, "ratio", ""].map(str::to_owned)];
     lines.extend(rows.iter().map(cells));
     let widths: Vec<usize> = (0..6)
         .map(|column| {
