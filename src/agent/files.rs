@@ -236,11 +236,10 @@ impl AgentDeps {
                 None => Value::String(value.into_owned()),
                 Some((end, _)) => {
                     use sha2::Digest as _;
-                    let digest = sha2::Sha256::digest(value.as_bytes());
                     serde_json::json!({
                         "head": &value[..end],
                         "characters": value.chars().count(),
-                        "sha256": digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>(),
+                        "sha256": format!("{:x}", sha2::Sha256::digest(value.as_bytes())),
                     })
                 }
             }

@@ -12,7 +12,7 @@ use chrono::{DateTime, Utc};
 use crate::domain::{AgentId, Item, SessionId, SessionMeta, Trigger};
 
 pub use disk::{FileError, MAX_BYTES, Written, create, load, remove_leftovers};
-pub use read::{InvalidMessage, InvalidSession, parse};
+pub use read::{InvalidMessage, InvalidSession, parse, tool_calls};
 
 /// Everything a session file holds.
 #[derive(Clone, Debug, PartialEq)]

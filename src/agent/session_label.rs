@@ -52,19 +52,9 @@ pub fn slug_of(text: &str) -> String {
 }
 
 fn hash_of(text: &str) -> String {
-    let mut hash = hex(&Sha256::digest(text.as_bytes()));
+    let mut hash = format!("{:x}", Sha256::digest(text.as_bytes()));
     hash.truncate(HASH);
     hash
-}
-
-/// `bytes` in lower-case hex.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 /// What a session is labelled with: what a person gave, else the summary's first sentence, else the first line of

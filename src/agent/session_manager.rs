@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
+
 use super::session_file::{self, FileError, SessionFile, Written};
 use super::session_label;
 use crate::clock;
@@ -181,6 +183,36 @@ impl SessionManager {
         Ok(meta)
     }
 
+    /// Adds a session that was saved elsewhere, under a name that its description or summary gives it.
+    ///
+    /// # Errors
+    ///
+    /// When the disk or the index refuses.
+    pub async fn add_new(&self, file: SessionFile) -> Result<SessionMeta, SessionError> {
+        let given = Some(file.description.as_str()).filter(|text| !text.is_empty());
+        let summary = Some(file.summary.as_str()).filter(|text| !text.is_empty());
+        let slug = session_label::slug(given, summary, &file.items);
+        let stem = stem(file.saved_at, &slug);
+        self.add(file, &stem).await
+    }
+
+    /// Writes `file` as one of this agent's, and gives it its row.
+    async fn add(&self, mut file: SessionFile, stem: &str) -> Result<SessionMeta, SessionError> {
+        let id = match file.id {
+            // The one that it was made from may be indexed here.
+            Some(id) if self.store.session(id).await?.is_none() => id,
+            Some(_) | None => SessionId::random(),
+        };
+        file.id = Some(id);
+        file.agent_id = Some(self.agent);
+        let meta = file.meta(id, self.agent);
+        let (folder, stem) = (self.sessions_folder(), stem.to_owned());
+        let written = blocking(move || session_file::create(&folder, &stem, file)).await??;
+        let meta = written.indexed(meta);
+        self.store.insert_session(meta.clone(), None).await?;
+        Ok(meta)
+    }
+
     /// Reads the session that `word` names: its whole id, at least four characters of one, or its file stem.
     ///
     /// # Errors
@@ -335,7 +367,7 @@ fn write(
     let given = given.filter(|text| !text.is_empty());
     let said = save.summary.text();
     let slug = session_label::slug(given, said, &save.items);
-    let stem = format!("{}_{slug}", saved_at.format("%Y-%m-%d"));
+    let stem = stem(saved_at, &slug);
     let file = SessionFile {
         id: Some(save.id),
         session_id: stem.clone(),
@@ -350,6 +382,11 @@ fn write(
     let meta = file.meta(save.id, agent);
     let written = session_file::create(folder, &stem, file)?;
     Ok((written.indexed(meta), written.path))
+}
+
+/// The name of a session's file, which people see and type.
+fn stem(saved_at: DateTime<Utc>, slug: &str) -> String {
+    format!("{}_{slug}", saved_at.format("%Y-%m-%d"))
 }
 
 impl Written {

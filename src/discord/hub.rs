@@ -1,10 +1,12 @@
 //! Where everything meets: what a crash left is tidied, then the gateway's events, the agents' events and the outboxes are
 //! served until the end, which comes in two steps: first nothing more is taken in, then what is still to be said is said.
 
-use std::collections::{HashMap, HashSet};
+mod servers;
+
+use std::collections::HashSet;
 use std::time::Duration;
 
-use serenity::all::{Guild, Interaction, MessageUpdateEvent, PartialGuild};
+use serenity::all::{Interaction, MessageUpdateEvent};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -12,18 +14,16 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{Instrument as _, warn};
 
-use super::bot::channels::GuildChannels;
-use super::bot::{Bot, servers};
+use super::bot::{self, Bot};
 use super::error::DiscordError;
 use super::gateway::InboundEvent;
 use super::gateway::presence::Busy;
-use super::inbound::catch_up::Place;
 use super::inbound::{ChannelEvent, Ingress};
 use super::interactions::{self, registration};
 use super::outbound::{Outbound, leftovers};
 use crate::agent::event::Event;
-use crate::domain::{ChannelId, GuildId, MessageId, UserId};
-use crate::manager::{Lacks, SeenServer, Standing};
+use crate::domain::{ChannelId, GuildId, MessageId};
+use crate::manager::Lacks;
 
 /// How long everything waits, at the start, for what a crash left in the channels to be put right. It is a request to each
 /// channel; a Discord that is slower than this must not hold up the answers.
@@ -66,7 +66,8 @@ impl Hub {
             .spawn(registration::clear_global(self.bot.clone(), stop.clone()));
         self.serving
             .spawn(registration::follow_models(self.bot.clone(), stop.clone()));
-        self.serving.spawn(servers::watch(self.bot.clone(), stop));
+        self.serving
+            .spawn(bot::servers::watch(self.bot.clone(), stop));
         let tidied = self.serving.spawn(leftovers::tidy(self.bot.clone()));
         tokio::select! {
             () = ends.all.cancelled() => {}
@@ -154,199 +155,6 @@ impl Hub {
         }
     }
 
-    /// A server as Discord describes it: served, or the operator is asked about it.
-    async fn guild(&mut self, guild: &Guild) {
-        self.ingress.server_described();
-        if self.is_served(seen(guild)).await {
-            self.serve(guild).await;
-        }
-    }
-
-    /// A server has another name or owner, which may change whether it is served.
-    async fn guild_changed(&mut self, guild: &PartialGuild) {
-        let id = GuildId(guild.id.get());
-        let seen = SeenServer {
-            guild: id,
-            name: guild.name.clone(),
-            owner: UserId(guild.owner_id.get()),
-            members: None,
-        };
-        if self.is_served(seen).await && !self.served.contains(&id) {
-            self.serve_known(id).await;
-        }
-    }
-
-    /// We are not in a server any more. Discord takes our commands out of it.
-    async fn guild_gone(&mut self, guild: GuildId) {
-        self.served.remove(&guild);
-        if self.bot.knows(guild) {
-            // We were invited again meanwhile.
-            if self.bot.serves(guild) {
-                self.serve_known(guild).await;
-            }
-            return;
-        }
-        if let Err(error) = self.bot.manager.left_server(guild).await {
-            warn!(%error, guild.id = %guild, "failed to store that the bot is not in {guild} any more");
-        }
-    }
-
-    /// Something was decided about servers: those that are served now are, and no others.
-    async fn look_at_servers(&mut self) {
-        let cache = self.bot.cache();
-        let all: Vec<SeenServer> = cache
-            .guilds()
-            .into_iter()
-            .filter_map(|id| cache.guild(id).map(|guild| seen(&guild)))
-            .collect();
-        for one in all {
-            let id = one.guild;
-            if self.is_served(one).await && !self.served.contains(&id) {
-                self.serve_known(id).await;
-            }
-        }
-    }
-
-    /// Whether a server is served; one that is not is asked about or left, and what goes on in it ends.
-    async fn is_served(&mut self, seen: SeenServer) -> bool {
-        let id = seen.guild;
-        let channels: Vec<ChannelId> = self.bot.server(id).map_or_else(Vec::new, |server| {
-            let ids = server.channels.keys();
-            ids.map(|channel| ChannelId(channel.get())).collect()
-        });
-        if let Err(error) = self.bot.manager.accept_again(&seen, &channels).await {
-            warn!(%error, guild.id = %id, "failed to accept the server {id} again");
-        }
-        let standing = match self.bot.manager.saw_server(seen).await {
-            Ok(standing) => standing,
-            Err(error) => {
-                warn!(%error, guild.id = %id, "failed to store what is known of the server {id}");
-                return self.bot.serves(id);
-            }
-        };
-        if standing == Standing::Served {
-            return true;
-        }
-        if standing == Standing::Unknown {
-            return false;
-        }
-        self.end_service(id);
-        let bot = self.bot.clone();
-        match standing {
-            Standing::Ask(row) => bot.ask_about_server(&row),
-            Standing::Leave => {
-                self.serving.spawn(async move {
-                    if let Err(error) = bot.leave_server(id).await {
-                        warn!(%error, guild.id = %id, "failed to leave {id}, which is not accepted; trying again later");
-                    }
-                });
-            }
-            Standing::Served | Standing::Unknown | Standing::Waits => {}
-        }
-        false
-    }
-
-    /// Ends what goes on in a server that is not served any more, and takes our commands out of it.
-    fn end_service(&mut self, guild: GuildId) {
-        let was_served = self.served.remove(&guild);
-        let bot = self.bot.clone();
-        let stop = self.ends.intake.clone();
-        self.serving.spawn(async move {
-            if was_served {
-                bot.manager.end_work_in(guild).await;
-            }
-            registration::unregister(bot, guild, stop).await;
-        });
-    }
-
-    /// Begins to serve a server that was described before. What was said there meanwhile was passed over, so it is read.
-    async fn serve_known(&mut self, guild: GuildId) {
-        let server = self.bot.server(guild).map(|server| server.clone());
-        let Some(server) = server else {
-            return;
-        };
-        self.serve(&server).await;
-        for place in server.channels.values().chain(&server.threads) {
-            let parent = place.parent_id.map(|parent| ChannelId(parent.get()));
-            let here = ChannelId(place.id.get());
-            if self.bot.manager.agent_for(here, parent).is_some() {
-                self.ingress.read_again(guild, here);
-            }
-        }
-    }
-
-    /// A server with its channels: it gets our commands, and what was missed in the channels of agents is read.
-    async fn serve(&mut self, guild: &Guild) {
-        let id = GuildId(guild.id.get());
-        if self.served.insert(id) {
-            self.bot.recall_command_ids(id).await;
-            self.bot.greet(id).await;
-            let registering =
-                registration::register(self.bot.clone(), id, self.ends.intake.clone());
-            self.serving.spawn(registering);
-            self.deliver_in(id).await;
-        }
-        if let Err(error) = self.bot.manager.reload_settings(id).await {
-            warn!(%error, guild.id = %id, "failed to read a server's settings");
-        }
-        let newest = |channel: &serenity::all::GuildChannel| {
-            let last = channel.last_message_id.map(|last| MessageId(last.get()));
-            (ChannelId(channel.id.get()), last)
-        };
-        let channels: Vec<_> = guild.channels.values().map(newest).collect();
-        self.bot.manager.rebuild(id, &channels).await;
-        self.settle(id);
-        self.look_for_lacking(
-            id,
-            channels.into_iter().map(|(channel, _)| channel).collect(),
-        );
-        let manager = self.bot.manager.clone();
-        self.serving
-            .spawn(async move { manager.tell_unusable(id).await });
-        let cursors = self.cursors().await;
-        let places = guild.channels.values().chain(&guild.threads);
-        for channel in places {
-            let here = ChannelId(channel.id.get());
-            let parent = channel.parent_id.map(|parent| ChannelId(parent.get()));
-            if self.bot.manager.agent_for(here, parent).is_none() {
-                continue;
-            }
-            let last_message = channel.last_message_id.map(|last| MessageId(last.get()));
-            let place = Place {
-                channel: here,
-                last_message,
-                cursor: cursors.get(&here).copied(),
-            };
-            self.ingress.place(id, place);
-        }
-    }
-
-    /// The newest message of each channel that the ledger has, read at once: what comes meanwhile waits for this.
-    async fn cursors(&self) -> HashMap<ChannelId, MessageId> {
-        match self.bot.store.cursors().await {
-            Ok(cursors) => cursors.into_iter().collect(),
-            Err(error) => {
-                warn!(%error, "failed to read the cursors; channels are looked through from their beginning");
-                HashMap::new()
-            }
-        }
-    }
-
-    /// Sends what waited while the server was not served.
-    async fn deliver_in(&mut self, guild: GuildId) {
-        let channels = match self.bot.store.waiting_channels().await {
-            Ok(channels) => channels,
-            Err(error) => {
-                return warn!(%error, "failed to read which channels have something to send");
-            }
-        };
-        for channel in channels {
-            if self.bot.guild_of(channel) == Some(guild) {
-                self.outbound.deliver(channel);
-            }
-        }
-    }
-
     /// Only what is written under an agent makes a queue; our own words come back to us and are passed over.
     fn message(&mut self, message: Box<serenity::all::Message>) {
         if message.author.id.get() == self.bot.own.0 {
@@ -412,36 +220,6 @@ impl Hub {
         }
     }
 
-    /// Has finished what a crash, or Discord's rate limit, left to do in a server.
-    fn settle(&self, guild: GuildId) {
-        let (bot, end) = (self.bot.clone(), self.ends.intake.clone());
-        self.serving.spawn(async move {
-            let channels = GuildChannels::new(bot.clone());
-            let settled = bot.manager.settle(guild, &channels);
-            end.run_until_cancelled(settled).await;
-        });
-    }
-
-    /// Has people told which agents lost their channel or folder meanwhile. `channels` are those of the server.
-    fn look_for_lacking(&self, guild: GuildId, channels: HashSet<ChannelId>) {
-        let (bot, end) = (self.bot.clone(), self.ends.intake.clone());
-        self.serving.spawn(async move {
-            let ports = GuildChannels::new(bot.clone());
-            let is_there = |channel| channels.contains(&channel);
-            let looking = bot.manager.lacking(guild, is_there, &ports);
-            match end.run_until_cancelled(looking).await {
-                Some(Ok(lacking)) => {
-                    let told_in = bot.first_usable(guild);
-                    bot.manager.tell_lacking(lacking, told_in).await;
-                }
-                Some(Err(error)) => {
-                    warn!(%error, guild.id = %guild, "failed to look for the channels of agents");
-                }
-                None => {}
-            }
-        });
-    }
-
     fn channel_deleted(&self, channel: ChannelId) {
         let manager = self.bot.manager.clone();
         self.serving.spawn(async move {
@@ -478,14 +256,5 @@ impl Hub {
         let span = tracing::info_span!("interaction", interaction.id = %interaction.id());
         self.serving
             .spawn(async move { interactions::serve(&bot, interaction).await }.instrument(span));
-    }
-}
-
-fn seen(guild: &Guild) -> SeenServer {
-    SeenServer {
-        guild: GuildId(guild.id.get()),
-        name: guild.name.clone(),
-        owner: UserId(guild.owner_id.get()),
-        members: Some(guild.member_count),
     }
 }

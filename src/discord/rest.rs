@@ -8,6 +8,7 @@ pub mod body;
 pub mod explain;
 pub mod limits;
 pub mod mention;
+pub mod modal;
 mod request;
 pub mod route;
 

@@ -35,12 +35,9 @@ fn cut(value: &str) -> String {
         return value.to_owned();
     }
     let end = value.floor_char_boundary(MOST_KEPT);
-    let hash: String = Sha256::digest(value.as_bytes())
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let hash = Sha256::digest(value.as_bytes());
     format!(
-        "{} [… cut; {} bytes in all, SHA-256 {hash}]",
+        "{} [… cut; {} bytes in all, SHA-256 {hash:x}]",
         &value[..end],
         value.len()
     )

@@ -11,7 +11,6 @@ use sha2::{Digest as _, Sha256};
 
 use super::SessionFile;
 use super::read::parse;
-use crate::agent::session_label::hex;
 
 /// Largest session file that is read, in bytes.
 pub const MAX_BYTES: u64 = 64 * 1024 * 1024;
@@ -95,7 +94,7 @@ pub fn create(sessions: &Path, stem: &str, mut file: SessionFile) -> Result<Writ
                 return Ok(Written {
                     path,
                     stem: name,
-                    sha256: hex(&Sha256::digest(&bytes)),
+                    sha256: format!("{:x}", Sha256::digest(&bytes)),
                 });
             }
             Err(error) => {
@@ -165,7 +164,7 @@ pub fn load(path: &Path) -> Result<(SessionFile, String), FileError> {
         name,
         reason: error.to_string(),
     })?;
-    Ok((session, hex(&Sha256::digest(&bytes))))
+    Ok((session, format!("{:x}", Sha256::digest(&bytes))))
 }
 
 enum Unread {

@@ -29,7 +29,6 @@ pub(super) struct Form {
 }
 
 /// The messages, counted while they are read.
-/// One message.
 pub(super) struct Messages(pub(super) Vec<Message>);
 
 impl<'de> Deserialize<'de> for Messages {
@@ -86,6 +85,9 @@ pub(super) struct Message {
     pub(super) facts: Extra<String>,
     #[serde(default)]
     pub(super) at: Extra<DateTime<Utc>>,
+    /// The same by the name that the Python original has for it.
+    #[serde(default)]
+    pub(super) timestamp: Extra<DateTime<Utc>>,
     #[serde(default)]
     pub(super) model: Extra<String>,
     #[serde(default)]

@@ -197,7 +197,7 @@ fn user(
         images: message.images.0.unwrap_or_default(),
         note: message.note,
         facts: message.facts.0,
-        at: message.at.0,
+        at: message.at.0.or(message.timestamp.0),
     }));
     Ok(())
 }
@@ -207,10 +207,10 @@ fn assistant(
     names: &mut HashMap<CallId, String>,
     items: &mut Vec<Item>,
 ) -> Result<(), InvalidMessage> {
-    let calls = call_list(message.tool_calls)?
-        .into_iter()
-        .chain(message.content.calls);
-    let tool_calls = calls.map(tool_call).collect::<Result<Vec<_>, _>>()?;
+    let mut tool_calls = tool_calls(message.tool_calls)?;
+    for call in message.content.calls {
+        tool_calls.push(tool_call(call)?);
+    }
     for call in &tool_calls {
         names.insert(call.id.clone(), call.name.clone());
     }
@@ -242,6 +242,15 @@ fn tool_result(
         images: message.images.0.unwrap_or_default(),
     }));
     Ok(())
+}
+
+/// The calls in the `tool_calls` of a message, in any dialect.
+///
+/// # Errors
+///
+/// When they are no list of calls, or the arguments of one are no object.
+pub fn tool_calls(value: Value) -> Result<Vec<ToolCall>, InvalidMessage> {
+    call_list(value)?.into_iter().map(tool_call).collect()
 }
 
 /// A list of calls, which the Python original keeps as JSON in a string.

@@ -3,9 +3,8 @@
 //! A file goes by the id of its agent, not by the name, which may have changed since. One without an id is taken as it
 //! is: older versions and other programs write none.
 
-use super::{FileError, Imported, SessionError, SessionManager, blocking};
+use super::{Imported, SessionError, SessionManager, blocking};
 use crate::agent::session_file::{self, SessionFile};
-use crate::domain::{SessionId, SessionMeta};
 use crate::store::StoreError;
 use crate::text::one_line;
 
@@ -32,8 +31,7 @@ impl SessionManager {
                 stem: stem.to_owned(),
             });
         };
-        let meta = self.take_over(file, stem).await?;
-        self.store.insert_session(meta.clone(), None).await?;
+        let meta = self.add(file, stem).await?;
         // Should it stay, it is refused as before, and the session is there all the same.
         let _ = blocking(move || std::fs::remove_file(original)).await;
         Ok(Imported { meta, from: owner })
@@ -57,25 +55,5 @@ impl SessionManager {
             owner: known.or(named).unwrap_or_else(|| owner.to_string()),
             stem: stem.to_owned(),
         }))
-    }
-
-    /// Writes `file` as one of this agent's.
-    async fn take_over(
-        &self,
-        mut file: SessionFile,
-        stem: &str,
-    ) -> Result<SessionMeta, SessionError> {
-        let id = match file.id {
-            // The one that it was made from may be indexed here.
-            Some(id) if self.store.session(id).await?.is_none() => id,
-            Some(_) | None => SessionId::random(),
-        };
-        file.id = Some(id);
-        file.agent_id = Some(self.agent);
-        let meta = file.meta(id, self.agent);
-        let (folder, stem) = (self.sessions_folder(), stem.to_owned());
-        let written: Result<_, FileError> =
-            blocking(move || session_file::create(&folder, &stem, file)).await?;
-        Ok(written?.indexed(meta))
     }
 }

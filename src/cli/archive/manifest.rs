@@ -63,10 +63,9 @@ impl<R: Read> Hashed<R> {
 
     /// What was read so far, for the list.
     pub(super) fn entry(self) -> Entry {
-        let hash = self.hash.finalize();
         Entry {
             size: self.size,
-            sha256: hash.iter().map(|byte| format!("{byte:02x}")).collect(),
+            sha256: format!("{:x}", self.hash.finalize()),
         }
     }
 }

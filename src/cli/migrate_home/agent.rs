@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::session::{self, time};
+use super::session::{Taken, time};
 use crate::clock;
 use crate::config::Paths;
 use crate::domain::{AgentId, AgentName, AgentStatus, ChannelId, GuildId, ProfileRef, UserId};
@@ -63,7 +63,13 @@ pub(super) async fn take(
     if old.status != "destroyed" {
         accept_server(store, GuildId::from_i64(old.guild_id)).await?;
     }
-    let sessions = session::take_all(store, &folder, from, original, old, name, id).await?;
+    let taken = Taken {
+        id,
+        name,
+        from: from.join("agents").join(&old.name),
+        folder: &folder,
+    };
+    let sessions = taken.take_sessions(store, original, old).await?;
     let audited = take_audit(store, original, old, name, id).await?;
     store.set_meta(&mark, &clock::rfc3339(clock::now())).await?;
     Ok(format!(

@@ -22,6 +22,7 @@ use crate::discord::people::access;
 use crate::discord::render::approval::Subject;
 use crate::discord::render::{self, always_allow, approval};
 use crate::discord::rest::body::Body;
+use crate::discord::rest::modal::written;
 use crate::domain::{ChannelId, GuildId, MessageId, Person, TurnId, UserId};
 use crate::permission::may_always_allow;
 use crate::store::Decision;
@@ -128,7 +129,7 @@ async fn decide(bot: &Bot, responder: &Responder, press: &ComponentInteraction) 
         "reason" => {
             // A form is the first answer or none.
             if !answer.is_given {
-                let _ = responder.form(approval::reason_form(subject)).await;
+                let _ = responder.open(&approval::reason_form(subject)).await;
             }
             return;
         }
@@ -174,7 +175,7 @@ async fn deny(bot: &Bot, responder: &Responder, form: &ModalInteraction, about: 
     if let Err(reason) = may_decide(bot, guild, &person, &requesters, Choice::Deny) {
         return answer.tell(&Body::text(reason.to_string())).await;
     }
-    let reason = commands::written(form).unwrap_or_default();
+    let reason = written(form, approval::REASON).unwrap_or_default();
     let reason = reason.trim();
     let decision = Answer {
         choice: Choice::Deny,

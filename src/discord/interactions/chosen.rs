@@ -4,15 +4,16 @@
 //! A message that none of this fits (of no conversation, cleared, of a turn that runs or does not) gets one private answer
 //! that says why.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use serenity::all::ModalInteraction;
 
-use super::commands::{show_prompt, written};
+use super::commands::show_prompt;
 use super::{Responder, Visibility};
 use crate::agent::{Stop, Target};
 use crate::discord::bot::{Bot, Refusal};
 use crate::discord::render;
-use crate::discord::rest::body::{Body, clip};
+use crate::discord::rest::body::clip;
+use crate::discord::rest::modal::{Modal, TextInput, written};
 use crate::discord::rest::route;
 use crate::domain::{Inbound, Item, MessageId, Quote};
 use crate::store::{Conversation, TurnEnd, TurnRow};
@@ -29,8 +30,8 @@ pub(super) const ASK_ABOUT: &str = "ask-about:";
 /// Characters of the message that a model is shown with a question about it.
 const QUOTED: usize = 1_000;
 
-/// Characters of a prompt in a form.
-const MAX_FIELD: usize = 4_000;
+/// The field of both forms.
+const PROMPT: &str = "prompt";
 
 /// A message in the channel of an agent that the person may talk to.
 pub(super) struct Chosen {
@@ -136,7 +137,7 @@ pub(super) async fn retry(bot: &Bot, responder: &Responder, chosen: Result<Chose
     };
     let (here, conversation, words) = match found.await {
         Ok(found) => found,
-        Err(refusal) => return tell(responder, refusal).await,
+        Err(refusal) => return drop(responder.refuse(refusal).await),
     };
     let body = render::retried(&here.person.name, &words.content);
     let Some(shown) = show_prompt(responder, &body).await else {
@@ -149,7 +150,7 @@ pub(super) async fn retry(bot: &Bot, responder: &Responder, chosen: Result<Chose
     };
     let asked = bot.manager.ask_in(&agent, message, conversation.id).await;
     if let Err(error) = asked {
-        follow_up(responder, Refusal::from(error)).await;
+        let _ = responder.refuse_later(error.into()).await;
     }
 }
 
@@ -167,11 +168,13 @@ pub(super) async fn ask_for_branch(
     match found.await {
         Ok(message) => {
             let id = format!("{BRANCH_FROM}{message}");
-            let form = form(&id, "Branch from here", "What the branch is to do");
+            let prompt = TextInput::paragraph(PROMPT, "What the branch is to do");
             // A failed answer was logged where it failed; there is nobody left to tell.
-            let _ = responder.form(form).await;
+            let _ = responder
+                .open(&Modal::new(id, "Branch from here").field(prompt))
+                .await;
         }
-        Err(refusal) => tell(responder, refusal).await,
+        Err(refusal) => drop(responder.refuse(refusal).await),
     }
 }
 
@@ -189,7 +192,7 @@ pub(super) async fn open_branch(
     };
     let (mut here, history, prompt) = match found.await {
         Ok(found) => found,
-        Err(refusal) => return tell(responder, refusal).await,
+        Err(refusal) => return drop(responder.refuse(refusal).await),
     };
     // A branch hangs under the agent, wherever it was asked for.
     here.channel = here.agent.channel.unwrap_or(here.channel);
@@ -204,7 +207,7 @@ pub(super) async fn open_branch(
             let opened = render::branch_opened(number, &by, &prompt);
             let _ = responder.edit_original(&opened).await;
         }
-        Err(error) => follow_up(responder, Refusal::from(error)).await,
+        Err(error) => drop(responder.refuse_later(error.into()).await),
     }
 }
 
@@ -213,11 +216,13 @@ pub(super) async fn ask_for_question(responder: &Responder, chosen: Result<Chose
     match chosen {
         Ok(chosen) => {
             let id = format!("{ASK_ABOUT}{}", chosen.message);
-            let form = form(&id, "Ask about this", "What you want to know");
+            let question = TextInput::paragraph(PROMPT, "What you want to know");
             // A failed answer was logged where it failed; there is nobody left to tell.
-            let _ = responder.form(form).await;
+            let _ = responder
+                .open(&Modal::new(id, "Ask about this").field(question))
+                .await;
         }
-        Err(refusal) => tell(responder, refusal).await,
+        Err(refusal) => drop(responder.refuse(refusal).await),
     }
 }
 
@@ -236,7 +241,7 @@ pub(super) async fn ask_about(
     };
     let (chosen, question, quote) = match found.await {
         Ok(found) => found,
-        Err(refusal) => return tell(responder, refusal).await,
+        Err(refusal) => return drop(responder.refuse(refusal).await),
     };
     let here = chosen.here;
     let link = format!(
@@ -251,7 +256,7 @@ pub(super) async fn ask_about(
     let message = here.says(shown, format!("{}{question}", quote.for_model()));
     let asked = bot.manager.ask(&agent, message, None, None).await;
     if let Err(error) = asked {
-        follow_up(responder, Refusal::from(error)).await;
+        let _ = responder.refuse_later(error.into()).await;
     }
 }
 
@@ -314,39 +319,10 @@ pub(super) async fn stop(bot: &Bot, responder: &Responder, chosen: Result<Chosen
     let _ = responder.answer(Visibility::Ephemeral, work).await;
 }
 
-/// A form with one field.
-fn form(id: &str, title: &str, label: &str) -> Value {
-    json!({
-        "custom_id": id,
-        "title": title,
-        "components": [{
-            "type": 1,
-            "components": [{
-                "type": 4,
-                "custom_id": "prompt",
-                "label": label,
-                "style": 2,
-                "max_length": MAX_FIELD,
-                "required": true,
-            }],
-        }],
-    })
-}
-
 fn prompt_in(form: &ModalInteraction) -> Result<String, Refusal> {
-    let prompt = written(form).unwrap_or_default();
+    let prompt = written(form, PROMPT).unwrap_or_default();
     if prompt.trim().is_empty() {
         return Err(Refusal::new("There is nothing to do: the prompt is empty."));
     }
     Ok(prompt)
-}
-
-async fn tell(responder: &Responder, refusal: Refusal) {
-    let body = Body::sentence(refusal.0);
-    let _ = responder.say(&body, Visibility::Ephemeral).await;
-}
-
-async fn follow_up(responder: &Responder, refusal: Refusal) {
-    let body = Body::sentence(refusal.0);
-    let _ = responder.follow_up(&body, Visibility::Ephemeral).await;
 }

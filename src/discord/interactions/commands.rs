@@ -38,7 +38,7 @@ use crate::llm::discovery::Models;
 
 pub(super) use agent::list_page;
 pub(super) use agent::{
-    EDIT_PROMPT, confirm_destroy, confirm_repair, edit_prompt, submit_prompt, take_back, written,
+    EDIT_PROMPT, confirm_destroy, confirm_repair, edit_prompt, submit_prompt, take_back,
 };
 pub(super) use agent::{config_chosen, init_chosen, making};
 pub(super) use ask::show as show_prompt;

@@ -13,6 +13,7 @@ use tracing::warn;
 use crate::discord::bot::{Bot, Refusal};
 use crate::discord::rest::body::Body;
 use crate::discord::rest::mention::CommandIds;
+use crate::discord::rest::modal::Modal;
 use crate::discord::rest::route;
 use crate::discord::rest::{Request, Rest, RestError, Urgency, message_id};
 use crate::domain::{ChannelId, GuildId, MessageId};
@@ -75,11 +76,7 @@ impl Responder {
         let soon = tokio::time::timeout(DEFER_AFTER, &mut work).await;
         match soon {
             Ok(Ok(body)) => return self.say(&body, visibility).await,
-            Ok(Err(error)) => {
-                return self
-                    .say(&Body::sentence(error.0), Visibility::Ephemeral)
-                    .await;
-            }
+            Ok(Err(error)) => return self.refuse(error).await,
             Err(_) => self.defer(visibility).await?,
         }
         match (work.await, visibility) {
@@ -90,9 +87,7 @@ impl Responder {
             }
             (Err(error), Visibility::Public) => {
                 self.delete_original().await?;
-                self.follow_up(&Body::sentence(error.0), Visibility::Ephemeral)
-                    .await
-                    .map(drop)
+                self.refuse_later(error).await
             }
         }
     }
@@ -106,21 +101,12 @@ impl Responder {
         let soon = tokio::time::timeout(DEFER_AFTER, &mut work).await;
         match soon {
             Ok(Ok(body)) => return self.update(&body).await,
-            Ok(Err(error)) => {
-                return self
-                    .say(&Body::sentence(error.0), Visibility::Ephemeral)
-                    .await;
-            }
+            Ok(Err(error)) => return self.refuse(error).await,
             Err(_) => self.acknowledge().await?,
         }
         match work.await {
             Ok(body) => self.edit_original(&body).await,
-            Err(error) => {
-                let told = self
-                    .follow_up(&Body::sentence(error.0), Visibility::Ephemeral)
-                    .await;
-                told.map(drop)
-            }
+            Err(error) => self.refuse_later(error).await,
         }
     }
 
@@ -139,6 +125,19 @@ impl Responder {
     /// Responds with a message.
     pub(super) async fn say(&self, body: &Body, visibility: Visibility) -> Result<(), RestError> {
         self.respond(4, Some((body, visibility))).await
+    }
+
+    /// Responds with the reason why nothing was done, which is for the one who asked.
+    pub(super) async fn refuse(&self, refusal: Refusal) -> Result<(), RestError> {
+        self.say(&Body::sentence(refusal.0), Visibility::Ephemeral)
+            .await
+    }
+
+    /// [`Self::refuse`], where there is a response already.
+    pub(super) async fn refuse_later(&self, refusal: Refusal) -> Result<(), RestError> {
+        self.follow_up(&Body::sentence(refusal.0), Visibility::Ephemeral)
+            .await
+            .map(drop)
     }
 
     /// Responds by putting `body` in place of the message whose button was pressed.
@@ -160,8 +159,10 @@ impl Responder {
         self.callback(json!({"type": 5, "data": data}), &[]).await
     }
 
-    pub(super) async fn form(&self, form: Value) -> Result<(), RestError> {
-        self.callback(json!({"type": 9, "data": form}), &[]).await
+    /// Responds by opening a form.
+    pub(super) async fn open(&self, modal: &Modal) -> Result<(), RestError> {
+        self.callback(json!({"type": 9, "data": modal.to_json()}), &[])
+            .await
     }
 
     /// Puts `body` in place of the first response, or of the message whose press was acknowledged.

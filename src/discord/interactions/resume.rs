@@ -7,9 +7,8 @@ use super::commands::show_prompt;
 use super::here::Here;
 use super::{Responder, Visibility};
 use crate::agent::ContextAction;
-use crate::discord::bot::{Bot, Refusal};
+use crate::discord::bot::Bot;
 use crate::discord::render;
-use crate::discord::rest::body::Body;
 use crate::domain::MessageId;
 
 /// What the model is asked by *Continue*.
@@ -59,8 +58,7 @@ pub(super) async fn go_on(
     let here = match Here::of_press(bot, press).await {
         Ok(here) => here,
         Err(refusal) => {
-            let body = Body::sentence(refusal.0);
-            let _ = responder.say(&body, Visibility::Ephemeral).await;
+            let _ = responder.refuse(refusal).await;
             return;
         }
     };
@@ -73,8 +71,7 @@ pub(super) async fn go_on(
     let message = here.says(shown, prompt);
     let asked = bot.manager.ask(&agent, message, None, None).await;
     if let Err(error) = asked {
-        let body = Body::sentence(Refusal::from(error).0);
-        let _ = responder.follow_up(&body, Visibility::Ephemeral).await;
+        let _ = responder.refuse_later(error.into()).await;
         return;
     }
     let pressed = MessageId(press.message.id.get());

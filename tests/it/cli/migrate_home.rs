@@ -152,6 +152,10 @@ async fn a_session_taken_over_reads_like_one_of_ours() {
     assert_eq!(exported.code, 0, "{}", exported.err);
     let file: Value = serde_json::from_str(&exported.out).unwrap();
     assert_eq!(file["id"], SESSION);
+    let agent = fs::read_to_string(home.join("agents/lab/agent.json")).unwrap();
+    let agent: Value = serde_json::from_str(&agent).unwrap();
+    assert_eq!(file["agent_id"], agent["id"]);
+    assert_eq!(file["messages"][0]["at"], "2026-02-01T09:58:00Z");
     assert_eq!(
         file["messages"][1]["tool_calls"][0],
         json!({ "id": "c1", "name": "bash", "params": { "command": "ls" } })
@@ -163,6 +167,66 @@ async fn a_session_taken_over_reads_like_one_of_ours() {
     ));
     assert!(page.out.starts_with("# Fix the build\n"), "{}", page.out);
     assert!(page.out.contains("Calls `bash`:"), "{}", page.out);
+}
+
+/// The names of the session files of the agent lab.
+fn session_files(home: &Path) -> Vec<String> {
+    let entries = fs::read_dir(home.join("agents/lab/sessions")).unwrap();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[tokio::test]
+async fn a_run_that_was_broken_off_between_file_and_row_doubles_no_session() {
+    let folder = tempfile::tempdir().unwrap();
+    let from = original(folder.path()).await;
+    let home = folder.path().join("home");
+    fs::create_dir(&home).unwrap();
+    migrate(&home, &from);
+    let files = session_files(&home);
+    assert_eq!(files.len(), 2);
+    let mut db = SqliteConnectOptions::new()
+        .filename(home.join("db/chorus.db"))
+        .connect()
+        .await
+        .unwrap();
+    for sql in [
+        "DELETE FROM sessions",
+        "DELETE FROM meta WHERE key LIKE 'migrated:%'",
+    ] {
+        sqlx::query(sql).execute(&mut db).await.unwrap();
+    }
+    db.close().await.unwrap();
+    let again = migrate(&home, &from);
+    assert!(again.out.contains("agent lab: 2 sessions"), "{}", again.out);
+    assert_eq!(session_files(&home), files);
+    let store = Store::open(&home.join("db/chorus.db")).await.unwrap();
+    let agent = store.agents().await.unwrap()[0].id;
+    assert_eq!(store.sessions(agent, 0, 10).await.unwrap().total, 2);
+    store.close().await;
+}
+
+#[tokio::test]
+async fn a_session_file_that_cannot_be_read_stays_behind_with_its_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let from = original(folder.path()).await;
+    let file = from.join(format!("agents/lab/sessions/{SESSION}.json"));
+    let cut = fs::read_to_string(&file).unwrap();
+    fs::write(&file, &cut[..cut.len() / 2]).unwrap();
+    let home = folder.path().join("home");
+    fs::create_dir(&home).unwrap();
+    let done = migrate(&home, &from);
+    assert!(
+        done.out
+            .contains(&format!("session {SESSION} of lab stays behind: ")),
+        "{}",
+        done.out
+    );
+    assert!(done.out.contains("it is cut off"), "{}", done.out);
+    assert!(done.out.contains("agent lab: 1 session,"), "{}", done.out);
 }
 
 #[tokio::test]

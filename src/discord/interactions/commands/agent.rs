@@ -18,7 +18,7 @@ use crate::manager::{Basis, NewAgent, Refine};
 use crate::{clock, text};
 
 pub(in crate::discord) use config::{
-    EDIT_PROMPT, chosen as config_chosen, edit_prompt, submit as submit_prompt, take_back, written,
+    EDIT_PROMPT, chosen as config_chosen, edit_prompt, submit as submit_prompt, take_back,
 };
 pub(in crate::discord) use destroy::confirmed as confirm_destroy;
 pub(in crate::discord) use making::chosen as init_chosen;

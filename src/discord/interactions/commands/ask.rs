@@ -83,10 +83,7 @@ pub(super) async fn ask_with(
         .ask(&here.agent, message, model, mode)
         .await
     {
-        let refusal = Refusal::from(error);
-        let _ = responder
-            .follow_up(&Body::sentence(refusal.0), Visibility::Ephemeral)
-            .await;
+        let _ = responder.refuse_later(error.into()).await;
     }
     Ok(())
 }
@@ -136,18 +133,15 @@ pub(in crate::discord) async fn show(responder: &Responder, body: &Body) -> Opti
     match responder.original().await {
         Ok(shown) => Some(shown),
         Err(error) => {
-            let why = format!("Nothing was begun: {error}. Ask again.");
-            let _ = responder
-                .follow_up(&Body::sentence(why), Visibility::Ephemeral)
-                .await;
+            let why = Refusal(format!("Nothing was begun: {error}. Ask again."));
+            let _ = responder.refuse_later(why).await;
             None
         }
     }
 }
 
 pub(super) async fn tell(responder: &Responder, refusal: Refusal) -> Result<(), Refusal> {
-    let _ = responder
-        .say(&Body::sentence(refusal.0), Visibility::Ephemeral)
-        .await;
+    // A failed answer was logged where it failed; there is nobody left to tell.
+    let _ = responder.refuse(refusal).await;
     Ok(())
 }

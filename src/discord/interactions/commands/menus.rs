@@ -60,3 +60,12 @@ pub(super) fn chosen(press: &ComponentInteraction) -> Option<&str> {
         _ => None,
     }
 }
+
+/// What was chosen, behind both parts of the menu's id: `rest` is `part:part`.
+pub(super) fn choice<'a>(
+    press: &'a ComponentInteraction,
+    rest: &'a str,
+) -> Option<(&'a str, &'a str, &'a str)> {
+    let (first, second) = rest.split_once(':')?;
+    Some((first, second, chosen(press)?))
+}

@@ -1,6 +1,5 @@
 //! `/agent config`: one value of an agent, shown or changed.
 
-use serde_json::{Value, json};
 use serenity::all::{Attachment, ComponentInteraction, ModalInteraction};
 
 use super::text_or_file;
@@ -13,7 +12,8 @@ use crate::discord::interactions::commands::call::{
 };
 use crate::discord::interactions::commands::{complete, menus};
 use crate::discord::render::{self, always_allow};
-use crate::discord::rest::body::{Body, clip};
+use crate::discord::rest::body::Body;
+use crate::discord::rest::modal::{MAX_FIELD, Modal, TextInput, written};
 use crate::domain::{GuildId, Person};
 
 /// Begins the ids of the Edit button and its form; the agent's name follows.
@@ -22,8 +22,8 @@ pub(in crate::discord) const EDIT_PROMPT: &str = "prompt:";
 /// What needs the permission to manage channels.
 const CHANGING: &str = "Changing an agent";
 
-/// Characters Discord takes in a form's field.
-const MAX_FIELD: usize = 4_000;
+/// The form's field.
+const PROMPT: &str = "system_prompt";
 
 /// Shows or changes one value of an agent
 #[poise::command(slash_command, default_member_permissions = "MANAGE_CHANNELS")]
@@ -84,8 +84,7 @@ pub(in crate::discord) async fn chosen(
     let work = async {
         let (guild, by) = who_manages(press.guild_id, press.member.as_ref(), CHANGING)?;
         let gone = || Refusal::new("This menu is not valid any more. Run `/agent config` again.");
-        let (key, name) = rest.split_once(':').ok_or_else(gone)?;
-        let value = menus::chosen(press).ok_or_else(gone)?;
+        let (key, name, value) = menus::choice(press, rest).ok_or_else(gone)?;
         may_edit(bot, guild, &by, name).await?;
         let channels = GuildChannels::new(bot.clone());
         let done = bot
@@ -126,9 +125,7 @@ pub(in crate::discord) async fn edit_prompt(
         open_form(bot, responder, guild, &by, name).await
     };
     if let Err(refusal) = opened.await {
-        let _ = responder
-            .say(&Body::sentence(refusal.0), Visibility::Ephemeral)
-            .await;
+        let _ = responder.refuse(refusal).await;
     }
 }
 
@@ -149,7 +146,10 @@ async fn open_form(
             "The prompt has more than {MAX_FIELD} characters, which is all a form holds. Set it with the option `file` of /agent config."
         )));
     }
-    let _ = responder.form(form(name, &prompt)).await;
+    let field = TextInput::paragraph(PROMPT, "System prompt").value(prompt);
+    let title = format!("System prompt of {name}");
+    let modal = Modal::new(format!("{EDIT_PROMPT}{name}"), title).field(field);
+    let _ = responder.open(&modal).await;
     Ok(())
 }
 
@@ -163,25 +163,6 @@ async fn may_edit(bot: &Bot, guild: GuildId, by: &Person, name: &str) -> Result<
     }
 }
 
-fn form(name: &str, prompt: &str) -> Value {
-    json!({
-        "custom_id": format!("{EDIT_PROMPT}{name}"),
-        "title": clip(&format!("System prompt of {name}"), 45),
-        "components": [{
-            "type": 1,
-            "components": [{
-                "type": 4,
-                "custom_id": "system_prompt",
-                "label": "System prompt",
-                "style": 2,
-                "max_length": MAX_FIELD,
-                "required": true,
-                "value": prompt,
-            }],
-        }],
-    })
-}
-
 /// Takes what was written into the form.
 pub(in crate::discord) async fn submit(
     bot: &Bot,
@@ -191,7 +172,7 @@ pub(in crate::discord) async fn submit(
 ) {
     let work = async {
         let (guild, by) = who_manages(modal.guild_id, modal.member.as_ref(), CHANGING)?;
-        let prompt = written(modal).unwrap_or_default();
+        let prompt = written(modal, PROMPT).unwrap_or_default();
         may_edit(bot, guild, &by, name).await?;
         let channels = GuildChannels::new(bot.clone());
         let done = bot
@@ -200,17 +181,4 @@ pub(in crate::discord) async fn submit(
         Ok(Body::sentence(done.await?))
     };
     let _ = responder.answer(Visibility::Ephemeral, work).await;
-}
-
-/// What was written into the first field of a form.
-pub(in crate::discord) fn written(modal: &ModalInteraction) -> Option<String> {
-    modal
-        .data
-        .components
-        .iter()
-        .flat_map(|row| &row.components)
-        .find_map(|component| match component {
-            serenity::all::ActionRowComponent::InputText(input) => input.value.clone(),
-            _ => None,
-        })
 }

@@ -53,8 +53,7 @@ pub(in crate::discord) async fn confirmed(
     let (guild, by) = match allowed {
         Ok(allowed) => allowed,
         Err(refusal) => {
-            let refusal = Body::sentence(refusal.0);
-            let _ = responder.say(&refusal, Visibility::Ephemeral).await;
+            let _ = responder.refuse(refusal).await;
             return;
         }
     };

@@ -69,14 +69,13 @@ pub(in crate::discord) async fn chosen(
     let work = async {
         let (guild, by) = who_manages(press.guild_id, press.member.as_ref(), MAKING)?;
         let gone = || Refusal::new("This menu is not valid any more. Run `/agent init` again.");
-        let (what, id) = rest.split_once(':').ok_or_else(gone)?;
+        let (what, id, value) = menus::choice(press, rest).ok_or_else(gone)?;
         let id = id.parse().map_err(|_| gone())?;
-        let value = menus::chosen(press).ok_or_else(gone)?.to_owned();
         let mut new = bot.pending.take(id).ok_or_else(gone)?;
         (new.guild, new.by) = (guild, by);
         match what {
-            "model" => new.model = Some(value),
-            _ => new.permission_profile = Some(value),
+            "model" => new.model = Some(value.to_owned()),
+            _ => new.permission_profile = Some(value.to_owned()),
         }
         make(bot, id, new).await
     };

@@ -1,0 +1,224 @@
+//! What the calls of a question would do, for those who decide: all of it, or all of it in a file. Pure.
+//!
+//! A preview that leaves something out never stands beside an Allow button without saying so: what does not fit is
+//! attached whole, and its beginning, end and size are shown as such.
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value};
+
+use crate::agent::event::{AskedCall, Question};
+use crate::discord::rest::body::clip;
+use crate::permission::scope;
+use crate::text::{self, escape};
+
+/// Characters of the calls that the message holds; what is longer goes into a file.
+const MAX_SHOWN: usize = 3_000;
+
+/// Characters shown of each end of what went into a file.
+const END: usize = 300;
+
+/// Characters of such an end as it is shown: what hides takes more room than one.
+const MAX_END: usize = 800;
+
+/// All calls, under what a reader should be warned of.
+pub(super) fn shown(question: &Question) -> String {
+    let calls = whole(question).unwrap_or_else(|| ends(question));
+    warnings(question) + &calls
+}
+
+/// One call, or both ends of it.
+pub(super) fn alone(call: &AskedCall) -> String {
+    match call_whole(call) {
+        whole if whole.chars().count() <= MAX_SHOWN => whole,
+        _ => call_ends(call, END),
+    }
+}
+
+/// The calls in full, where a message does not hold them.
+pub(super) fn too_long(question: &Question) -> Option<String> {
+    if whole(question).is_some() {
+        return None;
+    }
+    let mut all = String::new();
+    for call in &question.calls {
+        let (action, _) = text::visible(&call.action);
+        let (arguments, _) = text::visible(&call.arguments);
+        let _ = write!(all, "Action\n{action}\n\nArguments\n{arguments}\n\n");
+    }
+    Some(all)
+}
+
+/// What of the actions and the arguments a reader could take for something else.
+fn warnings(question: &Question) -> String {
+    let mut warnings = String::new();
+    let texts = || {
+        let calls = question.calls.iter();
+        calls.flat_map(|call| [&call.action, &call.arguments])
+    };
+    if texts().any(|text| text.contains(text::is_hidden)) {
+        warnings.push_str(
+            "⚠️ **Hidden characters.** This holds characters that do not show; they are written as `\\u{…}`.\n\n",
+        );
+    }
+    if texts().any(|text| text::holds_fence(text)) {
+        warnings.push_str(
+            "⚠️ **Three backticks.** They would end the block that shows this; each is written as `\\u{60}`.\n\n",
+        );
+    }
+    let arguments: Vec<String> = question
+        .calls
+        .iter()
+        .flat_map(|call| words_of(&call.arguments))
+        .collect();
+    let actions = question.calls.iter().map(|call| call.action.as_str());
+    let words = actions.chain(arguments.iter().map(String::as_str));
+    let alike: Vec<String> = text::look_alikes(words)
+        .iter()
+        .map(|(word, plain)| {
+            let (word, plain) = (
+                escape::code_within(word, 40),
+                escape::code_within(plain, 40),
+            );
+            format!("{word} is not {plain}")
+        })
+        .collect();
+    if !alike.is_empty() {
+        warnings.push_str(&format!(
+            "⚠️ **Look-alike letters.** Some letters or signs are not the ones they look like: {}.\n\n",
+            alike.join(", ")
+        ));
+    }
+    warnings
+}
+
+/// The strings in a call's arguments, without JSON's own escapes.
+fn words_of(arguments: &str) -> Vec<String> {
+    fn collect(value: Value, words: &mut Vec<String>) {
+        match value {
+            Value::String(text) => words.push(text),
+            Value::Array(values) => values.into_iter().for_each(|value| collect(value, words)),
+            Value::Object(map) => {
+                for (key, value) in map {
+                    words.push(key);
+                    collect(value, words);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+    let mut words = Vec::new();
+    match serde_json::from_str(arguments) {
+        Ok(value) => collect(value, &mut words),
+        Err(_) => words.push(arguments.to_owned()),
+    }
+    words
+}
+
+/// All calls in full, where the message holds them.
+fn whole(question: &Question) -> Option<String> {
+    // What is far too long need not be written out to know that.
+    let calls = question.calls.iter();
+    let bytes: usize = calls
+        .map(|call| call.action.len() + call.arguments.len())
+        .sum();
+    if bytes > MAX_SHOWN * 4 {
+        return None;
+    }
+    let whole = numbered(question, call_whole);
+    (whole.chars().count() <= MAX_SHOWN).then_some(whole)
+}
+
+/// Head, tail and size of what is attached.
+fn ends(question: &Question) -> String {
+    let end = END / question.calls.len().max(1);
+    format!(
+        "Too long for this message: **read the attached file before you decide.** It holds everything in full.\n{}",
+        numbered(question, |call| call_ends(call, end))
+    )
+}
+
+fn numbered(question: &Question, show: impl Fn(&AskedCall) -> String) -> String {
+    if let [call] = &question.calls[..] {
+        return show(call);
+    }
+    let calls = question.calls.iter().zip(1..);
+    calls
+        .map(|(call, number)| format!("**{number}.** {}", show(call)))
+        .collect()
+}
+
+/// What a call would do: in words, then everything that it is bound to, each in a block of its own.
+fn call_whole(call: &AskedCall) -> String {
+    let scope = scope(&call.action);
+    let mut shown = format!("**{}**\n", scope.what);
+    for (name, value) in &scope.bound {
+        match *name {
+            "Command" => shown.push_str(&text::fenced(value, "bash")),
+            "Folder" if scope.bound.iter().any(|(name, _)| *name == "Command") => {
+                let _ = write!(shown, "Folder: {}", escape::code(value));
+            }
+            name => {
+                let _ = write!(shown, "{name}\n{}", text::fenced(value, ""));
+            }
+        }
+        shown.push('\n');
+    }
+    if let Some(sandbox) = &call.sandbox {
+        let _ = writeln!(shown, "Runs {sandbox}.");
+    }
+    let (texts, rest) = further(call, &scope.bound);
+    for (name, value) in texts {
+        let _ = writeln!(
+            shown,
+            "{}\n{}",
+            escape::name(&name),
+            text::fenced(&value, "")
+        );
+    }
+    if !rest.is_empty() {
+        let json = serde_json::to_string_pretty(&Value::Object(rest)).unwrap_or_default();
+        let _ = writeln!(shown, "Arguments\n{}", text::fenced(&json, "json"));
+    }
+    shown
+}
+
+/// The arguments that what was said of a call does not hold: texts, and all others.
+fn further(
+    call: &AskedCall,
+    bound: &[(&'static str, String)],
+) -> (Vec<(String, String)>, Map<String, Value>) {
+    let Ok(Value::Object(arguments)) = serde_json::from_str(&call.arguments) else {
+        return (
+            vec![("Arguments".to_owned(), call.arguments.clone())],
+            Map::new(),
+        );
+    };
+    let is_said = |value: &Value| {
+        let said = value.as_str();
+        said.is_some_and(|text| bound.iter().any(|(_, value)| value == text))
+    };
+    let (mut texts, mut rest) = (Vec::new(), Map::new());
+    for (name, value) in arguments {
+        match value {
+            value if is_said(&value) => {}
+            Value::String(text) => texts.push((name, text)),
+            value => drop(rest.insert(name, value)),
+        }
+    }
+    (texts, rest)
+}
+
+/// Both ends of a call that is attached in full.
+fn call_ends(call: &AskedCall, end: usize) -> String {
+    let (action, arguments) = (&call.action, &call.arguments);
+    let size = text::bytes(arguments.len() as u64);
+    let count = arguments.chars().count();
+    let tail: String = arguments.chars().skip(count.saturating_sub(end)).collect();
+    format!(
+        "Action begins\n{}\nArguments begin ({size}, {count} characters)\n{}\nArguments end\n{}\n",
+        text::fenced_head(&clip(action, end), "", MAX_END),
+        text::fenced_head(&clip(arguments, end), "", MAX_END),
+        text::fenced_tail(&tail, "", MAX_END)
+    )
+}
