@@ -1,4 +1,4 @@
-//! Configuration: `config.json`, the environment, secrets, and which value is in force.
+//! Configuration: `config.json`, the environment, secrets, and which value applies.
 //!
 //! Four sources are asked in turn: `agent.json`, the Discord server's row in SQLite, `config.json`, built-in.
 //! [`effective`] merges them; it is pure, so whoever holds the four values can ask at any time.

@@ -121,7 +121,7 @@ impl AgentManager {
                 unknown: UnknownFolders::default(),
             }),
         };
-        let agents = manager.settle_here(rows).await?;
+        let agents = manager.settle_locally(rows).await?;
         manager.look_for_unknown(&agents).await;
         manager.inner.registry.put_all(agents);
         // Nobody waits for them to be gone but the end of the daemon.

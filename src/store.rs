@@ -72,7 +72,7 @@ pub use metrics::{
 };
 pub use original::{Original, OriginalAgent, OriginalAudit, OriginalMessage, OriginalSession};
 pub use outbox::{FirstPart, Rest};
-pub use part::{Doubt, NewPart, OutFile, Part, PartBody, PartButton, PartKind, PartState};
+pub use part::{NewPart, OutFile, Part, PartBody, PartButton, PartKind, PartState, Resend};
 pub use servers::{ServerRow, ServerState};
 pub use sessions::{Covered, SessionPage};
 pub use tasks::{Hook, NewHook, NewTask, TaskEnd, TaskKind, TaskRow, TaskStatus};

@@ -65,7 +65,7 @@ pub(super) struct Actor {
     pub(super) wait_for_end: Vec<oneshot::Sender<()>>,
     /// Its contexts were saved because the agent goes; nothing begins any more.
     pub(super) is_destroyed: bool,
-    /// Messages and prompts that came after that. They are set aside once the agent is closed; until it is stored that it
+    /// Messages and prompts that came after that. They are dropped once the agent is closed; until it is stored that it
     /// goes, it may still be spared.
     pub(super) unanswered: Vec<AgentCommand>,
 }
@@ -109,7 +109,7 @@ enum Flow {
     End,
 }
 
-/// What came of saving one context because the agent ends.
+/// The outcome of saving one context because the agent ends.
 pub(super) type LastSave = Result<SessionMeta, SessionError>;
 
 impl Actor {

@@ -167,7 +167,7 @@ pub enum NoAnswer {
 }
 
 impl NoAnswer {
-    /// What came of asking for at most `timeout`.
+    /// The outcome of asking for at most `timeout`.
     pub(super) fn of(failure: StepFailure, timeout: Duration) -> Self {
         match failure {
             StepFailure::Stopped => Self::TooLate(timeout),

@@ -1,4 +1,4 @@
-//! Budgets: the worst case of a request is set aside before it is made, so that none goes past its cap unseen.
+//! Budgets: the worst case of a request is reserved before it is made, so that none goes past its cap unseen.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -111,7 +111,7 @@ pub struct ReservationRequest<'a> {
     pub least: u32,
 }
 
-/// Money and tokens set aside for requests that are under way. Cheap to clone.
+/// Money and tokens reserved for requests that are under way. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Reservations(Arc<Shared>);
 
@@ -155,7 +155,7 @@ impl Drop for Reservation {
     }
 }
 
-/// Why nothing is set aside.
+/// Why nothing is reserved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OverBudget {
     /// Which budget it would go past, in a sentence for people.

@@ -1,4 +1,4 @@
-//! Agents' own charters as their files say: what compiles is in force, and what does not leaves the last good role so.
+//! Agents' own charters as their files say: what compiles applies at once; where it does not, the last good role stays in use.
 
 use std::collections::HashMap;
 use std::io;

@@ -13,7 +13,7 @@ use super::stop::Stopper;
 use crate::domain::{ConversationId, Item, MessageId, Trigger as Cause};
 use crate::store::StoreError;
 
-/// What came of closing branches; not all of it where the ledger failed.
+/// The outcome of closing branches; not all of it where the ledger failed.
 type Closed = Result<ClosedBranches, StoreError>;
 
 impl Actor {
@@ -83,7 +83,7 @@ impl Actor {
                 }
             }
         }
-        self.set_aside(id, "its branch was closed").await?;
+        self.drop_waiting(id, "its branch was closed").await?;
         self.deps.store.close_conversation(id).await?;
         self.conversations.remove(&id);
         self.rest_if_empty();
@@ -92,14 +92,14 @@ impl Actor {
     }
 
     /// A message that nobody will read any more.
-    pub(super) async fn set_message_aside(&self, message: MessageId, why: &str) {
+    pub(super) async fn skip_message(&self, message: MessageId, why: &str) {
         if let Err(error) = self.deps.store.skip(message, why).await {
-            error!(agent.id = %self.agent.id, "failed to set message {message} aside: {error}");
+            error!(agent.id = %self.agent.id, "failed to skip message {message}: {error}");
         }
     }
 
     /// What waits in a conversation is for nobody any more.
-    pub(super) async fn set_aside(
+    pub(super) async fn drop_waiting(
         &mut self,
         id: ConversationId,
         why: &str,
@@ -116,7 +116,7 @@ impl Actor {
     }
 }
 
-/// What came of closing several branches, taken together; none where the actor ended before.
+/// The outcome of closing several branches, taken together; none where the actor ended before.
 async fn all_closed(parts: Vec<oneshot::Receiver<Closed>>) -> Option<Closed> {
     let mut all = ClosedBranches::default();
     for part in parts {

@@ -22,7 +22,7 @@ use super::session_manager::Summary;
 use super::stop::cancelled_after;
 
 /// How long a summary for compaction may take.
-const COMPACTION_TIME: Duration = Duration::from_secs(60);
+const COMPACTION_TIMEOUT: Duration = Duration::from_secs(60);
 /// A compaction must leave at most this share of the tokens, or it was for nothing.
 const MUST_SHRINK_TO: f64 = 0.9;
 /// Characters of one item that a summary is made from: it needs the thread, not every byte of output.
@@ -71,7 +71,7 @@ pub(super) async fn summarise(
         system: prompt::COMPACTION,
         kind: AttemptKind::Compaction,
         during,
-        timeout: COMPACTION_TIME,
+        timeout: COMPACTION_TIMEOUT,
     };
     let (text, answer) = ask(deps, agent, config, items, question)
         .await

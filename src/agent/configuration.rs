@@ -1,4 +1,4 @@
-//! Agents' configurations as their files say: what can be used is in force, and what cannot leaves the last good one so.
+//! Agents' configurations as their files say: what can be used applies at once; where it cannot, the last good one stays in use.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -134,7 +134,7 @@ impl Conversation {
         self.put(Arc::default());
     }
 
-    /// How it stands, for others.
+    /// Its state, for others.
     pub(super) fn state(&self) -> ConversationState {
         ConversationState {
             id: self.id,

@@ -36,7 +36,7 @@ use super::tool_specs::ToolSpecs;
 const ROOM_OF_NOBODY: u64 = 100_000;
 
 /// Longest that a turn waits to find out about models before it asks.
-const PREPARES: Duration = Duration::from_secs(10);
+const PREPARE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Looks up members as they are now. `discord` implements it.
 #[async_trait]
@@ -167,7 +167,7 @@ impl AgentDeps {
     pub async fn prepare_models(&self, names: &[String]) {
         let preparing = self.models.known().prepare(names);
         // A server that does not even refuse is asked by the turn itself, which knows when to give up.
-        let _ = tokio::time::timeout(PREPARES, preparing).await;
+        let _ = tokio::time::timeout(PREPARE_TIMEOUT, preparing).await;
     }
 
     /// Tokens that a request may take that asks the first of `targets`.

@@ -21,7 +21,7 @@ use super::session_manager::{SUMMARY_TIMEOUT, Save, SessionError, Summary};
 use super::stop::{Stop, Stopper};
 
 /// How long all summaries together may take while the daemon stops.
-const SHUTDOWN_SUMMARIES: Duration = Duration::from_secs(5);
+const SHUTDOWN_SUMMARY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Why a message is answered by nobody that was written to an agent as it was destroyed.
 const DESTROYED: &str = "its agent was destroyed";
@@ -38,7 +38,7 @@ impl Actor {
         if stop == Stop::Shutdown {
             self.give_up_summaries();
         } else if self.is_destroyed {
-            self.set_aside_all().await;
+            self.drop_all_waiting().await;
         }
         self.ending = Some(ending);
     }
@@ -132,7 +132,7 @@ impl Actor {
     async fn save_last(&mut self) {
         let (trigger, timeout) = match self.ending {
             Some(Ending::Destroy { .. }) => (Trigger::Destroy, SUMMARY_TIMEOUT),
-            _ => (Trigger::Shutdown, SHUTDOWN_SUMMARIES),
+            _ => (Trigger::Shutdown, SHUTDOWN_SUMMARY_TIMEOUT),
         };
         if trigger == Trigger::Shutdown {
             self.keep_silence().await;
@@ -221,7 +221,7 @@ impl Actor {
     pub(super) async fn leave_unanswered(&mut self, command: AgentCommand) {
         match self.ending {
             None => self.unanswered.push(command),
-            Some(_) => self.set_command_aside(&command).await,
+            Some(_) => self.drop_command(&command).await,
         }
     }
 
@@ -234,26 +234,26 @@ impl Actor {
     }
 
     /// What waits in any conversation is for nobody any more.
-    async fn set_aside_all(&mut self) {
+    async fn drop_all_waiting(&mut self) {
         let all: Vec<ConversationId> = self.conversations.keys().copied().collect();
         for id in all {
-            if let Err(error) = self.set_aside(id, DESTROYED).await {
-                error!(agent.id = %self.agent.id, "failed to set a waiting message aside: {error}");
+            if let Err(error) = self.drop_waiting(id, DESTROYED).await {
+                error!(agent.id = %self.agent.id, "failed to drop what waits in a conversation: {error}");
             }
         }
         for command in std::mem::take(&mut self.unanswered) {
-            self.set_command_aside(&command).await;
+            self.drop_command(&command).await;
         }
     }
 
-    async fn set_command_aside(&self, command: &AgentCommand) {
+    async fn drop_command(&self, command: &AgentCommand) {
         let message = match command {
             AgentCommand::Message(message) => Some(message.id),
             AgentCommand::Prompt(prompt) => prompt.trigger.id(),
             _ => None,
         };
         if let Some(message) = message {
-            self.set_message_aside(message, DESTROYED).await;
+            self.skip_message(message, DESTROYED).await;
         }
     }
 }

@@ -59,7 +59,7 @@ impl Actor {
         self.deps.effective(&self.agent, &config).idle_timeout
     }
 
-    /// Starts the timer again with the timeout in force, where there is a context to watch.
+    /// Starts the timer again with the timeout that applies, where there is a context to watch.
     pub(super) async fn rearm(&mut self) {
         let timeout = self.idle_timeout().await;
         self.timer.set_timeout(timeout);

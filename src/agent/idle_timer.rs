@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 /// What a context kept over a stop or a crash is given at least, whatever was left of its time.
-const AFTER_START: Duration = Duration::from_secs(60);
+const MIN_AFTER_START: Duration = Duration::from_secs(60);
 
 /// The timer ran out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,7 +139,7 @@ impl IdleTimer {
         });
     }
 
-    /// Another timeout, in force at once for a timer that runs; zero or none means never.
+    /// Another timeout, which applies at once to a timer that runs; zero or none means never.
     pub fn set_timeout(&self, timeout: Option<Duration>) {
         self.set(|state| {
             let timeout = timeout.filter(|timeout| !timeout.is_zero());
@@ -179,7 +179,7 @@ impl IdleTimer {
 /// What is left of `timeout` for a context that was last active at `last_active`.
 pub fn remaining(timeout: Duration, last_active: DateTime<Utc>, now: DateTime<Utc>) -> Duration {
     let passed = (now - last_active).to_std().unwrap_or_default();
-    timeout.saturating_sub(passed).max(AFTER_START)
+    timeout.saturating_sub(passed).max(MIN_AFTER_START)
 }
 
 impl State {

@@ -61,7 +61,7 @@ pub enum AgentCommand {
     Stop(Target, Stop, Stopper, oneshot::Sender<Stopped>),
     /// Act on a conversation's context, for whoever is named on the cards of a turn that ends for it.
     Context(Target, Stopper, ContextAction),
-    /// Close branches: their turns end, what waits for them is set aside, and nothing leads to them any more.
+    /// Close branches: their turns end, what waits for them is dropped, and nothing leads to them any more.
     CloseBranches(
         Target,
         Stopper,
@@ -203,7 +203,7 @@ pub enum ContextAction {
     },
     /// Replace all but the recent part with a summary.
     Compact {
-        /// One line on what came of it.
+        /// The outcome in one line.
         reply: oneshot::Sender<Result<String, SessionError>>,
     },
 }

@@ -324,7 +324,7 @@ impl AgentDeps {
         }
     }
 
-    /// The profiles in force, the agent's own first.
+    /// The profiles that apply, the agent's own first.
     ///
     /// # Errors
     ///

@@ -41,7 +41,7 @@ pub enum Unreadable {
     Io(#[from] io::Error),
 }
 
-/// A file and what came of it.
+/// A file, and its role or what is wrong with it.
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub place: Place,

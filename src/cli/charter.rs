@@ -227,7 +227,7 @@ fn check_all(
     }
 }
 
-/// A file and what came of it.
+/// A file, and its role or what is wrong with it.
 struct Checked {
     path: PathBuf,
     outcome: Result<Box<Role>, Problems>,

@@ -10,10 +10,10 @@ use crate::config::{Config, Env, ProviderConfig};
 use crate::llm::{FailureClass, Providers};
 
 /// Longest that a server on this machine may take to say what it has.
-const PROBED: Duration = Duration::from_secs(2);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Longest that a provider may take to accept a key.
-const ACCEPTED: Duration = Duration::from_secs(20);
+const KEY_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Somebody whose keys are taken.
 #[derive(Clone, Copy, Debug)]
@@ -75,7 +75,11 @@ pub(super) async fn local_server(
     label: &'static str,
     env: &Env,
 ) -> Option<LocalServer> {
-    let listing = timeout(PROBED, models_of(name, ProviderConfig::default(), env)).await;
+    let listing = timeout(
+        PROBE_TIMEOUT,
+        models_of(name, ProviderConfig::default(), env),
+    )
+    .await;
     let models = listing.ok()?.ok()?;
     (!models.is_empty()).then_some(LocalServer {
         name,
@@ -149,7 +153,7 @@ pub(super) async fn try_key(vendor: &Vendor, trial: &Env) -> Result<Vec<String>,
     let Some(provider) = providers.get(vendor.name) else {
         return Err(KeyError::NoKey);
     };
-    match timeout(ACCEPTED, provider.list_models()).await {
+    match timeout(KEY_TIMEOUT, provider.list_models()).await {
         Ok(Ok(listing)) => Ok(listing.models),
         Ok(Err(error)) if error.class == FailureClass::AuthError => Err(KeyError::Refused {
             vendor: vendor.label,

@@ -101,7 +101,7 @@ fn restore(backup: &mut Backup, bytes: u64, home: &Path, if_taken: IfTaken) -> a
     let target = Dir::open_ambient_dir(fresh.path(), ambient_authority())
         .with_context(|| format!("opening {}", fresh.path().display()))?;
     let dropped = backup.unpack(&target)?;
-    // It is on the disk before anything is put aside for it.
+    // It is on the disk before anything is moved out of its way.
     let mut progress = Progress::new();
     progress.stage("writing everything to the disk");
     fs::File::open(fresh.path())
@@ -191,7 +191,7 @@ fn is_mount_point(path: &Path) -> bool {
     seen.is_ok_and(|seen| seen.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
 }
 
-/// How a home that was put aside is called, after its own name.
+/// How a home that was moved out of the way is called, after its own name.
 fn aside_name() -> String {
     format!(".before-restore-{}", clock::now().format("%Y%m%d%H%M%S"))
 }

@@ -1,4 +1,4 @@
-//! What agents and Discord servers may set for themselves, an entry for each key, and which value is in force:
+//! What agents and Discord servers may set for themselves, an entry for each key, and which value applies:
 //! `agent.json`, else the server's settings, else `config.json`, else built-in.
 //!
 //! Pure: the callers hold the sources and ask at each step, so a change takes effect at the next one.
@@ -255,7 +255,7 @@ const SHORTEST_QUESTION: Duration = Duration::from_secs(30);
 const LONGEST_QUESTION: Duration = Duration::from_secs(86_400);
 
 /// Who waits for longer than this has turned to something else.
-const NOTIFY: Duration = Duration::from_secs(120);
+const DEFAULT_NOTIFY_AFTER: Duration = Duration::from_secs(120);
 
 /// A role that nobody has.
 const NO_ROLE: RoleId = RoleId(0);
@@ -374,7 +374,11 @@ pub fn agent(agent: &AgentConfig, settings: &Settings, config: &Config) -> Effec
         turn_timeout: agent
             .turn_timeout
             .map_or(config.turn_timeout.get(), Duration::from_secs),
-        notify_after: unless_zero(agent.notify_after.map_or(NOTIFY, Duration::from_secs)),
+        notify_after: unless_zero(
+            agent
+                .notify_after
+                .map_or(DEFAULT_NOTIFY_AFTER, Duration::from_secs),
+        ),
         budget_turn: budget(agent.budget_turn, config.budgets.turn),
         budget_day: budget(agent.budget_day, config.budgets.agent_day),
         sandbox: agent.sandbox.or(settings.sandbox).unwrap_or(config.sandbox),

@@ -252,7 +252,7 @@ impl App {
         stop.run_until_cancelled(work).await;
     }
 
-    /// Asks every provider for its models, and says in the log what came of it.
+    /// Asks every provider for its models, and logs the outcome.
     pub(super) async fn look_at_models(&self) {
         let found = self.models.discover().await;
         for (provider, listed) in &found.providers {

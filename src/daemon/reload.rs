@@ -46,7 +46,7 @@ fn begin() {
     }
 }
 
-/// Puts the file into force if it is right, and says in a line what came of it.
+/// Has the file apply if it is right, and gives the outcome as a line.
 async fn reload(app: &App) -> String {
     let files = app.clone();
     let read = spawn_blocking(move || read(&files)).await;

@@ -69,7 +69,7 @@ impl Watchdog {
     }
 
     /// Feeds systemd's watchdog for as long as all is well, where there is one. While Discord is still waited for, it is asked
-    /// for more time instead: an outage must not end a start, and with it the tasks that were taken up.
+    /// for more time instead: an outage must not end a start, and with it the tasks that it has continued.
     pub(super) async fn feed_watchdog(
         self,
         phase: watch::Receiver<Phase>,

@@ -46,7 +46,7 @@ const INTENTS: GatewayIntents = GatewayIntents::GUILDS
     .union(GatewayIntents::DIRECT_MESSAGES)
     .union(GatewayIntents::MESSAGE_CONTENT);
 
-/// How long READY or RESUMED may take; any event starts it afresh.
+/// How long READY or RESUMED may take; any event starts it again.
 const ACCEPTED_WITHIN: Duration = Duration::from_secs(20);
 
 /// The code we close with when we mean to resume: any but 1000 and 1001 keeps the session.
@@ -284,7 +284,7 @@ impl Gateway {
 
     /// What is shown now, which is thereby the latest that was asked for.
     fn presence(&mut self) -> Value {
-        self.presence_from = Instant::now() + presence::BETWEEN;
+        self.presence_from = Instant::now() + presence::CHANGE_EVERY;
         presence::payload(*self.config.busy.borrow_and_update())
     }
 }

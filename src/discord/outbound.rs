@@ -124,7 +124,7 @@ struct Queue {
     /// The one edit, post or typing under way.
     under_way: Option<UnderWay>,
     next_edit: Instant,
-    /// The newest part that was taken up; parts go out in the order of their ids.
+    /// The newest part that was begun; parts go out in the order of their ids.
     newest: i64,
 }
 

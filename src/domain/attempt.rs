@@ -1,4 +1,4 @@
-//! What an attempt was for and what came of it: a request to a model, or a run of a tool.
+//! What an attempt was for, and its outcome: a request to a model, or a run of a tool.
 
 use std::fmt;
 use std::str::FromStr;
@@ -100,7 +100,7 @@ impl AttemptKind {
     }
 }
 
-/// What came of an attempt.
+/// The outcome of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttemptOutcome {
     Ok,

@@ -1,5 +1,4 @@
-//! Discord ids as people write them in JSON: texts as Discord shows them (numbers of other programs lose digits) or
-//! numbers. In every file alike.
+//! Discord ids as people write them in JSON: as texts, for other programs cut long numbers, or as numbers.
 //!
 //! They are parsed while the text is read, not after, so that a mistake is reported at its own line.
 

@@ -1,4 +1,4 @@
-//! What is to be run, under which rules, and what came of it.
+//! What is to be run, under which rules, and how it ended.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -108,7 +108,7 @@ pub enum Ended {
     Stopped,
 }
 
-/// What came of a command.
+/// The outcome of a command.
 #[derive(Clone, Debug)]
 pub struct Finished {
     /// Exit code as a shell tells it: 128 + n after signal n. None when it was ended from outside.

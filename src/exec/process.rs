@@ -16,10 +16,10 @@ use serde::{Deserialize, Serialize};
 pub(super) const GRACE: Duration = Duration::from_secs(2);
 
 /// How often the end of a tree is looked for.
-const LOOK: Duration = Duration::from_millis(5);
+const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// How long killed processes may take to vanish before they are given up: only one stuck in the kernel takes longer.
-const VANISH: Duration = Duration::from_secs(2);
+const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// One process of this machine, for as long as it lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -107,13 +107,13 @@ impl Process {
         let start = Instant::now();
         loop {
             let left = self.below();
-            if left.is_empty() || start.elapsed() > VANISH {
+            if left.is_empty() || start.elapsed() > KILL_TIMEOUT {
                 return;
             }
             for stat in left {
                 stat.process.signal(Signal::KILL);
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(LOOK_EVERY);
         }
     }
 
@@ -130,7 +130,7 @@ impl Process {
             if start.elapsed() >= timeout {
                 return false;
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(LOOK_EVERY);
         }
         true
     }

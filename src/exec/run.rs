@@ -23,7 +23,7 @@ const CHUNK: usize = 64 * 1024;
 
 /// How long a command runs before the next one's supervisor is started. While that joins its control group, the kernel lets
 /// no process start or end anywhere, so it keeps clear of the many commands that are shorter.
-const SETTLED: Duration = Duration::from_millis(100);
+const WARM_AFTER: Duration = Duration::from_millis(100);
 
 /// How long the supervisor may take beyond the grace it gives, before it is taken for stuck.
 const SUPERVISOR_TIMEOUT: Duration = Duration::from_secs(2);
@@ -81,7 +81,7 @@ impl Sandbox {
         let mut open = true;
         let mut next = Next::due(self, &limits);
         let time_up = tokio::time::sleep(bounds.timeout);
-        let settled = tokio::time::sleep(SETTLED);
+        let settled = tokio::time::sleep(WARM_AFTER);
         let supervisor_timeout = tokio::time::sleep(Duration::MAX);
         tokio::pin!(time_up, settled, supervisor_timeout);
         loop {

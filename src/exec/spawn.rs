@@ -19,7 +19,7 @@ use super::running::Running;
 use super::sandbox::Sandbox;
 
 /// How often the end of an ended tree's supervisor is looked for.
-const LOOK: Duration = Duration::from_millis(10);
+const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// Bytes of the file with a task's end that are read: a number, or a reason. Without a sandbox the command can write there.
 const LONGEST_END: u64 = 4096;
@@ -134,8 +134,8 @@ pub async fn end_tree(supervisor: Process) {
         supervisor.end_below(GRACE);
         let mut waited = Duration::ZERO;
         while supervisor.is_alive() && waited < SUPERVISOR_TIMEOUT {
-            std::thread::sleep(LOOK);
-            waited += LOOK;
+            std::thread::sleep(LOOK_EVERY);
+            waited += LOOK_EVERY;
         }
         supervisor.kill_tree();
     });

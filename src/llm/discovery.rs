@@ -224,7 +224,7 @@ impl Models {
         Ok(self.resolve(name))
     }
 
-    /// Finds out what a turn needs to know before it asks one of `names`, or the default where that is none: a server may
+    /// Finds out what a turn needs to know before it asks one of `names`, or the default where that is empty: a server may
     /// have been started since discovery, and a configuration may name a model that no list has.
     pub async fn prepare(&self, names: &[String]) {
         if names.is_empty() && !self.providers.is_empty() && self.first_available().is_none() {

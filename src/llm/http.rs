@@ -32,7 +32,7 @@ const MAX_LIST: usize = 16 << 20;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long the end of the body is waited for after the end of the answer, so that the connection can serve again.
-const DRAIN: Duration = Duration::from_millis(5);
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(5);
 
 /// Makes the client for all providers. It follows no redirect, because that would carry the key elsewhere.
 pub fn client() -> reqwest::Result<reqwest::Client> {
@@ -285,7 +285,7 @@ impl Body {
 
     /// Reads what follows the end of the answer, usually nothing. What it brings does not matter.
     async fn drain(mut self) {
-        let _ = timeout(DRAIN, self.response.chunk()).await;
+        let _ = timeout(DRAIN_TIMEOUT, self.response.chunk()).await;
     }
 }
 

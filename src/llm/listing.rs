@@ -1,6 +1,6 @@
 //! Lists of models as providers give them, read and put in order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -25,7 +25,7 @@ impl From<Vec<String>> for Listing {
     }
 }
 
-/// What a server says that one of its models can do. What it does not say is none.
+/// What a server says that one of its models can do; none of what it does not say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Abilities {
     /// Tokens that the window holds as the server runs the model, which may be fewer than the model was trained for.
@@ -66,11 +66,12 @@ pub(super) fn ids(page: &Value, key: &str, id: &str) -> Result<Vec<String>, ApiE
     Ok(names.map(str::to_owned).collect())
 }
 
-/// Of the models that OpenAI lists those that chat, without dated twins, sorted.
+/// Those of OpenAI's models that chat, sorted. `gpt-4o-2024-08-06` is left out where `gpt-4o` is listed too.
 pub fn chat_models(ids: Vec<String>) -> Vec<String> {
-    without_dated_twins(sorted(
-        ids.into_iter().filter(|id| is_chat_model(id)).collect(),
-    ))
+    let mut chat: Vec<String> = ids.into_iter().filter(|id| is_chat_model(id)).collect();
+    chat.sort();
+    chat.dedup();
+    without_dated_twins(chat)
 }
 
 /// Whether OpenAI's model `id` chats, as far as its name tells.
@@ -105,16 +106,8 @@ pub fn without_dated_twins(ids: Vec<String>) -> Vec<String> {
 }
 
 /// Each once, in the order given.
-pub(super) fn distinct(models: Vec<String>) -> Vec<String> {
-    let mut seen = std::collections::BTreeSet::new();
-    let mut models = models;
+pub(super) fn distinct(mut models: Vec<String>) -> Vec<String> {
+    let mut seen = BTreeSet::new();
     models.retain(|model| seen.insert(model.clone()));
-    models
-}
-
-/// Sorted, each once.
-fn sorted(mut models: Vec<String>) -> Vec<String> {
-    models.sort();
-    models.dedup();
     models
 }

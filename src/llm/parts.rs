@@ -34,7 +34,7 @@ pub(super) enum Part<'a> {
 /// The blocks of `answer` in the order in which `format` sent them.
 ///
 /// Blocks that another format or another model made are left out: it would refuse them. `shows_text` tells which of
-/// the blocks carry the answer's text themselves; `trails` which may not stand last, for want of what they led to.
+/// the blocks carry the answer's text themselves; `trails` which may not come last, without what they led to.
 pub(super) fn in_order<'a>(
     answer: &'a Assistant,
     format: &str,

@@ -90,7 +90,7 @@ pub enum ProvidersError {
     /// A name that targets cannot carry.
     #[error("providers.{0:?}: a provider's name is made of a-z, 0-9, '-', '_' and '.'")]
     Name(String),
-    /// An address that is none.
+    /// An address that cannot be one.
     #[error("providers.{name}: base_url {url:?} is not an http or https address")]
     Address { name: String, url: String },
     /// The key that a provider names is not there.

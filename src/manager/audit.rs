@@ -1,4 +1,4 @@
-//! What people change by commands, in the audit log: written before it happens, with what came of it afterwards.
+//! What people change by commands, in the audit log: written before it happens, with its outcome afterwards.
 
 use serde_json::{Value, json};
 use tracing::warn;
@@ -21,7 +21,7 @@ pub(super) fn shown(value: &Value) -> String {
 }
 
 impl AgentManager {
-    /// Does what `row` says, between the row and what came of it. A crash in between leaves a row that says so.
+    /// Does what `row` says, between the row and its outcome. A crash in between leaves a row that says so.
     pub(super) async fn audited<T>(
         &self,
         row: AuditRow,

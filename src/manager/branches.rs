@@ -58,24 +58,11 @@ pub enum BranchTarget {
 }
 
 impl AgentManager {
-    /// `/branch new`: `message` is the post shown for it, with the person as its author. Gives the number.
+    /// Opens a branch that begins with `history` and answers `message`, the post shown for its prompt. Gives its number.
     ///
     /// # Errors
     ///
     /// When no agent lives there, or the ledger fails.
-    pub async fn branch_new(
-        &self,
-        agent: &AgentSummary,
-        message: Inbound,
-    ) -> Result<u32, ManagerError> {
-        self.branch_from(agent, message, Vec::new()).await
-    }
-
-    /// The same with a branch that holds `history` from its beginning.
-    ///
-    /// # Errors
-    ///
-    /// As for [`AgentManager::branch_new`].
     pub async fn branch_from(
         &self,
         agent: &AgentSummary,
@@ -141,8 +128,8 @@ impl AgentManager {
             .map(|closed| warn_of_unsaved(&agent, &closed))
     }
 
-    /// An agent's channel was deleted, and all threads below it with it: the branches in these are saved and closed. What
-    /// the agent itself has in mind stays, for a channel that it is given instead.
+    /// An agent's channel was deleted, and all threads below it with it: the branches in these are saved and closed. The
+    /// main conversation stays, for a channel that it is given instead.
     pub async fn channel_deleted(&self, channel: ChannelId) -> Result<(), ManagerError> {
         let Some(agent) = self.agent_for(channel, None) else {
             return Ok(());

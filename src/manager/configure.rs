@@ -1,4 +1,4 @@
-//! `/agent config`: one key shown, or checked, written, audited, and in force at the next model call.
+//! `/agent config`: one key shown, or checked, written, audited, and used from the next model call on.
 
 use serde_json::{Value, json};
 

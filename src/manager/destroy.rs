@@ -100,7 +100,8 @@ impl AgentManager {
             warn!(agent.id = %agent.id, "failed to delete the channel of {}: {reason}", agent.name);
             notes.push(format!("The channel could not be deleted: {reason}"));
         }
-        self.destroy_here(agent.id, &agent.name, keep_files).await?;
+        self.destroy_locally(agent.id, &agent.name, keep_files)
+            .await?;
         self.settle_intent(agent.id, IntentKind::Destroy).await;
         info!(agent.id = %agent.id, "agent {} was destroyed", agent.name);
         Ok(Destroyed {
@@ -116,7 +117,7 @@ impl AgentManager {
     }
 
     /// Folder and row of an agent that is being destroyed; done twice it is done once.
-    pub(super) async fn destroy_here(
+    pub(super) async fn destroy_locally(
         &self,
         id: AgentId,
         name: &AgentName,

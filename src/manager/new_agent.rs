@@ -1,4 +1,4 @@
-//! A new agent: what is asked for, what was decided, what came of it.
+//! A new agent: what is asked for, what was decided, what was made.
 
 use std::sync::Arc;
 

@@ -8,7 +8,7 @@ use crate::domain::{ChannelId, GuildId, MessageId};
 
 use super::new_agent::Made;
 
-/// What came of giving a channel another name.
+/// The outcome of giving a channel another name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Renamed {
     /// It has the name.

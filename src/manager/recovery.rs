@@ -66,7 +66,7 @@ pub async fn recover(
     end_children: impl Future<Output = ()>,
 ) -> Result<Recovered, StoreError> {
     end_children.await;
-    store.set_unreadable_aside(LOST).await?;
+    store.drop_unreadable(LOST).await?;
     store.close_audit().await?;
     let unfinished = store.unfinished().await?;
     let interrupted = unfinished.turns.len() + unfinished.unreadable.len();

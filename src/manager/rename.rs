@@ -39,7 +39,7 @@ impl AgentManager {
         let renamed = self
             .audited(row, async {
                 self.may_be_called(&agent, &to).await?;
-                self.rename_here(&agent, &to).await
+                self.rename_locally(&agent, &to).await
             })
             .await?;
         // Discord may want minutes, for which nobody is kept waiting.
@@ -73,7 +73,7 @@ impl AgentManager {
     }
 
     /// Folder, `agent.json` and row, with the intent around them. Nothing reaches the agent meanwhile.
-    async fn rename_here(
+    async fn rename_locally(
         &self,
         agent: &AgentSummary,
         to: &AgentName,

@@ -72,7 +72,7 @@ impl AgentManager {
         told.await.map(drop)
     }
 
-    /// Accepts a server. In force at once.
+    /// Accepts a server, at once.
     ///
     /// # Errors
     ///

@@ -46,7 +46,7 @@ impl AgentManager {
         known.choice(own.or(default.as_deref()))
     }
 
-    /// Sets a key for a server; none takes it back. In force at once.
+    /// Sets a key for a server; none takes it back. It applies at once.
     ///
     /// # Errors
     ///

@@ -1,6 +1,6 @@
 //! Finishes what a crash left of creations, renames and destructions.
 //!
-//! What needs no Discord is done at the start, before anything else ([`AgentManager::settle_here`]); the rest once the
+//! What needs no Discord is done at the start, before anything else ([`AgentManager::settle_locally`]); the rest once the
 //! server is known ([`AgentManager::settle`]). Each step may be done already, so being killed here does no harm.
 
 use futures_util::future::join_all;
@@ -18,7 +18,7 @@ use super::ports::Channels;
 impl AgentManager {
     /// What can be finished without Discord. Gives the agents that there are then; those whose destruction is not finished
     /// count as destroyed.
-    pub(super) async fn settle_here(
+    pub(super) async fn settle_locally(
         &self,
         rows: Vec<AgentRow>,
     ) -> Result<Vec<AgentRow>, StoreError> {
@@ -89,7 +89,7 @@ impl AgentManager {
         }
         let name = AgentName::parse(&row.name)
             .map_err(|error| ManagerError::refused(error.to_string()))?;
-        self.destroy_here(row.id, &name, keep_files).await
+        self.destroy_locally(row.id, &name, keep_files).await
     }
 
     /// The creation that a row is left of.

@@ -1,13 +1,17 @@
-//! How an agent stands: for `/status`, `/agent list` and whoever must know whether it is at work.
+//! The state of an agent: for `/status`, `/agent list` and whoever must know whether it is at work.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures_util::future::join_all;
 use tokio::sync::oneshot;
 
-use crate::agent::{AgentCommand, Configuration, ConversationState};
+use crate::agent::{AgentCommand, Caps, Configuration, ConversationState, Spent};
 use crate::clock;
 use crate::config::effective;
-use crate::domain::{AgentId, AgentName, AgentStatus, ChannelId, GuildId, Mode, SessionMeta};
+use crate::domain::{
+    AgentConfig, AgentId, AgentName, AgentStatus, ChannelId, GuildId, Mode, SessionMeta,
+};
 use crate::exec::Policy;
 use crate::llm::discovery::Choice;
 use crate::store::AgentRow;
@@ -26,15 +30,13 @@ const COUNTS: Duration = Duration::from_secs(2);
 #[derive(Clone, Debug)]
 pub struct Status {
     pub name: String,
-    /// What it asks first.
     pub model: Choice,
-    /// Its permission profile.
+    /// The name of its permission profile.
     pub profile: String,
     /// What that lets it do, in words.
     pub allowed: String,
     /// How its commands are confined.
     pub policy: Policy,
-    /// Where it stands in its life.
     pub status: AgentStatus,
     /// The context of the conversation asked about; none when it is empty.
     pub session: Option<SessionState>,
@@ -45,7 +47,7 @@ pub struct Status {
     pub money: Money,
     /// Branches at work.
     pub branches_running: usize,
-    /// Why `agent.json` cannot be used as it is now, if it cannot; the rest is what is in force.
+    /// Why `agent.json` cannot be used as it is now, if it cannot; the rest is the last good one.
     pub fault: Option<String>,
     /// The session saved last.
     pub last_session: Option<SessionMeta>,
@@ -72,7 +74,17 @@ pub struct Money {
     pub left_this_month: Option<f64>,
 }
 
-/// A context that is there.
+impl Money {
+    fn of(spent: Spent, caps: Caps) -> Self {
+        Self {
+            today: spent.today,
+            left_today: caps.agent_day.map(|cap| cap - spent.today),
+            left_this_month: caps.month.map(|cap| cap - spent.this_month),
+        }
+    }
+}
+
+/// A context that is not empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionState {
     pub messages: usize,
@@ -82,7 +94,7 @@ pub struct SessionState {
 }
 
 impl AgentManager {
-    /// How an agent stands, seen from the thread `thread` where there is one.
+    /// The state of an agent, seen from the thread `thread` where there is one.
     ///
     /// # Errors
     ///
@@ -93,19 +105,7 @@ impl AgentManager {
         thread: Option<ChannelId>,
     ) -> Result<Status, ManagerError> {
         let deps = &self.inner.deps;
-        let folder = deps.paths.agent(agent.name.as_str());
-        let (config, fault) = match deps.configuration(agent.id, folder).await {
-            Configuration::Good(config) => (config, None),
-            Configuration::Faulty { fault, last, .. } => match last {
-                Some(last) => (last, Some(fault.text)),
-                None => {
-                    return Err(ManagerError::refused(format!(
-                        "{}. Correct the file, then try again.",
-                        fault.text
-                    )));
-                }
-            },
-        };
+        let (config, fault) = self.usable_configuration(agent).await?;
         let effective =
             effective::agent(&config, &deps.settings_of(agent.guild), &deps.config.load());
         let states = self.states(agent).await;
@@ -113,39 +113,52 @@ impl AgentManager {
             Some(thread) => state.channel == thread,
             None => state.branch.is_none(),
         });
-        let latest = deps.store.sessions(agent.id, 0, 1).await?;
-        let allowed = deps.profiles.load().resolve(&config.permissions);
+        let context = match seen_here {
+            Some(state) => self.fill(state, &effective.models).await,
+            None => None,
+        };
+        let branches = states.iter().filter(|state| state.branch.is_some());
+        let profile = deps.profiles.load().resolve(&config.permissions);
         let spent = deps.spent(agent.id, agent.guild, clock::now()).await?;
-        let caps = deps.caps(&effective);
+        let latest = deps.store.sessions(agent.id, 0, 1).await?;
         Ok(Status {
             name: agent.name.to_string(),
             model: self.choice(agent.guild, effective.models.first().map(String::as_str)),
             profile: config.permissions.label().to_owned(),
-            allowed: allowed
+            allowed: profile
                 .map(|profile| profile.in_words())
                 .unwrap_or_default(),
             policy: Policy::of_agent(&effective),
             status: agent.status,
-            fault,
-            context: match seen_here {
-                Some(state) => self.fill(state, &effective.models).await,
-                None => None,
-            },
-            waiting: seen_here.map_or(0, |state| state.waiting),
-            money: Money {
-                today: spent.today,
-                left_today: caps.agent_day.map(|cap| cap - spent.today),
-                left_this_month: caps.month.map(|cap| cap - spent.this_month),
-            },
             session: seen_here.and_then(session_of),
-            branches_running: states
-                .iter()
-                .filter(|state| state.branch.is_some() && state.turn.is_some())
-                .count(),
+            context,
+            waiting: seen_here.map_or(0, |state| state.waiting),
+            money: Money::of(spent, deps.caps(&effective)),
+            branches_running: branches.filter(|state| state.turn.is_some()).count(),
+            fault,
             last_session: latest.sessions.into_iter().next(),
             mode: config.mode.unwrap_or_default(),
             workspace: self.workspace_size(agent).await,
         })
+    }
+
+    /// The agent's configuration; where its file cannot be used, the last good one with what is wrong.
+    async fn usable_configuration(
+        &self,
+        agent: &AgentSummary,
+    ) -> Result<(Arc<AgentConfig>, Option<String>), ManagerError> {
+        let deps = &self.inner.deps;
+        let folder = deps.paths.agent(agent.name.as_str());
+        match deps.configuration(agent.id, folder).await {
+            Configuration::Good(config) => Ok((config, None)),
+            Configuration::Faulty { fault, last, .. } => match last {
+                Some(last) => Ok((last, Some(fault.text))),
+                None => Err(ManagerError::refused(format!(
+                    "{}. Correct the file, then try again.",
+                    fault.text
+                ))),
+            },
+        }
     }
 
     /// How full a context is: by what its latest answer's provider counted, which the ledger knows after a restart.
@@ -184,27 +197,26 @@ impl AgentManager {
                 row.created_at,
             )
         });
-        let mut listed = Vec::with_capacity(rows.len());
-        for row in rows {
-            let known = self.inner.registry.get(row.id);
-            let states = match &known {
-                Some(agent) => self.states(agent).await,
-                None => Vec::new(),
-            };
-            let messages: usize = states.iter().map(|state| state.messages).sum();
-            let latest = states.iter().map(|state| state.last_activity).max();
-            listed.push(AgentListing {
-                context: latest
-                    .filter(|_| messages > 0)
-                    .map(|latest| (messages, latest)),
-                busy: states.iter().any(|state| state.turn.is_some()),
-                has_files: self.has_own_files(&row).await,
-                has_channel: row.channel_id.is_some(),
-                model: self.choice(guild, row.model.as_deref()),
-                row,
-            });
+        Ok(join_all(rows.into_iter().map(|row| self.listing(row))).await)
+    }
+
+    async fn listing(&self, row: AgentRow) -> AgentListing {
+        let states = match self.inner.registry.get(row.id) {
+            Some(agent) => self.states(&agent).await,
+            None => Vec::new(),
+        };
+        let messages: usize = states.iter().map(|state| state.messages).sum();
+        let latest = states.iter().map(|state| state.last_activity).max();
+        AgentListing {
+            context: latest
+                .filter(|_| messages > 0)
+                .map(|latest| (messages, latest)),
+            busy: states.iter().any(|state| state.turn.is_some()),
+            has_files: self.has_own_files(&row).await,
+            has_channel: row.channel_id.is_some(),
+            model: self.choice(row.guild_id, row.model.as_deref()),
+            row,
         }
-        Ok(listed)
     }
 
     /// Whether the folder of that name is this agent's and not a namesake's.
@@ -241,7 +253,7 @@ impl AgentManager {
         self.inner.registry.guilds()
     }
 
-    /// How the conversations of an agent stand; from its actor, else from the ledger.
+    /// The state of an agent's conversations; from its actor, else from the ledger.
     pub(super) async fn states(&self, agent: &AgentSummary) -> Vec<ConversationState> {
         if let Some(actor) = self.inner.registry.running(agent.id) {
             let (reply, states) = oneshot::channel();

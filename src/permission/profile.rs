@@ -188,7 +188,7 @@ pub enum ProfileError {
     /// `allow` or `ask` is not there.
     #[error("the list `{0}` is missing; write `\"{0}\": []` if it is empty")]
     MissingList(&'static str),
-    /// A list that is none.
+    /// A list that is something else.
     #[error("`{list}` must be a list of patterns, not {found}")]
     NotAList {
         list: &'static str,

@@ -34,7 +34,7 @@ pub struct AgentRow {
     pub status: AgentStatus,
 }
 
-/// What came of registering an agent or changing its row.
+/// The outcome of registering an agent or changing its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Registered {
     Done,
@@ -54,7 +54,7 @@ impl Store {
         self.register(batch).await
     }
 
-    /// Runs a script that writes an agent's row.
+    /// Runs a batch that writes an agent's row.
     pub(super) async fn register(&self, batch: Batch) -> Result<Registered, StoreError> {
         match self.run(batch).await {
             Ok(_) => Ok(Registered::Done),

@@ -1,4 +1,4 @@
-//! Who asked for what, who decided, and what came of it. A row is written before anything happens, and only its outcome
+//! Who asked for what, who decided, and the outcome. A row is written before anything happens, and only its outcome
 //! changes afterwards.
 
 use std::fmt;
@@ -40,7 +40,7 @@ pub struct AuditRow {
     pub user: Option<UserId>,
     /// Who answered the question, where one was asked.
     pub decided_by: Option<UserId>,
-    /// What came of it; none for rows of before it was kept.
+    /// The outcome; none in rows from before it was kept.
     pub outcome: Option<Outcome>,
     /// What more there is to know (old and new value), secrets taken out.
     pub detail: Option<String>,
@@ -55,7 +55,7 @@ words! {
         /// Nobody answered, or the turn ended first.
         AskExpired = "ask_expired",
         Deny = "deny",
-        /// A word that is none of these, from the home that this one was migrated from.
+        /// Another word, from the home that this one was migrated from.
         Unknown = "unknown",
     }
 }
@@ -77,7 +77,7 @@ impl AuditDecision {
     }
 }
 
-/// What came of a decision.
+/// The outcome of a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It was allowed and has begun.
@@ -141,7 +141,7 @@ impl Store {
         Ok(self.run(batch).await?.row()?.try_get("id")?)
     }
 
-    /// Writes what came of a decision that had [`Outcome::Started`].
+    /// Writes the outcome of a decision that had [`Outcome::Started`].
     pub async fn set_outcome(&self, id: i64, outcome: &Outcome) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         batch
@@ -151,7 +151,7 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// At the start: of what had begun when the daemon stopped nobody knows what came of it.
+    /// At the start: nobody knows the outcome of what had begun when the daemon stopped.
     pub async fn close_audit(&self) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         batch
@@ -205,7 +205,7 @@ pub(super) fn insert_audit(batch: &mut Batch, row: &AuditRow) {
     .bind(row.role.as_deref());
 }
 
-/// Writes what came of a call that had started, with its result.
+/// Writes the outcome of a call that had started, with its result.
 pub(super) fn close_call(batch: &mut Batch, turn: TurnId, result: &ToolResult) {
     let outcome = if result.is_error {
         Outcome::failed(&result.content)

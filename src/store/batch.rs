@@ -1,7 +1,7 @@
 //! Statements that go to SQLite together.
 //!
 //! A connection of sqlx is a thread of its own, so a small statement costs little beside the way to that thread and
-//! back. A script makes that way once for all of its statements, `BEGIN` and `COMMIT` included
+//! back. A batch makes that way once for all of its statements, `BEGIN` and `COMMIT` included
 //! (`docs/decisions/0607-statements-go-together.md`).
 
 use futures_util::TryStreamExt as _;
@@ -12,7 +12,7 @@ use super::durability::Durability;
 use super::error::StoreError;
 
 /// Fails when the statement before it changed no row. SQLite has no assertion outside of a trigger; a function that
-/// refuses its argument ends a script as well.
+/// refuses its argument ends a batch as well.
 const ASSERTION: &str = "SELECT json(iif(changes(), '1', ''))";
 
 /// Statements to run one after another: all of them take effect, or none.
@@ -25,7 +25,7 @@ pub(super) struct Batch {
     durability: Durability,
 }
 
-/// What stands at one place of a script.
+/// What stands at one place of a batch.
 enum Part {
     Statement,
     /// The statement before it must have changed this.
@@ -43,7 +43,7 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
-    /// The first row, where a script must give one.
+    /// The first row, where a batch must give one.
     pub(super) fn row(&self) -> Result<&SqliteRow, StoreError> {
         self.rows
             .first()
@@ -77,7 +77,7 @@ impl Batch {
         self
     }
 
-    /// Has the script fail with [`StoreError::NotFound`] when the statement added last changes nothing.
+    /// Has the batch fail with [`StoreError::NotFound`] when the statement added last changes nothing.
     pub(super) fn must_change(&mut self, what: impl Into<String>) -> &mut Self {
         self.write(ASSERTION);
         self.parts.push(Part::Assertion(what.into()));
@@ -109,7 +109,7 @@ impl Batch {
         }
     }
 
-    /// Runs it within `frame`. The outer error ends the transaction around it; the inner one is the script's own, and
+    /// Runs it within `frame`. The outer error ends the transaction around it; the inner one is the batch's own, and
     /// nothing of it is left.
     pub(super) async fn run_framed(
         self,
@@ -137,7 +137,7 @@ impl Batch {
     }
 }
 
-/// Why a script broke off.
+/// Why a batch broke off.
 struct Failed {
     at: usize,
     error: StoreError,

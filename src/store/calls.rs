@@ -38,7 +38,7 @@ words! {
     }
 }
 
-/// What came of deciding a question.
+/// The outcome of deciding a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Settled {
     /// This decision stands.

@@ -81,7 +81,7 @@ pub enum StoreError {
     Query(Arc<sqlx::Error>),
 }
 
-/// A word in a column that is none of those this program writes there.
+/// A word in a column that this program does not write there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown word `{0}`")]
 pub struct UnknownWord(pub String);

@@ -10,7 +10,7 @@ use super::outbox::queue;
 use super::part::NewPart;
 use crate::domain::{Attachment, ChannelId, Inbound, MessageId, TurnId};
 
-/// What came of a message that arrived.
+/// The outcome of a message that arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accepted {
     /// Stored now; it is to be handled.
@@ -19,12 +19,12 @@ pub enum Accepted {
     Known,
 }
 
-/// What came of changing a message that waits.
+/// The outcome of changing a message that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queued {
     /// It still waited; it is changed.
     Changed,
-    /// It is in a turn already, or was set aside, or never came.
+    /// It is in a turn already, or was dropped, or never came.
     NotWaiting,
 }
 
@@ -115,7 +115,7 @@ impl Store {
     }
 
     /// Messages that are stored and in no turn yet, oldest first: at start they are handed to the manager again. One that
-    /// does not read back is left out; see [`Self::set_unreadable_aside`].
+    /// does not read back is left out; see [`Self::drop_unreadable`].
     pub async fn unclaimed(&self) -> Result<Vec<Inbound>, StoreError> {
         let mut db = self.reader().await?;
         let rows = sqlx::query(
@@ -129,7 +129,7 @@ impl Store {
     }
 
     /// Drops messages that wait and do not read back; whoever wrote them is told so in `words`.
-    pub async fn set_unreadable_aside(&self, words: &str) -> Result<(), StoreError> {
+    pub async fn drop_unreadable(&self, words: &str) -> Result<(), StoreError> {
         let mut db = self.reader().await?;
         let rows =
             sqlx::query("SELECT message_id, channel_id, body FROM inbound WHERE state = 'new'")

@@ -96,7 +96,7 @@ impl Tally {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UnderWay {
     pub turns: u64,
-    /// Messages of people that no turn has taken up.
+    /// Messages of people that no turn has begun to answer.
     pub messages: u64,
     /// Messages to Discord that are not sent.
     pub parts: u64,

@@ -25,9 +25,9 @@ const OLDEST_SQLITE: [u32; 3] = [3, 51, 3];
 const READERS: u32 = 3;
 
 /// How long a connection waits for another's lock. Only a backup by other hands ever holds one.
-const BUSY: Duration = Duration::from_secs(10);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Scripts and statements kept prepared per connection: those of every day. A script differs by what goes along with
+/// Batches and statements kept prepared per connection: those of every day. A batch differs by what goes along with
 /// it, and each of its shapes takes room.
 const PREPARED: usize = 96;
 
@@ -77,7 +77,7 @@ pub(super) fn options(path: &Path) -> SqliteConnectOptions {
         .filename(path)
         .create_if_missing(false)
         .foreign_keys(true)
-        .busy_timeout(BUSY)
+        .busy_timeout(BUSY_TIMEOUT)
         .statement_cache_capacity(PREPARED)
         .pragma("trusted_schema", "OFF")
         .pragma("cell_size_check", "ON")

@@ -1,4 +1,4 @@
-//! A part of what people are shown: a message as it waits, is posted, and what may be done when nobody knows whether it was.
+//! A part of what people are shown: a message that waits to be posted, was posted, or may have been.
 
 use std::time::Duration;
 
@@ -133,27 +133,27 @@ pub struct Part {
     pub first_try: Option<DateTime<Utc>>,
 }
 
-/// What may be done with a part that may have been posted.
+/// How a part is sent again that may have been posted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Doubt {
-    /// Send it again: the edit does no harm twice, or Discord still knows the nonce.
-    Resend,
+pub enum Resend {
+    /// The edit does no harm twice, or Discord still knows the nonce.
+    Now,
     /// Look into the channel first; send it only when it is not there for sure.
     LookFirst,
 }
 
 impl Part {
-    /// What to do with this part at `now`, when its state is `sending` and no answer came.
-    pub fn doubt(&self, now: DateTime<Utc>) -> Doubt {
+    /// How to send this part again at `now`, when its state is `sending` and no answer came.
+    pub fn resend(&self, now: DateTime<Utc>) -> Resend {
         if self.edits.is_some() {
-            return Doubt::Resend;
+            return Resend::Now;
         }
         // A first try in the future says that the clock was set back: its age is not known.
         let age = self.first_try.map(|tried| (now - tried).to_std());
         match age {
-            None => Doubt::Resend,
-            Some(Ok(age)) if age < NONCE_LIFE => Doubt::Resend,
-            Some(_) => Doubt::LookFirst,
+            None => Resend::Now,
+            Some(Ok(age)) if age < NONCE_LIFE => Resend::Now,
+            Some(_) => Resend::LookFirst,
         }
     }
 }

@@ -74,7 +74,7 @@ words! {
     }
 }
 
-/// What came of beginning a turn.
+/// The outcome of beginning a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Begun {
     Running,

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! A job is a [`Batch`], or a closure where what is written next depends on what was found. A job that waits alone has
-//! the transaction for itself: a script then is one way to SQLite's thread and back.
+//! the transaction for itself: a batch then is one way to SQLite's thread and back.
 //!
 //! Jobs that wait together share one transaction and so one fsync. A job that fails is undone alone; a disk that
 //! fails undoes them all. Nobody hears of success before the commit. The task ends when it is told to stop or

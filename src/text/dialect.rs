@@ -3,7 +3,7 @@
 //! Models write CommonMark and GitHub's additions to it. Discord draws a part of that and shows the rest as it is typed: pipes of
 //! a table, `[ ]`, `####`, `![`, `&nbsp;`, `---`. Each of these becomes what Discord draws: a table an aligned block of code
 //! or, where that would be too wide, a list; an image a link; a deep heading a bold line. Code is left alone but for its
-//! [`fences`]. All else stays as it was typed: the text is not written anew but edited in places.
+//! [`fences`]. All else stays as it was typed: the text is edited in places, not written again.
 
 mod fences;
 mod html;

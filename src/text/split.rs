@@ -159,7 +159,7 @@ impl Splitter<'_> {
             .unwrap_or(limit)
     }
 
-    /// Whether a cut at `end` would begin a block that is none, tear a fence, or leave a block of code with only its end.
+    /// Whether a cut at `end` would begin a block where there was none, tear a fence, or leave a block of code with only its end.
     fn parts_marks(&self, end: usize) -> bool {
         let rest = &self.text[end..];
         let is_in_run = self.text[..end].ends_with('`') && rest.starts_with('`');

@@ -104,7 +104,7 @@ pub trait Models: Send + Sync {
 /// The configuration of agents, as tools may change it.
 #[async_trait]
 pub trait Configure: Send + Sync {
-    /// Writes `value` under `key` of the caller's `agent.json`; in force at its next model call.
+    /// Writes `value` under `key` of the caller's `agent.json`; used from its next model call on.
     ///
     /// # Errors
     ///

@@ -11,7 +11,7 @@ use super::error::{InvalidCall, InvalidIndirect};
 use super::shelf::{self, Toolset};
 use crate::domain::CALL_TOOL;
 
-/// The tools there are, in the order a model is told of them.
+/// All tools, in the order in which a model is told of them.
 pub struct Registry {
     tools: Vec<Arc<dyn AnyTool>>,
     by_name: HashMap<&'static str, usize>,
@@ -40,7 +40,7 @@ impl Registry {
         Self { tools, by_name }
     }
 
-    /// What there is, in order.
+    /// All tools, in the same order.
     pub fn infos(&self) -> impl Iterator<Item = ToolInfo> + '_ {
         self.tools.iter().map(|tool| tool.info())
     }

@@ -14,7 +14,7 @@ use tokio::process::Command;
 use tokio::time::timeout;
 
 /// How long the bot may take to come and to answer.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -30,7 +30,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .kill_on_drop(true)
         .spawn()?;
     let connected = discord.wait_for(|discord| discord.is_connected().then_some(()));
-    timeout(PATIENCE, connected)
+    timeout(TIMEOUT, connected)
         .await
         .map_err(|_| "the bot did not connect")?;
 
@@ -43,7 +43,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             .any(|one| one.author == discord.bot())
             .then_some(())
     });
-    let outcome = timeout(PATIENCE, answered).await;
+    let outcome = timeout(TIMEOUT, answered).await;
 
     println!("{}", discord.transcript(general));
     for route in discord.unknown_routes() {

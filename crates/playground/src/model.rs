@@ -27,7 +27,7 @@ use super::loopback::programs_only;
 pub const NAME: &str = "demo";
 
 /// Pause between the pieces of an answer, so that one can see it stream.
-const PACE: Duration = Duration::from_millis(45);
+const PIECE_PAUSE: Duration = Duration::from_millis(45);
 
 /// A running demo model.
 #[derive(Debug)]
@@ -89,7 +89,7 @@ async fn messages(body: Bytes) -> Response {
         return Json(wire::whole(&reply, NAME)).into_response();
     }
     let events = futures_util::stream::iter(wire::events(&reply, NAME)).then(|event| async move {
-        tokio::time::sleep(PACE).await;
+        tokio::time::sleep(PIECE_PAUSE).await;
         Ok::<_, Infallible>(wire::frame(&event))
     });
     let headers = [

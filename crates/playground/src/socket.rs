@@ -18,7 +18,7 @@ use super::world::World;
 use chorus_ids::{GuildId, UserId};
 
 /// How long a bot may take to hear that it is closed.
-const GOODBYE: Duration = Duration::from_secs(1);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How the payloads of a connection are packed, as its address asks for by `compress`.
 pub(crate) enum Packing {
@@ -136,7 +136,7 @@ async fn deliver(socket: &mut WebSocket, packing: &mut Packing, frame: Frame) ->
             let _ = socket.send(Socketed::Close(frame)).await;
             // Were something of the bot's left unread, the system would take the goodbye back and reset the connection.
             let unread = async { while let Some(Ok(_)) = socket.recv().await {} };
-            let _ = tokio::time::timeout(GOODBYE, unread).await;
+            let _ = tokio::time::timeout(CLOSE_TIMEOUT, unread).await;
             return false;
         }
         Frame::Cut => return false,

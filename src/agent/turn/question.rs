@@ -326,7 +326,7 @@ impl Turn {
         self.run_one(call, runnable, audit).await
     }
 
-    /// What an approval of this call is bound to, by the profiles that are in force now.
+    /// What an approval of this call is bound to, by the profiles that apply now.
     async fn binding(&self, prepared: &Prepared) -> Option<String> {
         let deps = &self.context.deps;
         let profiles = deps.profiles_of(&self.context.setup().await);

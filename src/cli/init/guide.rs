@@ -18,7 +18,7 @@ use crate::config::{Env, Secret, effective};
 use crate::llm::discovery::Models;
 
 /// How often Discord is asked whether the bot was invited.
-const INVITED: Duration = Duration::from_secs(2);
+const ASK_EVERY: Duration = Duration::from_secs(2);
 
 pub(super) struct Guide {
     pub(super) place: Place,
@@ -138,7 +138,7 @@ impl Guide {
             println!("  Waiting until it is there. (Enter goes on without.)");
         }
         while servers.is_empty() {
-            if terminal::enter_within(INVITED)? {
+            if terminal::enter_within(ASK_EVERY)? {
                 println!(
                     "  Not invited yet: the address stays as it is, and `chorus doctor` prints it again."
                 );

@@ -20,7 +20,7 @@ use crate::config::{Config, Env};
 use crate::llm::Providers;
 
 /// Longest that the daemon may take to read its files again.
-const RELOADED: Duration = Duration::from_secs(20);
+const RELOAD_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Who answers as the playground starts.
 pub(super) enum Answers {
@@ -90,7 +90,7 @@ impl Desk {
         };
         let mut reloaded = self.reloaded.subscribe();
         self.reload.notify_one();
-        let done = timeout(RELOADED, reloaded.changed()).await;
+        let done = timeout(RELOAD_TIMEOUT, reloaded.changed()).await;
         done.context(
             "it is written down, and the daemon does not answer; start the playground again",
         )??;

@@ -117,7 +117,7 @@ const PAUSES: [Duration; 3] = [
 ];
 
 /// The wait before a channel is renamed again, where Discord did not say how long.
-const UNSAID: Duration = Duration::from_secs(5);
+const UNSTATED_WAIT: Duration = Duration::from_secs(5);
 
 /// A category for a new channel.
 enum Category {
@@ -183,9 +183,9 @@ impl Channels for GuildChannels {
         let request = Request::new(route.clone(), Urgency::Passing).json(json!({"name": name}));
         match self.0.rest.send(request).await {
             Ok(_) => Ok(Renamed::Now),
-            Err(RestError::Busy | RestError::Unreachable(_)) => {
-                Ok(Renamed::After(self.0.rest.wait(&route).unwrap_or(UNSAID)))
-            }
+            Err(RestError::Busy | RestError::Unreachable(_)) => Ok(Renamed::After(
+                self.0.rest.wait(&route).unwrap_or(UNSTATED_WAIT),
+            )),
             Err(error) => Err(refusal(Operation::ChangeChannel, &error)),
         }
     }

@@ -14,7 +14,7 @@ use crate::discord::error::DiscordError;
 use crate::discord::rest::{RestError, route};
 
 /// A wait for an IDENTIFY that the operator should hear of.
-const LONG: Duration = Duration::from_secs(30);
+const TOLD_AFTER: Duration = Duration::from_secs(30);
 
 /// Members of a server from which on Discord leaves out those who are offline; its largest.
 const LARGE_THRESHOLD: u8 = 250;
@@ -60,7 +60,7 @@ impl Gateway {
         let lost = |why: ConnectionError| Disconnect::Identify(why.to_string());
         let (address, budget) = self.address().await?;
         let wait = budget.wait(self.identified.map(|last| last.elapsed()));
-        if wait > LONG {
+        if wait > TOLD_AFTER {
             error!(
                 "Discord lets us begin only {} more sessions in the next {:?}; the next one waits for {wait:?}",
                 budget.remaining, budget.reset_after

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 /// Between two changes: Discord takes five in twenty seconds.
-pub(in crate::discord) const BETWEEN: Duration = Duration::from_secs(5);
+pub(in crate::discord) const CHANGE_EVERY: Duration = Duration::from_secs(5);
 
 /// The type of an activity that shows nothing but its state.
 const CUSTOM: u8 = 4;

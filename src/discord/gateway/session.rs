@@ -15,7 +15,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(120);
 
 /// A connection that was accepted and held this long was a good one.
-const HELD: Duration = Duration::from_secs(2);
+const GOOD_AFTER: Duration = Duration::from_secs(2);
 
 /// The longest pause between connections that are accepted and lost at once: a resume is cheap, and people wait.
 const SHORT_LIVED: Duration = Duration::from_secs(3);
@@ -82,7 +82,7 @@ impl Backoff {
     /// The pause after a connection that was accepted, or not, and lived so long.
     pub fn after(&mut self, was_accepted: bool, lived: Duration) -> Duration {
         self.0 = match was_accepted {
-            true if lived >= HELD => Duration::ZERO,
+            true if lived >= GOOD_AFTER => Duration::ZERO,
             true => (self.0 * 2).clamp(FIRST_PAUSE, SHORT_LIVED),
             false => (self.0 * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE),
         };

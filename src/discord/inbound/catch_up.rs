@@ -4,7 +4,7 @@ use chrono::{DateTime, Duration, Utc};
 
 use crate::domain::{ChannelId, MessageId};
 
-/// How much of the past is taken up.
+/// How much of the past is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
     /// Messages older than this are skipped.

@@ -12,7 +12,7 @@ use crate::domain::{Attachment, ChannelId, GuildId, Inbound, MessageId, Person, 
 const BOT_ROUNDS: u32 = 8;
 
 /// How long bots may go on among themselves before a person must speak again.
-const BOT_TIME: Duration = Duration::from_secs(600);
+const MAX_BOT_TIME: Duration = Duration::from_secs(600);
 
 /// Characters of the message that somebody replies to, as far as a model that has not got it in mind is shown it.
 const QUOTED: usize = 1_000;
@@ -183,6 +183,6 @@ impl BotLoops {
     pub fn lets_through(&mut self, channel: ChannelId, now: Instant) -> bool {
         let (rounds, since) = self.0.entry(channel).or_insert((0, now));
         *rounds = rounds.saturating_add(1);
-        *rounds <= BOT_ROUNDS && now.saturating_duration_since(*since) <= BOT_TIME
+        *rounds <= BOT_ROUNDS && now.saturating_duration_since(*since) <= MAX_BOT_TIME
     }
 }

@@ -16,7 +16,7 @@ use crate::discord::rest::{RestError, snowflake};
 use crate::domain::{GuildId, MessageId};
 
 /// The pause before a past that could not be read is read again.
-const READ_AGAIN: Duration = Duration::from_secs(5);
+const READ_PAUSE: Duration = Duration::from_secs(5);
 
 /// Messages read in one request.
 const PAGE: usize = 100;
@@ -95,7 +95,7 @@ impl Queue {
             }
             // A pause between tries, so that an outage is not pressed harder.
             self.stop
-                .run_until_cancelled(tokio::time::sleep(READ_AGAIN))
+                .run_until_cancelled(tokio::time::sleep(READ_PAUSE))
                 .await?;
         }
     }
@@ -157,7 +157,7 @@ impl Queue {
     }
 }
 
-/// A message as serenity knows it; one that is none is passed over.
+/// A message as serenity knows it; what does not read as one is passed over.
 fn readable(mut message: serde_json::Value) -> Option<Message> {
     let id = snowflake(&message["id"]);
     if let Some(message) = message.as_object_mut() {

@@ -7,7 +7,7 @@
 use serde_json::Value;
 use serenity::all::ModalInteraction;
 
-use super::commands::show_prompt;
+use super::commands::{self, show_prompt};
 use super::{Responder, Visibility};
 use crate::agent::{Stop, Target};
 use crate::discord::bot::{Bot, Refusal};
@@ -19,7 +19,7 @@ use crate::domain::{Inbound, Item, MessageId, Quote};
 use crate::store::{Conversation, TurnEnd, TurnRow};
 use crate::text::escape;
 
-pub(super) use super::here::Here;
+use super::here::Here;
 
 /// Begins the id of the form that asks what a branch is to do; the message's id follows.
 pub(super) const BRANCH_FROM: &str = "branch-from:";
@@ -190,24 +190,11 @@ pub(super) async fn open_branch(
         let history = chosen.history(bot).await?;
         Ok::<_, Refusal>((chosen.here, history, prompt_in(form)?))
     };
-    let (mut here, history, prompt) = match found.await {
-        Ok(found) => found,
-        Err(refusal) => return drop(responder.refuse(refusal).await),
-    };
-    // A branch hangs under the agent, wherever it was asked for.
-    here.channel = here.agent.channel.unwrap_or(here.channel);
-    here.parent = None;
-    let (agent, by) = (here.agent.clone(), here.person.name.clone());
-    let Some(shown) = show_prompt(responder, &render::branch_asked(&by, &prompt)).await else {
-        return;
-    };
-    let message = here.says(shown, prompt.clone());
-    match bot.manager.branch_from(&agent, message, history).await {
-        Ok(number) => {
-            let opened = render::branch_opened(number, &by, &prompt);
-            let _ = responder.edit_original(&opened).await;
+    match found.await {
+        Ok((here, history, prompt)) => {
+            commands::open_branch(bot, responder, here, prompt, history).await;
         }
-        Err(error) => drop(responder.refuse_later(error.into()).await),
+        Err(refusal) => drop(responder.refuse(refusal).await),
     }
 }
 

@@ -42,6 +42,7 @@ pub(super) use agent::{
 };
 pub(super) use agent::{config_chosen, init_chosen, making};
 pub(super) use ask::show as show_prompt;
+pub(super) use branch::open as open_branch;
 pub(super) use context::{confirm_clear, history_page};
 pub(super) use purge::confirmed as confirm_purge;
 pub(super) use roles::roles_page;

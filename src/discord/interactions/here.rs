@@ -1,4 +1,4 @@
-//! Whoever presses, sends a form or chooses a message: who they are, where, and whose channel that is.
+//! Who gives a command, presses a button or sends a form: the person, the channel, and the agent whose channel it is.
 
 use serenity::all::{ComponentInteraction, Member, ModalInteraction};
 
@@ -18,19 +18,19 @@ pub(super) struct Here {
 }
 
 impl Here {
-    /// The one who pressed a button, once it is clear that they may talk to the agent.
+    /// The one who pressed a button.
     pub(super) async fn of_press(bot: &Bot, press: &ComponentInteraction) -> Result<Self, Refusal> {
         let channel = ChannelId(press.channel_id.get());
-        Self::of(bot, press.guild_id, press.member.as_ref(), channel).await
+        Self::of_member(bot, press.guild_id, press.member.as_ref(), channel).await
     }
 
-    /// The one who sent a form, likewise.
+    /// The one who sent a form.
     pub(super) async fn of_form(bot: &Bot, form: &ModalInteraction) -> Result<Self, Refusal> {
         let channel = ChannelId(form.channel_id.get());
-        Self::of(bot, form.guild_id, form.member.as_ref(), channel).await
+        Self::of_member(bot, form.guild_id, form.member.as_ref(), channel).await
     }
 
-    async fn of(
+    async fn of_member(
         bot: &Bot,
         guild: Option<serenity::all::GuildId>,
         member: Option<&Member>,
@@ -39,6 +39,16 @@ impl Here {
         let (guild, person) =
             who(guild, member).ok_or_else(|| Refusal::new("Buttons work in a server."))?;
         let parent = bot.parent_of(guild, channel);
+        Self::of(bot, person, channel, parent).await
+    }
+
+    /// `person` in this channel, once it is clear that they may talk to its agent.
+    pub(super) async fn of(
+        bot: &Bot,
+        person: Person,
+        channel: ChannelId,
+        parent: Option<ChannelId>,
+    ) -> Result<Self, Refusal> {
         let agent = bot
             .manager
             .agent_for(channel, parent)
@@ -52,7 +62,15 @@ impl Here {
         })
     }
 
-    /// `words` of theirs, as a message that they wrote: `shown`, which is posted for it.
+    /// The same person in the agent's own channel.
+    #[must_use]
+    pub(super) fn at_the_agent(mut self) -> Self {
+        self.channel = self.agent.channel.unwrap_or(self.channel);
+        self.parent = None;
+        self
+    }
+
+    /// `words` as a message of this person. It has the id of `shown`, the message that was posted to show them.
     pub(super) fn says(self, shown: MessageId, words: impl Into<String>) -> Inbound {
         Inbound {
             id: shown,

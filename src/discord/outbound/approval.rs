@@ -13,7 +13,7 @@ use crate::domain::{ChannelId, MessageId};
 use crate::text::escape;
 
 /// The pause before an approval is posted again that found no line to Discord.
-const POST_AGAIN: Duration = Duration::from_secs(2);
+const POST_PAUSE: Duration = Duration::from_secs(2);
 
 impl OutboundContext {
     /// Posts an approval and waits for nothing: presses and the end of its time come later.
@@ -54,7 +54,7 @@ impl OutboundContext {
                 return None;
             }
             // A pause between tries, so that an outage is not pressed harder.
-            let pause = tokio::time::sleep(POST_AGAIN);
+            let pause = tokio::time::sleep(POST_PAUSE);
             self.stop.run_until_cancelled(pause).await?;
             if !self.bot.approvals.is_open(id) {
                 return None;

@@ -18,7 +18,7 @@ use crate::discord::rest::mention::unlinked;
 use crate::discord::rest::route;
 use crate::discord::rest::{Request, RestError, Urgency, message_id, snowflake};
 use crate::domain::{ChannelId, MessageId};
-use crate::store::{Doubt, OutFile, Part, PartKind, PartState, Rest, StoreError};
+use crate::store::{OutFile, Part, PartKind, PartState, Resend, Rest, StoreError};
 use crate::text::{self, escape};
 
 /// The pause before a part that did not arrive is tried again.
@@ -36,7 +36,7 @@ pub(super) enum Delivery {
 }
 
 impl OutboundContext {
-    /// Posts `part` and keeps what came of it.
+    /// Posts `part` and stores the outcome.
     pub(super) async fn deliver(&self, part: Part) -> Delivery {
         let _posting = self.bot.posting.begin(part.channel);
         match self.try_to_deliver(&part).await {
@@ -88,7 +88,7 @@ impl OutboundContext {
         if !self.bot.may_post(part.channel).await {
             return Ok(Some(Delivery::Stuck));
         }
-        if is_doubtful && part.doubt(Utc::now()) == Doubt::LookFirst {
+        if is_doubtful && part.resend(Utc::now()) == Resend::LookFirst {
             match self.find(part).await {
                 Ok(Some(message)) => return self.sent(part, message).await.map(Some),
                 Ok(None) => {}

@@ -57,48 +57,49 @@ async fn tidy_channel(bot: &Bot, channel: ChannelId, started: DateTime<Utc>) {
         }
     };
     for message in messages.as_array().into_iter().flatten() {
-        if snowflake(&message["author"]["id"]) != Some(bot.own.0) {
-            continue;
+        if snowflake(&message["author"]["id"]) == Some(bot.own.0) {
+            tidy_message(bot, channel, message, started).await;
         }
-        let Ok(id) = message_id(message) else {
-            continue;
-        };
-        // What the outbox edits is put right by that, and only by that.
-        if bot.store.is_edited_by_a_part(id).await.unwrap_or(true) {
-            continue;
+    }
+}
+
+/// Cleans up one of our messages, unless it is as it should be.
+async fn tidy_message(bot: &Bot, channel: ChannelId, message: &Value, started: DateTime<Utc>) {
+    let Ok(id) = message_id(message) else {
+        return;
+    };
+    // What the outbox edits is put right by that, and only by that.
+    if bot.store.is_edited_by_a_part(id).await.unwrap_or(true) {
+        return;
+    }
+    // A younger preview belongs to a turn that runs now, and grows.
+    let content = message["content"].as_str().unwrap_or_default();
+    let said = status_text::said_so_far(content).filter(|_| id.sent_at() < started);
+    let cleanup = match said {
+        Some(said) => end_preview(bot, channel, message, said).await,
+        None => cleanup(bot, &buttons(message)).await,
+    };
+    let done = match cleanup {
+        None => return,
+        Some(Cleanup::RemoveButtons) => bot.rest.remove_buttons(channel, id).await,
+        Some(Cleanup::Replace(body)) => bot.rest.edit(channel, id, &body, Urgency::Durable).await,
+        Some(Cleanup::Delete) => {
+            let deleted = bot.rest.call(route::delete_message(channel, id)).await;
+            deleted.map(drop)
         }
-        // A younger preview is one of this life, and grows.
-        let content = message["content"].as_str().unwrap_or_default();
-        let said = status_text::said_so_far(content).filter(|_| id.sent_at() < started);
-        let cleanup = match said {
-            Some(said) => mend_preview(bot, channel, message, said).await,
-            None => cleanup(bot, &buttons(message)).await,
-        };
-        let Some(cleanup) = cleanup else {
-            continue;
-        };
-        let done = match cleanup {
-            Cleanup::RemoveButtons => bot.rest.remove_buttons(channel, id).await,
-            Cleanup::Replace(body) => bot.rest.edit(channel, id, &body, Urgency::Durable).await,
-            Cleanup::Delete => bot
-                .rest
-                .call(route::delete_message(channel, id))
-                .await
-                .map(drop),
-        };
-        match done {
-            Ok(()) => {
-                info!(channel.id = %channel, message.id = %id, "put right what a crash left of message {id}")
-            }
-            Err(error) => {
-                warn!(%error, message.id = %id, "failed to clean up message {id} after a crash")
-            }
+    };
+    match done {
+        Ok(()) => {
+            info!(channel.id = %channel, message.id = %id, "put right what a crash left of message {id}");
+        }
+        Err(error) => {
+            warn!(%error, message.id = %id, "failed to clean up message {id} after a crash");
         }
     }
 }
 
 /// What becomes of a preview that says this. Beside an answer it goes; without one, it tells what became of it.
-async fn mend_preview(
+async fn end_preview(
     bot: &Bot,
     channel: ChannelId,
     message: &Value,

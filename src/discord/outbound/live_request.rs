@@ -1,4 +1,4 @@
-//! One request for a running turn's looks: what it asks for, and what came of it.
+//! One request for a running turn's looks: what it asks for, and its outcome.
 
 use serde_json::Value;
 
@@ -54,7 +54,7 @@ pub(super) enum LiveActionKind {
     FinishStatus,
 }
 
-/// What came of an operation.
+/// The outcome of an operation.
 pub(super) struct Done {
     pub(super) turn: TurnId,
     pub(super) act: LiveActionKind,

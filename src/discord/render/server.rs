@@ -179,7 +179,7 @@ fn old_list(listed: &Listed) -> Option<String> {
     ))
 }
 
-/// What came of asking each provider.
+/// The outcome of asking each provider.
 pub fn keys(found: &Available) -> Body {
     let text = if found.providers.is_empty() {
         "No provider is configured. Set a key such as ANTHROPIC_API_KEY and restart.".to_owned()

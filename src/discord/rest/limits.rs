@@ -15,13 +15,13 @@ const GLOBAL: usize = 45;
 const GLOBAL_WINDOW: Duration = Duration::from_millis(1_050);
 
 /// The pause while as many requests as a second may see are under way: their answers end it.
-const UNDER_WAY: Duration = Duration::from_millis(50);
+const FULL_PAUSE: Duration = Duration::from_millis(50);
 
 /// Requests that a server took in a second which does not limit all routes together as Discord does.
 const ENOUGH: usize = 60;
 
 /// The pause while it is tried whether a server takes one more.
-const TRIED: Duration = Duration::from_millis(2);
+const PROBE_PAUSE: Duration = Duration::from_millis(2);
 
 /// Invalid requests (401, 403, 429) in ten minutes after which we pause: Discord bans an address at 10,000.
 const INVALID_GUARD: usize = 9_000;
@@ -201,10 +201,10 @@ impl Limits {
         match self.all_routes {
             AllRoutes::Unlimited => None,
             AllRoutes::Unknown if self.under_way == 0 => None,
-            AllRoutes::Unknown => Some(now + TRIED),
+            AllRoutes::Unknown => Some(now + PROBE_PAUSE),
             AllRoutes::Limited => Some(match self.answered.get(too_many) {
                 Some(oldest) => *oldest + GLOBAL_WINDOW,
-                None => now + UNDER_WAY,
+                None => now + FULL_PAUSE,
             }),
         }
     }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::config::Effort;
 use crate::llm::provider::Request;
 
-/// Fewest tokens that may be set aside for thinking.
+/// Fewest tokens that may be reserved for thinking.
 const MIN_BUDGET: u32 = 1_024;
 
 /// Generations that are given a number of tokens; later ones decide themselves, and are given an effort.

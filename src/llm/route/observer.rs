@@ -29,7 +29,7 @@ pub trait Observer: Send {
     /// [`Observer::attempted`] told that it failed.
     fn delta(&mut self, _delta: Delta<'_>) {}
 
-    /// After each attempt, whatever came of it: a row of the accounts.
+    /// After each attempt, failed ones included: a row of the accounts.
     async fn attempted(&mut self, _attempt: &Attempt) {}
 
     /// Every target is rate limited: nobody is asked for so long.

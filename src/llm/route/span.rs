@@ -25,7 +25,7 @@ pub(super) fn of(planned: &Planned<'_>, max_output: u32) -> Span {
     )
 }
 
-/// Fills in what came of it.
+/// Records the outcome of the attempt.
 pub(super) fn end(span: &Span, attempt: &Attempt) {
     span.record("gen_ai.usage.input_tokens", attempt.usage.input_total());
     span.record("gen_ai.usage.output_tokens", attempt.usage.output);

@@ -33,10 +33,10 @@ const MOST_REPOSITORIES: usize = 10;
 const MOST_NAMED: usize = 20;
 
 /// How long one of them may take.
-const EACH: Duration = Duration::from_secs(10);
+const EACH_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// After that no further one is looked at: the whole call has a minute.
-const ALL: Duration = Duration::from_secs(15);
+const ALL_TIMEOUT: Duration = Duration::from_secs(15);
 
 pub(super) struct GitStatus;
 
@@ -75,7 +75,7 @@ async fn nested(nested: Nested, folder: PathBuf, context: &ToolContext) -> Vec<S
     let mut told = Vec::new();
     let mut left_out = Vec::new();
     for below in nested.folders {
-        if told.len() >= MOST_REPOSITORIES || begun.elapsed() > ALL {
+        if told.len() >= MOST_REPOSITORIES || begun.elapsed() > ALL_TIMEOUT {
             left_out.push(format!("`{}`", text::visible(&below).0));
             continue;
         }
@@ -83,11 +83,14 @@ async fn nested(nested: Nested, folder: PathBuf, context: &ToolContext) -> Vec<S
             folder: folder.clone(),
             below,
         };
-        let seen = timeout(EACH, context.by_worker(&look, &[])).await;
+        let seen = timeout(EACH_TIMEOUT, context.by_worker(&look, &[])).await;
         let seen = match seen {
             Ok(Ok(seen)) => seen,
             Ok(Err(error)) => format!("Not looked at: {error}."),
-            Err(_) => format!("Not looked at: it took more than {} s.", EACH.as_secs()),
+            Err(_) => format!(
+                "Not looked at: it took more than {} s.",
+                EACH_TIMEOUT.as_secs()
+            ),
         };
         told.push(format!("In `{}`:\n{seen}", text::visible(&look.below).0));
     }

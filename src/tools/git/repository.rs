@@ -45,7 +45,7 @@ pub(in crate::tools) struct Opened {
     pub(super) config: RepositoryConfig,
     /// Ends when nobody waits for the outcome any more.
     given_up: CancellationToken,
-    /// Holds the configuration in force; libgit2 looks at the file again and again.
+    /// Holds the configuration that applies; libgit2 looks at the file again and again.
     _config_file: File,
 }
 

@@ -16,7 +16,7 @@ const MOST_WAITING: usize = 100;
 
 /// Processor time that one pattern may take for the lines of one look, which are 8 MiB at most. An ordinary pattern takes a
 /// few milliseconds.
-const MOST_TIME: Duration = Duration::from_millis(500);
+const MAX_PATTERN_TIME: Duration = Duration::from_millis(500);
 
 /// Whether a hook looked at all lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +90,7 @@ impl Armed {
             if pattern.is_match(line) && self.due.len() < MOST_WAITING {
                 self.due.push((now + self.spec.delay(), line.clone()));
             }
-            if processor_time().saturating_sub(begun) > MOST_TIME {
+            if processor_time().saturating_sub(begun) > MAX_PATTERN_TIME {
                 self.pattern = None;
                 return Noted::TooSlow;
             }

@@ -9,10 +9,10 @@ use crate::exec::{Process, TaskFiles};
 use crate::store::TaskRow;
 
 /// How often the end of a process that is not our child is looked for.
-const LOOK: Duration = Duration::from_millis(200);
+const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// How long after a process's end its exit code may still appear.
-const LATE: Duration = Duration::from_millis(500);
+const EXIT_CODE_WAIT: Duration = Duration::from_millis(500);
 
 impl Tasks {
     /// Adopts the tasks that still run (same pid, same start time), and settles those that ended meanwhile: by the exit
@@ -50,10 +50,10 @@ async fn end_of(process: Option<Process>, files: TaskFiles) -> End {
         return End::Lost;
     };
     while process.is_alive() {
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(LOOK_EVERY).await;
     }
     if files.read_end().await.is_none() {
-        tokio::time::sleep(LATE).await;
+        tokio::time::sleep(EXIT_CODE_WAIT).await;
     }
     match files.read_end().await {
         Some(Ok(code)) => End::Code(code),

@@ -22,7 +22,7 @@ use crate::exec::{ExecError, Process, end_tree};
 use crate::store::{Hook, TaskEnd, TaskKind, TaskRow, TaskStatus};
 
 /// How often the logs are looked at: soon enough for people, seldom enough to cost nothing.
-const LOOK: Duration = Duration::from_millis(200);
+const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// Lines of output that a report to the agent holds.
 const REPORTED: usize = 30;
@@ -88,7 +88,7 @@ impl Watch {
     pub(super) async fn run(mut self, end: impl Future<Output = End>) {
         let mut end = pin!(end);
         let closing = self.tasks.inner.closing.clone();
-        let mut look = tokio::time::interval(LOOK);
+        let mut look = tokio::time::interval(LOOK_EVERY);
         look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let end = loop {
             tokio::select! {

@@ -155,7 +155,7 @@ async fn a_session_taken_over_reads_like_one_of_ours() {
     let agent = fs::read_to_string(home.join("agents/lab/agent.json")).unwrap();
     let agent: Value = serde_json::from_str(&agent).unwrap();
     assert_eq!(file["agent_id"], agent["id"]);
-    assert_eq!(file["messages"][0]["at"], "2026-02-01T09:58:00Z");
+    assert_eq!(file["messages"][0]["at"], "2026-02-01T09:58:00.000000Z");
     assert_eq!(
         file["messages"][1]["tool_calls"][0],
         json!({ "id": "c1", "name": "bash", "params": { "command": "ls" } })

@@ -7,7 +7,7 @@ use chorus::domain::{AgentId, CallId, Item, MessageId, Trigger, TurnId};
 use chorus::llm::history;
 use chorus::manager::recovery::{NOT_STARTED, Recovered, STARTED, recover, save_interrupted};
 use chorus::store::{
-    AttachedRows, Decision, Doubt, FinishedTurn, FirstPart, PartState, Settled, TurnEnd,
+    AttachedRows, Decision, FinishedTurn, FirstPart, PartState, Resend, Settled, TurnEnd,
 };
 use chrono::TimeDelta;
 
@@ -294,10 +294,10 @@ async fn half_sent_parts_are_told_apart_by_age_and_kind() {
         panic!("{:?}", found.doubts);
     };
     let after = |seconds| post.first_try.unwrap() + TimeDelta::seconds(seconds);
-    assert_eq!(post.doubt(after(59)), Doubt::Resend);
-    assert_eq!(post.doubt(after(60)), Doubt::LookFirst);
-    assert_eq!(post.doubt(after(-60)), Doubt::LookFirst);
-    assert_eq!(edit.doubt(after(6000)), Doubt::Resend);
+    assert_eq!(post.resend(after(59)), Resend::Now);
+    assert_eq!(post.resend(after(60)), Resend::LookFirst);
+    assert_eq!(post.resend(after(-60)), Resend::LookFirst);
+    assert_eq!(edit.resend(after(6000)), Resend::Now);
     assert_eq!(parts[2].state, PartState::Pending);
 }
 

@@ -9,5 +9,5 @@ pub(super) enum Reply {
     Nothing,
 }
 
-/// What came of a request.
+/// The outcome of a request.
 pub(super) type Outcome = Result<Reply, ApiError>;

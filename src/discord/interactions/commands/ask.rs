@@ -2,31 +2,26 @@
 
 use std::time::Duration;
 
-use super::call::{
-    Context, Here, Refusal, Responder, Visibility, agent_here, bot, person, responder,
-};
+use super::call::{Context, Refusal, Responder, Visibility, agent_here, bot, responder};
 use super::complete;
 use crate::discord::bot::Bot;
+use crate::discord::interactions::here::Here;
 use crate::discord::render;
 use crate::discord::rest::body::Body;
-use crate::domain::{Inbound, MessageId, Mode};
+use crate::domain::{MessageId, Mode};
 
 /// How long it may take to find out whether a model is there.
-const FIND_OUT: Duration = Duration::from_millis(1_500);
+const MODEL_TIMEOUT: Duration = Duration::from_millis(1_500);
 
-/// How much a turn may take.
+/// [`Mode`] as the option names it.
 #[derive(Clone, Copy, Debug, poise::ChoiceParameter)]
 enum ModeChoice {
-    /// One answer, without tools.
     #[name = "direct"]
     Direct,
-    /// Reads only.
     #[name = "lightweight"]
     Lightweight,
-    /// As always.
     #[name = "standard"]
     Standard,
-    /// Many steps.
     #[name = "full"]
     Full,
 }
@@ -73,16 +68,14 @@ pub(super) async fn ask_with(
     if let Some(refusal) = lacks_model(bot(ctx), model.as_deref()).await {
         return tell(&responder, refusal).await;
     }
-    let body = render::asked(&person(ctx).name, &prompt, model.as_deref());
+    let body = render::asked(&here.person.name, &prompt, model.as_deref());
     let Some(shown) = show(&responder, &body).await else {
         return Ok(());
     };
-    let message = as_message(ctx, &here, prompt, shown);
-    if let Err(error) = bot(ctx)
-        .manager
-        .ask(&here.agent, message, model, mode)
-        .await
-    {
+    let agent = here.agent.clone();
+    let message = here.says(shown, prompt);
+    let asked = bot(ctx).manager.ask(&agent, message, model, mode).await;
+    if let Err(error) = asked {
         let _ = responder.refuse_later(error.into()).await;
     }
     Ok(())
@@ -92,7 +85,7 @@ pub(super) async fn ask_with(
 /// says so: the prompt has to be shown within three seconds.
 async fn lacks_model(bot: &Bot, model: Option<&str>) -> Option<Refusal> {
     let known = bot.manager.known_model(model?);
-    let known = tokio::time::timeout(FIND_OUT, known).await.ok()?;
+    let known = tokio::time::timeout(MODEL_TIMEOUT, known).await.ok()?;
     known.err().map(Refusal::from)
 }
 
@@ -104,30 +97,8 @@ pub(super) async fn checked(ctx: Context<'_>, prompt: &str) -> Result<Here, Refu
     agent_here(ctx).await
 }
 
-/// What was asked by a command, as a message that its person wrote: the one shown for it.
-pub(super) fn as_message(
-    ctx: Context<'_>,
-    here: &Here,
-    prompt: String,
-    shown: MessageId,
-) -> Inbound {
-    Inbound {
-        id: shown,
-        channel_id: here.channel,
-        guild_id: here.agent.guild,
-        parent_id: here.parent,
-        author: person(ctx),
-        content: prompt,
-        attachments: Vec::new(),
-        reply_to: None,
-        quote: None,
-        sent_at: shown.sent_at(),
-        via: None,
-    }
-}
-
 /// Posts the prompt as the command's answer; the id of that message is what the turn replies to. None when the command
-/// expired, or nothing comes of it for want of that id, which is told then.
+/// expired, or that id cannot be had, which people are told then.
 pub(in crate::discord) async fn show(responder: &Responder, body: &Body) -> Option<MessageId> {
     responder.say(body, Visibility::Public).await.ok()?;
     match responder.original().await {

@@ -1,10 +1,14 @@
 //! `/branch`: further conversations of the same agent, beside the main one.
 
-use super::ask::{as_message, checked, show, tell};
-use super::call::{Context, Refusal, Visibility, agent_here, answer, bot, person, responder};
+use super::ask::{checked, show, tell};
+use super::call::{
+    Context, Refusal, Responder, Visibility, agent_here, answer, bot, person, responder,
+};
 use super::complete;
+use crate::discord::bot::Bot;
+use crate::discord::interactions::here::Here;
 use crate::discord::render;
-use crate::discord::rest::body::Body;
+use crate::domain::Item;
 use crate::manager::BranchTarget;
 
 /// Opens, lists and ends further conversations of this agent
@@ -28,34 +32,36 @@ async fn new(
     prompt: String,
 ) -> Result<(), Refusal> {
     let responder = responder(ctx);
-    let mut here = match checked(ctx, &prompt).await {
-        Ok(here) => here,
-        Err(refusal) => return tell(&responder, refusal).await,
-    };
-    // A branch hangs under the agent, wherever it was asked for.
-    here.channel = here.agent.channel.unwrap_or(here.channel);
-    here.parent = None;
-    let by = person(ctx).name;
-    let Some(shown) = show(&responder, &render::branch_asked(&by, &prompt)).await else {
-        return Ok(());
-    };
-    let message = as_message(ctx, &here, prompt.clone(), shown);
-    match bot(ctx).manager.branch_new(&here.agent, message).await {
-        Ok(number) => {
-            let _ = responder
-                .edit_original(&render::branch_opened(number, &by, &prompt))
-                .await;
-        }
-        Err(error) => {
-            let _ = responder
-                .follow_up(
-                    &Body::sentence(Refusal::from(error).0),
-                    Visibility::Ephemeral,
-                )
-                .await;
-        }
+    match checked(ctx, &prompt).await {
+        Ok(here) => open(bot(ctx), &responder, here, prompt, Vec::new()).await,
+        Err(refusal) => tell(&responder, refusal).await?,
     }
     Ok(())
+}
+
+/// Shows the prompt in the agent's channel, and opens a branch that begins with `history` and answers it.
+pub(in crate::discord::interactions) async fn open(
+    bot: &Bot,
+    responder: &Responder,
+    here: Here,
+    prompt: String,
+    history: Vec<Item>,
+) {
+    // A branch is a thread of the agent's channel, wherever it was asked for.
+    let here = here.at_the_agent();
+    let (agent, by) = (here.agent.clone(), here.person.name.clone());
+    let Some(shown) = show(responder, &render::branch_asked(&by, &prompt)).await else {
+        return;
+    };
+    let message = here.says(shown, prompt.clone());
+    // A failed answer was logged where it failed; there is nobody left to tell.
+    let _ = match bot.manager.branch_from(&agent, message, history).await {
+        Ok(number) => {
+            let opened = render::branch_opened(number, &by, &prompt);
+            responder.edit_original(&opened).await
+        }
+        Err(error) => responder.refuse_later(error.into()).await,
+    };
 }
 
 /// Lists the branches of this agent

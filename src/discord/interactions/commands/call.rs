@@ -5,6 +5,7 @@ use tracing::Instrument as _;
 
 use crate::discord::bot::Bot;
 use crate::discord::bot::servers::OPERATOR_ONLY;
+use crate::discord::interactions::here::Here;
 use crate::discord::people;
 use crate::discord::rest::body::Body;
 use crate::domain::{ChannelId, GuildId, Person, UserId};
@@ -89,29 +90,9 @@ pub(super) fn parent(ctx: Context<'_>) -> Option<ChannelId> {
     above.or_else(|| bot(ctx).parent_of(guild(ctx).ok()?, channel(ctx)))
 }
 
-/// Where a command was given and whose channel that is.
-pub(super) struct Here {
-    /// The channel, or a thread under an agent's channel.
-    pub(super) channel: ChannelId,
-    /// The channel above, when it is a thread.
-    pub(super) parent: Option<ChannelId>,
-    pub(super) agent: AgentSummary,
-}
-
 /// The agent that a command is for, once it is clear that the person may talk to it.
 pub(super) async fn agent_here(ctx: Context<'_>) -> Result<Here, Refusal> {
-    let bot = bot(ctx);
-    let (channel, parent) = (channel(ctx), parent(ctx));
-    let agent = bot
-        .manager
-        .agent_for(channel, parent)
-        .ok_or(ManagerError::NoAgentHere)?;
-    may_talk(ctx, &agent).await?;
-    Ok(Here {
-        channel,
-        parent,
-        agent,
-    })
+    Here::of(bot(ctx), person(ctx), channel(ctx), parent(ctx)).await
 }
 
 /// Refuses who may not talk to an agent.

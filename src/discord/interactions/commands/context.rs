@@ -1,4 +1,4 @@
-//! `/context`: what the agent has in mind, saved, cleared, listed, restored, imported, compacted.
+//! `/context`: the conversation, saved, cleared, listed, restored, imported, compacted.
 
 use serenity::all::{ComponentInteraction, Permissions};
 use tokio::sync::oneshot;

@@ -4,7 +4,7 @@
 
 use serenity::all::Message;
 
-use super::call::{Context, Refusal, agent_here, bot, person, responder};
+use super::call::{Context, Refusal, agent_here, bot, responder};
 use crate::discord::bot::Bot;
 use crate::discord::interactions::chosen::{self, Chosen};
 
@@ -47,12 +47,5 @@ async fn stop(ctx: Context<'_>, message: Message) -> Result<(), Refusal> {
 
 /// The message, once it is clear that the person may talk to the agent of its channel.
 async fn chosen(ctx: Context<'_>, message: &Message) -> Result<Chosen, Refusal> {
-    let here = agent_here(ctx).await?;
-    let here = chosen::Here {
-        person: person(ctx),
-        channel: here.channel,
-        parent: here.parent,
-        agent: here.agent,
-    };
-    Ok(Chosen::new(here, message.id.get()))
+    Ok(Chosen::new(agent_here(ctx).await?, message.id.get()))
 }

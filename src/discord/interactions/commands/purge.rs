@@ -1,4 +1,4 @@
-//! `/purge`: deletes the messages of this agent's channel. What the agent has in mind stays, and so does the ledger.
+//! `/purge`: deletes the messages of this agent's channel. The conversation stays, and so does the ledger.
 
 use chrono::{Duration, Utc};
 use serde_json::json;
@@ -20,7 +20,7 @@ const MOST: usize = 5_000;
 const PAGE: usize = 100;
 
 /// Discord deletes many at once only where they are younger than two weeks; a little less, for clocks differ.
-const YOUNG: Duration = Duration::minutes(14 * 24 * 60 - 10);
+const MAX_AGE: Duration = Duration::minutes(14 * 24 * 60 - 10);
 
 /// Deletes up to 5,000 messages of this agent's channel, after asking
 #[poise::command(
@@ -86,7 +86,7 @@ async fn delete(bot: &Bot, channel: ChannelId) -> Result<usize, (usize, RestErro
             break;
         };
         before = Some(oldest);
-        let border = Utc::now() - YOUNG;
+        let border = Utc::now() - MAX_AGE;
         let (young, old): (Vec<_>, Vec<_>) = page.into_iter().partition(|id| id.sent_at() > border);
         deleted += delete_young(bot, channel, &young)
             .await

@@ -1,6 +1,6 @@
 //! What the calls of a question would do, for those who decide: all of it, or all of it in a file. Pure.
 //!
-//! A preview that leaves something out never stands beside an Allow button without saying so: what does not fit is
+//! A preview that leaves something out says so, for an Allow button is next to it: what does not fit is
 //! attached whole, and its beginning, end and size are shown as such.
 
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! `/agent repair`: mends an agent whose channel or directory is missing; a new directory is asked about first.
+//! `/agent repair`: repairs an agent whose channel or directory is missing; a new directory is asked about first.
 
 use serenity::all::ComponentInteraction;
 
