@@ -6,22 +6,28 @@
 //!                                  └▶ contexts: save · clear · restore · compact
 //! turn ─▶ Event (shown by `discord`)      turn, contexts ─▶ store (before anything is shown)
 //! ```
+//!
+//! | what | where |
+//! |---|---|
+//! | the actor, what it is told and what it tells | `actor`, `mailbox`, `event`, `identity`, `deps` |
+//! | its conversations, and what is done to one as a whole | `conversation`, `job`, `contexts`, `compaction`, `closing`, `summaries` |
+//! | its turns | `running`, `turn`, `run`, `stop`, `stuck`, `work_clock`, `end_reason` |
+//! | what it is, by its files | `setup`, `files`, `modes`, `prompt`, `tool_specs` |
+//! | models, and what they cost | `models`, `auxiliary`, `budget`, `refine` |
+//! | silence, and its end | `idle`, `idle_timer`, `saving`, `ending` |
+//! | saved sessions | `sessions`, `session_manager`, `session_file`, `session_label` |
 
 mod actor;
 mod auxiliary;
 mod budget;
-pub mod charters;
 mod closing;
-mod compact;
-mod compacting;
-mod configuration;
+mod compaction;
 mod contexts;
 mod conversation;
 mod deps;
 mod end_reason;
 mod ending;
 pub mod event;
-mod file_news;
 mod files;
 mod identity;
 mod idle;
@@ -32,7 +38,6 @@ mod models;
 mod modes;
 mod prompt;
 pub mod refine;
-mod roles;
 mod run;
 mod running;
 mod saving;
@@ -43,6 +48,7 @@ mod sessions;
 mod setup;
 mod stop;
 mod stuck;
+mod summaries;
 mod tool_specs;
 mod turn;
 mod work_clock;
@@ -58,8 +64,6 @@ use crate::domain::{AgentId, AgentName, ChannelId, GuildId};
 
 pub use auxiliary::{Asker, AuxiliaryRequest};
 pub use budget::{Caps, Reservations, Spender, Spent};
-pub use charters::{Charters, OwnRole};
-pub use configuration::{Configuration, Configurations, Fault};
 pub use deps::{AgentDeps, Busy, Limits, Members};
 pub use end_reason::EndReason;
 pub use identity::Identity;
@@ -68,7 +72,7 @@ pub use mailbox::{
     ConversationState, Place, Prompt, Restored, RunningTurn, Source, Stopped, Target, Trigger,
 };
 pub use models::Models;
-pub use roles::Roles;
+pub use setup::{Charters, Configuration, Configurations, Fault, OwnRole, Roles};
 pub use stop::{Stop, Stopper};
 
 /// Makes an agent's actor, as one of the tasks of `actors`. It lives until its last handle is dropped or it is told to end.

@@ -28,7 +28,6 @@ use crate::domain::{ConversationId, Inbound, Item, SessionMeta};
 use crate::store::{Conversation as Row, ConversationKind, StoreError};
 use crate::text::escape;
 
-use super::compact::Summarised;
 use super::conversation::{Conversation, Items};
 use super::deps::AgentDeps;
 use super::event::Event;
@@ -40,6 +39,7 @@ use super::saving::{EndSaving, IdleSaving};
 use super::session_manager::{SessionError, Summary};
 use super::sessions::IdleSave;
 use super::stop::Stopper;
+use super::summaries::Summarised;
 use super::turn::{self, TurnEnd};
 
 /// An agent's run loop and all it holds.

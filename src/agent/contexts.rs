@@ -12,7 +12,6 @@ use crate::llm::history;
 use crate::store::{SavedAs, StoreError};
 
 use super::actor::Actor;
-use super::compact::{self, SummaryLimit};
 use super::conversation::{Conversation, Items};
 use super::job::{Held, JobKind};
 use super::mailbox::{
@@ -21,6 +20,7 @@ use super::mailbox::{
 use super::saving::SummaryStops;
 use super::session_manager::{self, Save, SessionError, Summary};
 use super::stop::Stopper;
+use super::summaries::{self, SummaryLimit};
 
 /// A conversation with what it holds.
 pub(super) type Context = (ConversationId, Arc<Vec<Item>>);
@@ -311,7 +311,7 @@ impl Actor {
                 let (deps, agent, config) = (&deps, &agent, &config);
                 async move {
                     let limit = SummaryLimit { timeout, stop };
-                    compact::summary(deps, agent, config, &items, limit).await
+                    summaries::summary(deps, agent, config, &items, limit).await
                 }
             });
             join_all(summaries).await

@@ -24,12 +24,10 @@ use crate::workspace::docs::DocsCache;
 use crate::workspace::instructions::InstructionsCache;
 
 use super::budget::Reservations;
-use super::charters::Charters;
-use super::configuration::Configurations;
 use super::event::Event;
 use super::identity::Identity;
 use super::models::{ModelError, Models};
-use super::roles::Roles;
+use super::setup::{Charters, Configurations, Roles};
 use super::tool_specs::ToolSpecs;
 
 /// Tokens that a request may take while nobody can be asked: compaction waits until somebody can.

@@ -19,11 +19,10 @@ use crate::workspace::docs::Docs;
 use crate::workspace::instructions::Instructions;
 use crate::workspace::{FileError, Workspace, WorkspacePath};
 
-use super::configuration::Configuration;
 use super::deps::AgentDeps;
 use super::event::Event;
-use super::file_news::News;
 use super::identity::Identity;
+use super::setup::{Configuration, News};
 
 /// Characters of an old or new value that an audit row keeps whole.
 const AUDIT_VALUE: usize = 16 << 10;

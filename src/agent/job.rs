@@ -14,13 +14,13 @@ use crate::domain::{ConversationId, Item, SessionMeta};
 use crate::store::StoreError;
 
 use super::actor::{Actor, Done};
-use super::compact::{self, SummaryLimit};
 use super::idle_timer::Hold;
 use super::mailbox::{
     AfterSave, AgentCommand, BeforeClear, Cleared, ClosedBranches, Restored, Target,
 };
 use super::session_manager::{self, SUMMARY_TIMEOUT, SessionError, Summary};
 use super::stop::{Stop, Stopper};
+use super::summaries::{self, SummaryLimit};
 
 /// Where the outcome of a job goes.
 type Reply<T> = oneshot::Sender<Result<T, SessionError>>;
@@ -185,7 +185,7 @@ impl Actor {
             let config = deps.agent_config(&agent).await;
             Done::Summary(
                 id,
-                compact::summary(&deps, &agent, &config, &held, limit).await,
+                summaries::summary(&deps, &agent, &config, &held, limit).await,
             )
         });
         self.set_stage(id, items, stop, &task);

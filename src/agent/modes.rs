@@ -11,7 +11,7 @@ const DAY: Duration = Duration::from_secs(86_400);
 /// Tools of [`Mode::Lightweight`].
 const LOOKING: [&str; 3] = ["view", "grep", "glob"];
 
-/// The mode in force, out of what each source says, from the most general on: the last that says something wins.
+/// The mode that applies, out of what each source says, from the most general on: the last that says something wins.
 pub(super) fn in_force(said: &[Option<Mode>]) -> Mode {
     said.iter().rev().find_map(|said| *said).unwrap_or_default()
 }

@@ -1,5 +1,10 @@
 //! An agent as its files say now: its configuration, and below it the role that its charter describes.
 
+mod charters;
+mod configuration;
+mod file_news;
+mod roles;
+
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,11 +20,8 @@ use crate::permission::{ProfileError, Stack};
 use crate::text;
 
 use super::budget::Caps;
-use super::charters::OwnRole;
-use super::configuration::Configuration;
 use super::deps::{AgentDeps, Limits};
 use super::event::Event;
-use super::file_news::News;
 use super::identity::Identity;
 use super::modes;
 
@@ -40,6 +42,11 @@ const NOT_FOR_CHILDREN: [&str; 8] = [
 
 /// Bytes of problems that a message shows.
 const MOST_SHOWN: usize = 1_200;
+
+pub use charters::{Charters, OwnRole};
+pub use configuration::{Configuration, Configurations, Fault};
+pub(super) use file_news::News;
+pub use roles::Roles;
 
 /// An agent as its files say now.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::agent::compact::Summarised;
+use crate::agent::summaries::Summarised;
 use crate::domain::Item;
 use crate::llm::history;
 

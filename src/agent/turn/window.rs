@@ -5,11 +5,11 @@ use std::sync::Arc;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::{info, warn};
 
-use crate::agent::compact::{self, During, Summarised};
 use crate::agent::end_reason::EndReason;
 use crate::agent::event::Event;
 use crate::agent::modes;
 use crate::agent::session_manager::Summary;
+use crate::agent::summaries::{self, During, Summarised};
 use crate::domain::{Inbound, Item};
 use crate::llm::{Target, history};
 use crate::store::{SavedAs, StoreError};
@@ -170,7 +170,7 @@ impl Turn {
             dense: self.transcript.context_meter.density(),
         };
         let summary = tokio::spawn(async move {
-            compact::summarise(&deps, &agent, &config, &items[..cut], Some(during)).await
+            summaries::summarise(&deps, &agent, &config, &items[..cut], Some(during)).await
         });
         self.transcript.compaction.running = Some(UnderWay {
             cut,
@@ -225,7 +225,7 @@ impl Turn {
             return Ok(());
         };
         self.accounting.tally.add(summary.usage, summary.cost);
-        let Some(items) = compact::shorter(&self.transcript.items, cut, &summary.text) else {
+        let Some(items) = summaries::shorter(&self.transcript.items, cut, &summary.text) else {
             self.transcript.compaction.failed = true;
             return Ok(());
         };
@@ -246,7 +246,7 @@ impl Turn {
                 return Ok(());
             }
         };
-        let text = compact::done(cut, session.id);
+        let text = summaries::done(cut, session.id);
         self.put_in_place(items, &text).await?;
         self.transcript.left_out = None;
         info!(agent.id = %self.context.agent.id, items.cut = cut, "agent {} compacted its context", self.context.agent.name);

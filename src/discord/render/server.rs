@@ -289,6 +289,9 @@ pub fn help(commands: &[(String, String)]) -> Body {
     Body::embed(embed)
 }
 
+/// Characters that a line grows by when its command becomes one to press: the id, and `:` more.
+const MENTION: usize = 21;
+
 /// Lines as one field, or as several where one cannot hold them.
 fn fields(mut embed: Embed, title: &str, lines: &[String]) -> Embed {
     let mut rest = lines;
@@ -296,7 +299,7 @@ fn fields(mut embed: Embed, title: &str, lines: &[String]) -> Embed {
     while !rest.is_empty() {
         let mut length = 0;
         let fitting = rest.iter().take_while(|line| {
-            length += line.chars().count() + 1;
+            length += line.chars().count() + 1 + MENTION;
             length <= MAX_FIELD_VALUE
         });
         let count = fitting.count().max(1);

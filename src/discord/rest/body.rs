@@ -103,12 +103,19 @@ impl Body {
     /// The same with mentions in the place of commands whose ids are known, which people can press.
     #[must_use]
     pub fn linked(&self, ids: &CommandIds) -> Self {
+        // A mention is longer than the code it replaces: where it would be cut, the code stays.
+        let link = |text: &mut String, most: usize| {
+            let linked = ids.link(text).into_owned();
+            if linked.chars().count() <= most {
+                *text = linked;
+            }
+        };
         let mut linked = self.clone();
-        linked.content = ids.link(&self.content).into_owned();
+        link(&mut linked.content, MAX_CONTENT);
         for embed in &mut linked.embeds {
-            embed.description = ids.link(&embed.description).into_owned();
+            link(&mut embed.description, MAX_DESCRIPTION);
             for field in &mut embed.fields {
-                field.value = ids.link(&field.value).into_owned();
+                link(&mut field.value, MAX_FIELD_VALUE);
             }
         }
         linked

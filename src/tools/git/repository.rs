@@ -1,7 +1,7 @@
 //! Opens the workspace's repository once it is vetted, in a thread that cannot leave the workspace.
 //!
-//! Between the vetting and its use an agent's background command may change the repository. So the configuration in
-//! force is our own copy of the vetted one, and from the opening on the thread reads and writes nothing outside the
+//! Between the vetting and its use an agent's background command may change the repository. So the configuration that
+//! applies is our own copy of the vetted one, and from the opening on the thread reads and writes nothing outside the
 //! workspace, where the kernel has Landlock. The copy is a file in memory: a restricted thread could not remove one on disk.
 
 use std::fs::File;

@@ -122,7 +122,7 @@ impl Charters {
     }
 
     /// What is to be told of what was just read; told once. Of an agent that never had a charter there is nothing to tell.
-    pub(super) fn news(&self, agent: AgentId, fault: Option<&str>) -> News {
+    pub(in crate::agent) fn news(&self, agent: AgentId, fault: Option<&str>) -> News {
         let mut all = self.0.lock();
         match (all.get_mut(&agent), fault) {
             (Some(last), fault) => last.told.news(fault),

@@ -2,7 +2,7 @@
 
 /// What people know of a file.
 #[derive(Debug, Default)]
-pub(super) enum Told {
+pub(in crate::agent) enum Told {
     /// What they were told before the start, if anything.
     #[default]
     Earlier,
@@ -14,7 +14,7 @@ pub(super) enum Told {
 
 /// What people are to be told of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum News {
+pub(in crate::agent) enum News {
     None,
     /// It can be used, as far as was looked since the start.
     Good,

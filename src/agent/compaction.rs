@@ -9,10 +9,10 @@ use crate::llm::history;
 use crate::store::SavedAs;
 
 use super::actor::{Actor, Done};
-use super::compact::{self, During, Summarised};
 use super::contexts::refused;
 use super::job::{JobKind, Stage};
 use super::session_manager::{SessionError, Summary};
+use super::summaries::{self, During, Summarised};
 
 impl Actor {
     /// What a compaction by hand is made from: the items, and how many of them a summary will stand for.
@@ -51,7 +51,7 @@ impl Actor {
         let task = self.work.spawn(async move {
             let config = deps.agent_config(&agent).await;
             let older = held.get(..cut).unwrap_or_default();
-            let summary = compact::summarise(&deps, &agent, &config, older, Some(during));
+            let summary = summaries::summarise(&deps, &agent, &config, older, Some(during));
             Done::Compaction(id, summary.await)
         });
         self.set_stage(id, items, stop, &task);
@@ -86,7 +86,7 @@ impl Actor {
         cut: usize,
         summary: Summarised,
     ) -> Result<String, SessionError> {
-        let shorter = compact::shorter(&items, cut, &summary.text).ok_or_else(|| {
+        let shorter = summaries::shorter(&items, cut, &summary.text).ok_or_else(|| {
             refused(
                 "A summary would not be shorter than what it stands for, so nothing was changed.",
             )
@@ -103,6 +103,6 @@ impl Actor {
             conversation.saved = shorter.len();
             conversation.put(Arc::new(shorter));
         }
-        Ok(compact::done(cut, meta.id))
+        Ok(summaries::done(cut, meta.id))
     }
 }

@@ -105,7 +105,7 @@ impl Configurations {
     }
 
     /// What is known of a file that `error` kept from being read.
-    pub(super) fn unread(&self, agent: AgentId, error: &JoinError) -> Configuration {
+    pub(in crate::agent) fn unread(&self, agent: AgentId, error: &JoinError) -> Configuration {
         let all = self.0.lock();
         let known = all.get(&agent);
         Configuration::Faulty {
@@ -143,7 +143,7 @@ impl Configurations {
     }
 
     /// What is to be told of what was just read; told once.
-    pub(super) fn news(&self, agent: AgentId, fault: Option<&Fault>) -> News {
+    pub(in crate::agent) fn news(&self, agent: AgentId, fault: Option<&Fault>) -> News {
         let mut all = self.0.lock();
         let told = &mut all.entry(agent).or_default().told;
         told.news(fault.map(|fault| fault.text.as_str()))
