@@ -131,7 +131,7 @@ enum Scope {
     Guild(GuildId),
 }
 
-/// What is set aside until this is dropped. It has to live until what the request really cost is in the ledger.
+/// What is reserved until this is dropped. It has to live until what the request really cost is in the ledger.
 #[derive(Debug)]
 pub struct Reservation {
     /// Tokens that the answer may have.

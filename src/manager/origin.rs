@@ -344,7 +344,7 @@ fn names_of(roles: &Catalog) -> BTreeSet<String> {
     entries.map(|entry| entry.name.clone()).collect()
 }
 
-/// A name that is none, for people; which one may be meant; and all that there are.
+/// A name that does not exist, for people; which one may be meant; and all that there are.
 fn hints(name: &str, names: BTreeSet<String>) -> (String, String, String) {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let near = text::near(name, names.iter().copied());

@@ -16,7 +16,7 @@ pub(super) struct Accounting {
     pub(super) tally: Tally,
     /// Rows that wait to be stored with the next step.
     pub(super) attached: AttachedRows,
-    /// What those rows tell of money, set aside until they are stored.
+    /// What those rows tell of money, reserved until they are stored.
     held: Vec<Reservation>,
 }
 
@@ -41,7 +41,7 @@ impl Below {
 }
 
 impl Accounting {
-    /// Keeps the row of an answer until the answer is stored, and its cost set aside for so long.
+    /// Keeps the row of an answer until the answer is stored, and its cost reserved for so long.
     pub(super) fn spent(&mut self, row: AttemptRow, held: Option<Reservation>) {
         if let Some(mut held) = held {
             held.settle(Sum {
