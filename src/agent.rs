@@ -41,6 +41,7 @@ pub mod refine;
 mod run;
 mod running;
 mod saving;
+mod seed;
 pub mod session_file;
 pub mod session_label;
 pub mod session_manager;

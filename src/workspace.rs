@@ -16,6 +16,7 @@ pub mod charter_file;
 pub mod charter_places;
 pub mod docs;
 mod error;
+pub mod history;
 pub mod instructions;
 pub mod jail;
 pub mod locks;

@@ -36,6 +36,7 @@ use super::idle_timer::{IdleFired, IdleTimer};
 use super::job::JobKind;
 use super::mailbox::{AgentCommand, ConversationState, Mailbox, Place, Prompt, Trigger};
 use super::saving::{EndSaving, IdleSaving};
+use super::seed::Seed;
 use super::session_manager::{SessionError, Summary};
 use super::sessions::IdleSave;
 use super::stop::Stopper;
@@ -255,6 +256,7 @@ impl Actor {
                 branch,
                 channel: row.thread.unwrap_or(self.agent.channel),
                 items: Items::Stored,
+                seed: Seed::of(row.seed.as_deref()),
                 calibration: Default::default(),
                 len: Arc::new(AtomicUsize::new(row.items as usize)),
                 saved: row.saved_items as usize,

@@ -168,6 +168,7 @@ impl Actor {
             .await?;
         if let Some(conversation) = self.conversations.get_mut(&id) {
             conversation.put(Arc::new(items));
+            conversation.seed.restored(session.meta.saved_at);
             conversation.saved = messages;
             conversation.last_activity = clock::now();
         }

@@ -15,6 +15,7 @@ use super::event::Progress;
 use super::idle_timer::Hold;
 use super::job::{Job, Stage};
 use super::mailbox::{AgentCommand, ConversationState, RunningTurn, Target, Trigger};
+use super::seed::Seed;
 use super::stop::{Stop, StopSignal, Stopper};
 use super::turn::Calibration;
 
@@ -28,6 +29,8 @@ pub(super) struct Conversation {
     pub items: Items,
     /// How many there are, kept up to date by the turn that has them.
     pub len: Arc<AtomicUsize>,
+    /// What it is told of earlier conversations.
+    pub seed: Seed,
     /// What turns learned of its size.
     pub calibration: Calibration,
     /// How many of them the latest save held.

@@ -33,10 +33,12 @@ pub(super) struct SystemBlocks<'a> {
     pub roles: &'a str,
     /// The tools that are told by name.
     pub shelf: &'a str,
+    /// What it brings of earlier conversations.
+    pub seed: &'a str,
 }
 
 /// The system blocks of a request, in their stated order: the role's text, the agent's prompt and notes, what the repository
-/// tells, facts of the session, roles to call, tools on the shelf.
+/// tells, facts of the session, roles to call, tools on the shelf, what was before.
 pub(super) fn system(blocks: &SystemBlocks<'_>) -> Vec<String> {
     let SystemBlocks {
         role,
@@ -46,6 +48,7 @@ pub(super) fn system(blocks: &SystemBlocks<'_>) -> Vec<String> {
         facts,
         roles,
         shelf,
+        seed,
     } = blocks;
     [
         *role,
@@ -55,6 +58,7 @@ pub(super) fn system(blocks: &SystemBlocks<'_>) -> Vec<String> {
         *facts,
         *roles,
         *shelf,
+        *seed,
     ]
     .into_iter()
     .filter(|block| !block.trim().is_empty())

@@ -69,6 +69,7 @@ impl Actor {
             branch: conversation.branch,
             channel: conversation.channel,
             items,
+            seed: conversation.seed.clone(),
             calibration: conversation.calibration,
             len: conversation.len.clone(),
             trigger,

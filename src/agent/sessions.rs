@@ -41,7 +41,12 @@ impl AgentDeps {
             *text = redactor.redact(text).into_owned();
         }
         save.items = without_secrets(redactor, save.items);
-        self.sessions(agent).save(save).await
+        let said = save.summary.text().map(str::to_owned);
+        let meta = self.sessions(agent).save(save).await?;
+        if let Some(summary) = said {
+            self.add_to_history(agent, &meta, &summary).await;
+        }
+        Ok(meta)
     }
 
     /// The session that a stop in order saved a conversation as, where nothing has entered it since.

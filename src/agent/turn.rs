@@ -44,6 +44,7 @@ use super::event::{Progress, TurnRef};
 use super::identity::Identity;
 use super::mailbox::Trigger;
 use super::modes;
+use super::seed::Seed;
 use super::setup::Setup;
 use super::stop::StopSignal;
 use super::stuck::LoopDetector;
@@ -89,6 +90,7 @@ pub(super) struct TurnParams {
     pub channel: ChannelId,
     /// The conversation's items, when the actor had them.
     pub items: Option<Arc<Vec<Item>>>,
+    pub seed: Seed,
     /// What earlier turns learned of its size.
     pub calibration: Calibration,
     /// Kept at their number.
@@ -126,6 +128,8 @@ struct Turn {
     clock: WorkClock,
     /// The agent as the latest step read its files.
     setup: Setup,
+    /// What the conversation is told of earlier ones.
+    seed: Option<Arc<str>>,
     /// The tools that the latest step's model knew by name alone.
     shelf: Arc<Shelf>,
     stuck: LoopDetector,
@@ -147,6 +151,7 @@ struct TurnHead {
     live: LiveStatus,
     clock: WorkClock,
     setup: Setup,
+    seed: Option<Arc<str>>,
 }
 
 /// How the work of a turn came to an end.
@@ -174,6 +179,7 @@ impl Turn {
             live,
             clock,
             setup,
+            seed,
         } = head;
         Self {
             context,
@@ -182,6 +188,7 @@ impl Turn {
             live,
             clock,
             setup,
+            seed,
             accounting: Accounting::default(),
             offer: Default::default(),
             below: Default::default(),

@@ -49,6 +49,8 @@ pub struct Conversation {
     pub saved_as: Option<SessionId>,
     /// The id of the session that is being saved of it, or is due after a crash.
     pub crash_session: Option<SessionId>,
+    /// What it is told of earlier conversations.
+    pub seed: Option<String>,
 }
 
 impl Conversation {
@@ -178,6 +180,20 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
+    /// Keeps what a conversation is told of earlier ones.
+    pub async fn set_seed(
+        &self,
+        conversation: ConversationId,
+        seed: Option<&str>,
+    ) -> Result<(), StoreError> {
+        let mut batch = Batch::default();
+        batch
+            .add("UPDATE conversations SET seed = ? WHERE id = ?")
+            .bind(seed)
+            .bind(conversation.0);
+        self.run(batch).await.map(drop)
+    }
+
     /// Notes the id of the session that a conversation is about to be saved as: a crash between its file and its row is
     /// put right with it at the next start.
     pub async fn promise_session(
@@ -280,6 +296,7 @@ pub(super) fn conversation(row: &SqliteRow) -> Result<Conversation, StoreError> 
         saved_items: counted(row, "saved_items")?,
         saved_as: parsed_option(row, "saved_as")?,
         crash_session: parsed_option(row, "crash_session")?,
+        seed: row.try_get("seed")?,
     })
 }
 

@@ -10,7 +10,7 @@ use super::error::StoreError;
 
 /// All files of `migrations/`, in their order: version, description, text. Named here rather than found by sqlx's macro,
 /// which would have SQLite compiled a second time, for the compiler's own use.
-const MIGRATIONS: [(i64, &str, &str); 8] = [
+const MIGRATIONS: [(i64, &str, &str); 9] = [
     (
         1,
         "ledger",
@@ -43,6 +43,7 @@ const MIGRATIONS: [(i64, &str, &str); 8] = [
         "fewer_indices",
         include_str!("../../migrations/0008_fewer_indices.sql"),
     ),
+    (9, "seed", include_str!("../../migrations/0009_seed.sql")),
 ];
 
 pub(super) async fn migrate(db: &mut SqliteConnection) -> Result<(), StoreError> {

@@ -6,6 +6,7 @@ mod damaged_rows;
 mod disk;
 mod foreign;
 mod format;
+mod history;
 mod hostile;
 mod idle_timer;
 mod labels;

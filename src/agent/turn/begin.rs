@@ -1,6 +1,7 @@
 //! How a turn begins: the words that start it become an item, and the ledger takes both (D2).
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
@@ -62,6 +63,12 @@ pub(super) async fn begin(
         facts: facts(&deps, &agent, first_model.as_deref(), &others).await,
         text_max: modes::text_max(mode_now),
     };
+    // Before the turn: a crash between the two leaves one that is made again.
+    let is_empty = params.len.load(Ordering::Relaxed) == 0;
+    let seed = (&params.seed, is_empty);
+    let seed = deps
+        .seed_of(&agent, params.conversation, seed, &setup)
+        .await;
     let reply_to = source.message();
     let opened = opening.open(&deps, &agent, params.items, source).await;
     let (start, mut items) = match opened {
@@ -83,9 +90,7 @@ pub(super) async fn begin(
         }
     };
     Arc::make_mut(&mut items).push(start.item);
-    params
-        .len
-        .store(items.len(), std::sync::atomic::Ordering::Relaxed);
+    params.len.store(items.len(), Ordering::Relaxed);
 
     let reference = TurnRef {
         turn: params.turn,
@@ -134,6 +139,7 @@ pub(super) async fn begin(
         },
         clock: WorkClock::start(),
         setup,
+        seed,
     })))
 }
 

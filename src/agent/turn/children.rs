@@ -253,6 +253,8 @@ impl Turn {
             },
             clock: self.clock.below(),
             setup,
+            // A child knows what it is told in its prompt.
+            seed: None,
         };
         Ok(Box::new(Self::new(head)))
     }

@@ -125,6 +125,11 @@ impl Turn {
                 Tools::On | Tools::Off => "",
             },
             shelf: toolset.shelf.block(),
+            seed: self
+                .seed
+                .as_deref()
+                .filter(|_| modes::brings_notes(self.mode()))
+                .unwrap_or_default(),
         });
         self.shelf = toolset.shelf;
         if tools == Tools::On {
