@@ -78,7 +78,7 @@ impl Setup {
 
     /// The agent as a child turn has it, which takes these roles one below the other. Each narrows what is above it; the
     /// last one speaks.
-    pub(super) fn as_child(self, roles: &[Arc<Role>], tiers: &Tiers) -> Self {
+    pub(super) fn for_child(self, roles: &[Arc<Role>], tiers: &Tiers) -> Self {
         let Some((role, between)) = roles.split_last() else {
             return self;
         };

@@ -81,7 +81,7 @@ impl TurnContext {
             return setup;
         }
         let tiers = self.tiers(&setup);
-        setup.as_child(&self.lineage, &tiers)
+        setup.for_child(&self.lineage, &tiers)
     }
 
     /// The models that somebody chose for tiers.

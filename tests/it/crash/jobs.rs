@@ -13,7 +13,8 @@ pub(super) const EFFECTS: &str = "effects.log";
 /// Calls made in one answer at most.
 const CALLS: usize = 4;
 
-static JOB: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"job-(\d+)-(plain|file|ask)").unwrap());
+static JOB: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"job-(\d+)-(plain|file|ask|run)").unwrap());
 static LEAD: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"lead-(\d+)\b").unwrap());
 static DONE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"done-(\d+)\b").unwrap());
 
@@ -26,16 +27,19 @@ pub(super) enum Kind {
     File,
     /// A command, which a person must allow.
     Ask,
+    /// Two sub-agents at once: one does a [`Self::File`] of the same number, the other an [`Self::Ask`] of [`asked_by`] it.
+    Run,
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 3] = [Self::Plain, Self::File, Self::Ask];
+    pub(super) const ALL: [Self; 4] = [Self::Plain, Self::File, Self::Ask, Self::Run];
 
     const fn word(self) -> &'static str {
         match self {
             Self::Plain => "plain",
             Self::File => "file",
             Self::Ask => "ask",
+            Self::Run => "run",
         }
     }
 }
@@ -43,6 +47,11 @@ impl Kind {
 /// What a person writes to have job `number` done.
 pub(super) fn order(number: usize, kind: Kind) -> String {
     format!("please do job-{number}-{}", kind.word())
+}
+
+/// The number of what the second sub-agent of a [`Kind::Run`] does.
+pub(super) fn asked_by(number: usize) -> usize {
+    number + 1_000_000
 }
 
 /// The jobs that a text says are done.
@@ -64,7 +73,7 @@ pub(super) fn work(request: &Value) -> Reply {
     let seen = Seen::of(request);
     let calls: Vec<Block> = seen
         .uncalled()
-        .map(|(number, kind)| call(number, kind))
+        .flat_map(|(number, kind)| calls(number, kind))
         .collect();
     if !calls.is_empty() {
         let leads: Vec<String> = seen
@@ -89,9 +98,28 @@ pub(super) fn work(request: &Value) -> Reply {
     Reply::new(vec![Block::Text(text)])
 }
 
+fn calls(number: usize, kind: Kind) -> Vec<Block> {
+    let delegate = |id: String, number, kind| {
+        let task =
+            json!({"role": "general", "prompt": order(number, kind), "title": "a part of it"});
+        Block::Call(id, "sub_agent".to_owned(), task)
+    };
+    match kind {
+        Kind::Run => vec![
+            delegate(format!("toolu_{number}"), number, Kind::File),
+            delegate(
+                format!("toolu_{number}_second"),
+                asked_by(number),
+                Kind::Ask,
+            ),
+        ],
+        Kind::Plain | Kind::File | Kind::Ask => vec![call(number, kind)],
+    }
+}
+
 fn call(number: usize, kind: Kind) -> Block {
     let (tool, arguments) = match kind {
-        Kind::Plain | Kind::File => (
+        Kind::Plain | Kind::File | Kind::Run => (
             "append_file",
             json!({"path": EFFECTS, "content": format!("{number}\n")}),
         ),

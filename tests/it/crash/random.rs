@@ -88,7 +88,7 @@ impl Run<'_> {
     fn orders(&mut self, world: &World) {
         for _ in 0..self.dice.below(4) {
             let agent = AGENTS[self.dice.below(3) as usize];
-            let kind = Kind::ALL[self.dice.below(3) as usize];
+            let kind = Kind::ALL[self.dice.below(Kind::ALL.len() as u64) as usize];
             self.order(world, agent, kind);
         }
     }
@@ -117,7 +117,7 @@ impl Run<'_> {
             });
             if tokio::time::timeout(QUIET, next).await.is_err() {
                 let agent = AGENTS[self.dice.below(3) as usize];
-                let kind = Kind::ALL[self.dice.below(3) as usize];
+                let kind = Kind::ALL[self.dice.below(Kind::ALL.len() as u64) as usize];
                 self.order(world, agent, kind);
             }
             // A question is left open now and then.

@@ -121,6 +121,10 @@ impl Verdict {
                 0 | 1 => {}
                 _ => verdict.done_twice.push(job.number),
             }
+            let second = jobs::asked_by(job.number).to_string();
+            if effects.lines().filter(|line| **line == second).count() > 1 {
+                verdict.done_twice.push(job.number);
+            }
         }
         verdict.corrupt = corrupt(world).await;
         verdict
@@ -169,10 +173,11 @@ fn succeeded(world: &World) -> BTreeSet<usize> {
         for message in request["messages"].as_array().into_iter().flatten() {
             for block in message["content"].as_array().into_iter().flatten() {
                 let id = block["tool_use_id"].as_str().unwrap_or_default();
-                if let Some(number) = id.strip_prefix("toolu_")
+                let number = id.strip_prefix("toolu_").map(str::parse);
+                if let Some(Ok(number)) = number
                     && block["is_error"] != true
                 {
-                    succeeded.insert(number.parse().unwrap());
+                    succeeded.insert(number);
                 }
             }
         }
@@ -201,6 +206,16 @@ async fn corrupt(world: &World) -> Vec<String> {
         .unwrap();
     if verdict != "ok" {
         corrupt.push(verdict);
+    }
+    let left: i64 = sqlx::query_scalar(
+        "SELECT (SELECT count(*) FROM turns WHERE state = 'running')
+             + (SELECT count(*) FROM calls WHERE state IN ('proposed', 'started'))",
+    )
+    .fetch_one(&mut db)
+    .await
+    .unwrap();
+    if left > 0 {
+        corrupt.push(format!("{left} turns or calls are left open"));
     }
     corrupt
 }

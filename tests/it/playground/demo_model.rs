@@ -93,6 +93,28 @@ async fn every_instruction_is_the_tool_call_it_names() {
 }
 
 #[tokio::test]
+async fn a_task_is_handed_to_one_role_or_to_several_at_once() {
+    let one = asked(says("delegate to explore: find TODO"), &["sub_agent"]).await;
+    let task = |role, prompt| json!({"role": role, "prompt": prompt, "title": prompt});
+    assert_eq!(one[1]["name"], "sub_agent");
+    assert_eq!(one[1]["input"], task("explore", "find TODO"));
+    let words = "delegate to explore: find TODO and to general: list files, then list files";
+    let two = asked(says(words), &["sub_agent", "view"]).await;
+    assert_eq!(two[1]["input"], task("explore", "find TODO"));
+    assert_eq!(two[2]["input"], task("general", "list files"));
+    let results: Vec<Value> = [&two[1], &two[2]]
+        .iter()
+        .map(|call| json!({"type": "tool_result", "tool_use_id": call["id"], "content": "done"}))
+        .collect();
+    let mut messages = says(words);
+    let list = messages.as_array_mut().unwrap();
+    list.push(json!({"role": "assistant", "content": two}));
+    list.push(json!({"role": "user", "content": results}));
+    let then = asked(messages, &["sub_agent", "view"]).await;
+    assert_eq!(then[1]["name"], "view", "{then}");
+}
+
+#[tokio::test]
 async fn steps_are_done_one_after_the_other_and_then_told() {
     let words = "create a file a.txt with one, then show a.txt";
     let mut messages = says(words);

@@ -54,7 +54,7 @@ pattern!(
 pattern!(REMEMBER, r"(?is)^(?:please )?remember:?(?: that)? (.+)$");
 pattern!(
     SEARCH,
-    r#"(?is)^(?:please )?(?:search|grep|look) for [`"']?(.+?)[`"']?$"#
+    r#"(?is)^(?:please )?(?:(?:search|grep|look) for|find) [`"']?(.+?)[`"']?$"#
 );
 pattern!(
     COMMIT,
@@ -74,6 +74,7 @@ pattern!(
     TASKS,
     r"(?i)^(?:please )?(?:list|show)(?: me)?(?: the)? tasks$"
 );
+pattern!(DELEGATE, r"(?is)^(?:please )?delegate (to [\w-]+: .+)$");
 pattern!(
     AGENTS,
     r"(?i)^(?:please )?(?:list|show)(?: me)?(?: the)?(?: other)? agents$"
@@ -170,24 +171,34 @@ pub(super) fn reply(request: &Value) -> Reply {
         return Reply::new(vec![Block::Text(summary(&story))]);
     }
     let steps = steps(&story.asked);
-    let done = story.results.len();
     if let Some(failed) = story.results.last().filter(|result| result.is_error) {
         let quoted = quote(&failed.text);
         let words = format!("That did not work:\n{quoted}\nTell me what to try instead.");
         return Reply::new(vec![Block::Text(words)]);
     }
-    match steps.get(done).map(|step| call_for(step)) {
-        Some(Some((tool, arguments))) if story.tools.iter().any(|known| known == tool) => {
-            let id = format!("call_{}_{done}", story.length);
-            let lead = Block::Text(lead(tool).to_owned());
-            Reply::new(vec![lead, Block::Call(id, tool.to_owned(), arguments)])
+    // Each call has its result by now; a step of several calls has as many.
+    let mut results = story.results.len();
+    let next = steps.iter().map(|step| calls_for(step)).find(|calls| {
+        let is_done = results >= calls.len().max(1);
+        results = results.saturating_sub(calls.len().max(1));
+        !is_done
+    });
+    let done = story.results.len();
+    match next.as_deref() {
+        Some(calls @ [(tool, _), ..]) if story.tools.iter().any(|known| known == tool) => {
+            let mut blocks = vec![Block::Text(lead(tool).to_owned())];
+            blocks.extend(calls.iter().enumerate().map(|(at, (tool, arguments))| {
+                let id = format!("call_{}_{}", story.length, done + at);
+                Block::Call(id, (*tool).to_owned(), arguments.clone())
+            }));
+            Reply::new(blocks)
         }
-        Some(Some((tool, _))) => Reply::new(vec![Block::Text(format!(
+        Some([(tool, _), ..]) => Reply::new(vec![Block::Text(format!(
             "I would use `{tool}` for that, but this agent's permissions do not offer it. \
              Try `/agent config` with the key `permissions`."
         ))]),
-        Some(None) if done == 0 => Reply::new(vec![Block::Text(greeting(&story.asked))]),
-        Some(None) | None => Reply::new(vec![Block::Text(report(&story.results))]),
+        Some([]) if done == 0 => Reply::new(vec![Block::Text(greeting(&story.asked))]),
+        Some([]) | None => Reply::new(vec![Block::Text(report(&story.results))]),
     }
 }
 
@@ -303,11 +314,24 @@ fn steps(asked: &str) -> Vec<&str> {
         .collect()
 }
 
-fn call_for(step: &str) -> Option<(&'static str, Value)> {
-    ERRANDS.iter().find_map(|errand| {
+/// The calls that a step comes to: one, or several where it is given to several roles.
+fn calls_for(step: &str) -> Vec<(&'static str, Value)> {
+    if let Some(found) = DELEGATE.captures(step) {
+        return found[1].split(" and to ").filter_map(delegation).collect();
+    }
+    let call = ERRANDS.iter().find_map(|errand| {
         let found = errand.pattern.captures(step)?;
         Some((errand.tool, (errand.arguments)(&found)))
-    })
+    });
+    call.into_iter().collect()
+}
+
+/// `to ROLE: TASK` as a call of the role.
+fn delegation(text: &str) -> Option<(&'static str, Value)> {
+    let (role, task) = text.trim_start_matches("to ").split_once(": ")?;
+    let title: String = task.chars().take(60).collect();
+    let arguments = json!({"role": role.trim(), "prompt": task.trim(), "title": title});
+    Some(("sub_agent", arguments))
 }
 
 /// What is said before a call.
@@ -318,6 +342,7 @@ fn lead(tool: &str) -> &'static str {
         "view" | "grep" | "list_tasks" | "list_agents" | "git_status" | "git_diff" => {
             "Let me look."
         }
+        "sub_agent" => "I will have somebody look into that.",
         "self_edit_docs" => "I will write that into my notes.",
         _ => "On it.",
     }
@@ -359,6 +384,7 @@ fn greeting(asked: &str) -> String {
          - `remember that I like short answers`\n\
          - `start sleep 60 in the background`, then `/tasks`\n\
          - `commit with message First steps`\n\
+         - `delegate to explore: find Hello`\n\
          - `send hello.txt`\n\n\
          Chain them with *then*: `create a file a.txt with one, then show a.txt`. \
          Try `/status`, `/context history` and `/branch new` too.",
