@@ -24,7 +24,7 @@ pub(in crate::discord) use destroy::confirmed as confirm_destroy;
 pub(in crate::discord) use making::chosen as init_chosen;
 pub(in crate::discord) use repair::confirmed as confirm_repair;
 
-/// Makes, lists, changes and destroys agents
+/// Make, list, change and destroy agents
 #[poise::command(
     slash_command,
     guild_only,
@@ -37,8 +37,9 @@ pub(super) async fn agent(_: Context<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Makes an agent with a workspace and a channel of its own
+/// Make an agent with a workspace and a channel of its own
 #[poise::command(slash_command, default_member_permissions = "MANAGE_CHANNELS")]
+#[expect(clippy::too_many_arguments, reason = "poise makes an option of each")]
 async fn init(
     ctx: Context<'_>,
     #[description = "Name: 2 to 32 of a-z, 0-9, - and _"]
@@ -83,13 +84,13 @@ async fn init(
     .await
 }
 
-/// Lists the agents of this server, destroyed ones included
+/// List the agents of this server, destroyed ones included
 #[poise::command(slash_command)]
 async fn list(ctx: Context<'_>) -> Result<(), Refusal> {
     answer_list(ctx).await
 }
 
-/// Lists the agents of this server whose channels you see
+/// List the agents of this server whose channels you see
 #[poise::command(slash_command, guild_only)]
 pub(super) async fn agents(ctx: Context<'_>) -> Result<(), Refusal> {
     answer_list(ctx).await

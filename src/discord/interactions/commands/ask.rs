@@ -37,7 +37,7 @@ impl From<ModeChoice> for Mode {
     }
 }
 
-/// Asks the agent of this channel, for once with another model or mode
+/// Ask the agent of this channel, for once with another model or mode
 #[poise::command(slash_command, guild_only)]
 pub(super) async fn ask(
     ctx: Context<'_>,

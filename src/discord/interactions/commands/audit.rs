@@ -6,7 +6,7 @@ use crate::discord::render;
 use crate::manager::AgentSummary;
 use crate::store::AuditFilter;
 
-/// Shows the latest decisions: what was allowed, asked and denied, and by whom
+/// Show the latest decisions: what was allowed, asked and denied, and by whom
 #[poise::command(slash_command, guild_only, default_member_permissions = "MANAGE_GUILD")]
 pub(super) async fn audit(
     ctx: Context<'_>,

@@ -11,7 +11,7 @@ use crate::discord::render;
 use crate::domain::Item;
 use crate::manager::BranchTarget;
 
-/// Opens, lists and ends further conversations of this agent
+/// Open, list and end further conversations of this agent
 #[poise::command(
     slash_command,
     guild_only,
@@ -23,7 +23,7 @@ pub(super) async fn branch(_: Context<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Opens a conversation beside the main one, in the same workspace
+/// Open a conversation beside the main one, in the same workspace
 #[poise::command(slash_command)]
 async fn new(
     ctx: Context<'_>,
@@ -64,7 +64,7 @@ pub(in crate::discord::interactions) async fn open(
     };
 }
 
-/// Lists the branches of this agent
+/// List the branches of this agent
 #[poise::command(slash_command)]
 async fn list(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Public, async {
@@ -75,7 +75,7 @@ async fn list(ctx: Context<'_>) -> Result<(), Refusal> {
     .await
 }
 
-/// Ends a branch, or all of them
+/// End a branch, or all of them
 #[poise::command(slash_command)]
 async fn kill(
     ctx: Context<'_>,
@@ -108,7 +108,7 @@ fn target(id: &str) -> Result<BranchTarget, Refusal> {
     })
 }
 
-/// Shows the steps of a branch and how long they took
+/// Show the steps of a branch and how long they took
 #[poise::command(slash_command)]
 async fn history(
     ctx: Context<'_>,

@@ -16,7 +16,7 @@ use crate::discord::render;
 use crate::discord::rest::body::Body;
 use crate::manager::AgentSummary;
 
-/// Saves, clears, lists, restores and compacts what the agent has in mind
+/// Save, clear, list, restore and compact what the agent has in mind
 #[poise::command(
     slash_command,
     guild_only,
@@ -28,7 +28,7 @@ pub(super) async fn context(_: Context<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Saves the conversation as a session; it goes on afterwards
+/// Save the conversation as a session; it goes on afterwards
 #[poise::command(slash_command)]
 async fn save(
     ctx: Context<'_>,
@@ -54,7 +54,7 @@ async fn save(
     .await
 }
 
-/// Clears the conversation; it is saved as a session first
+/// Clear the conversation; it is saved as a session first
 #[poise::command(slash_command)]
 async fn clear(
     ctx: Context<'_>,
@@ -124,7 +124,7 @@ fn may_discard(rights: Permissions) -> Result<(), Refusal> {
     ))
 }
 
-/// Lists the saved sessions of an agent, newest first
+/// List the saved sessions of an agent, newest first
 #[poise::command(slash_command)]
 async fn history(
     ctx: Context<'_>,
@@ -156,7 +156,7 @@ pub(in crate::discord) async fn history_page(
     Ok(render::history(&history, page))
 }
 
-/// Goes on with a saved session in place of the conversation
+/// Go on with a saved session in place of the conversation
 #[poise::command(slash_command)]
 async fn restore(
     ctx: Context<'_>,
@@ -175,7 +175,7 @@ async fn restore(
     .await
 }
 
-/// Takes over a session file of another agent that lies in this agent's folder
+/// Take over a session file of another agent that lies in this agent's folder
 #[poise::command(slash_command, default_member_permissions = "MANAGE_GUILD")]
 async fn import(
     ctx: Context<'_>,
@@ -194,7 +194,7 @@ async fn import(
     .await
 }
 
-/// Replaces the older part of the conversation by a summary
+/// Replace the older part of the conversation by a summary
 #[poise::command(slash_command)]
 async fn compact(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Public, async {

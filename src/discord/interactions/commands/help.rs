@@ -6,7 +6,7 @@ use super::call::{Context, Refusal, Visibility, answer, bot, is_allowed, is_oper
 use crate::discord::bot::Bot;
 use crate::discord::render;
 
-/// Shows the commands that you may use here
+/// Show the commands that you may use here
 #[poise::command(slash_command, guild_only)]
 pub(super) async fn help(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {

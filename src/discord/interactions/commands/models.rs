@@ -3,7 +3,7 @@
 use super::call::{Context, Refusal, Visibility, answer, bot, guild};
 use crate::discord::render;
 
-/// Lists the models that can be used, by provider
+/// List the models that can be used, by provider
 #[poise::command(slash_command, guild_only)]
 pub(super) async fn models(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {

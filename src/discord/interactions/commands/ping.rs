@@ -6,7 +6,7 @@ use super::call::{Context, Refusal, Visibility, bot, responder};
 use crate::discord::render;
 use crate::discord::rest::body::Body;
 
-/// Answers, and says how long the way to Discord is
+/// Answer, and say how long the way to Discord is
 #[poise::command(slash_command)]
 pub(super) async fn ping(ctx: Context<'_>) -> Result<(), Refusal> {
     let responder = responder(ctx);

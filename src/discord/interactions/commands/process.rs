@@ -5,7 +5,7 @@ use super::complete;
 use crate::discord::render;
 use crate::discord::rest::body::Body;
 
-/// Lists, ends and reads the long-running commands of this agent
+/// List, end and read the long-running commands of this agent
 #[poise::command(
     slash_command,
     guild_only,
@@ -17,7 +17,7 @@ pub(super) async fn process(_: Context<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Lists the processes of this agent
+/// List the processes of this agent
 #[poise::command(slash_command)]
 async fn list(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
@@ -28,7 +28,7 @@ async fn list(ctx: Context<'_>) -> Result<(), Refusal> {
     .await
 }
 
-/// Ends a process of this agent, and all that it started
+/// End a process of this agent, and all that it started
 #[poise::command(slash_command)]
 async fn kill(
     ctx: Context<'_>,
@@ -44,7 +44,7 @@ async fn kill(
     .await
 }
 
-/// Shows the last lines that a process printed
+/// Show the last lines that a process printed
 #[poise::command(slash_command)]
 async fn logs(
     ctx: Context<'_>,
@@ -68,7 +68,7 @@ async fn logs(
     .await
 }
 
-/// Lists the running and recently completed tasks of the agent in this channel
+/// List the running and recently completed tasks of the agent in this channel
 #[poise::command(slash_command, guild_only)]
 pub(super) async fn tasks(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {

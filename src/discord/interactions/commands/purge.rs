@@ -22,7 +22,7 @@ const PAGE: usize = 100;
 /// Discord deletes many at once only where they are younger than two weeks; a little less, for clocks differ.
 const MAX_AGE: Duration = Duration::minutes(14 * 24 * 60 - 10);
 
-/// Deletes up to 5,000 messages of this agent's channel, after asking
+/// Delete up to 5,000 messages of this agent's channel, after asking
 #[poise::command(
     slash_command,
     guild_only,

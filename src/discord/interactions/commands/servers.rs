@@ -11,7 +11,7 @@ use crate::discord::rest::body::Body;
 use crate::domain::{GuildId, UserId};
 use crate::text::escape;
 
-/// Lists, accepts and removes servers; for the operator of this bot
+/// List, accept and remove servers; for the operator of this bot
 #[poise::command(
     slash_command,
     guild_only,

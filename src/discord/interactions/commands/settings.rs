@@ -15,7 +15,7 @@ use crate::discord::rest::body::Body;
 use crate::domain::RoleId;
 use crate::text::escape;
 
-/// Shows and changes what holds for the agents of this server
+/// Show and change what holds for the agents of this server
 #[poise::command(
     slash_command,
     guild_only,
@@ -39,7 +39,7 @@ pub(super) async fn settings(_: Context<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Shows what holds for the agents of this server
+/// Show what holds for the agents of this server
 #[poise::command(slash_command)]
 async fn show(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
@@ -57,7 +57,7 @@ async fn show(ctx: Context<'_>) -> Result<(), Refusal> {
     .await
 }
 
-/// Sets the model of agents that name none
+/// Set the model of agents that name none
 #[poise::command(slash_command)]
 async fn model(
     ctx: Context<'_>,
@@ -83,7 +83,7 @@ enum Tier {
     Full,
 }
 
-/// Sets the model of turns in mode lightweight or full
+/// Set the model of turns in mode lightweight or full
 #[poise::command(slash_command)]
 async fn tier(
     ctx: Context<'_>,
@@ -114,7 +114,7 @@ async fn set_model(ctx: Context<'_>, key: &'static Key, model: String) -> Result
     }
 }
 
-/// Sets the permission profile of new agents
+/// Set the permission profile of new agents
 #[poise::command(slash_command)]
 async fn permissions(
     ctx: Context<'_>,
@@ -190,7 +190,7 @@ pub(in crate::discord) async fn chosen(
     let _ = responder.replace(work).await;
 }
 
-/// Sets after how much silence a conversation is saved and cleared
+/// Set after how much silence a conversation is saved and cleared
 #[poise::command(slash_command, rename = "idle-timeout")]
 async fn idle_timeout(
     ctx: Context<'_>,
@@ -199,7 +199,7 @@ async fn idle_timeout(
     set(ctx, &effective::IDLE_TIMEOUT, timeout).await
 }
 
-/// Sets how long a question waits before it is denied
+/// Set how long a question waits before it is denied
 #[poise::command(slash_command, rename = "approval-timeout")]
 async fn approval_timeout(
     ctx: Context<'_>,
@@ -222,7 +222,7 @@ enum Change {
     Clear,
 }
 
-/// Shows or changes the roles whose members may talk to the agents of this server
+/// Show or change the roles whose members may talk to the agents of this server
 #[poise::command(slash_command)]
 async fn access(
     ctx: Context<'_>,
@@ -234,7 +234,7 @@ async fn access(
     change_roles(ctx, &effective::ACCESS_ROLES, change, role, roles, none).await
 }
 
-/// Shows or changes the roles whose members may allow and deny, besides those with Manage Server
+/// Show or change the roles whose members may allow and deny, besides those with Manage Server
 #[poise::command(slash_command)]
 async fn approvers(
     ctx: Context<'_>,
@@ -279,7 +279,7 @@ async fn change_roles(
     .await
 }
 
-/// Shows or changes which roles may grant which permission profiles
+/// Show or change which roles may grant which permission profiles
 #[poise::command(slash_command)]
 async fn grants(
     ctx: Context<'_>,
@@ -332,7 +332,7 @@ async fn grants(
     .await
 }
 
-/// Checks the providers' keys and learns which models they offer
+/// Check the providers' keys and learn which models they offer
 #[poise::command(slash_command, rename = "validate-keys")]
 async fn validate_keys(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {

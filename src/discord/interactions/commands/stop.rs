@@ -5,13 +5,13 @@ use crate::agent::{Stop, Stopped, Target};
 use crate::discord::render;
 use crate::discord::rest::body::Body;
 
-/// Asks the running turn to come to an end: it answers with what it has
+/// Ask the running turn to come to an end: it answers with what it has
 #[poise::command(slash_command, guild_only)]
 pub(super) async fn stop(ctx: Context<'_>) -> Result<(), Refusal> {
     end_turns(ctx, Stop::Graceful, render::stopping).await
 }
 
-/// Ends the running turn at once, without an answer
+/// End the running turn at once, without an answer
 #[poise::command(slash_command, guild_only)]
 pub(super) async fn abort(ctx: Context<'_>) -> Result<(), Refusal> {
     end_turns(ctx, Stop::Abort, render::aborted).await

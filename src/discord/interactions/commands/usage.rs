@@ -10,7 +10,7 @@ use crate::discord::render::usage_chart::{ChartError, DayUsage, usage_chart};
 use crate::domain::Cost;
 use crate::store::{UsageFilter, UsageLine};
 
-/// Shows tokens and cost by agent and model, with a chart
+/// Show tokens and cost by agent and model, with a chart
 #[poise::command(slash_command, guild_only)]
 pub(super) async fn usage(
     ctx: Context<'_>,

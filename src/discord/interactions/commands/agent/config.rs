@@ -25,7 +25,7 @@ const CHANGING: &str = "Changing an agent";
 /// The form's field.
 const PROMPT: &str = "system_prompt";
 
-/// Shows or changes one value of an agent
+/// Show or change one value of an agent
 #[poise::command(slash_command, default_member_permissions = "MANAGE_CHANNELS")]
 pub(super) async fn config(
     ctx: Context<'_>,

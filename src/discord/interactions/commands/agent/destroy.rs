@@ -14,7 +14,7 @@ use crate::discord::rest::body::Body;
 use crate::domain::{ChannelId, UserId};
 use crate::manager::KeepFiles;
 
-/// Destroys an agent: its channel, and its files unless they are kept
+/// Destroy an agent: its channel, and its files unless they are kept
 #[poise::command(slash_command, default_member_permissions = "MANAGE_CHANNELS")]
 pub(super) async fn destroy(
     ctx: Context<'_>,

@@ -13,7 +13,7 @@ use crate::discord::rest::body::Body;
 use crate::domain::{GuildId, Person};
 use crate::manager::{LostFolder, Repaired};
 
-/// Mends an agent whose channel or directory is missing
+/// Repair an agent whose channel or directory is missing
 #[poise::command(slash_command, default_member_permissions = "MANAGE_CHANNELS")]
 pub(super) async fn repair(
     ctx: Context<'_>,
