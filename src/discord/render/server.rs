@@ -47,9 +47,7 @@ fn shown(value: Shown<'_>, model: &Choice, profiles: &Profiles) -> String {
     match value {
         Shown::Model => super::agents::model(model),
         Shown::Profile(name) => profile(name, profiles),
-        Shown::Tier(model) => {
-            model.map_or_else(|| "the agent's own".to_owned(), escape::code)
-        }
+        Shown::Tier(model) => model.map_or_else(|| "the agent's own".to_owned(), escape::code),
         Shown::Duration(length) => length.map_or("never".to_owned(), clock::duration),
         Shown::Roles { roles, none } => role_list(roles, none),
         Shown::Grants(table) => grant_lines(&table.0),
