@@ -190,7 +190,7 @@ impl Actor {
         );
         let mut notice = NewPart::notice(text);
         let id = format!("restore:{}", meta.id);
-        notice.body.button = Some(PartButton::new(id, "Restore"));
+        notice.body.button = Some(PartButton::new(id, "Resume"));
         self.deps.store.post(channel, None, notice).await?;
         self.deps.emit(Event::Outbox(channel));
         info!(agent.id = %self.agent.id, session.id = %meta.id, "agent {} fell idle and was saved", self.agent.name);

@@ -86,7 +86,7 @@ async fn what_silence_put_away_is_restored_by_a_press() {
         world
             .sees("#lab", "Context cleared after 1 second of inactivity.")
             .await;
-        world.ann.clicks("#lab", "Restore").await;
+        world.ann.clicks("#lab", "Resume").await;
         world.sees("#lab", "Context restored:").await;
     })
     .await;
