@@ -88,6 +88,8 @@ pub enum Target {
     Channel(ChannelId),
     /// The one that runs this turn.
     Turn(TurnId),
+    /// This child turn of a run alone, with all below it.
+    Child(TurnId),
     /// The one with this key.
     Conversation(ConversationId),
     /// The branch with this number.
@@ -279,6 +281,8 @@ pub struct Restored {
 pub enum Stopped {
     /// That many turns were asked to end.
     Turns(usize),
+    /// A sub-agent was asked to end; whoever waits for it goes on.
+    Child,
     /// A compaction by hand was ended; the conversation stays as it was.
     Compaction,
     /// The summary that a conversation is saved with was ended; it is saved without one.

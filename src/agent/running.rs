@@ -224,6 +224,9 @@ impl Actor {
 
     /// Asks for a stop of turns and of whatever else is under way in the conversations that are meant, for a person.
     pub(super) fn stop_for(&mut self, target: Target, stop: Stop, by: &Stopper) -> Stopped {
+        if let Target::Child(child) = target {
+            return self.stop_child(child, stop, by);
+        }
         for conversation in self.conversations.values_mut() {
             if target.covers(conversation) {
                 conversation.defer_stop(stop, by);
@@ -240,6 +243,22 @@ impl Actor {
             0 if idle > 0 => Stopped::IdleSave,
             0 => Stopped::Nothing,
             turns => Stopped::Turns(turns),
+        }
+    }
+
+    /// Asks a child turn to stop; the turn that waits for it goes on.
+    fn stop_child(&self, child: TurnId, stop: Stop, by: &Stopper) -> Stopped {
+        let turns = self
+            .conversations
+            .values()
+            .filter_map(|one| one.turn.as_ref());
+        let found = turns
+            .into_iter()
+            .any(|turn| turn.stop.ask_child(child, stop, by));
+        if found {
+            Stopped::Child
+        } else {
+            Stopped::Nothing
         }
     }
 
@@ -311,6 +330,8 @@ impl Target {
                 .turn
                 .as_ref()
                 .is_some_and(|running| running.id == turn),
+            // It is in a conversation of its own, which is none of these.
+            Self::Child(_) => false,
             Self::Conversation(id) => conversation.id == id,
             Self::Branch(number) => conversation.branch == Some(number),
             Self::Threads(channel) => {

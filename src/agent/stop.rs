@@ -1,13 +1,15 @@
 //! How a running turn is asked to end.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::domain::Person;
+use crate::domain::{Person, TurnId};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
@@ -62,6 +64,20 @@ pub(super) struct StopSignal {
     hard: CancellationToken,
     /// That of the parent turn: what ends it ends its children.
     above: Option<Box<StopSignal>>,
+    /// Those of all child turns of the run that are not over.
+    children: Arc<Mutex<BTreeMap<TurnId, StopSignal>>>,
+}
+
+/// A child turn that can be stopped by itself, until this is dropped.
+pub(super) struct Stoppable {
+    child: TurnId,
+    signal: StopSignal,
+}
+
+impl Drop for Stoppable {
+    fn drop(&mut self) {
+        self.signal.children.lock().remove(&self.child);
+    }
 }
 
 impl StopSignal {
@@ -87,7 +103,31 @@ impl StopSignal {
             now: self.now.child_token(),
             hard: self.hard.child_token(),
             above: Some(Box::new(self.clone())),
+            children: Arc::clone(&self.children),
         }
+    }
+
+    /// Has this signal of a child turn found by the turn's id.
+    pub(super) fn found_as(&self, child: TurnId) -> Stoppable {
+        self.children.lock().insert(child, self.clone());
+        Stoppable {
+            child,
+            signal: self.clone(),
+        }
+    }
+
+    /// Asks for `stop` of a child turn of the run; says whether it is at work.
+    pub(super) fn ask_child(&self, child: TurnId, stop: Stop, by: &Stopper) -> bool {
+        let signal = self.children.lock().get(&child).cloned();
+        if let Some(signal) = &signal {
+            signal.ask(stop, by);
+        }
+        signal.is_some()
+    }
+
+    /// Whether this very turn was asked, and not one above it.
+    pub(super) fn is_own(&self) -> bool {
+        self.asked.load(Ordering::Acquire) > 0
     }
 
     /// What was asked so far, of this turn or of one above it, the strongest.

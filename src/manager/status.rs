@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use tokio::sync::oneshot;
 
+use crate::agent::event::ChildProgress;
 use crate::agent::{AgentCommand, Caps, Configuration, ConversationState, Spent};
 use crate::clock;
 use crate::config::effective;
@@ -251,6 +252,13 @@ impl AgentManager {
     /// All servers that have agents.
     pub fn guilds(&self) -> Vec<GuildId> {
         self.inner.registry.guilds()
+    }
+
+    /// The sub-agents of an agent that are at work.
+    pub async fn children_at_work(&self, agent: &AgentSummary) -> Vec<ChildProgress> {
+        let states = self.states(agent).await.into_iter();
+        let turns = states.filter_map(|state| state.turn);
+        turns.flat_map(|turn| turn.progress.children).collect()
     }
 
     /// The state of an agent's conversations; from its actor, else from the ledger.

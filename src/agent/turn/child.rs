@@ -187,7 +187,12 @@ impl Turn {
         let mut parts = vec![
             role.to_owned(),
             self.context.id().short(),
-            exit.words(),
+            match exit {
+                EndReason::Stopped | EndReason::Aborted if self.context.stop.is_own() => {
+                    "stopped by a person".to_owned()
+                }
+                exit => exit.words(),
+            },
             text::count(steps as usize, "step", "steps"),
             text::tokens_in_short(usage.input_total() + usage.output),
         ];

@@ -147,6 +147,7 @@ impl Turn {
         let stop = self.context.stop.below();
         // It holds no place while others work for it, or a run could wait for itself.
         drop(self.place.lock().take());
+        let _found = stop.found_as(id);
         let child = self.child(call, assignment, begun, stop).await?;
         let span = info_span!(
             "turn",

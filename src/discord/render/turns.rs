@@ -13,6 +13,9 @@ pub fn stopping(stopped: Stopped) -> Body {
         Stopped::Turns(turns) => {
             format!("Stopping {turns} turns: one last step each, then their answers.")
         }
+        Stopped::Child => {
+            "Stopping the sub-agent: one last step, then its report. Its parent goes on.".to_owned()
+        }
         Stopped::Compaction => COMPACTION_STOPPED.to_owned(),
         Stopped::Summary => SUMMARY_STOPPED.to_owned(),
         Stopped::LastSummary => LAST_SUMMARY_STOPPED.to_owned(),
@@ -25,6 +28,7 @@ pub fn aborted(stopped: Stopped) -> Body {
     Body::text(match stopped {
         Stopped::Turns(1) => "Aborted.".to_owned(),
         Stopped::Turns(turns) => format!("Aborted {turns} turns."),
+        Stopped::Child => "Aborted the sub-agent. Its parent goes on.".to_owned(),
         Stopped::Compaction => COMPACTION_STOPPED.to_owned(),
         Stopped::Summary => SUMMARY_STOPPED.to_owned(),
         Stopped::LastSummary => LAST_SUMMARY_STOPPED.to_owned(),

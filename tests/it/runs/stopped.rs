@@ -145,3 +145,43 @@ async fn a_child_that_fails_is_an_error_that_says_why_and_how_to_go_on() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn one_sub_agent_is_stopped_alone_and_the_turn_goes_on() {
+    run_test(async |world| {
+        world
+            .model
+            .calls(&[assignment("general", "One."), assignment("general", "Two.")]);
+        let thoughts = [world.model.is_thinking(), world.model.is_thinking()];
+        world.ann.says("#lab", "go").await;
+        world.model.was_asked(3).await;
+        let offered = world.ann.completes("/stop child:", "child", "#lab").await;
+        assert_eq!(offered.len(), 2, "{offered:?}");
+        world.model.answers("Half of it.");
+        let id = world
+            .ledger("SELECT id FROM turns WHERE kind = 'sub_agent' ORDER BY rowid")
+            .await
+            .remove(0);
+        let told = world.ann.asks(&format!("/stop child:{id}"), "#lab").await;
+        assert!(told.contains("Stopping the sub-agent"), "{told}");
+        world
+            .ledger_says(
+                "SELECT exit FROM turns WHERE exit IS NOT NULL",
+                &["stopped"],
+            )
+            .await;
+        world.model.answers("One and a half.");
+        drop(thoughts);
+        world.sees("#lab", "One and a half.").await;
+        let got = results(world);
+        assert!(
+            got[0].contains(" · stopped by a person · ") && got[0].ends_with("Half of it."),
+            "{got:?}"
+        );
+        assert!(got[1].contains(" · answered · "), "{got:?}");
+        let none = world.ann.asks(&format!("/stop child:{id}"), "#lab").await;
+        assert!(none.contains("Nothing is running here."), "{none}");
+        nothing_is_left(world).await;
+    })
+    .await;
+}

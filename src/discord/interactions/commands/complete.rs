@@ -232,6 +232,20 @@ pub(super) async fn task(ctx: Context<'_>, typed: &str) -> CreateAutocompleteRes
     labelled(pairs, typed)
 }
 
+/// Sub-agents at work here, by what they are about.
+pub(super) async fn child(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
+    let Ok(here) = agent_here(ctx).await else {
+        return CreateAutocompleteResponse::new();
+    };
+    let reading = bot(ctx).manager.children_at_work(&here.agent);
+    let children = in_time(reading).await.unwrap_or_default();
+    let pairs = children.into_iter().map(|child| {
+        let label = format!("{} “{}”: {}", child.role, child.title, child.doing);
+        (clip(&label, MAX_LABEL), child.turn.to_string())
+    });
+    labelled(pairs, typed)
+}
+
 async fn branches(ctx: Context<'_>) -> Vec<(String, String)> {
     let Ok(here) = agent_here(ctx).await else {
         return Vec::new();

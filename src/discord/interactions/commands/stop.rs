@@ -1,27 +1,48 @@
 //! `/stop` and `/abort`: the running turn gets one last step and answers, or ends at once.
 
 use super::call::{Context, Refusal, Visibility, agent_here, answer, bot, person};
+use super::complete;
 use crate::agent::{Stop, Stopped, Target};
 use crate::discord::render;
 use crate::discord::rest::body::Body;
 
 /// Ask the running turn to come to an end: it answers with what it has
 #[poise::command(slash_command, guild_only)]
-pub(super) async fn stop(ctx: Context<'_>) -> Result<(), Refusal> {
-    end_turns(ctx, Stop::Graceful, render::stopping).await
+pub(super) async fn stop(
+    ctx: Context<'_>,
+    #[description = "A sub-agent that ends alone; the turn goes on with its report"]
+    #[autocomplete = "complete::child"]
+    child: Option<String>,
+) -> Result<(), Refusal> {
+    end_turns(ctx, child, Stop::Graceful, render::stopping).await
 }
 
 /// End the running turn at once, without an answer
 #[poise::command(slash_command, guild_only)]
-pub(super) async fn abort(ctx: Context<'_>) -> Result<(), Refusal> {
-    end_turns(ctx, Stop::Abort, render::aborted).await
+pub(super) async fn abort(
+    ctx: Context<'_>,
+    #[description = "A sub-agent that ends alone; the turn goes on without its report"]
+    #[autocomplete = "complete::child"]
+    child: Option<String>,
+) -> Result<(), Refusal> {
+    end_turns(ctx, child, Stop::Abort, render::aborted).await
 }
 
-/// Ends the turns that are seen where the command was given.
-async fn end_turns(ctx: Context<'_>, stop: Stop, told: fn(Stopped) -> Body) -> Result<(), Refusal> {
+/// Ends the turns that are seen where the command was given, or one of their sub-agents.
+async fn end_turns(
+    ctx: Context<'_>,
+    child: Option<String>,
+    stop: Stop,
+    told: fn(Stopped) -> Body,
+) -> Result<(), Refusal> {
     answer(ctx, Visibility::Public, async {
         let here = agent_here(ctx).await?;
-        let (by, target) = (person(ctx), Target::Channel(here.channel));
+        let by = person(ctx);
+        let target = match child.map(|child| child.trim().parse()) {
+            None => Target::Channel(here.channel),
+            Some(Ok(child)) => Target::Child(child),
+            Some(Err(_)) => return Ok(told(Stopped::Nothing)),
+        };
         let stopped = bot(ctx).manager.stop(&here.agent, target, stop, &by);
         Ok(told(stopped.await))
     })
