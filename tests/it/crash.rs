@@ -6,7 +6,7 @@
 //! * `random`: SIGKILL at random moments. `CHORUS_CRASH_KILLS=5000 cargo nextest run crash::random --no-capture` for the
 //!   long run; `CHORUS_CRASH_SEED` repeats one.
 //! * `edges`: SIGKILL before and after each durable step in turn, and again at each step of the recoveries that follow.
-//!   The suite runs one shard of eight; `cargo nextest run --run-ignored all -E 'test(/^crash::edges/)'` all of them.
+//!   The suite runs one shard of sixteen; `cargo nextest run --run-ignored all -E 'test(/^crash::edges/)'` all of them.
 //! * `lifecycle`: the same for the life of an agent: made, renamed, destroyed.
 //!   `cargo nextest run --run-ignored only -E 'test(/^crash::lifecycle/)' --no-capture` for all steps.
 

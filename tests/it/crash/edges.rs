@@ -25,9 +25,9 @@ const MOST: usize = 300;
 const LIVES: usize = 100;
 
 /// The shards that the edges are divided into: tests that run side by side, each with a conversation of its own.
-const SHARDS: usize = 8;
+const SHARDS: usize = 16;
 
-/// A test for each shard. The suite runs the first: the first edge of each kind, then every eighth.
+/// A test for each shard. The suite runs the first: the first edge of each kind, then every sixteenth.
 macro_rules! shards {
     ($test:ident, $recovery:expr, $first:ident 0, $($other:ident $shard:literal),+) => {
         mod $test {
@@ -47,7 +47,8 @@ macro_rules! shards {
         }
     };
     ($test:ident, $recovery:expr) => {
-        shards!($test, $recovery, shard_0 0, shard_1 1, shard_2 2, shard_3 3, shard_4 4, shard_5 5, shard_6 6, shard_7 7);
+        shards!($test, $recovery, shard_0 0, shard_1 1, shard_2 2, shard_3 3, shard_4 4, shard_5 5, shard_6 6, shard_7 7, shard_8 8,
+            shard_9 9, shard_10 10, shard_11 11, shard_12 12, shard_13 13, shard_14 14, shard_15 15);
     };
 }
 

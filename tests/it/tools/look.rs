@@ -193,7 +193,7 @@ async fn a_result_over_the_cap_is_kept_and_read_in_pages() {
     assert_eq!(page.lines().count(), 2, "{page}");
     assert_snapshot!(lab.does("tool_output", json!({"handle": handle, "grep": "zebra"})).await, @"no line from 1 on matches; there are 360 lines");
     assert_snapshot!(lab.refuses("tool_output", json!({"handle": "out_00000000"})).await, @"that output is no longer kept; run the call again");
-    assert_snapshot!(lab.refuses("tool_output", json!({"handle": "../../agent"})).await, @"a handle is `out_` and eight digits, as a cut result names it");
+    assert_snapshot!(lab.refuses("tool_output", json!({"handle": "../../agent"})).await, @"a handle is `out_` and eight digits, as a cut result names it, or the eight digits of a sub-agent");
 }
 
 #[tokio::test]

@@ -244,6 +244,11 @@ async fn others(tour: &mut Tour<'_>, page: &str) {
     let message = json!({"agent": "other", "message": "please count the stars"});
     tour.uses("send_to_agent", message).await;
     tour.world.sees("#other", "There are seven.").await;
+    let task = json!({"role": "explore", "prompt": "Count the moons.", "title": "count the moons"});
+    let report = tour
+        .uses_with_aside("sub_agent", task, "There are two.")
+        .await;
+    assert!(report.contains("There are two."), "{report}");
     let found = tour
         .uses("find_tools", json!({"query": "which models"}))
         .await;
