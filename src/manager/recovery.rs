@@ -48,7 +48,7 @@ pub struct Recovered {
     pub contexts: Vec<Conversation>,
     /// Messages that are stored and in no turn, oldest first: to be handed to their agents.
     pub unclaimed: Vec<Inbound>,
-    /// Parts that may have been posted ([`Part::doubt`] says what may be done with each).
+    /// Parts that may have been posted ([`Part::resend`] says what may be done with each).
     pub doubts: Vec<Part>,
     /// Channels whose outbox holds something.
     pub waiting: Vec<ChannelId>,
