@@ -185,3 +185,22 @@ async fn one_sub_agent_is_stopped_alone_and_the_turn_goes_on() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_command_that_a_sub_agent_left_running_ends_with_it() {
+    run_test(async |world| {
+        world.edits_agent_json("lab", json!({"permissions": "open"}));
+        world.model.calls(&[assignment("general", "Serve it.")]);
+        world
+            .model
+            .calls_tool("run_concurrent", json!({"command": "sleep 600"}));
+        world.model.answers("It runs.").answers("It ran.");
+        world.ann.says("#lab", "go").await;
+        world.sees("#lab", "It ran.").await;
+        world
+            .ledger_says("SELECT status FROM tasks", &["killed"])
+            .await;
+        nothing_is_left(world).await;
+    })
+    .await;
+}
