@@ -63,13 +63,14 @@ use tracing::{Instrument, info_span};
 
 use crate::domain::{AgentId, AgentName, ChannelId, GuildId};
 
+pub use actor::AgentHandle;
 pub use auxiliary::{Asker, AuxiliaryRequest};
 pub use budget::{Caps, Reservations, Spender, Spent};
 pub use deps::{AgentDeps, Busy, Limits, Members};
 pub use end_reason::EndReason;
 pub use identity::Identity;
 pub use mailbox::{
-    AfterSave, AgentCommand, AgentHandle, BeforeClear, Cleared, ClosedBranches, ContextAction,
+    AfterSave, AgentCommand, BeforeClear, Cleared, ClosedBranches, ContextAction,
     ConversationState, Place, Prompt, Restored, RunningTurn, Source, Stopped, Target, Trigger,
 };
 pub use models::Models;
@@ -85,7 +86,7 @@ pub fn spawn(
     guild: GuildId,
     channel: ChannelId,
 ) -> AgentHandle {
-    let (handle, mailbox) = mailbox::mailbox();
+    let (handle, mailbox) = actor::mailbox();
     let timer = idle_timer::IdleTimer::new(None);
     let agent = Arc::new(Identity {
         id,

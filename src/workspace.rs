@@ -22,6 +22,7 @@ pub mod jail;
 pub mod locks;
 mod path;
 mod place;
+pub mod regular_file;
 pub mod repository;
 pub mod size;
 pub mod template;

@@ -19,12 +19,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use futures_util::FutureExt as _;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::{Id, JoinError, JoinSet};
 use tracing::error;
 
 use crate::clock;
-use crate::domain::{ConversationId, Inbound, Item, SessionMeta};
+use crate::domain::{ChannelId, ConversationId, Inbound, Item, SessionMeta};
 use crate::store::{Conversation as Row, ConversationKind, StoreError};
 use crate::text::escape;
 
@@ -34,7 +34,7 @@ use super::event::Event;
 use super::identity::Identity;
 use super::idle_timer::{IdleFired, IdleTimer};
 use super::job::JobKind;
-use super::mailbox::{AgentCommand, ConversationState, Mailbox, Place, Prompt, Trigger};
+use super::mailbox::{AgentCommand, ConversationState, Place, Prompt, Trigger};
 use super::saving::{EndSaving, IdleSaving};
 use super::seed::Seed;
 use super::session_manager::{SessionError, Summary};
@@ -42,6 +42,43 @@ use super::sessions::IdleSave;
 use super::stop::Stopper;
 use super::summaries::Summarised;
 use super::turn::{self, TurnEnd};
+
+/// Prompts an agent holds before senders wait.
+///
+/// A person types slower than this fills; a full mailbox means a stuck actor, and waiting
+/// shows that to the sender sooner than a longer queue would.
+const CAPACITY: usize = 64;
+
+/// The way to an agent's actor. Dropping all handles ends it.
+#[derive(Clone, Debug)]
+pub struct AgentHandle {
+    sender: mpsc::Sender<AgentCommand>,
+}
+
+/// The actor's end of the mailbox.
+pub(super) type Mailbox = mpsc::Receiver<AgentCommand>;
+
+/// Makes a handle and the mailbox it leads to.
+pub(super) fn mailbox() -> (AgentHandle, Mailbox) {
+    let (sender, receiver) = mpsc::channel(CAPACITY);
+    (AgentHandle { sender }, receiver)
+}
+
+impl AgentHandle {
+    /// Puts `command` into the mailbox, waiting while it is full.
+    ///
+    /// # Errors
+    ///
+    /// The command comes back when the actor has ended; a new one must be made.
+    pub async fn send(&self, command: AgentCommand) -> Result<(), AgentCommand> {
+        self.sender.send(command).await.map_err(|back| back.0)
+    }
+
+    /// Whether the actor has ended.
+    pub fn is_closed(&self) -> bool {
+        self.sender.is_closed()
+    }
+}
 
 /// An agent's run loop and all it holds.
 pub(super) struct Actor {
@@ -380,7 +417,7 @@ impl Actor {
     /// The branch that lives in a thread; opened with the thread's first message.
     async fn thread(
         &mut self,
-        thread: crate::domain::ChannelId,
+        thread: ChannelId,
         prompt: &str,
     ) -> Result<ConversationId, StoreError> {
         let here = self
@@ -399,7 +436,7 @@ impl Actor {
 
     async fn open_branch(
         &self,
-        thread: Option<crate::domain::ChannelId>,
+        thread: Option<ChannelId>,
         prompt: &str,
         history: Vec<Item>,
     ) -> Result<Row, StoreError> {
@@ -442,7 +479,7 @@ impl Actor {
     }
 
     /// Tells people that the ledger itself failed: without it nothing else can be promised.
-    pub(super) fn trouble(&self, channel: Option<crate::domain::ChannelId>, error: &StoreError) {
+    pub(super) fn trouble(&self, channel: Option<ChannelId>, error: &StoreError) {
         error!(agent.id = %self.agent.id, "failed to use the ledger: {error}");
         let channel = channel.unwrap_or(self.agent.channel);
         self.deps.emit(Event::Say {

@@ -1,7 +1,7 @@
-//! What can be put into an agent's mailbox, and the handle that puts it there.
+//! What can be put into an agent's mailbox.
 
 use chrono::{DateTime, Utc};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
 use crate::domain::{
     ChannelId, ConversationId, Inbound, Item, MessageId, Mode, SessionMeta, TurnId, Via,
@@ -10,43 +10,6 @@ use crate::store::StoreError;
 
 use super::session_manager::SessionError;
 use super::stop::{Stop, Stopper};
-
-/// Prompts an agent holds before senders wait.
-///
-/// A person types slower than this fills; a full mailbox means a stuck actor, and waiting
-/// shows that to the sender sooner than a longer queue would.
-const CAPACITY: usize = 64;
-
-/// The way to an agent's actor. Dropping all handles ends it.
-#[derive(Clone, Debug)]
-pub struct AgentHandle {
-    sender: mpsc::Sender<AgentCommand>,
-}
-
-/// The actor's end of the mailbox.
-pub(super) type Mailbox = mpsc::Receiver<AgentCommand>;
-
-/// Makes a handle and the mailbox it leads to.
-pub(super) fn mailbox() -> (AgentHandle, Mailbox) {
-    let (sender, receiver) = mpsc::channel(CAPACITY);
-    (AgentHandle { sender }, receiver)
-}
-
-impl AgentHandle {
-    /// Puts `command` into the mailbox, waiting while it is full.
-    ///
-    /// # Errors
-    ///
-    /// The command comes back when the actor has ended; a new one must be made.
-    pub async fn send(&self, command: AgentCommand) -> Result<(), AgentCommand> {
-        self.sender.send(command).await.map_err(|back| back.0)
-    }
-
-    /// Whether the actor has ended.
-    pub fn is_closed(&self) -> bool {
-        self.sender.is_closed()
-    }
-}
 
 /// Something for an actor to do.
 #[derive(Debug)]

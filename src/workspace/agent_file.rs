@@ -4,14 +4,14 @@
 //! keeps all others; and a file that does not parse is reported with the place, never overwritten.
 
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 
-use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
-use rustix::fs::{FlockOperation, OFlags, flock};
+use cap_std::fs::Dir;
+use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
 use serde_json::{Map, Value};
-use uuid::Uuid;
 
+use super::regular_file;
 use crate::config::reason;
 use crate::domain::AgentConfig;
 use crate::text::json::refuse_double_keys;
@@ -69,15 +69,8 @@ pub enum AgentFileError {
 ///
 /// When it is missing, too large, or does not parse.
 pub fn read(folder: &Dir) -> Result<AgentFile, AgentFileError> {
-    let mut options = OpenOptions::new();
-    options
-        .read(true)
-        .custom_flags((OFlags::NONBLOCK | OFlags::NOFOLLOW).bits() as i32);
-    let file = folder.open_with(NAME, &options)?;
-    let meta = file.metadata()?;
-    if !meta.is_file() {
-        return Err(AgentFileError::Unusable("is not a regular file"));
-    }
+    let file = regular_file::open(folder, NAME)?;
+    let file = file.ok_or(AgentFileError::Unusable("is not a regular file"))?;
     let mut text = String::new();
     file.take(MOST_BYTES + 1).read_to_string(&mut text)?;
     if text.len() as u64 > MOST_BYTES {
@@ -161,7 +154,7 @@ pub fn rewrite(
     change(&mut raw);
     let text = pretty(&raw)?;
     let file = parse(&text)?;
-    put(folder, text.as_bytes())?;
+    regular_file::replace(folder, NAME, text.as_bytes())?;
     Ok(file)
 }
 
@@ -177,7 +170,7 @@ pub fn create(
     }
     let text = pretty(&raw)?;
     let file = parse(&text)?;
-    put(folder, text.as_bytes())?;
+    regular_file::replace(folder, NAME, text.as_bytes())?;
     Ok(file)
 }
 
@@ -190,24 +183,4 @@ fn pretty(raw: &Map<String, Value>) -> io::Result<String> {
     ))?;
     bytes.push(b'\n');
     String::from_utf8(bytes).map_err(io::Error::other)
-}
-
-/// Puts `bytes` in the file's place so that a crash leaves the old file or the new one, whole.
-fn put(folder: &Dir, bytes: &[u8]) -> io::Result<()> {
-    let name = format!(".agent-{}.tmp", Uuid::new_v4().simple());
-    let written = write_durably(folder, &name, bytes).and_then(|()| {
-        folder.rename(&name, folder, NAME)?;
-        folder.open(".")?.sync_all()
-    });
-    if written.is_err() {
-        // The rest of a failed write; that it may not be there is no second fault.
-        let _ = folder.remove_file(&name);
-    }
-    written
-}
-
-fn write_durably(folder: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
-    let mut file = folder.open_with(name, OpenOptions::new().write(true).create_new(true))?;
-    file.write_all(bytes)?;
-    file.sync_all()
 }

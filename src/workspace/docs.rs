@@ -1,17 +1,17 @@
 //! The agent's notes: every text file under `docs/`, as they stand in each of its requests.
 
 use std::collections::HashMap;
-use std::io::{self, Read};
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use cap_std::fs::{Dir, MetadataExt, OpenOptions, OpenOptionsExt};
+use cap_std::fs::{Dir, MetadataExt};
 use cap_std::time::SystemTime;
 use parking_lot::Mutex;
-use rustix::fs::OFlags;
 
 use super::Workspace;
 use super::error::FileError;
+use super::regular_file;
 use crate::text;
 
 /// Bytes of notes that a request carries.
@@ -170,16 +170,7 @@ fn note(left_out: &[String]) -> String {
 
 /// The file's text, up to a little more than `room` bytes; none when it is not text or went away.
 fn read_text(docs: &Dir, path: &str, room: usize) -> Option<String> {
-    let mut options = OpenOptions::new();
-    options
-        .read(true)
-        .custom_flags((OFlags::NONBLOCK | OFlags::NOFOLLOW).bits() as i32);
-    let file = docs.open_with(path, &options).ok()?;
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    file.take(room as u64 + 4).read_to_end(&mut bytes).ok()?;
+    let bytes = regular_file::head(docs, path, room as u64 + 4).ok()??;
     if bytes.contains(&0) {
         return None;
     }

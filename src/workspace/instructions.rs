@@ -4,17 +4,15 @@
 //! Whoever writes the repository wrote them, the agent too: they advise, and grant nothing. Links are not followed.
 
 use std::collections::HashMap;
-use std::io::Read;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use cap_std::fs::{Dir, Metadata, MetadataExt, OpenOptions, OpenOptionsExt};
+use cap_std::fs::{Dir, Metadata, MetadataExt};
 use cap_std::time::SystemTime;
 use parking_lot::Mutex;
-use rustix::fs::OFlags;
 
 use super::error::FileError;
-use super::{Jail, Workspace, WorkspacePath};
+use super::{Jail, Workspace, WorkspacePath, regular_file};
 use crate::charter::{self, Skill};
 
 /// Names of a file with instructions; the first that is there counts.
@@ -221,7 +219,7 @@ fn skills(files: &Dir, stamps: &[Stamp]) -> Option<String> {
         .filter_map(|stamp| {
             let folder = stamp.path.strip_suffix("/SKILL.md")?;
             let (_, name) = folder.rsplit_once('/')?;
-            let head = read_head(files, &stamp.path, charter::HEAD)?;
+            let head = regular_file::head(files, &stamp.path, charter::HEAD as u64).ok()??;
             let skill = charter::skill(&head, name)?;
             Some((stamp.path.as_str(), skill))
         })
@@ -266,7 +264,7 @@ fn escaped(text: &str) -> String {
 
 /// The start of a text file with plain line ends; none where it is no text.
 fn read_text(files: &Dir, path: &str, most: usize) -> Option<String> {
-    let mut bytes = read_head(files, path, most)?;
+    let mut bytes = regular_file::head(files, path, most as u64).ok()??;
     if bytes.contains(&0) {
         return None;
     }
@@ -280,21 +278,6 @@ fn read_text(files: &Dir, path: &str, most: usize) -> Option<String> {
     let text = String::from_utf8(bytes).ok()?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     Some(text.replace("\r\n", "\n"))
-}
-
-/// The first bytes of a regular file that is reached without a link at its end.
-fn read_head(files: &Dir, path: &str, most: usize) -> Option<Vec<u8>> {
-    let mut options = OpenOptions::new();
-    options
-        .read(true)
-        .custom_flags((OFlags::NONBLOCK | OFlags::NOFOLLOW).bits() as i32);
-    let file = files.open_with(path, &options).ok()?;
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    file.take(most as u64).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
 }
 
 /// The start of `text`, whole lines where it has some, at most `most` bytes.

@@ -4,14 +4,14 @@
 //! Folders are opened one by one beneath their parent's descriptor, never by path, so that a folder swapped for a link
 //! leads nowhere. A walk takes as long as it takes: run it where it can be ended, in a worker process.
 
-use std::io::{self, Read};
+use std::io;
 
-use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
+use cap_std::fs::Dir;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use rustix::fs::OFlags;
 
 use super::path::WorkspacePath;
+use super::regular_file;
 
 /// Names looked at in one walk.
 const MOST_NAMES: usize = 200_000;
@@ -154,16 +154,7 @@ fn is_ignored(rules: &[(usize, Gitignore)], path: &WorkspacePath, is_folder: boo
 }
 
 fn ignore_rules(folder: &Dir) -> Option<Gitignore> {
-    let mut options = OpenOptions::new();
-    options
-        .read(true)
-        .custom_flags((OFlags::NONBLOCK | OFlags::NOFOLLOW).bits() as i32);
-    let file = folder.open_with(".gitignore", &options).ok()?;
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
-    let mut text = Vec::new();
-    file.take(LONGEST_IGNORE_FILE).read_to_end(&mut text).ok()?;
+    let text = regular_file::head(folder, ".gitignore", LONGEST_IGNORE_FILE).ok()??;
     let mut builder = GitignoreBuilder::new("");
     let text = String::from_utf8_lossy(&text);
     let rules = text.lines().filter(|line| line.len() <= LONGEST_RULE);

@@ -2,13 +2,13 @@
 
 use std::io::{self, Read};
 
-use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
+use cap_std::fs::Dir;
 use git2::Oid;
-use rustix::fs::OFlags;
 
 use super::config::{self, RepositoryConfig};
 use crate::text;
 use crate::tools::error::ToolError;
+use crate::workspace::regular_file;
 
 /// Bytes of a configuration: an ordinary one has a few hundred.
 const LONGEST_CONFIG: u64 = 64 * 1024;
@@ -160,14 +160,8 @@ fn most_bytes(folder: &str) -> Option<u64> {
 
 /// The text of a regular file of at most `longest` bytes.
 fn read(git: &Dir, name: &str, longest: u64) -> io::Result<String> {
-    let mut options = OpenOptions::new();
-    options
-        .read(true)
-        .custom_flags((OFlags::NONBLOCK | OFlags::NOFOLLOW).bits() as i32);
-    let file = git.open_with(name, &options)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("not a regular file"));
-    }
+    let file = regular_file::open(git, name)?;
+    let file = file.ok_or_else(|| io::Error::other("not a regular file"))?;
     let mut text = String::new();
     file.take(longest + 1).read_to_string(&mut text)?;
     if text.len() as u64 > longest {
