@@ -2,6 +2,9 @@
 //!
 //! Builds for development do without: each commit would have the whole program compiled again.
 
+// What it prints is for cargo.
+#![allow(clippy::print_stdout)]
+
 use std::process::Command;
 
 fn main() {

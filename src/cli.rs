@@ -17,6 +17,7 @@ mod looking;
 mod man;
 mod migrate_home;
 mod model_source;
+mod output;
 mod permissions;
 mod playground;
 mod progress;
@@ -102,9 +103,9 @@ pub fn main() -> ExitCode {
         sigpipe::reset();
     }
     match dispatch(arguments.command) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => output::end(),
         Err(failure) => {
-            eprintln!("chorus: {failure}");
+            output::tell(format_args!("chorus: {failure}\n"));
             failure.exit_code()
         }
     }

@@ -61,7 +61,7 @@ pub use attempts::{AttemptRow, Sum, UsageFilter, UsageLine};
 pub use audit::{AuditDecision, AuditFilter, AuditRow, Outcome};
 pub use calls::{Decision, NewQuestion, OpenQuestion, Settled};
 pub use children::NewChild;
-pub use conversations::{Conversation, ConversationKind};
+pub use conversations::{ConversationKind, ConversationRow};
 pub use error::{DiskFault, StoreError, UnknownWord};
 pub use inbound::{Accepted, Queued};
 pub use items::SavedAs;
@@ -71,7 +71,7 @@ pub use metrics::{
     AttemptLabels, AttemptSums, CALL_BOUNDS, Durations, TURN_BOUNDS, Tally, UnderWay,
 };
 pub use original::{Original, OriginalAgent, OriginalAudit, OriginalMessage, OriginalSession};
-pub use outbox::{FirstPart, Rest};
+pub use outbox::{FirstPart, NextPart};
 pub use part::{NewPart, OutFile, Part, PartBody, PartButton, PartKind, PartState, Resend};
 pub use servers::{ServerRow, ServerState};
 pub use sessions::{Covered, SessionPage};

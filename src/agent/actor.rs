@@ -25,7 +25,7 @@ use tracing::error;
 
 use crate::clock;
 use crate::domain::{ChannelId, ConversationId, Inbound, Item, SessionMeta};
-use crate::store::{Conversation as Row, ConversationKind, StoreError};
+use crate::store::{ConversationKind, ConversationRow, StoreError};
 use crate::text::escape;
 
 use super::conversation::{Conversation, Items};
@@ -281,7 +281,7 @@ impl Actor {
     }
 
     /// Takes an open conversation of the ledger into memory, without its items.
-    pub(super) fn take_in(&mut self, row: &Row) -> ConversationId {
+    pub(super) fn take_in(&mut self, row: &ConversationRow) -> ConversationId {
         let branch = (row.number > 0).then_some(row.number);
         if branch.is_none() {
             self.main = Some(row.id);
@@ -439,7 +439,7 @@ impl Actor {
         thread: Option<ChannelId>,
         prompt: &str,
         history: Vec<Item>,
-    ) -> Result<Row, StoreError> {
+    ) -> Result<ConversationRow, StoreError> {
         let prompt = crate::text::one_line(prompt, 200);
         let kind = ConversationKind::Branch { thread, prompt };
         let store = &self.deps.store;

@@ -10,7 +10,7 @@ use super::job::JobKind;
 use super::mailbox::{AgentCommand, ClosedBranches, Source, Target, Trigger};
 use super::session_manager::Summary;
 use super::stop::Stopper;
-use crate::domain::{ConversationId, Item, MessageId, Trigger as Cause};
+use crate::domain::{ConversationId, Item, MessageId, SaveTrigger};
 use crate::store::StoreError;
 
 /// The outcome of closing branches; not all of it where the ledger failed.
@@ -72,7 +72,7 @@ impl Actor {
         };
         let items = items?;
         if let Some(summary) = summary {
-            let saved = self.save(id, items, None, Cause::BranchClosed, summary);
+            let saved = self.save(id, items, None, SaveTrigger::BranchClosed, summary);
             match saved.await {
                 Ok(meta) => closed.saved.push(meta),
                 Err(error) => {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::{ConversationId, Item, Trigger};
+use crate::domain::{ConversationId, Item, SaveTrigger};
 use crate::llm::history;
 use crate::store::SavedAs;
 
@@ -93,7 +93,7 @@ impl Actor {
         })?;
         let summary = Summary::of(&summary.text);
         let meta = self
-            .save(id, items, None, Trigger::Compaction, summary)
+            .save(id, items, None, SaveTrigger::Compaction, summary)
             .await?;
         self.deps
             .store

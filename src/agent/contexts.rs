@@ -7,16 +7,14 @@ use std::time::Duration;
 use futures_util::future::join_all;
 
 use crate::clock;
-use crate::domain::{ConversationId, Item, SessionId, SessionMeta, Trigger};
+use crate::domain::{ConversationId, Item, SaveTrigger, SessionId, SessionMeta};
 use crate::llm::history;
 use crate::store::{SavedAs, StoreError};
 
 use super::actor::Actor;
 use super::conversation::{Conversation, Items};
 use super::job::{Held, JobKind};
-use super::mailbox::{
-    AfterSave, AgentCommand, Cleared, ContextAction, Restored, Target, Trigger as Waiting,
-};
+use super::mailbox::{AfterSave, AgentCommand, Cleared, ContextAction, Restored, Target, Trigger};
 use super::saving::SummaryStops;
 use super::session_manager::{self, Save, SessionError, Summary};
 use super::stop::Stopper;
@@ -99,7 +97,7 @@ impl Actor {
     ) -> Result<SessionMeta, SessionError> {
         let summary = summary.unwrap_or(Summary::Failed);
         let meta = self
-            .save(id, items?, description, Trigger::ManualSave, summary)
+            .save(id, items?, description, SaveTrigger::ManualSave, summary)
             .await?;
         if then == AfterSave::Clear {
             self.empty(id).await?;
@@ -120,7 +118,7 @@ impl Actor {
             conversation: None,
             items: items?,
             description,
-            trigger: Trigger::ManualSave,
+            trigger: SaveTrigger::ManualSave,
             summary: summary.unwrap_or(Summary::Failed),
         };
         self.deps.save_session(&self.agent, save).await
@@ -193,7 +191,7 @@ impl Actor {
         let Some(summary) = summary else {
             return Ok(None);
         };
-        let saved = self.save(id, items, None, Trigger::ContextClear, summary);
+        let saved = self.save(id, items, None, SaveTrigger::ContextClear, summary);
         saved.await.map(Some)
     }
 
@@ -228,7 +226,7 @@ impl Actor {
         id: ConversationId,
         items: Arc<Vec<Item>>,
         description: Option<String>,
-        trigger: Trigger,
+        trigger: SaveTrigger,
         summary: Summary,
     ) -> Result<SessionMeta, SessionError> {
         let len = items.len();
@@ -269,7 +267,7 @@ impl Actor {
     }
 
     /// What waited for the old main conversation waits for a new one.
-    async fn begin_with(&mut self, waiting: VecDeque<Waiting>) -> Result<(), StoreError> {
+    async fn begin_with(&mut self, waiting: VecDeque<Trigger>) -> Result<(), StoreError> {
         let main = self.main().await?;
         if let Some(conversation) = self.conversations.get_mut(&main) {
             conversation.waiting = waiting;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tracing::{error, warn};
 
 use crate::clock;
-use crate::domain::{ConversationId, SessionId, SessionMeta, Trigger};
+use crate::domain::{ConversationId, SaveTrigger, SessionId, SessionMeta};
 
 use super::actor::{Actor, Done, Ending, LastSave};
 use super::contexts::Context;
@@ -131,14 +131,14 @@ impl Actor {
     /// conversations stay open: the next start goes on with them.
     async fn save_last(&mut self) {
         let (trigger, timeout) = match self.ending {
-            Some(Ending::Destroy { .. }) => (Trigger::Destroy, SUMMARY_TIMEOUT),
-            _ => (Trigger::Shutdown, SHUTDOWN_SUMMARY_TIMEOUT),
+            Some(Ending::Destroy { .. }) => (SaveTrigger::Destroy, SUMMARY_TIMEOUT),
+            _ => (SaveTrigger::Shutdown, SHUTDOWN_SUMMARY_TIMEOUT),
         };
-        if trigger == Trigger::Shutdown {
+        if trigger == SaveTrigger::Shutdown {
             self.keep_silence().await;
         }
         let is_meant = |conversation: &Conversation| {
-            conversation.is_unsaved() || (trigger == Trigger::Destroy && conversation.len() > 0)
+            conversation.is_unsaved() || (trigger == SaveTrigger::Destroy && conversation.len() > 0)
         };
         let contexts = match self.contexts(is_meant).await {
             Ok(contexts) => contexts,
@@ -261,7 +261,7 @@ impl Actor {
 async fn save_all(
     deps: &AgentDeps,
     agent: &Identity,
-    trigger: Trigger,
+    trigger: SaveTrigger,
     contexts: impl Iterator<Item = (Context, Summary)>,
 ) -> Vec<LastSave> {
     let mut saves = Vec::new();
@@ -286,7 +286,7 @@ async fn save_one(
     agent: &Identity,
     save: Save,
 ) -> Result<SessionMeta, SessionError> {
-    if let (Trigger::Shutdown, Some(conversation)) = (save.trigger, save.conversation) {
+    if let (SaveTrigger::Shutdown, Some(conversation)) = (save.trigger, save.conversation) {
         deps.store.promise_session(conversation, save.id).await?;
     }
     deps.save_session(agent, save).await

@@ -6,7 +6,7 @@ use tokio::task::Id;
 use tracing::{error, info};
 
 use crate::clock;
-use crate::domain::{ChannelId, ConversationId, SessionId, SessionMeta, Trigger};
+use crate::domain::{ChannelId, ConversationId, SaveTrigger, SessionId, SessionMeta};
 use crate::store::{NewPart, PartButton, StoreError, TaskKind, TaskStatus};
 use crate::text::{self, escape};
 
@@ -208,7 +208,7 @@ impl Actor {
             items: self.finished_items(id).await?,
             description: None,
             summary,
-            trigger: Trigger::IdleTimeout,
+            trigger: SaveTrigger::IdleTimeout,
         };
         self.deps.save_session(&self.agent, save).await
     }

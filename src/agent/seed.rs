@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use tracing::warn;
 
 use crate::charter::SeedPart;
-use crate::domain::{ConversationId, SessionId, SessionMeta, Trigger};
+use crate::domain::{ConversationId, SaveTrigger, SessionId, SessionMeta};
 use crate::workspace::Workspace;
 use crate::workspace::history::{self, Entry};
 
@@ -92,7 +92,10 @@ impl AgentDeps {
 
     /// Adds a saved conversation to the agent's history, where it was summed up and its work is over for now.
     pub(super) async fn add_to_history(&self, agent: &Identity, meta: &SessionMeta, summary: &str) {
-        if matches!(meta.trigger, Trigger::Compaction | Trigger::CrashRecovery) {
+        if matches!(
+            meta.trigger,
+            SaveTrigger::Compaction | SaveTrigger::CrashRecovery
+        ) {
             return;
         }
         let (folder, meta, summary) = (self.folder(agent), meta.clone(), summary.to_owned());

@@ -9,7 +9,7 @@ mod write;
 
 use chrono::{DateTime, Utc};
 
-use crate::domain::{AgentId, Item, SessionId, SessionMeta, Trigger};
+use crate::domain::{AgentId, Item, SaveTrigger, SessionId, SessionMeta};
 
 pub use disk::{FileError, MAX_BYTES, Written, create, load, remove_leftovers};
 pub use read::{InvalidMessage, InvalidSession, parse, tool_calls};
@@ -27,7 +27,7 @@ pub struct SessionFile {
     pub description: String,
     pub summary: String,
     pub saved_at: DateTime<Utc>,
-    pub trigger: Trigger,
+    pub trigger: SaveTrigger,
     pub items: Vec<Item>,
 }
 

@@ -16,7 +16,7 @@ use chrono::{DateTime, Utc};
 use super::session_file::{self, FileError, SessionFile, Written};
 use super::session_label;
 use crate::clock;
-use crate::domain::{AgentId, ConversationId, Item, SessionId, SessionMeta, Trigger};
+use crate::domain::{AgentId, ConversationId, Item, SaveTrigger, SessionId, SessionMeta};
 use crate::llm::history;
 use crate::store::{Covered, Store, StoreError};
 
@@ -54,7 +54,7 @@ pub struct Save {
     pub items: Arc<Vec<Item>>,
     /// The label a person gave.
     pub description: Option<String>,
-    pub trigger: Trigger,
+    pub trigger: SaveTrigger,
     /// What it says of itself.
     pub summary: Summary,
 }

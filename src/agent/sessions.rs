@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::domain::{ConversationId, Item, SessionMeta, Trigger};
+use crate::domain::{ConversationId, Item, SaveTrigger, SessionMeta};
 use crate::store::StoreError;
 use crate::text::redact::Redactor;
 
@@ -60,7 +60,7 @@ impl AgentDeps {
             return Ok(None);
         };
         let found = self.store.session(session).await?;
-        let Some(meta) = found.filter(|meta| meta.trigger == Trigger::Shutdown) else {
+        let Some(meta) = found.filter(|meta| meta.trigger == SaveTrigger::Shutdown) else {
             return Ok(None);
         };
         let is_kept = self.sessions(agent).is_kept(&meta).await;

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::failure::Failure;
 use super::looking::{self, Agents};
+use super::output::print_line;
 use super::table::{self, Side};
 use crate::clock;
 use crate::config::Env;
@@ -146,7 +147,7 @@ fn cells(row: &AuditRow) -> [String; 6] {
 
 fn tabled(rows: &[[String; 6]]) -> io::Result<()> {
     if rows.is_empty() {
-        println!("No decision is on record yet.");
+        print_line!("No decision is on record yet.");
         return Ok(());
     }
     let heads = ["time (UTC)", "agent", "decision", "by", "outcome", "action"];

@@ -10,6 +10,7 @@ use anyhow::{Context, ensure};
 use super::archive::{Manifest, Writer};
 use super::failure::Failure;
 use super::looking;
+use super::output::{self, print_line};
 use super::progress::Progress;
 use crate::clock;
 use crate::config::{Env, Paths};
@@ -51,11 +52,11 @@ impl Backup {
         match saved {
             Ok((manifest, left_out)) => {
                 for left_out in &left_out {
-                    eprintln!("not saved: {left_out}");
+                    output::tell(format_args!("not saved: {left_out}\n"));
                 }
                 let bytes: u64 = manifest.files.values().map(|entry| entry.size).sum();
                 let size = fs::metadata(&file).map_or(0, |metadata| metadata.len());
-                println!(
+                print_line!(
                     "{}: {}, {}, compressed {}",
                     file.display(),
                     text::count(manifest.files.len(), "file", "files"),

@@ -8,6 +8,7 @@ use anyhow::{Context as _, anyhow};
 use serde_json::{Value, json};
 
 use super::failure::Failure;
+use super::output::print_line;
 use crate::charter::{self, Catalog, Entry, Known, MAX_BYTES, Problems, Role, Trust};
 use crate::config::{Config, Env, Paths};
 use crate::domain::AgentName;
@@ -135,15 +136,17 @@ fn folder_of(paths: &Paths, agent: &str) -> Result<Workspace, Failure> {
 fn list(catalog: &Catalog, json: bool) -> Result<(), Failure> {
     if json {
         let roles: Vec<Value> = catalog.entries().iter().map(listed).collect();
-        println!("{:#}", json!({ "roles": roles }));
+        print_line!("{:#}", json!({ "roles": roles }));
         return Ok(());
     }
     for entry in catalog.entries() {
         let (name, path) = (&entry.name, &entry.path);
         match (&entry.role, &entry.hidden_by) {
-            (_, Some(first)) => println!("{name}: {path}: not used, {first} has this name first"),
-            (Ok(role), None) => println!("{name}: {path}: {}", role.description),
-            (Err(problems), None) => println!("{}", problems.of_file_named(path)),
+            (_, Some(first)) => {
+                print_line!("{name}: {path}: not used, {first} has this name first")
+            }
+            (Ok(role), None) => print_line!("{name}: {path}: {}", role.description),
+            (Err(problems), None) => print_line!("{}", problems.of_file_named(path)),
         }
     }
     Ok(())
@@ -186,7 +189,7 @@ fn show(paths: &Paths, agent: Option<&str>, name: &str, known: &Known<'_>) -> Re
 
 fn print(role: &Role) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(role).context("writing the role as JSON")?;
-    println!("{text}");
+    print_line!("{text}");
     Ok(())
 }
 
@@ -216,7 +219,7 @@ fn check_all(
         .collect();
     if json {
         let files: Vec<Value> = checked.iter().map(Checked::to_json).collect();
-        println!("{:#}", json!({ "files": files }));
+        print_line!("{:#}", json!({ "files": files }));
     } else {
         checked.iter().for_each(Checked::print);
     }
@@ -250,18 +253,18 @@ impl Checked {
         let path = self.path.display();
         match &self.outcome {
             Ok(role) => {
-                println!("{path}: OK (role {})", role.name);
+                print_line!("{path}: OK (role {})", role.name);
                 for note in &role.notes {
                     match note.line {
-                        0 => println!("{path}: note: {}", note.message),
-                        line => println!("{path}, line {line}: note: {}", note.message),
+                        0 => print_line!("{path}: note: {}", note.message),
+                        line => print_line!("{path}, line {line}: note: {}", note.message),
                     }
                 }
             }
             Err(problems) => {
                 for problem in problems.as_slice() {
                     let between = if problem.line > 0 { "," } else { ":" };
-                    println!("{path}{between} {problem}");
+                    print_line!("{path}{between} {problem}");
                 }
             }
         }

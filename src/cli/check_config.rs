@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::failure::Failure;
+use super::output::{self, print_line};
 use crate::config::{Config, Env, Settings, effective};
 use crate::domain::AgentConfig;
 use crate::llm::Providers;
@@ -45,15 +46,15 @@ impl CheckConfig {
         for (agent, targets) in agents_with_models(&env.paths.agents(), &config) {
             let attempts = config.max_retries.get() as usize;
             if targets > attempts {
-                eprintln!(
-                    "chorus: warning: agent {agent} has {targets} models to ask and `max_retries` is {attempts}: the last are never asked"
-                );
+                output::tell(format_args!(
+                    "chorus: warning: agent {agent} has {targets} models to ask and `max_retries` is {attempts}: the last are never asked\n"
+                ));
             }
         }
         if path.exists() {
-            println!("{}: OK", path.display());
+            print_line!("{}: OK", path.display());
         } else {
-            println!("{} is not there: every key has its default", path.display());
+            print_line!("{} is not there: every key has its default", path.display());
         }
         Ok(())
     }

@@ -1,8 +1,7 @@
 //! `chorus completions`: what packages install for shells.
 
-use std::io;
-
 use super::failure::Failure;
+use super::output::print_text;
 
 /// Print completions for a shell.
 #[derive(Debug, clap::Args)]
@@ -16,7 +15,9 @@ pub(super) struct Completions {
 impl Completions {
     /// Of the whole command line.
     pub(super) fn run(self, mut command: clap::Command) -> Result<(), Failure> {
-        clap_complete::generate(self.shell, &mut command, "chorus", &mut io::stdout());
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut command, "chorus", &mut script);
+        print_text!("{}", String::from_utf8_lossy(&script));
         Ok(())
     }
 }

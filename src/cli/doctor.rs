@@ -12,6 +12,7 @@ use anyhow::Context;
 use self::check::{Check, Verdict};
 use super::failure::Failure;
 use super::looking;
+use super::output::{self, print_line};
 use super::progress::Progress;
 use crate::config::{Config, Env};
 
@@ -31,7 +32,7 @@ impl Doctor {
         let env = Env::of_process()?;
         let checks = looking::runtime()?.block_on(examine(&env));
         if self.json {
-            println!(
+            print_line!(
                 "{}",
                 serde_json::to_string_pretty(&checks).context("writing JSON")?
             );
@@ -93,13 +94,15 @@ fn print(checks: &[Check]) {
             Verdict::Failure => (AnsiColor::Red, "FAILED "),
         };
         let colour = colour.on_default();
-        anstream::println!(
-            "{colour}{sign}{colour:#}  {:<12} {}",
-            check.name,
-            check.seen
+        output::print(
+            &mut anstream::stdout(),
+            format_args!(
+                "{colour}{sign}{colour:#}  {:<12} {}\n",
+                check.name, check.seen
+            ),
         );
         if let Some(remedy) = &check.remedy {
-            anstream::println!("{:23}→ {remedy}", "");
+            print_line!("{:23}→ {remedy}", "");
         }
     }
 }

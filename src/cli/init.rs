@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 use self::guide::Guide;
 use self::place::{Place, Whose};
 use super::failure::Failure;
+use super::output::print_line;
 use crate::config::{Config, Env};
 
 /// Set up the daemon step by step: token, server, model, service. What is there already stays.
@@ -82,7 +83,7 @@ fn write_config(place: &Place, model: Option<&str>, profile: &str) -> Result<(),
     let path = place.config_file();
     if path.exists() {
         place.config()?;
-        println!("{} exists already and stays as it is", path.display());
+        print_line!("{} exists already and stays as it is", path.display());
         return Ok(());
     }
     let mut keys = Map::new();
@@ -104,6 +105,6 @@ fn write_config(place: &Place, model: Option<&str>, profile: &str) -> Result<(),
         *config = keys;
         Ok(())
     })?;
-    println!("wrote {}", path.display());
+    print_line!("wrote {}", path.display());
     Ok(())
 }

@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 
 use super::failure::Failure;
 use super::looking;
+use super::output::print_line;
 use super::progress::Progress;
 use crate::config::{Config, Env, Paths};
 use crate::domain::AgentName;
@@ -67,7 +68,7 @@ async fn migrate(from: &Path, paths: &Paths) -> anyhow::Result<()> {
         {
             Ok(name) => name,
             Err(error) => {
-                println!(
+                print_line!(
                     "agent {:?} stays behind: {error}; its folder is {}",
                     old.name,
                     from.join("agents").display()
@@ -84,11 +85,11 @@ async fn migrate(from: &Path, paths: &Paths) -> anyhow::Result<()> {
             .await
             .with_context(|| format!("taking over agent {}", old.name))?;
         progress.clear();
-        println!("agent {name}: {outcome}");
+        print_line!("agent {name}: {outcome}");
         taken += 1;
     }
     store.close().await;
-    println!(
+    print_line!(
         "{taken} of {} agents are in {}",
         original.agents.len(),
         paths.home.display()
@@ -131,7 +132,7 @@ fn take_config(from: &Path, paths: &Paths) -> anyhow::Result<()> {
         let text = format!("{:#}\n", Value::Object(attempt.clone()));
         match Config::parse(&text, &new) {
             Ok(_) => taken = attempt,
-            Err(error) => println!("{key} of the configuration stays behind: {error}"),
+            Err(error) => print_line!("{key} of the configuration stays behind: {error}"),
         }
     }
     let text = format!("{:#}\n", Value::Object(taken));

@@ -12,6 +12,7 @@ use tokio::sync::watch;
 
 use super::failure::Failure;
 use super::handover;
+use super::output::print_line;
 use super::run::Signals;
 use crate::config::Env;
 use crate::daemon::{self, DaemonOptions};
@@ -91,25 +92,25 @@ fn set(variables: &mut HashMap<String, String>, name: &str, value: String) {
 
 fn welcome(trial: &Trial, answers: &Answers, is_remote: bool) {
     let url = trial.url();
-    println!("Chorus playground: {url}");
-    println!("Open it in a browser and make your first agent there. Ctrl-C ends it.");
+    print_line!("Chorus playground: {url}");
+    print_line!("Open it in a browser and make your first agent there. Ctrl-C ends it.");
     if is_remote {
         let port = url.rsplit(':').next().unwrap_or_default();
-        println!(
+        print_line!(
             "From your own machine: ssh -L {port}:127.0.0.1:{port} <this machine>, then open {url} there."
         );
     }
     match answers {
-        Answers::Demo => println!(
+        Answers::Demo => print_line!(
             "No model is configured, so a demo model answers; the page offers a real one, with a key or from a model server on this machine."
         ),
-        Answers::Configured(names) => println!(
+        Answers::Configured(names) => print_line!(
             "Asked for answers: {}. Requests go there and, with a key, are billed as usual.",
             names.join(", ")
         ),
     }
     if rustix::process::geteuid().is_root() {
-        println!("This is root: fine for a trial, but run the daemon itself as its own user.");
+        print_line!("This is root: fine for a trial, but run the daemon itself as its own user.");
     }
 }
 

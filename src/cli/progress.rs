@@ -3,6 +3,8 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
+use super::output;
+
 /// Time between two lines: more often, nobody reads them.
 const INTERVAL: Duration = Duration::from_millis(100);
 
@@ -45,14 +47,14 @@ impl Progress {
     /// Takes the line away, so that something else can be printed.
     pub(super) fn clear(&mut self) {
         if std::mem::take(&mut self.is_shown) {
-            eprint!("\r\x1b[K");
+            output::tell(format_args!("\r\x1b[K"));
             let _ = io::stderr().flush();
         }
     }
 
     fn show(&mut self, line: &str) {
         if self.is_watched {
-            eprint!("\r\x1b[K{line} …");
+            output::tell(format_args!("\r\x1b[K{line} …"));
             let _ = io::stderr().flush();
             self.is_shown = true;
         }

@@ -14,6 +14,7 @@ use tempfile::TempDir;
 use super::archive::{Backup, Checked};
 use super::backup::with_ending;
 use super::failure::Failure;
+use super::output::print_line;
 use super::progress::Progress;
 use crate::clock;
 use crate::config::Env;
@@ -46,7 +47,7 @@ impl Restore {
         let mut backup = Backup::open(&self.file)?;
         let Checked { manifest, written } = backup.check()?;
         let bytes: u64 = manifest.files.values().map(|entry| entry.size).sum();
-        println!(
+        print_line!(
             "{} is intact: made {} by chorus {}, {}, {}",
             self.file.display(),
             manifest.made_at.format("%Y-%m-%d %H:%M UTC"),
@@ -109,14 +110,14 @@ fn restore(backup: &mut Backup, bytes: u64, home: &Path, if_taken: IfTaken) -> a
         .context("writing everything to the disk")?;
     progress.clear();
     if let Some(first) = dropped.first() {
-        println!(
+        print_line!(
             "setuid, setgid and sticky bits are not restored: {} had one, the first is {first}",
             text::count(dropped.len(), "file or folder", "files and folders")
         );
     }
     if is_mount {
         exchange_within(&fresh, home, is_taken)?;
-        println!("restored to {}", home.display());
+        print_line!("restored to {}", home.display());
         return Ok(());
     }
     if is_taken {
@@ -125,12 +126,12 @@ fn restore(backup: &mut Backup, bytes: u64, home: &Path, if_taken: IfTaken) -> a
         let aside = with_ending(home, &aside_name());
         fs::rename(home, &aside).with_context(|| format!("putting {} aside", home.display()))?;
         drop(lock);
-        println!("the home that was there is now {}", aside.display());
+        print_line!("the home that was there is now {}", aside.display());
     } else if home.exists() {
         fs::remove_dir(home).with_context(|| format!("replacing {}", home.display()))?;
     }
     fs::rename(fresh.keep(), home).with_context(|| format!("naming {}", home.display()))?;
-    println!("restored to {}", home.display());
+    print_line!("restored to {}", home.display());
     Ok(())
 }
 
@@ -160,7 +161,7 @@ fn exchange_within(fresh: &TempDir, home: &Path, is_taken: bool) -> anyhow::Resu
     }
     exchanged?;
     if is_taken {
-        println!("what was there is now in {}", aside.display());
+        print_line!("what was there is now in {}", aside.display());
     }
     Ok(())
 }

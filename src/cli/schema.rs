@@ -3,6 +3,7 @@
 use anyhow::Context;
 
 use super::failure::Failure;
+use super::output::print_line;
 use crate::config;
 
 /// Print the JSON Schema of config.json, for editors.
@@ -15,7 +16,7 @@ impl Schema {
     pub(super) fn run(self) -> Result<(), Failure> {
         let schema =
             serde_json::to_string_pretty(&config::schema()).context("writing the schema")?;
-        println!("{schema}");
+        print_line!("{schema}");
         Ok(())
     }
 }

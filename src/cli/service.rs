@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, bail};
 
 use super::failure::Failure;
+use super::output::{print_line, print_text};
 use crate::config::Env;
 
 /// The unit for the machine, also installed by the Debian package. It names the program that packages install.
@@ -98,7 +99,7 @@ impl Service {
             Action::Install { whose, print: true } => {
                 let manager = whose.manager();
                 let home = Env::of_process()?.paths.home;
-                print!("{}", manager.unit(&manager.program(&current()?), &home)?);
+                print_text!("{}", manager.unit(&manager.program(&current()?), &home)?);
                 Ok(())
             }
             Action::Install {
@@ -203,7 +204,7 @@ pub(super) fn install(manager: Manager, home: &Path) -> anyhow::Result<()> {
     if manager == Manager::User || !is_packaged {
         fs::write(&unit, manager.unit(&program, home)?)
             .with_context(|| format!("writing {}", unit.display()))?;
-        println!("wrote {}", unit.display());
+        print_line!("wrote {}", unit.display());
     }
     manager.systemctl(&["daemon-reload"])?;
     manager.systemctl(&["enable", UNIT_NAME])
@@ -236,13 +237,13 @@ fn tell_what_is_missing(manager: Manager) -> anyhow::Result<()> {
     } else {
         ""
     };
-    println!(
+    print_line!(
         "Put the bot's token into {0}/DISCORD_TOKEN and a model's key into {0}/ANTHROPIC_API_KEY \
          (files only you can read), then: systemctl{user} start chorus. `chorus init` asks for them instead.",
         credentials.display()
     );
     if manager == Manager::User {
-        println!("It stops when you log out, unless you run: loginctl enable-linger");
+        print_line!("It stops when you log out, unless you run: loginctl enable-linger");
     }
     Ok(())
 }
@@ -280,7 +281,7 @@ fn uninstall(manager: Manager) -> anyhow::Result<()> {
     manager.systemctl(&["disable", "--now", UNIT_NAME])?;
     fs::remove_file(&unit).with_context(|| format!("removing {}", unit.display()))?;
     manager.systemctl(&["daemon-reload"])?;
-    println!(
+    print_line!(
         "removed {}; home and credentials stay where they are",
         unit.display()
     );
@@ -306,7 +307,7 @@ fn copy_program(current: &Path, to: &Path) -> anyhow::Result<()> {
     fs::copy(current, &fresh)
         .and_then(|_| fs::rename(&fresh, to))
         .with_context(|| format!("copying this program to {}", to.display()))?;
-    println!(
+    print_line!(
         "copied {} to {}: the machine's service cannot see into homes",
         current.display(),
         to.display()

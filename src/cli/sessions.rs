@@ -11,6 +11,7 @@ use anyhow::{Context, bail};
 
 use super::failure::Failure;
 use super::looking::{self, Agents};
+use super::output::{print_line, print_text};
 use super::table::{self, Side};
 use crate::agent::session_file;
 use crate::config::Env;
@@ -70,7 +71,7 @@ impl Sessions {
                     let sessions = all(&agents, agent.as_deref()).await?;
                     if json {
                         let json = serde_json::to_string_pretty(&sessions);
-                        println!("{}", json.context("writing JSON")?);
+                        print_line!("{}", json.context("writing JSON")?);
                         return Ok(());
                     }
                     list(&sessions).context("writing")
@@ -96,7 +97,7 @@ async fn all(agents: &Agents, only: Option<&str>) -> anyhow::Result<Vec<SessionM
 
 fn list(sessions: &[SessionMeta]) -> io::Result<()> {
     if sessions.is_empty() {
-        println!("No session has been saved yet.");
+        print_line!("No session has been saved yet.");
         return Ok(());
     }
     let row = |session: &SessionMeta| {
@@ -143,9 +144,9 @@ fn export(agents: &Path, session: &SessionMeta, format: Format) -> anyhow::Resul
     let path = agents.join(&session.agent_name).join(&session.file_path);
     let (file, _) = session_file::load(&path).with_context(|| format!("session {}", session.id))?;
     match format {
-        Format::Json => print!("{}", fs::read_to_string(&path)?),
-        Format::Md => print!("{}", markdown::render(session, &file.items)),
-        Format::Html => print!("{}", html::render(session, &file.items)),
+        Format::Json => print_text!("{}", fs::read_to_string(&path)?),
+        Format::Md => print_text!("{}", markdown::render(session, &file.items)),
+        Format::Html => print_text!("{}", html::render(session, &file.items)),
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::failure::Failure;
 use super::looking::{self, Agents};
+use super::output::print_line;
 use super::table::{self, Side};
 use crate::clock;
 use crate::config::Env;
@@ -75,7 +76,7 @@ impl Usage {
                 }
             }
             if self.json {
-                println!(
+                print_line!(
                     "{}",
                     serde_json::to_string_pretty(&days).context("writing JSON")?
                 );
@@ -89,7 +90,7 @@ impl Usage {
 
 fn print(days: u32, sums: &BTreeMap<(String, String), Sum>) -> io::Result<()> {
     if sums.is_empty() {
-        println!("No model was asked in the last {days} days.");
+        print_line!("No model was asked in the last {days} days.");
         return Ok(());
     }
     let row = |((agent, model), sum): (&(String, String), &Sum)| {

@@ -21,7 +21,7 @@ pub struct SessionMeta {
     /// Two to four sentences, or `(summary generation failed)`.
     pub summary: String,
     pub saved_at: DateTime<Utc>,
-    pub trigger: Trigger,
+    pub trigger: SaveTrigger,
     /// Length of `messages`.
     pub message_count: u64,
     /// Characters / 4 over all messages.
@@ -35,7 +35,7 @@ pub struct SessionMeta {
 /// What caused a save.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Trigger {
+pub enum SaveTrigger {
     ManualSave,
     IdleTimeout,
     /// The daemon stopped in order.
@@ -51,7 +51,7 @@ pub enum Trigger {
     CrashRecovery,
 }
 
-impl Trigger {
+impl SaveTrigger {
     /// Every trigger there is.
     pub const ALL: [Self; 8] = [
         Self::ManualSave,

@@ -10,6 +10,7 @@
 //! ```
 
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use super::error::HelperError;
@@ -35,7 +36,7 @@ pub fn main(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     Some(match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
-            eprintln!("chorus: {why}");
+            let _ = writeln!(std::io::stderr(), "chorus: {why}");
             ExitCode::from(FAILED)
         }
     })

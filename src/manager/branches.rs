@@ -8,7 +8,7 @@ use tracing::warn;
 
 use crate::agent::{AgentCommand, ClosedBranches, Place, Stopper, Target};
 use crate::domain::{AttemptKind, ChannelId, Inbound, Item, Person};
-use crate::store::{AttemptRow, Conversation, TurnEnd};
+use crate::store::{AttemptRow, ConversationRow, TurnEnd};
 
 use super::AgentManager;
 use super::error::ManagerError;
@@ -135,7 +135,7 @@ impl AgentManager {
             return Ok(());
         };
         let open = self.inner.deps.store.conversations(agent.id).await?;
-        let lost = |row: &Conversation| row.thread.is_some() && row.items > 0;
+        let lost = |row: &ConversationRow| row.thread.is_some() && row.items > 0;
         if !open.iter().any(lost) {
             return Ok(());
         }
@@ -202,7 +202,7 @@ impl AgentManager {
         &self,
         agent: &AgentSummary,
         number: u32,
-    ) -> Result<Conversation, ManagerError> {
+    ) -> Result<ConversationRow, ManagerError> {
         let rows = self.inner.deps.store.branches(agent.id).await?;
         rows.into_iter()
             .find(|row| row.number == number)
@@ -222,7 +222,7 @@ fn warn_of_unsaved(agent: &AgentSummary, closed: &ClosedBranches) {
     }
 }
 
-fn view(row: Conversation, states: &[crate::agent::ConversationState]) -> BranchView {
+fn view(row: ConversationRow, states: &[crate::agent::ConversationState]) -> BranchView {
     let state = states.iter().find(|state| state.id == row.id);
     BranchView {
         number: row.number,

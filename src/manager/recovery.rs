@@ -11,13 +11,13 @@ use tracing::{info, warn};
 
 use crate::agent::session_manager::{Save, SessionError, SessionManager, Summary};
 use crate::domain::{
-    AgentId, AgentStatus, ChannelId, ConversationId, Inbound, Item, MessageId, SessionId,
-    ToolResult, Trigger, UserText,
+    AgentId, AgentStatus, ChannelId, ConversationId, Inbound, Item, MessageId, SaveTrigger,
+    SessionId, ToolResult, UserText,
 };
 use crate::llm::history;
 use crate::store::{
-    CallReach, Closing, Conversation, NewPart, OpenCall, Part, PartButton, Store, StoreError, Told,
-    UnfinishedTurn, UnreadableTurn,
+    CallReach, Closing, ConversationRow, NewPart, OpenCall, Part, PartButton, Store, StoreError,
+    Told, UnfinishedTurn, UnreadableTurn,
 };
 use crate::text::{self, escape};
 
@@ -45,7 +45,7 @@ const LOST: &str = "I could not read this message back after a restart: please s
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recovered {
     /// Conversations kept as contexts of agents that are not destroyed.
-    pub contexts: Vec<Conversation>,
+    pub contexts: Vec<ConversationRow>,
     /// Messages that are stored and in no turn, oldest first: to be handed to their agents.
     pub unclaimed: Vec<Inbound>,
     /// Parts that may have been posted ([`Part::resend`] says what may be done with each).
@@ -132,7 +132,7 @@ pub async fn save_interrupted(
 async fn save_one(
     store: &Store,
     manager: &SessionManager,
-    conversation: &Conversation,
+    conversation: &ConversationRow,
     id: SessionId,
 ) -> Result<(), SessionError> {
     // Its file may be there from a try that a crash cut short before the row.
@@ -146,7 +146,7 @@ async fn save_one(
             conversation: Some(conversation.id),
             items: Arc::new(items),
             description: None,
-            trigger: Trigger::CrashRecovery,
+            trigger: SaveTrigger::CrashRecovery,
             summary: Summary::Failed,
         };
         manager.save(save).await?;
@@ -155,7 +155,7 @@ async fn save_one(
 }
 
 /// The open conversations of agents that are still there.
-async fn contexts(store: &Store) -> Result<Vec<Conversation>, StoreError> {
+async fn contexts(store: &Store) -> Result<Vec<ConversationRow>, StoreError> {
     let mut kept = Vec::new();
     for conversation in store.unfinished().await?.conversations {
         let agent = match store.agent(conversation.agent).await {

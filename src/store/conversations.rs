@@ -28,7 +28,7 @@ pub enum ConversationKind {
 
 /// One conversation of an agent.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Conversation {
+pub struct ConversationRow {
     pub id: ConversationId,
     pub agent: AgentId,
     /// 0 for the main one, else the branch's number, counted per agent and never used twice.
@@ -53,7 +53,7 @@ pub struct Conversation {
     pub seed: Option<String>,
 }
 
-impl Conversation {
+impl ConversationRow {
     /// Whether it holds something that no session covers.
     pub const fn is_unsaved(&self) -> bool {
         self.items > self.saved_items
@@ -78,7 +78,7 @@ impl Store {
         &self,
         agent: AgentId,
         kind: ConversationKind,
-    ) -> Result<Conversation, StoreError> {
+    ) -> Result<ConversationRow, StoreError> {
         self.write(move |db| Box::pin(async move { open(db, agent, kind).await }))
             .await
     }
@@ -89,7 +89,7 @@ impl Store {
         agent: AgentId,
         kind: ConversationKind,
         items: Vec<Item>,
-    ) -> Result<Conversation, StoreError> {
+    ) -> Result<ConversationRow, StoreError> {
         self.write(move |db| {
             Box::pin(async move {
                 let mut row = open(&mut *db, agent, kind).await?;
@@ -102,7 +102,7 @@ impl Store {
     }
 
     /// The open conversations of an agent, main one first.
-    pub async fn conversations(&self, agent: AgentId) -> Result<Vec<Conversation>, StoreError> {
+    pub async fn conversations(&self, agent: AgentId) -> Result<Vec<ConversationRow>, StoreError> {
         self.find_conversations(
             "WHERE c.agent_id = ? AND c.closed_at IS NULL ORDER BY c.number",
             agent.to_string(),
@@ -111,7 +111,7 @@ impl Store {
     }
 
     /// All branches an agent ever had, newest first.
-    pub async fn branches(&self, agent: AgentId) -> Result<Vec<Conversation>, StoreError> {
+    pub async fn branches(&self, agent: AgentId) -> Result<Vec<ConversationRow>, StoreError> {
         self.find_conversations(
             "WHERE c.agent_id = ? AND c.number > 0 ORDER BY c.number DESC",
             agent.to_string(),
@@ -123,7 +123,7 @@ impl Store {
     pub async fn conversation(
         &self,
         id: ConversationId,
-    ) -> Result<Option<Conversation>, StoreError> {
+    ) -> Result<Option<ConversationRow>, StoreError> {
         Ok(self
             .find_conversations("WHERE c.id = ?", id.0.to_string())
             .await?
@@ -134,7 +134,7 @@ impl Store {
     pub async fn conversation_by_thread(
         &self,
         thread: ChannelId,
-    ) -> Result<Option<Conversation>, StoreError> {
+    ) -> Result<Option<ConversationRow>, StoreError> {
         Ok(self
             .find_conversations(
                 "WHERE c.thread_id = ? AND c.closed_at IS NULL ORDER BY c.id",
@@ -148,7 +148,7 @@ impl Store {
     pub async fn conversation_of_message(
         &self,
         message: MessageId,
-    ) -> Result<Option<Conversation>, StoreError> {
+    ) -> Result<Option<ConversationRow>, StoreError> {
         let condition = format!(
             "WHERE c.id = (SELECT t.conversation_id FROM turns t WHERE t.id = {OF_MESSAGE})"
         );
@@ -161,7 +161,7 @@ impl Store {
         &self,
         condition: &str,
         key: String,
-    ) -> Result<Vec<Conversation>, StoreError> {
+    ) -> Result<Vec<ConversationRow>, StoreError> {
         let mut db = self.reader().await?;
         let rows = sqlx::query(sqlx::AssertSqlSafe(format!("{SELECT} {condition}")))
             .bind(key)
@@ -231,7 +231,7 @@ async fn open(
     db: &mut SqliteConnection,
     agent: AgentId,
     kind: ConversationKind,
-) -> Result<Conversation, StoreError> {
+) -> Result<ConversationRow, StoreError> {
     let (number, thread, prompt) = match kind {
         ConversationKind::Root => {
             let row = sqlx::query(sqlx::AssertSqlSafe(format!(
@@ -280,8 +280,8 @@ pub(super) fn touch(batch: &mut Batch, conversation: ConversationId) {
         .bind(conversation.0);
 }
 
-pub(super) fn conversation(row: &SqliteRow) -> Result<Conversation, StoreError> {
-    Ok(Conversation {
+pub(super) fn conversation(row: &SqliteRow) -> Result<ConversationRow, StoreError> {
+    Ok(ConversationRow {
         id: ConversationId(row.try_get("id")?),
         agent: parsed(row, "agent_id")?,
         number: row.try_get("number")?,

@@ -35,7 +35,7 @@ pub enum FirstPart {
 
 /// What is left in a channel's queue when a part was sent.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Rest {
+pub enum NextPart {
     Next(Box<Part>),
     Nothing,
     /// One waits that does not read back; [`Store::next_parts`] settles it.
@@ -180,7 +180,7 @@ impl Store {
     ///
     /// The mark itself costs no fsync: where a power cut takes it back, the part is `sending`, and recovery looks for it in
     /// the channel.
-    pub async fn mark_sent(&self, part: i64, message: MessageId) -> Result<Rest, StoreError> {
+    pub async fn mark_sent(&self, part: i64, message: MessageId) -> Result<NextPart, StoreError> {
         let mut batch = Batch::default();
         batch
             .add(
@@ -201,10 +201,10 @@ impl Store {
             None => None,
         };
         Ok(match row.as_ref().map(part_row) {
-            None => Rest::Nothing,
-            Some(Ok(next)) => Rest::Next(Box::new(next)),
+            None => NextPart::Nothing,
+            Some(Ok(next)) => NextPart::Next(Box::new(next)),
             // It must not undo the end of the one before it.
-            Some(Err(_)) => Rest::Unreadable,
+            Some(Err(_)) => NextPart::Unreadable,
         })
     }
 

@@ -7,7 +7,7 @@ use super::Store;
 use super::batch::Batch;
 use super::codec::{count, counted, parsed, readable, stamp, time};
 use super::error::StoreError;
-use crate::domain::{AgentId, ConversationId, SessionId, SessionMeta, Trigger};
+use crate::domain::{AgentId, ConversationId, SaveTrigger, SessionId, SessionMeta};
 
 /// A page of sessions, newest first.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,7 +46,7 @@ impl Store {
         )
         .bind(agent.to_string())
         .bind(RECENT)
-        .bind(Trigger::BranchClosed.as_str())
+        .bind(SaveTrigger::BranchClosed.as_str())
         .fetch_optional(&mut *db)
         .await?;
         row.as_ref().map(session).transpose()
@@ -179,7 +179,7 @@ impl Store {
 
 fn session(row: &SqliteRow) -> Result<SessionMeta, StoreError> {
     let word: &str = row.try_get("trigger")?;
-    let trigger = Trigger::ALL
+    let trigger = SaveTrigger::ALL
         .into_iter()
         .find(|trigger| trigger.as_str() == word)
         .ok_or_else(|| StoreError::bad_row("sessions.trigger", format!("unknown word `{word}`")))?;

@@ -10,7 +10,7 @@ use super::Store;
 use super::batch::Batch;
 use super::calls::{OpenQuestion, question};
 use super::codec::{count, now, readable, report_unreadable, stamp};
-use super::conversations::{Conversation, SELECT, conversation};
+use super::conversations::{ConversationRow, SELECT, conversation};
 use super::error::StoreError;
 use super::items::replace;
 use super::outbox::queue;
@@ -67,7 +67,7 @@ pub struct Unfinished {
     /// Those of which no more is known.
     pub unreadable: Vec<UnreadableTurn>,
     /// Open conversations that hold something, by id.
-    pub conversations: Vec<Conversation>,
+    pub conversations: Vec<ConversationRow>,
     /// Parts marked `sending`, in order: nobody knows whether they were posted.
     pub doubts: Vec<Part>,
 }

@@ -16,6 +16,7 @@
 // A server is one large literal.
 #![recursion_limit = "256"]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::print_stderr, clippy::print_stdout)]
 
 mod bots;
 mod discord;

@@ -1,5 +1,6 @@
 //! One binary for all integration tests: the real bot, a local Discord, a scripted model.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::print_stderr, clippy::print_stdout)]
 // The steps of a story are awaited one like the other, and poise awaits every command.
 #![allow(clippy::unused_async)]
 

@@ -17,7 +17,7 @@ use chorus::domain::{
     Person, ProfileRef, ToolCall, ToolResult, TurnId, Usage, UserId, UserText,
 };
 use chorus::store::{
-    AgentRow, AttachedRows, Conversation, ConversationKind, FinishedTurn, FirstPart, NewPart,
+    AgentRow, AttachedRows, ConversationKind, ConversationRow, FinishedTurn, FirstPart, NewPart,
     NewQuestion, NewTurn, Store,
 };
 use tempfile::TempDir;
@@ -56,7 +56,7 @@ impl Home {
         self
     }
 
-    pub(crate) async fn conversation(&self) -> Conversation {
+    pub(crate) async fn conversation(&self) -> ConversationRow {
         self.store
             .open_conversation(self.agent, ConversationKind::Root)
             .await
@@ -104,7 +104,7 @@ pub(crate) fn agent_row(id: AgentId, name: &str, channel: ChannelId) -> AgentRow
     }
 }
 
-pub(crate) fn new_turn(agent: AgentId, conversation: &Conversation, trigger: u64) -> NewTurn {
+pub(crate) fn new_turn(agent: AgentId, conversation: &ConversationRow, trigger: u64) -> NewTurn {
     let id = TurnId::random();
     NewTurn {
         id,

@@ -6,6 +6,9 @@
 //!
 //! The bot finds the address in `DISCORD_API` and its token in `DISCORD_TOKEN`.
 
+// It is there to print.
+#![allow(clippy::print_stdout)]
+
 use std::error::Error;
 use std::time::Duration;
 

@@ -13,7 +13,9 @@ use serde_json::{Map, Value};
 
 use super::SessionFile;
 use super::form::{Call, Content, Form, Message};
-use crate::domain::{Assistant, CallId, Item, SessionId, ToolCall, ToolResult, Trigger, UserText};
+use crate::domain::{
+    Assistant, CallId, Item, SaveTrigger, SessionId, ToolCall, ToolResult, UserText,
+};
 
 /// Why the bytes are no session.
 #[derive(Debug, thiserror::Error)]
@@ -39,7 +41,7 @@ pub enum InvalidSession {
     #[error("its `saved_at` is not an RFC 3339 time: {0}")]
     Time(#[source] chrono::ParseError),
     #[error("its trigger `{0}` is unknown")]
-    Trigger(String),
+    SaveTrigger(String),
     #[error("it holds no messages")]
     NoMessages,
     #[error("message {number}: {problem}")]
@@ -116,11 +118,11 @@ fn session(form: Form) -> Result<SessionFile, InvalidSession> {
         .to_utc();
     let trigger = match form.trigger.as_deref() {
         // Seed 001 knows no triggers.
-        None => Trigger::ManualSave,
-        Some(word) => Trigger::ALL
+        None => SaveTrigger::ManualSave,
+        Some(word) => SaveTrigger::ALL
             .into_iter()
             .find(|trigger| trigger.as_str() == word)
-            .ok_or_else(|| InvalidSession::Trigger(word.to_owned()))?,
+            .ok_or_else(|| InvalidSession::SaveTrigger(word.to_owned()))?,
     };
     if form.messages.0.is_empty() {
         return Err(InvalidSession::NoMessages);

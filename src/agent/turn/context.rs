@@ -20,8 +20,8 @@ use crate::charter::Role;
 use crate::clock;
 use crate::config::Tiers;
 use crate::domain::{
-    AttemptKind, AttemptOutcome, ConversationId, Cost, Item, Mode, Participant, SessionId,
-    SessionMeta, ToolCall, ToolResult, Trigger, TurnId, Usage, UserId,
+    AttemptKind, AttemptOutcome, ConversationId, Cost, Item, Mode, Participant, SaveTrigger,
+    SessionId, SessionMeta, ToolCall, ToolResult, TurnId, Usage, UserId,
 };
 use crate::llm::Target;
 use crate::store::{AttemptRow, AuditDecision, AuditRow, StoreError};
@@ -211,7 +211,7 @@ impl TurnContext {
             items,
             description: None,
             summary,
-            trigger: Trigger::Compaction,
+            trigger: SaveTrigger::Compaction,
         };
         self.deps.save_session(&self.agent, save).await
     }

@@ -13,6 +13,7 @@ use crate::cli::application::{self, Application, DiscordError, HOW_TO_CLOSE, Ser
 use crate::cli::failure::Failure;
 use crate::cli::looking;
 use crate::cli::model_source::is_plain;
+use crate::cli::output::print_line;
 use crate::cli::service;
 use crate::config::{Env, Secret, effective};
 use crate::llm::discovery::Models;
@@ -28,7 +29,7 @@ pub(super) struct Guide {
 
 impl Guide {
     pub(super) fn begin(init: Init, env: &Env) -> Result<Self, Failure> {
-        println!(
+        print_line!(
             "Ctrl-C stops this at any point; what was said is kept, and `chorus init` goes on from there.\n"
         );
         let whose = match init.whose {
@@ -36,7 +37,7 @@ impl Guide {
             None => ask_whose(env)?,
         };
         let place = Place::make(whose, env)?;
-        println!("The home is {}.", place.home.display());
+        print_line!("The home is {}.", place.home.display());
         Ok(Self {
             place,
             runtime: looking::runtime()?,
@@ -57,7 +58,7 @@ impl Guide {
 
     /// A token that Discord knows, an application that may read messages, and a server that the bot is in.
     fn bot(&self) -> Result<Secret, Failure> {
-        println!("\n1. The bot");
+        print_line!("\n1. The bot");
         let token = self.token()?;
         let application = self.application(&token)?;
         self.invites(&token, &application)?;
@@ -78,7 +79,7 @@ impl Guide {
             };
             match self.runtime.block_on(application::bot_name(&env, &token)) {
                 Ok(name) => {
-                    println!("✓ Discord knows the bot as {name}.");
+                    print_line!("✓ Discord knows the bot as {name}.");
                     if is_new {
                         self.place.keep_secret("DISCORD_TOKEN", token.expose())?;
                     } else {
@@ -94,7 +95,7 @@ impl Guide {
                     ));
                 }
                 Err(DiscordError::Refused) => {
-                    println!(
+                    print_line!(
                         "  Discord refuses this token. Copy it again: your application, Bot, Reset Token."
                     );
                 }
@@ -111,16 +112,16 @@ impl Guide {
         loop {
             let application = self.insists(|| application::application(&env, token))?;
             if !application.may_read_messages() {
-                println!(
+                print_line!(
                     "  It may not read messages yet: turn on Message Content Intent at {} and save.",
                     application.page()
                 );
                 terminal::line("Enter when that is done", None)?;
                 continue;
             }
-            println!("✓ It may read messages.");
+            print_line!("✓ It may read messages.");
             if application.bot_public {
-                println!(
+                print_line!(
                     "  Anybody can invite this bot. It does nothing in servers that you do not accept; {HOW_TO_CLOSE}."
                 );
             }
@@ -133,13 +134,13 @@ impl Guide {
         let env = self.place.env()?;
         let mut servers = self.insists(|| application::servers(&env, token))?;
         if servers.is_empty() {
-            println!("  It is in no server yet. Open this address and add it to yours:\n");
-            println!("  {}\n", application.invite());
-            println!("  Waiting until it is there. (Enter goes on without.)");
+            print_line!("  It is in no server yet. Open this address and add it to yours:\n");
+            print_line!("  {}\n", application.invite());
+            print_line!("  Waiting until it is there. (Enter goes on without.)");
         }
         while servers.is_empty() {
             if terminal::enter_within(ASK_EVERY)? {
-                println!(
+                print_line!(
                     "  Not invited yet: the address stays as it is, and `chorus doctor` prints it again."
                 );
                 return Ok(());
@@ -170,7 +171,7 @@ impl Guide {
     // --- the model ---
 
     fn model(&self) -> Result<(), Failure> {
-        println!("\n2. The model");
+        print_line!("\n2. The model");
         let mut provider = self.init.provider.clone();
         let models = loop {
             if let Some(provider) = provider.take() {
@@ -180,7 +181,7 @@ impl Guide {
                 break models;
             }
             if !models::ask_source(self)? {
-                println!(
+                print_line!(
                     "  Nobody answers yet. Run `chorus init` again when there is a key or a server."
                 );
                 return Ok(());
@@ -203,14 +204,14 @@ impl Guide {
             match self.runtime.block_on(models::find(models, &name)) {
                 Ok(target) => {
                     let target = target.to_string();
-                    println!("✓ Agents that name no model use {target}.");
+                    print_line!("✓ Agents that name no model use {target}.");
                     self.place.change_config(|keys| {
                         keys.insert("default_model".to_owned(), json!(target));
                         Ok(())
                     })?;
                     return Ok(());
                 }
-                Err(error) => println!("  {error}"),
+                Err(error) => print_line!("  {error}"),
             }
         }
     }
@@ -219,12 +220,12 @@ impl Guide {
 
     /// Whether the daemon runs now.
     fn service(&self) -> Result<bool, Failure> {
-        println!("\n3. The service");
+        print_line!("\n3. The service");
         let manager = self.place.manager();
         let wanted = match self.init.wants_service() {
             Some(wanted) => wanted,
             None if !service::is_there(manager) => {
-                println!("  There is no systemd to look after it.");
+                print_line!("  There is no systemd to look after it.");
                 false
             }
             None => terminal::yes("Have systemd start it now, and after each reboot?")?,
@@ -234,7 +235,7 @@ impl Guide {
         }
         service::install(manager, &self.place.home)?;
         service::start(manager)?;
-        println!("✓ It runs.");
+        print_line!("✓ It runs.");
         Ok(true)
     }
 
@@ -248,24 +249,24 @@ impl Guide {
         } else {
             ("", "journalctl --user -u chorus -f")
         };
-        println!();
+        print_line!();
         if runs {
-            println!("Its log: {journal}");
+            print_line!("Its log: {journal}");
             if !is_machine {
-                println!("It stops when you log out, unless you run: loginctl enable-linger");
+                print_line!("It stops when you log out, unless you run: loginctl enable-linger");
             }
         } else if is_machine {
-            println!("Start it: sudo chorus init --for machine --service");
+            print_line!("Start it: sudo chorus init --for machine --service");
         } else {
-            println!("Start it: chorus run");
+            print_line!("Start it: chorus run");
         }
-        println!("Look after it: {prefix}chorus doctor");
+        print_line!("Look after it: {prefix}chorus doctor");
         let env = self.place.env();
         let servers = env.map(|env| self.runtime.block_on(application::servers(&env, token)));
         if let Ok(Ok(servers)) = servers
             && let Some(server) = servers.first()
         {
-            println!(
+            print_line!(
                 "In {}: /agent init name:lab, then write in #lab.",
                 server.name
             );
@@ -277,7 +278,7 @@ fn ask_whose(env: &Env) -> anyhow::Result<Whose> {
     if std::env::var_os("CHORUS_HOME").is_some_and(|home| !home.is_empty()) {
         return Ok(Whose::You);
     }
-    println!("Who is it for?");
+    print_line!("Who is it for?");
     let you = format!("for you: home {}", env.paths.home.display());
     let machine = format!(
         "for this machine: home {}, a service with a user of its own (needs root)",
@@ -293,7 +294,7 @@ fn ask_whose(env: &Env) -> anyhow::Result<Whose> {
 }
 
 fn ask_token() -> anyhow::Result<Secret> {
-    println!(
+    print_line!(
         "  https://discord.com/developers/applications → New Application → Bot: Reset Token, and turn on Message Content Intent."
     );
     loop {
@@ -301,14 +302,14 @@ fn ask_token() -> anyhow::Result<Secret> {
         if is_plain(&token) {
             return Ok(Secret::new(token));
         }
-        println!(
+        print_line!(
             "  This is not a token: it is empty, or holds a space, a quote or a letter outside ASCII."
         );
     }
 }
 
 fn tries_again(error: &DiscordError) -> anyhow::Result<()> {
-    println!("  {error}");
+    print_line!("  {error}");
     terminal::line("Enter tries again", None).map(|_| ())
 }
 
@@ -316,10 +317,10 @@ fn tell_server(server: &Server, application: &Application) {
     let missing = server.missing();
     let name = &server.name;
     if missing.is_empty() {
-        println!("✓ In {name} it has what it needs.");
+        print_line!("✓ In {name} it has what it needs.");
         return;
     }
-    println!(
+    print_line!(
         "  In {name} it lacks {}. Open this address once more, or give them to its role:\n  {}",
         missing.join(", "),
         application.invite()

@@ -9,6 +9,7 @@ use super::place::Place;
 use super::terminal;
 use crate::cli::failure::Failure;
 use crate::cli::model_source::{self, KeyError, LOCAL, VENDORS, Vendor};
+use crate::cli::output::print_line;
 use crate::config::{Config, Env, ProviderConfig};
 use crate::llm::discovery::{Models, Resolved};
 use crate::llm::{Catalog, Providers, Target};
@@ -33,7 +34,7 @@ pub(super) fn that_answer(guide: &Guide) -> Result<Option<Models>, Failure> {
         match &listed.error {
             None => {
                 answers = true;
-                println!(
+                print_line!(
                     "✓ {name}: {}",
                     text::count(listed.models.len(), "model", "models")
                 );
@@ -41,7 +42,7 @@ pub(super) fn that_answer(guide: &Guide) -> Result<Option<Models>, Failure> {
                     guide.place.keep_of_shell(vendor.variable)?;
                 }
             }
-            Some(error) => println!("  {name}: {error}"),
+            Some(error) => print_line!("  {name}: {error}"),
         }
     }
     Ok(answers.then_some(models))
@@ -69,7 +70,7 @@ pub(super) fn ask_source(guide: &Guide) -> Result<bool, Failure> {
         "nobody yet".to_owned(),
     ];
     let offered: Vec<String> = local.chain(vendors).chain(others).collect();
-    println!("  Who answers?");
+    print_line!("  Who answers?");
     let chosen = terminal::choose("Number", &offered)?;
     if let Some(server) = servers.get(chosen) {
         keep_server(&guide.place, server.name, json!({}))?;
@@ -105,7 +106,7 @@ fn ask_key(guide: &Guide, vendor: &Vendor, env: &Env) -> Result<(), Failure> {
                 guide.place.keep_secret(vendor.variable, &key)?;
                 return Ok(());
             }
-            Err(error) => println!("  {error}"),
+            Err(error) => print_line!("  {error}"),
         }
     }
 }
@@ -123,7 +124,7 @@ fn ask_address(guide: &Guide) -> Result<(), Failure> {
         return Ok(take_address(guide, &address, json!({"base_url": address}))?);
     }
     if !model_source::is_plain(&key) {
-        println!("  {}", KeyError::NoKey);
+        print_line!("  {}", KeyError::NoKey);
         return Ok(());
     }
     guide.place.keep_secret(OWN_KEY, &key)?;
@@ -146,7 +147,7 @@ fn take_address(guide: &Guide, address: &str, provider: serde_json::Value) -> an
     match tried {
         Ok(_) => keep_server(&guide.place, OWN, provider),
         Err(error) => {
-            println!("  {address}: {error:#}");
+            print_line!("  {address}: {error:#}");
             Ok(())
         }
     }
@@ -199,10 +200,10 @@ pub(super) fn ask_model(models: &Models) -> anyhow::Result<String> {
         .map(Target::to_string)
         .collect();
     for (at, name) in offered.iter().take(OFFERED).enumerate() {
-        println!("  {}  {name}", at + 1);
+        print_line!("  {}  {name}", at + 1);
     }
     if offered.len() > OFFERED {
-        println!("  … and {} more, by name", offered.len() - OFFERED);
+        print_line!("  … and {} more, by name", offered.len() - OFFERED);
     }
     let answer = terminal::line("Default model: number or name", Some("1"))?;
     let by_number = answer.parse::<usize>().ok();

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::cli::failure::Failure;
 use crate::cli::home_files::{self, Owner, change_config, keep_in_dotenv};
+use crate::cli::output::print_line;
 use crate::cli::service::{self, MACHINE_HOME, Manager};
 use crate::config::{Config, ConfigError, Env};
 
@@ -123,7 +124,7 @@ impl Place {
                 file
             }
         };
-        println!("  kept in {}", kept.display());
+        print_line!("  kept in {}", kept.display());
         Ok(())
     }
 

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
 
+use crate::cli::output::{print_line, print_text};
+
 /// Somebody ended the questions.
 #[derive(Debug, thiserror::Error)]
 #[error("stopped: what was said so far is kept; run `chorus init` again to go on")]
@@ -14,13 +16,13 @@ pub(super) struct Stopped;
 /// Asks for one line; what is empty is `default`.
 pub(super) fn line(question: &str, default: Option<&str>) -> anyhow::Result<String> {
     match default {
-        Some(default) => print!("{question} [{default}]: "),
-        None => print!("{question}: "),
+        Some(default) => print_text!("{question} [{default}]: "),
+        None => print_text!("{question}: "),
     }
     io::stdout().flush()?;
     let mut line = String::new();
     if io::stdin().lock().read_line(&mut line)? == 0 {
-        println!();
+        print_line!();
         return Err(Stopped.into());
     }
     let line = line.trim();
@@ -39,13 +41,13 @@ pub(super) fn yes(question: &str) -> anyhow::Result<bool> {
 /// Has one of these chosen, by its number.
 pub(super) fn choose(question: &str, offered: &[String]) -> anyhow::Result<usize> {
     for (at, one) in offered.iter().enumerate() {
-        println!("  {}  {one}", at + 1);
+        print_line!("  {}  {one}", at + 1);
     }
     loop {
         let answer = line(question, Some("1"))?;
         match answer.parse::<usize>() {
             Ok(number) if (1..=offered.len()).contains(&number) => return Ok(number - 1),
-            Ok(_) | Err(_) => println!("Write a number from 1 to {}.", offered.len()),
+            Ok(_) | Err(_) => print_line!("Write a number from 1 to {}.", offered.len()),
         }
     }
 }
@@ -54,14 +56,14 @@ pub(super) fn choose(question: &str, offered: &[String]) -> anyhow::Result<usize
 pub(super) fn secret(question: &str) -> anyhow::Result<String> {
     // First: what is typed ahead is not shown either.
     let hidden = Hidden::begin();
-    print!("{question} (hidden): ");
+    print_text!("{question} (hidden): ");
     io::stdout().flush()?;
     let typed = typed(io::stdin().lock());
     drop(hidden);
-    println!();
+    print_line!();
     let secret = typed?.trim().to_owned();
     if !secret.is_empty() {
-        println!("  {} characters", secret.chars().count());
+        print_line!("  {} characters", secret.chars().count());
     }
     Ok(secret)
 }

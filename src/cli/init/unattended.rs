@@ -6,6 +6,7 @@ use crate::cli::application::{self, DiscordError, HOW_TO_CLOSE};
 use crate::cli::failure::Failure;
 use crate::cli::looking;
 use crate::cli::model_source::{self, KeyError, VENDORS};
+use crate::cli::output::print_line;
 use crate::cli::service;
 use crate::config::{Env, Secret};
 
@@ -37,7 +38,7 @@ pub(super) fn run(init: &Init, place: &Place) -> Result<(), Failure> {
         }
         service::install(place.manager(), &place.home)?;
         service::start(place.manager())?;
-        println!("it runs");
+        print_line!("it runs");
     }
     Ok(())
 }
@@ -46,7 +47,7 @@ pub(super) fn run(init: &Init, place: &Place) -> Result<(), Failure> {
 async fn try_secrets(env: &Env) -> Result<(), Failure> {
     match &env.discord_token {
         Some(token) => try_token(env, token).await?,
-        None => println!("DISCORD_TOKEN is not set: the daemon needs it to start"),
+        None => print_line!("DISCORD_TOKEN is not set: the daemon needs it to start"),
     }
     for vendor in &VENDORS {
         let key = match vendor.name {
@@ -70,7 +71,7 @@ async fn try_secrets(env: &Env) -> Result<(), Failure> {
                     vendor.variable
                 )));
             }
-            Err(error @ KeyError::Untried(_)) => println!("{}: {error}", vendor.variable),
+            Err(error @ KeyError::Untried(_)) => print_line!("{}: {error}", vendor.variable),
         }
     }
     Ok(())
@@ -85,25 +86,25 @@ async fn try_token(env: &Env, token: &Secret) -> Result<(), Failure> {
             )));
         }
         Err(error @ (DiscordError::Answered(_) | DiscordError::Unreachable(_))) => {
-            println!("The token could not be tried: {error}");
+            print_line!("The token could not be tried: {error}");
             return Ok(());
         }
     };
     if !application.may_read_messages() {
-        println!(
+        print_line!(
             "The bot may not read messages: turn on Message Content Intent at {}",
             application.page()
         );
     }
     if application.bot_public {
-        println!(
+        print_line!(
             "Anybody can invite this bot. It does nothing in servers that you do not accept; {HOW_TO_CLOSE}."
         );
     }
     if let Ok(servers) = application::servers(env, token).await
         && servers.is_empty()
     {
-        println!(
+        print_line!(
             "The bot is in no server; invite it: {}",
             application.invite()
         );

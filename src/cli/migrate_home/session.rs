@@ -9,8 +9,10 @@ use chrono::{DateTime, Utc};
 
 use crate::agent::session_file::{self, SessionFile};
 use crate::agent::session_manager::SessionManager;
+use crate::cli::output::print_line;
 use crate::domain::{
-    AgentId, AgentName, Assistant, CallId, Item, SessionId, ToolCall, ToolResult, Trigger, UserText,
+    AgentId, AgentName, Assistant, CallId, Item, SaveTrigger, SessionId, ToolCall, ToolResult,
+    UserText,
 };
 use crate::store::{Original, OriginalAgent, OriginalMessage, OriginalSession, Store};
 use crate::text;
@@ -49,9 +51,10 @@ impl Taken<'_> {
                     add(store, &sessions, file).await?;
                     count += 1;
                 }
-                Err(error) => println!(
+                Err(error) => print_line!(
                     "session {} of {} stays behind: {error:#}",
-                    session.id, self.name
+                    session.id,
+                    self.name
                 ),
             }
         }
@@ -83,7 +86,7 @@ impl Taken<'_> {
             description: session.description.clone(),
             summary: session.summary.clone(),
             saved_at: time(&session.saved_at),
-            trigger: Trigger::ManualSave,
+            trigger: SaveTrigger::ManualSave,
             ..file
         })
     }
@@ -106,7 +109,7 @@ impl Taken<'_> {
                 text::count(said.len(), "message", "messages")
             ),
             saved_at: time(&said.last()?.timestamp),
-            trigger: Trigger::Shutdown,
+            trigger: SaveTrigger::Shutdown,
             items: said
                 .into_iter()
                 .map(|message| item(message, &mut tools))

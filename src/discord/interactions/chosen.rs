@@ -16,7 +16,7 @@ use crate::discord::rest::body::clip;
 use crate::discord::rest::modal::{Modal, TextInput, written};
 use crate::discord::rest::route;
 use crate::domain::{Inbound, Item, MessageId, Quote};
-use crate::store::{Conversation, TurnEnd, TurnRow};
+use crate::store::{ConversationRow, TurnEnd, TurnRow};
 use crate::text::escape;
 
 use super::here::Here;
@@ -56,7 +56,7 @@ impl Chosen {
     }
 
     /// The turn and the conversation that the message belongs to.
-    async fn place(&self, bot: &Bot) -> Result<(TurnRow, Conversation), Refusal> {
+    async fn place(&self, bot: &Bot) -> Result<(TurnRow, ConversationRow), Refusal> {
         let not_ours = || {
             let name = escape::code(self.here.agent.name.as_str());
             Refusal(format!(

@@ -18,7 +18,7 @@ use crate::discord::rest::mention::unlinked;
 use crate::discord::rest::route;
 use crate::discord::rest::{Request, RestError, Urgency, message_id, snowflake};
 use crate::domain::{ChannelId, MessageId};
-use crate::store::{OutFile, Part, PartKind, PartState, Resend, Rest, StoreError};
+use crate::store::{NextPart, OutFile, Part, PartKind, PartState, Resend, StoreError};
 use crate::text::{self, escape};
 
 /// The pause before a part that did not arrive is tried again.
@@ -111,9 +111,9 @@ impl OutboundContext {
 
     async fn sent(&self, part: &Part, message: MessageId) -> Result<Delivery, StoreError> {
         Ok(match self.bot.store.mark_sent(part.id, message).await? {
-            Rest::Next(next) => Delivery::Next(next),
-            Rest::Nothing => Delivery::Last,
-            Rest::Unreadable => Delivery::Settled,
+            NextPart::Next(next) => Delivery::Next(next),
+            NextPart::Nothing => Delivery::Last,
+            NextPart::Unreadable => Delivery::Settled,
         })
     }
 

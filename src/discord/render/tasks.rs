@@ -8,7 +8,7 @@ use super::lists::lines_within;
 use super::times;
 use crate::clock;
 use crate::discord::rest::body::{Body, Embed, MAX_CONTENT, MAX_DESCRIPTION};
-use crate::domain::{Mode, Trigger};
+use crate::domain::{Mode, SaveTrigger};
 use crate::manager::{ContextFill, Status};
 use crate::store::TaskStatus;
 use crate::text::{self, count, escape};
@@ -146,7 +146,7 @@ fn session(status: &Status) -> String {
     match (&status.session, &status.last_session) {
         (Some(session), _) if session.busy => "active (working)".to_owned(),
         (Some(_), _) => "active (idle)".to_owned(),
-        (None, Some(last)) if last.trigger == Trigger::IdleTimeout => {
+        (None, Some(last)) if last.trigger == SaveTrigger::IdleTimeout => {
             format!("idle (suspended: {})", last.id.short())
         }
         (None, _) => "idle".to_owned(),

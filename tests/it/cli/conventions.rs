@@ -167,6 +167,62 @@ fn a_reader_who_leaves_early_is_no_failure() {
     }
 }
 
+/// The end of a pipe that nobody reads.
+fn unread() -> std::io::PipeWriter {
+    let (_, writer) = std::io::pipe().unwrap();
+    writer
+}
+
+#[tokio::test]
+async fn a_command_that_does_something_does_it_though_nobody_reads_what_it_says() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let home = home(&taken).await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("saved.tar.gz");
+    let file = file.to_str().unwrap();
+    let mut backup = chorus(home.path(), &["backup", file]);
+    let code = backup.stdout(unread()).stderr(unread()).status().unwrap();
+    assert_eq!(code.code(), Some(0));
+
+    let restored = folder.path().join("restored");
+    fs::create_dir(&restored).unwrap();
+    let mut restore = chorus(&restored, &["restore", file]);
+    let code = restore.stdout(unread()).stderr(unread()).status().unwrap();
+    assert_eq!(code.code(), Some(0));
+    let kept = restored.join("agents/lab/workspace/a.txt");
+    assert_eq!(fs::read_to_string(kept).unwrap(), "a");
+
+    let fresh = folder.path().join("fresh");
+    fs::create_dir(&fresh).unwrap();
+    let mut init = chorus(&fresh, &["init", "--non-interactive"]);
+    init.stdin(Stdio::null());
+    let code = init.stdout(unread()).stderr(unread()).status().unwrap();
+    assert_eq!(code.code(), Some(0));
+    assert!(fresh.join("config.json").exists());
+}
+
+#[tokio::test]
+async fn what_cannot_be_printed_for_want_of_room_is_a_failure() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let home = home(&taken).await;
+    let file = home.path().join("saved.tar.gz");
+    for arguments in [
+        &["schema"][..],
+        &["completions", "bash"],
+        &["check-config"],
+        &["backup", file.to_str().unwrap()],
+    ] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full");
+        let mut command = chorus(home.path(), arguments);
+        let output = command.stdout(full.unwrap()).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {output:?}");
+        let said = String::from_utf8(output.stderr).unwrap();
+        let why = "chorus: failed to print: No space left on device (os error 28)";
+        assert_eq!(said.lines().last(), Some(why), "{arguments:?}");
+    }
+    assert!(file.exists());
+}
+
 /// Every command with those below it, by the name of its page.
 fn pages(command: &clap::Command, above: &str) -> Vec<String> {
     let name = match above {

@@ -1,7 +1,7 @@
 //! The session file's format, written and read.
 
 use chorus::agent::session_file::{SessionFile, parse};
-use chorus::domain::{CallId, Item, SessionId, Trigger};
+use chorus::domain::{CallId, Item, SaveTrigger, SessionId};
 use proptest::prelude::*;
 
 use super::{answered, rich_conversation, said};
@@ -19,7 +19,7 @@ fn session(items: Vec<Item>) -> SessionFile {
         description: "Auth refactor".to_owned(),
         summary: "Moved auth to JWT. Tests pass.".to_owned(),
         saved_at: "2026-02-12T10:30:00.000000Z".parse().unwrap(),
-        trigger: Trigger::IdleTimeout,
+        trigger: SaveTrigger::IdleTimeout,
         items,
     }
 }
@@ -44,7 +44,7 @@ fn what_was_written_is_read_and_written_again_byte_for_byte() {
 fn the_example_of_seed_000_loads() {
     let file = parse(include_bytes!("../../data/sessions/seed_000.json")).unwrap();
     assert_eq!(file.id, None);
-    assert_eq!(file.trigger, Trigger::IdleTimeout);
+    assert_eq!(file.trigger, SaveTrigger::IdleTimeout);
     let [
         Item::User(_),
         Item::Assistant(answer),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chorus::agent::session_file::FileError;
 use chorus::agent::session_manager::{FileState, Save, SessionError, SessionManager, Summary};
-use chorus::domain::{AgentId, ChannelId, ConversationId, Item, SessionId, Trigger, TurnId};
+use chorus::domain::{AgentId, ChannelId, ConversationId, Item, SaveTrigger, SessionId, TurnId};
 use chorus::llm::history;
 use chorus::store::{ConversationKind, NewTurn, SavedAs, Store};
 use tempfile::TempDir;
@@ -64,7 +64,7 @@ fn save(items: Vec<Item>, description: Option<&str>) -> Save {
         conversation: None,
         items: Arc::new(items),
         description: description.map(str::to_owned),
-        trigger: Trigger::ManualSave,
+        trigger: SaveTrigger::ManualSave,
         summary: Summary::Said("Moved auth to JWT. Tests pass.".to_owned()),
     }
 }

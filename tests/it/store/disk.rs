@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use chorus::agent::session_file::FileError;
 use chorus::agent::session_manager::{Save, SessionError, SessionManager, Summary};
-use chorus::domain::{SessionId, Trigger};
+use chorus::domain::{SaveTrigger, SessionId};
 use chorus::store::{Accepted, Store, StoreError};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -78,7 +78,7 @@ async fn on_a_full_disk() {
         conversation: None,
         items: Arc::new(vec![user(1, &"long ".repeat(100_000))]),
         description: Some("large".to_owned()),
-        trigger: Trigger::ManualSave,
+        trigger: SaveTrigger::ManualSave,
         summary: Summary::Failed,
     };
     let error = manager.save(save()).await.unwrap_err();

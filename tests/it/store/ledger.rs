@@ -2,7 +2,7 @@
 
 use chorus::domain::{CallId, Inbound, Item, MessageId, UserId};
 use chorus::store::{
-    Accepted, AttachedRows, Begun, Decision, FinishedTurn, FirstPart, PartState, Queued, Rest,
+    Accepted, AttachedRows, Begun, Decision, FinishedTurn, FirstPart, NextPart, PartState, Queued,
     Settled, Starting, StoreError, TurnEnd,
 };
 
@@ -255,7 +255,7 @@ async fn a_reply_leads_only_where_nothing_older_waits() {
     assert_eq!((two[0].state, two[0].first_try), (PartState::Pending, None));
 
     let sent = home.store.mark_sent(one[0].id, MessageId(900)).await;
-    assert!(matches!(sent.unwrap(), Rest::Next(next) if next.id == two[0].id));
+    assert!(matches!(sent.unwrap(), NextPart::Next(next) if next.id == two[0].id));
 }
 
 #[tokio::test]
@@ -274,12 +274,12 @@ async fn parts_go_out_one_after_the_other() {
 
     home.store.mark_sending(parts[0].id).await.unwrap();
     let sent = home.store.mark_sent(parts[0].id, MessageId(900)).await;
-    let Rest::Next(next) = sent.unwrap() else {
+    let NextPart::Next(next) = sent.unwrap() else {
         panic!("part 2 waits");
     };
     assert_eq!((next.id, next.state), (parts[1].id, PartState::Sending));
     let sent = home.store.mark_sent(next.id, MessageId(901)).await;
-    assert_eq!(sent.unwrap(), Rest::Nothing);
+    assert_eq!(sent.unwrap(), NextPart::Nothing);
     assert!(home.store.mark_sending(next.id).await.is_err());
     assert!(home.store.waiting_channels().await.unwrap().is_empty());
     let conversation = home

@@ -3,7 +3,7 @@
 use std::future::ready;
 
 use chorus::agent::session_manager::SessionManager;
-use chorus::domain::{AgentId, CallId, Item, MessageId, Trigger, TurnId};
+use chorus::domain::{AgentId, CallId, Item, MessageId, SaveTrigger, TurnId};
 use chorus::llm::history;
 use chorus::manager::recovery::{NOT_STARTED, Recovered, STARTED, recover, save_interrupted};
 use chorus::store::{
@@ -211,7 +211,7 @@ async fn recovering_again_changes_nothing_and_saves_one_session() {
     let (meta, _) = &list.sessions[0];
     assert_eq!(
         (meta.trigger, meta.message_count),
-        (Trigger::CrashRecovery, items.len() as u64)
+        (SaveTrigger::CrashRecovery, items.len() as u64)
     );
     assert_eq!(
         manager.restore(&meta.session_id).await.unwrap().items,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chorus::agent::session_manager::{Save, SessionManager, Summary};
-use chorus::domain::{SessionId, Trigger};
+use chorus::domain::{SaveTrigger, SessionId};
 use chorus::manager::recovery::{recover, save_interrupted};
 use chorus::store::{SavedAs, Store};
 
@@ -69,7 +69,7 @@ async fn saving_10_000_messages_beside_others() {
             conversation: None,
             items,
             description: None,
-            trigger: Trigger::ManualSave,
+            trigger: SaveTrigger::ManualSave,
             summary: Summary::Failed,
         };
         manager.save(save).await.unwrap()

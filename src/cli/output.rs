@@ -1,0 +1,51 @@
+//! What commands print.
+//!
+//! `println!` panics when its reader is gone or the disk is full, and a command that was about to move a home into its place
+//! would end there. Here the work goes on, and what could not be printed is said at the end.
+
+use std::fmt::Arguments;
+use std::io::{self, ErrorKind, Write};
+use std::process::ExitCode;
+
+use parking_lot::Mutex;
+
+/// The first error of writing to standard output.
+static FAILED: Mutex<Option<io::Error>> = Mutex::new(None);
+
+/// Prints to standard output, as `print!` does.
+macro_rules! print_text {
+    ($($text:tt)*) => { $crate::cli::output::print(&mut std::io::stdout(), format_args!($($text)*)) };
+}
+
+/// Prints a line to standard output, as `println!` does.
+macro_rules! print_line {
+    () => { $crate::cli::output::print_text!("\n") };
+    ($($text:tt)*) => { $crate::cli::output::print_text!("{}\n", format_args!($($text)*)) };
+}
+
+pub(super) use {print_line, print_text};
+
+/// Writes `text` to `out`, which is standard output, unless it failed before.
+pub(super) fn print(out: &mut impl Write, text: Arguments<'_>) {
+    let mut failed = FAILED.lock();
+    if failed.is_none() {
+        *failed = out.write_fmt(text).err();
+    }
+}
+
+/// Tells people something on standard error, which may lead nowhere.
+pub(super) fn tell(text: Arguments<'_>) {
+    let _ = io::stderr().write_fmt(text);
+}
+
+/// How a command ends that did its work: as a failure where what it printed is not all written. A reader who left early is none.
+pub(super) fn end() -> ExitCode {
+    let failed = FAILED.lock().take().or_else(|| io::stdout().flush().err());
+    match failed.filter(|error| error.kind() != ErrorKind::BrokenPipe) {
+        None => ExitCode::SUCCESS,
+        Some(error) => {
+            tell(format_args!("chorus: failed to print: {error}\n"));
+            ExitCode::FAILURE
+        }
+    }
+}
