@@ -8,6 +8,7 @@
 //! ```
 
 mod app;
+mod exposition;
 mod git;
 mod log;
 mod metrics;

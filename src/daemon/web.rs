@@ -4,13 +4,14 @@ use std::net::SocketAddr;
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
 
+use super::exposition::Exposition;
 use super::metrics::Metrics;
 use super::options::DaemonError;
 use super::watchdog::Watchdog;
@@ -66,11 +67,15 @@ async fn show_health(State(shown): State<Shown>) -> Response {
     }
 }
 
-async fn show_metrics(State(shown): State<Shown>) -> Response {
+async fn show_metrics(State(shown): State<Shown>, headers: HeaderMap) -> Response {
     match shown.metrics.text().await {
         Ok(text) => {
-            let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-            ([(header::CONTENT_TYPE, kind)], text).into_response()
+            let form = Exposition::asked_for(&headers);
+            let kind = [
+                (header::CONTENT_TYPE, form.content_type()),
+                (header::VARY, "accept"),
+            ];
+            (kind, form.of(text)).into_response()
         }
         Err(error) => {
             error!("failed to collect the metrics: {error:#}");

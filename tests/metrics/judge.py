@@ -1,4 +1,4 @@
-"""Judges a page of metrics, the dashboard and the alerts by parsers that we did not write. usage: judge.py PAGE CONTRIB"""
+"""Judges a page of metrics, the dashboard and the alerts by parsers that we did not write. usage: judge.py OPENMETRICS TEXT CONTRIB"""
 
 import json
 import pathlib
@@ -8,11 +8,12 @@ try:
     import promql_parser
     import yaml
     from prometheus_client.openmetrics.parser import text_string_to_metric_families
+    from prometheus_client.parser import text_string_to_metric_families as plain_families
 except ImportError as missing:
     print(f"not installed: {missing.name}")
     sys.exit(77)
 
-page, contrib = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+page, plain, contrib = (pathlib.Path(argument) for argument in sys.argv[1:4])
 families = list(text_string_to_metric_families(page.read_text()))
 for family in families:
     assert family.documentation, f"{family.name} has no help"
@@ -35,4 +36,8 @@ for query in queries:
     promql_parser.parse(query.replace("$__rate_interval", "5m").replace("$job", "chorus"))
 
 types = {family.name: family.type for family in families}
+# The older format has no type for what it calls by another name.
+older = {family.name: family.type for family in plain_families(plain.read_text())}
+renamed = {name + "_info" if kind == "info" else name: "gauge" if kind == "info" else kind for name, kind in types.items()}
+assert older == renamed, (older, renamed)
 print(json.dumps({"families": types, "queries": len(queries)}))

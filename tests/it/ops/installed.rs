@@ -129,6 +129,8 @@ impl Walk {
     }
 
     async fn makes_an_agent(&self) {
+        // A bot is ready before Discord has its commands.
+        self.ann.knows_commands().await;
         println!("ann in #general: /agent init name:lab");
         self.ann.runs("/agent init name:lab", "#general").await;
         self.sees("the welcome in #lab", |discord| {
@@ -291,6 +293,23 @@ async fn systemd_looks_after_the_service() {
     walk.root("cp /root/good.json /var/lib/chorus/config.json; systemctl reset-failed chorus; systemctl start chorus")
         .await;
     walk.root(show).await;
+
+    // It comes back with the machine. What lies in /run does not.
+    walk.root("systemctl enable -q chorus; touch /run/before; systemctl reboot --no-block")
+        .await;
+    let is_back = "test ! -e /run/before && systemctl is-active -q chorus";
+    let back = async {
+        while !walk.by_root(is_back).status().await.unwrap().success() {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, back)
+        .await
+        .expect("the service is not back after a reboot");
+    walk.root(show).await;
+    walk.model.answers("Good morning.");
+    walk.ann.says("#lab", "are you there?").await;
+    walk.reads("#lab", "Good morning.").await;
     walk.root("systemctl stop chorus").await;
     walk.root(show).await;
 }

@@ -13,12 +13,20 @@ pub(super) fn free_address() -> String {
     listener.local_addr().unwrap().to_string()
 }
 
-/// Status and body of a page.
+/// Status and body of a page, as Prometheus asks for it.
 pub(super) async fn get(address: &str, path: &str) -> (u16, String) {
-    let response = reqwest::get(format!("http://{address}{path}"))
-        .await
-        .unwrap();
+    let response = accepting(
+        address,
+        path,
+        "application/openmetrics-text;version=1.0.0,text/plain;q=0.5",
+    )
+    .await;
     (response.status().as_u16(), response.text().await.unwrap())
+}
+
+async fn accepting(address: &str, path: &str, kind: &str) -> reqwest::Response {
+    let request = reqwest::Client::new().get(format!("http://{address}{path}"));
+    request.header("accept", kind).send().await.unwrap()
 }
 
 /// A world that serves metrics, in which everything that is counted happens once, and the page it then serves.
@@ -245,9 +253,12 @@ async fn prometheus_own_parsers_read_the_page_the_dashboard_and_the_alerts() {
         let (_, page) = get(address, "/metrics").await;
         let file = world.home().join("page");
         std::fs::write(&file, &page).unwrap();
+        let plain = accepting(address, "/metrics", "*/*").await;
+        let plain_file = world.home().join("plain");
+        std::fs::write(&plain_file, plain.text().await.unwrap()).unwrap();
         let judge = std::process::Command::new("python3")
             .arg(format!("{place}/judge.py"))
-            .args([&file, &"contrib".into()])
+            .args([&file, &plain_file, &"contrib".into()])
             .env("PYTHONPATH", format!("{place}/packages"))
             .env("PYTHONDONTWRITEBYTECODE", "1")
             .output();
@@ -262,6 +273,48 @@ async fn prometheus_own_parsers_read_the_page_the_dashboard_and_the_alerts() {
             _ => println!(
                 "not run: Prometheus' parsers are missing (python3 -m pip install --target tests/metrics/packages -r tests/metrics/requirements.txt)"
             ),
+        }
+    })
+    .await;
+}
+
+/// Who does not ask for OpenMetrics gets the format that every collector reads, with the same figures.
+#[tokio::test]
+async fn the_page_has_the_form_that_is_accepted() {
+    counted(async |_, address| {
+        let kind = async |accept| {
+            let page = accepting(address, "/metrics", accept).await;
+            let kind = page.headers()["content-type"].to_str().unwrap().to_owned();
+            (kind, page.text().await.unwrap())
+        };
+        let (open_kind, open) =
+            kind("application/openmetrics-text; version=1.0.0, */*;q=0.1").await;
+        assert_eq!(
+            open_kind,
+            "application/openmetrics-text; version=1.0.0; charset=utf-8"
+        );
+        assert!(open.ends_with("# EOF\n"));
+        for accept in ["text/plain;version=0.0.4", "*/*"] {
+            let (plain_kind, plain) = kind(accept).await;
+            assert_eq!(plain_kind, "text/plain; version=0.0.4; charset=utf-8");
+            assert!(
+                !plain.contains("# EOF") && !plain.contains("# UNIT"),
+                "{plain}"
+            );
+            assert!(
+                plain.contains("# TYPE chorus_turns_total counter\n"),
+                "{plain}"
+            );
+            assert!(
+                plain.contains("# TYPE chorus_build_info gauge\n"),
+                "{plain}"
+            );
+            let names = |page: &str| -> Vec<String> {
+                let samples = page.lines().filter(|line| !line.starts_with('#'));
+                let names = samples.map(|line| line.rsplit_once(' ').unwrap().0.to_owned());
+                names.collect()
+            };
+            assert_eq!(names(&plain), names(&open));
         }
     })
     .await;

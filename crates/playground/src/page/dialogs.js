@@ -178,7 +178,13 @@ export function pickEmoji(anchor, then) {
     picker.remove();
     removeEventListener("pointerdown", close);
   };
-  anchor.parentElement.append(picker);
+  // Beside the messages, not among them: a message is drawn again at any time, and what it holds goes with that.
+  document.querySelector("main").append(picker);
+  const { right, top, bottom } = anchor.getBoundingClientRect();
+  const below = bottom + 4;
+  const fits = below + picker.offsetHeight <= innerHeight;
+  picker.style.top = `${fits ? below : Math.max(0, top - 4 - picker.offsetHeight)}px`;
+  picker.style.left = `${Math.max(0, right - picker.offsetWidth)}px`;
   addEventListener("pointerdown", close);
   picker.addEventListener("keydown", (event) => event.key === "Escape" && picker.remove());
   picker.firstElementChild.focus();

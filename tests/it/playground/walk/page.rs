@@ -39,6 +39,44 @@ async fn notes_answers(browser: &mut Browser) {
         .await;
 }
 
+/// A message is drawn again while somebody chooses an emoji for it.
+#[tokio::test]
+async fn a_choice_of_emoji_stays_open_while_its_message_changes() {
+    let Some((mut browser, _program)) = at_the_desk().await else {
+        return;
+    };
+    has_another_channel(&mut browser).await;
+    browser.clicks(".channel", "other").await;
+    browser
+        .evaluates("acts({ as: me, do: 'say', channel: other, content: 'a message to react to' })")
+        .await;
+    browser.reads("a message to react to").await;
+    browser
+        .evaluates(
+            "[...document.querySelectorAll('.message .toolbar [aria-label=React]')].at(-1).click()",
+        )
+        .await;
+    browser
+        .sees("document.querySelector('.emoji-picker')")
+        .await;
+    browser
+        .evaluates(
+            "(async () => {
+                 const all = await (await real(`/api/channels/${other}/messages?as=${me}`)).json();
+                 const { id } = all.find((one) => one.content === 'a message to react to');
+                 await acts({ as: me, do: 'react', channel: other, message: id, emoji: '👀' });
+             })()",
+        )
+        .await;
+    browser
+        .sees("document.querySelector('.reaction')?.innerText.includes('👀')")
+        .await;
+    browser.clicks(".emoji-picker button", "🎉").await;
+    browser
+        .sees("[...document.querySelectorAll('.reaction')].some((one) => one.innerText.includes('🎉')) && !document.querySelector('.emoji-picker')")
+        .await;
+}
+
 /// The bot's answer comes by another way than the answer to the request that asked for it, and may come first.
 #[tokio::test]
 async fn suggestions_that_come_before_their_request_returns_are_shown() {
