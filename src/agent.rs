@@ -38,6 +38,7 @@ mod models;
 mod modes;
 mod prompt;
 pub mod refine;
+mod reports;
 mod run;
 mod running;
 mod saving;
@@ -71,7 +72,8 @@ pub use end_reason::EndReason;
 pub use identity::Identity;
 pub use mailbox::{
     AfterSave, AgentCommand, BeforeClear, Cleared, ClosedBranches, ContextAction,
-    ConversationState, Place, Prompt, Restored, RunningTurn, Source, Stopped, Target, Trigger,
+    ConversationState, NewBranch, Overrides, Place, Prompt, Restored, RunningTurn, Source, Stopped,
+    Target, Trigger,
 };
 pub use models::Models;
 pub use setup::{Charters, Configuration, Configurations, Fault, OwnRole, Roles};

@@ -13,7 +13,6 @@
 //! ends when its last handle goes; what it knows is in the ledger, so nothing is lost with it.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::mem::take;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -24,7 +23,7 @@ use tokio::task::{Id, JoinError, JoinSet};
 use tracing::error;
 
 use crate::clock;
-use crate::domain::{ChannelId, ConversationId, Inbound, Item, SessionMeta};
+use crate::domain::{ChannelId, ConversationId, Inbound, SessionMeta};
 use crate::store::{ConversationKind, ConversationRow, StoreError};
 use crate::text::escape;
 
@@ -34,7 +33,7 @@ use super::event::Event;
 use super::identity::Identity;
 use super::idle_timer::{IdleFired, IdleTimer};
 use super::job::JobKind;
-use super::mailbox::{AgentCommand, ConversationState, Place, Prompt, Trigger};
+use super::mailbox::{AgentCommand, ConversationState, NewBranch, Place, Prompt, Trigger};
 use super::saving::{EndSaving, IdleSaving};
 use super::seed::Seed;
 use super::session_manager::{SessionError, Summary};
@@ -212,6 +211,7 @@ impl Actor {
         match done {
             Ok(Done::Turn(id, end)) => {
                 self.take_back(id, end);
+                self.report_of_branch(id).await;
                 self.turn_is_over(id).await;
             }
             Ok(Done::Summary(id, summary)) => self.summed_up(id, summary).await,
@@ -242,6 +242,7 @@ impl Actor {
             }
             None => {
                 if let Some(id) = self.turn_broke_off(panic.id()).await {
+                    self.report_of_branch(id).await;
                     self.turn_is_over(id).await;
                 }
             }
@@ -292,6 +293,8 @@ impl Actor {
                 id: row.id,
                 branch,
                 channel: row.thread.unwrap_or(self.agent.channel),
+                role: row.role.clone(),
+                reports_to: row.reports_to,
                 items: Items::Stored,
                 seed: Seed::of(row.seed.as_deref()),
                 calibration: Default::default(),
@@ -323,6 +326,7 @@ impl Actor {
             AgentCommand::CloseBranches(target, by, reply) => {
                 self.close_branches(target, &by, reply).await;
             }
+            AgentCommand::Report(branch) => self.report_of_branch(branch).await,
             AgentCommand::Status(reply) => {
                 let _ = reply.send(self.states());
             }
@@ -429,51 +433,62 @@ impl Actor {
         }
         let row = match self.deps.store.conversation_by_thread(thread).await? {
             Some(row) if row.agent == self.agent.id => row,
-            _ => self.open_branch(Some(thread), prompt, Vec::new()).await?,
+            _ => {
+                let branch = NewBranch {
+                    thread: Some(thread),
+                    ..NewBranch::default()
+                };
+                self.open_branch(branch, prompt).await?
+            }
         };
         Ok(self.take_in(&row))
     }
 
     async fn open_branch(
         &self,
-        thread: Option<ChannelId>,
+        branch: NewBranch,
         prompt: &str,
-        history: Vec<Item>,
     ) -> Result<ConversationRow, StoreError> {
-        let prompt = crate::text::one_line(prompt, 200);
-        let kind = ConversationKind::Branch { thread, prompt };
+        let kind = ConversationKind::Branch {
+            thread: branch.thread,
+            prompt: crate::text::one_line(prompt, 200),
+            role: branch.role,
+            reports_to: branch.reports_to,
+        };
         let store = &self.deps.store;
-        store.open_branch_with(self.agent.id, kind, history).await
+        let opened = store.open_branch_with(self.agent.id, kind, branch.history);
+        let row = opened.await?;
+        if let Some(opened) = branch.opened {
+            let _ = opened.send(row.number);
+        }
+        Ok(row)
     }
 
-    async fn prompt(&mut self, mut prompt: Prompt) {
+    async fn prompt(&mut self, prompt: Prompt) {
         if self.is_destroyed {
             let command = AgentCommand::Prompt(Box::new(prompt));
             return self.leave_unanswered(command).await;
         }
         self.silence_is_over();
-        let place = match prompt.place {
-            Place::NewBranch(thread) => match self
-                .open_branch(thread, prompt.trigger.text(), take(&mut prompt.history))
-                .await
-            {
-                Ok(row) => {
-                    if let Some(opened) = prompt.opened.take() {
-                        let _ = opened.send(row.number);
-                    }
-                    Ok(self.take_in(&row))
-                }
-                Err(error) => Err(error),
-            },
+        let Prompt { trigger, place } = prompt;
+        let place = match place {
+            Place::NewBranch(branch) => {
+                let opened = self.open_branch(branch, trigger.text()).await;
+                opened.map(|row| self.take_in(&row))
+            }
             Place::Channel(channel) if channel != self.agent.channel => {
-                self.thread(channel, prompt.trigger.text()).await
+                self.thread(channel, trigger.text()).await
             }
             Place::Conversation(id) if self.conversations.contains_key(&id) => Ok(id),
             Place::Channel(_) | Place::Conversation(_) => self.main().await,
         };
         match place {
-            Ok(id) if self.defers(id) => self.defer(id, AgentCommand::Prompt(Box::new(prompt))),
-            Ok(id) => self.give(id, prompt.trigger),
+            Ok(id) if self.defers(id) => {
+                let place = Place::Conversation(id);
+                let prompt = Prompt { trigger, place };
+                self.defer(id, AgentCommand::Prompt(Box::new(prompt)));
+            }
+            Ok(id) => self.give(id, trigger),
             Err(error) => self.trouble(Some(self.agent.channel), &error),
         }
     }

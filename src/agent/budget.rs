@@ -42,6 +42,18 @@ pub struct RoleCap {
     pub tokens: Option<u64>,
 }
 
+impl RoleCap {
+    /// What `limits` allow the turn; none where they allow any spending.
+    pub(super) fn of(turn: TurnId, limits: crate::charter::Limits) -> Option<Self> {
+        let is_limited = limits.budget_usd.is_some() || limits.max_tokens.is_some();
+        is_limited.then_some(Self {
+            turn,
+            usd: limits.budget_usd,
+            tokens: limits.max_tokens,
+        })
+    }
+}
+
 /// What was spent already. In US dollars.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spent {

@@ -108,8 +108,15 @@ impl Actor {
             return Ok(());
         };
         for Trigger { source, .. } in std::mem::take(&mut conversation.waiting) {
-            if let Source::Message(message) = source {
-                self.deps.store.skip(message.id, why).await?;
+            match source {
+                Source::Message(message) => {
+                    self.deps.store.skip(message.id, why).await?;
+                }
+                Source::Note {
+                    report_of: Some(branch),
+                    ..
+                } => self.deps.store.drop_report(branch).await?,
+                Source::Note { .. } => {}
             }
         }
         Ok(())

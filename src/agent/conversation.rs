@@ -26,6 +26,10 @@ pub(super) struct Conversation {
     /// Number of the branch; none for the main conversation.
     pub branch: Option<u32>,
     pub channel: ChannelId,
+    /// The role that it works as.
+    pub role: Option<String>,
+    /// The conversation that is told what its first turn came to.
+    pub reports_to: Option<ConversationId>,
     pub items: Items,
     /// How many there are, kept up to date by the turn that has them.
     pub len: Arc<AtomicUsize>,

@@ -30,6 +30,8 @@ pub enum AgentCommand {
         Stopper,
         oneshot::Sender<Result<ClosedBranches, StoreError>>,
     ),
+    /// Tell the conversation that opened this branch what the branch came to.
+    Report(ConversationId),
     Status(oneshot::Sender<Vec<ConversationState>>),
     /// Forget everything: the agent is gone or renamed. Running turns end first; nothing is saved.
     Close(oneshot::Sender<()>),
@@ -70,20 +72,39 @@ pub struct Prompt {
     /// What starts it, and how it differs from an ordinary turn.
     pub trigger: Trigger,
     pub place: Place,
-    /// What a branch that it opens holds from its beginning.
-    pub history: Vec<Item>,
-    /// Gets the number of the branch, where it opened one.
-    pub opened: Option<oneshot::Sender<u32>>,
 }
 
 #[derive(Debug)]
 pub struct Trigger {
     /// Whose words they are.
     pub source: Source,
-    /// Another model for this turn.
+    pub overrides: Overrides,
+}
+
+/// What differs from an ordinary turn, for once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// Another model than the agent's.
     pub model: Option<String>,
-    /// Another mode than the agent's for this turn.
+    /// Another mode than the agent's.
     pub mode: Option<Mode>,
+    /// A role whose sub-agent answers, in place of the agent itself.
+    pub role: Option<String>,
+}
+
+impl Overrides {
+    /// Another model, where one is named.
+    pub fn model(model: Option<String>) -> Self {
+        Self {
+            model,
+            ..Self::default()
+        }
+    }
+
+    /// Whether a turn that runs already can take the words in.
+    pub(super) const fn let_steer(&self) -> bool {
+        self.model.is_none() && self.role.is_none()
+    }
 }
 
 /// Whose words start a turn.
@@ -97,6 +118,8 @@ pub enum Source {
         text: String,
         /// How it came to be.
         via: Option<Via>,
+        /// The branch whose report it is.
+        report_of: Option<ConversationId>,
     },
 }
 
@@ -127,20 +150,33 @@ impl Trigger {
     pub fn message(message: Inbound) -> Self {
         Self {
             source: Source::Message(Box::new(message)),
-            model: None,
-            mode: None,
+            overrides: Overrides::default(),
         }
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum Place {
     /// The conversation seen in this channel.
     Channel(ChannelId),
     /// The conversation with this id, if it is still open; else the main one.
     Conversation(ConversationId),
-    /// A new branch, in this thread if given, else in the agent's channel.
-    NewBranch(Option<ChannelId>),
+    NewBranch(NewBranch),
+}
+
+/// A branch that is about to be opened.
+#[derive(Debug, Default)]
+pub struct NewBranch {
+    /// The thread it lives in; none: the agent's channel.
+    pub thread: Option<ChannelId>,
+    /// The role that it works as.
+    pub role: Option<String>,
+    /// The conversation that is told what its first turn came to.
+    pub reports_to: Option<ConversationId>,
+    /// What it holds from its beginning.
+    pub history: Vec<Item>,
+    /// Gets its number.
+    pub opened: Option<oneshot::Sender<u32>>,
 }
 
 /// What can be done with a context.

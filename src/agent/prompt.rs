@@ -74,6 +74,14 @@ pub(super) fn agent_facts(name: &AgentName, channel: ChannelId) -> String {
     )
 }
 
+/// Who works in a branch that has a role, and who reads it.
+pub(super) fn branch_facts(role: &str, name: &AgentName, channel: ChannelId) -> String {
+    format!(
+        "You are `{role}`, in a branch of the agent `{name}` in the Discord channel <#{channel}>. Paths are relative to your workspace. \
+         People see only your answers, as Discord Markdown; messages marked [note] come from the system, not from people."
+    )
+}
+
 /// Who a sub-agent is, and who reads it.
 pub(super) fn child_facts(role: &str, name: &AgentName) -> String {
     format!(

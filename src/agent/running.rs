@@ -12,7 +12,7 @@ use super::actor::{Actor, Done, Ending};
 use super::conversation::{Conversation, Items, Running};
 use super::event::Progress;
 use super::job::Job;
-use super::mailbox::{Source, Stopped, Target, Trigger};
+use super::mailbox::{Overrides, Source, Stopped, Target, Trigger};
 use super::stop::{Stop, StopSignal, Stopper};
 use super::turn::{self, TurnEnd, TurnParams};
 
@@ -30,12 +30,11 @@ impl Actor {
         let late = match trigger {
             Trigger {
                 source: Source::Message(message),
-                model: None,
-                mode,
-            } => match running.hand(*message) {
+                overrides,
+            } if overrides.let_steer() => match running.hand(*message) {
                 None => return,
                 Some(back) => Trigger {
-                    mode,
+                    overrides,
                     ..Trigger::message(back)
                 },
             },
@@ -68,6 +67,7 @@ impl Actor {
             conversation: id,
             branch: conversation.branch,
             channel: conversation.channel,
+            role: conversation.role.clone(),
             items,
             seed: conversation.seed.clone(),
             calibration: conversation.calibration,
@@ -188,17 +188,17 @@ impl Actor {
             return;
         };
         while let Some(next) = conversation.waiting.pop_front() {
-            let Trigger {
-                source: Source::Message(message),
-                model: None,
-                mode: None,
-            } = next
-            else {
-                conversation.waiting.push_front(next);
-                return;
+            let back = match next {
+                Trigger {
+                    source: Source::Message(message),
+                    overrides,
+                } if overrides == Overrides::default() => {
+                    running.hand(*message).map(Trigger::message)
+                }
+                other => Some(other),
             };
-            if let Some(back) = running.hand(*message) {
-                conversation.waiting.push_front(Trigger::message(back));
+            if let Some(back) = back {
+                conversation.waiting.push_front(back);
                 return;
             }
         }

@@ -17,6 +17,7 @@ mod children;
 mod context;
 mod context_meter;
 mod finish;
+mod in_its_place;
 mod live;
 mod offer;
 mod question;
@@ -34,9 +35,10 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use self::accounting::{Accounting, Below, Tally};
+use self::child::EndedChild;
 use self::context::TurnContext;
 use self::live::{Inbox, LiveStatus};
-use self::offer::Offer;
+use self::offer::{NotCalled, Offer};
 use self::transcript::Transcript;
 use super::deps::{AgentDeps, Limits};
 use super::end_reason::EndReason;
@@ -65,9 +67,8 @@ pub(super) async fn run(
     params: TurnParams,
 ) -> TurnEnd {
     match begin::begin(deps, agent, others, params).await {
-        begin::Begun::Turn(mut turn) => {
-            turn.look_for_roles_at_first().await;
-            let ended = match turn.work().await {
+        begin::Begun::Turn(mut turn, worker) => {
+            let ended = match turn.answer(worker).await {
                 Ok(outcome) => turn.finish(outcome).await,
                 Err(error) => Err(error),
             };
@@ -88,6 +89,8 @@ pub(super) struct TurnParams {
     pub conversation: ConversationId,
     pub branch: Option<u32>,
     pub channel: ChannelId,
+    /// The role that the conversation works as.
+    pub role: Option<String>,
     /// The conversation's items, when the actor had them.
     pub items: Option<Arc<Vec<Item>>>,
     pub seed: Seed,
@@ -141,6 +144,17 @@ struct Turn {
     place: Mutex<Option<OwnedSemaphorePermit>>,
     /// Who gave the latest answer.
     answered_by: Option<Target>,
+    /// The child turn that answers in its place; both end together.
+    in_its_place: Option<EndedChild>,
+}
+
+/// Who answers the words that a turn begins with.
+enum Worker {
+    Itself,
+    /// A sub-agent with this role, in its place.
+    Role(String),
+    /// Nobody: its own role cannot be taken.
+    Nobody(NotCalled),
 }
 
 /// What a turn begins with.
@@ -196,6 +210,22 @@ impl Turn {
             shelf: Default::default(),
             stuck: Default::default(),
             answered_by: None,
+            in_its_place: None,
+        }
+    }
+
+    /// Works until there is an outcome.
+    async fn answer(&mut self, worker: Worker) -> Result<Outcome, StoreError> {
+        match worker {
+            Worker::Itself => {
+                self.look_for_roles_at_first().await;
+                self.work().await
+            }
+            Worker::Role(role) => self.have_role_answer(&role).await,
+            Worker::Nobody(why) => Ok(Outcome::None {
+                exit: EndReason::Failed,
+                error: why.to_string(),
+            }),
         }
     }
 
@@ -223,7 +253,7 @@ impl Turn {
             ..limits
         };
         match &self.context.child {
-            None => limits,
+            None => self.limits_of_branch(limits),
             Some(child) => self.limits_of_child(child, limits),
         }
     }

@@ -106,6 +106,7 @@ impl App {
             docs: DocsCache::default(),
             instructions: Default::default(),
             sends: RateLimit::default(),
+            branches: RateLimit::default(),
             git: git::access(&config, &env)?,
             http: http_client().context("making the HTTP client")?,
             workers,
@@ -184,14 +185,16 @@ impl App {
         Ok(recovered.unclaimed)
     }
 
-    /// Hands `messages` to their agents, once people's rights can be looked up.
+    /// Hands `messages` to their agents, and what branches came to that had to report it, once people's rights can be looked
+    /// up.
     pub(super) async fn redeliver(
         self,
         messages: Vec<Inbound>,
         health: GatewayHealth,
         stop: CancellationToken,
     ) {
-        if messages.is_empty()
+        let reports = self.manager.reports_due().await;
+        if (messages.is_empty() && reports.is_empty())
             || stop
                 .run_until_cancelled(health.becomes_ready())
                 .await
@@ -199,6 +202,7 @@ impl App {
         {
             return;
         }
+        self.manager.report_branches(reports).await;
         for message in messages {
             let id = message.id;
             let Err(error) = self.manager.redeliver(message).await else {

@@ -54,4 +54,13 @@ impl Cost {
             Self::Unknown => None,
         }
     }
+
+    /// Both together; not known where one of them is not.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Usd(a), Self::Usd(b)) => Self::Usd(a + b),
+            (Self::Unknown, _) | (_, Self::Unknown) => Self::Unknown,
+        }
+    }
 }

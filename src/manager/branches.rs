@@ -6,8 +6,8 @@ use chrono::{DateTime, Utc};
 use tokio::sync::oneshot;
 use tracing::warn;
 
-use crate::agent::{AgentCommand, ClosedBranches, Place, Stopper, Target};
-use crate::domain::{AttemptKind, ChannelId, Inbound, Item, Person};
+use crate::agent::{AgentCommand, ClosedBranches, NewBranch, Overrides, Place, Stopper, Target};
+use crate::domain::{AgentId, AttemptKind, ChannelId, ConversationId, Inbound, Person};
 use crate::store::{AttemptRow, ConversationRow, TurnEnd};
 
 use super::AgentManager;
@@ -25,6 +25,8 @@ pub struct BranchView {
     pub thread: Option<ChannelId>,
     /// What it was opened for.
     pub prompt: String,
+    /// The role that it works as.
+    pub role: Option<String>,
     /// When something last entered it.
     pub last_active_at: DateTime<Utc>,
     /// Step and what goes on, when a turn runs.
@@ -58,7 +60,7 @@ pub enum BranchTarget {
 }
 
 impl AgentManager {
-    /// Opens a branch that begins with `history` and answers `message`, the post shown for its prompt. Gives its number.
+    /// Opens a branch that answers `message`, the post shown for its prompt. Gives its number.
     ///
     /// # Errors
     ///
@@ -67,11 +69,14 @@ impl AgentManager {
         &self,
         agent: &AgentSummary,
         message: Inbound,
-        history: Vec<Item>,
+        branch: NewBranch,
     ) -> Result<u32, ManagerError> {
         let (opened, number) = oneshot::channel();
-        let place = Place::NewBranch(None);
-        self.prompt(agent, message, place, history, Some(opened))
+        let place = Place::NewBranch(NewBranch {
+            opened: Some(opened),
+            ..branch
+        });
+        self.prompt(agent, message, place, Overrides::default())
             .await?;
         number
             .await
@@ -143,6 +148,28 @@ impl AgentManager {
         self.close_branches(&agent, Target::Threads(channel), by)
             .await
             .map(|closed| warn_of_unsaved(&agent, &closed))
+    }
+
+    /// Branches that ended without telling it to the conversations that opened them.
+    pub async fn reports_due(&self) -> Vec<(AgentId, ConversationId)> {
+        let due = self.inner.deps.store.reports_due().await;
+        due.unwrap_or_else(|error| {
+            warn!("failed to read which branches are to report: {error}");
+            Vec::new()
+        })
+    }
+
+    /// Has branches tell what they came to, after a start.
+    pub async fn report_branches(&self, due: Vec<(AgentId, ConversationId)>) {
+        for (agent, branch) in due {
+            let Some(agent) = self.inner.registry.get(agent) else {
+                continue;
+            };
+            let command = AgentCommand::Report(branch);
+            if let Err(error) = self.deliver(&agent, command).await {
+                warn!(agent.id = %agent.id, "failed to have a branch of {} report: {error}", agent.name);
+            }
+        }
     }
 
     async fn close_branches(
@@ -228,6 +255,7 @@ fn view(row: ConversationRow, states: &[crate::agent::ConversationState]) -> Bra
         number: row.number,
         thread: row.thread,
         prompt: row.prompt,
+        role: row.role,
         last_active_at: row.last_active_at,
         running: state
             .and_then(|state| state.turn.as_ref())

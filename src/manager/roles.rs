@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::agent::OwnRole;
-use crate::charter::Catalog;
+use crate::charter::{Catalog, Role};
+use crate::text::{self, escape};
 
 use super::AgentManager;
 use super::error::ManagerError;
@@ -19,6 +20,36 @@ pub struct AgentRoles {
 }
 
 impl AgentManager {
+    /// Finds out whether people may call a role of an agent.
+    ///
+    /// # Errors
+    ///
+    /// When they may not, with near names.
+    pub async fn role_for_people(
+        &self,
+        agent: &AgentSummary,
+        name: &str,
+    ) -> Result<(), ManagerError> {
+        let roles = self.roles_for_people(agent).await;
+        let names = || roles.iter().map(|role| role.name.as_str());
+        if names().any(|one| one == name) {
+            return Ok(());
+        }
+        let near = text::near(name, names());
+        let near = near.map_or_else(String::new, |near| format!(" Did you mean `{near}`?"));
+        Err(ManagerError::refused(format!(
+            "There is no role {} here that people can call.{near} `/roles` lists them.",
+            escape::code(&text::one_line(name, 80))
+        )))
+    }
+
+    /// The roles of an agent that people may call.
+    pub async fn roles_for_people(&self, agent: &AgentSummary) -> Vec<Arc<Role>> {
+        let deps = &self.inner.deps;
+        let folder = deps.paths.agent(agent.name.as_str());
+        deps.roles_for_people(agent.id, folder).await
+    }
+
     /// The roles of an agent, as the files are now.
     ///
     /// # Errors

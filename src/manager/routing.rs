@@ -7,11 +7,11 @@ use tokio::sync::oneshot;
 use tracing::error;
 
 use crate::agent::{
-    self, AgentCommand, AgentHandle, Place, Prompt, Source, Stop, Stopped, Stopper, Target, Trigger,
+    self, AgentCommand, AgentHandle, Overrides, Place, Prompt, Source, Stop, Stopped, Stopper,
+    Target, Trigger,
 };
 use crate::domain::{
-    AgentId, Attachment, ChannelId, ConversationId, Inbound, Item, MessageId, Mode, Person,
-    SessionMeta,
+    AgentId, Attachment, ChannelId, ConversationId, Inbound, MessageId, Person, SessionMeta,
 };
 use crate::store::{Accepted, StoreError};
 
@@ -93,23 +93,10 @@ impl AgentManager {
         &self,
         agent: &AgentSummary,
         message: Inbound,
-        model: Option<String>,
-        mode: Option<Mode>,
+        overrides: Overrides,
     ) -> Result<Received, ManagerError> {
         let place = Place::Channel(message.channel_id);
-        let prompt = |message| {
-            AgentCommand::Prompt(Box::new(Prompt {
-                trigger: Trigger {
-                    source: Source::Message(message),
-                    model,
-                    mode,
-                },
-                place,
-                history: Vec::new(),
-                opened: None,
-            }))
-        };
-        self.accept(agent, message, prompt).await
+        self.prompt(agent, message, place, overrides).await
     }
 
     /// The same in a conversation that is known already.
@@ -124,7 +111,8 @@ impl AgentManager {
         conversation: ConversationId,
     ) -> Result<Received, ManagerError> {
         let place = Place::Conversation(conversation);
-        self.prompt(agent, message, place, Vec::new(), None).await
+        self.prompt(agent, message, place, Overrides::default())
+            .await
     }
 
     pub(super) async fn prompt(
@@ -132,15 +120,15 @@ impl AgentManager {
         agent: &AgentSummary,
         message: Inbound,
         place: Place,
-        history: Vec<Item>,
-        opened: Option<oneshot::Sender<u32>>,
+        overrides: Overrides,
     ) -> Result<Received, ManagerError> {
-        let prompt = |message: Box<Inbound>| {
+        let prompt = |message| {
             AgentCommand::Prompt(Box::new(Prompt {
-                trigger: Trigger::message(*message),
+                trigger: Trigger {
+                    source: Source::Message(message),
+                    overrides,
+                },
                 place,
-                history,
-                opened,
             }))
         };
         self.accept(agent, message, prompt).await

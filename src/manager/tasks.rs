@@ -6,7 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::agent::event::Event;
-use crate::agent::{AgentCommand, Place, Prompt, Source, Stop, Stopper, Target, Trigger};
+use crate::agent::{
+    AgentCommand, NewBranch, Overrides, Place, Prompt, Source, Stop, Stopper, Target, Trigger,
+};
 use crate::domain::{AgentId, TaskId, TurnId, Via};
 use crate::tools::tasks::{TaskEffect, TaskEvent, TaskView, Tasks};
 
@@ -145,7 +147,7 @@ impl AgentManager {
                 self.note(&agent, text, via, place, event.model).await
             }
             TaskEffect::SpawnBranch(text) => {
-                let place = Place::NewBranch(None);
+                let place = Place::NewBranch(NewBranch::default());
                 self.note(&agent, text, via, place, event.model).await
             }
             TaskEffect::StopBranch => {
@@ -200,13 +202,11 @@ impl AgentManager {
                 source: Source::Note {
                     text,
                     via: Some(via),
+                    report_of: None,
                 },
-                model,
-                mode: None,
+                overrides: Overrides::model(model),
             },
             place,
-            history: Vec::new(),
-            opened: None,
         };
         self.deliver(agent, AgentCommand::Prompt(Box::new(prompt)))
             .await

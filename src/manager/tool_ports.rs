@@ -10,10 +10,13 @@ use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
+use tokio::sync::oneshot;
 use tracing::warn;
 
 use crate::agent::event::Event;
-use crate::agent::{AgentCommand, AuxiliaryRequest, Place, Prompt, Source, Trigger};
+use crate::agent::{
+    AgentCommand, AuxiliaryRequest, NewBranch, Overrides, Place, Prompt, Source, Trigger,
+};
 use crate::config::{Key, effective};
 use crate::domain::{AgentName, AttemptKind, GuildId, SandboxMode, Via};
 use crate::exec::{Limits, Network, Policy};
@@ -23,8 +26,8 @@ use crate::text::{self, escape};
 use crate::tools::Caller;
 use crate::tools::hooks::HookWriter;
 use crate::tools::ports::{
-    AgentDirectory, Configure, Grants, Messenger, Models, OutgoingFile, Peer, PortError, Rules,
-    ShellRules,
+    AgentDirectory, BranchTask, Configure, Grants, Messenger, Models, OutgoingFile, Peer,
+    PortError, Rules, ShellRules,
 };
 use crate::tools::tasks::{TaskEvent, TaskEvents};
 use crate::workspace::{Workspace, agent_file};
@@ -135,18 +138,53 @@ impl AgentDirectory for ToolPorts {
                         depth: caller.depth.saturating_add(1),
                         parent: caller.turn,
                     }),
+                    report_of: None,
                 },
-                model: None,
-                mode: None,
+                overrides: Overrides::default(),
             },
             place: Place::Channel(channel),
-            history: Vec::new(),
-            opened: None,
         };
         manager
             .deliver(&agent, AgentCommand::Prompt(Box::new(prompt)))
             .await
             .map_err(broken)
+    }
+
+    async fn open_branch(&self, caller: &Caller, task: BranchTask) -> Result<u32, PortError> {
+        let manager = self.manager()?;
+        let agent = manager
+            .agents(caller.guild)
+            .into_iter()
+            .find(|agent| agent.id == caller.agent)
+            .ok_or_else(|| PortError::Refused("this agent is being destroyed".to_owned()))?;
+        let (opened, number) = oneshot::channel();
+        let note = Source::Note {
+            text: task.prompt,
+            via: Some(Via {
+                depth: caller.depth.saturating_add(1),
+                parent: caller.turn,
+            }),
+            report_of: None,
+        };
+        let prompt = Prompt {
+            trigger: Trigger {
+                source: note,
+                overrides: Overrides::default(),
+            },
+            place: Place::NewBranch(NewBranch {
+                role: Some(task.role),
+                reports_to: Some(caller.conversation),
+                opened: Some(opened),
+                ..NewBranch::default()
+            }),
+        };
+        manager
+            .deliver(&agent, AgentCommand::Prompt(Box::new(prompt)))
+            .await
+            .map_err(broken)?;
+        number
+            .await
+            .map_err(|_| PortError::Refused("the branch could not be opened".to_owned()))
     }
 }
 

@@ -44,6 +44,17 @@ impl Store {
         begun_child(self.run(batch).await?.row()?)
     }
 
+    /// Begins a child turn that answers in its parent's place. Gives the child's conversation.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NotFound`] when the parent does not run.
+    pub async fn start_in_place(&self, child: &NewChild) -> Result<ConversationId, StoreError> {
+        let mut batch = Batch::default();
+        insert_child(&mut batch, child)?;
+        begun_child(self.run(batch).await?.row()?)
+    }
+
     /// C2. Ends a child turn together with the call that it answers: its report is there as soon as its parent has it.
     ///
     /// # Errors
@@ -59,6 +70,19 @@ impl Store {
         let mut batch = Batch::default();
         end_turn(&mut batch, child, end)?;
         end_call(&mut batch, parent, result, CallEnd::Finished)?;
+        self.run(batch).await.map(drop)
+    }
+
+    /// Ends what still runs below a turn that broke off.
+    pub async fn fail_children(&self, run: TurnId) -> Result<(), StoreError> {
+        let mut batch = Batch::default();
+        batch
+            .add(
+                "UPDATE turns SET state = 'finished', exit = 'failed', ended_at = ?
+                 WHERE run_id = ? AND kind <> 'turn' AND state = 'running'",
+            )
+            .bind(now())
+            .bind(run.to_string());
         self.run(batch).await.map(drop)
     }
 

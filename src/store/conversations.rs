@@ -23,6 +23,10 @@ pub enum ConversationKind {
         thread: Option<ChannelId>,
         /// What it was opened for.
         prompt: String,
+        /// The role that it works as.
+        role: Option<String>,
+        /// The conversation that is told what its first turn came to.
+        reports_to: Option<ConversationId>,
     },
 }
 
@@ -37,6 +41,10 @@ pub struct ConversationRow {
     pub thread: Option<ChannelId>,
     /// What a branch was opened for.
     pub prompt: String,
+    /// The role that it works as.
+    pub role: Option<String>,
+    /// The conversation that is still to be told what a branch came to.
+    pub reports_to: Option<ConversationId>,
     pub opened_at: DateTime<Utc>,
     /// When something last entered it.
     pub last_active_at: DateTime<Utc>,
@@ -170,6 +178,22 @@ impl Store {
         Ok(readable(&rows, "conversations", "id", conversation))
     }
 
+    /// Branches without a running turn that are still to tell what they came to.
+    pub async fn reports_due(&self) -> Result<Vec<(AgentId, ConversationId)>, StoreError> {
+        let condition = "WHERE c.kind = ? AND c.parent_id IS NOT NULL AND NOT EXISTS
+             (SELECT 1 FROM turns t WHERE t.conversation_id = c.id AND t.state = 'running')";
+        let due = self.find_conversations(condition, "branch".to_owned());
+        let due = due.await?.into_iter();
+        Ok(due.map(|branch| (branch.agent, branch.id)).collect())
+    }
+
+    /// What a branch came to is told to nobody any more.
+    pub async fn drop_report(&self, branch: ConversationId) -> Result<(), StoreError> {
+        let mut batch = Batch::default();
+        has_reported(&mut batch, branch);
+        self.run(batch).await.map(drop)
+    }
+
     /// Ends a conversation: its items stay in the ledger, the agent's next message opens a new one.
     pub async fn close_conversation(&self, id: ConversationId) -> Result<(), StoreError> {
         let mut batch = Batch::default();
@@ -232,7 +256,7 @@ async fn open(
     agent: AgentId,
     kind: ConversationKind,
 ) -> Result<ConversationRow, StoreError> {
-    let (number, thread, prompt) = match kind {
+    let (number, thread, prompt, role, reports_to) = match kind {
         ConversationKind::Root => {
             let row = sqlx::query(sqlx::AssertSqlSafe(format!(
                 "{SELECT} WHERE c.agent_id = ? AND c.number = 0 AND c.closed_at IS NULL"
@@ -243,33 +267,48 @@ async fn open(
             if let Some(row) = row {
                 return conversation(&row);
             }
-            (0, None, String::new())
+            (0, None, String::new(), None, None)
         }
-        ConversationKind::Branch { thread, prompt } => {
+        ConversationKind::Branch {
+            thread,
+            prompt,
+            role,
+            reports_to,
+        } => {
             let last: i64 = sqlx::query_scalar(
                 "SELECT coalesce(max(number), 0) FROM conversations WHERE agent_id = ?",
             )
             .bind(agent.to_string())
             .fetch_one(&mut *db)
             .await?;
-            (last + 1, thread, prompt)
+            (last + 1, thread, prompt, role, reports_to)
         }
     };
     let opened = now();
     let row = sqlx::query(
-        "INSERT INTO conversations (agent_id, number, kind, thread_id, prompt, opened_at, last_active_at)
-         VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING *, 0 AS items, NULL AS turn_at",
+        "INSERT INTO conversations (agent_id, number, kind, thread_id, prompt, role, parent_id, opened_at, last_active_at)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING *, 0 AS items, NULL AS turn_at",
     )
     .bind(agent.to_string())
     .bind(number)
     .bind(if number == 0 { "main" } else { "branch" })
     .bind(thread.map(ChannelId::as_i64))
     .bind(prompt)
+    .bind(role)
+    .bind(reports_to.map(|conversation| conversation.0))
     .bind(&opened)
     .bind(&opened)
     .fetch_one(db)
     .await?;
     conversation(&row)
+}
+
+/// A branch has told what it came to; it does so once.
+pub(super) fn has_reported(batch: &mut Batch, branch: ConversationId) {
+    batch
+        .add("UPDATE conversations SET parent_id = NULL WHERE id = ? AND kind = 'branch' AND parent_id IS NOT NULL")
+        .bind(branch.0)
+        .must_change("branch that has not reported");
 }
 
 /// Notes that something entered a conversation outside of its turns.
@@ -289,6 +328,10 @@ pub(super) fn conversation(row: &SqliteRow) -> Result<ConversationRow, StoreErro
             .try_get::<Option<i64>, _>("thread_id")?
             .map(ChannelId::from_i64),
         prompt: row.try_get("prompt")?,
+        role: row.try_get("role")?,
+        reports_to: row
+            .try_get::<Option<i64>, _>("parent_id")?
+            .map(ConversationId),
         opened_at: time(row, "opened_at")?,
         last_active_at: last_active_at(row)?,
         closed_at: time_option(row, "closed_at")?,

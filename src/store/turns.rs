@@ -11,6 +11,7 @@ use super::attached::AttachedRows;
 use super::batch::Batch;
 use super::children::{NewChild, begun_child, child_of, insert_child};
 use super::codec::{count, counted, dollars, now, parsed, parsed_option, time, time_option, words};
+use super::conversations::has_reported;
 use super::error::StoreError;
 use super::inbound::{claim, claim_unchanged};
 use super::items::insert_item_of;
@@ -192,7 +193,19 @@ pub(super) const OF_MESSAGE: &str = "coalesce(
 impl Store {
     /// D2. Begins a turn with the items that start it; the messages they came in are claimed.
     pub async fn begin_turn(&self, turn: NewTurn, items: Vec<Item>) -> Result<Begun, StoreError> {
-        self.begin(turn, items, None).await
+        self.begin(turn, items, Batch::default(), None).await
+    }
+
+    /// D2 of a turn that begins with what `branch` came to: the branch has told it then, and tells it to nobody else.
+    pub async fn begin_with_report(
+        &self,
+        turn: NewTurn,
+        item: Item,
+        branch: ConversationId,
+    ) -> Result<Begun, StoreError> {
+        let mut batch = Batch::default();
+        has_reported(&mut batch, branch);
+        self.begin(turn, vec![item], batch, None).await
     }
 
     /// [`Self::begin_turn`] with the message that starts it as it is in memory: begins only if that is still what waits.
@@ -202,16 +215,17 @@ impl Store {
         item: Item,
         trigger: &Inbound,
     ) -> Result<Begun, StoreError> {
-        self.begin(turn, vec![item], Some(trigger)).await
+        self.begin(turn, vec![item], Batch::default(), Some(trigger))
+            .await
     }
 
     async fn begin(
         &self,
         turn: NewTurn,
         items: Vec<Item>,
+        mut batch: Batch,
         unchanged: Option<&Inbound>,
     ) -> Result<Begun, StoreError> {
-        let mut batch = Batch::default();
         batch
             .add(
                 "INSERT INTO turns (id, agent_id, conversation_id, trigger_id, parent_id, origin_id, depth, channel_id,
@@ -347,6 +361,24 @@ impl Store {
         end: FinishedTurn,
     ) -> Result<Vec<Part>, StoreError> {
         let mut batch = Batch::default();
+        end_turn(&mut batch, turn, &end)?;
+        queue_of_turn(&mut batch, turn, end.parts, end.first)?;
+        self.run(batch).await?.rows.iter().map(part_row).collect()
+    }
+
+    /// D8 of a turn that a child turn answered in its place: both end in one transaction.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NotFound`] when one of them does not run.
+    pub async fn finish_turn_and_child(
+        &self,
+        turn: TurnId,
+        end: FinishedTurn,
+        (child, child_end): (TurnId, FinishedTurn),
+    ) -> Result<Vec<Part>, StoreError> {
+        let mut batch = Batch::default();
+        end_turn(&mut batch, child, &child_end)?;
         end_turn(&mut batch, turn, &end)?;
         queue_of_turn(&mut batch, turn, end.parts, end.first)?;
         self.run(batch).await?.rows.iter().map(part_row).collect()

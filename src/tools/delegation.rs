@@ -7,6 +7,8 @@ pub struct Delegation {
     pub prompt: String,
     /// For people.
     pub title: String,
+    /// Whether the call has its result only then; else a branch does the task.
+    pub waits: bool,
     /// The id of a former child turn whose conversation goes on.
     pub go_on: Option<String>,
 }

@@ -72,6 +72,21 @@ pub trait AgentDirectory: Send + Sync {
     /// now.
     async fn send(&self, caller: &Caller, to: &AgentName, message: String)
     -> Result<(), PortError>;
+
+    /// Opens a branch of the caller's agent, which tells the caller's conversation what it came to. Gives its number.
+    ///
+    /// # Errors
+    ///
+    /// When the agent is about to end, or the ledger fails.
+    async fn open_branch(&self, caller: &Caller, task: BranchTask) -> Result<u32, PortError>;
+}
+
+/// What a branch is opened for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BranchTask {
+    /// The role that it works as.
+    pub role: String,
+    pub prompt: String,
 }
 
 /// Another agent of the server.

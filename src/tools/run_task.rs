@@ -16,13 +16,13 @@ use crate::workspace::WorkspacePath;
 pub(in crate::tools) struct Args {
     /// Given to `bash -c`.
     pub(in crate::tools) command: String,
-    /// Plain words: what to do when it ends, prints something or takes too long. Without: a notice at its end.
+    /// Plain words: what to do when it ends, prints something or takes too long (a notice).
     #[serde(skip_serializing_if = "Option::is_none")]
     instructions: Option<String>,
-    /// For the turns that the instructions start. Without: your own.
+    /// For the turns that these start (yours).
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<String>,
-    /// Folder of the workspace to run in.
+    /// Folder to run in.
     #[serde(skip_serializing_if = "Option::is_none")]
     working_directory: Option<String>,
 }

@@ -34,6 +34,8 @@ pub struct Services {
     pub instructions: ToldOnce,
     /// How often each agent writes to others.
     pub sends: RateLimit,
+    /// How often each agent opens branches.
+    pub branches: RateLimit,
     /// What agents may reach by git.
     pub git: GitAccess,
     /// For calls to hosts of the operator's: follows no redirect; see [`http_client`].

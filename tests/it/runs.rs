@@ -1,6 +1,8 @@
 //! Sub-agents in the whole bot: what they are told, what their parent gets, what stops and bounds them.
 
+mod beside;
 mod budgets;
+mod by_people;
 mod called;
 mod refused;
 mod stopped;

@@ -71,10 +71,9 @@ impl Tally {
     /// Adds an attempt; a price that is not known makes the sum unknown, unless nothing was used.
     pub(super) fn add(&mut self, usage: Usage, cost: Cost) {
         self.usage += usage;
-        self.cost = match (self.cost, cost) {
-            (Cost::Usd(a), Cost::Usd(b)) => Cost::Usd(a + b),
-            (so_far, Cost::Unknown) if usage == Usage::default() => so_far,
-            (Cost::Unknown, _) | (_, Cost::Unknown) => Cost::Unknown,
+        self.cost = match cost {
+            Cost::Unknown if usage == Usage::default() => self.cost,
+            cost => self.cost.plus(cost),
         };
     }
 }

@@ -7,10 +7,11 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
 use tracing::info;
 
+use crate::agent::budget::RoleCap;
 use crate::agent::deps::AgentDeps;
 use crate::agent::event::{Event, Feed, Speech, TurnRef};
 use crate::agent::identity::Identity;
-use crate::agent::mailbox::{Source, Trigger};
+use crate::agent::mailbox::{Overrides, Source, Trigger};
 use crate::agent::modes;
 use crate::agent::prompt::{self, TurnFacts};
 use crate::agent::run::Run;
@@ -27,11 +28,11 @@ use super::attachments;
 use super::context::TurnContext;
 use super::live::{Inbox, LiveStatus};
 use super::transcript::Transcript;
-use super::{Turn, TurnEnd, TurnHead, TurnParams};
+use super::{Turn, TurnEnd, TurnHead, TurnParams, Worker};
 
 /// What became of the attempt to begin.
 pub(super) enum Begun {
-    Turn(Box<Turn>),
+    Turn(Box<Turn>, Worker),
     /// It does not: its message was taken or withdrawn meanwhile, or the ledger failed. What was handed to it is given back.
     Not(TurnEnd),
 }
@@ -42,13 +43,20 @@ pub(super) async fn begin(
     others: Vec<String>,
     params: TurnParams,
 ) -> Begun {
-    let setup = deps.setup(&agent).await;
+    let Trigger { source, overrides } = params.trigger;
+    let Overrides { model, mode, role } = overrides;
+    let mut worker = role.map_or(Worker::Itself, Worker::Role);
+    let mut setup = deps.setup(&agent).await;
+    let mut lineage = Vec::new();
+    if let Some(name) = &params.role {
+        match deps.role_of_branch(&agent, name).await {
+            Ok(role) => lineage.push(role),
+            Err(why) => worker = Worker::Nobody(why),
+        }
+        let tiers = deps.effective(&agent, &setup.config).server.tiers;
+        setup = setup.for_child(&lineage, &tiers);
+    }
     let config = &setup.config;
-    let Trigger {
-        source,
-        model,
-        mode,
-    } = params.trigger;
     let mode_now = setup.mode(mode);
     let models = deps.models_of_turn(&agent, config, model.as_ref(), mode_now);
     deps.prepare_models(&models).await;
@@ -108,7 +116,7 @@ pub(super) async fn begin(
     };
     info!(agent.id = %agent.id, turn.id = %params.turn, "agent {} began a turn", agent.name);
     deps.emit(Event::TurnStarted(reference.clone(), feed));
-    Begun::Turn(Box::new(Turn::new(TurnHead {
+    let turn = Turn::new(TurnHead {
         context: TurnContext {
             deps,
             agent,
@@ -122,7 +130,11 @@ pub(super) async fn begin(
             asked_mode: mode,
             stop: params.stop,
             run: Arc::new(run),
-            lineage: Vec::new(),
+            within: lineage
+                .iter()
+                .filter_map(|role| RoleCap::of(params.turn, role.limits))
+                .collect(),
+            lineage,
             path: start.turn.path,
             child: None,
         },
@@ -140,7 +152,8 @@ pub(super) async fn begin(
         clock: WorkClock::start(),
         setup,
         seed,
-    })))
+    });
+    Begun::Turn(Box::new(turn), worker)
 }
 
 /// What was handed to a turn that did not begin.
@@ -222,7 +235,14 @@ impl Opening {
         }
         let begun = match source {
             Source::Message(message) => self.with_message(deps, agent, &items, *message).await?,
-            Source::Note { text, via } => self.with_note(deps, agent, text, via.as_ref()).await?,
+            Source::Note {
+                text,
+                via,
+                report_of,
+            } => {
+                let note = self.with_note(deps, agent, text, via.as_ref(), report_of);
+                note.await?
+            }
         };
         Ok((begun, items))
     }
@@ -305,6 +325,7 @@ impl Opening {
         agent: &Identity,
         text: String,
         via: Option<&Via>,
+        report_of: Option<ConversationId>,
     ) -> Result<Option<Start>, StoreError> {
         let turn = self.turn(agent, None, via);
         let item = Item::User(UserText {
@@ -312,10 +333,19 @@ impl Opening {
             at: Some(clock::now()),
             ..UserText::note(text)
         });
-        let begun = deps
-            .store
-            .begin_turn(turn.clone(), vec![item.clone()])
-            .await?;
+        let begun = match report_of {
+            None => {
+                deps.store
+                    .begin_turn(turn.clone(), vec![item.clone()])
+                    .await?
+            }
+            Some(branch) => {
+                let store = &deps.store;
+                store
+                    .begin_with_report(turn.clone(), item.clone(), branch)
+                    .await?
+            }
+        };
         let behind = deps.store.authors_behind(turn.id).await?;
         Ok((begun == Stored::Running).then(|| Start {
             turn,

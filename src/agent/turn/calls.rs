@@ -40,6 +40,13 @@ pub(super) struct Runnable {
     child: Option<BegunChild>,
 }
 
+impl Runnable {
+    /// What a child turn does of it.
+    fn for_child(&self) -> Option<&Assignment> {
+        self.assignment.as_ref().filter(|one| one.waits)
+    }
+}
+
 /// A call after it was looked at.
 #[derive(Clone)]
 enum Looked {
@@ -56,9 +63,9 @@ enum Looked {
 }
 
 impl Looked {
-    fn has_assignment(&self) -> bool {
+    fn has_child(&self) -> bool {
         match self {
-            Self::Run(one) | Self::Started(one) | Self::Ask(one, _) => one.assignment.is_some(),
+            Self::Run(one) | Self::Started(one) | Self::Ask(one, _) => one.for_child().is_some(),
             Self::Refused { .. } => false,
         }
     }
@@ -118,10 +125,7 @@ impl Turn {
             })
             .collect();
         let looked = self.with_former(looked).await?;
-        let assignments = looked
-            .iter()
-            .filter(|looked| looked.has_assignment())
-            .count();
+        let assignments = looked.iter().filter(|looked| looked.has_child()).count();
         // Of what was paid for must be told.
         let _last_words = (assignments > 0).then(|| self.hold_last_words(assignments));
         let together = side_by_side(&looked);
@@ -166,10 +170,10 @@ impl Turn {
                 let audit = self.audit_allowed(call, &runnable.prepared).await;
                 self.accounting.attached.audit.push(audit);
                 starting.calls.push(call.id.clone());
-                if let Some(assignment) = &runnable.assignment {
+                if let Some(assignment) = runnable.for_child() {
                     starting
                         .children
-                        .push(self.new_child(call, assignment).await);
+                        .push(self.new_child(Some(call.id.clone()), assignment).await);
                 }
                 *looked = Looked::Started(runnable.clone());
             }
@@ -178,7 +182,7 @@ impl Turn {
         let mut conversations = self.record_and_start(answer, starting).await?.into_iter();
         for looked in &mut looked {
             if let Looked::Started(runnable) = looked
-                && runnable.assignment.is_some()
+                && runnable.for_child().is_some()
                 && let (Some(new), Some(conversation)) = (children.next(), conversations.next())
             {
                 runnable.child = Some(BegunChild { new, conversation });
@@ -371,10 +375,10 @@ impl Turn {
             ..AttachedRows::default()
         };
         let (store, turn) = (&self.context.deps.store, self.context.id());
-        match &runnable.assignment {
+        match runnable.for_child() {
             None => store.start_call(turn, &call.id, attached).await?,
             Some(assignment) => {
-                let new = self.new_child(call, assignment).await;
+                let new = self.new_child(Some(call.id.clone()), assignment).await;
                 let begun = store.start_child(turn, &call.id, &new, attached);
                 let conversation = begun.await?;
                 runnable.child = Some(BegunChild { new, conversation });

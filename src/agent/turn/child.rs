@@ -6,14 +6,14 @@
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use tracing::{info, warn};
+use tracing::{Span, info, info_span, warn};
 
-use crate::agent::budget::RoleCap;
 use crate::agent::deps::Limits;
 use crate::agent::end_reason::EndReason;
 use crate::agent::event::AskingChild;
 use crate::agent::modes;
-use crate::domain::{Assistant, CallId, Cost, ToolResult, TurnId};
+use crate::agent::reports::Heading;
+use crate::domain::{Assistant, CallId, ToolResult, TurnId};
 use crate::store::{FinishedTurn, FirstPart, StoreError};
 use crate::text::{self, escape};
 use crate::tools::guard;
@@ -27,14 +27,27 @@ use super::{Outcome, Turn};
 #[derive(Clone, Debug)]
 pub(super) struct ChildSide {
     pub(super) parent: TurnId,
-    pub(super) call: CallId,
-    /// The name that the parent's model wrote for the tool.
-    pub(super) written: String,
+    /// None where it answers in its parent's place.
+    pub(super) answers: Option<AnsweredCall>,
     pub(super) title: String,
     /// Working time that its parent leaves it.
     pub(super) time: Duration,
-    /// What its role and those above it allow.
-    pub(super) within: Vec<RoleCap>,
+}
+
+/// The call that a child turn answers.
+#[derive(Clone, Debug)]
+pub(super) struct AnsweredCall {
+    pub(super) id: CallId,
+    /// The name that the parent's model wrote for the tool.
+    pub(super) written: String,
+}
+
+/// A child turn whose end is stored together with that of its parent.
+pub(super) struct EndedChild {
+    pub(super) id: TurnId,
+    pub(super) end: FinishedTurn,
+    /// The turn itself; none where its task broke off.
+    pub(super) turn: Option<Box<Turn>>,
 }
 
 /// What a child turn came to.
@@ -49,15 +62,45 @@ pub(super) struct Reported {
 pub(super) fn run(turn: Box<Turn>) -> BoxFuture<'static, Result<Reported, StoreError>> {
     Box::pin(async move {
         let mut turn = turn;
-        turn.take_place().await;
-        turn.look_for_roles_at_first().await;
-        let outcome = turn.work().await?;
-        turn.end_tasks().await;
+        let outcome = turn.work_as_child().await?;
         turn.report(outcome).await
     })
 }
 
+/// Runs a child turn that answers in its parent's place. Nothing of its end is stored yet.
+pub(super) fn run_in_place(
+    mut turn: Box<Turn>,
+) -> BoxFuture<'static, Result<(Box<Turn>, Outcome), StoreError>> {
+    Box::pin(async move {
+        let outcome = turn.work_as_child().await?;
+        if outcome.exit() == EndReason::Interrupted {
+            turn.add_note(CUT_BY_STOP).await?;
+        }
+        Ok((turn, outcome))
+    })
+}
+
 impl Turn {
+    async fn work_as_child(&mut self) -> Result<Outcome, StoreError> {
+        self.take_place().await;
+        self.look_for_roles_at_first().await;
+        let outcome = self.work().await;
+        self.end_tasks().await;
+        outcome
+    }
+
+    pub(super) fn span(&self) -> Span {
+        let role = self.context.lineage.last().map_or("", |role| &role.name);
+        info_span!(
+            "turn",
+            otel.name = %format_args!("invoke_agent {role}"),
+            gen_ai.operation.name = "invoke_agent",
+            gen_ai.agent.id = %self.context.agent.id,
+            gen_ai.agent.name = role,
+            turn.id = %self.context.id(),
+        )
+    }
+
     /// Waits until it may work beside the other children of its run.
     pub(super) async fn take_place(&self) {
         self.doing("Waiting for its turn");
@@ -79,6 +122,16 @@ impl Turn {
         Limits {
             steps: steps.min(limits.steps),
             work: modes::work(self.mode(), work).min(child.time),
+            ..limits
+        }
+    }
+
+    /// How far a turn of a branch with a role may go: no longer than the role allows.
+    pub(super) fn limits_of_branch(&self, limits: Limits) -> Limits {
+        let most = self.context.lineage.last().map(|role| role.limits.timeout);
+        let most = most.flatten().unwrap_or(limits.work);
+        Limits {
+            work: limits.work.min(most),
             ..limits
         }
     }
@@ -113,12 +166,11 @@ impl Turn {
         let child = self.context.child.clone();
         let Some(ChildSide {
             parent,
-            call,
-            written,
+            answers: Some(AnsweredCall { id: call, written }),
             ..
         }) = child
         else {
-            return Err(StoreError::NotFound("parent of a child turn".to_owned()));
+            return Err(StoreError::NotFound("call of a child turn".to_owned()));
         };
         let told = format!("{}\n{text}", self.heading(exit));
         let context = self.tool_context(call.clone(), Vec::new(), self.context.stop.hard().clone());
@@ -156,7 +208,11 @@ impl Turn {
         })
     }
 
-    fn end_of_child(&mut self, exit: EndReason, answer: Option<Assistant>) -> FinishedTurn {
+    pub(super) fn end_of_child(
+        &mut self,
+        exit: EndReason,
+        answer: Option<Assistant>,
+    ) -> FinishedTurn {
         FinishedTurn {
             answer,
             exit,
@@ -183,25 +239,20 @@ impl Turn {
     /// The line that stands above a report.
     fn heading(&self, exit: EndReason) -> String {
         let Tally { steps, usage, cost } = self.whole();
-        let role = self.context.lineage.last().map_or("", |role| &role.name);
-        let mut parts = vec![
-            role.to_owned(),
-            self.context.id().short(),
-            match exit {
-                EndReason::Stopped | EndReason::Aborted if self.context.stop.is_own() => {
-                    "stopped by a person".to_owned()
-                }
-                exit => exit.words(),
-            },
-            text::count(steps as usize, "step", "steps"),
-            text::tokens_in_short(usage.input_total() + usage.output),
-        ];
-        if let Cost::Usd(usd) = cost
-            && usd > 0.0
-        {
-            parts.push(format!("${usd:.3}"));
-        }
-        format!("[{}]", parts.join(" · "))
+        let is_own = self.context.stop.is_own();
+        let exit = match exit {
+            EndReason::Stopped | EndReason::Aborted if is_own => "stopped by a person".to_owned(),
+            exit => exit.words(),
+        };
+        let heading = Heading {
+            role: self.context.lineage.last().map_or("", |role| &role.name),
+            turn: self.context.id(),
+            exit: &exit,
+            steps,
+            usage,
+            cost,
+        };
+        heading.line()
     }
 
     /// What the parent is told of a child that gave no answer, with the way out.

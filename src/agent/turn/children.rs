@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
-use tracing::{Instrument as _, error, info_span};
+use tracing::{Instrument as _, error};
 
 use crate::agent::budget::{Reservation, RoleCap};
 use crate::agent::event::{ChildProgress, Progress, Speech, TurnRef};
@@ -15,7 +15,7 @@ use crate::agent::modes;
 use crate::agent::setup::own_model;
 use crate::agent::stop::StopSignal;
 use crate::clock;
-use crate::domain::{ConversationId, Cost, Item, ToolResult, TurnId, Usage, UserText};
+use crate::domain::{CallId, ConversationId, Cost, Item, ToolResult, TurnId, Usage, UserText};
 use crate::llm::history;
 use crate::llm::route::Planned;
 use crate::permission::Stack;
@@ -27,7 +27,7 @@ use crate::text;
 
 use super::begin;
 use super::calls::Call;
-use super::child::{self, ChildSide, Reported};
+use super::child::{self, AnsweredCall, ChildSide, Reported};
 use super::context::TurnContext;
 use super::live::{Inbox, LiveStatus, Node};
 use super::offer::{Assignment, NotCalled};
@@ -63,7 +63,11 @@ impl Turn {
     }
 
     /// A child turn for this assignment, as the ledger will have it.
-    pub(super) async fn new_child(&self, call: &Call, assignment: &Assignment) -> NewChild {
+    pub(super) async fn new_child(
+        &self,
+        call: Option<CallId>,
+        assignment: &Assignment,
+    ) -> NewChild {
         let deps = &self.context.deps;
         let targets = self.context.targets(&self.setup).unwrap_or_default();
         let model = targets.first().map(|target| target.model.as_str());
@@ -81,17 +85,16 @@ impl Turn {
             child: Some(ChildOf {
                 kind: ChildKind::SubAgent,
                 run: self.context.run.root,
-                call: Some(call.id.clone()),
+                call,
                 role: assignment.role.name.clone(),
                 role_sha256: assignment.role.sha256.clone(),
                 title: assignment.title.clone(),
             }),
         };
         let item = Item::User(UserText {
-            text: assignment.prompt.clone(),
             facts: Some(facts),
             at: Some(clock::now()),
-            ..UserText::default()
+            ..assignment.words.clone()
         });
         NewChild {
             turn,
@@ -148,15 +151,12 @@ impl Turn {
         // It holds no place while others work for it, or a run could wait for itself.
         drop(self.place.lock().take());
         let _found = stop.found_as(id);
-        let child = self.child(call, assignment, begun, stop).await?;
-        let span = info_span!(
-            "turn",
-            otel.name = %format_args!("invoke_agent {role}"),
-            gen_ai.operation.name = "invoke_agent",
-            gen_ai.agent.id = %self.context.agent.id,
-            gen_ai.agent.name = role,
-            turn.id = %id,
-        );
+        let answers = AnsweredCall {
+            id: call.id.clone(),
+            written: call.written.clone(),
+        };
+        let child = self.child(Some(answers), assignment, begun, stop).await?;
+        let span = child.span();
         let task = AbortOnDropHandle::new(tokio::spawn(child::run(child).instrument(span)));
         match task.await {
             Ok(reported) => {
@@ -177,9 +177,9 @@ impl Turn {
     }
 
     /// A turn for what is in the ledger already.
-    async fn child(
+    pub(super) async fn child(
         &self,
-        call: &Call,
+        answers: Option<AnsweredCall>,
         assignment: Assignment,
         begun: BegunChild,
         stop: StopSignal,
@@ -193,14 +193,8 @@ impl Turn {
         let mut lineage = self.context.lineage.clone();
         lineage.push(assignment.role.clone());
         let limits = assignment.role.limits;
-        let mut within = self.context.spender().within;
-        if limits.budget_usd.is_some() || limits.max_tokens.is_some() {
-            within.push(RoleCap {
-                turn: id,
-                usd: limits.budget_usd,
-                tokens: limits.max_tokens,
-            });
-        }
+        let mut within = self.context.within.clone();
+        within.extend(RoleCap::of(id, limits));
         let tiers = self.context.tiers(&self.setup);
         let is_other_model = own_model(&assignment.role, &tiers).is_some();
         let context = TurnContext {
@@ -222,12 +216,11 @@ impl Turn {
             path: new.turn.path,
             child: Some(ChildSide {
                 parent: self.context.id(),
-                call: call.id.clone(),
-                written: call.written.clone(),
+                answers,
                 title: assignment.title.clone(),
                 time: self.time_left().saturating_sub(KEPT_OF_TIME),
-                within,
             }),
+            within,
             lineage,
         };
         let setup = context.setup().await;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use serde_json::Value;
 
-use crate::agent::budget::Spender;
+use crate::agent::budget::{RoleCap, Spender};
 use crate::agent::deps::AgentDeps;
 use crate::agent::event::TurnRef;
 use crate::agent::identity::Identity;
@@ -47,10 +47,12 @@ pub(super) struct TurnContext {
     pub(super) asked_mode: Option<Mode>,
     pub(super) stop: StopSignal,
     pub(super) run: Arc<Run>,
-    /// The roles from the run's root down to this turn; none at the root.
+    /// The roles from the run's root down to this turn; none where the agent itself is at work.
     pub(super) lineage: Vec<Arc<Role>>,
     /// The agent's name, then those of the roles.
     pub(super) path: String,
+    /// What its role and those above it allow.
+    pub(super) within: Vec<RoleCap>,
     /// What it answers, in a child turn.
     pub(super) child: Option<ChildSide>,
 }
@@ -91,9 +93,11 @@ impl TurnContext {
 
     /// Who the model is told to be.
     pub(super) fn facts(&self) -> String {
-        match self.lineage.last() {
-            None => prompt::agent_facts(&self.agent.name, self.reference.channel),
-            Some(role) => prompt::child_facts(&role.name, &self.agent.name),
+        let (name, channel) = (&self.agent.name, self.reference.channel);
+        match (self.lineage.last(), &self.child) {
+            (None, _) => prompt::agent_facts(name, channel),
+            (Some(role), None) => prompt::branch_facts(&role.name, name, channel),
+            (Some(role), Some(_)) => prompt::child_facts(&role.name, name),
         }
     }
 
@@ -116,10 +120,7 @@ impl TurnContext {
             turn: Some(self.id()),
             run: Some(self.run.root),
             role: self.role(),
-            within: self
-                .child
-                .as_ref()
-                .map_or_else(Vec::new, |child| child.within.clone()),
+            within: self.within.clone(),
         }
     }
 

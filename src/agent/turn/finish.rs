@@ -91,12 +91,18 @@ impl Turn {
             first: FirstPart::Sends,
             attached: std::mem::take(&mut self.accounting.attached),
         };
-        let queued = self
-            .context
-            .deps
-            .store
-            .finish_turn(self.context.id(), ended)
-            .await?;
+        let (store, id) = (&self.context.deps.store, self.context.id());
+        let queued = match self.in_its_place.take() {
+            None => store.finish_turn(id, ended).await?,
+            Some(child) => {
+                let below = (child.id, child.end);
+                let queued = store.finish_turn_and_child(id, ended, below).await?;
+                if let Some(mut child) = child.turn {
+                    child.accounting.stored();
+                }
+                queued
+            }
+        };
         self.accounting.stored();
         if let Some(answer) = answer {
             self.transcript.push(Item::Assistant(answer));
@@ -240,6 +246,9 @@ pub(in crate::agent) async fn close_broken(
             reply_to,
             text: BROKEN.to_owned(),
         });
+    }
+    if let Err(error) = deps.store.fail_children(turn).await {
+        error!(turn.id = %turn, "failed to close the sub-agents of a turn that panicked: {error}");
     }
     let reference = TurnRef {
         turn,

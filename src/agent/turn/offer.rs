@@ -1,11 +1,14 @@
 //! The roles that a turn may have work for it, and what a call of one is checked for before anything of it runs.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::agent::deps::AgentDeps;
+use crate::agent::identity::Identity;
 use crate::agent::setup::Setup;
 use crate::charter::{Catalog, Role};
 use crate::config::Orchestration;
-use crate::domain::ConversationId;
+use crate::domain::{AgentId, ConversationId, UserText};
 use crate::text;
 use crate::tools::Delegation;
 
@@ -19,6 +22,9 @@ const BLOCK_MAX: usize = 2 << 10;
 
 /// Characters of a task; larger things belong in a file.
 const PROMPT_MAX: usize = 32_000;
+
+/// Hops from a person's message to the last turn that may open a branch.
+const DEEPEST_HOP: u8 = 3;
 
 /// Characters of a title.
 const TITLE_MAX: usize = 100;
@@ -36,12 +42,15 @@ pub(super) struct Offer {
 #[derive(Clone, Debug)]
 pub(super) struct Assignment {
     pub(super) role: Arc<Role>,
-    pub(super) prompt: String,
+    /// Its task.
+    pub(super) words: UserText,
     pub(super) title: String,
     /// The id of a former child turn whose conversation goes on.
     pub(super) go_on: Option<String>,
     /// That conversation, once it was found.
     pub(super) former: Option<ConversationId>,
+    /// Whether a child turn does it; else a branch.
+    pub(super) waits: bool,
 }
 
 /// Why a role is not called. The text is for the model.
@@ -71,6 +80,14 @@ pub(super) enum NotCalled {
     IsAbove(String),
     #[error("this is {} deep already", text::count(*.0, "level", "levels"))]
     TooDeep(usize),
+    #[error("{0} is a sub-agent's role: only the agent itself opens branches; leave `wait` out")]
+    OutlivesIts(String),
+    #[error("a branch has a conversation of its own: leave out `continue`, or `wait`")]
+    GoesOnInBranch,
+    #[error(
+        "this turn is {DEEPEST_HOP} hops from a person already; do it here, or leave `wait` out"
+    )]
+    TooManyHops,
     #[error("this run has had its {}", text::count(*.0 as usize, "sub-agent", "sub-agents"))]
     TooMany(u32),
 }
@@ -79,24 +96,17 @@ impl Offer {
     /// What `setup` may call of `catalog`, below these roles.
     pub(super) fn of(catalog: Arc<Catalog>, setup: &Setup, lineage: &[Arc<Role>]) -> Self {
         let named = setup.sub_agents();
-        let usable = catalog
-            .entries()
-            .iter()
-            .filter(|entry| entry.hidden_by.is_none());
-        let roles: Vec<Arc<Role>> = usable
-            .filter_map(|entry| entry.role.as_ref().ok())
-            .filter(|role| role.model_invocable || named.is_some())
-            .filter(|role| named.is_none_or(|names| names.contains(&role.name)))
-            .filter(|role| lineage.iter().all(|above| above.name != role.name))
-            .take(MOST)
-            .cloned()
-            .collect();
-        let block = block(&roles);
-        Self {
-            catalog,
-            roles,
-            block,
-        }
+        let mut offer = Self::from(catalog);
+        offer.roles.retain(|role| {
+            let is_meant = match named {
+                None => role.model_invocable,
+                Some(names) => names.contains(&role.name),
+            };
+            is_meant && lineage.iter().all(|above| above.name != role.name)
+        });
+        offer.roles.truncate(MOST);
+        offer.block = block(&offer.roles);
+        offer
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -107,7 +117,12 @@ impl Offer {
         &self.block
     }
 
-    fn find(&self, name: &str) -> Result<Arc<Role>, NotCalled> {
+    /// The role called `name`.
+    ///
+    /// # Errors
+    ///
+    /// Why nobody can be called by that name.
+    pub(super) fn find(&self, name: &str) -> Result<Arc<Role>, NotCalled> {
         let role = self.roles.iter().find(|role| role.name == name);
         if let Some(role) = role {
             return Ok(role.clone());
@@ -139,14 +154,55 @@ impl Offer {
     }
 }
 
+/// Every role that can be taken.
+impl From<Arc<Catalog>> for Offer {
+    fn from(catalog: Arc<Catalog>) -> Self {
+        let entries = catalog.entries().iter();
+        let usable = entries.filter(|entry| entry.hidden_by.is_none());
+        Self {
+            roles: usable
+                .filter_map(|entry| entry.role.as_ref().ok())
+                .cloned()
+                .collect(),
+            catalog,
+            block: String::new(),
+        }
+    }
+}
+
+impl AgentDeps {
+    /// The role that a branch of an agent works as.
+    pub(super) async fn role_of_branch(
+        &self,
+        agent: &Identity,
+        name: &str,
+    ) -> Result<Arc<Role>, NotCalled> {
+        let catalog = self.roles_of(agent.id, self.folder(agent)).await;
+        Offer::from(catalog.unwrap_or_default()).find(name)
+    }
+
+    /// The roles of an agent that people may call.
+    pub async fn roles_for_people(&self, id: AgentId, folder: PathBuf) -> Vec<Arc<Role>> {
+        let catalog = self.roles_of(id, folder).await;
+        let mut offer = Offer::from(catalog.unwrap_or_default());
+        offer.roles.retain(|role| role.user_invocable);
+        offer.roles
+    }
+}
+
 fn block(roles: &[Arc<Role>]) -> String {
     if roles.is_empty() {
         return String::new();
     }
     let mut block = "Roles for `sub_agent`:".to_owned();
     for role in roles {
+        let how = if role.background {
+            " (with `wait: false`)"
+        } else {
+            ""
+        };
         let line = format!(
-            "\n{}: {}",
+            "\n{}{how}: {}",
             role.name,
             text::one_line(&role.description, 200)
         );
@@ -197,6 +253,9 @@ impl Turn {
         if title > TITLE_MAX {
             return Err(NotCalled::LongTitle(title));
         }
+        if !call.waits {
+            self.may_open_branch(call)?;
+        }
         let depth = self.context.lineage.len();
         if depth >= limits.max_depth.get() as usize {
             return Err(NotCalled::TooDeep(depth));
@@ -207,15 +266,33 @@ impl Turn {
         }
         let role = self.offer.find(&call.role)?;
         let most = limits.max_children.get();
-        if !self.context.run.count_child(most) {
+        if call.waits && !self.context.run.count_child(most) {
             return Err(NotCalled::TooMany(most));
         }
         Ok(Assignment {
             role,
-            prompt: call.prompt.clone(),
+            words: UserText {
+                text: call.prompt.clone(),
+                ..UserText::default()
+            },
             title: text::one_line(&call.title, TITLE_MAX),
             go_on: call.go_on.clone(),
             former: None,
+            waits: call.waits,
         })
+    }
+
+    /// What outlives this run must not be wider than who asked for it, nor lead ever further away from people.
+    fn may_open_branch(&self, call: &Delegation) -> Result<(), NotCalled> {
+        if let Some(role) = self.context.lineage.last() {
+            return Err(NotCalled::OutlivesIts(text::code_span(&role.name)));
+        }
+        if call.go_on.is_some() {
+            return Err(NotCalled::GoesOnInBranch);
+        }
+        if self.context.depth >= DEEPEST_HOP {
+            return Err(NotCalled::TooManyHops);
+        }
+        Ok(())
     }
 }

@@ -70,15 +70,18 @@ pub(super) fn summary(summary: Summary) -> Option<String> {
         run,
         elapsed,
     } = summary;
-    if tally.steps <= 1 && elapsed < SHORT {
+    if tally.steps <= 1 && below.children == 0 && elapsed < SHORT {
         return None;
     }
     let mut line = String::new();
     if let Some(branch) = branch {
         let _ = write!(line, "branch #{branch} · ");
     }
-    let steps = text::count(tally.steps as usize, "step", "steps");
-    let _ = write!(line, "{steps} · {}", text::seconds(elapsed));
+    if tally.steps > 0 {
+        let steps = text::count(tally.steps as usize, "step", "steps");
+        let _ = write!(line, "{steps} · ");
+    }
+    line.push_str(&text::seconds(elapsed));
     let Tally { usage, cost, .. } = tally;
     if usage != Usage::default() {
         let (input, output) = (usage.input_total(), usage.output);

@@ -9,7 +9,7 @@ use serenity::all::ModalInteraction;
 
 use super::commands::{self, show_prompt};
 use super::{Responder, Visibility};
-use crate::agent::{Stop, Target};
+use crate::agent::{NewBranch, Overrides, Stop, Target};
 use crate::discord::bot::{Bot, Refusal};
 use crate::discord::render;
 use crate::discord::rest::body::clip;
@@ -192,7 +192,11 @@ pub(super) async fn open_branch(
     };
     match found.await {
         Ok((here, history, prompt)) => {
-            commands::open_branch(bot, responder, here, prompt, history).await;
+            let branch = NewBranch {
+                history,
+                ..NewBranch::default()
+            };
+            commands::open_branch(bot, responder, here, prompt, branch).await;
         }
         Err(refusal) => drop(responder.refuse(refusal).await),
     }
@@ -241,7 +245,7 @@ pub(super) async fn ask_about(
     };
     let agent = here.agent.clone();
     let message = here.says(shown, format!("{}{question}", quote.for_model()));
-    let asked = bot.manager.ask(&agent, message, None, None).await;
+    let asked = bot.manager.ask(&agent, message, Overrides::default()).await;
     if let Err(error) = asked {
         let _ = responder.refuse_later(error.into()).await;
     }

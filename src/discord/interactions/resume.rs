@@ -6,7 +6,7 @@ use serenity::all::{ComponentInteraction, ComponentInteractionDataKind};
 use super::commands::show_prompt;
 use super::here::Here;
 use super::{Responder, Visibility};
-use crate::agent::ContextAction;
+use crate::agent::{ContextAction, Overrides};
 use crate::discord::bot::Bot;
 use crate::discord::render;
 use crate::domain::MessageId;
@@ -69,7 +69,7 @@ pub(super) async fn go_on(
     };
     let (agent, channel) = (here.agent.clone(), here.channel);
     let message = here.says(shown, prompt);
-    let asked = bot.manager.ask(&agent, message, None, None).await;
+    let asked = bot.manager.ask(&agent, message, Overrides::default()).await;
     if let Err(error) = asked {
         let _ = responder.refuse_later(error.into()).await;
         return;

@@ -50,9 +50,9 @@ const IDLE_SAVE_STOPPED: &str =
 const NOTHING_RUNS: &str = "Nothing is running here.";
 
 /// A prompt given by a command, shown for all.
-pub fn asked(by: &str, prompt: &str, model: Option<&str>) -> Body {
-    let with = model
-        .map(|model| format!(" asks {}", escape::code(model)))
+pub fn asked(by: &str, prompt: &str, whom: Option<&str>) -> Body {
+    let with = whom
+        .map(|whom| format!(" asks {}", escape::code(whom)))
         .unwrap_or_default();
     prompt_shown(&format!("**{}**{with}", escape::name(by)), prompt)
 }
@@ -71,14 +71,21 @@ pub fn asked_about(by: &str, link: &str, question: &str) -> Body {
 }
 
 /// A branch is being opened.
-pub fn branch_asked(by: &str, prompt: &str) -> Body {
-    prompt_shown(&format!("**{}** opens a branch", escape::name(by)), prompt)
+pub fn branch_asked(by: &str, prompt: &str, role: Option<&str>) -> Body {
+    let (by, role) = (escape::name(by), as_role(role));
+    prompt_shown(&format!("**{by}** opens a branch{role}"), prompt)
 }
 
-pub fn branch_opened(number: u32, by: &str, prompt: &str) -> Body {
+fn as_role(role: Option<&str>) -> String {
+    role.map(|role| format!(" as {}", escape::code(role)))
+        .unwrap_or_default()
+}
+
+pub fn branch_opened(number: u32, by: &str, prompt: &str, role: Option<&str>) -> Body {
+    let role = as_role(role);
     prompt_shown(
         &format!(
-            "**{}** opened **branch #{number}**; reply to its messages to go on with it",
+            "**{}** opened **branch #{number}**{role}; reply to its messages to go on with it",
             escape::name(by)
         ),
         prompt,

@@ -22,7 +22,7 @@ pub(super) struct Args {
     id: String,
     /// Plain words: what to do when it ends, prints something or takes too long.
     instructions: String,
-    /// For the turns that the instructions start. Without: your own.
+    /// For the turns that these start (yours).
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<String>,
 }

@@ -1,5 +1,5 @@
 //! `sub_agent`: has a role do a task in a conversation of its own. The turn that calls it runs it, for a child turn begins
-//! together with its call and ends together with its result.
+//! together with its call and ends together with its result. One that does not wait opens a branch instead.
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::permission::{Action, Group};
 use crate::tools::delegation::Delegation;
 use crate::tools::error::ToolError;
+use crate::tools::ports::BranchTask;
 use crate::tools::{Output, Tool, ToolContext};
 
 pub(super) struct SubAgent;
@@ -21,6 +22,15 @@ pub(super) struct Args {
     title: String,
     #[serde(rename = "continue", skip_serializing_if = "Option::is_none")]
     go_on: Option<String>,
+    /// false: a branch does it and reports by a note.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wait: Option<bool>,
+}
+
+impl Args {
+    fn waits(&self) -> bool {
+        self.wait.unwrap_or(true)
+    }
 }
 
 #[async_trait]
@@ -32,7 +42,11 @@ impl Tool for SubAgent {
     const GROUP: Group = Group::SubAgents;
 
     fn action(args: &Args) -> Action {
-        Action::new(Self::NAME, &*args.role)
+        if args.waits() {
+            Action::new(Self::NAME, &*args.role)
+        } else {
+            Action::new(Self::NAME, format!("{} background", args.role))
+        }
     }
 
     fn delegation(args: &Args) -> Option<Delegation> {
@@ -41,10 +55,31 @@ impl Tool for SubAgent {
             prompt: args.prompt.clone(),
             title: args.title.clone(),
             go_on: args.go_on.clone(),
+            waits: args.waits(),
         })
     }
 
-    async fn run(&self, _: Args, _: &ToolContext) -> Result<Output, ToolError> {
-        Err(ToolError::rejected("sub-agents are not available here"))
+    /// Opens the branch that does the task; a call that waits is answered by a child turn.
+    async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {
+        if args.waits() {
+            return Err(ToolError::rejected("sub-agents are not available here"));
+        }
+        if let Err(wait) = context.services.branches.take(context.agent) {
+            let seconds = wait.as_secs() + 1;
+            return Err(ToolError::Rejected(format!(
+                "you have opened branches too often; again in {seconds} s"
+            )));
+        }
+        let task = BranchTask {
+            role: args.role.clone(),
+            prompt: args.prompt,
+        };
+        let directory = &context.services.directory;
+        let number = directory.open_branch(context, task).await?;
+        Ok(format!(
+            "Branch #{number} does it as `{}`. Its report comes as a note; go on meanwhile.",
+            args.role
+        )
+        .into())
     }
 }

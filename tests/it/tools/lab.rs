@@ -15,7 +15,7 @@ use chorus::permission::Profiles;
 use chorus::text::redact::Redactor;
 use chorus::tools::output_store::OutputStore;
 use chorus::tools::ports::{
-    AgentDirectory, Configure, Grants, Messenger, Models, OutgoingFile, Peer, PortError,
+    AgentDirectory, BranchTask, Configure, Grants, Messenger, Models, OutgoingFile, Peer, PortError,
 };
 use chorus::tools::{
     Caller, GitAccess, InvalidCall, NoCommands, Prepared, RateLimit, Registry, Services,
@@ -76,6 +76,7 @@ impl Lab {
             docs: DocsCache::default(),
             instructions: Default::default(),
             sends: RateLimit::default(),
+            branches: RateLimit::default(),
             agents,
         };
         let caller = Caller {
@@ -189,6 +190,10 @@ impl AgentDirectory for Seen {
     async fn send(&self, _: &Caller, to: &AgentName, message: String) -> Result<(), PortError> {
         self.sent.lock().unwrap().push((to.clone(), message));
         Ok(())
+    }
+
+    async fn open_branch(&self, _: &Caller, _: BranchTask) -> Result<u32, PortError> {
+        Err(PortError::Refused("there are no branches here".to_owned()))
     }
 }
 

@@ -1,14 +1,16 @@
-//! `/ask`: a prompt as a turn, for once with another model or mode.
+//! `/ask`: a prompt as a turn, for once with another model, mode or role.
 
 use std::time::Duration;
 
 use super::call::{Context, Refusal, Responder, Visibility, agent_here, bot, responder};
 use super::complete;
+use crate::agent::Overrides;
 use crate::discord::bot::Bot;
 use crate::discord::interactions::here::Here;
 use crate::discord::render;
 use crate::discord::rest::body::Body;
 use crate::domain::{MessageId, Mode};
+use crate::manager::AgentSummary;
 
 /// How long it may take to find out whether a model is there.
 const MODEL_TIMEOUT: Duration = Duration::from_millis(1_500);
@@ -37,7 +39,7 @@ impl From<ModeChoice> for Mode {
     }
 }
 
-/// Ask the agent of this channel, for once with another model or mode
+/// Ask the agent of this channel, for once with another model, mode or role
 #[poise::command(slash_command, guild_only)]
 pub(super) async fn ask(
     ctx: Context<'_>,
@@ -49,32 +51,43 @@ pub(super) async fn ask(
     model: Option<String>,
     #[description = "direct answers without tools, lightweight only reads, full is for work of many steps"]
     mode: Option<ModeChoice>,
+    #[description = "Role of a sub-agent that answers in the agent's place; it knows your prompt alone"]
+    #[autocomplete = "complete::role"]
+    role: Option<String>,
 ) -> Result<(), Refusal> {
-    ask_with(ctx, prompt, model, mode.map(Mode::from)).await
+    let overrides = Overrides {
+        model,
+        mode: mode.map(Mode::from),
+        role,
+    };
+    ask_with(ctx, prompt, overrides).await
 }
 
 /// Shows the prompt in the channel and starts a turn that answers it there.
 pub(super) async fn ask_with(
     ctx: Context<'_>,
     prompt: String,
-    model: Option<String>,
-    mode: Option<Mode>,
+    overrides: Overrides,
 ) -> Result<(), Refusal> {
     let responder = responder(ctx);
     let here = match checked(ctx, &prompt).await {
         Ok(here) => here,
         Err(refusal) => return tell(&responder, refusal).await,
     };
-    if let Some(refusal) = lacks_model(bot(ctx), model.as_deref()).await {
+    if let Some(refusal) = lacks_model(bot(ctx), overrides.model.as_deref()).await {
         return tell(&responder, refusal).await;
     }
-    let body = render::asked(&here.person.name, &prompt, model.as_deref());
+    if let Err(refusal) = has_role(bot(ctx), &here.agent, overrides.role.as_deref()).await {
+        return tell(&responder, refusal).await;
+    }
+    let whom = overrides.role.as_ref().or(overrides.model.as_ref());
+    let body = render::asked(&here.person.name, &prompt, whom.map(String::as_str));
     let Some(shown) = show(&responder, &body).await else {
         return Ok(());
     };
     let agent = here.agent.clone();
     let message = here.says(shown, prompt);
-    let asked = bot(ctx).manager.ask(&agent, message, model, mode).await;
+    let asked = bot(ctx).manager.ask(&agent, message, overrides).await;
     if let Err(error) = asked {
         let _ = responder.refuse_later(error.into()).await;
     }
@@ -87,6 +100,18 @@ async fn lacks_model(bot: &Bot, model: Option<&str>) -> Option<Refusal> {
     let known = bot.manager.known_model(model?);
     let known = tokio::time::timeout(MODEL_TIMEOUT, known).await.ok()?;
     known.err().map(Refusal::from)
+}
+
+/// Finds out whether people may call the role, before anything is shown.
+pub(super) async fn has_role(
+    bot: &Bot,
+    agent: &AgentSummary,
+    role: Option<&str>,
+) -> Result<(), Refusal> {
+    let Some(role) = role else {
+        return Ok(());
+    };
+    Ok(bot.manager.role_for_people(agent, role).await?)
 }
 
 /// The agent here, when there is something to ask it.

@@ -1,14 +1,14 @@
 //! `/branch`: further conversations of the same agent, beside the main one.
 
-use super::ask::{checked, show, tell};
+use super::ask::{checked, has_role, show, tell};
 use super::call::{
     Context, Refusal, Responder, Visibility, agent_here, answer, bot, person, responder,
 };
 use super::complete;
+use crate::agent::NewBranch;
 use crate::discord::bot::Bot;
 use crate::discord::interactions::here::Here;
 use crate::discord::render;
-use crate::domain::Item;
 use crate::manager::BranchTarget;
 
 /// Open, list and end further conversations of this agent
@@ -30,34 +30,49 @@ async fn new(
     #[description = "What it is to do"]
     #[max_length = 6000]
     prompt: String,
+    #[description = "Role that the branch works as; /roles lists them"]
+    #[autocomplete = "complete::role"]
+    role: Option<String>,
 ) -> Result<(), Refusal> {
     let responder = responder(ctx);
-    match checked(ctx, &prompt).await {
-        Ok(here) => open(bot(ctx), &responder, here, prompt, Vec::new()).await,
-        Err(refusal) => tell(&responder, refusal).await?,
-    }
+    let checked = async {
+        let here = checked(ctx, &prompt).await?;
+        has_role(bot(ctx), &here.agent, role.as_deref()).await?;
+        Ok(here)
+    };
+    let here = match checked.await {
+        Ok(here) => here,
+        Err(refusal) => return tell(&responder, refusal).await,
+    };
+    let branch = NewBranch {
+        role,
+        ..NewBranch::default()
+    };
+    open(bot(ctx), &responder, here, prompt, branch).await;
     Ok(())
 }
 
-/// Shows the prompt in the agent's channel, and opens a branch that begins with `history` and answers it.
+/// Shows the prompt in the agent's channel, and opens a branch that answers it.
 pub(in crate::discord::interactions) async fn open(
     bot: &Bot,
     responder: &Responder,
     here: Here,
     prompt: String,
-    history: Vec<Item>,
+    branch: NewBranch,
 ) {
     // A branch is a thread of the agent's channel, wherever it was asked for.
     let here = here.at_the_agent();
     let (agent, by) = (here.agent.clone(), here.person.name.clone());
-    let Some(shown) = show(responder, &render::branch_asked(&by, &prompt)).await else {
+    let role = branch.role.clone();
+    let asked = render::branch_asked(&by, &prompt, role.as_deref());
+    let Some(shown) = show(responder, &asked).await else {
         return;
     };
     let message = here.says(shown, prompt.clone());
     // A failed answer was logged where it failed; there is nobody left to tell.
-    let _ = match bot.manager.branch_from(&agent, message, history).await {
+    let _ = match bot.manager.branch_from(&agent, message, branch).await {
         Ok(number) => {
-            let opened = render::branch_opened(number, &by, &prompt);
+            let opened = render::branch_opened(number, &by, &prompt, role.as_deref());
             responder.edit_original(&opened).await
         }
         Err(error) => responder.refuse_later(error.into()).await,

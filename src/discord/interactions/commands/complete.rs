@@ -117,6 +117,16 @@ fn servers(
     labelled(pairs, typed)
 }
 
+/// Roles of the agent here that people may call.
+pub(super) async fn role(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
+    let Ok(here) = agent_here(ctx).await else {
+        return CreateAutocompleteResponse::new();
+    };
+    let reading = bot(ctx).manager.roles_for_people(&here.agent);
+    let roles = in_time(reading).await.unwrap_or_default();
+    among(roles.iter().map(|role| role.name.clone()), typed)
+}
+
 /// Models that can be used.
 pub(super) async fn model(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
     among(model_names(ctx), typed)

@@ -4,6 +4,7 @@ use serenity::all::CommandInteraction;
 
 use super::ask::ask_with;
 use super::call::{Context, Refusal, Responder, Visibility};
+use crate::agent::Overrides;
 use crate::discord::bot::Bot;
 use crate::discord::rest::body::{Body, clip};
 use crate::llm::Catalog;
@@ -22,7 +23,7 @@ async fn shortcut(
     prompt: String,
 ) -> Result<(), Refusal> {
     let model = ctx.command().custom_data.downcast_ref::<String>().cloned();
-    ask_with(ctx, prompt, model, None).await
+    ask_with(ctx, prompt, Overrides::model(model)).await
 }
 
 /// A command for each model that has one, besides the commands `others`.

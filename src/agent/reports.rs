@@ -1,0 +1,167 @@
+//! What sub-agents tell those that called them: the line above a report, and the note with which a branch that an agent
+//! opened comes back.
+
+use crate::domain::{ConversationId, Cost, Item, TurnId, Usage, Via};
+use crate::store::{ConversationRow, StoreError, TurnEnd};
+use crate::text;
+
+use super::actor::Actor;
+use super::end_reason::EndReason;
+use super::mailbox::{AgentCommand, Overrides, Place, Prompt, Source, Trigger};
+
+/// Characters of a report that a note holds whole.
+const REPORT_MAX: usize = 20_000;
+
+/// Characters of each end of a longer one.
+const END_MAX: usize = 4_000;
+
+/// What a sub-agent came to, as its report is headed.
+pub(super) struct Heading<'a> {
+    pub(super) role: &'a str,
+    pub(super) turn: TurnId,
+    pub(super) exit: &'a str,
+    pub(super) steps: u32,
+    pub(super) usage: Usage,
+    pub(super) cost: Cost,
+}
+
+impl Heading<'_> {
+    /// `[reviewer · c1f3a9e2 · answered · 4 steps · 12.3k tokens · $0.021]`
+    pub(super) fn line(&self) -> String {
+        let mut parts = vec![
+            self.role.to_owned(),
+            self.turn.short(),
+            self.exit.to_owned(),
+            text::count(self.steps as usize, "step", "steps"),
+            text::tokens_in_short(self.usage.input_total() + self.usage.output),
+        ];
+        if let Cost::Usd(usd) = self.cost
+            && usd > 0.0
+        {
+            parts.push(format!("${usd:.3}"));
+        }
+        format!("[{}]", parts.join(" · "))
+    }
+}
+
+impl Actor {
+    /// Tells the conversation that opened a branch what the branch came to; nothing where no conversation did, or it was
+    /// told already. While the agent ends, nothing begins: it is told after the next start.
+    pub(super) async fn report_of_branch(&mut self, branch: ConversationId) {
+        let known = self.conversations.get(&branch);
+        if self.begins_nothing() || known.is_some_and(|known| known.reports_to.is_none()) {
+            return;
+        }
+        if let Some(known) = self.conversations.get_mut(&branch) {
+            known.reports_to = None;
+        }
+        if let Err(error) = self.report(branch).await {
+            self.trouble(None, &error);
+        }
+    }
+
+    async fn report(&mut self, branch: ConversationId) -> Result<(), StoreError> {
+        let Some(row) = self.deps.store.conversation(branch).await? else {
+            return Ok(());
+        };
+        let Some(asked) = row.reports_to else {
+            return Ok(());
+        };
+        let Some(source) = self.note_of(&row).await? else {
+            return Ok(());
+        };
+        let trigger = Trigger {
+            source,
+            overrides: Overrides::default(),
+        };
+        let to = if self.conversations.contains_key(&asked) {
+            asked
+        } else {
+            self.main().await?
+        };
+        if self.defers(to) {
+            let place = Place::Conversation(to);
+            self.defer(
+                to,
+                AgentCommand::Prompt(Box::new(Prompt { trigger, place })),
+            );
+        } else {
+            self.give(to, trigger);
+        }
+        Ok(())
+    }
+
+    /// The note with what a branch came to; none while its turn runs.
+    async fn note_of(&self, branch: &ConversationRow) -> Result<Option<Source>, StoreError> {
+        let store = &self.deps.store;
+        let (number, role) = (branch.number, branch.role.as_deref().unwrap_or_default());
+        let what = format!(
+            "Branch #{number} (`{role}`: {}) has ended.",
+            text::one_line(&branch.prompt, 80)
+        );
+        let Some(turn) = store.turns(branch.id, 1).await?.pop() else {
+            return Ok(Some(Source::Note {
+                text: format!("{what} It did not begin: the daemon was stopped before."),
+                via: None,
+                report_of: Some(branch.id),
+            }));
+        };
+        if turn.state == TurnEnd::Running {
+            return Ok(None);
+        }
+        let id = turn.begun.id;
+        let exit = turn.exit.unwrap_or(EndReason::Interrupted);
+        let (mut usage, mut cost) = (turn.usage, turn.cost);
+        for child in store.children_of_run(id).await? {
+            usage += child.usage;
+            cost = cost.plus(child.cost);
+        }
+        let heading = Heading {
+            role,
+            turn: id,
+            exit: &exit.words(),
+            steps: turn.steps,
+            usage,
+            cost,
+        };
+        let items = store.items(branch.id).await?;
+        let answer = match items.last() {
+            Some(Item::Assistant(answer)) => answer.text.as_str(),
+            Some(Item::User(_) | Item::ToolResult(_)) | None => "",
+        };
+        let told = self.told(id, answer).await;
+        Ok(Some(Source::Note {
+            text: format!("{what}\n{}\n{told}", heading.line()),
+            via: Some(Via {
+                depth: turn.begun.depth.saturating_add(1),
+                parent: id,
+            }),
+            report_of: Some(branch.id),
+        }))
+    }
+
+    /// An answer as a note holds it: whole, or its ends and how to read all of it.
+    async fn told(&self, turn: TurnId, answer: &str) -> String {
+        if answer.trim().is_empty() {
+            return "It gave no answer.".to_owned();
+        }
+        let answer = self.deps.services.redactor.redact(answer).into_owned();
+        let chars = answer.chars().count();
+        if chars <= REPORT_MAX {
+            return answer;
+        }
+        let head: String = answer.chars().take(END_MAX).collect();
+        let tail: String = answer.chars().skip(chars - END_MAX).collect();
+        let (outputs, agent) = (self.deps.services.outputs.clone(), self.agent.name.clone());
+        let id = turn.short();
+        let kept = tokio::task::spawn_blocking(move || outputs.save_as(&agent, &id, &answer)).await;
+        let whole = match kept {
+            Ok(Ok(())) => format!("all of it: tool_output with handle \"{}\"", turn.short()),
+            Ok(Err(_)) | Err(_) => "the rest could not be kept".to_owned(),
+        };
+        format!(
+            "{head}\n\n[… {} of {chars} characters left out; {whole} …]\n\n{tail}",
+            chars - 2 * END_MAX
+        )
+    }
+}

@@ -1,0 +1,122 @@
+//! A sub-agent that nobody waits for: a branch with a role, whose report comes back as a note.
+
+use chorus_playground::model::wire::{Block, Reply};
+use serde_json::{Value, json};
+
+use super::{nothing_is_left, results};
+use crate::world::{World, run_test};
+
+fn beside(role: &str, prompt: &str) -> Value {
+    json!({"role": role, "prompt": prompt, "title": "look beside", "wait": false})
+}
+
+fn said(text: &str) -> Reply {
+    Reply::new(vec![Block::Text(text.to_owned())])
+}
+
+fn calls(tool: &str, arguments: Value) -> Reply {
+    Reply::new(vec![Block::Call(
+        "toolu_1".to_owned(),
+        tool.to_owned(),
+        arguments,
+    )])
+}
+
+/// No branch is still to tell what it came to.
+async fn nothing_is_due(world: &World) {
+    let due =
+        "SELECT count(*) || '' FROM conversations WHERE kind = 'branch' AND parent_id IS NOT NULL";
+    world.ledger_says(due, &["0"]).await;
+}
+
+#[tokio::test]
+async fn a_branch_does_it_and_its_report_comes_back_as_a_note() {
+    run_test(async |world| {
+        world.exchange("our secret word is plum", "Noted.").await;
+        world.model.follows(|request| {
+            let told = request.to_string();
+            let note = "Branch #1 (`explore`: Find TODO.) has ended.";
+            match () {
+                () if told.contains(note) => said("It says one."),
+                () if told.contains("You are `explore`, in a branch") => said("One TODO."),
+                () if told.contains("Branch #1 does it") => said("Somebody looks."),
+                () => calls("sub_agent", beside("explore", "Find TODO.")),
+            }
+        });
+        world.ann.says("#lab", "have somebody look").await;
+        world.sees("#lab", "Somebody looks.").await;
+        world.sees("#lab", "One TODO.").await;
+        world.sees("#lab", "It says one.").await;
+        let note = world.model.requests().into_iter().map(|request| request.to_string()).rfind(|told| told.contains("has ended."));
+        let note = note.unwrap();
+        assert!(note.contains("· answered · 1 step · "), "{note}");
+        assert!(note.contains("plum"), "{note}");
+        let action = "SELECT action_string FROM audit_log WHERE action_string LIKE '%sub_agent%'";
+        world.ledger_says(action, &["tool:sub_agent:explore background"]).await;
+        // The branch is a hop below the turn that opened it, and the note one below the branch.
+        let hops = "SELECT depth || ' ' || (run_id = id) || ' ' || (SELECT count(DISTINCT origin_id) FROM turns WHERE depth > 0)
+            FROM turns WHERE depth > 0 ORDER BY depth";
+        world.ledger_says(hops, &["1 1 1", "2 1 1"]).await;
+        nothing_is_due(world).await;
+        nothing_is_left(world).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_report_that_a_kill_held_up_comes_after_the_start_and_once() {
+    run_test(async |world| {
+        world.model.follows(|request| {
+            let told = request.to_string();
+            match () {
+                () if told.contains("has ended.") => said("So it was interrupted."),
+                () if told.contains("You are `general`, in a branch") => {
+                    calls("bash", json!({"command": "rm -r plum"}))
+                }
+                () if told.contains("Branch #1 does it") => said("Somebody looks."),
+                () => calls("sub_agent", beside("general", "Clean up.")),
+            }
+        });
+        world.ann.says("#lab", "have somebody look").await;
+        world.sees("#lab", "Somebody looks.").await;
+        world.question("#lab").await;
+        world.kills().await;
+        world.starts().await;
+        world.sees("#lab", "So it was interrupted.").await;
+        nothing_is_due(world).await;
+        world.restarts().await;
+        let told = "SELECT count(*) || '' FROM items WHERE body LIKE '%has ended.%'";
+        world.ledger_says(told, &["1"]).await;
+        nothing_is_left(world).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn only_the_agent_itself_opens_branches_and_none_goes_on_with_a_former_one() {
+    run_test(async |world| {
+        super::charter(world, "lead", "---\nname: lead\ndescription: Leads.\nsub_agents: [explore]\n---\nYou lead.\n");
+        world.model.calls(&[super::assignment("lead", "Lead it.")]);
+        world.model.calls_tool("sub_agent", beside("explore", "Look."));
+        world.model.answers("I may not.").answers("It may not.");
+        world.ann.says("#lab", "go").await;
+        world.sees("#lab", "It may not.").await;
+        let refused = world.model.requests().iter().flat_map(super::results_of).find(|told| told.starts_with("Error"));
+        assert_eq!(
+            refused.as_deref(),
+            Some("Error: `lead` is a sub-agent's role: only the agent itself opens branches; leave `wait` out")
+        );
+        let mut former = beside("explore", "Go on.");
+        former["continue"] = json!("c1f3a9e2");
+        world.model.calls_tool("sub_agent", former).answers("Neither.");
+        world.ann.says("#lab", "and now?").await;
+        world.sees("#lab", "Neither.").await;
+        assert_eq!(
+            results(world).last().map(String::as_str),
+            Some("Error: a branch has a conversation of its own: leave out `continue`, or `wait`")
+        );
+        world.ledger_says("SELECT count(*) || '' FROM conversations WHERE kind = 'branch'", &["0"]).await;
+        nothing_is_left(world).await;
+    })
+    .await;
+}
