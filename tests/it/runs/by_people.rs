@@ -53,7 +53,7 @@ async fn a_role_that_nobody_can_call_is_refused_before_anything_is_shown() {
         assert!(refused.contains("There is no role `hidden` here that people can call."), "{refused}");
         assert!(!world.transcript("#lab").contains("> hi"));
         let offered = world.ann.completes("/ask prompt:hi role:re", "role", "#lab").await;
-        assert_eq!(offered, ["reviewer"]);
+        assert_eq!(offered, ["reviewer", "explore"]);
     })
     .await;
 }
