@@ -11,6 +11,7 @@
 mod builtin;
 mod catalog;
 mod compile;
+mod contract;
 mod file;
 mod keys;
 mod lenient;
@@ -32,4 +33,4 @@ pub use problem::{Note, Problem, Problems};
 pub use role::{
     Compaction, Handoff, Limits, ModelChoice, OnFailure, Role, RoleMode, Router, SeedPart,
 };
-pub use skill::{HEAD, Skill, skill};
+pub use skill::{HEAD, Skill, skill, skill_body};

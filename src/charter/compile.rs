@@ -88,6 +88,18 @@ const FOREIGN: &[&str] = &[
     "tags",
 ];
 
+/// The key of commands and skills for tools; in an agent's file it can only have been meant so.
+const ALLOWED: &[&str] = &["allowed-tools", "allowedTools"];
+
+/// Keys without which a role could do more than was meant.
+const NARROWING: &[&str] = &[
+    "tools",
+    "disallowedTools",
+    "exclude_tools",
+    "permissions",
+    "permissionMode",
+];
+
 /// Characters of a name.
 pub(super) const NAME: usize = 64;
 
@@ -95,7 +107,7 @@ pub(super) const NAME: usize = 64;
 pub(super) const DESCRIPTION: usize = 200;
 
 pub(super) fn is_known(key: &str) -> bool {
-    KEYS.contains(&key) || FOREIGN.contains(&key)
+    KEYS.contains(&key) || FOREIGN.contains(&key) || ALLOWED.contains(&key)
 }
 
 /// Compiles `charter`.
@@ -107,8 +119,18 @@ pub fn compile(charter: &Charter<'_>, known: &Known<'_>) -> Result<Role, Problem
     let text = file::read(charter.bytes)?;
     let mut notes = Vec::new();
     let entries = match &text.front {
-        None => squad::entries(&text.body),
-        Some(front) => front_matter(front, &mut notes)?,
+        None => {
+            let entries = squad::entries(&text.body);
+            if entries.is_empty() && charter.trust == Trust::Repository {
+                return Err(Problems::one(
+                    1,
+                    "this does not describe a role: there is neither front matter nor `## Identity`",
+                    "write front matter with `name` and `description`, or move the file elsewhere",
+                ));
+            }
+            entries
+        }
+        Some(front) => front_matter(front, text.first, &mut notes)?,
     };
     let mut compiler = Compiler {
         trust: charter.trust,
@@ -124,21 +146,24 @@ pub fn compile(charter: &Charter<'_>, known: &Known<'_>) -> Result<Role, Problem
     compiler.finish(charter, text.front.is_some())
 }
 
-fn front_matter(front: &str, notes: &mut Vec<Note>) -> Result<Vec<(Node, Node)>, Problems> {
-    // The line of the opening `---` is the first.
-    const FIRST: usize = 2;
-    let read = match yaml::parse(front, FIRST) {
+/// Its entries; `first` is the number of its first line in the file.
+fn front_matter(
+    front: &str,
+    first: usize,
+    notes: &mut Vec<Note>,
+) -> Result<Vec<(Node, Node)>, Problems> {
+    let read = match yaml::parse(front, first) {
         Ok(Node {
             value: Yaml::Map(entries),
             ..
         }) => return Ok(entries),
         Ok(other) => {
             notes.push(not_yaml(other.line));
-            lenient::entries(front, FIRST)
+            lenient::entries(front, first)
         }
         Err(NotRead::Syntax { line }) => {
             notes.push(not_yaml(line));
-            lenient::entries(front, FIRST)
+            lenient::entries(front, first)
         }
         Err(refused) => Err(refused),
     };
@@ -236,8 +261,16 @@ impl Compiler<'_> {
     }
 
     fn entry(&mut self, key: &Node, value: &Node, charter: &Charter<'_>) {
-        let name = key.text().unwrap_or_default();
-        if FOREIGN.contains(&name) {
+        let written = key.text().unwrap_or_default();
+        let name = if ALLOWED.contains(&written) {
+            self.note(key.line, format!("`{written}` is read as `tools`"));
+            "tools"
+        } else {
+            written
+        };
+        if name == "infer" && value.switch().is_ok_and(|is| !is) {
+            self.role.model_invocable = false;
+        } else if FOREIGN.contains(&name) {
             self.note(
                 key.line,
                 format!("`{name}` means nothing here: a file grants nothing"),
@@ -282,9 +315,7 @@ impl Compiler<'_> {
             "advisors" => self.advisors(value),
             "router" => self.router(value),
             "handoff" => self.handoff(value),
-            "report" => value
-                .entries()
-                .map(|_| self.role.report = Some(value.json())),
+            "report" => self.report(value),
             "seed" => self.seed(value),
             "docs" => value.switch().map(|docs| self.role.docs = Some(docs)),
             "skills" => names(value).map(|names| self.role.skills = names),
@@ -295,13 +326,14 @@ impl Compiler<'_> {
             _ => value.switch().map(|is| self.role.user_invocable = is),
         };
         if let Err(expected) = read {
-            let found = shown(value);
-            self.doubt(
-                value.line,
-                key,
-                format!("{found} is none"),
-                format!("write {expected}"),
-            );
+            let message = format!("{} is none", shown(value));
+            let instead = format!("write {expected}");
+            // A narrowing that cannot be read must not be left out.
+            if NARROWING.contains(&key) {
+                self.problem(value.line, key, message, instead);
+            } else {
+                self.doubt(value.line, key, message, instead);
+            }
         }
     }
 

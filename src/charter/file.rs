@@ -30,8 +30,10 @@ pub struct Charter<'a> {
 
 /// A file's two halves.
 pub(super) struct Text {
-    /// The front matter, if there is one; its first line is line 2.
+    /// The front matter, if there is one.
     pub(super) front: Option<String>,
+    /// The number of its first line in the file.
+    pub(super) first: usize,
     pub(super) body: String,
 }
 
@@ -80,11 +82,16 @@ pub(super) fn read(bytes: &[u8]) -> Result<Text, Problems> {
 }
 
 fn split(text: &str) -> Result<Text, Problems> {
+    let (text, first) = match unfenced(text) {
+        Some(inside) => (inside, 2),
+        None => (text.to_owned(), 1),
+    };
     let mut lines = text.split_inclusive('\n');
     if lines.next().is_none_or(|line| line.trim_end() != "---") {
         return Ok(Text {
             front: None,
-            body: text.to_owned(),
+            first: 1,
+            body: text,
         });
     }
     let mut front = String::new();
@@ -92,12 +99,13 @@ fn split(text: &str) -> Result<Text, Problems> {
         if line.trim_end() == "---" {
             return Ok(Text {
                 front: Some(front),
+                first: first + 1,
                 body: lines.collect(),
             });
         }
         if front.len() + line.len() > MAX_FRONT {
             return Err(Problems::one(
-                1,
+                first,
                 "the front matter has more than 16 KiB, or is not closed",
                 "close it by a line `---`",
             ));
@@ -105,8 +113,29 @@ fn split(text: &str) -> Result<Text, Problems> {
         front.push_str(line);
     }
     Err(Problems::one(
-        1,
+        first,
         "the front matter is not closed",
         "close it by a line `---`",
     ))
+}
+
+/// What stands in a block of code that is all of the file, as editors paste what a model wrote: its first line is line 2. None
+/// where the file does not begin so.
+fn unfenced(text: &str) -> Option<String> {
+    let (opening, inside) = text.split_once('\n')?;
+    let word = opening.trim_start_matches('`');
+    let fence = &opening[..opening.len() - word.len()];
+    let is_opening = fence.len() >= 3 && word.trim_end().chars().all(char::is_alphanumeric);
+    if !is_opening || inside.lines().next()?.trim_end() != "---" {
+        return None;
+    }
+    let mut lines: Vec<&str> = inside.lines().collect();
+    let fences = lines.iter().filter(|line| line.starts_with("```")).count();
+    // Blocks within it have two each: what is left over closes the one around.
+    if fences % 2 == 1
+        && let Some(closing) = lines.iter().rposition(|line| line.trim_end() == fence)
+    {
+        lines.remove(closing);
+    }
+    Some(lines.join("\n") + "\n")
 }

@@ -66,10 +66,16 @@ impl Compiler<'_> {
             "lightweight" | "full" => return Some(ModelChoice::Tier(name.to_owned())),
             _ => {}
         }
-        let found = self.known.models.map_or(Ok(()), |find| find(name));
-        let Err(near) = found else {
+        let Some(find) = self.known.models else {
             return Some(ModelChoice::Named(name.to_owned()));
         };
+        let Err(near) = find(name) else {
+            return Some(ModelChoice::Named(name.to_owned()));
+        };
+        let found = spellings(name).into_iter().find(|name| find(name).is_ok());
+        if let Some(found) = found {
+            return Some(ModelChoice::Named(found));
+        }
         let instead = near.first().map_or_else(
             || "write an id that `/models` lists, or `inherit`".to_owned(),
             |near| format!("did you mean {}?", text::code_span(near)),
@@ -279,6 +285,15 @@ impl Compiler<'_> {
         }
         Ok(())
     }
+}
+
+/// What a model may be called here whose name others write with what it can do, or as people read it: `opus[1m]`,
+/// `Claude Sonnet 4.5 (copilot)`.
+fn spellings(name: &str) -> Vec<String> {
+    let bare = name.split(['[', '(']).next().unwrap_or_default().trim();
+    let folded = bare.to_lowercase().replace(' ', "-");
+    let dashed = folded.replace('.', "-");
+    vec![bare.to_owned(), folded, dashed]
 }
 
 pub(super) fn mode(value: &Node) -> Result<RoleMode, Expected> {

@@ -49,6 +49,24 @@ fn listed(folder: &str, read: &dyn Fn(&str) -> Option<String>) -> Option<Skill> 
     })
 }
 
+/// What a `SKILL.md` tells to do: all below its front matter.
+pub fn skill_body(text: &str) -> &str {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let first = text.lines().next();
+    if first.is_none_or(|line| line.trim_end() != "---") {
+        return text.trim();
+    }
+    let rest = &text[text.find('\n').map_or(text.len(), |end| end + 1)..];
+    let mut at = 0;
+    for line in rest.split_inclusive('\n') {
+        at += line.len();
+        if line.trim_end() == "---" {
+            return rest[at..].trim();
+        }
+    }
+    ""
+}
+
 /// What stands between the first two lines of hyphens.
 fn front(head: &[u8]) -> Option<String> {
     let head = String::from_utf8_lossy(head);

@@ -44,7 +44,10 @@ impl Found {
         let Some((key, value)) = bold(listed.unwrap_or(item)) else {
             return;
         };
-        let value = value.trim_matches('`');
+        let value = match section {
+            "model" => named(value),
+            _ => value.trim_matches('`'),
+        };
         if value.is_empty() || value.eq_ignore_ascii_case("auto") {
             return;
         }
@@ -85,6 +88,17 @@ impl Found {
             .filter_map(|(key, value)| value.map(|value| (scalar(value.line, key), value)))
             .collect()
     }
+}
+
+/// What a line about the model names: words with commas between, which an explanation in brackets or behind a dash may
+/// follow. Prose names nothing: `Standard chain — the coordinator handles it`.
+fn named(value: &str) -> &str {
+    let end = value.find(['(', '—', '–']).unwrap_or(value.len());
+    let word = value[..end].trim().trim_matches('`');
+    let is_prose = word
+        .split(',')
+        .any(|one| one.trim().contains(char::is_whitespace));
+    if is_prose { "" } else { word }
 }
 
 /// `**Key**: value` or `**Key:** value`.

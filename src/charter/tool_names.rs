@@ -27,7 +27,7 @@ const WRITING: &[&str] = &[
     "insert_at",
     "replace_lines",
 ];
-const SHELL: &[&str] = &[
+pub(super) const SHELL: &[&str] = &[
     "bash",
     "run_concurrent",
     "list_tasks",
@@ -50,20 +50,59 @@ const ALIASES: &[(&str, &[&str])] = &[
     ("bash", SHELL),
     ("bashoutput", SHELL),
     ("killshell", SHELL),
+    ("killbash", SHELL),
     ("execute", SHELL),
     ("shell", SHELL),
     ("webfetch", &["web_fetch"]),
     ("websearch", &["web_search"]),
     ("web_search", &["web_search"]),
     ("web", &["web_fetch", "web_search"]),
+    // Visual Studio Code's own, which its agent files name by themselves or behind the set that they belong to.
+    ("readfile", &["view"]),
+    ("editfiles", WRITING),
+    ("createfile", WRITING),
+    ("createdirectory", WRITING),
+    ("editnotebook", WRITING),
+    ("codebase", &["grep", "glob"]),
+    ("textsearch", &["grep"]),
+    ("filesearch", &["glob"]),
+    ("listdirectory", &["view"]),
+    ("usages", &["grep"]),
+    ("searchresults", &["grep", "glob"]),
+    ("findtestfiles", &["grep", "glob"]),
+    ("runcommands", SHELL),
+    ("runinterminal", SHELL),
+    ("getterminaloutput", SHELL),
+    ("fetch", &["web_fetch"]),
+];
+
+/// Visual Studio Code's sets of tools. What stands behind another name and a slash is a server's.
+const SETS: &[&str] = &[
+    "read", "edit", "search", "execute", "web", "agent", "vscode",
 ];
 
 /// Names of others for what is not a tool here.
-const NOTHING: &[&str] = &["todowrite", "todo", "skill", "slashcommand"];
+const NOTHING: &[&str] = &[
+    "todowrite",
+    "todo",
+    "todos",
+    "skill",
+    "slashcommand",
+    "askuserquestion",
+    "enterplanmode",
+    "exitplanmode",
+    "lsp",
+    "sendmessage",
+    "taskcreate",
+    "taskget",
+    "tasklist",
+    "taskupdate",
+    "toolsearch",
+];
 
 /// What `entry` means, where `known` are our own names.
 pub(super) fn meant<'a>(entry: &'a str, known: &[&str]) -> Meant<'a> {
-    if entry == "*" {
+    if entry == "*" || matches!(entry.to_lowercase().as_str(), "all" | "all tools") {
         return Meant::All;
     }
     if let Some((name, inside)) = entry
@@ -78,6 +117,13 @@ pub(super) fn meant<'a>(entry: &'a str, known: &[&str]) -> Meant<'a> {
         };
     }
     let lower = entry.to_lowercase();
+    // `search/codebase` is `codebase` of a set; `github/search_code` is a server's.
+    let in_set = lower
+        .split_once('/')
+        .filter(|(set, _)| SETS.contains(set))
+        .map(|(_, name)| name);
+    let is_in_set = in_set.is_some();
+    let lower = in_set.map_or(lower.clone(), str::to_owned);
     if let Some((_, tools)) = ALIASES.iter().find(|(name, _)| *name == lower) {
         return Meant::These(tools);
     }
@@ -85,9 +131,9 @@ pub(super) fn meant<'a>(entry: &'a str, known: &[&str]) -> Meant<'a> {
         return Meant::Ours(entry);
     }
     match lower.as_str() {
-        "task" | "agent" | "sub_agent" => Meant::Agents(Vec::new()),
+        "task" | "agent" | "sub_agent" | "runsubagent" => Meant::Agents(Vec::new()),
         name if NOTHING.contains(&name) => Meant::Nothing,
-        name if name.starts_with("mcp__") || name.contains('/') => Meant::Foreign,
+        name if is_in_set || name.starts_with("mcp__") || name.contains('/') => Meant::Foreign,
         _ => Meant::Unknown,
     }
 }

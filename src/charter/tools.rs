@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::compile::Compiler;
 use super::narrow;
-use super::tool_names::{Meant, meant};
+use super::tool_names::{Meant, SHELL, meant};
 use super::values::Expected;
 use super::yaml::Node;
 use crate::text;
@@ -48,7 +48,10 @@ impl Compiler<'_> {
                     "name a tool of Chorus, or write `[]` for none",
                 );
             }
-            self.role.tools = Some(only);
+            self.role.tools = Some(match self.role.tools.take() {
+                Some(before) => &before & &only,
+                None => only,
+            });
         }
         Ok(())
     }
@@ -60,9 +63,8 @@ impl Compiler<'_> {
                 Meant::All => never.extend(self.known.tools.iter().copied().map(str::to_owned)),
                 Meant::These(names) => {
                     never.extend(names.iter().copied().map(str::to_owned));
-                    // Without a shell there is none in the background either.
                     if names.contains(&"bash") {
-                        never.insert("run_background".to_owned());
+                        never.extend(shell());
                     }
                 }
                 Meant::Ours(name) => {
@@ -73,8 +75,17 @@ impl Compiler<'_> {
                 }
                 Meant::Nothing => {}
                 Meant::Foreign => self.note(line, foreign(word)),
+                // Where this is Claude Code's, it takes the whole shell away too.
+                Meant::Bash(_) => {
+                    never.extend(shell());
+                    let shown = text::code_span(&text::one_line(&text::visible(word).0, 60));
+                    self.note(
+                        line,
+                        format!("{shown} takes `bash` away, whatever the command"),
+                    );
+                }
                 // What is not to be is not known: nobody can say that it is left out.
-                Meant::Bash(_) | Meant::Unknown => self.problem(
+                Meant::Unknown => self.problem(
                     line,
                     "disallowedTools",
                     format!("there is no tool {}", text::code_span(word)),
@@ -116,6 +127,12 @@ impl Compiler<'_> {
             }
         }
     }
+}
+
+/// The tools that run commands: without a shell there is none in the background either.
+fn shell() -> impl Iterator<Item = String> {
+    let all = SHELL.iter().chain(&["run_background"]);
+    all.map(|name| (*name).to_owned())
 }
 
 fn foreign(word: &str) -> String {

@@ -255,3 +255,168 @@ fn the_same_bytes_give_the_same_role() {
     let twice = [(), ()].map(|()| compiled("a.md", text, Trust::People).unwrap());
     assert_eq!(twice[0], twice[1]);
 }
+
+#[test]
+fn sets_of_tools_of_an_editor_are_told_from_tools_of_servers() {
+    let cases = [
+        (
+            "edit/editFiles, search/codebase",
+            "append_file create_file glob grep insert_at replace_lines str_replace str_replace_all",
+        ),
+        ("execute/runInTerminal, execute/getTerminalOutput", SHELL),
+        (
+            "read/readFile, search/fileSearch, web/fetch",
+            "glob view web_fetch",
+        ),
+        (
+            "codebase, fetch, runCommands",
+            "bash glob grep list_tasks read_task_output run_concurrent stop_task web_fetch",
+        ),
+        (
+            "agent/runSubagent, KillBash",
+            "bash list_tasks read_task_output run_concurrent stop_task sub_agent",
+        ),
+        (
+            "Read, AskUserQuestion, SendMessage, LSP, TaskCreate",
+            "view",
+        ),
+    ];
+    for (written, expected) in cases {
+        let text = format!("---\nname: a\ndescription: b\ntools: {written}\n---\nc");
+        let role = ours(&text).unwrap();
+        assert_eq!(listed(&role), expected, "{written}");
+        assert!(role.notes.is_empty(), "{written}: {:?}", notes(&role));
+    }
+    let servers = "---\nname: a\ndescription: b\ntools: [read, github/search_code, edit/nothing, 'time/*']\n---\nc";
+    let role = ours(servers).unwrap();
+    assert_eq!((listed(&role).as_str(), role.notes.len()), ("view", 3));
+    for all in ["All tools", "all", "'*'"] {
+        let text = format!("---\nname: a\ndescription: b\ntools: {all}\n---\nc");
+        assert_eq!(ours(&text).unwrap().tools, None, "{all}");
+    }
+}
+
+#[test]
+fn a_command_that_is_excluded_takes_the_shell_away() {
+    let text = "---\nname: a\ndescription: b\ntools: Read, Bash\ndisallowedTools: Bash(git push *), Write\n---\nc";
+    let role = theirs(".claude/agents/a.md", text).unwrap();
+    assert!(role.has_tool("view"));
+    for tool in ["bash", "run_concurrent", "run_background", "create_file"] {
+        assert!(!role.has_tool(tool), "{tool}");
+    }
+    assert_eq!(
+        notes(&role),
+        ["5: `Bash(git push *)` takes `bash` away, whatever the command"]
+    );
+}
+
+#[test]
+fn a_narrowing_that_cannot_be_read_is_not_left_out() {
+    for lines in [
+        "tools:\n  write: false\n  bash: false",
+        "disallowedTools: {bash: true}",
+        "permissionMode: [plan]",
+        "permissions: [locked]",
+    ] {
+        let text = format!("---\nname: a\ndescription: b\n{lines}\n---\nc");
+        assert!(theirs(".claude/agents/a.md", &text).is_err(), "{lines}");
+    }
+    let allowed = "---\nname: a\ndescription: b\nallowed-tools: Read, Grep\n---\nc";
+    let role = theirs(".claude/agents/a.md", allowed).unwrap();
+    assert_eq!(listed(&role), "grep view");
+    assert_eq!(notes(&role), ["4: `allowed-tools` is read as `tools`"]);
+    let both =
+        "---\nname: a\ndescription: b\ntools: Read, Bash\nallowedTools: [Read, Grep]\n---\nc";
+    assert_eq!(
+        listed(&theirs(".claude/agents/a.md", both).unwrap()),
+        "view"
+    );
+}
+
+#[test]
+fn a_file_that_describes_no_role_is_none() {
+    for text in [
+        "# Agents\n\nCopy these to your project.\n",
+        "Here is the agent:\n\n---\nname: a\ndescription: b\n---\nc\n",
+        "```chatagent\n# Researcher\n\nYou look things up.\n```\n",
+    ] {
+        let said = theirs(".claude/agents/README.md", text).unwrap_err();
+        let said = said.to_string();
+        assert!(
+            said.contains("neither front matter nor `## Identity`"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn a_block_of_code_around_the_whole_file_is_taken_off() {
+    let text = "```chatagent\n---\nname: Jarvis\ndescription: Delegates.\ntools: ['read/readFile', 'frob']\n---\n\nYou delegate.\n\n```sh\nls\n```\n\nNever work yourself.\n```\n";
+    let role = theirs(".github/agents/jarvis.agent.md", text).unwrap();
+    assert_eq!(
+        (role.name.as_str(), role.title.as_str()),
+        ("jarvis", "Jarvis")
+    );
+    assert_eq!(
+        role.prompt,
+        "You delegate.\n\n```sh\nls\n```\n\nNever work yourself."
+    );
+    // Lines are those of the file.
+    assert_eq!(
+        notes(&role),
+        ["5: tools: there is no tool `frob`; left out"]
+    );
+    let empty = "````\n---\nname: a\ndescription: b\n---\n````\n";
+    assert_eq!(ours(empty).unwrap().prompt, "");
+}
+
+#[test]
+fn a_model_is_found_under_the_names_that_people_read() {
+    for (written, expected) in [
+        ("opus[1m]", "opus"),
+        ("Claude Sonnet 4.5 (copilot)", "claude-sonnet-4.5"),
+        ("Haiku", "haiku"),
+    ] {
+        let text = format!("---\nname: a\ndescription: b\nmodel: {written}\n---\nc");
+        let role = theirs(".github/agents/a.agent.md", &text).unwrap();
+        assert_eq!(
+            role.model,
+            ModelChoice::Named(expected.to_owned()),
+            "{written}"
+        );
+    }
+}
+
+#[test]
+fn what_squad_explains_of_a_model_is_no_model() {
+    let text = |model: &str| {
+        format!("# A\n\n## Identity\n\n- **Name:** A\n- **Role:** Lead\n\n## Model\n\n{model}\n")
+    };
+    for model in [
+        "- **Preferred:** auto\n- **Fallback:** Standard chain — the coordinator handles fallback automatically",
+        "- **Preferred:** auto (defaults to claude-sonnet-4.5 — test code is code)\n- **Fallback:** standard chain, then none",
+    ] {
+        let role = ours(&text(model)).unwrap();
+        assert_eq!(role.model, ModelChoice::Inherit, "{model}");
+        assert!(role.fallback_models.is_empty(), "{model}");
+    }
+    let named = ours(&text(
+        "- **Preferred:** `opus` (architecture)\n- **Fallback:** sonnet, haiku",
+    ))
+    .unwrap();
+    assert_eq!(named.model, ModelChoice::Named("opus".to_owned()));
+    assert_eq!(named.fallback_models, ["sonnet", "haiku"]);
+}
+
+#[test]
+fn what_is_not_to_be_called_by_models_is_not() {
+    let text = |line: &str| format!("---\ndescription: b\n{line}\n---\nc");
+    for (line, expected) in [
+        ("infer: false", false),
+        ("infer: true", true),
+        ("disable-model-invocation: true", false),
+    ] {
+        let role = theirs(".github/agents/a.agent.md", &text(line)).unwrap();
+        assert_eq!(role.model_invocable, expected, "{line}");
+    }
+}

@@ -45,7 +45,7 @@ fn each_key_says_what_it_takes() {
         ("seed: [dreams]", "`history`, `decisions`"),
         ("tool_errors: {frob: no}", "no tool `frob`"),
         ("toolz: [view]", "did you mean `tools`?"),
-        ("report: yes", "write keys with values"),
+        ("report: yes", "write `{schema: …, meta: {name: schema}}`"),
     ];
     for (line, expected) in cases {
         let text = format!("---\nname: reviewer\ndescription: b\n{line}\n---\nc");
@@ -80,4 +80,58 @@ fn of_many_mistakes_twenty_are_told() {
     let problems = ours(&format!("---\nname: a\ndescription: b\n{keys}---\nc")).unwrap_err();
     assert_eq!(problems.as_slice().len(), 20);
     assert!(problems.to_string().contains("181 problems more"));
+}
+
+#[test]
+fn a_schema_that_is_none_is_told_with_its_place() {
+    let deep = format!(
+        "report: {{schema: {}{}}}",
+        "{items: ".repeat(9),
+        "}".repeat(9)
+    );
+    let many = format!(
+        "report: {{meta: {{{}}}}}",
+        (0..11).map(|n| format!("f{n}: {{}}, ")).collect::<String>()
+    );
+    let cases = [
+        ("report: {schema: {type: objct}}", "report: /schema/type: "),
+        (
+            "report: {schema: {properties: {size: {minimum: many}}}}",
+            "/schema/properties/size/minimum: ",
+        ),
+        (
+            "report: {meta: {\"a/b\": {required: yes}}}",
+            "/meta/a~1b/required: ",
+        ),
+        (
+            "report: {schema: {properties: {x: {$ref: \"https://example.org/x.json\"}}}}",
+            "/schema/properties/x/$ref: it refers to another document",
+        ),
+        (
+            "report: {schema: {$ref: other.json}}",
+            "/schema/$ref: it refers to another document",
+        ),
+        ("report: {schema: {pattern: \"(\"}}", "/schema/pattern: "),
+        ("report: {schema: [1]}", "/schema: a schema is an object"),
+        ("report: {}", "write `{schema: …, meta: {name: schema}}`"),
+        (
+            "report: {shema: {}}",
+            "write `{schema: …, meta: {name: schema}}`",
+        ),
+        (&deep, "more than 8 objects and lists within each other"),
+        (&many, "write 1 to 10 names under `meta`"),
+    ];
+    for (line, expected) in cases {
+        let text = format!("---\nname: a\ndescription: b\n{line}\n---\nc");
+        let said = ours(&text).expect_err(line).to_string();
+        assert!(said.contains(expected), "{line}: {said}");
+        // A repository's role works without it.
+        let role = super::theirs(".claude/agents/a.md", &text);
+        assert_eq!(role.expect(line).report, None, "{line}");
+    }
+    let good = ours(
+        "---\nname: a\ndescription: b\nreport:\n  schema:\n    type: object\n    properties: {size: {$ref: \"#/$defs/size\"}}\n    $defs: {size: {type: integer}}\n  meta:\n    ticket: {type: string, pattern: \"^[A-Z]+-[0-9]+$\"}\n---\nc",
+    )
+    .unwrap();
+    assert!(good.report.unwrap()["meta"]["ticket"].is_object());
 }
