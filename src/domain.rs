@@ -18,7 +18,7 @@ pub use ids::{
     TurnId, UserId,
 };
 pub use message::{Attachment, Author, Inbound, Participant, Person, Quote, Via};
-pub use session::{SaveTrigger, SessionMeta};
+pub use session::{SaveTrigger, SessionMeta, SessionUsage};
 pub use transcript::{
     Assistant, CALL_TOOL, Image, Item, OpaqueBlock, StopReason, ToolCall, ToolResult, UserText,
 };

@@ -16,6 +16,7 @@ mod configure;
 mod contexts;
 mod create;
 mod create_folder;
+mod decisions;
 mod destroy;
 mod error;
 mod folder;

@@ -14,6 +14,7 @@
 pub mod agent_file;
 pub mod charter_file;
 pub mod charter_places;
+pub mod decisions;
 pub mod docs;
 mod error;
 pub mod history;

@@ -20,6 +20,7 @@ use crate::permission::Profiles;
 use crate::store::{Store, StoreError};
 use crate::text::escape;
 use crate::tools::{Registry, Services};
+use crate::workspace::decisions::Decisions;
 use crate::workspace::docs::DocsCache;
 use crate::workspace::instructions::InstructionsCache;
 
@@ -70,6 +71,8 @@ pub struct AgentDeps {
     pub charters: Arc<Charters>,
     /// The roles that each agent can take, as last read.
     pub roles: Arc<Roles>,
+    /// What the people of each server decided.
+    pub decisions: Arc<Decisions>,
     pub docs: DocsCache,
     /// What repositories tell agents.
     pub instructions: InstructionsCache,

@@ -43,10 +43,12 @@ pub enum FolderError {
 }
 
 /// Which texts of its folder an agent is told.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Hears {
     pub(super) notes: bool,
     pub(super) repository: bool,
+    /// Skills of the repository whose texts stand there too.
+    pub(super) skills: Vec<String>,
 }
 
 impl AgentDeps {
@@ -123,7 +125,9 @@ impl AgentDeps {
         let folder = self.folder(agent);
         let read = tokio::task::spawn_blocking(move || -> Result<_, FolderError> {
             let workspace = Workspace::open(&folder)?;
-            let told = hears.repository.then(|| repository.read(&workspace).ok());
+            let told = hears
+                .repository
+                .then(|| repository.read(&workspace, &hears.skills).ok());
             let notes = hears.notes.then(|| docs.read(&workspace)).transpose()?;
             Ok((
                 notes.unwrap_or_default(),

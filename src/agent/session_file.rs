@@ -47,6 +47,7 @@ impl SessionFile {
             token_estimate: self.token_estimate(),
             file_path: String::new(),
             file_sha256: String::new(),
+            spent: None,
         }
     }
 

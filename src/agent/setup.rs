@@ -28,10 +28,13 @@ use super::modes;
 /// The tool that calls a role.
 const SUB_AGENT: &str = "sub_agent";
 
+/// The tool that records a decision of the server.
+const RECORD_DECISION: &str = "record_decision";
+
 /// Tools that no child turn has: they outlive it, or change the agent itself.
 const NOT_FOR_CHILDREN: [&str; 8] = [
     "add_process_hooks",
-    "record_decision",
+    RECORD_DECISION,
     "run_background",
     "self_edit_docs",
     "self_edit_model",
@@ -59,20 +62,43 @@ pub struct Setup {
     /// In a child turn: the roles between the agent's own and this one.
     between: Vec<Arc<Role>>,
     is_child: bool,
+    /// Whether its server keeps decisions, so that it may be told of the tool that records one.
+    keeps_decisions: bool,
+}
+
+/// What one look at an agent's files gives.
+struct Read {
+    configuration: Configuration,
+    role: OwnRole,
+    /// The roles that it can take, where they were looked for.
+    roles: Arc<Catalog>,
+    keeps_decisions: bool,
+}
+
+/// What a look at an agent's files is to find besides what it is itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wanted {
+    Itself,
+    /// The roles that it can take too.
+    Roles,
 }
 
 impl Setup {
-    fn new(config: Arc<AgentConfig>, role: Option<Arc<Role>>) -> Self {
-        let config = match &role {
-            Some(role) => Arc::new(over(role, AgentConfig::clone(&config))),
-            None => config,
-        };
+    fn without_role(config: Arc<AgentConfig>) -> Self {
         Self {
             config,
-            role,
+            role: None,
             own: None,
             between: Vec::new(),
             is_child: false,
+            keeps_decisions: false,
+        }
+    }
+
+    fn with_role(config: &AgentConfig, role: Arc<Role>, tiers: &Tiers) -> Self {
+        Self {
+            role: Some(role.clone()),
+            ..Self::without_role(Arc::new(over(&role, config.clone(), tiers)))
         }
     }
 
@@ -96,6 +122,7 @@ impl Setup {
             between: between.to_vec(),
             role: Some(role.clone()),
             is_child: true,
+            keeps_decisions: self.keeps_decisions,
         }
     }
 
@@ -154,6 +181,16 @@ impl Setup {
             .unwrap_or(!self.is_child)
     }
 
+    /// Whether it is not the agent itself that speaks, but a role that it has taken.
+    pub(super) const fn is_child(&self) -> bool {
+        self.is_child
+    }
+
+    /// Skills of the repository whose texts stand in front.
+    pub(super) fn skills(&self) -> &[String] {
+        self.role.as_ref().map_or(&[], |role| &role.skills)
+    }
+
     /// Shares of the window at which its role has the conversation summarised.
     pub(super) fn compaction(&self) -> Option<Compaction> {
         self.role.as_ref().and_then(|role| role.compaction)
@@ -176,6 +213,11 @@ impl Setup {
             }),
             None => Ok(()),
         }
+    }
+
+    /// Whether a model is told of the tool `name` as far as the role and the server go.
+    pub(super) fn is_told(&self, name: &str) -> bool {
+        self.has_tool(name).is_ok() && (name != RECORD_DECISION || self.keeps_decisions)
     }
 
     /// What the model is told in place of a failure of the tool `name`, where the role says so.
@@ -206,9 +248,9 @@ pub(super) fn own_model<'a>(role: &'a Role, tiers: &'a Tiers) -> Option<&'a Stri
 }
 
 /// `config` above `role`, key by key. A file grants nothing: where a key lifts a limit, the lower value holds.
-fn over(role: &Role, mut config: AgentConfig) -> AgentConfig {
-    if let (None, ModelChoice::Named(model)) = (&config.model, &role.model) {
-        config.model = Some(model.clone());
+fn over(role: &Role, mut config: AgentConfig, tiers: &Tiers) -> AgentConfig {
+    if config.model.is_none() {
+        config.model = own_model(role, tiers).cloned();
     }
     if config.fallback_models.is_empty() {
         config.fallback_models.clone_from(&role.fallback_models);
@@ -221,38 +263,70 @@ fn over(role: &Role, mut config: AgentConfig) -> AgentConfig {
 impl AgentDeps {
     /// The agent as its files say now. A broken file is reported once; what was good last stays in use.
     pub async fn setup(&self, agent: &Identity) -> Setup {
-        let (read, role) = self.read_setup(agent).await;
-        self.tell_of_file(agent.id, &agent.name, agent.channel, &read)
+        self.look_at(agent, Wanted::Itself).await.0
+    }
+
+    /// [`Self::setup`], and the roles that the agent can take: one look at its files for both.
+    pub(super) async fn setup_and_roles(&self, agent: &Identity) -> (Setup, Arc<Catalog>) {
+        self.look_at(agent, Wanted::Roles).await
+    }
+
+    async fn look_at(&self, agent: &Identity, wanted: Wanted) -> (Setup, Arc<Catalog>) {
+        let read = self.read_setup(agent, wanted).await;
+        self.tell_of_file(agent.id, &agent.name, agent.channel, &read.configuration)
             .await;
-        self.tell_of_charter(agent, &role).await;
-        let config = match read {
+        self.tell_of_charter(agent, &read.role).await;
+        let config = match read.configuration {
             Configuration::Good(config) => config,
             Configuration::Faulty { last, .. } => last.unwrap_or_else(|| Arc::new(unread(agent))),
         };
-        match role {
-            OwnRole::None => Setup::new(config, None),
-            OwnRole::Good(role) => Setup::new(config, Some(role)),
-            OwnRole::Faulty { last, .. } => match last {
-                Some(last) => Setup::new(config, Some(last)),
-                None => Setup::new(Arc::new(only_looks(&config)), None),
-            },
-        }
+        let setup = match read.role {
+            OwnRole::None => Setup::without_role(config),
+            OwnRole::Good(role)
+            | OwnRole::Faulty {
+                last: Some(role), ..
+            } => {
+                let tiers = self.effective(agent, &config).server.tiers;
+                Setup::with_role(&config, role, &tiers)
+            }
+            OwnRole::Faulty { last: None, .. } => {
+                Setup::without_role(Arc::new(only_looks(&config)))
+            }
+        };
+        let setup = Setup {
+            keeps_decisions: read.keeps_decisions,
+            ..setup
+        };
+        (setup, read.roles)
     }
 
-    async fn read_setup(&self, agent: &Identity) -> (Configuration, OwnRole) {
+    async fn read_setup(&self, agent: &Identity, wanted: Wanted) -> Read {
         let (id, folder, home) = (agent.id, self.folder(agent), self.paths.home.clone());
         let configurations = self.configurations.clone();
         let (charters, roles) = (self.charters.clone(), self.roles.clone());
+        let (decisions, guild) = (self.decisions.clone(), agent.guild);
         let looked = self.with_known(move |known| {
-            let read = configurations.look(id, &folder, known.profiles);
-            let heard = read.repo_instructions();
+            let configuration = configurations.look(id, &folder, known.profiles);
+            let heard = configuration.repo_instructions();
             let catalog = || roles.look(id, (&home, &folder), heard, known);
-            (read, charters.look(id, &folder, known, catalog))
+            Read {
+                role: charters.look(id, &folder, known, catalog),
+                roles: match wanted {
+                    Wanted::Itself => Arc::default(),
+                    Wanted::Roles => catalog(),
+                },
+                keeps_decisions: decisions.are_kept(guild),
+                configuration,
+            }
         });
         looked.await.unwrap_or_else(|error| {
             let fault = format!("charter.md: {error}");
-            let role = OwnRole::Faulty { fault, last: None };
-            (self.configurations.unread(id, &error), role)
+            Read {
+                configuration: self.configurations.unread(id, &error),
+                role: OwnRole::Faulty { fault, last: None },
+                roles: Arc::default(),
+                keeps_decisions: false,
+            }
         })
     }
 

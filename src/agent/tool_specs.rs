@@ -14,8 +14,8 @@ use super::setup::Setup;
 /// Profiles that are remembered; beyond that they are worked out again.
 const MOST: usize = 64;
 
-/// The profiles' hash, those of the roles, the mode, and whether there is a role to call.
-type Key = (String, String, Mode, bool);
+/// The profiles' hash, those of the roles, the mode, whether there is a role to call, and whether decisions are kept.
+type Key = (String, String, Mode, bool, bool);
 
 /// The tools of each profile and mode.
 #[derive(Debug, Default)]
@@ -42,6 +42,7 @@ impl ToolSpecs {
                 setup.roles_key(),
                 mode,
                 delegates,
+                setup.is_told("record_decision"),
             ))
             .or_insert_with(|| {
                 tools.toolset(|tool| {
@@ -54,6 +55,6 @@ impl ToolSpecs {
 
 fn is_told(profiles: &Stack, setup: &Setup, tool: &ToolInfo, mode: Mode) -> bool {
     modes::has_tool(mode, tool.name)
-        && setup.has_tool(tool.name).is_ok()
+        && setup.is_told(tool.name)
         && !profiles.denies_all(tool.subject)
 }

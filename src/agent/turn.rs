@@ -165,6 +165,8 @@ struct TurnHead {
     live: LiveStatus,
     clock: WorkClock,
     setup: Setup,
+    /// Not looked at yet.
+    offer: Offer,
     seed: Option<Arc<str>>,
 }
 
@@ -193,6 +195,7 @@ impl Turn {
             live,
             clock,
             setup,
+            offer,
             seed,
         } = head;
         Self {
@@ -204,7 +207,7 @@ impl Turn {
             setup,
             seed,
             accounting: Accounting::default(),
-            offer: Default::default(),
+            offer: Arc::new(offer),
             below: Default::default(),
             place: Default::default(),
             shelf: Default::default(),
@@ -218,7 +221,7 @@ impl Turn {
     async fn answer(&mut self, worker: Worker) -> Result<Outcome, StoreError> {
         match worker {
             Worker::Itself => {
-                self.look_for_roles_at_first().await;
+                self.look_for_roles_at_first();
                 self.work().await
             }
             Worker::Role(role) => self.have_role_answer(&role).await,

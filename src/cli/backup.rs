@@ -117,6 +117,12 @@ fn save(
             }
         }
     }
+    for name in ["charters", "templates", "servers"] {
+        let path = paths.home.join(name);
+        if path.is_dir() {
+            writer.add_tree(&path, Path::new(name))?;
+        }
+    }
     writer.finish()
 }
 

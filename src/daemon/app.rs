@@ -29,6 +29,7 @@ use crate::text::{self, redact::Redactor};
 use crate::tools::output_store::OutputStore;
 use crate::tools::tasks::Tasks;
 use crate::tools::{RateLimit, Registry, Services, Shell, Web, http_client};
+use crate::workspace::decisions::Decisions;
 use crate::workspace::docs::DocsCache;
 use crate::workspace::locks::PathLocks;
 use crate::workspace::template::Template;
@@ -115,6 +116,7 @@ impl App {
             directory: link.clone(),
             models: link.clone(),
             configure: link.clone(),
+            decisions: link.clone(),
             shell: Ok(shell),
         };
         let config = Arc::new(ArcSwap::from_pointee(config));
@@ -135,6 +137,7 @@ impl App {
             charters: Default::default(),
             roles: Default::default(),
             configurations: Default::default(),
+            decisions: Arc::new(Decisions::new(&paths.home)),
             docs: DocsCache::default(),
             instructions: Default::default(),
             told: Default::default(),

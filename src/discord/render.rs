@@ -3,6 +3,7 @@
 mod agents;
 pub(super) mod always_allow;
 pub mod approval;
+mod decisions;
 pub(super) mod first_contact;
 mod lists;
 mod records;
@@ -17,6 +18,7 @@ mod turns;
 pub mod usage_chart;
 
 pub use agents::{agents, ask_destroy, ask_new_folder, config_value, destroyed, made, welcome};
+pub use decisions::{decision_added, decision_withdrawn, decisions};
 pub use records::{ask_purge, audit, purged, usage};
 pub use role_list::role_list;
 pub use server::{grants, help, keys, models, profiles, roles, setting_changed, settings};

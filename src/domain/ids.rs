@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 /// An id of ours: a UUID.
 macro_rules! uuid_id {
-    ($($(#[$doc:meta])* $name:ident = $new:ident;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident = $new:ident, $shown:expr;)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         #[serde(transparent)]
@@ -21,9 +21,9 @@ macro_rules! uuid_id {
                 Self(Uuid::$new())
             }
 
-            /// The first eight characters, as people see it in lists.
+            /// Eight characters of it, as people see it in lists.
             pub fn short(&self) -> String {
-                self.0.simple().to_string()[..8].to_owned()
+                self.0.simple().to_string()[$shown].to_owned()
             }
         }
 
@@ -45,11 +45,11 @@ macro_rules! uuid_id {
 
 uuid_id! {
     /// An agent, for its whole life; a re-created agent without kept files gets a new one.
-    AgentId = new_v4;
-    SessionId = new_v4;
+    AgentId = new_v4, ..8;
+    SessionId = new_v4, ..8;
     /// One turn: from a message to its one outcome. Later ones have greater ids: rows and indices that hold them change at
-    /// their ends, and not in a page of their own each.
-    TurnId = now_v7;
+    /// their ends, and not in a page of their own each. People see its last characters, for all ids of a minute begin alike.
+    TurnId = now_v7, 24..;
 }
 
 /// A conversation of an agent: its main one or a branch. Rowid in the ledger.

@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::ids::{AgentId, SessionId};
+use super::usage::Cost;
 
 /// Everything about a saved session but its messages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,6 +31,20 @@ pub struct SessionMeta {
     pub file_path: String,
     /// SHA-256 of the file's bytes, lower-case hex.
     pub file_sha256: String,
+    /// What its turns took, where that is known: not of a file that came from elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spent: Option<SessionUsage>,
+}
+
+/// What the turns of a conversation took, with their child turns.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SessionUsage {
+    /// Tokens of all requests, those from the cache too.
+    pub input: u64,
+    pub output: u64,
+    /// Those of the input that were read from the cache.
+    pub cached: u64,
+    pub cost: Cost,
 }
 
 /// What caused a save.

@@ -18,7 +18,7 @@ use crate::agent::{
     AgentCommand, AuxiliaryRequest, NewBranch, Overrides, Place, Prompt, Source, Trigger,
 };
 use crate::config::{Key, effective};
-use crate::domain::{AgentName, AttemptKind, GuildId, SandboxMode, Via};
+use crate::domain::{AgentName, AttemptKind, GuildId, Participant, SandboxMode, Via};
 use crate::exec::{Limits, Network, Policy};
 use crate::permission::Profiles;
 use crate::store::{NewPart, OutFile, PartBody, PartKind};
@@ -27,12 +27,13 @@ use crate::tools::Caller;
 use crate::tools::hooks::HookWriter;
 use crate::tools::ports::{
     AgentDirectory, BranchTask, Configure, Grants, Messenger, Models, OutgoingFile, Peer,
-    PortError, Rules, ShellRules,
+    PortError, Rules, ServerDecisions, ShellRules,
 };
 use crate::tools::tasks::{TaskEvent, TaskEvents};
 use crate::workspace::{Workspace, agent_file};
 
 use super::AgentManager;
+use super::error::ManagerError;
 
 /// What tools reach the agents through.
 #[derive(Debug, Default)]
@@ -244,6 +245,27 @@ impl Configure for ToolPorts {
             table: server.permission_grants,
             default_profile: server.default_permissions,
         })
+    }
+}
+
+#[async_trait]
+impl ServerDecisions for ToolPorts {
+    async fn record(&self, caller: &Caller, text: String) -> Result<u32, PortError> {
+        let manager = self.manager()?;
+        let allowed_by = match caller.allowed_by {
+            Some(user) => Some(manager.deps().participant(caller.guild, user).await),
+            None => None,
+        };
+        let by = match allowed_by {
+            Some(Participant::Member(person)) => person.name,
+            Some(Participant::Unknown(_)) | None => caller.name.to_string(),
+        };
+        let text = manager.deps().services.redactor.redact(&text).into_owned();
+        match manager.keep_decision(caller.guild, text, by).await {
+            Ok(decision) => Ok(decision.number),
+            Err(ManagerError::Refused(reason)) => Err(PortError::Refused(reason)),
+            Err(error) => Err(broken(error)),
+        }
     }
 }
 

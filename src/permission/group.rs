@@ -23,7 +23,7 @@ pub enum Group {
     WebFetch,
     /// The provider's own search.
     WebSearch,
-    /// Editing the agent's prompt, permissions, model or web search.
+    /// Editing the agent's prompt, permissions, model or web search, and what the people of its server decided.
     SelfEdit,
     /// Sub-agents: each of their actions is judged by itself, and can do nothing that its parent may not.
     SubAgents,
@@ -68,7 +68,9 @@ impl Group {
             Self::StopTask => "tool:stop_task:.*",
             Self::WebFetch => "tool:web_fetch:.*",
             Self::WebSearch => "tool:web_search:.*",
-            Self::SelfEdit => "tool:self_edit:(system_prompt|(permissions|model|web_search):.*)",
+            Self::SelfEdit => {
+                "tool:self_edit:(system_prompt|(permissions|model|web_search|decision):.*)"
+            }
             Self::SubAgents => "tool:sub_agent:.*",
             Self::Delegates => "tool:(external_agent|claude_code):.*",
         }

@@ -20,6 +20,8 @@ pub struct NewChild {
     pub turn: NewTurn,
     /// What it is to do.
     pub item: Item,
+    /// What it is told besides; of a conversation that is made for it.
+    pub seed: Option<String>,
     /// The conversation of a former child turn that it goes on in.
     pub goes_on: Option<ConversationId>,
 }
@@ -86,7 +88,7 @@ impl Store {
         self.run(batch).await.map(drop)
     }
 
-    /// The sub-agents of turns of `conversation` whose ids begin with `id`.
+    /// The sub-agents of turns of `conversation` that `id` names: whole, or the beginning of what people see of it.
     pub async fn former_children(
         &self,
         conversation: ConversationId,
@@ -95,7 +97,7 @@ impl Store {
         let mut db = self.reader().await?;
         let rows = sqlx::query(
             "SELECT t.* FROM conversations c JOIN turns t ON t.conversation_id = c.id
-             WHERE c.parent_id = ? AND t.kind = 'sub_agent' AND substr(t.id, 1, length(?2)) = ?2 LIMIT 2",
+             WHERE c.parent_id = ? AND t.kind = 'sub_agent' AND (t.id = ?2 OR substr(t.id, -8, length(?2)) = ?2) LIMIT 2",
         )
         .bind(conversation.0)
         .bind(id)
@@ -121,6 +123,7 @@ pub(super) fn insert_child(batch: &mut Batch, child: &NewChild) -> Result<(), St
     let NewChild {
         turn,
         item,
+        seed,
         goes_on,
     } = child;
     let Some(of) = &turn.child else {
@@ -131,7 +134,7 @@ pub(super) fn insert_child(batch: &mut Batch, child: &NewChild) -> Result<(), St
         Some(former) => {
             batch.add("SELECT ? AS id").bind(former.0);
         }
-        None => open_for_child(batch, turn, of, &at),
+        None => open_for_child(batch, turn, of, seed.as_deref(), &at),
     }
     batch
         .add(
@@ -159,16 +162,17 @@ pub(super) fn insert_child(batch: &mut Batch, child: &NewChild) -> Result<(), St
 }
 
 /// Makes the conversation of a child turn.
-fn open_for_child(batch: &mut Batch, turn: &NewTurn, of: &ChildOf, at: &str) {
+fn open_for_child(batch: &mut Batch, turn: &NewTurn, of: &ChildOf, seed: Option<&str>, at: &str) {
     batch
         .add(
-            "INSERT INTO conversations (agent_id, number, kind, role, parent_id, prompt, opened_at, last_active_at, closed_at)
-             VALUES (?, 0, 'child', ?, ?, ?, ?, ?, ?) RETURNING id",
+            "INSERT INTO conversations (agent_id, number, kind, role, parent_id, prompt, seed, opened_at, last_active_at, closed_at)
+             VALUES (?, 0, 'child', ?, ?, ?, ?, ?, ?, ?) RETURNING id",
         )
         .bind(turn.agent.to_string())
         .bind(&of.role)
         .bind(turn.conversation.0)
         .bind(&of.title)
+        .bind(seed)
         .bind(at)
         .bind(at)
         .bind(at);

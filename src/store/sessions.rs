@@ -7,7 +7,9 @@ use super::Store;
 use super::batch::Batch;
 use super::codec::{count, counted, parsed, readable, stamp, time};
 use super::error::StoreError;
-use crate::domain::{AgentId, ConversationId, SaveTrigger, SessionId, SessionMeta};
+use crate::domain::{
+    AgentId, ConversationId, Cost, SaveTrigger, SessionId, SessionMeta, SessionUsage,
+};
 
 /// A page of sessions, newest first.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +34,17 @@ const OF_AGENT: &str = "WHERE agent_id = ?1 AND NOT (trigger = 'shutdown' AND id
 
 /// Newest sessions among which the one of a closed branch is looked for: one further back is of no more use.
 const RECENT: u32 = 20;
+
+/// Writes what the finished turns of a conversation took, with the child turns of their runs, each of which took something of
+/// its own.
+const SPENT: &str = "WITH roots AS (SELECT * FROM turns WHERE conversation_id = ? AND state = 'finished'),
+    took AS (SELECT input, output, cache_read, cache_write, cost_usd FROM roots
+        UNION ALL SELECT c.input, c.output, c.cache_read, c.cache_write, c.cost_usd
+        FROM roots JOIN turns c ON c.run_id = roots.id AND c.kind <> 'turn' AND c.state = 'finished')
+    UPDATE sessions SET (tokens_in, tokens_out, tokens_cached, cost_usd) = (
+        SELECT coalesce(sum(input + cache_read + cache_write), 0), coalesce(sum(output), 0), coalesce(sum(cache_read), 0),
+            iif(count(*) = count(cost_usd), coalesce(sum(cost_usd), 0.0), NULL) FROM took)
+    WHERE id = ? AND tokens_in IS NULL";
 
 impl Store {
     /// The session that the agent's last closed branch was saved as, if that was lately.
@@ -80,6 +93,10 @@ impl Store {
             .bind(session.file_path)
             .bind(session.file_sha256);
         if let Some(covered) = covered {
+            batch
+                .add(SPENT)
+                .bind(covered.conversation.0)
+                .bind(id.clone());
             batch
                 .add(
                     "UPDATE conversations SET saved_as = CASE WHEN ? >= saved_items THEN ? ELSE saved_as END,
@@ -196,5 +213,20 @@ fn session(row: &SqliteRow) -> Result<SessionMeta, StoreError> {
         token_estimate: counted(row, "token_estimate")?,
         file_path: row.try_get("file_path")?,
         file_sha256: row.try_get("file_sha256")?,
+        spent: spent(row)?,
     })
+}
+
+fn spent(row: &SqliteRow) -> Result<Option<SessionUsage>, StoreError> {
+    if row.try_get::<Option<i64>, _>("tokens_in")?.is_none() {
+        return Ok(None);
+    }
+    Ok(Some(SessionUsage {
+        input: counted(row, "tokens_in")?,
+        output: counted(row, "tokens_out")?,
+        cached: counted(row, "tokens_cached")?,
+        cost: row
+            .try_get::<Option<f64>, _>("cost_usd")?
+            .map_or(Cost::Unknown, Cost::Usd),
+    }))
 }

@@ -24,6 +24,7 @@ mod list_models;
 mod list_tasks;
 mod read_agent_docs;
 mod read_task_output;
+mod record_decision;
 mod replace_lines;
 mod run_background;
 mod run_concurrent;
@@ -101,6 +102,7 @@ pub(super) fn all() -> Vec<Arc<dyn AnyTool>> {
         erased(self_edit_permissions::SelfEditPermissions),
         erased(self_edit_model::SelfEditModel),
         erased(self_edit_web_search::SelfEditWebSearch),
+        erased(record_decision::RecordDecision),
         erased(list_agents::ListAgents),
         erased(read_agent_docs::ReadAgentDocs),
         erased(send_to_agent::SendToAgent),

@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::domain::{
     AgentConfig, AgentId, AgentName, CallId, ChannelId, ConversationId, GuildId, Participant,
-    TurnId,
+    TurnId, UserId,
 };
 
 use super::shelf::Shelf;
@@ -31,6 +31,8 @@ pub struct Caller {
     /// owners of the agents on the way. Empty for a tool that does not go by them
     /// ([`BY_PEOPLE`](super::Tool::BY_PEOPLE)).
     pub people: Vec<Participant>,
+    /// Who allowed this very call, where somebody was asked.
+    pub allowed_by: Option<UserId>,
     /// Whether a person's message is in this very turn.
     pub has_message: bool,
     /// How many hops of hooks or other agents led here; a person's turn is 0.

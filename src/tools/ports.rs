@@ -146,6 +146,17 @@ pub struct Grants {
     pub default_profile: String,
 }
 
+/// What the people of each server decided.
+#[async_trait]
+pub trait ServerDecisions: Send + Sync {
+    /// Adds a decision to those of the caller's server, under the name of who allowed the call; gives its number.
+    ///
+    /// # Errors
+    ///
+    /// When it says nothing or too much, or it cannot be written.
+    async fn record(&self, caller: &Caller, text: String) -> Result<u32, PortError>;
+}
+
 /// What holds for the commands of an agent.
 pub trait ShellRules: Send + Sync {
     /// The rules for the caller, as settings and configuration stand now.

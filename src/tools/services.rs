@@ -9,7 +9,7 @@ use super::error::ToolError;
 use super::git_access::GitAccess;
 use super::hooks::HookWriter;
 use super::output_store::OutputStore;
-use super::ports::{AgentDirectory, Configure, Messenger, Models, ShellRules};
+use super::ports::{AgentDirectory, Configure, Messenger, Models, ServerDecisions, ShellRules};
 use super::rate_limit::RateLimit;
 use super::tasks::Tasks;
 use super::told_once::ToldOnce;
@@ -49,6 +49,7 @@ pub struct Services {
     /// The models that can be asked.
     pub models: Arc<dyn Models>,
     pub configure: Arc<dyn Configure>,
+    pub decisions: Arc<dyn ServerDecisions>,
     /// What runs commands, or why nothing does.
     pub shell: Result<Shell, NoCommands>,
 }

@@ -54,7 +54,15 @@ pub struct InstructionsCache {
 }
 
 /// By the agent's folder: what the text was made of, and the text.
-type Known = HashMap<PathBuf, (Vec<Stamp>, Instructions)>;
+type Known = HashMap<PathBuf, (Source, Instructions)>;
+
+/// What a text is made of.
+#[derive(Debug, PartialEq, Eq)]
+struct Source {
+    files: Vec<Stamp>,
+    /// The skills whose texts are in it, by their names.
+    skills: Vec<String>,
+}
 
 /// What shows that a file changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,12 +85,16 @@ impl Stamp {
 }
 
 impl InstructionsCache {
-    /// What the repository in `workspace` tells, as it is on disk now.
+    /// What the repository in `workspace` tells, as it is on disk now, with the texts of the skills that a role names.
     ///
     /// # Errors
     ///
     /// When the working directory cannot be opened.
-    pub fn read(&self, workspace: &Workspace) -> Result<Instructions, FileError> {
+    pub fn read(
+        &self,
+        workspace: &Workspace,
+        skills: &[String],
+    ) -> Result<Instructions, FileError> {
         let files = workspace.files()?;
         let mut stamps: Vec<Stamp> = NAMES
             .iter()
@@ -92,17 +104,21 @@ impl InstructionsCache {
             stamps.extend(skill_files(files.dir(), place));
         }
         let key = workspace.folder().to_owned();
-        if stamps.is_empty() {
+        if stamps.is_empty() && skills.is_empty() {
             self.known.lock().remove(&key);
             return Ok("".into());
         }
+        let source = Source {
+            files: stamps,
+            skills: skills.to_vec(),
+        };
         if let Some((known, text)) = self.known.lock().get(&key)
-            && *known == stamps
+            && *known == source
         {
             return Ok(text.clone());
         }
-        let text: Instructions = told(files.dir(), &stamps).into();
-        self.known.lock().insert(key, (stamps, text.clone()));
+        let text: Instructions = told(files.dir(), &source).into();
+        self.known.lock().insert(key, (source, text.clone()));
         Ok(text)
     }
 }
@@ -170,8 +186,13 @@ fn skill_files(files: &Dir, place: [&str; 2]) -> Vec<Stamp> {
     found
 }
 
-fn told(files: &Dir, stamps: &[Stamp]) -> String {
-    let sections = [instructions(files, stamps), skills(files, stamps)];
+fn told(files: &Dir, source: &Source) -> String {
+    let all = known_skills(files, &source.files);
+    let sections = [
+        instructions(files, &source.files),
+        skills(&all),
+        named_skills(files, &all, &source.skills),
+    ];
     let told: Vec<String> = sections.into_iter().flatten().collect();
     told.join("\n\n")
 }
@@ -212,9 +233,9 @@ fn with_included(files: &Dir, name: &str, text: &str) -> String {
     whole
 }
 
-/// The list of skills in the form that the format's authors publish for prompts.
-fn skills(files: &Dir, stamps: &[Stamp]) -> Option<String> {
-    let all: Vec<(&str, Skill)> = stamps
+/// Every skill that says what it is for, with the path of its file.
+fn known_skills<'a>(files: &Dir, stamps: &'a [Stamp]) -> Vec<(&'a str, Skill)> {
+    stamps
         .iter()
         .filter_map(|stamp| {
             let folder = stamp.path.strip_suffix("/SKILL.md")?;
@@ -223,11 +244,44 @@ fn skills(files: &Dir, stamps: &[Stamp]) -> Option<String> {
             let skill = charter::skill(&head, name)?;
             Some((stamp.path.as_str(), skill))
         })
-        .collect();
+        .collect()
+}
+
+/// The texts of the skills of these names, whole or as much as fits; and which are not there.
+fn named_skills(files: &Dir, all: &[(&str, Skill)], names: &[String]) -> Option<String> {
+    let mut left = MOST_BYTES;
+    let sections = names.iter().map(|name| {
+        let found = all.iter().find(|(path, skill)| {
+            let folder = path.trim_end_matches("/SKILL.md").rsplit('/').next();
+            skill.name == *name || folder == Some(name)
+        });
+        let text = found.and_then(|(path, _)| Some((path, read_text(files, path, left + 1)?)));
+        let shown = crate::text::code_span(&crate::text::one_line(name, 80));
+        let Some((path, text)) = text else {
+            return format!(
+                "Your role names the skill {shown}, which the repository in your workspace does not have."
+            );
+        };
+        let body = charter::skill_body(&text);
+        let kept = cut_at(body, left);
+        left -= kept.len();
+        let rest = if kept.len() < body.len() {
+            format!("\n\n[The rest of `{path}` is left out, for 32 KiB stand here at most; `view` shows it.]")
+        } else {
+            String::new()
+        };
+        format!("## Skill {shown}, which your role names\n\n{kept}{rest}")
+    });
+    let sections: Vec<String> = sections.collect();
+    (!sections.is_empty()).then(|| sections.join("\n\n"))
+}
+
+/// The list of skills in the form that the format's authors publish for prompts.
+fn skills(all: &[(&str, Skill)]) -> Option<String> {
     if all.is_empty() {
         return None;
     }
-    let lists = DESCRIBED.map(|described| listed(&all, described));
+    let lists = DESCRIBED.map(|described| listed(all, described));
     let fits = lists.iter().find(|(_, left_out)| *left_out == 0);
     let (list, left_out) = fits.or(lists.last())?;
     let more = match left_out {

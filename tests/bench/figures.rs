@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::bots::{self, Kind};
 use super::stage::{Stage, Turn};
 use super::table::{Row, Target, Unit, ms};
-use super::{home, machine, scratch, table};
+use super::{home, machine, roles, scratch, table};
 
 /// Starts of each program that are compared.
 const STARTS: usize = 15;
@@ -59,6 +59,9 @@ pub(crate) async fn all(only: &str) {
     }
     if wanted("long conversation") {
         long_conversation(&mut rows).await;
+    }
+    if wanted("roles") {
+        roles::all(&mut rows).await;
     }
     if wanted("restart") {
         rows.push(restart().await);

@@ -25,6 +25,7 @@ mod home;
 mod machine;
 mod model;
 mod null_bot;
+mod roles;
 mod stage;
 mod table;
 

@@ -7,10 +7,12 @@
 //!   long run; `CHORUS_CRASH_SEED` repeats one.
 //! * `edges`: SIGKILL before and after each durable step in turn, and again at each step of the recoveries that follow.
 //!   The suite runs one shard of sixteen; `cargo nextest run --run-ignored all -E 'test(/^crash::edges/)'` all of them.
+//! * `history`: the same for the save that ends with an entry in `history.md`.
 //! * `lifecycle`: the same for the life of an agent: made, renamed, destroyed.
 //!   `cargo nextest run --run-ignored only -E 'test(/^crash::lifecycle/)' --no-capture` for all steps.
 
 mod edges;
+mod history;
 mod jobs;
 mod lifecycle;
 mod random;

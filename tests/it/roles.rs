@@ -1,5 +1,8 @@
 //! Roles in the whole bot: what the model is told, what may run, what people hear of a mistake.
 
+mod brought;
+mod decisions;
+mod dialects;
 mod init;
 mod listed;
 mod own;

@@ -27,6 +27,7 @@ use crate::store::{Begun as Stored, NewTurn, SavedAs, StoreError};
 use super::attachments;
 use super::context::TurnContext;
 use super::live::{Inbox, LiveStatus};
+use super::offer::Offer;
 use super::transcript::Transcript;
 use super::{Turn, TurnEnd, TurnHead, TurnParams, Worker};
 
@@ -46,7 +47,7 @@ pub(super) async fn begin(
     let Trigger { source, overrides } = params.trigger;
     let Overrides { model, mode, role } = overrides;
     let mut worker = role.map_or(Worker::Itself, Worker::Role);
-    let mut setup = deps.setup(&agent).await;
+    let (mut setup, roles) = deps.setup_and_roles(&agent).await;
     let mut lineage = Vec::new();
     if let Some(name) = &params.role {
         match deps.role_of_branch(&agent, name).await {
@@ -151,6 +152,7 @@ pub(super) async fn begin(
         },
         clock: WorkClock::start(),
         setup,
+        offer: Offer::unread(roles),
         seed,
     });
     Begun::Turn(Box::new(turn), worker)

@@ -11,7 +11,7 @@ use tracing::warn;
 use crate::agent::modes;
 use crate::agent::stop::cancelled_after;
 use crate::agent::stuck::Stuck;
-use crate::domain::{Assistant, CALL_TOOL, CallId, Participant, ToolCall, ToolResult};
+use crate::domain::{Assistant, CALL_TOOL, CallId, Participant, ToolCall, ToolResult, UserId};
 use crate::permission::{Decision, ProfileError, Stack, Verdict};
 use crate::store::{AttachedRows, AttemptRow, AuditDecision, AuditRow, Starting, StoreError};
 use crate::text;
@@ -36,6 +36,8 @@ pub(super) struct Runnable {
     pub(super) prepared: Prepared,
     /// What it has a role do.
     pub(super) assignment: Option<Assignment>,
+    /// Who allowed it, where somebody was asked.
+    pub(super) allowed_by: Option<UserId>,
     /// The child turn that does it, once that is in the ledger.
     child: Option<BegunChild>,
 }
@@ -239,6 +241,7 @@ impl Turn {
         let runnable = Runnable {
             prepared,
             assignment,
+            allowed_by: None,
             child: None,
         };
         match decision {
@@ -389,13 +392,17 @@ impl Turn {
 
     /// Runs a call whose start is in the ledger, and stores what it gave (D7).
     async fn carry_out(&self, call: &Call, runnable: Runnable) -> Result<ToolResult, StoreError> {
-        let prepared = match runnable {
+        let (prepared, allowed_by) = match runnable {
             Runnable {
                 child: Some(child),
                 assignment: Some(assignment),
                 ..
             } => return self.run_child(call, assignment, child).await,
-            Runnable { prepared, .. } => prepared,
+            Runnable {
+                prepared,
+                allowed_by,
+                ..
+            } => (prepared, allowed_by),
         };
         let people = if prepared.info.by_people {
             self.context.people_now().await?
@@ -405,7 +412,8 @@ impl Turn {
         // A tool does not work on when the turn's time is over.
         let stop = self.context.stop.now().child_token();
         let _deadline = cancelled_after(&stop, self.time_left());
-        let context = self.tool_context(call.id.clone(), people, stop);
+        let mut context = self.tool_context(call.id.clone(), people, stop);
+        context.allowed_by = allowed_by;
         let began = Instant::now();
         let result = guard::run(prepared, &context).await;
         let (mut result, kept) = self.told_of_failure(result);
@@ -449,7 +457,7 @@ impl Turn {
         action: &str,
         reason: &str,
         decision: AuditDecision,
-        by: Option<crate::domain::UserId>,
+        by: Option<UserId>,
     ) -> Result<ToolResult, StoreError> {
         let result = ToolResult {
             call_id: call.id.clone(),
@@ -494,6 +502,7 @@ impl Turn {
             config: self.setup.config.clone(),
             shelf: self.shelf.clone(),
             people,
+            allowed_by: None,
             has_message: !self.context.run.people().is_empty(),
             depth: self.context.depth,
             stop,

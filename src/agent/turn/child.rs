@@ -83,7 +83,7 @@ pub(super) fn run_in_place(
 impl Turn {
     async fn work_as_child(&mut self) -> Result<Outcome, StoreError> {
         self.take_place().await;
-        self.look_for_roles_at_first().await;
+        self.look_for_roles_at_first();
         let outcome = self.work().await;
         self.end_tasks().await;
         outcome

@@ -11,14 +11,12 @@ use tracing::{Instrument as _, error};
 
 use crate::agent::budget::{Reservation, RoleCap};
 use crate::agent::event::{ChildProgress, Progress, Speech, TurnRef};
-use crate::agent::modes;
 use crate::agent::setup::own_model;
 use crate::agent::stop::StopSignal;
 use crate::clock;
 use crate::domain::{CallId, ConversationId, Cost, Item, ToolResult, TurnId, Usage, UserText};
 use crate::llm::history;
 use crate::llm::route::Planned;
-use crate::permission::Stack;
 use crate::store::{
     AttachedRows, ChildKind, ChildOf, EndReason, FinishedTurn, FirstPart, NewChild, NewTurn,
     StoreError, TurnEnd,
@@ -30,7 +28,7 @@ use super::calls::Call;
 use super::child::{self, AnsweredCall, ChildSide, Reported};
 use super::context::TurnContext;
 use super::live::{Inbox, LiveStatus, Node};
-use super::offer::{Assignment, NotCalled};
+use super::offer::{Assignment, NotCalled, Offer};
 use super::transcript::Transcript;
 use super::{Turn, TurnHead};
 
@@ -51,17 +49,6 @@ pub(super) struct BegunChild {
 }
 
 impl Turn {
-    /// Looks for roles once, at the beginning; not where no call of one would run.
-    pub(super) async fn look_for_roles_at_first(&mut self) {
-        let denies = |profiles: Stack| profiles.denies_all("sub_agent");
-        let profiles = self.context.deps.profiles_of(&self.setup);
-        let has_tool =
-            modes::has_tool(self.mode(), "sub_agent") && self.setup.has_tool("sub_agent").is_ok();
-        if has_tool && !profiles.map_or(true, denies) {
-            self.look_for_roles().await;
-        }
-    }
-
     /// A child turn for this assignment, as the ledger will have it.
     pub(super) async fn new_child(
         &self,
@@ -96,9 +83,18 @@ impl Turn {
             at: Some(clock::now()),
             ..assignment.words.clone()
         });
+        let seed = match assignment.former {
+            None => {
+                deps.seed_of_child(&self.context.agent, &assignment.role)
+                    .await
+            }
+            // It has what its conversation began with.
+            Some(_) => None,
+        };
         NewChild {
             turn,
             item,
+            seed,
             goes_on: assignment.former,
         }
     }
@@ -186,10 +182,16 @@ impl Turn {
     ) -> Result<Box<Self>, StoreError> {
         let BegunChild { new, conversation } = begun;
         let (id, deps) = (new.turn.id, self.context.deps.clone());
-        let items = match new.goes_on {
-            None => vec![new.item],
-            Some(_) => history::repair(&deps.store.items(conversation).await?).items,
+        let (items, seed) = match new.goes_on {
+            None => (vec![new.item], new.seed),
+            Some(_) => {
+                let former = deps.store.conversation(conversation).await?;
+                let items = deps.store.items(conversation).await?;
+                let seed = former.and_then(|former| former.seed);
+                (history::repair(&items).items, seed)
+            }
         };
+        let seed = seed.map(Arc::from);
         let mut lineage = self.context.lineage.clone();
         lineage.push(assignment.role.clone());
         let limits = assignment.role.limits;
@@ -223,7 +225,7 @@ impl Turn {
             within,
             lineage,
         };
-        let setup = context.setup().await;
+        let (setup, roles) = context.setup_and_roles().await;
         let (progress, _) = watch::channel(Progress::begin());
         let (speech, _) = watch::channel(Speech::default());
         let node = self.shows_child(id, &context, &assignment.title);
@@ -247,8 +249,8 @@ impl Turn {
             },
             clock: self.clock.below(),
             setup,
-            // A child knows what it is told in its prompt.
-            seed: None,
+            offer: Offer::unread(roles),
+            seed,
         };
         Ok(Box::new(Self::new(head)))
     }

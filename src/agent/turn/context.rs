@@ -16,7 +16,7 @@ use crate::agent::run::Run;
 use crate::agent::session_manager::{Save, SessionError, Summary};
 use crate::agent::setup::Setup;
 use crate::agent::stop::StopSignal;
-use crate::charter::Role;
+use crate::charter::{Catalog, Role};
 use crate::clock;
 use crate::config::Tiers;
 use crate::domain::{
@@ -78,7 +78,16 @@ impl TurnContext {
 
     /// The agent as its files say now, narrowed by the roles of a child turn.
     pub(super) async fn setup(&self) -> Setup {
-        let setup = self.deps.setup(&self.agent).await;
+        self.narrowed(self.deps.setup(&self.agent).await)
+    }
+
+    /// [`Self::setup`], and the roles that the agent can take.
+    pub(super) async fn setup_and_roles(&self) -> (Setup, Arc<Catalog>) {
+        let (setup, roles) = self.deps.setup_and_roles(&self.agent).await;
+        (self.narrowed(setup), roles)
+    }
+
+    fn narrowed(&self, setup: Setup) -> Setup {
         if self.lineage.is_empty() {
             return setup;
         }

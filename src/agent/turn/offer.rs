@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use crate::agent::deps::AgentDeps;
 use crate::agent::identity::Identity;
+use crate::agent::modes;
 use crate::agent::setup::Setup;
 use crate::charter::{Catalog, Role};
 use crate::config::Orchestration;
 use crate::domain::{AgentId, ConversationId, UserText};
+use crate::permission::Stack;
 use crate::text;
 use crate::tools::Delegation;
 
@@ -93,6 +95,14 @@ pub(super) enum NotCalled {
 }
 
 impl Offer {
+    /// These roles before it was looked which of them may be called: none is, so far.
+    pub(super) fn unread(catalog: Arc<Catalog>) -> Self {
+        Self {
+            catalog,
+            ..Self::default()
+        }
+    }
+
     /// What `setup` may call of `catalog`, below these roles.
     pub(super) fn of(catalog: Arc<Catalog>, setup: &Setup, lineage: &[Arc<Role>]) -> Self {
         let named = setup.sub_agents();
@@ -217,18 +227,39 @@ fn block(roles: &[Arc<Role>]) -> String {
 impl Turn {
     /// Looks which roles it may call now.
     pub(super) async fn look_for_roles(&mut self) {
-        let limits = self.orchestration();
-        let is_too_deep = self.context.lineage.len() >= limits.max_depth.get() as usize;
-        let names_none = self.setup.sub_agents().is_some_and(<[_]>::is_empty);
-        self.offer = if is_too_deep || names_none {
+        self.offer = if self.may_call_none() {
             Arc::default()
         } else {
             let deps = &self.context.deps;
             let folder = deps.folder(&self.context.agent);
             let catalog = deps.roles_of(self.context.agent.id, folder).await;
-            let catalog = catalog.unwrap_or_default();
-            Arc::new(Offer::of(catalog, &self.setup, &self.context.lineage))
+            self.offer_of(catalog.unwrap_or_default())
         };
+    }
+
+    /// Looks which of the roles it may call that were read with its files; not where no call of one would run.
+    pub(super) fn look_for_roles_at_first(&mut self) {
+        let denies = |profiles: Stack| profiles.denies_all("sub_agent");
+        let profiles = self.context.deps.profiles_of(&self.setup);
+        let has_tool =
+            modes::has_tool(self.mode(), "sub_agent") && self.setup.has_tool("sub_agent").is_ok();
+        let calls_none = !has_tool || profiles.map_or(true, denies) || self.may_call_none();
+        self.offer = if calls_none {
+            Arc::default()
+        } else {
+            self.offer_of(self.offer.catalog.clone())
+        };
+    }
+
+    fn offer_of(&self, catalog: Arc<Catalog>) -> Arc<Offer> {
+        Arc::new(Offer::of(catalog, &self.setup, &self.context.lineage))
+    }
+
+    /// Whether it is too deep to call a role, or its own role names none.
+    fn may_call_none(&self) -> bool {
+        let limits = self.orchestration();
+        let is_too_deep = self.context.lineage.len() >= limits.max_depth.get() as usize;
+        is_too_deep || self.setup.sub_agents().is_some_and(<[_]>::is_empty)
     }
 
     pub(super) fn orchestration(&self) -> Orchestration {

@@ -287,7 +287,7 @@ impl Turn {
     pub(super) async fn run_decided(
         &mut self,
         call: &Call,
-        runnable: Runnable,
+        mut runnable: Runnable,
         decided: Decided,
     ) -> Result<ToolResult, StoreError> {
         let action = runnable.prepared.action.to_string();
@@ -319,6 +319,7 @@ impl Turn {
                 .always_allow(&self.context.agent, &action)
                 .await;
         }
+        runnable.allowed_by = by;
         self.shows_call(call);
         let detail = json!({ "approval": approval, "always": always });
         let audit = self.context.audit_row(call, &action, word, by, detail);

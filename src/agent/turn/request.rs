@@ -105,6 +105,7 @@ impl Turn {
             let hears = Hears {
                 notes: self.setup.has_docs(),
                 repository: self.setup.config.repo_instructions.unwrap_or(true),
+                skills: self.setup.skills().to_vec(),
             };
             self.context.deps.docs_of(&self.context.agent, hears).await
         } else {

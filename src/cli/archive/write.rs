@@ -193,6 +193,13 @@ impl Writer {
         if !metadata.is_symlink() {
             return Ok(());
         }
+        if !name.starts_with("agents") {
+            self.leave_out(
+                name,
+                "it is a link, and those are kept in agents' folders alone",
+            );
+            return Ok(());
+        }
         let mut header = tar::Header::new_gnu();
         header.set_metadata(&metadata);
         header.set_size(0);

@@ -461,6 +461,7 @@ async fn page(bot: &Bot, viewer: &Viewer<'_>, rest: &str) -> Result<Body, Refusa
             let agent = viewer.on_record(agent).await?;
             commands::history_page(bot, &agent, page).await
         }
+        ("decisions", _) => commands::decisions_page(bot, viewer.guild, Some(page as usize)).await,
         ("roles", agent) => {
             let agent = viewer.on_record(agent).await?;
             commands::roles_page(bot, &agent, page as usize).await

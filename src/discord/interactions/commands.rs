@@ -11,6 +11,7 @@ pub(super) mod call;
 mod complete;
 mod confirm;
 mod context;
+mod decisions;
 mod help;
 mod menus;
 mod message;
@@ -44,6 +45,7 @@ pub(super) use agent::{config_chosen, init_chosen, making};
 pub(super) use ask::show as show_prompt;
 pub(super) use branch::open as open_branch;
 pub(super) use context::{confirm_clear, history_page};
+pub(super) use decisions::decisions_page;
 pub(super) use purge::confirmed as confirm_purge;
 pub(super) use roles::roles_page;
 pub(super) use servers::pressed as decide_server;
@@ -67,6 +69,7 @@ pub(in crate::discord) fn options(models: Option<&Models>) -> Commands {
         models::models(),
         permissions::permissions(),
         roles::roles(),
+        decisions::decisions(),
         usage::usage(),
         audit::audit(),
         purge::purge(),

@@ -7,7 +7,7 @@ use crate::agent::{AfterSave, Cleared, Restored};
 use crate::discord::rest::body::{
     Body, Button, Embed, MAX_CONTENT, MAX_DESCRIPTION, Menu, MenuOption, Style, clip,
 };
-use crate::domain::SessionMeta;
+use crate::domain::{Cost, SessionMeta, SessionUsage};
 use crate::manager::History;
 use crate::text::{self, count, escape};
 
@@ -178,6 +178,9 @@ fn line(session: &SessionMeta, file: &FileState) -> String {
         FileState::Changed => line.push_str(" · file changed"),
         FileState::Deleted => line.push_str(" · file deleted"),
     }
+    if let Some(spent) = session.spent.filter(|spent| spent.input + spent.output > 0) {
+        line.push_str(&format!(" · {}", took(&spent)));
+    }
     if !session.summary.is_empty() && session.summary != session.description {
         line.push_str(&format!(
             "\n-# {}",
@@ -185,6 +188,23 @@ fn line(session: &SessionMeta, file: &FileState) -> String {
         ));
     }
     line
+}
+
+/// What its turns took: `12,300 in (10,000 cached) / 900 out · $0.041`.
+fn took(spent: &SessionUsage) -> String {
+    let cached = match spent.cached {
+        0 => String::new(),
+        cached => format!(" ({} cached)", text::thousands(cached)),
+    };
+    let cost = match spent.cost {
+        Cost::Usd(sum) => text::dollars(sum),
+        Cost::Unknown => "cost not known".to_owned(),
+    };
+    format!(
+        "{} in{cached} / {} out · {cost}",
+        text::thousands(spent.input),
+        text::thousands(spent.output)
+    )
 }
 
 fn messages(session: &SessionMeta) -> String {

@@ -33,6 +33,11 @@ async fn a_creation_is_finished_or_undone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_creation_from_a_template_is_finished_or_undone() {
+    is_killed(Operation::InitFrom, Edges::Some).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_rename_is_finished_or_undone() {
     is_killed(Operation::Rename, Edges::Some).await;
 }
@@ -51,6 +56,12 @@ async fn a_destruction_that_keeps_files_is_finished_or_undone() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_creation_at_every_step() {
     is_killed(Operation::Init, Edges::All).await;
+}
+
+#[ignore = "takes minutes; the command is in this file"]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_creation_from_a_template_at_every_step() {
+    is_killed(Operation::InitFrom, Edges::All).await;
 }
 
 #[ignore = "takes minutes; the command is in this file"]
@@ -75,6 +86,8 @@ async fn a_destruction_that_keeps_files_at_every_step() {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operation {
     Init,
+    /// From a template with a charter, further roles, notes and files.
+    InitFrom,
     Rename,
     Destroy,
     DestroyAndKeep,
@@ -133,6 +146,29 @@ async fn is_killed(operation: Operation, edges: Edges) {
     .await;
 }
 
+/// What the template of a creation holds.
+const TEMPLATE: [(&str, &str); 5] = [
+    ("agent.json", r#"{"web_search": true}"#),
+    (
+        "charter.md",
+        "---\nname: helper\ndescription: Helps.\n---\nYou help with everything.\n",
+    ),
+    (
+        "charters/second.md",
+        "---\nname: second\ndescription: Looks again.\n---\nYou look.\n",
+    ),
+    ("docs/habits.md", "Be brief.\n"),
+    ("workspace/plan/one.txt", "First.\n"),
+];
+
+fn has_template(world: &World) {
+    for (path, text) in TEMPLATE {
+        let path = world.home().join("templates/helper").join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+}
+
 /// An edge, and how many of the kind came before it.
 type Place = (Edge, usize);
 
@@ -158,6 +194,7 @@ impl Run {
         let name = &self.name;
         match self.operation {
             Operation::Init => format!("/agent init name:{name} system_prompt:Be kind."),
+            Operation::InitFrom => format!("/agent init name:{name} from:helper"),
             Operation::Rename => {
                 format!("/agent config name:{name} key:name value:{}", self.other)
             }
@@ -168,9 +205,13 @@ impl Run {
 
     /// An agent with a conversation, where one is needed.
     async fn prepares(&self, world: &World) {
-        if self.operation != Operation::Init {
-            world.makes_agent(&self.name).await;
-            talks(world, &self.name, COLOUR).await;
+        match self.operation {
+            Operation::Init => {}
+            Operation::InitFrom => has_template(world),
+            Operation::Rename | Operation::Destroy | Operation::DestroyAndKeep => {
+                world.makes_agent(&self.name).await;
+                talks(world, &self.name, COLOUR).await;
+            }
         }
     }
 
@@ -298,9 +339,24 @@ impl Run {
             assert_eq!(welcome, 1, "{told}\n{}", world.transcript(name));
         }
         talks(world, name, "go on").await;
-        if self.operation != Operation::Init {
-            let request = world.model.last_request().to_string();
-            assert!(request.contains(COLOUR), "{told}: {request}");
+        let request = world.model.last_request().to_string();
+        match self.operation {
+            Operation::Init => {}
+            Operation::InitFrom => {
+                assert!(
+                    request.contains("You help with everything."),
+                    "{told}: {request}"
+                );
+                for (path, text) in TEMPLATE.iter().skip(1) {
+                    let path = world.home().join("agents").join(name).join(path);
+                    let written = std::fs::read_to_string(&path);
+                    assert_eq!(written.unwrap(), *text, "{told}: {}", path.display());
+                }
+                assert_eq!(world.agent_json(name)["web_search"], true, "{told}");
+            }
+            Operation::Rename | Operation::Destroy | Operation::DestroyAndKeep => {
+                assert!(request.contains(COLOUR), "{told}: {request}");
+            }
         }
     }
 

@@ -37,7 +37,7 @@ async fn a_report_comes_back_as_the_result_of_the_call() {
         let [report] = got.as_slice() else {
             panic!("{got:?}");
         };
-        let id = world.ledger("SELECT substr(id, 1, 8) FROM turns WHERE kind = 'sub_agent'").await;
+        let id = world.ledger("SELECT substr(id, -8) FROM turns WHERE kind = 'sub_agent'").await;
         let heading = format!("[explore · {} · answered · 1 step · ", id[0]);
         assert!(report.starts_with(&heading), "{report}");
         assert!(report.ends_with("\nThere is one TODO."), "{report}");
@@ -134,7 +134,7 @@ async fn a_former_sub_agent_goes_on_with_all_it_knows() {
         world.model.answers("It is in the garden.").answers("Found.");
         world.ann.says("#lab", "go").await;
         world.sees("#lab", "Found.").await;
-        let id = world.ledger("SELECT substr(id, 1, 8) FROM turns WHERE kind = 'sub_agent'").await.remove(0);
+        let id = world.ledger("SELECT substr(id, -8) FROM turns WHERE kind = 'sub_agent'").await.remove(0);
         let more = json!({"role": "explore", "prompt": "And the pear?", "title": "find the pear", "continue": id});
         world.model.calls_tool("sub_agent", more);
         world.model.answers("In the kitchen.").answers("Both found.");
@@ -162,7 +162,7 @@ async fn a_report_can_be_read_again_by_its_id() {
         world.ann.says("#lab", "how many?").await;
         world.sees("#lab", "One.").await;
         let id = world
-            .ledger("SELECT substr(id, 1, 8) FROM turns WHERE kind = 'sub_agent'")
+            .ledger("SELECT substr(id, -8) FROM turns WHERE kind = 'sub_agent'")
             .await
             .remove(0);
         world.model.calls_tool("tool_output", json!({"handle": id}));

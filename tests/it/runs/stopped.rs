@@ -100,7 +100,7 @@ async fn after_a_kill_the_call_says_how_to_go_on_and_the_channel_hears_one_line(
         drop(thoughts);
         world.starts().await;
         world.sees("#lab", "I was restarted in the middle of this").await;
-        let ids = world.ledger("SELECT substr(id, 1, 8) FROM turns WHERE kind = 'sub_agent' ORDER BY rowid").await;
+        let ids = world.ledger("SELECT substr(id, -8) FROM turns WHERE kind = 'sub_agent' ORDER BY rowid").await;
         let states = "SELECT DISTINCT state FROM turns";
         assert_eq!(world.ledger(states).await, ["interrupted"]);
         world.exchange("go on", "I go on.").await;

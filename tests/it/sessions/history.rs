@@ -162,3 +162,34 @@ async fn a_gigabyte_a_link_and_text_of_people_do_no_harm() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_saved_conversation_says_what_its_turns_took_with_their_sub_agents() {
+    run_test(async |world| {
+        let task = serde_json::json!({"role": "explore", "prompt": "Look.", "title": "a look"});
+        world
+            .model
+            .calls(&[("sub_agent", task)])
+            .answers("Nothing.")
+            .answers("Nothing, it says.");
+        world.ann.says("#lab", "look").await;
+        world.sees("#lab", "Nothing, it says.").await;
+        works(world, "one", "Ann asked for a look.").await;
+        let rows = "SELECT (tokens_in = (SELECT sum(input + cache_read + cache_write) FROM attempts WHERE kind = 'model')) || ' '
+            || (tokens_out = (SELECT sum(output) FROM attempts WHERE kind = 'model')) || ' ' || tokens_cached FROM sessions";
+        assert_eq!(world.ledger(rows).await, ["1 1 0"]);
+        let list = world.ann.asks("/context history", "#lab").await;
+        let took = world
+            .ledger("SELECT tokens_in || ' in / ' || tokens_out || ' out · ' FROM sessions")
+            .await;
+        assert!(list.replace(',', "").contains(&took[0]), "{list}\n{took:?}");
+        // A file from elsewhere brings no such count.
+        world.model.summarises("Second.");
+        works(world, "two", "Second.").await;
+        assert_eq!(
+            world.ledger("SELECT count(*) || '' FROM sessions WHERE tokens_in > 0").await,
+            ["2"]
+        );
+    })
+    .await;
+}

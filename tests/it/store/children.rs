@@ -11,6 +11,7 @@ use super::{CHANNEL, Home, answer, finished, new_turn, result, user};
 /// A child of `parent` that answers its call `call`.
 fn child(parent: &TurnRow, call: &str) -> NewChild {
     NewChild {
+        seed: None,
         turn: NewTurn {
             id: TurnId::random(),
             trigger: None,

@@ -20,7 +20,9 @@ const MORE: &str = "
     INSERT INTO tasks (agent_id, number, kind, command, directory, turn_id, channel_id, depth, status, started_at)
         SELECT id, 1, 'background', 'sleep 1', '.', NULL, 50, 0, 'running', '2026-02-12T10:30:00Z' FROM agents;
     INSERT INTO hooks (agent_id, task, spec, max_fires) SELECT id, 1, '{}', 1 FROM agents;
-    INSERT INTO sessions SELECT '5e0dfb8c-32a6-4cc3-9a0c-0a3ba9d63d4e', '2026-02-12_a', id, name, 'a', 'b',
+    INSERT INTO sessions (id, session_id, agent_id, agent_name, description, summary, saved_at, trigger, message_count,
+            token_estimate, file_path, file_sha256)
+        SELECT '5e0dfb8c-32a6-4cc3-9a0c-0a3ba9d63d4e', '2026-02-12_a', id, name, 'a', 'b',
         '2026-02-12T10:30:00Z', 'manual_save', 2, 10, 'sessions/2026-02-12_a.json', 'x' FROM agents;
     INSERT INTO audit_log (timestamp, agent_id, agent_name, action_string, decision)
         SELECT '2026-02-12T10:30:00Z', id, name, 'tool:bash:ls', 'allow' FROM agents;

@@ -15,7 +15,8 @@ use chorus::permission::Profiles;
 use chorus::text::redact::Redactor;
 use chorus::tools::output_store::OutputStore;
 use chorus::tools::ports::{
-    AgentDirectory, BranchTask, Configure, Grants, Messenger, Models, OutgoingFile, Peer, PortError,
+    AgentDirectory, BranchTask, Configure, Grants, Messenger, Models, OutgoingFile, Peer,
+    PortError, ServerDecisions,
 };
 use chorus::tools::{
     Caller, GitAccess, InvalidCall, NoCommands, Prepared, RateLimit, Registry, Services,
@@ -68,6 +69,7 @@ impl Lab {
             directory: seen.clone(),
             models: seen.clone(),
             configure: seen.clone(),
+            decisions: seen.clone(),
             shell: Err(NoCommands("these tests run no commands")),
             git: GitAccess::default(),
             http: http_client().unwrap(),
@@ -90,6 +92,7 @@ impl Lab {
             config: Arc::new(config(&home.path().join("agents/lab"))),
             shelf: Registry::standard().toolset(|_| true).shelf,
             people: vec![person(7, &[])],
+            allowed_by: None,
             has_message: true,
             depth: 0,
             stop: CancellationToken::new(),
@@ -208,6 +211,13 @@ impl Models for Seen {
             "small" | "demo-small" => Ok("demo-small".into()),
             other => Err(PortError::Refused(format!("there is no model `{other}`"))),
         }
+    }
+}
+
+#[async_trait]
+impl ServerDecisions for Seen {
+    async fn record(&self, _: &Caller, _: String) -> Result<u32, PortError> {
+        Ok(1)
     }
 }
 

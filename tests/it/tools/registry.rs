@@ -86,6 +86,7 @@ fn the_core_is_told_in_full_and_the_shelf_by_name() {
     self_edit_permissions: change your permission profile
     self_edit_model: change the model you use
     self_edit_web_search: turn web search on, off
+    record_decision: record a decision of people
     read_agent_docs: read another agent's notes
     ");
     assert!(toolset.shelf.block().len() <= 2 << 10);
@@ -160,9 +161,9 @@ fn a_call_through_call_tool_is_a_call_of_the_tool_it_names() {
     call_tool cannot run: `arguments`: expected an object, got a list. The arguments of that tool: {"type":"object","properties":{"remote":{"type":"string"},"branch":{"type":"string"}},"required":["remote","branch"]}
     call_tool cannot run: `arguments`: expected an object, got the string "origin main". The arguments of that tool: {"type":"object","properties":{"remote":{"type":"string"},"branch":{"type":"string"}},"required":["remote","branch"]}
     call_tool cannot run: `name`: missing, expected a string
-    there is no tool ``; there are view, create_file, append_file, str_replace, str_replace_all, insert_at, replace_lines, glob, grep, send_file, bash, run_concurrent, run_background, list_tasks, read_task_output, stop_task, add_process_hooks, git_init, git_status, git_commit, git_branch, git_checkout, git_diff, git_log, git_push, git_merge_request, tool_output, list_models, self_edit_system_prompt, self_edit_docs, self_edit_permissions, self_edit_model, self_edit_web_search, list_agents, read_agent_docs, send_to_agent, sub_agent, web_fetch, find_tools
+    there is no tool ``; there are view, create_file, append_file, str_replace, str_replace_all, insert_at, replace_lines, glob, grep, send_file, bash, run_concurrent, run_background, list_tasks, read_task_output, stop_task, add_process_hooks, git_init, git_status, git_commit, git_branch, git_checkout, git_diff, git_log, git_push, git_merge_request, tool_output, list_models, self_edit_system_prompt, self_edit_docs, self_edit_permissions, self_edit_model, self_edit_web_search, record_decision, list_agents, read_agent_docs, send_to_agent, sub_agent, web_fetch, find_tools
     call_tool cannot run: `name`: expected a string, got the number 7
-    there is no tool `xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx`; there are view, create_file, append_file, str_replace, str_replace_all, insert_at, replace_lines, glob, grep, send_file, bash, run_concurrent, run_background, list_tasks, read_task_output, stop_task, add_process_hooks, git_init, git_status, git_commit, git_branch, git_checkout, git_diff, git_log, git_push, git_merge_request, tool_output, list_models, self_edit_system_prompt, self_edit_docs, self_edit_permissions, self_edit_model, self_edit_web_search, list_agents, read_agent_docs, send_to_agent, sub_agent, web_fetch, find_tools
+    there is no tool `xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx`; there are view, create_file, append_file, str_replace, str_replace_all, insert_at, replace_lines, glob, grep, send_file, bash, run_concurrent, run_background, list_tasks, read_task_output, stop_task, add_process_hooks, git_init, git_status, git_commit, git_branch, git_checkout, git_diff, git_log, git_push, git_merge_request, tool_output, list_models, self_edit_system_prompt, self_edit_docs, self_edit_permissions, self_edit_model, self_edit_web_search, record_decision, list_agents, read_agent_docs, send_to_agent, sub_agent, web_fetch, find_tools
     call_tool cannot run: `arguments`: expected an object, got the string "{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{…". The arguments of that tool: {"type":"object","properties":{"path":{"type":"string"},"offset":{"type":"integer","description":"First line, from 1."},"limit":{"type":"integer","description":"Lines (1000)."}},"required":["path"]}
     "#);
 }
@@ -203,7 +204,7 @@ fn every_action_falls_in_the_group_its_tool_claims() {
         "new_prompt": "n", "new_profile": "locked", "new_model": "m", "enabled": true, "agent": "ada", "message": "m",
         "url": "https://example.org/", "remote": "origin", "branch": "main", "ref": "main", "title": "t", "description": "d",
         "source": "a", "target": "b", "command": "true", "query": "push", "id": "task_001", "task_id": "task_001", "instructions": "i",
-        "role": "explore", "prompt": "p",
+        "role": "explore", "prompt": "p", "text": "t",
     });
     let Value::Object(arguments) = arguments else {
         unreachable!("it is an object")

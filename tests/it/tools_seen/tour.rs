@@ -274,6 +274,10 @@ async fn itself(tour: &mut Tour<'_>) {
     assert!(system.contains("There is one."), "{system}");
     tour.uses("self_edit_web_search", json!({"enabled": true}))
         .await;
+    tour.uses("record_decision", json!({"text": "Ships are black."}))
+        .await;
+    let decisions = tour.world.ann.asks("/decisions list", "#lab").await;
+    assert!(decisions.contains("Ships are black. (ann,"), "{decisions}");
     tour.uses("self_edit_permissions", json!({"new_profile": "open"}))
         .await;
     let agent = tour.world.agent_json("lab");

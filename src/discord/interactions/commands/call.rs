@@ -172,7 +172,7 @@ pub(super) fn viewer(ctx: Context<'_>) -> Result<Option<Viewer<'_>>, Refusal> {
 /// What a member sees of a server's agents.
 pub(in crate::discord) struct Viewer<'a> {
     bot: &'a Bot,
-    pub(super) guild: GuildId,
+    pub(in crate::discord) guild: GuildId,
     member: &'a Member,
 }
 

@@ -1,0 +1,74 @@
+//! `/decisions`: what the people of this server decided, which every agent's new conversation is told.
+
+use super::call::{Context, Refusal, Visibility, answer, bot, guild, person};
+use crate::discord::bot::Bot;
+use crate::discord::render;
+use crate::discord::rest::body::Body;
+use crate::domain::GuildId;
+
+/// List, add and withdraw what was decided in this server
+#[poise::command(
+    slash_command,
+    guild_only,
+    subcommand_required,
+    subcommands("list", "add", "withdraw")
+)]
+#[expect(clippy::unused_async, reason = "poise awaits every command")]
+pub(super) async fn decisions(_: Context<'_>) -> Result<(), Refusal> {
+    Ok(())
+}
+
+/// List what was decided in this server
+#[poise::command(slash_command)]
+async fn list(ctx: Context<'_>) -> Result<(), Refusal> {
+    answer(ctx, Visibility::Ephemeral, async {
+        decisions_page(bot(ctx), guild(ctx)?, None).await
+    })
+    .await
+}
+
+/// Add a decision, which every agent's new conversation is told
+#[poise::command(slash_command, default_member_permissions = "MANAGE_CHANNELS")]
+async fn add(
+    ctx: Context<'_>,
+    #[description = "What was decided, in a sentence"]
+    #[max_length = 500]
+    text: String,
+) -> Result<(), Refusal> {
+    answer(ctx, Visibility::Public, async {
+        let manager = &bot(ctx).manager;
+        let added = manager
+            .add_decision(guild(ctx)?, &text, &person(ctx))
+            .await?;
+        Ok(render::decision_added(&added))
+    })
+    .await
+}
+
+/// Withdraw a decision; it stays in the list, struck out
+#[poise::command(slash_command, default_member_permissions = "MANAGE_CHANNELS")]
+async fn withdraw(
+    ctx: Context<'_>,
+    #[description = "Its number"]
+    #[min = 1]
+    number: u32,
+) -> Result<(), Refusal> {
+    answer(ctx, Visibility::Public, async {
+        let manager = &bot(ctx).manager;
+        let withdrawn = manager
+            .withdraw_decision(guild(ctx)?, number, &person(ctx))
+            .await?;
+        Ok(render::decision_withdrawn(&withdrawn))
+    })
+    .await
+}
+
+/// One page of a server's decisions, counted from 0; none is the last one.
+pub(in crate::discord) async fn decisions_page(
+    bot: &Bot,
+    guild: GuildId,
+    page: Option<usize>,
+) -> Result<Body, Refusal> {
+    let decisions = bot.manager.decisions(guild).await?;
+    Ok(render::decisions(&decisions, page))
+}

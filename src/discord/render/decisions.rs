@@ -1,0 +1,60 @@
+//! What the people of a server decided, a page of ten at a time.
+
+use super::lists::{lines_within, pager};
+use crate::discord::rest::body::{Body, Embed, MAX_DESCRIPTION};
+use crate::text::{self, count, escape};
+use crate::workspace::decisions::Decision;
+
+/// Decisions on one page.
+const PER_PAGE: usize = 10;
+
+/// One page of a server's decisions, counted from 0; none is the last one, with the newest.
+pub fn decisions(decisions: &[Decision], page: Option<usize>) -> Body {
+    if decisions.is_empty() {
+        return Body::text(
+            "Nothing was decided here yet. Members with Manage Channels add decisions with `/decisions add`.",
+        );
+    }
+    let pages = decisions.len().div_ceil(PER_PAGE);
+    let page = page.unwrap_or(pages).min(pages - 1);
+    let lines = decisions
+        .iter()
+        .skip(page * PER_PAGE)
+        .take(PER_PAGE)
+        .map(line);
+    let embed = Embed::new("Decisions", lines_within(lines, MAX_DESCRIPTION)).footer(format!(
+        "Page {} of {pages} · {}",
+        page + 1,
+        count(decisions.len(), "decision", "decisions")
+    ));
+    Body::embed(embed).row(pager("decisions:all", page, pages))
+}
+
+pub fn decision_added(decision: &Decision) -> Body {
+    Body::text(format!(
+        "Decision {} added: {}\nEvery new conversation of an agent here is told of it.",
+        decision.number,
+        words(decision)
+    ))
+}
+
+pub fn decision_withdrawn(decision: &Decision) -> Body {
+    Body::text(format!(
+        "Decision {} withdrawn: ~~{}~~\nConversations that began before it was withdrawn may still know it.",
+        decision.number,
+        words(decision)
+    ))
+}
+
+fn line(decision: &Decision) -> String {
+    let words = words(decision);
+    if decision.is_withdrawn {
+        format!("~~**{}.** {words}~~", decision.number)
+    } else {
+        format!("**{}.** {words}", decision.number)
+    }
+}
+
+fn words(decision: &Decision) -> String {
+    escape::text(&text::one_line(&decision.text, 350))
+}

@@ -1,0 +1,112 @@
+//! What the people of a server decided: listed, added and withdrawn by commands, added by an agent's tool.
+
+use serde_json::Value;
+
+use crate::clock;
+use crate::domain::{GuildId, Person};
+use crate::store::AuditRow;
+use crate::tools::Change;
+use crate::workspace::decisions::{Decision, DecisionError, Decisions, NewDecision};
+
+use super::AgentManager;
+use super::create_folder::off_thread;
+use super::error::ManagerError;
+
+impl From<DecisionError> for ManagerError {
+    fn from(error: DecisionError) -> Self {
+        match error {
+            DecisionError::Disk(_) => Self::Failed(error.to_string()),
+            refused => Self::Refused(sentence(&refused)),
+        }
+    }
+}
+
+fn sentence(error: &DecisionError) -> String {
+    let text = error.to_string();
+    let mut chars = text.chars();
+    let first = chars.next().map(|first| first.to_uppercase().to_string());
+    format!("{}{}.", first.unwrap_or_default(), chars.as_str())
+}
+
+impl AgentManager {
+    /// All decisions of a server, withdrawn ones too.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read.
+    pub async fn decisions(&self, guild: GuildId) -> Result<Vec<Decision>, ManagerError> {
+        self.with_decisions(move |decisions| decisions.all(guild))
+            .await
+    }
+
+    /// Adds a decision of `by`.
+    ///
+    /// # Errors
+    ///
+    /// When it says nothing or too much, or the file cannot be written.
+    pub async fn add_decision(
+        &self,
+        guild: GuildId,
+        text: &str,
+        by: &Person,
+    ) -> Result<Decision, ManagerError> {
+        let row = self.decision_row("decisions_add", guild, text, by);
+        self.audited(
+            row,
+            self.keep_decision(guild, text.to_owned(), by.name.clone()),
+        )
+        .await
+    }
+
+    /// Takes a decision back. Its number is not used again.
+    ///
+    /// # Errors
+    ///
+    /// When there is none of that number that holds, or the file cannot be written.
+    pub async fn withdraw_decision(
+        &self,
+        guild: GuildId,
+        number: u32,
+        by: &Person,
+    ) -> Result<Decision, ManagerError> {
+        let row = self.decision_row("decisions_withdraw", guild, &number.to_string(), by);
+        let withdrawn = self.with_decisions(move |decisions| decisions.withdraw(guild, number));
+        self.audited(row, withdrawn).await
+    }
+
+    /// Adds a decision that was allowed and is in the audit log already.
+    pub(super) async fn keep_decision(
+        &self,
+        guild: GuildId,
+        text: String,
+        by: String,
+    ) -> Result<Decision, ManagerError> {
+        let new = NewDecision {
+            text,
+            by,
+            at: clock::now(),
+        };
+        self.with_decisions(move |decisions| decisions.add(guild, &new))
+            .await
+    }
+
+    async fn with_decisions<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Decisions) -> Result<T, DecisionError> + Send + 'static,
+    ) -> Result<T, ManagerError> {
+        let decisions = self.inner.deps.decisions.clone();
+        off_thread(move || Ok(work(&decisions)?)).await
+    }
+
+    fn decision_row(&self, command: &str, guild: GuildId, text: &str, by: &Person) -> AuditRow {
+        let change = Change {
+            edited: "decisions".to_owned(),
+            old: super::audit::shown(&Value::Null),
+            new: text.to_owned(),
+        };
+        AuditRow {
+            detail: self.inner.deps.audit_change(&change),
+            ..self.command_row(command, guild, by.id)
+        }
+    }
+}
