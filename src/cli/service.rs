@@ -215,6 +215,18 @@ pub(super) fn start(manager: Manager) -> anyhow::Result<()> {
     manager.systemctl(&["restart", UNIT_NAME])
 }
 
+/// Has a user's services run without a log-in, so that they start with the machine and outlive a log-out; says how that went.
+pub(super) fn outlive_logout() {
+    let mut linger = Command::new("loginctl");
+    match run(linger.args(["--no-ask-password", "enable-linger"])) {
+        Ok(()) => print_line!("✓ It goes on when you log out, and starts with the machine."),
+        Err(error) => print_line!(
+            "It stops when you log out ({error:#}). Root can change that: loginctl enable-linger {}",
+            std::env::var("USER").unwrap_or_else(|_| "NAME".to_owned())
+        ),
+    }
+}
+
 /// Whether there is a systemd that could look after it.
 pub(super) fn is_there(manager: Manager) -> bool {
     let mut command = Command::new("systemctl");

@@ -57,10 +57,7 @@ pub fn start(env: &Env, redactor: &Redactor) -> Result<Log, LogError> {
         return Err(LogError::NoLevel(word.to_owned()));
     }
     let filter = EnvFilter::try_new(filter).map_err(LogError::NoFilter)?;
-    let lines = fmt::layer()
-        .with_writer(Masked(redactor.clone()))
-        // It would tell of a lost line on standard error, where that line was lost, and panic.
-        .log_internal_errors(false);
+    let lines = fmt::layer().with_writer(Masked(redactor.clone()));
     let lines = if is_for_people() {
         lines.compact().with_ansi(has_colours()).boxed()
     } else {

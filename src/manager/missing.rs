@@ -1,4 +1,4 @@
-//! What agents have lost while nobody looked, or under our eyes: a channel, a folder. People are told once.
+//! What agents have lost while the daemon was stopped or while it runs: a channel, a folder. People are told once.
 
 use tracing::error;
 

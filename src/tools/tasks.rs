@@ -104,7 +104,7 @@ struct Live {
 enum Order {
     /// End the task, and say when it has ended.
     Stop(oneshot::Sender<TaskRow>),
-    /// Keep an eye on these too.
+    /// Watch these too.
     Hooks(Vec<Hook>),
 }
 

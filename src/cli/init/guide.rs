@@ -14,7 +14,7 @@ use crate::cli::failure::Failure;
 use crate::cli::looking;
 use crate::cli::model_source::is_plain;
 use crate::cli::output::print_line;
-use crate::cli::service;
+use crate::cli::service::{self, Manager};
 use crate::config::{Env, Secret, effective};
 use crate::llm::discovery::Models;
 
@@ -236,6 +236,9 @@ impl Guide {
         service::install(manager, &self.place.home)?;
         service::start(manager)?;
         print_line!("✓ It runs.");
+        if manager == Manager::User {
+            service::outlive_logout();
+        }
         Ok(true)
     }
 
@@ -252,9 +255,6 @@ impl Guide {
         print_line!();
         if runs {
             print_line!("Its log: {journal}");
-            if !is_machine {
-                print_line!("It stops when you log out, unless you run: loginctl enable-linger");
-            }
         } else if is_machine {
             print_line!("Start it: sudo chorus init --for machine --service");
         } else {

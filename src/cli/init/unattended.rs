@@ -7,7 +7,7 @@ use crate::cli::failure::Failure;
 use crate::cli::looking;
 use crate::cli::model_source::{self, KeyError, VENDORS};
 use crate::cli::output::print_line;
-use crate::cli::service;
+use crate::cli::service::{self, Manager};
 use crate::config::{Env, Secret};
 
 pub(super) fn run(init: &Init, place: &Place) -> Result<(), Failure> {
@@ -39,6 +39,9 @@ pub(super) fn run(init: &Init, place: &Place) -> Result<(), Failure> {
         service::install(place.manager(), &place.home)?;
         service::start(place.manager())?;
         print_line!("it runs");
+        if place.manager() == Manager::User {
+            service::outlive_logout();
+        }
     }
     Ok(())
 }

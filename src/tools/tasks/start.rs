@@ -1,4 +1,4 @@
-//! Starts a task: row first, then the process, then the eye on it.
+//! Starts a task: row first, then the process, then what watches it.
 
 use std::sync::Arc;
 
@@ -92,7 +92,7 @@ impl Tasks {
         Ok(row)
     }
 
-    /// Sets an eye on a task whose process runs until `end`.
+    /// Watches a task whose process runs until `end`.
     pub(super) fn watch(
         &self,
         row: TaskRow,

@@ -1,4 +1,4 @@
-//! The eye on one task, from its start to the end of its row.
+//! Watches one task, from its start to the end of its row.
 //!
 //! Started by [`Tasks::watch`], ends with its task or when the daemon closes; [`Tasks::shutdown`] waits for it. In come
 //! orders, the process's end and, at each look, new lines; out go effects, the row and the mirror.
@@ -46,7 +46,7 @@ enum Killed {
     Closing,
 }
 
-/// The eye on one task.
+/// Watches one task.
 pub(super) struct Watch {
     pub(super) tasks: Tasks,
     pub(super) row: TaskRow,

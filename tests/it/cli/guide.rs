@@ -118,7 +118,7 @@ impl Terminal {
     }
 }
 
-/// A `systemctl` that writes down what it is told, before all else.
+/// A `systemctl` and a `loginctl` that write down what they are told, before all else.
 fn path_with_systemctl(home: &Path) -> String {
     let programs = home.join("bin");
     if !programs.exists() {
@@ -198,6 +198,9 @@ async fn it_leads_from_nothing_to_a_service() {
 
     terminal.answers("after each reboot? (y/n) [y]: ", "").await;
     terminal.sees("It runs.").await;
+    terminal
+        .sees("It goes on when you log out, and starts with the machine.")
+        .await;
     terminal.sees("/agent init name:lab").await;
     let (code, shown) = terminal.ends().await;
     assert_eq!(code, 0, "{shown}");
@@ -232,6 +235,7 @@ async fn it_leads_from_nothing_to_a_service() {
     --user daemon-reload
     --user enable chorus.service
     --user restart chorus.service
+    --no-ask-password enable-linger
     ");
 }
 

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::program::{Seen, chorus, seen};
 
 /// Most exposed the service may be by systemd's own measure, in tenths.
-const MOST_EXPOSED: u32 = 30;
+const MOST_EXPOSED: u32 = 31;
 
 fn unit(whose: &str) -> String {
     let home = tempfile::tempdir().unwrap();
@@ -80,14 +80,16 @@ fn the_machines_service_leaves_the_sandbox_what_it_needs() {
     assert!(unit.contains(" sethostname"), "bubblewrap names its host");
 }
 
-/// A `systemctl` that writes down what it is told and says that all is well.
+/// A `systemctl` and a `loginctl` that write down what they are told and say that all is well.
 pub(super) fn written_down(folder: &Path) -> PathBuf {
     let programs = folder.join("bin");
     fs::create_dir(&programs).unwrap();
-    let script = "#!/bin/sh\necho \"$@\" >> \"$HOME/told\"\necho running\n";
-    let program = programs.join("systemctl");
-    fs::write(&program, script).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    for name in ["systemctl", "loginctl"] {
+        let script = "#!/bin/sh\necho \"$@\" >> \"$HOME/told\"\necho running\n";
+        let program = programs.join(name);
+        fs::write(&program, script).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    }
     programs
 }
 
@@ -258,4 +260,25 @@ fn the_machines_service_is_hardly_exposed() {
     let score: String = score.chars().filter(char::is_ascii_digit).collect();
     println!("exposure {score} tenths");
     assert!(score.parse::<u32>().unwrap() <= MOST_EXPOSED, "{text}");
+}
+
+/// Each of these refuses something that bubblewrap does: system calls, or a new `/proc` in a namespace. Debian 13's bubblewrap needs
+/// openat2, which `RestrictSUIDSGID=` refuses; this machine's may not.
+#[test]
+fn neither_service_takes_from_the_sandbox_what_it_needs() {
+    for whose in ["--system", "--user"] {
+        let unit = unit(whose);
+        for directive in [
+            "RestrictSUIDSGID=",
+            "RestrictNamespaces=",
+            "ProtectKernelTunables=",
+            "ProtectKernelLogs=",
+            "ProtectHostname=",
+            "ProtectProc=",
+            "ProcSubset=",
+        ] {
+            let is_set = unit.lines().any(|line| line.starts_with(directive));
+            assert!(!is_set, "{whose}: {directive}");
+        }
+    }
 }

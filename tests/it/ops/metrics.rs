@@ -309,7 +309,8 @@ async fn the_page_has_the_form_that_is_accepted() {
                 plain.contains("# TYPE chorus_build_info gauge\n"),
                 "{plain}"
             );
-            let names = |page: &str| -> Vec<String> {
+            // The order of labels is another each time.
+            let names = |page: &str| -> BTreeSet<String> {
                 let samples = page.lines().filter(|line| !line.starts_with('#'));
                 let names = samples.map(|line| line.rsplit_once(' ').unwrap().0.to_owned());
                 names.collect()
