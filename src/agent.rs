@@ -38,6 +38,7 @@ mod models;
 mod modes;
 mod prompt;
 pub mod refine;
+mod report_lines;
 mod reports;
 mod run;
 mod running;

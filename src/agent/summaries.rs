@@ -18,6 +18,7 @@ use super::budget::Spender;
 use super::deps::AgentDeps;
 use super::identity::Identity;
 use super::prompt;
+use super::report_lines;
 use super::session_manager::Summary;
 use super::stop::cancelled_after;
 
@@ -124,7 +125,8 @@ pub(super) struct SummaryLimit {
 
 /// `items` with the first `cut` replaced by their summary; none when that does not make it shorter.
 pub(super) fn shorter(items: &[Item], cut: usize, summary: &str) -> Option<Vec<Item>> {
-    let mut shorter = vec![summary_item(summary)];
+    let summary = report_lines::with_reports(summary, items.get(..cut)?);
+    let mut shorter = vec![summary_item(&summary)];
     shorter.extend_from_slice(items.get(cut..)?);
     let shorter = history::repair(&shorter).items;
     let (before, after) = (tokens::of_items(items), tokens::of_items(&shorter));

@@ -118,6 +118,9 @@ fn line(row: &AuditRow, id: i64) -> Value {
         "agent_id": row.agent,
         "agent_name": row.agent_name,
         "turn_id": row.turn,
+        "run_id": row.run,
+        "role": row.role,
+        "path": row.path,
         "call_id": row.call.as_ref().map(|call| &call.0),
         "action": row.action,
         "decision": row.decision.as_str(),
@@ -134,7 +137,7 @@ fn cells(row: &AuditRow) -> [String; 6] {
     let outcome = row.outcome.as_ref().map(ToString::to_string);
     [
         row.timestamp.format("%Y-%m-%d %H:%M:%S").to_string(),
-        shown(&row.agent_name, 32),
+        shown(&row.who(), 64),
         row.decision.as_str().to_owned(),
         row.decided_by
             .or(row.user)

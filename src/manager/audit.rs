@@ -50,6 +50,7 @@ impl AgentManager {
             turn: None,
             run: None,
             role: None,
+            path: None,
             call: None,
             action: format!("command:{command}"),
             decision: AuditDecision::Allow,

@@ -32,6 +32,8 @@ pub struct AuditRow {
     pub run: Option<TurnId>,
     /// The role that asked for it, in a child turn.
     pub role: Option<String>,
+    /// The agent's name and those of the roles down to that turn; of the turn's own row, so only where a row is read.
+    pub path: Option<String>,
     pub call: Option<CallId>,
     /// The action string that was judged.
     pub action: String,
@@ -44,6 +46,17 @@ pub struct AuditRow {
     pub outcome: Option<Outcome>,
     /// What more there is to know (old and new value), secrets taken out.
     pub detail: Option<String>,
+}
+
+impl AuditRow {
+    /// Who wanted it, for people: the agent, and in a child turn the roles down to it.
+    pub fn who(&self) -> String {
+        match (&self.role, &self.path) {
+            (None, _) => self.agent_name.clone(),
+            (Some(_), Some(path)) => path.replace('/', " ▸ "),
+            (Some(role), None) => format!("{} ▸ {role}", self.agent_name),
+        }
+    }
 }
 
 words! {
@@ -169,7 +182,8 @@ impl Store {
     ) -> Result<Vec<(i64, AuditRow)>, StoreError> {
         let mut db = self.reader().await?;
         let rows = sqlx::query(
-            "SELECT * FROM audit_log WHERE (?1 IS NULL OR guild_id = ?1) AND (?2 IS NULL OR agent_id = ?2)
+            "SELECT *, (SELECT path FROM turns WHERE turns.id = audit_log.turn_id) AS path FROM audit_log
+                 WHERE (?1 IS NULL OR guild_id = ?1) AND (?2 IS NULL OR agent_id = ?2)
                  AND id < ?3 ORDER BY id DESC LIMIT ?4",
         )
         .bind(filter.guild.map(GuildId::as_i64))
@@ -230,6 +244,7 @@ fn audit_row(row: &SqliteRow) -> Result<AuditRow, StoreError> {
         turn: parsed_option(row, "turn_id")?,
         run: parsed_option(row, "run_id")?,
         role: row.try_get("role")?,
+        path: row.try_get("path")?,
         call: row.try_get::<Option<String>, _>("call_id")?.map(CallId),
         action: row.try_get("action_string")?,
         decision: AuditDecision::read(row.try_get("decision")?),

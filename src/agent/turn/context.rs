@@ -164,6 +164,7 @@ impl TurnContext {
             turn: Some(self.id()),
             run: Some(self.run.root),
             role: self.role(),
+            path: None,
             call: Some(call.id.clone()),
             action: self.deps.services.redactor.redact(action).into_owned(),
             decision,

@@ -200,6 +200,7 @@ async fn take_audit(
                 turn: None,
                 run: None,
                 role: None,
+                path: None,
                 call: None,
                 action: row.action.clone(),
                 decision: AuditDecision::read(&row.decision),

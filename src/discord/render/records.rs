@@ -23,7 +23,7 @@ pub fn audit<'a>(rows: impl Iterator<Item = &'a AuditRow>) -> Body {
 }
 
 fn audit_line(row: &AuditRow) -> String {
-    let agent = match row.agent_name.as_str() {
+    let agent = match row.who().as_str() {
         "" => String::new(),
         name => format!(" {}", escape::text(name)),
     };
