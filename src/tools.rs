@@ -17,12 +17,14 @@ mod git_access;
 pub mod guard;
 pub mod hooks;
 mod lines;
+mod output_reading;
 pub mod output_store;
 mod peers;
 pub mod ports;
 mod rate_limit;
 pub mod registry;
 mod replace;
+mod result_room;
 mod run_task;
 mod schema;
 mod services;
@@ -47,6 +49,7 @@ use serde::de::DeserializeOwned;
 use crate::domain::Image;
 use crate::exec::WorkError;
 use crate::permission::{Action, Group};
+use ports::Reader;
 use work::Work;
 
 pub use caller::Caller;
@@ -58,6 +61,7 @@ pub use git_access::{ForgeAccess, GitAccess, HostAccess};
 pub use peers::first_prose;
 pub use rate_limit::RateLimit;
 pub use registry::Registry;
+pub use result_room::ResultRoom;
 pub use services::{NoCommands, Services, Shell, http_client};
 pub use shelf::{Shelf, Toolset};
 pub use told_once::ToldOnce;
@@ -94,6 +98,11 @@ pub trait Tool: Send + Sync + 'static {
     /// What it has a child turn do; the calling turn runs such a call itself.
     fn delegation(_args: &Self::Args) -> Option<Delegation> {
         None
+    }
+
+    /// Whether it has a model read a text for the caller ([`ToolContext::reader`]).
+    fn asks(_args: &Self::Args) -> bool {
+        false
     }
 
     /// What the call would change in the agent's own configuration, for the audit row.
@@ -137,6 +146,10 @@ pub struct ToolContext {
     pub caller: Caller,
     /// The parts of the daemon that tools use.
     pub services: Arc<Services>,
+    /// What this result shares with those of the calls beside it; none where there are no others.
+    pub room: Option<ResultRoom>,
+    /// Who reads long texts for the caller; none for a tool that does not ask for it ([`Tool::asks`]).
+    pub reader: Option<Arc<dyn Reader>>,
 }
 
 impl ToolContext {

@@ -21,6 +21,7 @@ mod in_its_place;
 mod live;
 mod offer;
 mod question;
+mod reading;
 mod reply;
 mod request;
 mod steps;
@@ -54,7 +55,7 @@ use super::work_clock::WorkClock;
 use crate::domain::{Assistant, ChannelId, ConversationId, Inbound, Item, Mode, ToolCall, TurnId};
 use crate::llm::Target;
 use crate::store::StoreError;
-use crate::tools::Shelf;
+use crate::tools::{ResultRoom, Shelf};
 
 pub(super) use self::context_meter::Calibration;
 pub(super) use self::finish::{BROKEN, close_broken};
@@ -135,11 +136,15 @@ struct Turn {
     seed: Option<Arc<str>>,
     /// The tools that the latest step's model knew by name alone.
     shelf: Arc<Shelf>,
+    /// What the results of this step's calls share; none where there is one call.
+    results: Option<ResultRoom>,
     stuck: LoopDetector,
     /// The roles that it may call.
     offer: Arc<Offer>,
     /// What its children spent since the latest step.
     below: Mutex<Below>,
+    /// What reading long outputs for it took since the latest step.
+    read: Arc<Mutex<Tally>>,
     /// Its place among the children that work at once.
     place: Mutex<Option<OwnedSemaphorePermit>>,
     /// Who gave the latest answer.
@@ -211,6 +216,8 @@ impl Turn {
             below: Default::default(),
             place: Default::default(),
             shelf: Default::default(),
+            results: None,
+            read: Default::default(),
             stuck: Default::default(),
             answered_by: None,
             in_its_place: None,

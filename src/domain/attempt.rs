@@ -76,16 +76,19 @@ pub enum AttemptKind {
     Refine,
     /// An auxiliary request: hooks out of plain words.
     Hooks,
+    /// An auxiliary request: a question about a long output.
+    Reading,
 }
 
 impl AttemptKind {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::Model,
         Self::Tool,
         Self::Summary,
         Self::Compaction,
         Self::Refine,
         Self::Hooks,
+        Self::Reading,
     ];
 
     pub const fn as_str(self) -> &'static str {
@@ -96,6 +99,7 @@ impl AttemptKind {
             Self::Compaction => "compaction",
             Self::Refine => "refine",
             Self::Hooks => "hooks",
+            Self::Reading => "reading",
         }
     }
 }

@@ -43,6 +43,8 @@ pub struct Prepared {
     pub writes: Option<String>,
     /// What it has a child turn do.
     pub delegation: Option<Delegation>,
+    /// Whether it has a model read a text for the caller.
+    pub asks: bool,
     /// How long it may run; none where the tool keeps its own time.
     pub deadline: Option<Duration>,
     tool: Arc<dyn AnyTool>,
@@ -160,6 +162,7 @@ impl<T: Tool> AnyTool for Typed<T> {
             action: T::action(&args),
             writes: T::writes(&args),
             delegation: T::delegation(&args),
+            asks: T::asks(&args),
             deadline: T::deadline(&args),
             tool: self,
         })

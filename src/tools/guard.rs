@@ -2,16 +2,19 @@
 //!
 //! What all tools need stands here once; a tool knows only its own subject.
 
+use std::io;
 use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
+use tokio::task::JoinError;
 use tracing::{Instrument, info, info_span, warn};
 
 use super::erased::Prepared;
 use super::error::ToolError;
-use super::{Output, ToolContext};
+use super::{Output, ResultRoom, ToolContext};
 use crate::domain::ToolResult;
+use crate::llm::tokens;
 
 /// Characters of one result that a model is given whole.
 ///
@@ -20,6 +23,9 @@ pub const OUTPUT_CAP: usize = 50_000;
 
 /// Characters kept of each end of a result that is over the cap.
 const KEPT_END: usize = 10_000;
+
+/// The same of a result for which the calls beside it left no room.
+const SHORT_END: usize = 2_000;
 
 /// Runs a call that was allowed. Always gives a result; an error is a result too.
 pub async fn run(prepared: Prepared, context: &ToolContext) -> ToolResult {
@@ -112,35 +118,88 @@ async fn finish(
     }
 }
 
-/// `text` as a model is given it: without secrets, and no longer than it may be.
+/// `text` as a model is given it: without secrets, and no longer than it may be; else its two ends, and where all of it is.
 pub async fn presented(text: &str, context: &ToolContext) -> String {
     let text = context.services.redactor.redact(text).into_owned();
-    capped(text, context).await
+    let Some(end) = cut_to(&text, context.room.as_ref()) else {
+        return text;
+    };
+    let cut = Cut::of(&text, end);
+    let (outputs, agent) = (context.services.outputs.clone(), context.name.clone());
+    let saved = tokio::task::spawn_blocking(move || outputs.save(&agent, &text)).await;
+    cut.told(kept(saved).map(|handle| handle.to_string()))
 }
 
-/// `text` whole, or its two ends and where all of it is.
-async fn capped(text: String, context: &ToolContext) -> String {
-    let chars = text.chars().count();
-    if chars <= OUTPUT_CAP {
-        return text;
+/// The report of a sub-agent as its parent is given it. All of it is kept under the sub-agent's `id`, whatever its length.
+pub async fn presented_report(text: &str, id: String, context: &ToolContext) -> String {
+    let text = context.services.redactor.redact(text).into_owned();
+    let cut = cut_to(&text, context.room.as_ref()).map(|end| Cut::of(&text, end));
+    let (outputs, agent) = (context.services.outputs.clone(), context.name.clone());
+    let (handle, whole) = (id.clone(), text.clone());
+    let saved = tokio::task::spawn_blocking(move || outputs.save_as(&agent, &handle, &whole)).await;
+    let kept = kept(saved);
+    match cut {
+        None => text,
+        Some(cut) => cut.told(kept.map(|()| id)),
     }
-    let head_end = nth_char(&text, KEPT_END);
-    let tail_start = nth_char(&text, chars - KEPT_END);
-    let head = text[..head_end].to_owned();
-    let tail = text[tail_start..].to_owned();
-    let left_out = chars - 2 * KEPT_END;
-    let outputs = context.services.outputs.clone();
-    let agent = context.name.clone();
-    let saved = tokio::task::spawn_blocking(move || outputs.save(&agent, &text)).await;
-    let all = match saved {
-        Ok(Ok(handle)) => format!("all of it: tool_output with handle \"{handle}\""),
+}
+
+/// What was kept for a second reading.
+fn kept<T>(saved: Result<io::Result<T>, JoinError>) -> Option<T> {
+    match saved {
+        Ok(Ok(kept)) => Some(kept),
         Ok(Err(error)) => {
-            warn!(error = %error, "failed to keep an output over the cap");
-            "the rest could not be kept".to_owned()
+            warn!(error = %error, "failed to keep an output for a second reading");
+            None
         }
-        Err(_) => "the rest could not be kept".to_owned(),
-    };
-    format!("{head}\n\n[… {left_out} of {chars} characters left out; {all} …]\n\n{tail}")
+        Err(_) => None,
+    }
+}
+
+/// Characters of each end that are told of a text for which there is no room; none where it is told whole.
+fn cut_to(text: &str, room: Option<&ResultRoom>) -> Option<usize> {
+    let has_room = |text: &str| room.is_none_or(|room| room.takes(tokens::estimate(text)));
+    if text.chars().count() <= OUTPUT_CAP {
+        return (!has_room(text)).then_some(SHORT_END);
+    }
+    let ends = &text[..nth_char(text, 2 * KEPT_END)];
+    Some(if has_room(ends) { KEPT_END } else { SHORT_END })
+}
+
+/// The two ends of a text.
+struct Cut {
+    head: String,
+    tail: String,
+    chars: usize,
+    left_out: usize,
+}
+
+impl Cut {
+    /// So many characters of each end.
+    fn of(text: &str, end: usize) -> Self {
+        let chars = text.chars().count();
+        Self {
+            head: text[..nth_char(text, end)].to_owned(),
+            tail: text[nth_char(text, chars - end)..].to_owned(),
+            chars,
+            left_out: chars - 2 * end,
+        }
+    }
+
+    /// With where all of it is, if it could be kept.
+    fn told(self, handle: Option<String>) -> String {
+        let Self {
+            head,
+            tail,
+            chars,
+            left_out,
+        } = self;
+        let all = handle.map_or_else(
+            || "the rest could not be kept".to_owned(),
+            |handle| format!("all of it: tool_output with handle \"{handle}\""),
+        );
+        format!("{head}\n\n[… {left_out} of {chars} characters left out; {all} …]\n\n{tail}")
+    }
 }
 
 fn nth_char(text: &str, n: usize) -> usize {

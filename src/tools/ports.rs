@@ -1,11 +1,13 @@
 //! What tools ask of the layers above them. `daemon` joins each to who can do it.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 use super::caller::Caller;
 use super::error::ToolError;
@@ -114,6 +116,25 @@ pub trait Models: Send + Sync {
     ///
     /// When there is no such model; near names are offered.
     async fn resolve(&self, name: &str) -> Result<String, PortError>;
+}
+
+/// A model that reads long texts for the caller, paid for by its turn. One for each call that asks for it.
+#[async_trait]
+pub trait Reader: fmt::Debug + Send + Sync {
+    /// Bytes of a text that it can be given at once.
+    fn page(&self) -> usize;
+
+    /// What it answers to `question` from one page of a text. A `stop` ends it.
+    ///
+    /// # Errors
+    ///
+    /// Why there is no answer.
+    async fn answer(
+        &self,
+        question: &str,
+        page: &str,
+        stop: &CancellationToken,
+    ) -> Result<String, PortError>;
 }
 
 /// The configuration of agents, as tools may change it.

@@ -140,6 +140,7 @@ impl Turn {
         let looked = self
             .record_with_calls(answer, &calls, looked, at_once)
             .await?;
+        self.results = (calls.len() > 1).then(|| self.room_of_results());
         let results = if together {
             self.run_together(&calls, looked).await?
         } else {
@@ -147,6 +148,7 @@ impl Turn {
             self.run_in_turn(&said, &calls, looked, profiles).await?
         };
         self.take_place_again().await;
+        self.count_what_was_read();
         let meant = calls.into_iter().map(|call| call.meant);
         let step: Vec<_> = meant.zip(results).collect();
         let stuck = self.stuck.record_step(&step);
@@ -414,6 +416,7 @@ impl Turn {
         let _deadline = cancelled_after(&stop, self.time_left());
         let mut context = self.tool_context(call.id.clone(), people, stop);
         context.allowed_by = allowed_by;
+        context.reader = prepared.asks.then(|| self.reader());
         let began = Instant::now();
         let result = guard::run(prepared, &context).await;
         let (mut result, kept) = self.told_of_failure(result);
@@ -510,6 +513,8 @@ impl Turn {
         ToolContext {
             caller,
             services: self.context.deps.services.clone(),
+            room: self.results.clone(),
+            reader: None,
         }
     }
 }

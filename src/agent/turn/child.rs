@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use tracing::{Span, info, info_span, warn};
+use tracing::{Span, info, info_span};
 
 use crate::agent::deps::Limits;
 use crate::agent::end_reason::EndReason;
@@ -16,7 +16,7 @@ use crate::agent::reports::Heading;
 use crate::domain::{Assistant, CallId, ToolResult, TurnId};
 use crate::store::{FinishedTurn, FirstPart, StoreError};
 use crate::text::{self, escape};
-use crate::tools::guard;
+use crate::tools::{ResultRoom, ToolContext, guard};
 
 use super::accounting::{Below, Tally};
 use super::context::TurnContext;
@@ -32,6 +32,8 @@ pub(super) struct ChildSide {
     pub(super) title: String,
     /// Working time that its parent leaves it.
     pub(super) time: Duration,
+    /// What its report shares with the results of the calls beside it.
+    pub(super) room: Option<ResultRoom>,
 }
 
 /// The call that a child turn answers.
@@ -167,21 +169,25 @@ impl Turn {
         let Some(ChildSide {
             parent,
             answers: Some(AnsweredCall { id: call, written }),
+            room,
             ..
         }) = child
         else {
             return Err(StoreError::NotFound("call of a child turn".to_owned()));
         };
         let told = format!("{}\n{text}", self.heading(exit));
-        let context = self.tool_context(call.clone(), Vec::new(), self.context.stop.hard().clone());
+        let context = ToolContext {
+            room,
+            ..self.tool_context(call.clone(), Vec::new(), self.context.stop.hard().clone())
+        };
+        let id = self.context.id().short();
         let result = ToolResult {
             call_id: call,
             name: written,
-            content: guard::presented(&told, &context).await,
+            content: guard::presented_report(&told, id, &context).await,
             is_error,
             images: Vec::new(),
         };
-        self.keep_report(&result.content).await;
         let end = self.end_of_child(exit, answer);
         let store = &self.context.deps.store;
         store
@@ -222,17 +228,6 @@ impl Turn {
             parts: Vec::new(),
             first: FirstPart::Waits,
             attached: std::mem::take(&mut self.accounting.attached),
-        }
-    }
-
-    /// Keeps a report under the child's id, where it can be read again once its parent's conversation was summarised.
-    async fn keep_report(&self, report: &str) {
-        let outputs = self.context.deps.services.outputs.clone();
-        let agent = self.context.agent.name.clone();
-        let (id, report) = (self.context.id().short(), report.to_owned());
-        let kept = tokio::task::spawn_blocking(move || outputs.save_as(&agent, &id, &report)).await;
-        if !matches!(kept, Ok(Ok(()))) {
-            warn!(turn.id = %self.context.id(), "failed to keep the report of a sub-agent for a second reading");
         }
     }
 

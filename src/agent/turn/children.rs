@@ -221,6 +221,7 @@ impl Turn {
                 answers,
                 title: assignment.title.clone(),
                 time: self.time_left().saturating_sub(KEPT_OF_TIME),
+                room: self.results.clone(),
             }),
             within,
             lineage,

@@ -14,6 +14,7 @@ use crate::domain::{Inbound, Item};
 use crate::llm::{Target, history};
 use crate::store::{SavedAs, StoreError};
 use crate::text::{self, escape};
+use crate::tools::ResultRoom;
 
 use super::Turn;
 use super::request::Tools;
@@ -21,6 +22,9 @@ use super::transcript::{LeftOut, UnderWay};
 
 /// Share of the room at which the next step waits for the summary.
 const WAIT: f64 = 0.95;
+
+/// Tokens that the results of one step may take, however little is left: making room is compaction's work.
+const LEAST_FOR_RESULTS: u64 = 4_000;
 
 impl Turn {
     /// Makes sure that the next request fits. Says so when it cannot be made to fit for another full step.
@@ -124,6 +128,15 @@ impl Turn {
     /// Tokens that the next request may take: by the window of the model that is asked next.
     pub(super) fn room(&self) -> u64 {
         self.context.deps.room(&self.serving())
+    }
+
+    /// What the results of one step's calls may take together: half of what is left for the next request.
+    pub(super) fn room_of_results(&mut self) -> ResultRoom {
+        let transcript = &mut self.transcript;
+        let used = transcript.context_meter.used(&transcript.items);
+        let dense = transcript.context_meter.density();
+        let half = self.room().saturating_sub(used) as f64 / 2.0;
+        ResultRoom::of(((half / dense) as u64).max(LEAST_FOR_RESULTS))
     }
 
     /// Tokens that a request may take when nothing made it shorter: by the largest window that the turn may ask.

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use regex::bytes::Regex;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::exec::WorkLimits;
 use crate::permission::{Action, Group};
 use crate::tools::error::ToolError;
+use crate::tools::output_reading;
 use crate::tools::output_store::{Handle, InvalidHandle};
 use crate::tools::work::{self, Work};
 use crate::tools::{Output, Tool, ToolContext};
@@ -25,11 +27,13 @@ const LONGEST_LINE: u64 = 2_000;
 /// Bytes of a page, well below the output cap: a page of a cut output is never cut again.
 const LONGEST_PAGE: usize = 40_000;
 
+/// Longest that one page takes to be found.
+const DEADLINE: Duration = Duration::from_secs(60);
+
 pub(super) struct ToolOutput;
 
 #[derive(Deserialize, Serialize, JsonSchema)]
 pub(super) struct Args {
-    /// As named in the cut result.
     handle: String,
     /// First line, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -37,9 +41,12 @@ pub(super) struct Args {
     /// Lines (400).
     #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<u64>,
-    /// Only lines matching this regex.
+    /// Regex.
     #[serde(skip_serializing_if = "Option::is_none")]
     grep: Option<String>,
+    /// Question about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ask: Option<String>,
 }
 
 #[async_trait]
@@ -54,15 +61,27 @@ impl Tool for ToolOutput {
         Action::new(Self::NAME, &*args.handle)
     }
 
+    fn asks(args: &Args) -> bool {
+        args.ask.is_some()
+    }
+
+    /// Pages that a model reads have a time each, and end with the call.
+    fn deadline(args: &Args) -> Option<Duration> {
+        args.ask.is_none().then_some(DEADLINE)
+    }
+
     async fn run(&self, args: Args, context: &ToolContext) -> Result<Output, ToolError> {
         let handle: Handle = args
             .handle
             .parse()
             .map_err(|error: InvalidHandle| ToolError::rejected(error.to_string()))?;
-        let page = Page {
-            file: context.services.outputs.file(&context.name, &handle),
-            args,
-        };
+        let file = context.services.outputs.file(&context.name, &handle);
+        if let Some(question) = &args.ask {
+            return Ok(output_reading::answer(&file, question, context)
+                .await?
+                .into());
+        }
+        let page = Page { file, args };
         let page = context.by_worker(&page, &[]).await?;
         Ok(page.into())
     }
@@ -88,12 +107,7 @@ impl Work for Page {
                 None => None,
             };
         let page = File::open(&self.file).and_then(|file| page(file, &self.args, pattern.as_ref()));
-        page.map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => {
-                ToolError::rejected("that output is no longer kept; run the call again")
-            }
-            _ => ToolError::failed(error),
-        })
+        page.map_err(output_reading::not_read)
     }
 }
 

@@ -100,6 +100,8 @@ impl Lab {
         let context = ToolContext {
             caller,
             services: Arc::new(services),
+            room: None,
+            reader: None,
         };
         Self {
             home,

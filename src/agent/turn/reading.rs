@@ -1,0 +1,118 @@
+//! Has a small model read long outputs for a turn: at the cost of the turn, within its budgets and until it is stopped.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use crate::agent::auxiliary::{Asker, AuxiliaryRequest, NoAnswer};
+use crate::agent::deps::AgentDeps;
+use crate::agent::prompt;
+use crate::domain::{AttemptKind, Mode, StopReason};
+use crate::llm::Target;
+use crate::llm::route::StepFailure;
+use crate::tools::ports::{PortError, Reader};
+
+use super::Turn;
+use super::accounting::Tally;
+
+/// How long one page may take.
+const PAGE_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Bytes that are reckoned to be one token, as estimates do.
+const BYTES_A_TOKEN: f64 = 4.0;
+
+/// A model that reads for one call of a turn.
+struct OutputReader {
+    deps: Arc<AgentDeps>,
+    /// Empty where no model can be asked.
+    targets: Vec<Target>,
+    asker: Asker,
+    /// Bytes that are half of its window.
+    page: usize,
+    /// What it took, for the turn's tally.
+    read: Arc<Mutex<Tally>>,
+}
+
+impl std::fmt::Debug for OutputReader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OutputReader")
+            .field("targets", &self.targets)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Turn {
+    /// Who reads for a call of this step: the model of the tier `lightweight`, else the turn's own.
+    pub(super) fn reader(&self) -> Arc<dyn Reader> {
+        let (context, deps) = (&self.context, &self.context.deps);
+        let effective = deps.effective(&context.agent, &self.setup.config);
+        let light = effective.server.tiers.of(Mode::Lightweight).cloned();
+        let light = light.and_then(|name| deps.models.targets(&[name]).ok());
+        let targets = light.or_else(|| context.targets(&self.setup).ok());
+        let targets = targets.unwrap_or_default();
+        let dense = self.transcript.context_meter.density();
+        let half = deps.room(&targets) as f64 / 2.0;
+        Arc::new(OutputReader {
+            asker: Asker {
+                spender: context.spender(),
+                caps: deps.caps_of(&effective, &self.setup),
+            },
+            page: (half / dense * BYTES_A_TOKEN) as usize,
+            read: Arc::clone(&self.read),
+            deps: Arc::clone(deps),
+            targets,
+        })
+    }
+
+    /// Adds what was read for this step to what the turn has cost.
+    pub(super) fn count_what_was_read(&mut self) {
+        let Tally { usage, cost, .. } = std::mem::take(&mut *self.read.lock());
+        self.accounting.tally.add(usage, cost);
+    }
+}
+
+#[async_trait]
+impl Reader for OutputReader {
+    fn page(&self) -> usize {
+        self.page
+    }
+
+    async fn answer(
+        &self,
+        question: &str,
+        page: &str,
+        stop: &CancellationToken,
+    ) -> Result<String, PortError> {
+        if self.targets.is_empty() {
+            return Err(PortError::Refused("no model can be asked".to_owned()));
+        }
+        let tag = &Uuid::new_v4().simple().to_string()[..12];
+        let request = AuxiliaryRequest {
+            system: prompt::READING,
+            text: format!("<output id=\"{tag}\">\n{page}\n</output id=\"{tag}\">\n\n{question}"),
+            kind: AttemptKind::Reading,
+            timeout: PAGE_TIMEOUT,
+        };
+        let asked = self
+            .deps
+            .ask_auxiliary(&self.targets, self.asker.clone(), request, stop);
+        let refused = |why: NoAnswer| PortError::Refused(why.to_string());
+        let answered = asked.await.map_err(|failure| match failure {
+            StepFailure::Stopped if stop.is_cancelled() => {
+                PortError::Refused("it was stopped".to_owned())
+            }
+            failure => refused(NoAnswer::of(failure, PAGE_TIMEOUT)),
+        })?;
+        self.read.lock().add(answered.reply.usage, answered.cost);
+        let text = answered.reply.assistant.text.trim().to_owned();
+        match answered.reply.stop {
+            StopReason::Refusal => Err(refused(NoAnswer::Declined)),
+            _ if text.is_empty() => Err(refused(NoAnswer::Empty)),
+            _ => Ok(text),
+        }
+    }
+}
