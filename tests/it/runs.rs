@@ -1,15 +1,36 @@
 //! Sub-agents in the whole bot: what they are told, what their parent gets, what stops and bounds them.
 
+mod asked;
 mod beside;
 mod budgets;
 mod by_people;
 mod called;
+mod chain;
+mod kept;
+mod outcomes;
+mod reading;
 mod refused;
+mod room;
+mod sixteen;
 mod stopped;
 
 use serde_json::{Value, json};
 
-use crate::world::World;
+use crate::world::{Setup, World};
+
+/// Runs a test, and looks at its end whether a run left anything.
+async fn run_test(story: impl AsyncFnOnce(&mut World)) {
+    run_test_with(Setup::default(), story).await;
+}
+
+/// The same in a world made to measure.
+async fn run_test_with(setup: Setup, story: impl AsyncFnOnce(&mut World)) {
+    let watched = async |world: &mut World| {
+        story(world).await;
+        nothing_is_left(world).await;
+    };
+    crate::world::run_test_with(setup, watched).await;
+}
 
 /// A call of a role.
 fn assignment(role: &str, prompt: &str) -> (&'static str, Value) {

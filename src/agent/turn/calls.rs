@@ -1,5 +1,6 @@
 //! Runs the tool calls of one answer: judged, asked about, started, run, and each closed with exactly one result.
 
+use std::collections::HashSet;
 use std::ops::Deref;
 use std::time::Instant;
 
@@ -19,7 +20,7 @@ use crate::tools::{Caller, Prepared, ToolContext, guard};
 
 use super::Turn;
 use super::children::BegunChild;
-use super::offer::Assignment;
+use super::offer::{Assignment, NotCalled};
 use super::question::ToAsk;
 
 /// What the model is told of a call that a stop kept from running.
@@ -259,10 +260,17 @@ impl Turn {
     /// Looks up the former sub-agents that calls go on with.
     async fn with_former(&self, looked: Vec<Looked>) -> Result<Vec<Looked>, StoreError> {
         let mut found = Vec::with_capacity(looked.len());
+        let mut going_on = HashSet::new();
         for mut one in looked {
             if let Looked::Run(runnable) | Looked::Ask(runnable, _) = &mut one
                 && let Some(assignment) = &mut runnable.assignment
-                && let Err(why) = self.find_former(assignment).await?
+                && let Err(why) = self.find_former(assignment).await?.and_then(|()| {
+                    // Two of one step would write in one conversation.
+                    let is_free = assignment
+                        .former
+                        .is_none_or(|former| going_on.insert(former));
+                    is_free.then_some(()).ok_or(NotCalled::AtWork)
+                })
             {
                 one = Looked::Refused {
                     action: runnable.prepared.action.to_string(),
@@ -536,7 +544,7 @@ fn to_ask<'a>(first: usize, calls: &'a [Call], looked: &'a [Looked]) -> Vec<ToAs
 
 /// Whether the calls may run at once: nobody is asked, and no two write the same path.
 fn side_by_side(looked: &[Looked]) -> bool {
-    let mut written = std::collections::HashSet::new();
+    let mut written = HashSet::new();
     looked.len() > 1
         && looked.iter().all(|looked| match looked {
             Looked::Ask(..) => false,

@@ -1,7 +1,6 @@
 //! A person has a role answer in the agent's place, or opens a branch that works as one.
 
-use super::{charter, nothing_is_left};
-use crate::world::run_test;
+use super::{charter, run_test};
 
 const REVIEWER: &str = "---
 name: reviewer
@@ -34,7 +33,6 @@ async fn a_role_answers_in_the_place_of_the_agent_and_knows_the_prompt_alone() {
         world.exchange("what did I ask?", "Whether it is sound.").await;
         let asked = world.model.last_request()["messages"].to_string();
         assert!(asked.contains("plum") && asked.contains("is it sound?") && asked.contains("It is sound."), "{asked}");
-        nothing_is_left(world).await;
     })
     .await;
 }
@@ -76,7 +74,6 @@ async fn a_role_that_gives_no_answer_is_told_as_a_failure_and_can_be_aborted() {
                 &["aborted", "aborted"],
             )
             .await;
-        nothing_is_left(world).await;
         world.exchange("and now?", "Here again.").await;
     })
     .await;
@@ -100,7 +97,6 @@ async fn a_kill_while_a_role_answers_leaves_one_line_and_nothing_at_work() {
                 &["interrupted", "interrupted"],
             )
             .await;
-        nothing_is_left(world).await;
         world.exchange("and now?", "Here again.").await;
     })
     .await;
@@ -147,7 +143,6 @@ async fn a_branch_works_as_its_role_in_every_turn_and_stops_where_the_role_is_go
         assert_eq!(world.model.requests().len(), before);
         let roles = "SELECT role || ' ' || kind FROM conversations WHERE number = 1";
         world.ledger_says(roles, &["reviewer branch"]).await;
-        nothing_is_left(world).await;
     })
     .await;
 }

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::{assignment, charter, nothing_is_left, results, results_of};
-use crate::world::{Setup, run_test, run_test_with};
+use super::{assignment, charter, results, results_of, run_test, run_test_with};
+use crate::world::Setup;
 
 const REVIEWER: &str = "---
 name: reviewer
@@ -50,7 +50,6 @@ async fn a_report_comes_back_as_the_result_of_the_call() {
         let seen = world.transcript("#lab");
         assert!(seen.contains(", of it 1 sub-agent"), "{seen}");
         assert!(!seen.contains("There is one TODO."), "{seen}");
-        nothing_is_left(world).await;
     })
     .await;
 }
@@ -97,7 +96,6 @@ async fn four_work_at_once_and_their_reports_stand_in_the_order_of_the_calls() {
                 .count();
             assert!(asked >= 1, "{what} {got}");
         }
-        nothing_is_left(world).await;
     })
     .await;
 }
@@ -122,7 +120,6 @@ async fn a_sub_agent_calls_one_itself_where_its_charter_names_it_and_no_deeper()
         assert_eq!(world.ledger(paths).await, ["lab", "lab/reviewer", "lab/reviewer/explore"]);
         let chain = "SELECT count(DISTINCT run_id) || ' ' || count(DISTINCT origin_id) || ' ' || count(DISTINCT parent_id) FROM turns";
         assert_eq!(world.ledger(chain).await, ["1 1 2"]);
-        nothing_is_left(world).await;
     })
     .await;
 }
@@ -227,7 +224,6 @@ async fn a_question_of_a_child_names_it_and_its_parent_waits() {
         world.ann.clicks("#lab", "Allow").await;
         world.sees("#lab", "It is written.").await;
         assert!(world.workspace("lab").join("done.txt").exists());
-        nothing_is_left(world).await;
     })
     .await;
 }

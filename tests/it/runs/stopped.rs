@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::{assignment, nothing_is_left, results};
-use crate::world::{Setup, run_test, run_test_with};
+use super::{assignment, nothing_is_left, results, run_test, run_test_with};
+use crate::world::Setup;
 
 #[tokio::test]
 async fn a_stop_gives_each_child_its_last_words() {
@@ -28,7 +28,6 @@ async fn a_stop_gives_each_child_its_last_words() {
                 .all(|result| result.contains(" · stopped · ") && result.contains("Half of")),
             "{got:?}"
         );
-        nothing_is_left(world).await;
     })
     .await;
 }
@@ -61,7 +60,6 @@ async fn an_abort_ends_them_at_once() {
             .await;
         let exits = "SELECT exit FROM turns ORDER BY rowid";
         assert_eq!(world.ledger(exits).await, ["aborted", "aborted", "aborted"]);
-        nothing_is_left(world).await;
     })
     .await;
 }
@@ -114,7 +112,6 @@ async fn after_a_kill_the_call_says_how_to_go_on_and_the_channel_hears_one_line(
         }
         let seen = world.transcript("#lab");
         assert_eq!(seen.matches("I was restarted in the middle").count(), 1, "{seen}");
-        nothing_is_left(world).await;
     })
     .await;
 }
@@ -141,7 +138,6 @@ async fn a_child_that_fails_is_an_error_that_says_why_and_how_to_go_on() {
             "{got}"
         );
         assert!(got.contains("Go on with `continue: \""), "{got}");
-        nothing_is_left(world).await;
     })
     .await;
 }
@@ -181,7 +177,6 @@ async fn one_sub_agent_is_stopped_alone_and_the_turn_goes_on() {
         assert!(got[1].contains(" · answered · "), "{got:?}");
         let none = world.ann.asks(&format!("/stop child:{id}"), "#lab").await;
         assert!(none.contains("Nothing is running here."), "{none}");
-        nothing_is_left(world).await;
     })
     .await;
 }
@@ -200,7 +195,6 @@ async fn a_command_that_a_sub_agent_left_running_ends_with_it() {
         world
             .ledger_says("SELECT status FROM tasks", &["killed"])
             .await;
-        nothing_is_left(world).await;
     })
     .await;
 }
