@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::bots::{self, Kind};
 use super::stage::{Stage, Turn};
 use super::table::{Row, Target, Unit, ms};
-use super::{home, machine, roles, scratch, table};
+use super::{home, machine, roles, runs, scratch, table};
 
 /// Starts of each program that are compared.
 const STARTS: usize = 15;
@@ -62,6 +62,9 @@ pub(crate) async fn all(only: &str) {
     }
     if wanted("roles") {
         roles::all(&mut rows).await;
+    }
+    if wanted("sub-agents") {
+        runs::rows(&mut rows).await;
     }
     if wanted("restart") {
         rows.push(restart().await);
@@ -473,7 +476,7 @@ async fn sizes(rows: &mut Vec<Row>) {
         mib(bytes),
         Some(mib(null)),
     ));
-    for (profile, most) in [("standard", 10_240.0), ("locked", 4_000.0)] {
+    for (profile, most) in [("standard", 10_000.0), ("locked", 4_000.0)] {
         let home = home::with_agents(1, profile).await;
         let mut stage = Stage::open(Kind::Chorus, home.path(), 1).await;
         stage.settles().await;

@@ -15,8 +15,14 @@ use super::{model, scratch};
 
 /// A home with so many agents, whose profile is `profile`.
 pub(crate) async fn with_agents(agents: u64, profile: &str) -> TempDir {
+    with_config(agents, profile, json!({})).await
+}
+
+/// The same, with these keys in `config.json`.
+pub(crate) async fn with_config(agents: u64, profile: &str, keys: Value) -> TempDir {
     let home = TempDir::new_in(scratch()).unwrap();
-    let config = json!({"default_model": model::MODEL});
+    let mut config = keys;
+    config["default_model"] = json!(model::MODEL);
     fs::write(home.path().join("config.json"), config.to_string()).unwrap();
     let store = Store::open(&home.path().join("db").join("chorus.db"))
         .await

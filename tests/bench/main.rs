@@ -26,6 +26,7 @@ mod machine;
 mod model;
 mod null_bot;
 mod roles;
+mod runs;
 mod stage;
 mod table;
 

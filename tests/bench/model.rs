@@ -1,7 +1,7 @@
 //! A scripted model over Anthropic's wire that takes no time, or always the same.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -17,6 +17,7 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::discord::nodelay;
+use super::runs;
 use super::stage::Seen;
 
 /// Its name.
@@ -37,6 +38,10 @@ struct Shared {
     script: Mutex<VecDeque<Bytes>>,
     answer: Bytes,
     pause_ms: AtomicU64,
+    /// The same for sub-agents.
+    child_pause_ms: AtomicU64,
+    /// Whether it calls sub-agents where people write so.
+    delegates: AtomicBool,
     calls: AtomicU64,
 }
 
@@ -50,6 +55,8 @@ impl Model {
                 script: Mutex::default(),
                 answer: rendered(Block::Text(ANSWER.to_owned())),
                 pause_ms: AtomicU64::new(0),
+                child_pause_ms: AtomicU64::new(0),
+                delegates: AtomicBool::new(false),
                 calls: AtomicU64::new(0),
             }),
         };
@@ -76,6 +83,35 @@ impl Model {
         self.shared.script.lock().unwrap().push_back(rendered(call));
     }
 
+    /// From now on it calls sub-agents where people write `delegate N` or `chain N`.
+    pub(crate) fn delegates(&self) {
+        self.shared.delegates.store(true, Ordering::Relaxed);
+    }
+
+    /// From now on a sub-agent's answer takes so long.
+    pub(crate) fn children_think_for(&self, pause: Duration) {
+        let pause = pause.as_millis() as u64;
+        self.shared.child_pause_ms.store(pause, Ordering::Relaxed);
+    }
+
+    /// What it says to a request that nothing was scripted for, and how long it thinks about that.
+    fn decides(&self, body: &Bytes) -> (Bytes, u64) {
+        let pause = self.shared.pause_ms.load(Ordering::Relaxed);
+        if !self.shared.delegates.load(Ordering::Relaxed) {
+            return (self.shared.answer.clone(), pause);
+        }
+        let request: Value = serde_json::from_slice(body).unwrap();
+        if request["system"].to_string().contains("a sub-agent of") {
+            let own = self.shared.child_pause_ms.load(Ordering::Relaxed);
+            return (self.shared.answer.clone(), pause.max(own));
+        }
+        let calls = runs::calls_in(&request);
+        if calls.is_empty() {
+            return (self.shared.answer.clone(), pause);
+        }
+        (all_rendered(calls), pause)
+    }
+
     /// From now on it thinks so long about each answer.
     pub(crate) fn thinks_for(&self, pause: Duration) {
         self.shared
@@ -85,18 +121,25 @@ impl Model {
 }
 
 fn rendered(block: Block) -> Bytes {
-    let events = wire::events(&Reply::new(vec![block]), MODEL);
+    all_rendered(vec![block])
+}
+
+fn all_rendered(blocks: Vec<Block>) -> Bytes {
+    let events = wire::events(&Reply::new(blocks), MODEL);
     events.iter().map(wire::frame).collect::<String>().into()
 }
 
 async fn messages(State(model): State<Model>, body: Bytes) -> Response {
     let _ = model.shared.seen.send(Seen::Asked {
         at: Instant::now(),
-        body,
+        body: body.clone(),
     });
     let scripted = model.shared.script.lock().unwrap().pop_front();
-    let answer = scripted.unwrap_or_else(|| model.shared.answer.clone());
-    match model.shared.pause_ms.load(Ordering::Relaxed) {
+    let (answer, pause) = match scripted {
+        Some(answer) => (answer, model.shared.pause_ms.load(Ordering::Relaxed)),
+        None => model.decides(&body),
+    };
+    match pause {
         0 => {}
         pause => tokio::time::sleep(Duration::from_millis(pause)).await,
     }

@@ -105,12 +105,22 @@ impl Stage {
 
     /// All of `agents` at once, each so many messages, the next when the last is answered. Gives the time of all.
     pub(crate) async fn crowd(&mut self, agents: std::ops::Range<u64>, messages: u32) -> Duration {
+        self.crowd_says(agents, messages, "hello").await
+    }
+
+    /// The same with other words.
+    pub(crate) async fn crowd_says(
+        &mut self,
+        agents: std::ops::Range<u64>,
+        messages: u32,
+        text: &str,
+    ) -> Duration {
         while self.seen.try_recv().is_ok() {}
         let mut left: Vec<u32> = vec![messages; agents.end as usize];
         let mut open = agents.clone().count() as u32 * messages;
         let began = Instant::now();
         for agent in agents {
-            self.discord.says(agent, "hello");
+            self.discord.says(agent, text);
         }
         while open > 0 {
             let Seen::Posted { agent, .. } = next(&mut self.seen).await else {
@@ -119,10 +129,33 @@ impl Stage {
             open -= 1;
             left[agent as usize] -= 1;
             if left[agent as usize] > 0 {
-                self.discord.says(agent, "hello");
+                self.discord.says(agent, text);
             }
         }
         began.elapsed()
+    }
+
+    /// All of `agents` get one message at once. Gives the bot's resident memory after a while, and comes back when all are
+    /// answered.
+    pub(crate) async fn looks_while(
+        &mut self,
+        agents: std::ops::Range<u64>,
+        text: &str,
+        after: Duration,
+    ) -> f64 {
+        while self.seen.try_recv().is_ok() {}
+        let mut open = agents.clone().count();
+        for agent in agents {
+            self.discord.says(agent, text);
+        }
+        tokio::time::sleep(after).await;
+        let resident = self.bot.resident();
+        while open > 0 {
+            if let Seen::Posted { .. } = next(&mut self.seen).await {
+                open -= 1;
+            }
+        }
+        resident
     }
 
     /// Waits until the bot does nothing any more.

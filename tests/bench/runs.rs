@@ -1,0 +1,226 @@
+//! Sub-agents: what it costs to call one and to hear of it, how many work at once, and what they take of the memory.
+
+use std::time::Duration;
+
+use chorus_playground::model::wire::Block;
+use serde_json::{Value, json};
+
+use super::stage::Stage;
+use super::table::{Row, Target, Unit, ms};
+use super::{bots::Kind, home, machine};
+
+/// Agents that call sub-agents.
+const AGENTS: u64 = 100;
+
+/// Agents of the crowd that must come to its end.
+const CROWD: u64 = 400;
+
+/// Sub-agents that each calls at once.
+const CHILDREN: u64 = 4;
+
+/// Sub-agents of one run, one after the other.
+const CHAIN: u64 = 90;
+
+/// How long a sub-agent's model thinks while memory is looked at.
+const LOOKED_AT: Duration = Duration::from_secs(6);
+
+/// The rows of sub-agents.
+pub(crate) async fn rows(rows: &mut Vec<Row>) {
+    calls(rows).await;
+    rate(rows).await;
+    memory(rows).await;
+    chain(rows).await;
+    crowd(rows).await;
+}
+
+/// What the model calls instead of answering, where people wrote `delegate N` or `chain N`.
+pub(crate) fn calls_in(request: &Value) -> Vec<Block> {
+    let messages = request["messages"].as_array();
+    let Some(last) = messages.and_then(|all| all.last()) else {
+        return Vec::new();
+    };
+    let last = last["content"].to_string();
+    let has_results = last.contains("tool_result");
+    let call = |number: u64| {
+        let task = json!({"role": "general", "prompt": "Look for it.", "title": "look for it"});
+        let id = format!("toolu_{}_{number}", messages.map_or(0, Vec::len));
+        Block::Call(id, "sub_agent".to_owned(), task)
+    };
+    let said = request["messages"].to_string();
+    let asked = |word: &str, text: &str| -> Option<u64> {
+        let (_, number) = text.rsplit_once(word)?;
+        let digits: String = number.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().ok()
+    };
+    if let Some(many) = asked("chain ", &said) {
+        let done = said.matches("\"tool_result\"").count() as u64;
+        return if done < many {
+            vec![call(0)]
+        } else {
+            Vec::new()
+        };
+    }
+    match asked("delegate ", &last) {
+        Some(many) if !has_results => (0..many).map(call).collect(),
+        Some(_) | None => Vec::new(),
+    }
+}
+
+async fn stage(agents: u64) -> (Stage, tempfile::TempDir) {
+    let config = json!({
+        "orchestration": {"max_children": 100},
+        "max_tool_loop_iterations": 200,
+    });
+    let home = home::with_config(agents, "standard", config).await;
+    let stage = Stage::open(Kind::Chorus, home.path(), agents).await;
+    stage.model.delegates();
+    stage.settles().await;
+    (stage, home)
+}
+
+/// From the call to the child's request, and from its last byte to the parent's next request.
+async fn calls(rows: &mut Vec<Row>) {
+    let (mut stage, home) = stage(25).await;
+    let (mut began, mut told, mut fsyncs) = (Vec::new(), Vec::new(), Vec::new());
+    for number in 0..400 {
+        let steps = stage.turn(number % 25, "delegate 1").await.steps;
+        let [begins, tells] = steps.as_slice() else {
+            continue;
+        };
+        // The first turns of each agent read files.
+        if number >= 50 {
+            began.push(*begins);
+            told.push(*tells);
+        }
+        if number % 25 == 0 {
+            fsyncs.extend(machine::fsyncs(home.path(), 50));
+        }
+    }
+    let fsync = ms(machine::median(&fsyncs));
+    for (what, steps) in [
+        ("call of a sub-agent → its request", &began),
+        ("sub-agent's last byte → parent's next request", &told),
+    ] {
+        rows.push(Row::new(
+            &format!("{what}, p50 (one fsync in it)"),
+            Unit::Ms,
+            Target::Below(2.0 + fsync),
+            ms(machine::median(steps)),
+            None,
+        ));
+    }
+    stage.close().await;
+}
+
+/// Runs of four sub-agents each, all at once, with a model that thinks for 200 ms.
+async fn rate(rows: &mut Vec<Row>) {
+    const RUNS: u32 = 3;
+    let (mut stage, _home) = stage(AGENTS).await;
+    stage.crowd_says(0..AGENTS, 1, "delegate 4").await;
+    stage.model.thinks_for(Duration::from_millis(200));
+    let mut rates = Vec::new();
+    for _ in 0..3 {
+        let took = stage.crowd_says(0..AGENTS, RUNS, "delegate 4").await;
+        let children = AGENTS * CHILDREN * u64::from(RUNS);
+        rates.push(children as f64 / took.as_secs_f64());
+    }
+    rates.sort_by(f64::total_cmp);
+    rows.push(Row::new(
+        "sub-agents of 100 runs at once, 200 ms model (667 is all)",
+        Unit::PerSecond,
+        Target::Above(400.0),
+        rates[1],
+        None,
+    ));
+    stage.close().await;
+}
+
+/// What a sub-agent takes while it waits for its model, and what is left of it.
+async fn memory(rows: &mut Vec<Row>) {
+    let (mut stage, _home) = stage(AGENTS).await;
+    for _ in 0..3 {
+        stage.crowd_says(0..AGENTS, 1, "delegate 4").await;
+    }
+    let mut running = [0.0; 2];
+    for (running, said) in running.iter_mut().zip(["delegate 1", "delegate 4"]) {
+        stage.model.children_think_for(LOOKED_AT);
+        let looked = stage.looks_while(0..AGENTS, said, LOOKED_AT / 2);
+        *running = looked.await;
+        stage.settles().await;
+    }
+    rows.push(Row::new(
+        "memory of a running sub-agent",
+        Unit::KiB,
+        Target::Below(60.0),
+        (running[1] - running[0]) / (AGENTS * (CHILDREN - 1)) as f64,
+        None,
+    ));
+    stage.model.children_think_for(Duration::ZERO);
+    stage.settles().await;
+    let before = stage.bot.resident();
+    const ROUNDS: u64 = 10;
+    for _ in 0..ROUNDS {
+        stage.crowd_says(0..AGENTS, 1, "delegate 4").await;
+    }
+    stage.settles().await;
+    rows.push(Row::new(
+        "memory of an ended sub-agent, its report in the parent's conversation included",
+        Unit::KiB,
+        Target::Below(2.0),
+        (stage.bot.resident() - before).max(0.0) / (AGENTS * CHILDREN * ROUNDS) as f64,
+        None,
+    ));
+    stage.close().await;
+}
+
+/// Steps of one run whose sub-agents come and go.
+async fn chain(rows: &mut Vec<Row>) {
+    let (mut stage, _home) = stage(3).await;
+    let (mut early, mut late) = (Vec::new(), Vec::new());
+    for agent in 0..3 {
+        let steps = stage.turn(agent, &format!("chain {CHAIN}")).await.steps;
+        early.extend_from_slice(&steps[10..40]);
+        late.extend_from_slice(&steps[steps.len() - 30..]);
+    }
+    for (when, steps) in [
+        ("after 5 to 20 sub-agents of its run", &early),
+        ("after 75 to 90", &late),
+    ] {
+        rows.push(Row::new(
+            &format!("a step {when}, p50"),
+            Unit::Ms,
+            Target::None,
+            ms(machine::median(steps)),
+            None,
+        ));
+    }
+    stage.close().await;
+}
+
+/// 400 agents with four sub-agents each: all come to their end, and the memory is given back.
+async fn crowd(rows: &mut Vec<Row>) {
+    let (mut stage, _home) = stage(CROWD).await;
+    // Everything is loaded once, and has been as large as it gets.
+    stage.crowd_says(0..CROWD, 1, "delegate 4").await;
+    stage.settles().await;
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    let before = stage.bot.resident();
+    stage.model.thinks_for(Duration::from_millis(200));
+    let took = stage.crowd_says(0..CROWD, 1, "delegate 4").await;
+    rows.push(Row::new(
+        "400 agents with 4 sub-agents each, all of them done",
+        Unit::Ms,
+        Target::None,
+        ms(took),
+        None,
+    ));
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    rows.push(Row::new(
+        "… more memory 10 s after",
+        Unit::MiB,
+        Target::Below(5.0),
+        (stage.bot.resident() - before) / 1024.0,
+        None,
+    ));
+    stage.close().await;
+}
