@@ -66,9 +66,9 @@ impl Actor {
             && let Stage::Summary { items, stop, .. } = job.stage
         {
             let summary = summary.ok_or(if stop.is_cancelled() {
-                "It was stopped before there was a summary, so nothing was changed."
+                "It was stopped before there was a summary, so nothing was changed. Run `/context compact` to try again."
             } else {
-                "No summary could be had from the model, so nothing was changed."
+                "The model gave no summary, so nothing was changed. Try again, or choose another model with `/agent config`."
             });
             let compacted = match summary {
                 Ok(summary) => self.compact(id, items, cut, summary).await,
@@ -88,7 +88,7 @@ impl Actor {
     ) -> Result<String, SessionError> {
         let shorter = summaries::shorter(&items, cut, &summary.text).ok_or_else(|| {
             refused(
-                "A summary would not be shorter than what it stands for, so nothing was changed.",
+                "A summary would not be shorter than the messages it replaces, so nothing was changed.",
             )
         })?;
         let summary = Summary::of(&summary.text);

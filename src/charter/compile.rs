@@ -326,7 +326,7 @@ impl Compiler<'_> {
             _ => value.switch().map(|is| self.role.user_invocable = is),
         };
         if let Err(expected) = read {
-            let message = format!("{} is none", shown(value));
+            let message = format!("{} is not one", shown(value));
             let instead = format!("write {expected}");
             // A narrowing that cannot be read must not be left out.
             if NARROWING.contains(&key) {

@@ -66,7 +66,7 @@ impl Problems {
             found.push(Problem {
                 line: 0,
                 key: String::new(),
-                message: format!("there are {more} problems more"),
+                message: format!("there are {more} more problems"),
                 instead: "fix these first".to_owned(),
             });
         }

@@ -33,7 +33,7 @@ pub(super) struct Audit {
     /// Only this agent's
     #[arg(long)]
     agent: Option<String>,
-    /// Only the newest so many
+    /// Only the newest N entries
     #[arg(long, value_name = "N")]
     last: Option<usize>,
     /// Print JSON lines, on a terminal too

@@ -47,9 +47,9 @@ enum What {
         #[arg(long)]
         json: bool,
     },
-    /// List the roles of this home, and what is wrong with files that are none
+    /// List the roles of this home, and what is wrong with files that cannot be used
     List {
-        /// Those that this agent can take, too
+        /// Include the roles that this agent can take
         #[arg(long, value_name = "NAME")]
         agent: Option<String>,
         /// Print one JSON object for all roles
@@ -126,7 +126,7 @@ fn catalog(paths: &Paths, agent: Option<&str>, known: &Known<'_>) -> Result<Cata
 
 fn folder_of(paths: &Paths, agent: &str) -> Result<Workspace, Failure> {
     let name = AgentName::parse(agent).map_err(|error| {
-        Failure::Configuration(format!("`{agent}` is no agent's name: {error}"))
+        Failure::Configuration(format!("`{agent}` is not a valid agent name: {error}"))
     })?;
     let folder = paths.agent(name.as_str());
     let opened = Workspace::open(&folder);

@@ -16,7 +16,7 @@ use super::failure::Failure;
 use super::output::print_line;
 use crate::config::{Config, Env};
 
-/// Set up the daemon step by step: token, server, model, service. What is there already stays.
+/// Set up the daemon step by step: token, server, model, service. Existing settings are kept.
 ///
 /// On a terminal it asks, tries each answer at once and goes on where an earlier run was stopped. Without one, options and
 /// the environment answer: DISCORD_TOKEN, ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY.
@@ -45,10 +45,10 @@ pub(super) struct Init {
     /// Have systemd start the daemon, now and after each reboot
     #[arg(long, conflicts_with = "no_service")]
     service: bool,
-    /// Install no service
+    /// Do not install a service
     #[arg(long)]
     no_service: bool,
-    /// Try neither token nor keys
+    /// Do not check the token or keys online
     #[arg(long, requires = "non_interactive")]
     offline: bool,
 }

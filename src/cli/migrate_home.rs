@@ -20,7 +20,7 @@ use crate::config::{Config, Env, Paths};
 use crate::domain::AgentName;
 use crate::store::{HomeLock, Original, Store};
 
-/// Take over agents, sessions and audit log of the Python original's home.
+/// Import agents, sessions and audit log from a home of the Python original.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example, when both would live in the same place:
   mv ~/.chorus-agents ~/chorus-original

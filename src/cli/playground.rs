@@ -29,7 +29,7 @@ pub(super) struct PlaygroundCommand {
     /// Port of the page on 127.0.0.1; 0 takes a free one.
     #[arg(long, default_value_t = 8300)]
     port: u16,
-    /// Directory of its own that everything is kept in [default: ~/.chorus-playground].
+    /// Directory that everything is kept in [default: ~/.chorus-playground].
     #[arg(long)]
     home: Option<PathBuf>,
 }

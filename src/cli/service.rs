@@ -64,7 +64,7 @@ enum Action {
         #[command(flatten)]
         whose: Whose,
     },
-    /// Show what systemd says of it
+    /// Show what systemd reports
     Status {
         #[command(flatten)]
         whose: Whose,
@@ -282,7 +282,7 @@ pub(super) fn user_ids() -> anyhow::Result<(u32, u32)> {
     let mut fields = line.split(':').skip(2);
     let mut id = || fields.next()?.parse().ok();
     id().zip(id())
-        .context("the line of the user chorus in /etc/passwd does not read")
+        .context("the line of the user chorus in /etc/passwd cannot be read")
 }
 
 fn uninstall(manager: Manager) -> anyhow::Result<()> {
@@ -356,7 +356,7 @@ fn unit_text(path: &Path) -> anyhow::Result<String> {
     let text = path.to_str().filter(|path| !path.contains(is_refused));
     let text = text.with_context(|| {
         format!(
-            "systemd takes no path that holds quotes, backslashes, control characters or bytes that are not UTF-8: put {} elsewhere",
+            "systemd does not accept a path that holds quotes, backslashes, control characters or bytes that are not UTF-8: put {} elsewhere",
             path.display()
         )
     })?;
@@ -379,7 +379,7 @@ fn run(command: &mut Command) -> anyhow::Result<()> {
         .status()
         .with_context(|| format!("{name} cannot be run: this machine needs systemd for that"))?;
     if !status.success() {
-        bail!("{name} failed ({status}); its message stands above");
+        bail!("{name} failed ({status}); see its message above");
     }
     Ok(())
 }

@@ -41,7 +41,7 @@ pub enum LogError {
     /// The client that spans are sent with.
     #[error("{}", crate::text::with_causes(.0))]
     Client(reqwest::Error),
-    #[error("no HTTP client can be made")]
+    #[error("an HTTP client could not be created")]
     NoClient,
 }
 

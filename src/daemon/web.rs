@@ -37,7 +37,7 @@ impl Web {
         match TcpListener::bind(address).await {
             Ok(listener) => Ok(Self { listener }),
             Err(error) => Err(DaemonError::Configuration(format!(
-                "metrics_listen is {address}, which cannot be had: {error}; write another port in config.json"
+                "metrics_listen is {address}, which cannot be listened on: {error}; write another port in config.json"
             ))),
         }
     }

@@ -7,6 +7,7 @@ pub(super) mod channels;
 pub(super) mod command_ids;
 pub(super) mod first_contact;
 mod members;
+pub(super) mod once;
 pub(super) mod pending;
 pub(super) mod posting;
 mod refusal;
@@ -24,6 +25,7 @@ use self::approvals::Approvals;
 use self::channel_making::ChannelMaking;
 use self::command_ids::KnownIds;
 use self::first_contact::Hints;
+use self::once::Once;
 use self::pending::Pending;
 use self::posting::Posting;
 use super::gateway::SerenityContext;
@@ -67,6 +69,7 @@ pub(super) struct BotInner {
     pub(super) making: ChannelMaking,
     pub(super) posting: Posting,
     pub(super) hints: Hints,
+    pub(super) once: Once,
     /// Agents for which a model or a profile is being chosen.
     pub(super) pending: Pending,
     pub(super) known_ids: KnownIds,

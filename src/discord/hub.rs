@@ -221,6 +221,7 @@ impl Hub {
     }
 
     fn channel_deleted(&self, channel: ChannelId) {
+        self.bot.approvals.channel_deleted(channel);
         let manager = self.bot.manager.clone();
         self.serving.spawn(async move {
             if let Err(error) = manager.channel_deleted(channel).await {

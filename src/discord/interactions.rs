@@ -19,8 +19,11 @@ use crate::manager::PRIVATE;
 pub(super) use self::commands::options;
 use self::responder::{Responder, Visibility};
 
-/// Serves a command, a completion, a press or a form.
+/// Serves a command, a completion, a press or a form, once.
 pub(super) async fn serve(bot: &Bot, interaction: Interaction) {
+    if !bot.once.is_new(interaction.id().get()) {
+        return;
+    }
     if !is_for_us(bot, &interaction) {
         return turn_away(bot, &interaction).await;
     }

@@ -49,9 +49,6 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The wait after a 429 that says none, the first time; it doubles up to a minute.
 const UNSTATED_WAIT: Duration = Duration::from_secs(1);
 
-/// Discord's code for an interaction that has its first answer already.
-const ALREADY_ANSWERED: u64 = 40_060;
-
 /// Our name, in the form Discord asks for.
 const USER_AGENT: &str = concat!("DiscordBot (chorus, ", env!("CARGO_PKG_VERSION"), ")");
 
@@ -369,5 +366,5 @@ impl Drop for UnderWay<'_> {
 /// Whether a refusal of a repeated try says that the first one did it, though its answer was lost.
 fn is_done(request: &Request, refused: &RestError) -> bool {
     let is_deletion = request.route.method == Method::DELETE;
-    refused.code() == Some(ALREADY_ANSWERED) || (is_deletion && refused.is_gone())
+    refused.is_answered_already() || (is_deletion && refused.is_gone())
 }

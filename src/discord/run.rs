@@ -13,6 +13,7 @@ use super::bot::approvals::Approvals;
 use super::bot::channel_making::ChannelMaking;
 use super::bot::command_ids::KnownIds;
 use super::bot::first_contact::Hints;
+use super::bot::once::Once;
 use super::bot::pending::Pending;
 use super::bot::posting::Posting;
 use super::bot::{Bot, BotInner};
@@ -129,6 +130,7 @@ pub async fn run(
         making: ChannelMaking::default(),
         posting: Posting::default(),
         hints: Hints::default(),
+        once: Once::default(),
         pending: Pending::default(),
         known_ids: KnownIds::default(),
         commands: ArcSwap::from_pointee(interactions::options(Some(&config.models))),

@@ -389,7 +389,13 @@ impl AgentManager {
         self.inner.registry.put(agent);
         self.inner.deps.emit(Event::Bound(row.guild_id, channel));
         let model = self.choice(row.guild_id, config.model.as_deref());
-        let mut made = Made::of(name, channel, model, config);
+        let mut made = Made::of(
+            name,
+            channel,
+            model,
+            config,
+            &self.inner.deps.profiles.load(),
+        );
         made.kept_files = creation.kept.is_some();
         if let Err(reason) = channels.welcome(channel, &made).await {
             made.notes

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::domain::{AgentConfig, AgentId, AgentName, ChannelId, GuildId, Person, ProfileRef};
 use crate::llm::discovery::Choice;
+use crate::permission::Profiles;
 
 use super::origin::Origin;
 
@@ -53,6 +54,8 @@ pub struct Made {
     pub model: Choice,
     /// Its permission profile, or `custom`.
     pub profile: String,
+    /// What that lets it do, in words.
+    pub allowed: String,
     pub system_prompt: String,
     /// It came back with the files it had.
     pub kept_files: bool,
@@ -67,11 +70,13 @@ impl Made {
         channel: ChannelId,
         model: Choice,
         config: AgentConfig,
+        profiles: &Profiles,
     ) -> Self {
         Self {
             name,
             channel,
             model,
+            allowed: profiles.in_words(&config.permissions),
             profile: config.permissions.label().to_owned(),
             system_prompt: config.system_prompt,
             kept_files: true,

@@ -37,6 +37,8 @@ pub struct AgentListing {
     pub has_channel: bool,
     /// What it asks first.
     pub model: Choice,
+    /// What its permissions let it do, in words.
+    pub allowed: String,
 }
 
 #[derive(Default)]

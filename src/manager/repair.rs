@@ -113,7 +113,13 @@ impl AgentManager {
         self.inner.deps.emit(Event::Bound(guild, channel));
         if agent.channel != Some(channel) {
             let model = self.choice(guild, file.config.model.as_deref());
-            let made = Made::of(agent.name.clone(), channel, model, file.config);
+            let made = Made::of(
+                agent.name.clone(),
+                channel,
+                model,
+                file.config,
+                &self.inner.deps.profiles.load(),
+            );
             if let Err(reason) = channels.welcome(channel, &made).await {
                 repaired.push(format!("the welcome message could not be posted: {reason}"));
             }
@@ -141,7 +147,7 @@ impl AgentManager {
         let found = channels.find(agent.guild, agent.name.as_str()).await?;
         let free = found.filter(|channel| self.inner.registry.in_channel(*channel).is_none());
         if let Some(channel) = free {
-            repaired.push(format!("took up the channel <#{channel}>"));
+            repaired.push(format!("took over the channel <#{channel}>"));
             return Ok(channel);
         }
         let made = channels

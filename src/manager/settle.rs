@@ -192,7 +192,13 @@ impl AgentManager {
         let folder = self.inner.deps.paths.agent(agent.name.as_str());
         let config = super::folder::load(folder).await?.config;
         let model = self.choice(row.guild_id, config.model.as_deref());
-        let made = super::new_agent::Made::of(agent.name, channel, model, config);
+        let made = super::new_agent::Made::of(
+            agent.name,
+            channel,
+            model,
+            config,
+            &self.inner.deps.profiles.load(),
+        );
         let welcomed = channels.welcome(channel, &made).await;
         Ok(welcomed?)
     }

@@ -119,16 +119,14 @@ impl AgentManager {
             None => None,
         };
         let branches = states.iter().filter(|state| state.branch.is_some());
-        let profile = deps.profiles.load().resolve(&config.permissions);
+        let allowed = deps.profiles.load().in_words(&config.permissions);
         let spent = deps.spent(agent.id, agent.guild, clock::now()).await?;
         let latest = deps.store.sessions(agent.id, 0, 1).await?;
         Ok(Status {
             name: agent.name.to_string(),
             model: self.choice(agent.guild, effective.models.first().map(String::as_str)),
             profile: config.permissions.label().to_owned(),
-            allowed: profile
-                .map(|profile| profile.in_words())
-                .unwrap_or_default(),
+            allowed,
             policy: Policy::of_agent(&effective),
             status: agent.status,
             session: seen_here.and_then(session_of),
@@ -216,6 +214,7 @@ impl AgentManager {
             has_files: self.has_own_files(&row).await,
             has_channel: row.channel_id.is_some(),
             model: self.choice(row.guild_id, row.model.as_deref()),
+            allowed: self.inner.deps.profiles.load().in_words(&row.permissions),
             row,
         }
     }

@@ -7,6 +7,8 @@ use super::action::Action;
 use super::decide::Decision;
 use super::pattern::Pattern;
 use super::profile::Profile;
+use super::profiles::Profiles;
+use crate::domain::ProfileRef;
 
 /// Something that agents do, and examples of it.
 struct Ability {
@@ -97,6 +99,14 @@ const ABILITIES: [Ability; 9] = [
         &["permissions", "system_prompt"],
     ),
 ];
+
+impl Profiles {
+    /// What the profile that `reference` means lets an agent do, in words; nothing where there is none, or it is invalid.
+    pub fn in_words(&self, reference: &ProfileRef) -> String {
+        let profile = self.resolve(reference);
+        profile.map_or_else(|_| String::new(), |profile| profile.in_words())
+    }
+}
 
 impl Profile {
     /// What it lets an agent do, in words: `looks freely · asks before commands · never pushes`.

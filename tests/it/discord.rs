@@ -35,6 +35,7 @@ mod pressed;
 mod questions;
 mod quotes;
 mod reach;
+mod refusals;
 mod refused;
 mod rights;
 mod rings;

@@ -30,13 +30,13 @@ pub enum InvalidSession {
     Deep(usize),
     #[error("it is not valid JSON: {0}")]
     Syntax(#[source] serde_json::Error),
-    #[error("it has not the shape of a session: it is a list")]
+    #[error("it does not have the shape of a session: it is a list")]
     List,
-    #[error("it has not the shape of a session: {0}")]
+    #[error("it does not have the shape of a session: {0}")]
     Shape(#[source] serde_json::Error),
     #[error("it is not a session: it has neither `id` nor `session_id`")]
     NoId,
-    #[error("it says not when it was saved: `saved_at` and `timestamp` are missing")]
+    #[error("it does not say when it was saved: `saved_at` and `timestamp` are missing")]
     NoTime,
     #[error("its `saved_at` is not an RFC 3339 time: {0}")]
     Time(#[source] chrono::ParseError),

@@ -309,7 +309,7 @@ fn read_manifest(list: impl Read) -> serde_json::Result<Manifest> {
 }
 
 fn damaged(path: &Path) -> String {
-    format!("{} is damaged or no backup of Chorus", path.display())
+    format!("{} is damaged or not a backup of Chorus", path.display())
 }
 
 fn write(target: &Dir, item: &Item, data: &mut dyn Read) -> anyhow::Result<()> {

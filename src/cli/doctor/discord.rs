@@ -33,7 +33,7 @@ pub(super) async fn checks(env: &Env) -> Vec<Check> {
     let Ok(api) = Api::new(env, token, TIMEOUT) else {
         return vec![Check::failure(
             "discord",
-            "no HTTP client can be made",
+            "an HTTP client could not be created",
             "see the log of your TLS set-up",
         )];
     };
@@ -84,7 +84,7 @@ async fn application_and_servers(env: &Env, token: &Secret) -> Vec<Check> {
         Ok(application) => vec![intents(application), public(application)],
         Err(error) => vec![Check::warning(
             "intents",
-            format!("whether the bot may read messages is not known: {error}"),
+            format!("could not check whether the bot may read messages: {error}"),
             "see that Message Content Intent is on: developer portal, your application, Bot",
         )],
     };
@@ -119,7 +119,7 @@ const HOW_TO_GIVE: &str = "give these to the bot's role: server settings, Roles"
 fn unknown_servers(error: &DiscordError) -> Check {
     Check::warning(
         "servers",
-        format!("where the bot is is not known: {error}"),
+        format!("could not check which servers the bot is in: {error}"),
         "try again later",
     )
 }
@@ -173,7 +173,7 @@ fn clock_check(response: &Response) -> Check {
         .get("date")
         .and_then(|date| date.to_str().ok());
     let Some(theirs) = date.and_then(|date| DateTime::parse_from_rfc2822(date).ok()) else {
-        return Check::ok("clock", "Discord gave no time to compare with");
+        return Check::ok("clock", "Discord sent no time to compare the clock with");
     };
     let apart = (clock::now() - theirs.with_timezone(&Utc))
         .abs()

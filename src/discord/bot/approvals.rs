@@ -265,6 +265,11 @@ impl Approvals {
         })
     }
 
+    /// The agent that asks.
+    pub(in crate::discord) fn agent_of(&self, id: i64) -> Option<AgentId> {
+        self.with(|book| Some(book.asked_about(id)?.question.turn.agent))
+    }
+
     /// The name of the agent that asks, and the actions that it asks about; none of what is closed.
     pub(in crate::discord) fn subject(&self, calls: &[i64]) -> Option<(String, Vec<String>)> {
         self.with(|book| {

@@ -3,8 +3,6 @@
 //! Ids say all there is to know (`approval:42:allow`, `stop:<turn>`, `page:agents:2`), so a button of before a restart
 //! works, or says why it does not.
 
-use std::time::Duration;
-
 use serenity::all::{ComponentInteraction, ComponentInteractionDataKind, ModalInteraction};
 use tokio::sync::oneshot;
 use tracing::warn;
@@ -12,6 +10,7 @@ use tracing::warn;
 use super::chosen::{self, ASK_ABOUT, BRANCH_FROM};
 use super::commands::call::{Viewer, who};
 use super::commands::{self, EDIT_PROMPT};
+use super::responder::HEARD_WITHIN;
 use super::{Responder, Visibility, first, resume};
 use crate::agent::event::{Answer, Choice, QuestionEnd};
 use crate::agent::{Stop, Stopped, Target};
@@ -30,10 +29,6 @@ use crate::store::Decision;
 /// What is told where a button names an approval that its message does not ask for.
 const NOT_ITS_MESSAGE: &str = "This button does not belong to the question it names, so nothing was decided. Use the buttons of the question itself.";
 
-/// How long a press waits for what comes of it before Discord is told that it was heard: well within a second, be the line
-/// as slow as 200 ms.
-const HEARD_WITHIN: Duration = Duration::from_millis(500);
-
 /// Does what a press asks for.
 pub(super) async fn pressed(bot: &Bot, press: &ComponentInteraction) {
     let responder = Responder::new(bot, press.guild_id, press.id.get(), &press.token)
@@ -47,7 +42,7 @@ pub(super) async fn pressed(bot: &Bot, press: &ComponentInteraction) {
         "approval" | "one" => decide(bot, &responder, press).await,
         "always" => allow_always(bot, &responder, press, rest).await,
         "restore" | "undo" => resume::restore(bot, &responder, press, rest).await,
-        "session" => resume::restore_chosen(bot, &responder, press).await,
+        "session" => resume::restore_listed(bot, &responder, press, rest).await,
         "continue" => resume::go_on(bot, &responder, press, false).await,
         "again" => resume::go_on(bot, &responder, press, true).await,
         "clear" => commands::confirm_clear(bot, &responder, press, rest).await,
@@ -70,11 +65,7 @@ pub(super) async fn pressed(bot: &Bot, press: &ComponentInteraction) {
         "purge" => commands::confirm_purge(bot, &responder, press, rest).await,
         "server" => commands::decide_server(bot, &responder, press, rest).await,
         "prompt" => commands::edit_prompt(bot, &responder, press, rest).await,
-        "cancel" => {
-            let _ = responder
-                .update(&Body::text("Cancelled. Nothing was done."))
-                .await;
-        }
+        "cancel" => commands::cancel(bot, &responder, press).await,
         _ => {
             let _ = responder
                 .say(
@@ -87,7 +78,8 @@ pub(super) async fn pressed(bot: &Bot, press: &ComponentInteraction) {
 }
 
 pub(super) async fn submitted(bot: &Bot, form: &ModalInteraction) {
-    let responder = Responder::new(bot, form.guild_id, form.id.get(), &form.token);
+    let responder = Responder::new(bot, form.guild_id, form.id.get(), &form.token)
+        .in_channel(ChannelId(form.channel_id.get()));
     if let Some(name) = form.data.custom_id.strip_prefix(EDIT_PROMPT) {
         commands::submit_prompt(bot, &responder, form, name).await;
     } else if let Some(about) = form.data.custom_id.strip_prefix("deny:") {
@@ -122,15 +114,18 @@ async fn decide(bot: &Bot, responder: &Responder, press: &ComponentInteraction) 
     };
     // Who may not deny may not ask for the form, nor for a call alone.
     let choice = approval::choice(what).unwrap_or(Choice::Deny);
-    if let Err(reason) = may_decide(bot, guild, &person, &requesters, choice) {
-        return answer.tell(&Body::text(reason.to_string())).await;
+    let deciding = may_decide(bot, guild, &person, &requesters, (subject, choice));
+    if let Err(reason) = answer.soon(deciding).await {
+        return answer.tell(&Body::text(reason.0)).await;
     }
     match what {
         "reason" => {
             // A form is the first answer or none.
-            if !answer.is_given {
-                let _ = responder.open(&approval::reason_form(subject)).await;
+            if answer.is_given {
+                let slow = "The form could not be opened in time, so nothing was decided. Press the button again.";
+                return answer.tell(&Body::text(slow)).await;
             }
+            let _ = responder.open(&approval::reason_form(subject)).await;
             return;
         }
         "pick" => return tell_alone(bot, &mut answer, press).await,
@@ -168,12 +163,13 @@ async fn deny(bot: &Bot, responder: &Responder, form: &ModalInteraction, about: 
         Found::Open(requesters) => requesters,
         Found::Elsewhere => return answer.tell(&Body::text(NOT_ITS_MESSAGE)).await,
         Found::Closed => {
-            let why = why_too_late(bot, subject.id()).await;
+            let why = answer.soon(why_too_late(bot, subject.id())).await;
             return answer.tell(&Body::text(why)).await;
         }
     };
-    if let Err(reason) = may_decide(bot, guild, &person, &requesters, Choice::Deny) {
-        return answer.tell(&Body::text(reason.to_string())).await;
+    let deciding = may_decide(bot, guild, &person, &requesters, (subject, Choice::Deny));
+    if let Err(reason) = answer.soon(deciding).await {
+        return answer.tell(&Body::text(reason.0)).await;
     }
     let reason = written(form, approval::REASON).unwrap_or_default();
     let reason = reason.trim();
@@ -185,7 +181,7 @@ async fn deny(bot: &Bot, responder: &Responder, form: &ModalInteraction, about: 
     let calls = bot.approvals.open_calls(subject);
     hand_over(bot, &mut answer, subject, &calls, &decision, &person).await;
     if !answer.is_decided {
-        let why = why_too_late(bot, subject.id()).await;
+        let why = answer.soon(why_too_late(bot, subject.id())).await;
         answer.tell(&Body::text(why)).await;
     }
 }
@@ -206,7 +202,9 @@ async fn tell_alone(bot: &Bot, answer: &mut PressAnswer<'_>, press: &ComponentIn
     };
     let call = chosen.and_then(|value| value.parse().ok());
     let body = call.and_then(|call| bot.approvals.alone(call));
-    let body = body.unwrap_or_else(|| Body::text("This call is decided already."));
+    let body = body.unwrap_or_else(|| {
+        Body::text("This call is already decided, so there is nothing left to choose.")
+    });
     answer.tell(&body).await;
 }
 
@@ -309,21 +307,37 @@ impl<'a> PressAnswer<'a> {
     }
 }
 
-/// Why `person` may not decide a question of these people so.
-fn may_decide(
+/// Why `person` may not decide a question of these people so. Who may not talk to the agent any more is none of those who asked.
+async fn may_decide(
     bot: &Bot,
     guild: GuildId,
     person: &Person,
     requesters: &[UserId],
-    choice: Choice,
-) -> Result<(), access::MayNotPress> {
+    (subject, choice): (Subject, Choice),
+) -> Result<(), Refusal> {
     let server = bot.manager.server(guild);
-    let deciders = access::Deciders {
-        approver_roles: &server.approver_roles,
-        requesters,
-        open: may_always_allow(&server.permission_grants, person),
+    let decides_among = |requesters| {
+        let deciders = access::Deciders {
+            approver_roles: &server.approver_roles,
+            requesters,
+            open: may_always_allow(&server.permission_grants, person),
+        };
+        access::may_press(person, choice, &deciders)
     };
-    access::may_press(person, choice, &deciders)
+    decides_among(requesters).map_err(|reason| Refusal(reason.to_string()))?;
+    if decides_among(&[]).is_ok() {
+        return Ok(());
+    }
+    let agent = bot.approvals.agent_of(subject.id());
+    let Some(agent) = agent.and_then(|agent| bot.manager.agent(agent)) else {
+        return Ok(());
+    };
+    if bot.manager.access(&agent).await.admits(person) {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        "You have no access to this agent any more, so a member with Manage Server has to decide this.",
+    ))
 }
 
 /// The message whose button was pressed.
@@ -350,8 +364,9 @@ async fn allow_always(bot: &Bot, responder: &Responder, press: &ComponentInterac
         Found::Closed => why_too_late(bot, id).await,
         Found::Elsewhere => NOT_ITS_MESSAGE.to_owned(),
         Found::Open(requesters) => {
-            match may_decide(bot, guild, &person, &requesters, Choice::AlwaysAllow) {
-                Err(reason) => reason.to_string(),
+            let wanted = (subject, Choice::AlwaysAllow);
+            match may_decide(bot, guild, &person, &requesters, wanted).await {
+                Err(reason) => reason.0,
                 Ok(()) => {
                     let decision = Answer {
                         choice: Choice::AlwaysAllow,
@@ -387,16 +402,14 @@ async fn decided(bot: &Bot, id: i64) -> Option<(UserId, Decision)> {
     question.decided_by.zip(question.decision)
 }
 
-/// A press on an approval that somebody has decided already, or that has ended: told how. The message is left alone where this
-/// process asked, for it says so itself.
+/// A press on an approval that somebody has decided already, or that has ended: told how. Where this process asked, the message
+/// says so itself, unless Discord refused that: then the buttons go at least.
 async fn too_late(bot: &Bot, responder: &Responder, press: &ComponentInteraction, id: i64) {
-    if bot.approvals.ending(id).await.is_none() {
-        match decided(bot, id).await {
-            Some(_) => take_buttons_off(bot, press).await,
-            None => {
-                let _ = responder.edit_original(&approval::expired()).await;
-            }
-        }
+    let is_ours = bot.approvals.ending(id).await.is_some();
+    if is_ours || decided(bot, id).await.is_some() {
+        take_buttons_off(responder, press).await;
+    } else {
+        let _ = responder.edit_original(&approval::expired()).await;
     }
     let reason = why_too_late(bot, id).await;
     let _ = responder
@@ -404,11 +417,11 @@ async fn too_late(bot: &Bot, responder: &Responder, press: &ComponentInteraction
         .await;
 }
 
-/// A crash may have left a decided approval with its buttons on; what the message says stays.
-async fn take_buttons_off(bot: &Bot, press: &ComponentInteraction) {
-    let Pressed { channel, message } = message_of(press);
-    if let Err(error) = bot.rest.remove_buttons(channel, message).await {
-        warn!(%error, "failed to remove the buttons of a decided approval");
+/// A crash, or a refusal, may have left a decided approval with its buttons on; what the message says stays.
+async fn take_buttons_off(responder: &Responder, press: &ComponentInteraction) {
+    if let Err(error) = responder.remove_buttons().await {
+        let Pressed { channel, .. } = message_of(press);
+        warn!(%error, channel.id = %channel, "failed to remove the buttons of a decided approval");
     }
 }
 
@@ -427,10 +440,9 @@ async fn end_turn(
             .map_err(|_| Refusal::new("This button does nothing any more."))?;
         let channel = ChannelId(press.channel_id.get());
         let parent = bot.parent_of(guild, channel);
-        let agent = bot
-            .manager
-            .agent_for(channel, parent)
-            .ok_or_else(|| Refusal::new("No agent lives here any more."))?;
+        let agent = bot.manager.agent_for(channel, parent).ok_or_else(|| {
+            Refusal::new("There is no agent in this channel any more. `/agents` lists the others.")
+        })?;
         if !bot.manager.access(&agent).await.admits(&person) {
             return Err(Refusal::new("You have no access to this agent."));
         }
@@ -452,7 +464,7 @@ async fn turn_page(bot: &Bot, responder: &Responder, press: &ComponentInteractio
 
 /// The page that a button's id names, as somebody sees it. `rest` is what follows `page:` in it.
 async fn page(bot: &Bot, viewer: &Viewer<'_>, rest: &str) -> Result<Body, Refusal> {
-    let gone = || Refusal::new("This list cannot be turned any more. Run the command again.");
+    let gone = || Refusal::new("These pages are not valid any more. Run the command again.");
     let (what, page) = rest.rsplit_once(':').ok_or_else(gone)?;
     let page: u32 = page.parse().map_err(|_| gone())?;
     match what.split_once(':').unwrap_or((what, "")) {

@@ -7,7 +7,8 @@
 use serde_json::Value;
 use serenity::all::ModalInteraction;
 
-use super::commands::{self, show_prompt};
+use super::commands;
+use super::responder::HEARD_WITHIN;
 use super::{Responder, Visibility};
 use crate::agent::{NewBranch, Overrides, Stop, Target};
 use crate::discord::bot::{Bot, Refusal};
@@ -120,9 +121,13 @@ fn still_works(here: &Here) -> Refusal {
 }
 
 /// *Retry*: the same words as a new turn in the same conversation.
-pub(super) async fn retry(bot: &Bot, responder: &Responder, chosen: Result<Chosen, Refusal>) {
-    let found = async {
-        let chosen = chosen?;
+pub(super) async fn retry(
+    bot: &Bot,
+    responder: &Responder,
+    chosen: impl Future<Output = Result<Chosen, Refusal>>,
+) {
+    let work = async {
+        let chosen = chosen.await?;
         let (turn, conversation) = chosen.place(bot).await?;
         let words = chosen.words(bot, &turn).await?;
         if conversation.closed_at.is_some() {
@@ -133,14 +138,10 @@ pub(super) async fn retry(bot: &Bot, responder: &Responder, chosen: Result<Chose
         if bot.store.has_running_turn(conversation.id).await? {
             return Err(still_works(&chosen.here));
         }
-        Ok::<_, Refusal>((chosen.here, conversation, words))
+        let body = render::retried(&chosen.here.person.name, &words.content);
+        Ok((body, (chosen.here, conversation, words)))
     };
-    let (here, conversation, words) = match found.await {
-        Ok(found) => found,
-        Err(refusal) => return drop(responder.refuse(refusal).await),
-    };
-    let body = render::retried(&here.person.name, &words.content);
-    let Some(shown) = show_prompt(responder, &body).await else {
+    let Some((shown, (here, conversation, words))) = responder.show(work).await else {
         return;
     };
     let agent = here.agent.clone();
@@ -158,24 +159,31 @@ pub(super) async fn retry(bot: &Bot, responder: &Responder, chosen: Result<Chose
 pub(super) async fn ask_for_branch(
     bot: &Bot,
     responder: &Responder,
-    chosen: Result<Chosen, Refusal>,
+    message: u64,
+    chosen: impl Future<Output = Result<Chosen, Refusal>>,
 ) {
     let found = async {
-        let chosen = chosen?;
-        chosen.history(bot).await?;
-        Ok::<_, Refusal>(chosen.message)
+        let chosen = chosen.await?;
+        chosen.history(bot).await.map(drop)
     };
-    match found.await {
-        Ok(message) => {
-            let id = format!("{BRANCH_FROM}{message}");
-            let prompt = TextInput::paragraph(PROMPT, "What the branch is to do");
-            // A failed answer was logged where it failed; there is nobody left to tell.
-            let _ = responder
-                .open(&Modal::new(id, "Branch from here").field(prompt))
-                .await;
-        }
-        Err(refusal) => drop(responder.refuse(refusal).await),
-    }
+    let id = format!("{BRANCH_FROM}{message}");
+    let prompt = TextInput::paragraph(PROMPT, "What the branch is to do");
+    let form = Modal::new(id, "Branch from here").field(prompt);
+    open_soon(responder, &form, found).await;
+}
+
+/// Opens a form, unless `found` refuses. A form must be the first answer, so one that waits for long is opened all the same: it
+/// is looked at again when it is sent.
+async fn open_soon(
+    responder: &Responder,
+    form: &Modal,
+    found: impl Future<Output = Result<(), Refusal>>,
+) {
+    // A failed answer was logged where it failed; there is nobody left to tell.
+    let _ = match tokio::time::timeout(HEARD_WITHIN, found).await {
+        Ok(Err(refusal)) => responder.refuse(refusal).await,
+        Ok(Ok(())) | Err(_) => responder.open(form).await,
+    };
 }
 
 /// Opens the branch.
@@ -185,36 +193,27 @@ pub(super) async fn open_branch(
     form: &ModalInteraction,
     message: &str,
 ) {
-    let found = async {
+    let asked = async {
         let chosen = Chosen::of_form(bot, form, message).await?;
-        let history = chosen.history(bot).await?;
-        Ok::<_, Refusal>((chosen.here, history, prompt_in(form)?))
+        let branch = NewBranch {
+            history: chosen.history(bot).await?,
+            ..NewBranch::default()
+        };
+        Ok((chosen.here, prompt_in(form)?, branch))
     };
-    match found.await {
-        Ok((here, history, prompt)) => {
-            let branch = NewBranch {
-                history,
-                ..NewBranch::default()
-            };
-            commands::open_branch(bot, responder, here, prompt, branch).await;
-        }
-        Err(refusal) => drop(responder.refuse(refusal).await),
-    }
+    commands::open_branch(bot, responder, asked).await;
 }
 
 /// *Ask about this*: asks for the question.
-pub(super) async fn ask_for_question(responder: &Responder, chosen: Result<Chosen, Refusal>) {
-    match chosen {
-        Ok(chosen) => {
-            let id = format!("{ASK_ABOUT}{}", chosen.message);
-            let question = TextInput::paragraph(PROMPT, "What you want to know");
-            // A failed answer was logged where it failed; there is nobody left to tell.
-            let _ = responder
-                .open(&Modal::new(id, "Ask about this").field(question))
-                .await;
-        }
-        Err(refusal) => drop(responder.refuse(refusal).await),
-    }
+pub(super) async fn ask_for_question(
+    responder: &Responder,
+    message: u64,
+    chosen: impl Future<Output = Result<Chosen, Refusal>>,
+) {
+    let found = async { chosen.await.map(drop) };
+    let question = TextInput::paragraph(PROMPT, "What you want to know");
+    let form = Modal::new(format!("{ASK_ABOUT}{message}"), "Ask about this").field(question);
+    open_soon(responder, &form, found).await;
 }
 
 /// Asks the question, with the message quoted in front of it.
@@ -224,27 +223,23 @@ pub(super) async fn ask_about(
     form: &ModalInteraction,
     message: &str,
 ) {
-    let found = async {
+    let work = async {
         let chosen = Chosen::of_form(bot, form, message).await?;
         let question = prompt_in(form)?;
         let quote = quote(bot, &chosen).await?;
-        Ok::<_, Refusal>((chosen, question, quote))
+        let here = chosen.here;
+        let link = format!(
+            "https://discord.com/channels/{}/{}/{}",
+            here.agent.guild, here.channel, chosen.message
+        );
+        let body = render::asked_about(&here.person.name, &link, &question);
+        Ok((body, (here, format!("{}{question}", quote.for_model()))))
     };
-    let (chosen, question, quote) = match found.await {
-        Ok(found) => found,
-        Err(refusal) => return drop(responder.refuse(refusal).await),
-    };
-    let here = chosen.here;
-    let link = format!(
-        "https://discord.com/channels/{}/{}/{}",
-        here.agent.guild, here.channel, chosen.message
-    );
-    let body = render::asked_about(&here.person.name, &link, &question);
-    let Some(shown) = show_prompt(responder, &body).await else {
+    let Some((shown, (here, words))) = responder.show(work).await else {
         return;
     };
     let agent = here.agent.clone();
-    let message = here.says(shown, format!("{}{question}", quote.for_model()));
+    let message = here.says(shown, words);
     let asked = bot.manager.ask(&agent, message, Overrides::default()).await;
     if let Err(error) = asked {
         let _ = responder.refuse_later(error.into()).await;
@@ -293,9 +288,13 @@ fn said(message: &Value) -> String {
 }
 
 /// *Stop*: the turn of the message gets one last step and answers with what it has.
-pub(super) async fn stop(bot: &Bot, responder: &Responder, chosen: Result<Chosen, Refusal>) {
+pub(super) async fn stop(
+    bot: &Bot,
+    responder: &Responder,
+    chosen: impl Future<Output = Result<Chosen, Refusal>>,
+) {
     let work = async {
-        let chosen = chosen?;
+        let chosen = chosen.await?;
         let (turn, _) = chosen.place(bot).await?;
         if turn.state != TurnEnd::Running {
             return Err(Refusal::new(

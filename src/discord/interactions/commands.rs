@@ -42,8 +42,8 @@ pub(super) use agent::{
     EDIT_PROMPT, confirm_destroy, confirm_repair, edit_prompt, submit_prompt, take_back,
 };
 pub(super) use agent::{config_chosen, init_chosen, making};
-pub(super) use ask::show as show_prompt;
 pub(super) use branch::open as open_branch;
+pub(super) use confirm::cancel;
 pub(super) use context::{confirm_clear, history_page};
 pub(super) use decisions::decisions_page;
 pub(super) use purge::confirmed as confirm_purge;

@@ -1,4 +1,4 @@
-//! Answers to commands, buttons and forms: within three seconds, and to whom they are for.
+//! Answers to commands, buttons and forms: within a second, and to whom they are for.
 //!
 //! An answer that is ready soon is the first response itself. One that takes longer is deferred first ("is thinking")
 //! and put in place of that. An error is for one person's eyes even where the answer would have been for all.
@@ -18,8 +18,9 @@ use crate::discord::rest::route;
 use crate::discord::rest::{Request, Rest, RestError, Urgency, message_id};
 use crate::domain::{ChannelId, GuildId, MessageId};
 
-/// Discord waits three seconds for the first response; half of it is for the way there.
-const DEFER_AFTER: Duration = Duration::from_millis(1_500);
+/// How long something is waited for before Discord is told that it was heard: well within a second, be the line as slow as
+/// 200 ms. Discord itself waits for three.
+pub(super) const HEARD_WITHIN: Duration = Duration::from_millis(500);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Visibility {
@@ -73,13 +74,25 @@ impl Responder {
         work: impl Future<Output = Result<Body, Refusal>>,
     ) -> Result<(), RestError> {
         tokio::pin!(work);
-        let soon = tokio::time::timeout(DEFER_AFTER, &mut work).await;
+        let soon = tokio::time::timeout(HEARD_WITHIN, &mut work).await;
         match soon {
-            Ok(Ok(body)) => return self.say(&body, visibility).await,
+            Ok(Ok(body)) => {
+                let said = self.say(&body, visibility).await;
+                return self.or_post(said, visibility, &body).await;
+            }
             Ok(Err(error)) => return self.refuse(error).await,
-            Err(_) => self.defer(visibility).await?,
+            Err(_) => {}
         }
-        match (work.await, visibility) {
+        let promised = self.defer(visibility).await;
+        // Whatever became of the promise, what was begun is not broken off.
+        let done = work.await;
+        if let Err(error) = promised {
+            return match done {
+                Ok(body) => self.or_post(Err(error), visibility, &body).await,
+                Err(_) => Err(error),
+            };
+        }
+        match (done, visibility) {
             (Ok(body), Visibility::Public) => self.edit_or_post(&body).await,
             (Ok(body), Visibility::Ephemeral) => self.edit_original(&body).await,
             (Err(error), Visibility::Ephemeral) => {
@@ -92,19 +105,61 @@ impl Responder {
         }
     }
 
+    /// Shows in the channel what `work` gives, which begins something there: gives the id of that message, and the rest of
+    /// what `work` gave. None when that id cannot be had, which people are told.
+    pub(super) async fn show<T>(
+        &self,
+        work: impl Future<Output = Result<(Body, T), Refusal>>,
+    ) -> Option<(MessageId, T)> {
+        tokio::pin!(work);
+        // A failed answer was logged where it failed; there is nobody left to tell.
+        let (shown, rest) = match tokio::time::timeout(HEARD_WITHIN, &mut work).await {
+            Ok(Ok((body, rest))) => {
+                self.say(&body, Visibility::Public).await.ok()?;
+                (self.original().await, rest)
+            }
+            Ok(Err(refusal)) => {
+                let _ = self.refuse(refusal).await;
+                return None;
+            }
+            Err(_) => {
+                self.defer(Visibility::Public).await.ok()?;
+                match work.await {
+                    Ok((body, rest)) => (self.put_original(&body).await, rest),
+                    Err(refusal) => {
+                        let _ = self.delete_original().await;
+                        let _ = self.refuse_later(refusal).await;
+                        return None;
+                    }
+                }
+            }
+        };
+        match shown {
+            Ok(shown) => Some((shown, rest)),
+            Err(error) => {
+                let why = format!("Nothing was started: {error}. Please try again.");
+                let _ = self.refuse_later(Refusal(why)).await;
+                None
+            }
+        }
+    }
+
     /// Puts what `work` gives in place of the message whose button was pressed; its error goes to the one who pressed.
     pub(super) async fn replace(
         &self,
         work: impl Future<Output = Result<Body, Refusal>>,
     ) -> Result<(), RestError> {
         tokio::pin!(work);
-        let soon = tokio::time::timeout(DEFER_AFTER, &mut work).await;
+        let soon = tokio::time::timeout(HEARD_WITHIN, &mut work).await;
         match soon {
             Ok(Ok(body)) => return self.update(&body).await,
             Ok(Err(error)) => return self.refuse(error).await,
-            Err(_) => self.acknowledge().await?,
+            Err(_) => {}
         }
-        match work.await {
+        let heard = self.acknowledge().await;
+        let done = work.await;
+        heard?;
+        match done {
             Ok(body) => self.edit_original(&body).await,
             Err(error) => self.refuse_later(error).await,
         }
@@ -113,13 +168,47 @@ impl Responder {
     /// Puts `body` in place of "is thinking". Discord takes that for 15 minutes; later it is a message of its own.
     async fn edit_or_post(&self, body: &Body) -> Result<(), RestError> {
         let edited = self.edit_original(body).await;
-        match (&edited, self.channel) {
-            (Err(RestError::Refused { .. }), Some(channel)) => {
-                let body = body.linked(&self.commands);
-                self.rest.post(channel, &body).await.map(drop)
-            }
+        match edited {
+            Err(RestError::Refused { .. }) => self.post_instead(edited, body).await,
             _ => edited,
         }
+    }
+
+    /// The outcome of a first answer; where the interaction does not take one that is for all, it is posted in the channel. One
+    /// that has its answer already was served by another program with the same token, which tells.
+    async fn or_post(
+        &self,
+        answered: Result<(), RestError>,
+        visibility: Visibility,
+        body: &Body,
+    ) -> Result<(), RestError> {
+        match &answered {
+            Err(error @ RestError::Refused { .. })
+                if visibility == Visibility::Public && !error.is_answered_already() =>
+            {
+                self.post_instead(answered, body).await
+            }
+            _ => answered,
+        }
+    }
+
+    async fn post_instead(
+        &self,
+        answered: Result<(), RestError>,
+        body: &Body,
+    ) -> Result<(), RestError> {
+        let Some(channel) = self.channel else {
+            return answered;
+        };
+        let body = body.linked(&self.commands);
+        self.rest.post(channel, &body).await.map(drop)
+    }
+
+    /// Takes the buttons off the message whose press was acknowledged. It needs no right in the channel.
+    pub(super) async fn remove_buttons(&self) -> Result<(), RestError> {
+        let route = route::edit_original(self.application, self.id, &self.token);
+        let json = json!({"components": []});
+        self.rest.call_with(route, json).await.map(drop)
     }
 
     /// Responds with a message.
@@ -167,13 +256,18 @@ impl Responder {
 
     /// Puts `body` in place of the first response, or of the message whose press was acknowledged.
     pub(super) async fn edit_original(&self, body: &Body) -> Result<(), RestError> {
+        self.put_original(body).await.map(drop)
+    }
+
+    /// [`Self::edit_original`], and gives the id of that message.
+    async fn put_original(&self, body: &Body) -> Result<MessageId, RestError> {
         let route = route::edit_original(self.application, self.id, &self.token);
         let json = body.linked(&self.commands).to_json();
         let kept = self.send(route, json, body).await;
         if let Err(error) = &kept {
             warn!(%error, "failed to answer a deferred interaction");
         }
-        kept.map(drop)
+        message_id(&kept?)
     }
 
     pub(super) async fn follow_up(
@@ -187,7 +281,7 @@ impl Responder {
     }
 
     /// The id of the first response.
-    pub(super) async fn original(&self) -> Result<MessageId, RestError> {
+    async fn original(&self) -> Result<MessageId, RestError> {
         let route = route::read_original(self.application, self.id, &self.token);
         message_id(&self.rest.call(route).await?)
     }

@@ -1,15 +1,18 @@
 //! Buttons that do what a text would otherwise say to type: go on with a saved session, take a clearing back, go on with a
 //! turn that ended early, try one again.
+//!
+//! A button that all can see is for one press: it goes once that is served, and who comes second is told who was first.
 
 use serenity::all::{ComponentInteraction, ComponentInteractionDataKind};
+use tracing::warn;
 
-use super::commands::show_prompt;
 use super::here::Here;
 use super::{Responder, Visibility};
 use crate::agent::{ContextAction, Overrides};
-use crate::discord::bot::Bot;
+use crate::discord::bot::{Bot, Refusal};
 use crate::discord::render;
-use crate::domain::MessageId;
+use crate::discord::rest::body::Body;
+use crate::domain::{ChannelId, MessageId};
 
 /// What the model is asked by *Continue*.
 const GO_ON: &str = "Continue where you stopped.";
@@ -17,65 +20,102 @@ const GO_ON: &str = "Continue where you stopped.";
 /// What the model is asked by *Try again*.
 const AGAIN: &str = "That failed. Try again.";
 
-/// *Restore* and *Undo*: the session of this id takes the place of the conversation.
+/// What to do instead of restoring by a button that was used.
+const SEE_HISTORY: &str = "`/context history` lists the saved sessions.";
+
+/// What to do instead of going on by a button that was used.
+const WRITE: &str = "Write here to go on.";
+
+/// *Resume* and *Undo*, which all can see: the session of this id takes the place of the conversation, and the button goes.
 pub(super) async fn restore(
     bot: &Bot,
     responder: &Responder,
     press: &ComponentInteraction,
     session: &str,
 ) {
+    let mut is_done = false;
     let work = async {
         let here = Here::of_press(bot, press).await?;
-        let session = session.to_owned();
-        let restore = |reply| ContextAction::Restore { session, reply };
-        let by = (&here.person).into();
-        let manager = &bot.manager;
-        let restored = manager
-            .context(&here.agent, here.channel, by, restore)
-            .await?;
-        Ok(render::restored(&restored))
+        let served = bot.once.press(pressed(press), &here.person, SEE_HISTORY)?;
+        let restored = put_back(bot, &here, session).await?;
+        served.was_served();
+        is_done = true;
+        Ok(restored)
     };
+    // A failed answer was logged where it failed; there is nobody left to tell.
     let _ = responder.answer(Visibility::Public, work).await;
-}
-
-/// The same for the session that was chosen from a menu.
-pub(super) async fn restore_chosen(bot: &Bot, responder: &Responder, press: &ComponentInteraction) {
-    if let ComponentInteractionDataKind::StringSelect { values } = &press.data.kind
-        && let Some(session) = values.first()
-    {
-        restore(bot, responder, press, session).await;
+    if is_done {
+        take_button_off(bot, press).await;
     }
 }
 
-/// *Continue* and *Try again*: a turn for whoever pressed, as if they had written it. The button goes, so that it is pressed
-/// once.
+/// The same in a list, which one person sees and where the button stays; from its menu another session is chosen.
+pub(super) async fn restore_listed(
+    bot: &Bot,
+    responder: &Responder,
+    press: &ComponentInteraction,
+    session: &str,
+) {
+    let session = match &press.data.kind {
+        ComponentInteractionDataKind::StringSelect { values } => values.first(),
+        _ => None,
+    }
+    .map_or(session, String::as_str);
+    let work = async {
+        let here = Here::of_press(bot, press).await?;
+        put_back(bot, &here, session).await
+    };
+    // A failed answer was logged where it failed; there is nobody left to tell.
+    let _ = responder.answer(Visibility::Public, work).await;
+}
+
+async fn put_back(bot: &Bot, here: &Here, session: &str) -> Result<Body, Refusal> {
+    let session = session.to_owned();
+    let restore = |reply| ContextAction::Restore { session, reply };
+    let by = (&here.person).into();
+    let context = bot
+        .manager
+        .context(&here.agent, here.channel, by, restore)
+        .await?;
+    Ok(render::restored(&context))
+}
+
+/// *Continue* and *Try again*: a turn for whoever pressed, as if they had written it.
 pub(super) async fn go_on(
     bot: &Bot,
     responder: &Responder,
     press: &ComponentInteraction,
     again: bool,
 ) {
-    let here = match Here::of_press(bot, press).await {
-        Ok(here) => here,
-        Err(refusal) => {
-            let _ = responder.refuse(refusal).await;
-            return;
-        }
-    };
     let prompt = if again { AGAIN } else { GO_ON };
-    let body = render::asked(&here.person.name, prompt, None);
-    let Some(shown) = show_prompt(responder, &body).await else {
+    let work = async {
+        let here = Here::of_press(bot, press).await?;
+        let served = bot.once.press(pressed(press), &here.person, WRITE)?;
+        let body = render::asked(&here.person.name, prompt, None);
+        Ok((body, (here, served)))
+    };
+    let Some((shown, (here, served))) = responder.show(work).await else {
         return;
     };
-    let (agent, channel) = (here.agent.clone(), here.channel);
+    let agent = here.agent.clone();
     let message = here.says(shown, prompt);
     let asked = bot.manager.ask(&agent, message, Overrides::default()).await;
     if let Err(error) = asked {
         let _ = responder.refuse_later(error.into()).await;
         return;
     }
-    let pressed = MessageId(press.message.id.get());
-    if let Err(error) = bot.rest.remove_buttons(channel, pressed).await {
-        tracing::warn!(%error, "failed to remove a button that was pressed");
+    served.was_served();
+    take_button_off(bot, press).await;
+}
+
+/// The message whose button was pressed.
+fn pressed(press: &ComponentInteraction) -> MessageId {
+    MessageId(press.message.id.get())
+}
+
+async fn take_button_off(bot: &Bot, press: &ComponentInteraction) {
+    let channel = ChannelId(press.channel_id.get());
+    if let Err(error) = bot.rest.remove_buttons(channel, pressed(press)).await {
+        warn!(%error, channel.id = %channel, "failed to remove a button that was pressed");
     }
 }

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use super::lists::{pager, quoted};
+use super::server::permissions;
 use super::times;
 use crate::clock;
 use crate::discord::rest::body::{Body, Button, Embed, Style, Tone};
@@ -20,6 +21,9 @@ const PROMPT_SHOWN: usize = 2_500;
 /// Characters of that prompt as it is shown, which may need more.
 const MOST_QUOTED: usize = 3_500;
 
+/// Characters of what permissions mean in a list of ten agents.
+const ALLOWED_SHOWN: usize = 250;
+
 /// The first message in an agent's channel.
 pub fn welcome(made: &Made) -> Body {
     let prompt = crate::discord::rest::body::clip(&made.system_prompt, PROMPT_SHOWN);
@@ -32,7 +36,7 @@ pub fn welcome(made: &Made) -> Body {
     let text = format!(
         "**Model:** {}\n**Permissions:** {}\n{prompt}Write here to begin. `/status` shows my state, `/help` lists all commands.",
         model(&made.model),
-        escape::code(&made.profile)
+        permissions(&made.profile, &made.allowed)
     );
     Body::embed(Embed::new(format!("{} is ready", made.name), text).tone(Tone::Good))
 }
@@ -76,10 +80,9 @@ fn describe(agent: &AgentListing, now: DateTime<Utc>) -> String {
         (AgentStatus::Created | AgentStatus::Active, Some(channel)) => format!("<#{channel}>"),
     };
     let mut text = format!(
-        "{channel} · {} · model {} · permissions {} · made {}",
+        "{channel} · {} · model {} · made {}",
         row.status.as_str(),
         model(&agent.model),
-        escape::code(row.permissions.label()),
         times::at(row.created_at)
     );
     if let Some(back) = row.back_since {
@@ -93,6 +96,9 @@ fn describe(agent: &AgentListing, now: DateTime<Utc>) -> String {
         });
         return text;
     }
+    let allowed = text::one_line(&agent.allowed, ALLOWED_SHOWN);
+    let allowed = permissions(row.permissions.label(), &allowed);
+    text.push_str(&format!("\nPermissions: {allowed}"));
     match agent.context {
         Some((messages, latest)) => {
             let idle = clock::duration((now - latest).to_std().unwrap_or_default());

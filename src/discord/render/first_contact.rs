@@ -28,7 +28,7 @@ pub(crate) fn no_agent_here(agents: &[ChannelId]) -> Body {
         }
     };
     Body::text(format!(
-        "No agent lives in this channel.{go} Members with the permission Manage Channels can make a new agent with `/agent init`."
+        "There is no agent in this channel.{go} Members with the permission Manage Channels can make a new agent with `/agent init`."
     ))
 }
 

@@ -54,13 +54,21 @@ fn shown(value: Shown<'_>, model: &Choice, profiles: &Profiles) -> String {
     }
 }
 
+/// A profile by its name, with what it means where that is known.
+pub(super) fn permissions(name: &str, in_words: &str) -> String {
+    let name = escape::code(name);
+    if in_words.is_empty() {
+        return name;
+    }
+    format!("{name} · {}", escape::text(in_words))
+}
+
 /// A profile by its name, with what it means.
 fn profile(name: &str, profiles: &Profiles) -> String {
-    let meant = profiles.resolve(&ProfileRef::Named(name.to_owned()));
-    match meant {
-        Ok(profile) => format!("{} · {}", escape::code(name), profile.in_words()),
-        Err(_) => escape::code(name),
-    }
+    permissions(
+        name,
+        &profiles.in_words(&ProfileRef::Named(name.to_owned())),
+    )
 }
 
 pub fn setting_changed(key: &Key, value: &str) -> Body {

@@ -137,7 +137,7 @@ pub fn history(history: &History, page: u32) -> Body {
         embed = embed.field("Unreadable session files", lines_within(reasons, 1_000));
     }
     let newest = list.sessions.first().map(|(newest, _)| {
-        let id = format!("restore:{}", newest.id);
+        let id = format!("session:{}", newest.id);
         Button::new(id, "Restore", Style::Secondary)
     });
     let menu = Menu {

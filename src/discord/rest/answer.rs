@@ -12,6 +12,9 @@ use crate::domain::MessageId;
 /// Discord's code for a reply in a channel whose history we may not read.
 const NO_HISTORY: u64 = 160_002;
 
+/// Discord's code for an interaction that has its first answer already.
+const ALREADY_ANSWERED: u64 = 40_060;
+
 /// Characters kept of a refusal's words.
 const MAX_MESSAGE: usize = 500;
 
@@ -46,6 +49,11 @@ impl RestError {
     /// The thing spoken of is not there (any more).
     pub fn is_gone(&self) -> bool {
         matches!(self, Self::Refused { status: 404, .. })
+    }
+
+    /// The interaction has its first answer already.
+    pub fn is_answered_already(&self) -> bool {
+        self.code() == Some(ALREADY_ANSWERED)
     }
 
     /// We lack a permission for it.

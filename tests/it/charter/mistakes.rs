@@ -79,7 +79,7 @@ fn of_many_mistakes_twenty_are_told() {
     let keys: String = (0..200).map(|n| format!("k{n}: 1\n")).collect();
     let problems = ours(&format!("---\nname: a\ndescription: b\n{keys}---\nc")).unwrap_err();
     assert_eq!(problems.as_slice().len(), 20);
-    assert!(problems.to_string().contains("181 problems more"));
+    assert!(problems.to_string().contains("181 more problems"));
 }
 
 #[test]

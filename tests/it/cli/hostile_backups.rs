@@ -249,7 +249,7 @@ fn a_backup_that_ends_anywhere_but_at_its_end_is_refused() {
             said.out
         );
         assert!(
-            said.err.contains("is damaged or no backup of Chorus"),
+            said.err.contains("is damaged or not a backup of Chorus"),
             "{length}: {}",
             said.err
         );

@@ -1,8 +1,12 @@
-//! Every command is answered or promised an answer without waiting for anything slow.
+//! Whatever people do with a mouse or a slash is answered, or promised an answer, within a second, without waiting for anything
+//! slow: commands, suggestions, buttons, menus and forms.
 
-use chorus::domain::RoleId;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use chorus::domain::{ChannelId, MessageId, RoleId};
 use chorus_playground::{Answer, Effect, Fault, OptionValue};
-use serde_json::Value;
+use serde_json::{Value, json};
 use sqlx::ConnectOptions as _;
 use sqlx::sqlite::SqliteConnectOptions;
 
@@ -92,7 +96,16 @@ fn value(world: &World, command: &str, option: &Value) -> OptionValue {
     }
 }
 
-/// Makes everything slow that a command may ask for: the model, the ledger, Discord's other routes.
+/// From a request to its answer on this line.
+const LATENCY: Duration = Duration::from_millis(200);
+
+/// Until when something is acknowledged.
+const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(1);
+
+/// How often something is done that was acknowledged too late: a machine that stops for moments is not the bot's fault.
+const ROUNDS: usize = 8;
+
+/// Makes everything slow that may be asked for: Discord's other routes, and the line to all of them.
 fn slow_routes(world: &World) {
     for path in ["/guilds/", "/channels/"] {
         world.discord.order(Fault {
@@ -102,17 +115,195 @@ fn slow_routes(world: &World) {
             effect: Effect::Status(503),
         });
     }
+    world.discord.order(Fault {
+        method: "",
+        path: String::new(),
+        times: usize::MAX,
+        effect: Effect::Late(LATENCY),
+    });
+}
+
+/// Ids of buttons of every kind, without those of a question.
+const BUTTONS: [&str; 25] = [
+    "restore:5f0c1a52-8f3c-4a2e-9a53-0d8a4b1f6c11",
+    "undo:5f0c1a52-8f3c-4a2e-9a53-0d8a4b1f6c11",
+    "continue:",
+    "again:",
+    "clear:0",
+    "clear:9999999999",
+    "ungrant:0:lab",
+    "stop:5f0c1a52-8f3c-4a2e-9a53-0d8a4b1f6c11",
+    "abort:5f0c1a52-8f3c-4a2e-9a53-0d8a4b1f6c11",
+    "first:",
+    "page:agents:0",
+    "page:sessions:lab:0",
+    "page:roles:lab:0",
+    "destroy:keep:0:lab",
+    "destroy:keep:9999999999:nobody",
+    "repair:0:lab",
+    "repair:9999999999:nobody",
+    "purge:0",
+    "purge:9999999999",
+    "server:accept:1",
+    "server:leave:1",
+    "prompt:lab",
+    "always:approval:9999:always",
+    "approval:9999:allow",
+    "cancel:",
+];
+
+/// Ids of menus of every kind, and a value.
+const MENUS: [(&str, &str); 5] = [
+    ("session:", "5f0c1a52-8f3c-4a2e-9a53-0d8a4b1f6c11"),
+    ("init:model:1", "small"),
+    ("config:model:lab", "small"),
+    ("setting:default_model", "small"),
+    ("approval:9999:pick", "9999"),
+];
+
+/// Everything that can be done, each under a name.
+struct Acts {
+    lab: ChannelId,
+    /// A message that was said.
+    said: MessageId,
+    /// The message whose buttons are pressed.
+    pressed: MessageId,
+    /// An open question with its buttons.
+    question: (MessageId, Vec<String>),
+    commands: Vec<Command>,
+    /// Forms that were opened.
+    forms: Vec<(&'static str, u64)>,
+}
+
+impl Acts {
+    /// Does all of it, or what `again` names; gives the interactions and when they began.
+    fn done(&self, world: &World, again: Option<&[String]>) -> BTreeMap<String, (u64, Instant)> {
+        let mut begun = BTreeMap::new();
+        let person = &world.ann.person;
+        let mut act = |name: String, act: &dyn Fn() -> u64| {
+            if again.is_none_or(|again| again.contains(&name)) {
+                let now = Instant::now();
+                begun.insert(name, (act(), now));
+            }
+        };
+        for command in &self.commands {
+            let options: Vec<(&str, OptionValue)> = command
+                .options
+                .iter()
+                .map(|(name, value)| (name.as_str(), value.clone()))
+                .collect();
+            act(command.words.clone(), &|| {
+                let run = if command.is_for_messages {
+                    person.chooses(self.lab, self.said, &command.words)
+                } else {
+                    person.runs(self.lab, &command.words, &options)
+                };
+                run.unwrap()
+            });
+            for option in &command.suggests {
+                let typed = [(option.as_str(), OptionValue::from(""))];
+                act(format!("{} {option}:", command.words), &|| {
+                    let typing = person.types_option(self.lab, &command.words, &typed, option);
+                    typing.unwrap()
+                });
+            }
+        }
+        let press = |message, data| person.presses(self.lab, message, data).unwrap();
+        for id in BUTTONS {
+            let data = json!({"custom_id": id, "component_type": 2});
+            act(format!("button {id}"), &|| {
+                press(self.pressed, data.clone())
+            });
+        }
+        for (id, value) in MENUS {
+            let data = json!({"custom_id": id, "component_type": 3, "values": [value]});
+            act(format!("menu {id}"), &|| press(self.pressed, data.clone()));
+        }
+        let (message, buttons) = &self.question;
+        for id in buttons {
+            let data = json!({"custom_id": id, "component_type": 2});
+            act(format!("question {id}"), &|| press(*message, data.clone()));
+        }
+        for (name, form) in &self.forms {
+            let fields: &[(&str, &str)] = match *name {
+                "first" => &[("name", "made")],
+                "prompt" => &[("system_prompt", "Be brief.")],
+                "reason" => &[("reason", "Not now.")],
+                _ => &[("prompt", "And now?")],
+            };
+            act(format!("form {name}"), &|| {
+                person.submits(*form, fields).unwrap()
+            });
+        }
+        begun
+    }
+}
+
+/// A question in `#lab`, and every form, opened.
+async fn acts(world: &World) -> Acts {
+    let lab = world.channel("#lab");
+    let commands = all(world);
+    assert!(commands.len() > 35, "only {} commands", commands.len());
+    let pressed = world.messages("#lab")[0].id;
+    world.model.answers("Blue.");
+    let said = world.ann.says("#lab", "what is it?").await;
+    world.sees("#lab", "Blue.").await;
+    let question = world.asks_to_write(&world.ann, "Written.").await;
+    let buttons = question.buttons().into_iter();
+    // What ends the turn comes last.
+    let (last, mut ids): (Vec<_>, Vec<_>) = buttons
+        .map(|button| button.custom_id)
+        .partition(|id| id.ends_with(":allow"));
+    ids.extend(last);
+
+    let reason = ids.iter().find(|id| id.ends_with(":reason")).unwrap();
+    let mut forms = Vec::new();
+    for (name, message, id) in [
+        ("first", pressed, "first:"),
+        ("prompt", pressed, "prompt:lab"),
+        ("reason", question.id, reason.as_str()),
+    ] {
+        let data = json!({"custom_id": id, "component_type": 2});
+        let press = world.ann.person.presses(lab, message, data).unwrap();
+        forms.push((name, press));
+    }
+    for (name, command) in [("branch", "Branch from here"), ("ask", "Ask about this")] {
+        forms.push((name, world.ann.chooses(command, said, "#lab").await));
+    }
+    world
+        .waits("every form", |world| {
+            let is_open =
+                |form: &(_, u64)| matches!(world.discord.answer_to(form.1), Answer::Form(_));
+            forms.iter().all(is_open).then_some(())
+        })
+        .await;
+    Acts {
+        lab,
+        said,
+        pressed,
+        question: (question.id, ids),
+        commands,
+        forms,
+    }
+}
+
+/// Those that were acknowledged later than they should be.
+fn late(world: &World, begun: &BTreeMap<String, (u64, Instant)>) -> Vec<String> {
+    let requests = world.discord.requests();
+    let all = begun.iter();
+    let late = all.filter(|(_, (interaction, began))| {
+        let path = format!("/interactions/{interaction}/");
+        let mut own = requests.iter().filter(|one| one.path.starts_with(&path));
+        !own.any(|one| one.at + LATENCY < *began + ACKNOWLEDGED_WITHIN)
+    });
+    late.map(|(name, _)| name.clone()).collect()
 }
 
 #[tokio::test]
-async fn every_command_is_acknowledged_before_anything_slow() {
+async fn everything_is_acknowledged_within_a_second_whatever_is_slow() {
     run_test(async |world| {
-        let commands = all(world);
-        assert!(commands.len() > 35, "only {} commands", commands.len());
-        let thoughts: Vec<_> = (0..60).map(|_| world.model.is_thinking()).collect();
-        let said = world.ann.says("#lab", "think for ever").await;
-        world.model.was_asked(1).await;
-
+        let acts = acts(world).await;
+        let thoughts: Vec<_> = (0..200).map(|_| world.model.is_thinking()).collect();
         slow_routes(world);
         let ledger = world.home().join("db/chorus.db");
         let mut held = SqliteConnectOptions::new()
@@ -125,50 +316,39 @@ async fn every_command_is_acknowledged_before_anything_slow() {
             .await
             .unwrap();
 
-        let lab = world.channel("#lab");
-        let mut pressed = Vec::new();
-        for command in &commands {
-            let options: Vec<(&str, OptionValue)> = command
-                .options
-                .iter()
-                .map(|(name, value)| (name.as_str(), value.clone()))
-                .collect();
-            let person = &world.ann.person;
-            let run = if command.is_for_messages {
-                person.chooses(lab, said, &command.words)
-            } else {
-                person.runs(lab, &command.words, &options)
-            };
-            pressed.push((command.words.clone(), run.unwrap()));
-            for option in &command.suggests {
-                let typed = [(option.as_str(), OptionValue::from(""))];
-                let person = &world.ann.person;
-                let typing = person.types_option(lab, &command.words, &typed, option);
-                pressed.push((format!("{} {option}:", command.words), typing.unwrap()));
+        let mut all = Vec::new();
+        let mut again: Option<Vec<String>> = None;
+        for _ in 0..ROUNDS {
+            let begun = acts.done(world, again.as_deref());
+            all.extend(begun.iter().map(|(name, (run, _))| (name.clone(), *run)));
+            world
+                .waits("an acknowledgement of everything", |world| {
+                    let is_heard = |(run, _): &(u64, Instant)| {
+                        world.discord.answer_to(*run) != Answer::Nothing
+                    };
+                    begun.values().all(is_heard).then_some(())
+                })
+                .await;
+            let late = late(world, &begun);
+            if late.is_empty() {
+                again = None;
+                break;
             }
+            again = Some(late);
         }
-        let silent = |world: &World| -> Vec<String> {
-            let all = pressed.iter();
-            let silent = all.filter(|(_, run)| world.discord.answer_to(*run) == Answer::Nothing);
-            silent.map(|(words, _)| words.clone()).collect()
-        };
-        world
-            .waits("an acknowledgement of every command", |world| {
-                silent(world).is_empty().then_some(())
-            })
-            .await;
 
         sqlx::query("ROLLBACK").execute(&mut held).await.unwrap();
         world.discord.heals();
         drop(thoughts);
         world
             .waits("an end of every promise", |world| {
-                let promised = pressed
-                    .iter()
-                    .any(|(_, run)| matches!(world.discord.answer_to(*run), Answer::Thinking(_)));
-                (!promised).then_some(())
+                let is_promised = |(_, run): &(String, u64)| {
+                    matches!(world.discord.answer_to(*run), Answer::Thinking(_))
+                };
+                (!all.iter().any(is_promised)).then_some(())
             })
             .await;
+        assert_eq!(again, None, "always acknowledged too late");
     })
     .await;
 }

@@ -227,7 +227,7 @@ async fn all_branches_are_killed_at_once_and_the_main_conversation_is_not() {
         let none = world.ann.asks("/branch kill id:all", "#lab").await;
         assert!(none.contains("no branch"), "{none}");
         let wrong = world.ann.asks("/branch kill id:seven", "#lab").await;
-        assert!(wrong.contains("no branch"), "{wrong}");
+        assert!(wrong.contains("is not a branch"), "{wrong}");
         main.ends();
         world.sees("#lab", "Main is done.").await;
     })

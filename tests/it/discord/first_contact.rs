@@ -46,7 +46,7 @@ async fn a_mention_where_no_agent_lives_is_answered() {
             .says("#general", &format!("{name} are you there?"))
             .await;
         let shown = world
-            .sees("#general", "No agent lives in this channel.")
+            .sees("#general", "There is no agent in this channel.")
             .await;
         assert!(shown.contains("Write in #lab to talk to one."), "{shown}");
         assert!(shown.contains("`/agent init`"), "{shown}");
@@ -54,7 +54,10 @@ async fn a_mention_where_no_agent_lives_is_answered() {
         world.bob.says("#general", &format!("{name} hello?")).await;
         world.ann.says("#general", "let us see").await;
         world.exchange("hello", "Good morning.").await;
-        assert_eq!(count(world, "#general", "No agent lives"), 1);
+        assert_eq!(
+            count(world, "#general", "There is no agent in this channel."),
+            1
+        );
     })
     .await;
 }
@@ -68,7 +71,7 @@ async fn a_hint_names_no_channel_that_its_reader_does_not_see() {
         let name = format!("<@{}>", world.discord.bot());
         world.bob.says("#general", &name).await;
         let shown = world
-            .sees("#general", "No agent lives in this channel.")
+            .sees("#general", "There is no agent in this channel.")
             .await;
         assert!(!shown.contains("Write in"), "{shown}");
     })

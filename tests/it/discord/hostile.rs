@@ -310,7 +310,7 @@ async fn an_ask_that_discord_does_not_name_says_that_nothing_was_begun() {
                 let replies = world.discord.replies_to(run);
                 let is_told = replies
                     .iter()
-                    .any(|one| one.content.contains("Nothing was begun"));
+                    .any(|one| one.content.contains("Nothing was started"));
                 is_told.then_some(())
             })
             .await;

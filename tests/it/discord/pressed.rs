@@ -1,6 +1,7 @@
 //! Buttons that do what one would otherwise have to type: go on with a turn that ended early, try one again, go back to a
 //! conversation that silence put away.
 
+use chorus::domain::MessageId;
 use serde_json::json;
 
 use crate::world::{Setup, World, run_test, run_test_with};
@@ -107,6 +108,148 @@ async fn who_may_not_talk_to_the_agent_may_not_press_either() {
         world.bob.clicks("#lab", "Continue").await;
         let refused = world.next_private_reply(&world.bob).await;
         assert!(refused.contains("no access"), "{refused}");
+    })
+    .await;
+}
+
+/// Has two people press the newest button with this label at once.
+fn both_press(world: &World, label: &str) -> u64 {
+    let lab = world.channel("#lab");
+    let all = world.messages("#lab").into_iter().rev();
+    let mut shown = all.filter(|one| one.buttons().iter().any(|button| button.label == label));
+    let message = shown.next().unwrap_or_else(|| panic!("no button {label}"));
+    world.discord.holds_events();
+    for who in [&world.ann, &world.bob] {
+        who.person.clicks(lab, message.id, label).unwrap();
+    }
+    world.discord.releases_events();
+    message.id.0
+}
+
+/// How often something stands in the channel.
+fn times(world: &World, text: &str) -> usize {
+    world.transcript("#lab").matches(text).count()
+}
+
+/// Of two who press at once one is served and the other one told; so is whoever's Discord still shows the button.
+async fn serves_one(world: &mut World, label: &str, outcome: &str) {
+    let before = times(world, outcome);
+    let message = MessageId(both_press(world, label));
+    world
+        .waits("one to be told that the button was used", |world| {
+            let told = [&world.ann, &world.bob].into_iter().filter(|who| {
+                let private = world.discord.private_messages(who.id());
+                private
+                    .iter()
+                    .any(|one| one.content.contains("used this button already"))
+            });
+            (told.count() == 1 && times(world, outcome) > before).then_some(())
+        })
+        .await;
+    let lab = world.channel("#lab");
+    world
+        .waits("the button to go", |world| {
+            let shown = world.discord.message(lab, message)?;
+            shown.buttons().is_empty().then_some(())
+        })
+        .await;
+    assert_eq!(times(world, outcome), before + 1, "{label}");
+}
+
+#[tokio::test]
+async fn undo_is_pressed_once() {
+    run_test(async |world| {
+        world.exchange("my colour is blue", "Noted, blue.").await;
+        world.ann.asks("/context clear", "#lab").await;
+        serves_one(world, "Undo", "Context restored:").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn resume_is_pressed_once() {
+    let setup = Setup {
+        config: json!({"idle_timeout": 1}),
+        ..Setup::default()
+    };
+    run_test_with(setup, async |world| {
+        world.exchange("my colour is blue", "Noted, blue.").await;
+        world.sees("#lab", "of inactivity.").await;
+        world.edits_agent_json("lab", json!({"idle_timeout": 0}));
+        serves_one(world, "Resume", "Context restored:").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn continue_is_pressed_once() {
+    run_test(async |world| {
+        let thought = world.model.is_thinking();
+        world.ann.says("#lab", "count").await;
+        world.model.was_asked(1).await;
+        world.ann.runs("/abort", "#lab").await;
+        world.sees("#lab", "Stopped at step 1.").await;
+        drop(thought);
+        world.model.answers("Two, three.");
+        serves_one(world, "Continue", "Continue where you stopped.").await;
+        world.sees("#lab", "Two, three.").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_confirmation_is_given_once() {
+    run_test(async |world| {
+        world.exchange("my colour is blue", "Noted, blue.").await;
+        let lab = world.channel("#lab");
+        let asked = world
+            .ann
+            .runs("/context clear save_first:false", "#lab")
+            .await;
+        let question = world
+            .waits("the question", |world| {
+                world.discord.replies_to(asked).into_iter().next()
+            })
+            .await;
+        world.discord.holds_events();
+        for label in ["Confirm", "Confirm", "Cancel"] {
+            world.ann.person.clicks(lab, question.id, label).unwrap();
+        }
+        world.discord.releases_events();
+        let is_cancelled = |world: &World| {
+            let private = world.discord.private_messages(world.ann.id());
+            private.iter().any(|one| one.content.contains("Cancelled."))
+        };
+        world
+            .waits("one outcome, and two to be told", |world| {
+                let private = world.discord.private_messages(world.ann.id());
+                let told = private.iter().filter(|one| one.content.contains("used"));
+                let is_over = is_cancelled(world) || times(world, "Context cleared:") > 0;
+                (told.count() == 2 && is_over).then_some(())
+            })
+            .await;
+        let cleared = usize::from(!is_cancelled(world));
+        assert_eq!(times(world, "Context cleared:"), cleared);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_command_that_the_gateway_repeats_is_done_once() {
+    run_test(async |world| {
+        world.exchange("my colour is blue", "Noted, blue.").await;
+        world.ann.knows_commands().await;
+        world.discord.holds_events();
+        world.ann.runs("/context save", "#lab").await;
+        world.discord.releases_events();
+        world.discord.repeats_events(4);
+        world.sees("#lab", "Session saved:").await;
+        // Saving takes one request for its summary; a second save would have made another one before this answer.
+        world.ann.asks("/context history", "#lab").await;
+        world
+            .ledger_says("SELECT CAST(count(*) AS TEXT) FROM sessions", &["1"])
+            .await;
+        assert_eq!(times(world, "Session saved:"), 1);
     })
     .await;
 }

@@ -133,7 +133,7 @@ async fn steps_are_done_one_after_the_other_and_then_told() {
     assert_eq!(called, ["create_file", "view"]);
     assert_eq!(
         content[0]["text"],
-        "Done, in 2 steps. This is what came of it:\n```\n1\tone\n```"
+        "Done, in 2 steps. Output:\n```\n1\tone\n```"
     );
 }
 

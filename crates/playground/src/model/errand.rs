@@ -357,7 +357,7 @@ fn report(results: &[Outcome]) -> String {
         1 => "Done.".to_owned(),
         several => format!("Done, in {several} steps."),
     };
-    format!("{count} This is what came of it:\n{}", quote(&last.text))
+    format!("{count} Output:\n{}", quote(&last.text))
 }
 
 fn quote(text: &str) -> String {

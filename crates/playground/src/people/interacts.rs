@@ -16,7 +16,7 @@ impl Person {
     /// # Errors
     ///
     /// When they cannot see the message.
-    pub(crate) fn presses(
+    pub fn presses(
         &self,
         channel: ChannelId,
         message: MessageId,

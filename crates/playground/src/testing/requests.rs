@@ -46,6 +46,13 @@ pub enum Effect {
     },
     /// This status, and nothing is done.
     Status(u16),
+    /// This status with this code of Discord's, and nothing is done.
+    Refused {
+        /// The status of HTTP.
+        status: u16,
+        /// Discord's own number of the error.
+        code: u32,
+    },
     /// This status with a page of HTML and none of Discord's headers, as from what stands before Discord.
     Page(u16),
     /// The answer comes this much later.
@@ -135,6 +142,13 @@ pub(crate) async fn served(discord: &Discord, call: &Call) -> Response {
             let body = json!({"message": "the local Discord was told to fail", "code": 0});
             return answered((code(status), axum::Json(body)).into_response());
         }
+        Some(Effect::Refused {
+            status,
+            code: number,
+        }) => {
+            let body = json!({"message": "the local Discord was told to refuse", "code": number});
+            return answered((code(status), axum::Json(body)).into_response());
+        }
         Some(Effect::Page(status)) => {
             let page = Html("<html><body>cloudflare</body></html>");
             return answered((code(status), page).into_response());
@@ -155,6 +169,7 @@ impl Effect {
         match self {
             Self::RateLimited { scope, retry_after } => Some(Refusal { scope, retry_after }),
             Self::Status(_)
+            | Self::Refused { .. }
             | Self::Page(_)
             | Self::Late(_)
             | Self::DropBefore

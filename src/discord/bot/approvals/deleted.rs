@@ -58,6 +58,21 @@ impl Approvals {
     }
 }
 
+impl Approvals {
+    /// A channel was deleted: nobody can decide the questions in it any more, so they are denied.
+    pub(in crate::discord) fn channel_deleted(&self, channel: ChannelId) {
+        self.with(|book| {
+            let in_it = |(_, asked): &(&i64, &Asked)| asked.question.turn.channel == channel;
+            let asked = book.asked.iter().filter(in_it);
+            let questions: Vec<i64> = asked.map(|(question, _)| *question).collect();
+            for question in questions {
+                book.forget(question);
+            }
+        });
+        self.changed();
+    }
+}
+
 impl Bot {
     /// Posts the question again that the deleted message asked. Where Discord refuses that, the answer is no.
     pub(in crate::discord) async fn question_deleted(

@@ -37,7 +37,7 @@ pub(super) async fn agent(_: Context<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Make an agent with a workspace and a channel of its own
+/// Make an agent with its own workspace and channel
 #[poise::command(slash_command, default_member_permissions = "MANAGE_CHANNELS")]
 #[expect(clippy::too_many_arguments, reason = "poise makes an option of each")]
 async fn init(
@@ -48,7 +48,7 @@ async fn init(
     #[description = "What it is for and how it works"]
     #[max_length = 6000]
     system_prompt: Option<String>,
-    #[description = "Model it asks; the server's default if left out"]
+    #[description = "Model to use (default: the server's)"]
     #[autocomplete = "complete::model"]
     model: Option<String>,
     #[description = "What it may do: a profile's name, or JSON"]
@@ -57,7 +57,7 @@ async fn init(
     #[description = "A text file with the system prompt, or a charter, up to 64 KiB"] file: Option<
         Attachment,
     >,
-    #[description = "Let a small model make a prompt of the description"] refine: Option<bool>,
+    #[description = "Expand the description into a full system prompt"] refine: Option<bool>,
     #[description = "A role, a template, or @ and another agent to make it after"]
     #[autocomplete = "complete::origin"]
     #[max_length = 100]

@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
-use super::call::{Context, Refusal, Responder, Visibility, agent_here, bot, responder};
+use super::call::{Context, Refusal, agent_here, bot, responder};
 use super::complete;
 use crate::agent::Overrides;
 use crate::discord::bot::Bot;
 use crate::discord::interactions::here::Here;
 use crate::discord::render;
-use crate::discord::rest::body::Body;
-use crate::domain::{MessageId, Mode};
+use crate::domain::Mode;
 use crate::manager::AgentSummary;
 
 /// How long it may take to find out whether a model is there.
@@ -39,14 +38,14 @@ impl From<ModeChoice> for Mode {
     }
 }
 
-/// Ask the agent of this channel, for once with another model, mode or role
+/// Ask this channel's agent, optionally with another model, mode or role
 #[poise::command(slash_command, guild_only)]
 pub(super) async fn ask(
     ctx: Context<'_>,
     #[description = "What to ask"]
     #[max_length = 6000]
     prompt: String,
-    #[description = "Model to ask, this once"]
+    #[description = "Model for this question"]
     #[autocomplete = "complete::model"]
     model: Option<String>,
     #[description = "direct answers without tools, lightweight only reads, full is for work of many steps"]
@@ -70,19 +69,17 @@ pub(super) async fn ask_with(
     overrides: Overrides,
 ) -> Result<(), Refusal> {
     let responder = responder(ctx);
-    let here = match checked(ctx, &prompt).await {
-        Ok(here) => here,
-        Err(refusal) => return tell(&responder, refusal).await,
+    let work = async {
+        let here = checked(ctx, &prompt).await?;
+        if let Some(refusal) = lacks_model(bot(ctx), overrides.model.as_deref()).await {
+            return Err(refusal);
+        }
+        has_role(bot(ctx), &here.agent, overrides.role.as_deref()).await?;
+        let whom = overrides.role.as_ref().or(overrides.model.as_ref());
+        let body = render::asked(&here.person.name, &prompt, whom.map(String::as_str));
+        Ok((body, here))
     };
-    if let Some(refusal) = lacks_model(bot(ctx), overrides.model.as_deref()).await {
-        return tell(&responder, refusal).await;
-    }
-    if let Err(refusal) = has_role(bot(ctx), &here.agent, overrides.role.as_deref()).await {
-        return tell(&responder, refusal).await;
-    }
-    let whom = overrides.role.as_ref().or(overrides.model.as_ref());
-    let body = render::asked(&here.person.name, &prompt, whom.map(String::as_str));
-    let Some(shown) = show(&responder, &body).await else {
+    let Some((shown, here)) = responder.show(work).await else {
         return Ok(());
     };
     let agent = here.agent.clone();
@@ -95,7 +92,7 @@ pub(super) async fn ask_with(
 }
 
 /// Why a model cannot be asked, which concerns nobody but the one who named it. Where that takes long to find out, the turn
-/// says so: the prompt has to be shown within three seconds.
+/// says so: whoever asks is not kept waiting for it.
 async fn lacks_model(bot: &Bot, model: Option<&str>) -> Option<Refusal> {
     let known = bot.manager.known_model(model?);
     let known = tokio::time::timeout(MODEL_TIMEOUT, known).await.ok()?;
@@ -120,24 +117,4 @@ pub(super) async fn checked(ctx: Context<'_>, prompt: &str) -> Result<Here, Refu
         return Err(Refusal::new("There is nothing to do: the prompt is empty."));
     }
     agent_here(ctx).await
-}
-
-/// Posts the prompt as the command's answer; the id of that message is what the turn replies to. None when the command
-/// expired, or that id cannot be had, which people are told then.
-pub(in crate::discord) async fn show(responder: &Responder, body: &Body) -> Option<MessageId> {
-    responder.say(body, Visibility::Public).await.ok()?;
-    match responder.original().await {
-        Ok(shown) => Some(shown),
-        Err(error) => {
-            let why = Refusal(format!("Nothing was begun: {error}. Ask again."));
-            let _ = responder.refuse_later(why).await;
-            None
-        }
-    }
-}
-
-pub(super) async fn tell(responder: &Responder, refusal: Refusal) -> Result<(), Refusal> {
-    // A failed answer was logged where it failed; there is nobody left to tell.
-    let _ = responder.refuse(refusal).await;
-    Ok(())
 }

@@ -13,7 +13,7 @@ pub(super) async fn audit(
     #[description = "Only this agent's"]
     #[autocomplete = "complete::agent_on_record"]
     agent_name: Option<String>,
-    #[description = "How many; 20 if left out"]
+    #[description = "How many (default: 20)"]
     #[min = 1]
     #[max = 100]
     count: Option<u32>,

@@ -1,6 +1,6 @@
 //! `/branch`: further conversations of the same agent, beside the main one.
 
-use super::ask::{checked, has_role, show, tell};
+use super::ask::{checked, has_role};
 use super::call::{
     Context, Refusal, Responder, Visibility, agent_here, answer, bot, person, responder,
 };
@@ -35,39 +35,38 @@ async fn new(
     role: Option<String>,
 ) -> Result<(), Refusal> {
     let responder = responder(ctx);
-    let checked = async {
+    let asked = async {
         let here = checked(ctx, &prompt).await?;
         has_role(bot(ctx), &here.agent, role.as_deref()).await?;
-        Ok(here)
+        let branch = NewBranch {
+            role,
+            ..NewBranch::default()
+        };
+        Ok((here, prompt, branch))
     };
-    let here = match checked.await {
-        Ok(here) => here,
-        Err(refusal) => return tell(&responder, refusal).await,
-    };
-    let branch = NewBranch {
-        role,
-        ..NewBranch::default()
-    };
-    open(bot(ctx), &responder, here, prompt, branch).await;
+    open(bot(ctx), &responder, asked).await;
     Ok(())
 }
 
-/// Shows the prompt in the agent's channel, and opens a branch that answers it.
+/// Shows the prompt that `asked` gives in the agent's channel, and opens the branch that answers it.
 pub(in crate::discord::interactions) async fn open(
     bot: &Bot,
     responder: &Responder,
-    here: Here,
-    prompt: String,
-    branch: NewBranch,
+    asked: impl Future<Output = Result<(Here, String, NewBranch), Refusal>>,
 ) {
-    // A branch is a thread of the agent's channel, wherever it was asked for.
-    let here = here.at_the_agent();
-    let (agent, by) = (here.agent.clone(), here.person.name.clone());
-    let role = branch.role.clone();
-    let asked = render::branch_asked(&by, &prompt, role.as_deref());
-    let Some(shown) = show(responder, &asked).await else {
+    let work = async {
+        let (here, prompt, branch) = asked.await?;
+        // A branch is a thread of the agent's channel, wherever it was asked for.
+        let here = here.at_the_agent();
+        let by = &here.person.name;
+        let body = render::branch_asked(by, &prompt, branch.role.as_deref());
+        Ok((body, (here, prompt, branch)))
+    };
+    let Some((shown, (here, prompt, branch))) = responder.show(work).await else {
         return;
     };
+    let (agent, by) = (here.agent.clone(), here.person.name.clone());
+    let role = branch.role.clone();
     let message = here.says(shown, prompt.clone());
     // A failed answer was logged where it failed; there is nobody left to tell.
     let _ = match bot.manager.branch_from(&agent, message, branch).await {
@@ -117,7 +116,7 @@ fn target(id: &str) -> Result<BranchTarget, Refusal> {
     }
     id.parse().map(BranchTarget::One).map_err(|_| {
         Refusal(format!(
-            "`{}` is no branch: write its number, as /branch list shows it, or all.",
+            "`{}` is not a branch. Write its number, as `/branch list` shows it, or `all`.",
             id.replace('`', "'")
         ))
     })

@@ -13,6 +13,7 @@ use crate::manager::{Access, AgentSummary, ManagerError};
 use crate::text;
 
 pub(super) use crate::discord::bot::Refusal;
+pub(super) use crate::discord::interactions::responder::HEARD_WITHIN;
 pub(super) use crate::discord::interactions::{Responder, Visibility};
 
 /// What a command is called with.

@@ -20,8 +20,9 @@ const MOST: usize = 25;
 /// Saved sessions that are looked through, the newest.
 const LOOKED_AT: u32 = 200;
 
-/// Discord waits three seconds for suggestions; half of it is for the way there.
-const SUGGESTED_WITHIN: Duration = Duration::from_millis(1_500);
+/// How long each of the two things that a suggestion reads at most may take: a suggestion cannot be promised, and is due within half a
+/// second like any other answer.
+const READ_WITHIN: Duration = Duration::from_millis(250);
 
 /// Characters of a suggestion's label and of its value.
 const MAX_LABEL: usize = 100;
@@ -66,8 +67,8 @@ pub(super) async fn agent_name(ctx: Context<'_>, typed: &str) -> CreateAutocompl
 
 /// Agents whose records the person may see: those they may talk to, and destroyed ones, which are told apart by id.
 pub(super) async fn agent_on_record(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
-    let names: Vec<String> = reachable_agents(ctx)
-        .await
+    let reachable = in_time(reachable_agents(ctx)).await.and_then(Result::ok);
+    let names: Vec<String> = reachable
         .unwrap_or_default()
         .into_iter()
         .map(|agent| agent.name.to_string())
@@ -173,7 +174,7 @@ pub(super) async fn config_value(ctx: Context<'_>, typed: &str) -> CreateAutocom
 
 /// Saved sessions of the agent here, newest first, by their descriptions.
 pub(super) async fn session(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
-    let Ok(here) = agent_here(ctx).await else {
+    let Some(Ok(here)) = in_time(agent_here(ctx)).await else {
         return CreateAutocompleteResponse::new();
     };
     let manager = &bot(ctx).manager;
@@ -196,7 +197,7 @@ pub(super) async fn session(ctx: Context<'_>, typed: &str) -> CreateAutocomplete
 
 /// Files of other agents among the sessions of the agent here, by their names.
 pub(super) async fn foreign_session(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
-    let Ok(here) = agent_here(ctx).await else {
+    let Some(Ok(here)) = in_time(agent_here(ctx)).await else {
         return CreateAutocompleteResponse::new();
     };
     let reading = bot(ctx).manager.context_history(&here.agent, 0, 1);
@@ -225,7 +226,7 @@ pub(super) async fn branch_number(ctx: Context<'_>, typed: &str) -> CreateAutoco
 
 /// The agent's tasks.
 pub(super) async fn task(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
-    let Ok(here) = agent_here(ctx).await else {
+    let Some(Ok(here)) = in_time(agent_here(ctx)).await else {
         return CreateAutocompleteResponse::new();
     };
     let reading = bot(ctx).manager.tasks(&here.agent);
@@ -244,7 +245,7 @@ pub(super) async fn task(ctx: Context<'_>, typed: &str) -> CreateAutocompleteRes
 
 /// Sub-agents at work here, by what they are about.
 pub(super) async fn child(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
-    let Ok(here) = agent_here(ctx).await else {
+    let Some(Ok(here)) = in_time(agent_here(ctx)).await else {
         return CreateAutocompleteResponse::new();
     };
     let reading = bot(ctx).manager.children_at_work(&here.agent);
@@ -257,7 +258,7 @@ pub(super) async fn child(ctx: Context<'_>, typed: &str) -> CreateAutocompleteRe
 }
 
 async fn branches(ctx: Context<'_>) -> Vec<(String, String)> {
-    let Ok(here) = agent_here(ctx).await else {
+    let Some(Ok(here)) = in_time(agent_here(ctx)).await else {
         return Vec::new();
     };
     let reading = bot(ctx).manager.branch_list(&here.agent);
@@ -276,9 +277,9 @@ async fn branches(ctx: Context<'_>) -> Vec<(String, String)> {
         .collect()
 }
 
-/// What `reading` gives, unless it takes too long: a suggestion cannot be promised.
+/// What `reading` gives, unless it takes too long.
 async fn in_time<T>(reading: impl Future<Output = T>) -> Option<T> {
-    tokio::time::timeout(SUGGESTED_WITHIN, reading).await.ok()
+    tokio::time::timeout(READ_WITHIN, reading).await.ok()
 }
 
 fn model_names(ctx: Context<'_>) -> Vec<String> {

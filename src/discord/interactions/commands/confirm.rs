@@ -1,7 +1,13 @@
 //! Questions that a press of Confirm answers, while they stand.
 
+use serenity::all::ComponentInteraction;
+
+use super::call::{Refusal, Responder, who};
 use crate::clock;
+use crate::discord::bot::Bot;
+use crate::discord::bot::once::Press;
 use crate::discord::rest::body::{Body, Button, Style};
+use crate::domain::MessageId;
 
 /// How long such a question stands, in seconds.
 const STANDS: i64 = 30;
@@ -23,4 +29,33 @@ pub(super) fn question(body: Body, id: String) -> Body {
         Button::new(id, "Confirm", Style::Danger),
         Button::new("cancel:", "Cancel", Style::Secondary),
     ])
+}
+
+/// Begins to serve a press on such a question, which is decided once, by Confirm or by Cancel.
+pub(super) fn decided<'a>(
+    bot: &'a Bot,
+    press: &ComponentInteraction,
+) -> Result<Press<'a>, Refusal> {
+    let message = MessageId(press.message.id.get());
+    let (_, person) = who(press.guild_id, press.member.as_ref())
+        .ok_or_else(|| Refusal::new("Buttons work in a server."))?;
+    bot.once
+        .press(message, &person, "Run the command again to be asked again.")
+}
+
+/// The press of Cancel.
+pub(in crate::discord::interactions) async fn cancel(
+    bot: &Bot,
+    responder: &Responder,
+    press: &ComponentInteraction,
+) {
+    // A failed answer was logged where it failed; there is nobody left to tell.
+    let _ = match decided(bot, press) {
+        Ok(decided) => {
+            decided.was_served();
+            let body = Body::text("Cancelled. Nothing was done.");
+            responder.update(&body).await
+        }
+        Err(refusal) => responder.refuse(refusal).await,
+    };
 }

@@ -16,7 +16,7 @@ use crate::discord::render;
 use crate::discord::rest::body::Body;
 use crate::manager::AgentSummary;
 
-/// Save, clear, list, restore and compact what the agent has in mind
+/// Save, clear, list, restore and compact the conversation
 #[poise::command(
     slash_command,
     guild_only,
@@ -28,11 +28,11 @@ pub(super) async fn context(_: Context<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Save the conversation as a session; it goes on afterwards
+/// Save the conversation as a session and keep it open
 #[poise::command(slash_command)]
 async fn save(
     ctx: Context<'_>,
-    #[description = "Label of the session; a summary if left out"]
+    #[description = "Label of the session (default: a summary)"]
     #[max_length = 100]
     description: Option<String>,
     #[description = "Clear the conversation afterwards"] clear: Option<bool>,
@@ -54,11 +54,11 @@ async fn save(
     .await
 }
 
-/// Clear the conversation; it is saved as a session first
+/// Save the conversation as a session, then clear it
 #[poise::command(slash_command)]
 async fn clear(
     ctx: Context<'_>,
-    #[description = "False discards it for good, after asking; needs Manage Messages"]
+    #[description = "False discards it for good, after a confirmation; needs Manage Messages"]
     save_first: Option<bool>,
 ) -> Result<(), Refusal> {
     if save_first == Some(false) {
@@ -93,7 +93,7 @@ pub(in crate::discord) async fn confirm_clear(
 ) {
     if !confirm::still_stands(until) {
         let late = Body::text(
-            "Nothing was discarded: the question stood for 30 s. Run `/context clear` again.",
+            "Nothing was discarded: this question expired after 30 s. Run `/context clear` again.",
         );
         let _ = responder.update(&late).await;
         return;
@@ -101,6 +101,7 @@ pub(in crate::discord) async fn confirm_clear(
     let work = async {
         may_discard(rights_of_press(press))?;
         let here = Here::of_press(bot, press).await?;
+        let decided = confirm::decided(bot, press)?;
         let clear = |reply| ContextAction::Clear {
             first: BeforeClear::Discard,
             reply,
@@ -109,8 +110,10 @@ pub(in crate::discord) async fn confirm_clear(
         let cleared = manager
             .context(&here.agent, here.channel, (&here.person).into(), clear)
             .await?;
+        decided.was_served();
         Ok(render::cleared(&cleared))
     };
+    // A failed answer was logged where it failed; there is nobody left to tell.
     let _ = responder.answer(Visibility::Public, work).await;
 }
 
@@ -156,7 +159,7 @@ pub(in crate::discord) async fn history_page(
     Ok(render::history(&history, page))
 }
 
-/// Go on with a saved session in place of the conversation
+/// Replace the conversation with a saved session
 #[poise::command(slash_command)]
 async fn restore(
     ctx: Context<'_>,
@@ -175,7 +178,7 @@ async fn restore(
     .await
 }
 
-/// Take over a session file of another agent that lies in this agent's folder
+/// Import another agent's session file from this agent's folder
 #[poise::command(slash_command, default_member_permissions = "MANAGE_GUILD")]
 async fn import(
     ctx: Context<'_>,
@@ -194,7 +197,7 @@ async fn import(
     .await
 }
 
-/// Replace the older part of the conversation by a summary
+/// Summarize older messages to free up context
 #[poise::command(slash_command)]
 async fn compact(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Public, async {

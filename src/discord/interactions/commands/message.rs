@@ -16,7 +16,7 @@ pub(super) fn all() -> Vec<poise::Command<Bot, Refusal>> {
 /// Ask the words of this message again
 #[poise::command(context_menu_command = "Retry", guild_only)]
 async fn retry(ctx: Context<'_>, message: Message) -> Result<(), Refusal> {
-    let chosen = chosen(ctx, &message).await;
+    let chosen = chosen(ctx, &message);
     chosen::retry(bot(ctx), &responder(ctx), chosen).await;
     Ok(())
 }
@@ -24,23 +24,23 @@ async fn retry(ctx: Context<'_>, message: Message) -> Result<(), Refusal> {
 /// Open a branch with the conversation as it stood at this message
 #[poise::command(context_menu_command = "Branch from here", guild_only)]
 async fn branch(ctx: Context<'_>, message: Message) -> Result<(), Refusal> {
-    let chosen = chosen(ctx, &message).await;
-    chosen::ask_for_branch(bot(ctx), &responder(ctx), chosen).await;
+    let chosen = chosen(ctx, &message);
+    chosen::ask_for_branch(bot(ctx), &responder(ctx), message.id.get(), chosen).await;
     Ok(())
 }
 
 /// Ask the agent about this message
 #[poise::command(context_menu_command = "Ask about this", guild_only)]
 async fn ask(ctx: Context<'_>, message: Message) -> Result<(), Refusal> {
-    let chosen = chosen(ctx, &message).await;
-    chosen::ask_for_question(&responder(ctx), chosen).await;
+    let chosen = chosen(ctx, &message);
+    chosen::ask_for_question(&responder(ctx), message.id.get(), chosen).await;
     Ok(())
 }
 
 /// Stop the turn that this message belongs to
 #[poise::command(context_menu_command = "Stop", guild_only)]
 async fn stop(ctx: Context<'_>, message: Message) -> Result<(), Refusal> {
-    let chosen = chosen(ctx, &message).await;
+    let chosen = chosen(ctx, &message);
     chosen::stop(bot(ctx), &responder(ctx), chosen).await;
     Ok(())
 }

@@ -6,7 +6,7 @@ use super::call::{Context, Refusal, Visibility, bot, responder};
 use crate::discord::render;
 use crate::discord::rest::body::Body;
 
-/// Answer, and say how long the way to Discord is
+/// Check that the bot is up and show its latency
 #[poise::command(slash_command)]
 pub(super) async fn ping(ctx: Context<'_>) -> Result<(), Refusal> {
     let responder = responder(ctx);

@@ -5,7 +5,7 @@ use super::complete;
 use crate::discord::render;
 use crate::discord::rest::body::Body;
 
-/// List, end and read the long-running commands of this agent
+/// List, stop and read the long-running commands of this agent
 #[poise::command(
     slash_command,
     guild_only,
@@ -28,7 +28,7 @@ async fn list(ctx: Context<'_>) -> Result<(), Refusal> {
     .await
 }
 
-/// End a process of this agent, and all that it started
+/// Stop a process of this agent and its children
 #[poise::command(slash_command)]
 async fn kill(
     ctx: Context<'_>,
@@ -51,7 +51,7 @@ async fn logs(
     #[description = "The task, such as task_001"]
     #[autocomplete = "complete::task"]
     id: String,
-    #[description = "How many lines; 20 if left out"]
+    #[description = "How many lines (default: 20)"]
     #[min = 1]
     #[max = 1000]
     lines: Option<u32>,

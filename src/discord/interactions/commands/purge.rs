@@ -22,7 +22,7 @@ const PAGE: usize = 100;
 /// Discord deletes many at once only where they are younger than two weeks; a little less, for clocks differ.
 const MAX_AGE: Duration = Duration::minutes(14 * 24 * 60 - 10);
 
-/// Delete up to 5,000 messages of this agent's channel, after asking
+/// Delete up to 5,000 messages of this agent's channel, after a confirmation
 #[poise::command(
     slash_command,
     guild_only,
@@ -45,8 +45,9 @@ pub(in crate::discord) async fn confirmed(
     until: &str,
 ) {
     if !confirm::still_stands(until) {
-        let late =
-            Body::text("Nothing was deleted: the question stood for 30 s. Run /purge again.");
+        let late = Body::text(
+            "Nothing was deleted: this question expired after 30 s. Run `/purge` again.",
+        );
         let _ = responder.update(&late).await;
         return;
     }
@@ -59,6 +60,13 @@ pub(in crate::discord) async fn confirmed(
             )
             .await;
         return;
+    }
+    match confirm::decided(bot, press) {
+        Ok(decided) => decided.was_served(),
+        Err(refusal) => {
+            let _ = responder.refuse(refusal).await;
+            return;
+        }
     }
     if responder.update(&Body::text("Deleting …")).await.is_err() {
         return;

@@ -60,7 +60,7 @@ async fn accept(
     .await
 }
 
-/// Take the acceptance of a server back: this bot does nothing there any more
+/// Stop serving a server: this bot does nothing there any more
 #[poise::command(slash_command, category = "operator")]
 async fn remove(
     ctx: Context<'_>,
@@ -104,7 +104,7 @@ fn server_named(ctx: Context<'_>, text: &str) -> Result<GuildId, Refusal> {
             "Several servers have this name. Write the server's id; `/servers list` shows it.",
         )),
         (None, _) => Err(Refusal::new(
-            "I know no such server. Write its id or choose one that is suggested; `/servers list` shows them all.",
+            "There is no such server. Write its id or choose one that is suggested; `/servers list` shows them all.",
         )),
     }
 }

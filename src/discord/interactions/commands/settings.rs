@@ -15,7 +15,7 @@ use crate::discord::rest::body::Body;
 use crate::domain::RoleId;
 use crate::text::escape;
 
-/// Show and change what holds for the agents of this server
+/// Show and change the settings of this server's agents
 #[poise::command(
     slash_command,
     guild_only,
@@ -39,7 +39,7 @@ pub(super) async fn settings(_: Context<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Show what holds for the agents of this server
+/// Show the settings of this server's agents
 #[poise::command(slash_command)]
 async fn show(ctx: Context<'_>) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
@@ -57,7 +57,7 @@ async fn show(ctx: Context<'_>) -> Result<(), Refusal> {
     .await
 }
 
-/// Set the model of agents that name none
+/// Set the default model
 #[poise::command(slash_command)]
 async fn model(
     ctx: Context<'_>,
@@ -190,11 +190,11 @@ pub(in crate::discord) async fn chosen(
     let _ = responder.replace(work).await;
 }
 
-/// Set after how much silence a conversation is saved and cleared
+/// Set the idle time after which a conversation is saved and cleared
 #[poise::command(slash_command, rename = "idle-timeout")]
 async fn idle_timeout(
     ctx: Context<'_>,
-    #[description = "Seconds, or such as 30m or 2h; 0 is never"] timeout: String,
+    #[description = "e.g. 30m, 2h or 90 (seconds); 0 = never"] timeout: String,
 ) -> Result<(), Refusal> {
     set(ctx, &effective::IDLE_TIMEOUT, timeout).await
 }
@@ -203,7 +203,7 @@ async fn idle_timeout(
 #[poise::command(slash_command, rename = "approval-timeout")]
 async fn approval_timeout(
     ctx: Context<'_>,
-    #[description = "Seconds, or such as 5m"] timeout: String,
+    #[description = "e.g. 5m or 300 (seconds)"] timeout: String,
 ) -> Result<(), Refusal> {
     set(ctx, &effective::APPROVAL_TIMEOUT, timeout).await
 }
@@ -226,7 +226,7 @@ enum Change {
 #[poise::command(slash_command)]
 async fn access(
     ctx: Context<'_>,
-    #[description = "What to do; left out, the role is added"] change: Option<Change>,
+    #[description = "What to do (default: add the role)"] change: Option<Change>,
     #[description = "The role"] role: Option<Role>,
 ) -> Result<(), Refusal> {
     let none = "No role is set: everyone who sees an agent's channel may talk to it.";
@@ -238,7 +238,7 @@ async fn access(
 #[poise::command(slash_command)]
 async fn approvers(
     ctx: Context<'_>,
-    #[description = "What to do; left out, the role is added"] change: Option<Change>,
+    #[description = "What to do (default: add the role)"] change: Option<Change>,
     #[description = "The role"] role: Option<Role>,
 ) -> Result<(), Refusal> {
     let none = "No role is set: members with Manage Server decide, and whoever started the turn.";
@@ -283,9 +283,9 @@ async fn change_roles(
 #[poise::command(slash_command)]
 async fn grants(
     ctx: Context<'_>,
-    #[description = "What to do; left out, the profile is added"] change: Option<Change>,
+    #[description = "What to do (default: add the profile)"] change: Option<Change>,
     #[description = "The role"] role: Option<Role>,
-    #[description = "The profile its members may grant; left out with remove, all of the role's"]
+    #[description = "The profile its members may grant; remove without it takes all of the role's"]
     #[autocomplete = "complete::profile"]
     permission_profile: Option<String>,
 ) -> Result<(), Refusal> {
@@ -310,7 +310,7 @@ async fn grants(
             (None | Some(Change::Add), Some(role), Some(profile)) => {
                 if !bot.profiles.load().iter().any(|(name, _)| name == profile) {
                     return Err(Refusal(format!(
-                        "There is no profile `{}`; /permissions shows them all.",
+                        "There is no profile `{}`. `/permissions` shows them all.",
                         profile.replace('`', "'")
                     )));
                 }

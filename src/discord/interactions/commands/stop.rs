@@ -6,11 +6,11 @@ use crate::agent::{Stop, Stopped, Target};
 use crate::discord::render;
 use crate::discord::rest::body::Body;
 
-/// Ask the running turn to come to an end: it answers with what it has
+/// Stop the running turn after this step; it answers with what it has
 #[poise::command(slash_command, guild_only)]
 pub(super) async fn stop(
     ctx: Context<'_>,
-    #[description = "A sub-agent that ends alone; the turn goes on with its report"]
+    #[description = "Only this sub-agent; the turn goes on with its report"]
     #[autocomplete = "complete::child"]
     child: Option<String>,
 ) -> Result<(), Refusal> {
@@ -21,7 +21,7 @@ pub(super) async fn stop(
 #[poise::command(slash_command, guild_only)]
 pub(super) async fn abort(
     ctx: Context<'_>,
-    #[description = "A sub-agent that ends alone; the turn goes on without its report"]
+    #[description = "Only this sub-agent; the turn goes on without its report"]
     #[autocomplete = "complete::child"]
     child: Option<String>,
 ) -> Result<(), Refusal> {

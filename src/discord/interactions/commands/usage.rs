@@ -14,7 +14,7 @@ use crate::store::{UsageFilter, UsageLine};
 #[poise::command(slash_command, guild_only)]
 pub(super) async fn usage(
     ctx: Context<'_>,
-    #[description = "How many days back; 30 if left out"]
+    #[description = "How many days back (default: 30)"]
     #[min = 1]
     #[max = 365]
     days: Option<u32>,

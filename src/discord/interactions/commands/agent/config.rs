@@ -7,8 +7,8 @@ use crate::config::agent_keys;
 use crate::discord::bot::Bot;
 use crate::discord::bot::channels::GuildChannels;
 use crate::discord::interactions::commands::call::{
-    Context, Refusal, Responder, Visibility, admits, agent_named, answer, bot, guild, may_talk,
-    person, who_manages,
+    Context, HEARD_WITHIN, Refusal, Responder, Visibility, admits, agent_named, answer, bot, guild,
+    may_talk, person, who_manages,
 };
 use crate::discord::interactions::commands::{complete, menus};
 use crate::discord::render::{self, always_allow};
@@ -35,7 +35,7 @@ pub(super) async fn config(
     #[description = "What to show or change"]
     #[autocomplete = "complete::config_key"]
     key: String,
-    #[description = "The new value; left out, the current one is shown"]
+    #[description = "The new value; without one, the current value is shown"]
     #[autocomplete = "complete::config_value"]
     #[max_length = 6000]
     value: Option<String>,
@@ -120,22 +120,24 @@ pub(in crate::discord) async fn edit_prompt(
     press: &ComponentInteraction,
     name: &str,
 ) {
-    let opened = async {
+    let form = async {
         let (guild, by) = who_manages(press.guild_id, press.member.as_ref(), CHANGING)?;
-        open_form(bot, responder, guild, &by, name).await
+        prompt_form(bot, guild, &by, name).await
     };
-    if let Err(refusal) = opened.await {
-        let _ = responder.refuse(refusal).await;
-    }
+    // A form is the first answer or none, and it cannot be opened without what is in it.
+    let form = tokio::time::timeout(HEARD_WITHIN, form).await;
+    let form = form.unwrap_or_else(|_| {
+        let slow = "The prompt could not be read in time. Press Edit again.";
+        Err(Refusal::new(slow))
+    });
+    // A failed answer was logged where it failed; there is nobody left to tell.
+    let _ = match form {
+        Ok(form) => responder.open(&form).await,
+        Err(refusal) => responder.refuse(refusal).await,
+    };
 }
 
-async fn open_form(
-    bot: &Bot,
-    responder: &Responder,
-    guild: GuildId,
-    by: &Person,
-    name: &str,
-) -> Result<(), Refusal> {
+async fn prompt_form(bot: &Bot, guild: GuildId, by: &Person, name: &str) -> Result<Modal, Refusal> {
     may_edit(bot, guild, by, name).await?;
     let prompt = bot
         .manager
@@ -143,14 +145,12 @@ async fn open_form(
         .await?;
     if prompt.chars().count() > MAX_FIELD {
         return Err(Refusal(format!(
-            "The prompt has more than {MAX_FIELD} characters, which is all a form holds. Set it with the option `file` of /agent config."
+            "The prompt has more than {MAX_FIELD} characters, which is all a form holds. Set it with the option `file` of `/agent config`."
         )));
     }
     let field = TextInput::paragraph(PROMPT, "System prompt").value(prompt);
     let title = format!("System prompt of {name}");
-    let modal = Modal::new(format!("{EDIT_PROMPT}{name}"), title).field(field);
-    let _ = responder.open(&modal).await;
-    Ok(())
+    Ok(Modal::new(format!("{EDIT_PROMPT}{name}"), title).field(field))
 }
 
 /// Refuses who may not talk to the agent of this name; what is to be done with one that is not there is said elsewhere.

@@ -14,14 +14,14 @@ use crate::discord::rest::body::Body;
 use crate::domain::{ChannelId, UserId};
 use crate::manager::KeepFiles;
 
-/// Destroy an agent: its channel, and its files unless they are kept
+/// Delete an agent: its channel, and its files unless they are kept
 #[poise::command(slash_command, default_member_permissions = "MANAGE_CHANNELS")]
 pub(super) async fn destroy(
     ctx: Context<'_>,
     #[description = "The agent"]
     #[autocomplete = "complete::agent_name"]
     name: String,
-    #[description = "Leave its directory in place"] keep_files: Option<bool>,
+    #[description = "Keep its folder"] keep_files: Option<bool>,
 ) -> Result<(), Refusal> {
     answer(ctx, Visibility::Ephemeral, async {
         let agent = agent_named(ctx, &name)?;
@@ -44,14 +44,18 @@ pub(in crate::discord) async fn confirmed(
 ) {
     let Some((keep, name)) = still_stands(rest) else {
         let late = Body::text(
-            "Nothing was destroyed: the question stood for 30 s. Run /agent destroy again.",
+            "Nothing was destroyed: this question expired after 30 s. Run `/agent destroy` again.",
         );
         let _ = responder.update(&late).await;
         return;
     };
     let allowed = who_manages(press.guild_id, press.member.as_ref(), "Destroying an agent");
-    let (guild, by) = match allowed {
-        Ok(allowed) => allowed,
+    let decided = allowed.and_then(|allowed| Ok((allowed, confirm::decided(bot, press)?)));
+    let (guild, by) = match decided {
+        Ok((allowed, decided)) => {
+            decided.was_served();
+            allowed
+        }
         Err(refusal) => {
             let _ = responder.refuse(refusal).await;
             return;

@@ -13,7 +13,7 @@ use crate::discord::rest::body::Body;
 use crate::domain::{GuildId, Person};
 use crate::manager::{LostFolder, Repaired};
 
-/// Repair an agent whose channel or directory is missing
+/// Recreate an agent's missing channel or folder
 #[poise::command(slash_command, default_member_permissions = "MANAGE_CHANNELS")]
 pub(super) async fn repair(
     ctx: Context<'_>,
@@ -56,11 +56,14 @@ pub(in crate::discord) async fn confirmed(
         let (until, name) = rest.split_once(':').unwrap_or_default();
         if !confirm::still_stands(until) {
             return Err(Refusal::new(
-                "Nothing was made: the question stood for 30 s. Run /agent repair again.",
+                "Nothing was made: this question expired after 30 s. Run `/agent repair` again.",
             ));
         }
         let (guild, by) = who_manages(press.guild_id, press.member.as_ref(), "Repairing an agent")?;
-        done(bot, guild, name, LostFolder::MakeNew, &by).await
+        let decided = confirm::decided(bot, press)?;
+        let repaired = done(bot, guild, name, LostFolder::MakeNew, &by).await?;
+        decided.was_served();
+        Ok(repaired)
     };
     // A failed answer was logged where it failed; there is nobody left to tell.
     let _ = responder.replace(work).await;

@@ -1,0 +1,92 @@
+//! What is done once: an interaction, which the gateway may tell twice, and a button that is for one press.
+//!
+//! Both are remembered while the daemon runs. After a restart no interaction comes again, and a button that was used is off its
+//! message.
+
+use std::collections::VecDeque;
+
+use parking_lot::Mutex;
+
+use crate::domain::{MessageId, Person, UserId};
+use crate::text::escape;
+
+use super::Refusal;
+
+/// Interactions and buttons that are remembered: what is repeated, or pressed by two people, is so within seconds.
+const REMEMBERED: usize = 512;
+
+/// The latest interactions, and the messages whose button was pressed.
+#[derive(Debug, Default)]
+pub(in crate::discord) struct Once {
+    interactions: Mutex<VecDeque<u64>>,
+    pressed: Mutex<VecDeque<(MessageId, UserId, String)>>,
+}
+
+/// A press that is being served. The button can be pressed again if this is dropped without [`Press::was_served`].
+pub(in crate::discord) struct Press<'a> {
+    once: &'a Once,
+    message: MessageId,
+    is_served: bool,
+}
+
+impl Once {
+    /// Whether this interaction comes for the first time.
+    pub(in crate::discord) fn is_new(&self, interaction: u64) -> bool {
+        let mut seen = self.interactions.lock();
+        if seen.contains(&interaction) {
+            return false;
+        }
+        push(&mut seen, interaction);
+        true
+    }
+
+    /// Begins to serve the press of a button that does something once, on this message. Refuses who comes second; `instead` is
+    /// the sentence that tells them what to do.
+    pub(in crate::discord) fn press(
+        &self,
+        message: MessageId,
+        by: &Person,
+        instead: &str,
+    ) -> Result<Press<'_>, Refusal> {
+        let mut pressed = self.pressed.lock();
+        if let Some((_, first, name)) = pressed.iter().find(|(id, ..)| *id == message) {
+            let who = if *first == by.id {
+                "You have".to_owned()
+            } else {
+                format!("{} has", escape::name(name))
+            };
+            return Err(Refusal(format!(
+                "{who} used this button already, so nothing was done again. {instead}"
+            )));
+        }
+        push(&mut pressed, (message, by.id, by.name.clone()));
+        Ok(Press {
+            once: self,
+            message,
+            is_served: false,
+        })
+    }
+}
+
+impl Press<'_> {
+    /// What the button is for was done: it stays used.
+    pub(in crate::discord) fn was_served(mut self) {
+        self.is_served = true;
+    }
+}
+
+impl Drop for Press<'_> {
+    fn drop(&mut self) {
+        if !self.is_served {
+            let mut pressed = self.once.pressed.lock();
+            pressed.retain(|(message, ..)| *message != self.message);
+        }
+    }
+}
+
+fn push<T>(latest: &mut VecDeque<T>, one: T) {
+    if latest.len() >= REMEMBERED {
+        latest.pop_front();
+    }
+    latest.push_back(one);
+}
