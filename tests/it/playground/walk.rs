@@ -1,6 +1,7 @@
 //! A newcomer's first minutes, by clicks in a real browser: the program itself, its page, its demo model.
 
 mod chromium;
+mod day;
 mod first;
 mod hands;
 mod page;
