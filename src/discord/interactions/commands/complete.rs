@@ -120,7 +120,7 @@ fn servers(
 
 /// Roles of the agent here that people may call.
 pub(super) async fn role(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
-    let Ok(here) = agent_here(ctx).await else {
+    let Some(Ok(here)) = in_time(agent_here(ctx)).await else {
         return CreateAutocompleteResponse::new();
     };
     let reading = bot(ctx).manager.roles_for_people(&here.agent);
