@@ -10,7 +10,7 @@ use super::action::Action;
 pub struct Scope {
     /// What the agent may do, as an imperative without a full stop.
     pub what: &'static str,
-    /// What that is bound to, each under its name.
+    /// What that is bound to, each under its name. Where the name says it all, the value is empty.
     pub bound: Vec<(&'static str, String)>,
     /// What may differ from call to call, as a sentence; empty where nothing may.
     pub free: &'static str,
@@ -44,11 +44,11 @@ fn command(action: &Action) -> Scope {
         _ => "Run this command and wait for it",
     };
     let beside = action.surroundings();
-    let folder = beside.folder.as_deref().unwrap_or("the workspace itself");
-    let mut bound = vec![
-        ("Command", action.detail.clone()),
-        ("Folder", folder.to_owned()),
-    ];
+    let folder = match &beside.folder {
+        Some(folder) => ("Folder", folder.clone()),
+        None => ("Folder: the workspace itself", String::new()),
+    };
+    let mut bound = vec![("Command", action.detail.clone()), folder];
     if let Some(hooks) = &beside.hooks {
         bound.push(("Hooks", hooks.clone()));
     }

@@ -17,7 +17,7 @@ const MAX_LISTED: usize = 200;
 const MOST_LISTED: usize = 15;
 
 /// What the one who confirmed is told.
-pub(crate) const GRANTED: &str = "It is allowed for good. `/agent config` with the key `always_allow` shows it and takes it back.";
+pub(crate) const GRANTED: &str = "From now on this runs without a question. `/agent config` with the key `always_allow` shows it and takes it back.";
 
 /// Asks once more whether these actions may run without a question from now on.
 pub(crate) fn ask(subject: Subject, agent: &str, actions: &[String]) -> Body {
@@ -27,7 +27,11 @@ pub(crate) fn ask(subject: Subject, agent: &str, actions: &[String]) -> Body {
         let scope = scope(action);
         scopes.push_str(&format!("**{}**\n", scope.what));
         for (name, value) in &scope.bound {
-            scopes.push_str(&format!("{name}\n{}\n", text::fenced(value, "")));
+            if value.is_empty() {
+                scopes.push_str(&format!("{name}\n"));
+            } else {
+                scopes.push_str(&format!("{name}\n{}\n", text::fenced(value, "")));
+            }
         }
         scopes.push_str(&format!("{}\n", bounds(&scope)));
     }
@@ -60,8 +64,7 @@ pub(crate) fn ask(subject: Subject, agent: &str, actions: &[String]) -> Body {
 pub(crate) fn list(agent: &str, entries: &[String]) -> Body {
     let title = format!("{agent}: always_allow");
     if entries.is_empty() {
-        let text =
-            "Nothing is allowed for good. *Always allow* under a question adds an entry here.";
+        let text = "There are no entries yet. *Always allow* under a question adds one here.";
         return Body::embed(Embed::new(title, text));
     }
     let agent_name = escape::name(agent);
@@ -124,8 +127,10 @@ fn in_a_line(scope: &Scope) -> String {
     let mut line = scope.what.to_owned();
     for (at, (name, value)) in scope.bound.iter().enumerate() {
         let separator = if at == 0 { ": " } else { " · " };
-        let value = escape::code_within(value, MAX_LISTED);
-        line.push_str(&format!("{separator}{name} {value}"));
+        line.push_str(&format!("{separator}{name}"));
+        if !value.is_empty() {
+            line.push_str(&format!(" {}", escape::code_within(value, MAX_LISTED)));
+        }
     }
     match scope.free {
         "" => line,

@@ -189,7 +189,7 @@ async fn what_was_allowed_is_listed_in_words_and_taken_back() {
         Chorus (only ann sees this):
             │ **lab: always_allow**
             │ lab may do this without a question:
-            │ **1.** Run this command and wait for it: Command `echo asked > asked.txt` · Folder `the workspace itself` · The files and programs that the command uses may have changed by then, and so may the sandbox and network settings.
+            │ **1.** Run this command and wait for it: Command `echo asked > asked.txt` · Folder: the workspace itself · The files and programs that the command uses may have changed by then, and so may the sandbox and network settings.
             [Take back 1]
         ");
         world.ann.clicks("#lab", "Take back 1").await;

@@ -69,7 +69,7 @@ fn what_fits_is_shown_in_words_and_blocks_with_its_buttons() {
     let card = open(&asked);
     let shown = description(&card);
     let expected = format!(
-        "**Run this command and wait for it**\n```bash\nls -la\n```\nFolder: `the workspace itself`\n\
+        "**Run this command and wait for it**\n```bash\nls -la\n```\nFolder: the workspace itself\n\
          Runs in a sandbox, with network access.\n**Why:** I want to see what is there.\n\n\
          **Who may decide:** <@1>, and members with Manage Server.\n\
          Expires <t:{}:R>. No answer counts as **Deny**.",

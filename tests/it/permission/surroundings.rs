@@ -206,7 +206,7 @@ fn every_entry_has_words() {
     for (entry, expected) in [
         (
             "tool:bash:ls",
-            "Run this command and wait for it; Command=ls; Folder=the workspace itself",
+            "Run this command and wait for it; Command=ls; Folder: the workspace itself",
         ),
         (
             "tool:run_background:make in web",
@@ -250,7 +250,10 @@ fn every_entry_has_words() {
         let bound: String = scope
             .bound
             .iter()
-            .map(|(name, value)| format!("; {name}={value}"))
+            .map(|(name, value)| match value.as_str() {
+                "" => format!("; {name}"),
+                value => format!("; {name}={value}"),
+            })
             .collect();
         assert_eq!(format!("{}{bound}", scope.what), expected);
     }

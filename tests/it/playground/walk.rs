@@ -5,8 +5,8 @@ mod day;
 mod first;
 mod hands;
 mod page;
+mod roles;
 mod states;
-mod task;
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;

@@ -154,6 +154,7 @@ fn call_whole(call: &AskedCall) -> String {
     let mut shown = format!("**{}**\n", scope.what);
     for (name, value) in &scope.bound {
         match *name {
+            name if value.is_empty() => shown.push_str(name),
             "Command" => shown.push_str(&text::fenced(value, "bash")),
             "Folder" if scope.bound.iter().any(|(name, _)| *name == "Command") => {
                 let _ = write!(shown, "Folder: {}", escape::code(value));
@@ -196,7 +197,10 @@ fn further(
     };
     let is_said = |value: &Value| {
         let said = value.as_str();
-        said.is_some_and(|text| bound.iter().any(|(_, value)| value == text))
+        said.is_some_and(|text| {
+            let mut values = bound.iter().map(|(_, value)| value);
+            values.any(|value| value == text && !text.is_empty())
+        })
     };
     let (mut texts, mut rest) = (Vec::new(), Map::new());
     for (name, value) in arguments {

@@ -64,7 +64,7 @@ async fn code_is_written_tested_and_corrected_and_a_cleared_conversation_is_take
     photographs(&mut browser, "day-3-always-allow.png").await;
     browser.clicks(".press", "Confirm").await;
     browser.reads("Always allowed").await;
-    browser.reads("passed").await;
+    browser.reads("Done, in 2 steps.").await;
     rests(&mut browser).await;
     says(&mut browser, "show diff").await;
     browser.reads("diff --git").await;
