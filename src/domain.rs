@@ -21,5 +21,6 @@ pub use message::{Attachment, Author, Inbound, Participant, Person, Quote, Via};
 pub use session::{SaveTrigger, SessionMeta, SessionUsage};
 pub use transcript::{
     Assistant, CALL_TOOL, Image, Item, OpaqueBlock, StopReason, ToolCall, ToolResult, UserText,
+    size_of_fields,
 };
 pub use usage::{Cost, Usage};

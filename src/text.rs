@@ -8,6 +8,7 @@ mod code;
 mod dialect;
 pub mod escape;
 pub mod json;
+pub mod long;
 mod long_code;
 mod look_alike;
 mod outline;

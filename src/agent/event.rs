@@ -178,6 +178,14 @@ pub struct Question {
     pub expires_at: DateTime<Utc>,
 }
 
+impl Question {
+    /// Bytes of its calls.
+    pub fn size(&self) -> usize {
+        let size = |call: &AskedCall| call.action.len() + call.arguments.len();
+        self.calls.iter().map(size).sum()
+    }
+}
+
 /// A sub-agent whose calls people decide.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AskingChild {

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Seek};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -42,13 +42,26 @@ pub enum FolderError {
     Panicked(#[from] JoinError),
 }
 
+/// The texts of its folder that an agent is told.
+pub(super) type DocsAndInstructions = (Docs, Instructions);
+
 /// Which texts of its folder an agent is told.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Hears {
     pub(super) notes: bool,
     pub(super) repository: bool,
     /// Skills of the repository whose texts stand there too.
     pub(super) skills: Vec<String>,
+}
+
+/// Top-level names of the workspace in an agent's folder, sorted; waits for the disk.
+pub(super) fn listing(folder: &Path) -> Vec<String> {
+    let list = || {
+        let files = Workspace::open(folder).ok()?.files().ok()?;
+        files.list(&WorkspacePath::root()).ok()
+    };
+    let names = list().into_iter().flatten().map(|entry| entry.shown);
+    names.filter(|name| !name.starts_with('.')).collect()
 }
 
 impl AgentDeps {
@@ -120,11 +133,24 @@ impl AgentDeps {
 
     /// The agent's notes, and what the repository in its workspace tells where it is to be heard; bounded, and empty when they
     /// cannot be read.
-    pub(super) async fn docs_of(&self, agent: &Identity, hears: Hears) -> (Docs, Instructions) {
-        let (docs, repository) = (self.docs.clone(), self.instructions.clone());
+    pub(super) async fn docs_of(&self, agent: &Identity, hears: Hears) -> DocsAndInstructions {
         let folder = self.folder(agent);
-        let read = tokio::task::spawn_blocking(move || -> Result<_, FolderError> {
-            let workspace = Workspace::open(&folder)?;
+        let read = tokio::task::spawn_blocking({
+            let read = self.docs_reader(hears);
+            move || read(&folder)
+        })
+        .await;
+        self.docs_read(agent, read.map_err(FolderError::from).flatten())
+    }
+
+    /// Reads the notes and the repository's texts in an agent's folder, on a thread that may wait for the disk.
+    pub(super) fn docs_reader(
+        &self,
+        hears: Hears,
+    ) -> impl FnOnce(&Path) -> Result<DocsAndInstructions, FolderError> + Send + use<> {
+        let (docs, repository) = (self.docs.clone(), self.instructions.clone());
+        move |folder| {
+            let workspace = Workspace::open(folder)?;
             let told = hears
                 .repository
                 .then(|| repository.read(&workspace, &hears.skills).ok());
@@ -133,8 +159,15 @@ impl AgentDeps {
                 notes.unwrap_or_default(),
                 told.flatten().unwrap_or_default(),
             ))
-        });
-        let read = read.await.map_err(FolderError::from).flatten();
+        }
+    }
+
+    /// What was read; nothing where that failed, and the log says so.
+    pub(super) fn docs_read(
+        &self,
+        agent: &Identity,
+        read: Result<DocsAndInstructions, FolderError>,
+    ) -> DocsAndInstructions {
         read.unwrap_or_else(|error| {
             warn!(agent.id = %agent.id, "failed to read the notes of {}: {error}", agent.name);
             (Docs::default(), Instructions::default())
@@ -144,13 +177,8 @@ impl AgentDeps {
     /// Top-level names of the workspace, sorted.
     pub async fn workspace_listing(&self, agent: &Identity) -> Vec<String> {
         let folder = self.folder(agent);
-        let listed = tokio::task::spawn_blocking(move || {
-            let files = Workspace::open(&folder).ok()?.files().ok()?;
-            files.list(&WorkspacePath::root()).ok()
-        });
-        let listed = listed.await.ok().flatten();
-        let names = listed.into_iter().flatten().map(|entry| entry.shown);
-        names.filter(|name| !name.starts_with('.')).collect()
+        let listed = tokio::task::spawn_blocking(move || listing(&folder)).await;
+        listed.unwrap_or_default()
     }
 
     /// Running tasks, a line each, for the model.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::domain::{ConversationId, Item, SaveTrigger, SessionMeta};
 use crate::store::StoreError;
+use crate::text::long;
 use crate::text::redact::Redactor;
 
 use super::deps::AgentDeps;
@@ -40,7 +41,8 @@ impl AgentDeps {
         if let Summary::Said(text) = &mut save.summary {
             *text = redactor.redact(text).into_owned();
         }
-        save.items = without_secrets(redactor, save.items);
+        let size = save.items.iter().map(Item::size).sum();
+        save.items = long::work_on(size, || without_secrets(redactor, save.items));
         let said = save.summary.text().map(str::to_owned);
         let meta = self.sessions(agent).save(save).await?;
         if let Some(summary) = said {

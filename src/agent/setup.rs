@@ -6,7 +6,7 @@ mod file_news;
 mod roles;
 
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -66,18 +66,28 @@ pub struct Setup {
     keeps_decisions: bool,
 }
 
+/// An agent as one look at its files finds it.
+pub(super) struct Look<T> {
+    pub(super) setup: Setup,
+    /// The roles that it can take, where they were looked for.
+    pub(super) roles: Arc<Catalog>,
+    /// What was read in its folder besides; None where reading broke off.
+    pub(super) also: Option<T>,
+}
+
 /// What one look at an agent's files gives.
-struct Read {
+struct Read<T> {
     configuration: Configuration,
     role: OwnRole,
     /// The roles that it can take, where they were looked for.
     roles: Arc<Catalog>,
     keeps_decisions: bool,
+    also: Option<T>,
 }
 
 /// What a look at an agent's files is to find besides what it is itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wanted {
+pub(super) enum Wanted {
     Itself,
     /// The roles that it can take too.
     Roles,
@@ -263,16 +273,18 @@ fn over(role: &Role, mut config: AgentConfig, tiers: &Tiers) -> AgentConfig {
 impl AgentDeps {
     /// The agent as its files say now. A broken file is reported once; what was good last stays in use.
     pub async fn setup(&self, agent: &Identity) -> Setup {
-        self.look_at(agent, Wanted::Itself).await.0
+        self.look_at(agent, Wanted::Itself, |_| ()).await.setup
     }
 
-    /// [`Self::setup`], and the roles that the agent can take: one look at its files for both.
-    pub(super) async fn setup_and_roles(&self, agent: &Identity) -> (Setup, Arc<Catalog>) {
-        self.look_at(agent, Wanted::Roles).await
-    }
-
-    async fn look_at(&self, agent: &Identity, wanted: Wanted) -> (Setup, Arc<Catalog>) {
-        let read = self.read_setup(agent, wanted).await;
+    /// What one look at the agent's files finds, with what `also` reads in its folder: one way to another thread and back for
+    /// all of it.
+    pub(super) async fn look_at<T: Send + 'static>(
+        &self,
+        agent: &Identity,
+        wanted: Wanted,
+        also: impl FnOnce(&Path) -> T + Send + 'static,
+    ) -> Look<T> {
+        let read = self.read_setup(agent, wanted, also).await;
         self.tell_of_file(agent.id, &agent.name, agent.channel, &read.configuration)
             .await;
         self.tell_of_charter(agent, &read.role).await;
@@ -297,10 +309,19 @@ impl AgentDeps {
             keeps_decisions: read.keeps_decisions,
             ..setup
         };
-        (setup, read.roles)
+        Look {
+            setup,
+            roles: read.roles,
+            also: read.also,
+        }
     }
 
-    async fn read_setup(&self, agent: &Identity, wanted: Wanted) -> Read {
+    async fn read_setup<T: Send + 'static>(
+        &self,
+        agent: &Identity,
+        wanted: Wanted,
+        also: impl FnOnce(&Path) -> T + Send + 'static,
+    ) -> Read<T> {
         let (id, folder, home) = (agent.id, self.folder(agent), self.paths.home.clone());
         let configurations = self.configurations.clone();
         let (charters, roles) = (self.charters.clone(), self.roles.clone());
@@ -317,6 +338,7 @@ impl AgentDeps {
                 },
                 keeps_decisions: decisions.are_kept(guild),
                 configuration,
+                also: Some(also(&folder)),
             }
         });
         looked.await.unwrap_or_else(|error| {
@@ -326,6 +348,7 @@ impl AgentDeps {
                 role: OwnRole::Faulty { fault, last: None },
                 roles: Arc::default(),
                 keeps_decisions: false,
+                also: None,
             }
         })
     }

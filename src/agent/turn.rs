@@ -44,6 +44,7 @@ use self::transcript::Transcript;
 use super::deps::{AgentDeps, Limits};
 use super::end_reason::EndReason;
 use super::event::{Progress, TurnRef};
+use super::files::DocsAndInstructions;
 use super::identity::Identity;
 use super::mailbox::Trigger;
 use super::modes;
@@ -132,6 +133,8 @@ struct Turn {
     clock: WorkClock,
     /// The agent as the latest step read its files.
     setup: Setup,
+    /// The texts of its folder, where the latest step read them with that and has not told them yet.
+    docs_now: Option<DocsAndInstructions>,
     /// What the conversation is told of earlier ones.
     seed: Option<Arc<str>>,
     /// The tools that the latest step's model knew by name alone.
@@ -211,6 +214,7 @@ impl Turn {
             clock,
             setup,
             seed,
+            docs_now: None,
             accounting: Accounting::default(),
             offer: Arc::new(offer),
             below: Default::default(),

@@ -21,6 +21,22 @@ pub enum Item {
 }
 
 impl Item {
+    /// About the bytes that it takes, pictures too.
+    pub fn size(&self) -> usize {
+        match self {
+            Self::User(user) => user.text.len() + size_of_images(&user.images),
+            Self::Assistant(answer) => {
+                let calls = answer.tool_calls.iter().map(ToolCall::size);
+                let opaque = answer
+                    .opaque
+                    .iter()
+                    .map(|opaque| size_of_json(&opaque.block));
+                answer.text.len() + calls.sum::<usize>() + opaque.sum::<usize>()
+            }
+            Self::ToolResult(result) => result.content.len() + size_of_images(&result.images),
+        }
+    }
+
     /// The text of it, for counting and for search.
     pub fn text(&self) -> &str {
         match self {
@@ -146,6 +162,11 @@ pub const CALL_TOOL: &str = "call_tool";
 const NAME_MAX: usize = 128;
 
 impl ToolCall {
+    /// About the bytes of its arguments.
+    pub fn size(&self) -> usize {
+        size_of_fields(&self.arguments)
+    }
+
     /// The call as it is meant: a call of [`CALL_TOOL`] that names another tool is a call of that tool.
     ///
     /// One that names none, itself, or gives arguments that are no object is a call of [`CALL_TOOL`], and wrong.
@@ -197,6 +218,29 @@ pub struct Image {
     pub media_type: String,
     /// The bytes in standard Base64.
     pub data: String,
+}
+
+/// Bytes that a value counts for besides its text.
+const FRAME: usize = 8;
+
+fn size_of_images(images: &[Image]) -> usize {
+    images.iter().map(|image| image.data.len()).sum()
+}
+
+/// About the bytes of `fields` as JSON.
+pub fn size_of_fields(fields: &Map<String, Value>) -> usize {
+    let size = |(name, value): (&String, &Value)| name.len() + size_of_json(value);
+    fields.iter().map(size).sum()
+}
+
+fn size_of_json(value: &Value) -> usize {
+    FRAME
+        + match value {
+            Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+            Value::String(text) => text.len(),
+            Value::Array(list) => list.iter().map(size_of_json).sum(),
+            Value::Object(fields) => size_of_fields(fields),
+        }
 }
 
 /// Why a model stopped speaking.

@@ -18,6 +18,7 @@ use super::stream_decoder::{Progress, StreamDecoder};
 use crate::clock;
 use crate::config::Secret;
 use crate::domain::Usage;
+use crate::text::long;
 
 /// Longest answer that is read, whatever it says: a gigabyte body ends here.
 const MAX_BODY: usize = 32 << 20;
@@ -99,21 +100,21 @@ impl Endpoint {
                 .map_err(|fault| failed(fault, reading.usage()))?;
             // An event without data is a sign of life of some proxy.
             for event in events.iter().filter(|event| !event.data.trim().is_empty()) {
-                let progress = reading
-                    .take(event, on_delta)
-                    .map_err(|fault| failed(fault, reading.usage()))?;
+                let taken = long::work_on(event.data.len(), || reading.take(event, on_delta));
+                let progress = taken.map_err(|fault| failed(fault, reading.usage()))?;
                 match progress {
                     Progress::Nothing => {}
                     Progress::Content => deadline = Instant::now() + self.silence,
                     Progress::Done => {
+                        let read = body.read();
                         body.drain().await;
-                        return Ok(reading.reply(request, id));
+                        return Ok(long::work_on(read, || reading.reply(request, id)));
                     }
                 }
             }
         }
         match reading.at_end() {
-            Ok(()) => Ok(reading.reply(request, id)),
+            Ok(()) => Ok(long::work_on(body.read(), || reading.reply(request, id))),
             Err(fault) => Err(failed(fault, reading.usage())),
         }
     }
@@ -250,6 +251,7 @@ impl Endpoint {
 /// A body that is read chunk by chunk up to a bound.
 struct Body {
     response: Response,
+    bound: usize,
     left: usize,
 }
 
@@ -257,8 +259,14 @@ impl Body {
     fn new(response: Response, bound: usize) -> Self {
         Self {
             response,
+            bound,
             left: bound,
         }
+    }
+
+    /// Bytes read so far.
+    const fn read(&self) -> usize {
+        self.bound - self.left
     }
 
     async fn next(&mut self, deadline: Instant) -> Result<Option<Bytes>, ApiError> {

@@ -34,10 +34,14 @@ use super::target::Target;
 use super::text_calls;
 use crate::config::Effort;
 use crate::domain::{AttemptOutcome, Cost, Item, Usage};
+use crate::text::long;
 use schedule::{Next, Schedule};
 
 /// Tokens that an answer may have when nobody says otherwise.
 pub const DEFAULT_OUTPUT: u32 = 16_384;
+
+/// Bytes of a request that one of its tokens stands for, as [`tokens`](super::tokens) estimates.
+const BYTES_OF_A_TOKEN: u64 = 4;
 
 /// Fewer than this is no room for an answer.
 const MIN_OUTPUT: u64 = 256;
@@ -352,7 +356,8 @@ impl Bodies {
         } else {
             text_calls::written_out(request)
         };
-        let body = provider.encode(&request)?;
+        let bytes = usize::try_from(step.used_tokens * BYTES_OF_A_TOKEN).unwrap_or(usize::MAX);
+        let body = long::work_on(bytes, || provider.encode(&request))?;
         self.0.insert(target.clone(), (max_output, body.clone()));
         Ok(body)
     }

@@ -12,6 +12,7 @@ use super::codec::{count, from_json, json, now, report_unreadable};
 use super::conversations::touch;
 use super::error::StoreError;
 use crate::domain::{CallId, ConversationId, Item, MessageId, SessionId, TurnId, UserText};
+use crate::text::long;
 
 /// What stands in the place of an item that does not read back.
 const UNREADABLE: &str = "Something stood here that does not read back from the database any more.";
@@ -164,7 +165,7 @@ pub(super) fn insert_item_of(
              SELECT conversation_id, id, ?, ? FROM turns WHERE id = ? AND state = 'running'",
         )
         .bind(role(item))
-        .bind(json(item)?)
+        .bind(long::work_on(item.size(), || json(item))?)
         .bind(turn.to_string())
         .must_change(format!("running turn {turn}"));
     Ok(())

@@ -21,6 +21,7 @@ use crate::domain::{
     AgentId, Assistant, CallId, ChannelId, ConversationId, Cost, Inbound, Item, MessageId,
     ToolCall, TurnId, Usage,
 };
+use crate::text::long;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewTurn {
@@ -360,9 +361,13 @@ impl Store {
         turn: TurnId,
         end: FinishedTurn,
     ) -> Result<Vec<Part>, StoreError> {
-        let mut batch = Batch::default();
-        end_turn(&mut batch, turn, &end)?;
-        queue_of_turn(&mut batch, turn, end.parts, end.first)?;
+        let size = end.answer.as_ref().map_or(0, |answer| answer.text.len());
+        let batch = long::work_on(size, || {
+            let mut batch = Batch::default();
+            end_turn(&mut batch, turn, &end)?;
+            queue_of_turn(&mut batch, turn, end.parts, end.first)?;
+            Ok::<_, StoreError>(batch)
+        })?;
         self.run(batch).await?.rows.iter().map(part_row).collect()
     }
 

@@ -2,10 +2,19 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
+/// Bytes of a character that are looked at, marks upon it included.
+const MOST_BYTES: usize = 16;
+
+/// Bytes of blanks that are looked at besides.
+const MOST_BLANK: usize = 4 << 10;
+
 /// `text` on one line and at most `max` characters, an ellipsis marking what was cut.
 ///
 /// Runs of blanks, tabs and ends of lines become one blank; a character is never cut in two, whatever it is made of.
 pub fn one_line(text: &str, max: usize) -> String {
+    let whole = text;
+    // A megabyte of blanks, or of marks upon one letter, is not looked through for what would follow it.
+    let text = &text[..text.floor_char_boundary(max * MOST_BYTES + MOST_BLANK)];
     let mut line = String::new();
     let mut chars = 0;
     let mut graphemes = text.graphemes(true).peekable();
@@ -28,6 +37,9 @@ pub fn one_line(text: &str, max: usize) -> String {
         }
         line.push_str(grapheme);
         chars += size;
+    }
+    if text.len() < whole.len() {
+        line.push('…');
     }
     line
 }

@@ -13,8 +13,10 @@ use super::delegation::Delegation;
 use super::error::{InvalidArguments, InvalidCall, ToolError};
 use super::{Output, Tool, ToolContext};
 use super::{arguments, schema};
+use crate::domain::size_of_fields;
 use crate::llm::ToolSchema;
 use crate::permission::{Action, Group};
+use crate::text::long;
 
 /// What is known of a tool without calling it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +110,9 @@ pub(super) fn erased<T: Tool>(tool: T) -> Arc<dyn AnyTool> {
 
 impl<T: Tool> Typed<T> {
     fn parse(arguments: Map<String, Value>) -> serde_json::Result<T::Args> {
-        serde_json::from_value(Value::Object(arguments))
+        long::work_on(size_of_fields(&arguments), || {
+            serde_json::from_value(Value::Object(arguments))
+        })
     }
 
     fn typed(

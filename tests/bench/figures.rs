@@ -69,6 +69,9 @@ pub(crate) async fn all(only: &str) {
     if wanted("restart") {
         rows.push(restart().await);
     }
+    if wanted("hostile") {
+        hostile(&mut rows).await;
+    }
     if wanted("size") {
         sizes(&mut rows).await;
     }
@@ -393,6 +396,102 @@ async fn tools(rows: &mut Vec<Row>) {
         ));
     }
     stage.close().await;
+}
+
+/// What another agent's turns take while an agent makes calls that were made to take all there is.
+async fn hostile(rows: &mut Vec<Row>) {
+    /// Turns of the other agent that are counted for each, at least.
+    const COUNTED: usize = 60;
+    const ROUNDS: u64 = 40;
+    let kinds = [
+        "command of 1 MB",
+        "six hostile globs",
+        "four large patterns",
+        "ten slow patterns",
+        "file of 1 MB",
+    ];
+    let agents = 2 + ROUNDS * kinds.len() as u64;
+    let home = home::with_agents(agents, "open").await;
+    let mut stage = Stage::open(Kind::Chorus, home.path(), agents).await;
+    stage.settles().await;
+    let long_line = "a".repeat(3_000_000);
+    let mut next = 1;
+    for _ in 0..50 {
+        stage.turn(0, "hello").await;
+    }
+    for kind in kinds {
+        let (mut quiet, mut beside, mut rounds) = (Vec::new(), Vec::new(), 0);
+        while beside.len() < COUNTED && rounds < ROUNDS {
+            let workspace = home.path().join(format!("agents/agent-{next}/workspace"));
+            std::fs::write(workspace.join("f.txt"), &long_line).unwrap();
+            stage.settles().await;
+            for _ in 0..12 {
+                let turn = stage.turn(0, "hello").await;
+                quiet.push(turn.whole);
+            }
+            match kind {
+                "command of 1 MB" => stage.model.calls(
+                    "bash",
+                    json!({"command": format!("echo {}", "x".repeat(1 << 20))}),
+                ),
+                "file of 1 MB" => stage.model.calls(
+                    "create_file",
+                    json!({"path": "made.txt", "content": "one \"line\"\n".repeat(1 << 17)}),
+                ),
+                "six hostile globs" => {
+                    let globs = hostile_globs().into_iter();
+                    let calls = globs.map(|pattern| json!({"pattern": pattern}));
+                    stage.model.calls_all("glob", calls.collect());
+                }
+                patterns => {
+                    let (many, tail) = match patterns {
+                        "four large patterns" => (4, "{1000}"),
+                        _ => (10, "{100}b?c?d"),
+                    };
+                    let calls = (0..many).map(
+                        |number| json!({"pattern": format!("a{{{}}}{tail}", 990 - number), "path": "f.txt"}),
+                    );
+                    stage.model.calls_all("grep", calls.collect());
+                }
+            }
+            let (took, result) = stage.beside(next, 0).await;
+            if rounds == 0 {
+                eprintln!(
+                    "{kind}: a request of {} KiB came after it",
+                    result.len() / 1024
+                );
+            }
+            beside.extend(took);
+            next += 1;
+            rounds += 1;
+        }
+        eprintln!(
+            "{kind}: {} turns beside it in {rounds} rounds",
+            beside.len()
+        );
+        let quiet = ms(machine::median(&quiet));
+        rows.push(Row::new(
+            &format!("another agent's turn beside a {kind}, p50; quiet: {quiet:.2} ms"),
+            Unit::Ms,
+            Target::Below(2.0 * quiet),
+            ms(machine::median(&beside)),
+            None,
+        ));
+    }
+    stage.close().await;
+}
+
+/// Globs that were made to nest, to branch or to backtrack.
+fn hostile_globs() -> Vec<String> {
+    let names: Vec<String> = (0..10_000).map(|number| format!("x{number}*")).collect();
+    vec![
+        "{".repeat(100_000),
+        format!("{}{}", "{a,".repeat(50_000), "}".repeat(50_000)),
+        format!("{{{}}}", names.join(",")),
+        "[".repeat(100_000),
+        "**/".repeat(50_000),
+        format!("{}b", "*a".repeat(20_000)),
+    ]
 }
 
 /// 200 agents at once with a model that thinks for 200 ms.

@@ -112,6 +112,16 @@ impl Model {
         (all_rendered(calls), pause)
     }
 
+    /// Makes several calls at once at the next request.
+    pub(crate) fn calls_all(&self, tool: &str, calls: Vec<Value>) {
+        let calls = calls.into_iter().map(|arguments| {
+            let number = self.shared.calls.fetch_add(1, Ordering::Relaxed);
+            Block::Call(format!("toolu_{number}"), tool.to_owned(), arguments)
+        });
+        let answer = all_rendered(calls.collect());
+        self.shared.script.lock().unwrap().push_back(answer);
+    }
+
     /// From now on it thinks so long about each answer.
     pub(crate) fn thinks_for(&self, pause: Duration) {
         self.shared

@@ -33,6 +33,8 @@ pub(crate) struct Turn {
     pub steps: Vec<Duration>,
     /// Last answer out → reply in.
     pub to_reply: Duration,
+    /// Message out → reply in.
+    pub whole: Duration,
     /// Bytes of the first request.
     pub request: Bytes,
 }
@@ -95,6 +97,7 @@ impl Stage {
                         to_request,
                         steps,
                         to_reply: at.saturating_duration_since(answered),
+                        whole: at.saturating_duration_since(said),
                         request: request.unwrap_or_default(),
                     };
                 }
@@ -156,6 +159,32 @@ impl Stage {
             }
         }
         resident
+    }
+
+    /// Has `hostile` make the call that the model was told to make, while `other` is spoken to, one message after another.
+    ///
+    /// Gives how long those turns of `other` took that began while it was under way, and what came of it: the request after it.
+    pub(crate) async fn beside(&mut self, hostile: u64, other: u64) -> (Vec<Duration>, Bytes) {
+        while self.seen.try_recv().is_ok() {}
+        self.discord.says(hostile, "hello");
+        // Only the hostile turn is under way, so the first answer is the one that calls.
+        while !matches!(next(&mut self.seen).await, Seen::Answered { .. }) {}
+        let (mut took, mut is_over, mut result) = (Vec::new(), false, Bytes::new());
+        while !is_over {
+            let said = self.discord.says(other, "hello");
+            loop {
+                match next(&mut self.seen).await {
+                    Seen::Asked { body, .. } if body.len() > result.len() => result = body,
+                    Seen::Posted { agent, .. } if agent == hostile => is_over = true,
+                    Seen::Posted { at, agent } if agent == other => {
+                        took.push(at - said);
+                        break;
+                    }
+                    _ => {}
+                }
+            }
+        }
+        (took, result)
     }
 
     /// Waits until the bot does nothing any more.

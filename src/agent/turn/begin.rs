@@ -10,11 +10,13 @@ use tracing::info;
 use crate::agent::budget::RoleCap;
 use crate::agent::deps::AgentDeps;
 use crate::agent::event::{Event, Feed, Speech, TurnRef};
+use crate::agent::files;
 use crate::agent::identity::Identity;
 use crate::agent::mailbox::{Overrides, Source, Trigger};
 use crate::agent::modes;
 use crate::agent::prompt::{self, TurnFacts};
 use crate::agent::run::Run;
+use crate::agent::setup::Wanted;
 use crate::agent::work_clock::WorkClock;
 use crate::clock;
 use crate::domain::{
@@ -47,7 +49,8 @@ pub(super) async fn begin(
     let Trigger { source, overrides } = params.trigger;
     let Overrides { model, mode, role } = overrides;
     let mut worker = role.map_or(Worker::Itself, Worker::Role);
-    let (mut setup, roles) = deps.setup_and_roles(&agent).await;
+    let look = deps.look_at(&agent, Wanted::Roles, files::listing).await;
+    let (mut setup, workspace) = (look.setup, look.also.unwrap_or_default());
     let mut lineage = Vec::new();
     if let Some(name) = &params.role {
         match deps.role_of_branch(&agent, name).await {
@@ -69,7 +72,7 @@ pub(super) async fn begin(
         turn: params.turn,
         conversation: params.conversation,
         channel: params.channel,
-        facts: facts(&deps, &agent, first_model.as_deref(), &others).await,
+        facts: facts_with(&deps, &agent, &workspace, first_model.as_deref(), &others).await,
         text_max: modes::text_max(mode_now),
     };
     // Before the turn: a crash between the two leaves one that is made again.
@@ -152,7 +155,7 @@ pub(super) async fn begin(
         },
         clock: WorkClock::start(),
         setup,
-        offer: Offer::unread(roles),
+        offer: Offer::unread(look.roles),
         seed,
     });
     Begun::Turn(Box::new(turn), worker)
@@ -188,11 +191,22 @@ pub(super) async fn facts(
     others: &[String],
 ) -> String {
     let workspace = deps.workspace_listing(agent).await;
+    facts_with(deps, agent, &workspace, model, others).await
+}
+
+/// The same for a workspace whose names were read already.
+async fn facts_with(
+    deps: &AgentDeps,
+    agent: &Identity,
+    workspace: &[String],
+    model: Option<&str>,
+    others: &[String],
+) -> String {
     let tasks = deps.task_lines(agent).await;
     TurnFacts {
         now: clock::now(),
         model: model.unwrap_or("none"),
-        workspace: &workspace,
+        workspace,
         tasks: &tasks,
         branches: others,
     }

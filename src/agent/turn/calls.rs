@@ -15,7 +15,7 @@ use crate::agent::stuck::Stuck;
 use crate::domain::{Assistant, CALL_TOOL, CallId, Participant, ToolCall, ToolResult, UserId};
 use crate::permission::{Decision, ProfileError, Stack, Verdict};
 use crate::store::{AttachedRows, AttemptRow, AuditDecision, AuditRow, Starting, StoreError};
-use crate::text;
+use crate::text::{self, long};
 use crate::tools::{Caller, Prepared, ToolContext, guard};
 
 use super::Turn;
@@ -105,28 +105,28 @@ impl Turn {
         &mut self,
         answer: Assistant,
     ) -> Result<Option<Stuck>, StoreError> {
-        let calls: Vec<Call> = answer.tool_calls.iter().map(Call::of).collect();
+        let size = answer.tool_calls.iter().map(ToolCall::size).sum();
+        let calls: Vec<Call> =
+            long::work_on(size, || answer.tool_calls.iter().map(Call::of).collect());
         let profiles = self.context.deps.profiles_of(&self.setup);
         let most = self.limits().calls;
         if calls.iter().any(|call| call.name == "sub_agent") {
             self.look_for_roles().await;
         }
-        let looked: Vec<Looked> = calls
-            .iter()
-            .enumerate()
-            .map(|(at, call)| {
-                if at < most {
-                    self.look(call, profiles.as_ref())
-                } else {
-                    Looked::Refused {
-                        action: call.name.clone(),
-                        reason: format!(
-                            "over the limit of {most} calls in one step; call it again in the next"
-                        ),
-                    }
+        let look = |(at, call): (usize, &Call)| {
+            if at < most {
+                self.look(call, profiles.as_ref())
+            } else {
+                Looked::Refused {
+                    action: call.name.clone(),
+                    reason: format!(
+                        "over the limit of {most} calls in one step; call it again in the next"
+                    ),
                 }
-            })
-            .collect();
+            }
+        };
+        let looked: Vec<Looked> =
+            long::work_on(size, || calls.iter().enumerate().map(look).collect());
         let looked = self.with_former(looked).await?;
         let assignments = looked.iter().filter(|looked| looked.has_child()).count();
         // Of what was paid for must be told.
@@ -152,7 +152,7 @@ impl Turn {
         self.count_what_was_read();
         let meant = calls.into_iter().map(|call| call.meant);
         let step: Vec<_> = meant.zip(results).collect();
-        let stuck = self.stuck.record_step(&step);
+        let stuck = long::work_on(size, || self.stuck.record_step(&step));
         for (_, result) in step {
             self.transcript
                 .push(crate::domain::Item::ToolResult(result));

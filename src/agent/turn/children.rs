@@ -11,7 +11,7 @@ use tracing::{Instrument as _, error};
 
 use crate::agent::budget::{Reservation, RoleCap};
 use crate::agent::event::{ChildProgress, Progress, Speech, TurnRef};
-use crate::agent::setup::own_model;
+use crate::agent::setup::{Wanted, own_model};
 use crate::agent::stop::StopSignal;
 use crate::clock;
 use crate::domain::{CallId, ConversationId, Cost, Item, ToolResult, TurnId, Usage, UserText};
@@ -226,7 +226,7 @@ impl Turn {
             within,
             lineage,
         };
-        let (setup, roles) = context.setup_and_roles().await;
+        let look = context.look_at(Wanted::Roles, |_| ()).await;
         let (progress, _) = watch::channel(Progress::begin());
         let (speech, _) = watch::channel(Speech::default());
         let node = self.shows_child(id, &context, &assignment.title);
@@ -249,8 +249,8 @@ impl Turn {
                 node: Some(node),
             },
             clock: self.clock.below(),
-            setup,
-            offer: Offer::unread(roles),
+            setup: look.setup,
+            offer: Offer::unread(look.roles),
             seed,
         };
         Ok(Box::new(Self::new(head)))

@@ -1,5 +1,6 @@
 //! What does not change while a turn runs: whose it is, where it is seen, and how it may be stopped.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,9 +15,9 @@ use crate::agent::models::ModelError;
 use crate::agent::prompt;
 use crate::agent::run::Run;
 use crate::agent::session_manager::{Save, SessionError, Summary};
-use crate::agent::setup::Setup;
+use crate::agent::setup::{Look, Setup, Wanted};
 use crate::agent::stop::StopSignal;
-use crate::charter::{Catalog, Role};
+use crate::charter::Role;
 use crate::clock;
 use crate::config::Tiers;
 use crate::domain::{
@@ -78,13 +79,20 @@ impl TurnContext {
 
     /// The agent as its files say now, narrowed by the roles of a child turn.
     pub(super) async fn setup(&self) -> Setup {
-        self.narrowed(self.deps.setup(&self.agent).await)
+        self.look_at(Wanted::Itself, |_| ()).await.setup
     }
 
-    /// [`Self::setup`], and the roles that the agent can take.
-    pub(super) async fn setup_and_roles(&self) -> (Setup, Arc<Catalog>) {
-        let (setup, roles) = self.deps.setup_and_roles(&self.agent).await;
-        (self.narrowed(setup), roles)
+    /// What one look at the agent's files finds, [`Self::setup`] in it.
+    pub(super) async fn look_at<T: Send + 'static>(
+        &self,
+        wanted: Wanted,
+        also: impl FnOnce(&Path) -> T + Send + 'static,
+    ) -> Look<T> {
+        let look = self.deps.look_at(&self.agent, wanted, also).await;
+        Look {
+            setup: self.narrowed(look.setup),
+            ..look
+        }
     }
 
     fn narrowed(&self, setup: Setup) -> Setup {

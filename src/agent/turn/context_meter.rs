@@ -3,6 +3,7 @@
 use crate::domain::{Item, Usage};
 use crate::llm::history::{self, Measured};
 use crate::llm::tokens;
+use crate::text::long;
 
 /// Most tokens that an estimated one is taken to be: a script that is not Latin has one or two a character.
 const MAX_SCALE: f64 = 8.0;
@@ -138,7 +139,9 @@ impl ContextMeter {
     /// The conversation by estimate.
     pub(super) fn estimated(&mut self, items: &[Item]) -> u64 {
         let (counted, tokens) = self.estimated;
-        let tokens = tokens + tokens::of_items(&items[counted..]);
+        let new = &items[counted..];
+        let size = new.iter().map(Item::size).sum();
+        let tokens = tokens + long::work_on(size, || tokens::of_items(new));
         self.estimated = (items.len(), tokens);
         tokens
     }

@@ -12,12 +12,12 @@ use tokio::time::Instant;
 use crate::agent::event::{Answer, AskedCall, Choice, Event, Question, QuestionEnd};
 use crate::agent::stop::StopSignal;
 use crate::clock;
-use crate::domain::{AgentConfig, ToolResult, UserId};
+use crate::domain::{AgentConfig, ToolResult, UserId, size_of_fields};
 use crate::permission::{Stack, binding_hash};
 use crate::store::{
     AttachedRows, AuditDecision, Decision as Stored, NewQuestion, Settled, StoreError,
 };
-use crate::text;
+use crate::text::{self, long};
 use crate::tools::Prepared;
 
 use super::Turn;
@@ -124,10 +124,12 @@ impl Turn {
         let limits = self.limits();
         let expires_at = clock::now() + limits.approval;
         let expires = Instant::now() + limits.approval;
+        let size: usize = asked.iter().map(|one| one.call.size()).sum();
         let mut questions = Vec::with_capacity(asked.len());
         let mut bindings = Vec::with_capacity(asked.len());
         for one in asked {
-            let binding = profiles.map(|profiles| self.bound(one.prepared, profiles));
+            let binding =
+                profiles.map(|profiles| long::work_on(size, || self.bound(one.prepared, profiles)));
             questions.push(NewQuestion {
                 turn: self.context.id(),
                 call: one.call.id.clone(),
@@ -149,10 +151,11 @@ impl Turn {
                 tool: one.prepared.info.name.to_owned(),
                 action: one.prepared.action.to_string(),
                 reason: one.reason.to_owned(),
-                arguments: pretty(one.prepared),
+                arguments: long::work_on(size, || pretty(one.prepared)),
                 sandbox: self.sandbox_of(one).await,
-                may_be_kept: profiles
-                    .is_none_or(|profiles| profiles.asks_alone(&one.prepared.action)),
+                may_be_kept: profiles.is_none_or(|profiles| {
+                    long::work_on(size, || profiles.asks_alone(&one.prepared.action))
+                }),
                 answer: Some(answer),
             });
             waiting.push(Waiting {
@@ -331,7 +334,9 @@ impl Turn {
     async fn binding(&self, prepared: &Prepared) -> Option<String> {
         let deps = &self.context.deps;
         let profiles = deps.profiles_of(&self.context.setup().await);
-        Some(self.bound(prepared, &profiles.ok()?))
+        let profiles = profiles.ok()?;
+        let size = size_of_fields(&prepared.arguments);
+        Some(long::work_on(size, || self.bound(prepared, &profiles)))
     }
 
     fn bound(&self, prepared: &Prepared, profiles: &Stack) -> String {

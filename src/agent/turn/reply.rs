@@ -7,7 +7,7 @@ use super::accounting::{Below, Tally};
 use crate::agent::end_reason::EndReason;
 use crate::domain::{MessageId, TurnId, Usage, UserId};
 use crate::store::{NewPart, OutFile, PartBody, PartButton, PartKind};
-use crate::text::{self, Split, escape};
+use crate::text::{self, Split, escape, long};
 
 /// Name of the file that an answer too long for messages is sent as.
 const LONG_ANSWER: &str = "answer.md";
@@ -200,6 +200,10 @@ fn of_kind(bodies: Vec<PartBody>, kind: PartKind) -> Vec<NewPart> {
 
 /// A reply as messages, long code in it as files under the last of them.
 fn bodies(reply: &str) -> Vec<PartBody> {
+    long::work_on(reply.len(), || bodies_of(reply))
+}
+
+fn bodies_of(reply: &str) -> Vec<PartBody> {
     let (words, files) = text::without_long_code(reply);
     match text::split(&words) {
         Split::Parts(parts) => {

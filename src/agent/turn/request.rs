@@ -101,15 +101,10 @@ impl Turn {
         &mut self,
         tools: Tools,
     ) -> (Vec<String>, Arc<Vec<ToolSchema>>) {
-        let (docs, repository) = if modes::brings_notes(self.mode()) {
-            let hears = Hears {
-                notes: self.setup.has_docs(),
-                repository: self.setup.config.repo_instructions.unwrap_or(true),
-                skills: self.setup.skills().to_vec(),
-            };
-            self.context.deps.docs_of(&self.context.agent, hears).await
-        } else {
-            Default::default()
+        let (docs, repository) = match (self.hears(), self.docs_now.take()) {
+            (None, _) => Default::default(),
+            (Some(_), Some(read)) => read,
+            (Some(hears), None) => self.context.deps.docs_of(&self.context.agent, hears).await,
         };
         let toolset = match tools {
             Tools::On => self.context.tools_now(&self.setup, !self.offer.is_empty()),
@@ -139,6 +134,15 @@ impl Turn {
                 .set_fixed(tokens::of_fixed(&system, &toolset.schemas));
         }
         (system, toolset.schemas)
+    }
+
+    /// The texts of its folder that it is told now; none in a mode without any.
+    pub(super) fn hears(&self) -> Option<Hears> {
+        modes::brings_notes(self.mode()).then(|| Hears {
+            notes: self.setup.has_docs(),
+            repository: self.setup.config.repo_instructions.unwrap_or(true),
+            skills: self.setup.skills().to_vec(),
+        })
     }
 
     /// Working time that the turn has left.

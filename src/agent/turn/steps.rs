@@ -1,7 +1,10 @@
 //! The loop: ask, run the calls, append, ask again, until there is an answer or a reason to end.
 
+use std::path::Path;
+
 use crate::agent::budget::OverBudget;
 use crate::agent::end_reason::{CUT_ANSWER, EndReason};
+use crate::agent::setup::Wanted;
 use crate::agent::stop::{Stop, StopSignal};
 use crate::agent::stuck::Stuck;
 use crate::domain::{Assistant, ConversationId, Item, Mode, StopReason, UserText};
@@ -79,7 +82,7 @@ impl Turn {
                 return Ok(outcome);
             }
             self.take_steered().await?;
-            self.setup = self.context.setup().await;
+            self.read_files().await;
             if last.is_none() {
                 last = self.limit_reached();
             }
@@ -166,6 +169,22 @@ impl Turn {
                 Next::Over(outcome) => return Ok(outcome),
             }
         }
+    }
+
+    /// Reads the agent's files as they are now, in one go where it hears the same texts as in the step before.
+    async fn read_files(&mut self) {
+        let heard = self.hears();
+        let read = heard
+            .clone()
+            .map(|hears| self.context.deps.docs_reader(hears));
+        let also = move |folder: &Path| read.map(|read| read(folder));
+        let look = self.context.look_at(Wanted::Itself, also).await;
+        self.setup = look.setup;
+        self.docs_now = look
+            .also
+            .flatten()
+            .filter(|_| heard == self.hears())
+            .map(|read| self.context.deps.docs_read(&self.context.agent, read));
     }
 
     /// The first limit that this turn has come to.

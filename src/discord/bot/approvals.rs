@@ -24,6 +24,7 @@ use crate::discord::rest::explain::{self, Operation};
 use crate::discord::rest::{Rest, Urgency};
 use crate::domain::{AgentId, ChannelId, MessageId, Person, RoleId, UserId};
 use crate::manager::AgentManager;
+use crate::text::long;
 
 /// Endings kept for those who press late; older ones are read from the ledger.
 const REMEMBERED: usize = 256;
@@ -126,7 +127,9 @@ impl Asked {
     }
 
     fn body(&self, approvers: &[RoleId]) -> Body {
-        approval::shown(&self.question, &self.ended, approvers)
+        long::work_on(self.question.size(), || {
+            approval::shown(&self.question, &self.ended, approvers)
+        })
     }
 }
 
@@ -287,7 +290,9 @@ impl Approvals {
     pub(in crate::discord) fn alone(&self, id: i64) -> Option<Body> {
         self.with(|book| {
             let asked = book.asked_about(id).filter(|asked| asked.waits_for(id))?;
-            approval::alone(&asked.question, id)
+            long::work_on(asked.question.size(), || {
+                approval::alone(&asked.question, id)
+            })
         })
     }
 

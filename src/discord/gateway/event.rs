@@ -172,10 +172,45 @@ fn normalise(name: &str, data: &mut Value) {
         "MESSAGE_CREATE" => normalise_message,
         "MESSAGE_UPDATE" => update,
         "INTERACTION_CREATE" => interaction,
+        "GUILD_CREATE" => server,
+        "CHANNEL_CREATE" | "CHANNEL_UPDATE" | "THREAD_CREATE" | "THREAD_UPDATE" => place,
         _ => return,
     };
     if let Some(data) = data.as_object_mut() {
         normalise(data);
+    }
+}
+
+/// What of a server's description is kept for as long as we are connected, though nobody looks at it.
+const UNREAD_OF_SERVER: [&str; 8] = [
+    "emojis",
+    "stickers",
+    "presences",
+    "voice_states",
+    "stage_instances",
+    "guild_scheduled_events",
+    "soundboard_sounds",
+    "embedded_activities",
+];
+
+/// The description of a server, without its pictures, its sounds, who is online and what its channels are about.
+fn server(described: &mut Object) {
+    for list in UNREAD_OF_SERVER {
+        if described.contains_key(list) {
+            described.insert(list.to_owned(), json!([]));
+        }
+    }
+    for list in ["channels", "threads"] {
+        let places = described.get_mut(list).and_then(Value::as_array_mut);
+        let places = places.into_iter().flatten();
+        places.filter_map(Value::as_object_mut).for_each(place);
+    }
+}
+
+/// A channel or a thread.
+fn place(described: &mut Object) {
+    if described.contains_key("topic") {
+        described.insert("topic".to_owned(), Value::Null);
     }
 }
 

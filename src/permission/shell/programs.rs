@@ -77,6 +77,11 @@ fn options_in(
     Some(options.split_whitespace())
 }
 
+/// Whether its standard input is commands of its own, some of which run others.
+pub(super) fn takes_commands(name: &str) -> bool {
+    has(TAKE_COMMANDS, name)
+}
+
 /// Whether it is one of the awks, whose first argument is code.
 pub(super) fn is_awk(name: &str) -> bool {
     has(AWKS, name)

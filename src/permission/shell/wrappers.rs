@@ -21,6 +21,9 @@ use super::word::Word;
 /// Words of one command after which a wrapper is not looked into.
 const MAX_WORDS: usize = 200;
 
+/// Most letters of a cluster of short options behind which a command is looked for.
+const MOST_LETTERS: usize = 16;
+
 /// What a command runs besides itself.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Inner {
@@ -109,6 +112,9 @@ fn runs(words: &[Word], input: &Input, found: &mut Vec<Inner>) {
     if let Some(options) = programs::code_options(name) {
         code(&options, arguments, input, found);
     }
+    if programs::takes_commands(name) || reads_makefile(name, arguments) {
+        commanded(input, found);
+    }
     if programs::is_awk(name) {
         awk(arguments, found);
     }
@@ -180,13 +186,26 @@ fn wrapped(name: &str, arguments: &[Word], input: &Input, found: &mut Vec<Inner>
             .value
             .split_once('=')
             .map_or(word.value.as_str(), |(_, tail)| tail);
-        for script in [word.value.as_str(), tail] {
+        for script in [word.value.as_str(), tail]
+            .into_iter()
+            .chain(behind_letters(&word.value))
+        {
             if script.contains(char::is_whitespace) {
                 found.push(Inner::Script(script.to_owned()));
             }
         }
     }
     suffixes(&arguments, input, found);
+}
+
+/// What may stand behind each letter of a cluster of short options: `-vS'git push'`.
+fn behind_letters(word: &str) -> impl Iterator<Item = &str> {
+    let letters = word.strip_prefix('-').unwrap_or_default();
+    let count = letters
+        .bytes()
+        .take_while(u8::is_ascii_alphanumeric)
+        .count();
+    (1..=count.min(MOST_LETTERS)).map(move |at| &letters[at..])
 }
 
 fn suffixes(words: &[Word], input: &Input, found: &mut Vec<Inner>) {
@@ -303,6 +322,31 @@ fn code(options: &[&str], arguments: &[Word], input: &Input, found: &mut Vec<Inn
             ));
         }
     }
+}
+
+/// Standard input that is commands of the program itself, some of which run others: `!git push` of `ed`.
+fn commanded(input: &Input, found: &mut Vec<Inner>) {
+    let is_plain = |text: &str| !text.contains('!') && !programs::spawns(text);
+    match input {
+        Input::Nothing => {}
+        Input::Text(commands) if is_plain(commands) => {}
+        Input::Text(_) | Input::Unknown => found.push(Inner::Unseen(
+            "it reads commands that cannot be judged".to_owned(),
+        )),
+    }
+}
+
+/// Whether it is a `make` whose rules come by standard input.
+fn reads_makefile(name: &str, arguments: &[Word]) -> bool {
+    let is_input = |word: &Word| {
+        let file = word
+            .value
+            .split_once('=')
+            .map_or(word.value.as_str(), |(_, file)| file);
+        let file = file.strip_prefix("-f").unwrap_or(file);
+        file == "-" || file.starts_with("/dev/") || file.starts_with("/proc/")
+    };
+    matches!(name, "make" | "gmake") && arguments.iter().any(is_input)
 }
 
 fn awk(arguments: &[Word], found: &mut Vec<Inner>) {

@@ -11,6 +11,7 @@ use tracing::warn;
 
 use crate::exec::{Bounds, Ended, Finished};
 use crate::permission::{Action, Group};
+use crate::text::long;
 use crate::tools::error::ToolError;
 use crate::tools::output_store::Handle;
 use crate::tools::shell::{self, Place};
@@ -61,7 +62,8 @@ impl Tool for Bash {
         let rules = context.services.shell()?.rules.of(context);
         let timeout = timeout(args.timeout, rules.max_timeout)?;
         let place = Place::find(context, None).await?;
-        let command = shell::command(&Self::action(&args), &place, context)?;
+        let action = long::work_on(args.command.len(), || Self::action(&args));
+        let command = shell::command(&action, &place, context)?;
         let (handle, spool) = reserve(context).await?;
         let bounds = Bounds {
             timeout,

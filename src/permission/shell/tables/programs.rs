@@ -127,6 +127,10 @@ pub(in crate::permission::shell) const INTERPRETERS: &[(&str, &str)] = &[
     ("pwsh",                "-c -Command -EncodedCommand"),
 ];
 
+/// Programs whose standard input is commands, some of which run others.
+pub(in crate::permission::shell) const TAKE_COMMANDS: &str =
+    "ed red dc m4 gdb lldb ftp sftp lftp telnet fdisk parted";
+
 /// The awks, whose first argument is code.
 pub(in crate::permission::shell) const AWKS: &str = "awk gawk mawk nawk original-awk";
 
