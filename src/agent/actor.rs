@@ -151,7 +151,7 @@ pub(super) type LastSave = Result<SessionMeta, SessionError>;
 
 impl Actor {
     pub(super) async fn run(mut self) {
-        if let Err(error) = self.load().await {
+        if let Err(error) = Box::pin(self.load()).await {
             self.trouble(None, &error);
         }
         loop {
@@ -172,22 +172,23 @@ impl Actor {
         }
     }
 
-    /// Does what the next event asks for.
+    /// Does what the next event asks for. What that takes is allocated for as long as it is done: an agent that waits, as most
+    /// do, holds none of it.
     async fn step(&mut self) -> Flow {
         if self.is_over().await {
             return Flow::End;
         }
         tokio::select! {
             biased;
-            Some(done) = self.work.join_next(), if !self.work.is_empty() => self.work_done(done).await,
+            Some(done) = self.work.join_next(), if !self.work.is_empty() => Box::pin(self.work_done(done)).await,
             Some(_) = self.replies.join_next(), if !self.replies.is_empty() => {}
             command = next_command(&mut self.replayed, &mut self.mailbox), if self.may_hear() => {
                 match command {
-                    Some(command) => self.command(command).await,
+                    Some(command) => Box::pin(self.command(command)).await,
                     None => self.mailbox_is_over = true,
                 }
             }
-            fired = self.timer.fires() => self.idle_fired(fired).await,
+            fired = self.timer.fires() => Box::pin(self.idle_fired(fired)).await,
         }
         Flow::GoOn
     }

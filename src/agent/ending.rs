@@ -103,7 +103,7 @@ impl Actor {
     /// Takes the next step of the end once nothing runs any more; says whether that was the last.
     pub(super) async fn is_over(&mut self) -> bool {
         if self.ending.is_none() && self.mailbox_is_over && self.replayed.is_empty() {
-            self.end(Ending::Forgotten, &Stopper::Shutdown).await;
+            Box::pin(self.end(Ending::Forgotten, &Stopper::Shutdown)).await;
         }
         let is_quiet = self.conversations.values().all(Conversation::is_quiet);
         if !is_quiet || !self.replayed.is_empty() {
@@ -119,7 +119,7 @@ impl Actor {
             }
             Some(Ending::Destroy { saving, .. } | Ending::Shutdown { saving, .. }) => {
                 if saving.is_none() {
-                    self.save_last().await;
+                    Box::pin(self.save_last()).await;
                 }
                 // Where there was nothing to read, that was all.
                 matches!(self.ending, Some(Ending::Forgotten))

@@ -187,7 +187,8 @@ impl Queue {
                 biased;
                 () = stop.cancelled() => break,
                 event = self.inbox.recv() => match event {
-                    Some(event) => self.take(event).await,
+                    // Allocated while it is done: a channel where nothing happens holds none of it.
+                    Some(event) => Box::pin(self.take(event)).await,
                     None => break,
                 },
             }

@@ -155,15 +155,16 @@ impl Queue {
                 biased;
                 () = stop.cancelled() => break,
                 order = self.inbox.recv() => match order {
-                    Some(order) => self.take(order).await,
+                    // Allocated while it is done: a channel where nothing happens holds none of it.
+                    Some(order) => Box::pin(self.take(order)).await,
                     None => break,
                 },
-                done = finished(&mut self.under_way) => self.note(done).await,
+                done = finished(&mut self.under_way) => Box::pin(self.note(done)).await,
                 () = any_changes(&mut self.turns) => {}
-                () = tokio::time::sleep_until(wake), if self.may_act() => self.act().await,
+                () = tokio::time::sleep_until(wake), if self.may_act() => Box::pin(self.act()).await,
             }
         }
-        self.end().await;
+        Box::pin(self.end()).await;
     }
 
     async fn take(&mut self, order: OutboundCommand) {

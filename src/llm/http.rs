@@ -23,6 +23,9 @@ use crate::text::long;
 /// Longest answer that is read, whatever it says: a gigabyte body ends here.
 const MAX_BODY: usize = 32 << 20;
 
+/// Bytes of an answer that are read before others have their turn.
+const AT_A_STRETCH: usize = 16 << 10;
+
 /// Longest error body that is read.
 const MAX_ERROR_BODY: usize = 64 << 10;
 
@@ -89,7 +92,13 @@ impl Endpoint {
         }
         let mut body = Body::new(response, MAX_BODY);
         let mut decoder = Decoder::default();
+        let mut yielded_at = 0;
         loop {
+            // A server that sends faster than anybody reads does not keep the thread from the others.
+            if body.read() - yielded_at >= AT_A_STRETCH {
+                yielded_at = body.read();
+                tokio::task::yield_now().await;
+            }
             let chunk = match body.next(deadline).await {
                 Ok(Some(chunk)) => chunk,
                 Ok(None) => break,

@@ -20,6 +20,10 @@ const LONGEST_LIFE: u64 = 40;
 /// When nothing happens for so long there is nothing to interrupt, and more is ordered.
 const QUIET: Duration = Duration::from_millis(300);
 
+/// How long the answers to all that was ordered are waited for. A machine that others use takes minutes for hundreds of them; only a
+/// fault takes all of it.
+const PATIENCE: Duration = Duration::from_secs(1_200);
+
 fn variable(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
@@ -166,5 +170,5 @@ pub(super) async fn all_answered(world: &World, agents: &[&str], jobs: &[Job]) {
             answer_questions(world, agents, &mut allowed);
         }
     };
-    let _ = tokio::time::timeout(Duration::from_secs(60), everything).await;
+    let _ = tokio::time::timeout(PATIENCE, everything).await;
 }
