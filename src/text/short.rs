@@ -12,9 +12,11 @@ const MOST_BLANK: usize = 4 << 10;
 ///
 /// Runs of blanks, tabs and ends of lines become one blank; a character is never cut in two, whatever it is made of.
 pub fn one_line(text: &str, max: usize) -> String {
-    let whole = text;
+    let whole = text.len();
     // A megabyte of blanks, or of marks upon one letter, is not looked through for what would follow it.
-    let text = &text[..text.floor_char_boundary(max * MOST_BYTES + MOST_BLANK)];
+    let most = max.saturating_mul(MOST_BYTES).saturating_add(MOST_BLANK);
+    let text = &text[..text.floor_char_boundary(most)];
+    let is_cut = text.len() < whole;
     let mut line = String::new();
     let mut chars = 0;
     let mut graphemes = text.graphemes(true).peekable();
@@ -25,7 +27,7 @@ pub fn one_line(text: &str, max: usize) -> String {
             continue;
         }
         let size = grapheme.chars().count() + usize::from(blank);
-        let is_last = graphemes.peek().is_none();
+        let is_last = !is_cut && graphemes.peek().is_none();
         let room = max.saturating_sub(usize::from(!is_last));
         if chars + size > room {
             line.push('…');
@@ -38,7 +40,7 @@ pub fn one_line(text: &str, max: usize) -> String {
         line.push_str(grapheme);
         chars += size;
     }
-    if text.len() < whole.len() {
+    if is_cut {
         line.push('…');
     }
     line

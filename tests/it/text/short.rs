@@ -10,6 +10,17 @@ fn one_line_folds_blanks_and_marks_what_it_cut() {
     assert_eq!(one_line("👩‍👩‍👧👩‍👩‍👧", 6), "👩‍👩‍👧…");
     assert_eq!(one_line("", 3), "");
     assert_eq!(one_line("abc", 0), "…");
+    assert_eq!(one_line("a  b", usize::MAX), "a b");
+}
+
+#[test]
+fn one_line_of_a_megabyte_without_words_is_short_too() {
+    for filler in [" ", "\u{301}"] {
+        let text = format!("abc{}d", filler.repeat(1 << 20));
+        let line = one_line(&text, 4);
+        assert!(line.starts_with("ab") && line.ends_with('…'), "{line:?}");
+        assert!(line.chars().count() <= 4, "{line:?}");
+    }
 }
 
 #[test]
