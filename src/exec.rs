@@ -43,7 +43,7 @@ pub use harden::harden_self;
 pub use job::HELPER_COMMAND;
 pub use probe::{Bubblewrap, SandboxSettings};
 pub use probing::Probing;
-pub use process::Process;
+pub use process::{Ending, Process};
 pub use sandbox::Sandbox;
 pub use spawn::{Spawned, TaskFiles, end_tree};
 pub use worker::{WorkFailure, WorkLimits, serve};

@@ -62,6 +62,8 @@ pub(super) struct StopSignal {
     now: CancellationToken,
     /// Cancelled by abort and shutdown only.
     hard: CancellationToken,
+    /// Cancelled by an abort only.
+    aborted: CancellationToken,
     /// That of the parent turn: what ends it ends its children.
     above: Option<Box<StopSignal>>,
     /// Those of all child turns of the run that are not over.
@@ -89,6 +91,9 @@ impl StopSignal {
             _ => stop,
         };
         self.asked.fetch_max(stop as u8, Ordering::AcqRel);
+        if stop == Stop::Abort {
+            self.aborted.cancel();
+        }
         self.now.cancel();
         if stop > Stop::Graceful {
             self.hard.cancel();
@@ -102,6 +107,7 @@ impl StopSignal {
             by: Arc::default(),
             now: self.now.child_token(),
             hard: self.hard.child_token(),
+            aborted: self.aborted.child_token(),
             above: Some(Box::new(self.clone())),
             children: Arc::clone(&self.children),
         }
@@ -160,5 +166,10 @@ impl StopSignal {
     /// Ends with abort and shutdown: what the last step listens to.
     pub(super) fn hard(&self) -> &CancellationToken {
         &self.hard
+    }
+
+    /// Ends with an abort: a daemon that stops leaves commands the time to end in order.
+    pub(super) fn aborted(&self) -> &CancellationToken {
+        &self.aborted
     }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
 
 use super::error::NoShell;
 use crate::config::Config;
@@ -95,6 +96,8 @@ impl Default for Limits {
 #[derive(Clone, Debug)]
 pub struct Bounds {
     pub timeout: Duration,
+    /// Leaves it next to no time, also where it is being ended already.
+    pub abort: CancellationToken,
     /// File for all of its output, made only when that does not fit into the result.
     pub spool: Option<PathBuf>,
 }

@@ -16,6 +16,12 @@ pub(super) const SUPERVISE: &str = "supervise";
 /// Second argument: confine oneself and become the command.
 pub(super) const CONFINE: &str = "confine";
 
+/// What a supervisor is told, after its job, to end the command in order; to be let go of means the same.
+pub(super) const IN_ORDER: u8 = b'.';
+
+/// What it is told to end the command at once, even where it ends it already.
+pub(super) const AT_ONCE: u8 = b'!';
+
 /// What the inner half answers once it is confined.
 pub(super) const CONFINED: &str = "ok";
 
@@ -29,8 +35,6 @@ pub(super) struct Job {
     pub(super) wrapper: Vec<String>,
     /// What ends it besides itself.
     pub(super) life: Lifetime,
-    /// Milliseconds between SIGTERM and SIGKILL.
-    pub(super) grace_ms: u64,
     /// The workspace whose repository is put right after the end; none with the sandbox off.
     pub(super) repository: Option<PathBuf>,
     /// What the command's own process does to itself.

@@ -85,6 +85,7 @@ impl Sandbox {
         };
         let bounds = Bounds {
             timeout: PROBE_TIMEOUT,
+            abort: CancellationToken::new(),
             spool: None,
         };
         let finished = self

@@ -10,16 +10,33 @@ use rustix::io::retry_on_intr;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 
-/// Time between SIGTERM and SIGKILL when a command is ended from outside.
-///
-/// Long enough to flush a file and remove a lock, short enough that a timeout is back within 5 s.
-pub(super) const GRACE: Duration = Duration::from_secs(2);
-
-/// How often the end of a tree is looked for.
+/// Shortest time between two looks for what is left of a tree: each reads all of `/proc`.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// How long a killed process is waited for before the tree is looked at again.
+const VANISHES_IN: Duration = Duration::from_millis(50);
 
 /// How long killed processes may take to vanish before they are given up: only one stuck in the kernel takes longer.
 const KILL_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How a command is ended from outside: with SIGTERM, and with SIGKILL what is left after a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// It has time to flush a file and remove a lock; short enough that a timeout is back within 5 s.
+    InOrder,
+    /// A person aborted the turn: all of it is gone within a second.
+    AtOnce,
+}
+
+impl Ending {
+    /// Time between SIGTERM and SIGKILL.
+    pub(super) const fn grace(self) -> Duration {
+        match self {
+            Self::InOrder => Duration::from_secs(2),
+            Self::AtOnce => Duration::from_millis(250),
+        }
+    }
+}
 
 /// One process of this machine, for as long as it lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -87,16 +104,16 @@ impl Process {
         found
     }
 
-    /// Ends everything below it: SIGTERM, up to `grace` to leave, SIGKILL. Blocks until nothing is left.
+    /// Ends everything below it: SIGTERM, some time to leave, SIGKILL. Blocks until nothing is left.
     ///
     /// Bubblewrap's own processes are not asked with SIGTERM: the outer one would take the rest down at once.
-    pub fn end_below(self, grace: Duration) {
+    pub fn end_below(self, ending: Ending) {
         for stat in self.below() {
             if stat.name != "bwrap" {
                 stat.process.signal(Signal::TERM);
             }
         }
-        if self.wait_below(grace) {
+        if self.wait_below(ending.grace()) {
             return;
         }
         self.kill_below();
@@ -110,10 +127,10 @@ impl Process {
             if left.is_empty() || start.elapsed() > KILL_TIMEOUT {
                 return;
             }
-            for stat in left {
+            for stat in &left {
                 stat.process.signal(Signal::KILL);
             }
-            std::thread::sleep(LOOK_EVERY);
+            wait_for_one(&left, VANISHES_IN);
         }
     }
 
@@ -126,14 +143,23 @@ impl Process {
     /// Waits until nothing is below it; false when `timeout` ran out first.
     fn wait_below(self, timeout: Duration) -> bool {
         let start = Instant::now();
-        while !self.below().is_empty() {
-            if start.elapsed() >= timeout {
-                return false;
+        loop {
+            let left = self.below();
+            let time = timeout.saturating_sub(start.elapsed());
+            if left.is_empty() || time.is_zero() {
+                return left.is_empty();
             }
-            std::thread::sleep(LOOK_EVERY);
+            wait_for_one(&left, time);
         }
-        true
     }
+}
+
+/// Waits until one of these has ended, at most for `timeout`, and never so short that looking is all that happens.
+fn wait_for_one(left: &[Stat], timeout: Duration) {
+    if let Some(stat) = left.first() {
+        stat.process.wait_end(timeout);
+    }
+    std::thread::sleep(LOOK_EVERY);
 }
 
 /// What `/proc/<pid>/stat` says, as far as it is needed.

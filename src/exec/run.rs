@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::capture::Capture;
 use super::command::{Bounds, Command, Ended, ExecError, Finished, Limits};
 use super::job::{Job, Lifetime, Report};
-use super::process::GRACE;
+use super::process::Ending;
 use super::sandbox::Sandbox;
 use super::warm::IdleSupervisor;
 
@@ -29,7 +29,7 @@ const WARM_AFTER: Duration = Duration::from_millis(100);
 const SUPERVISOR_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Sandbox {
-    /// Runs `command` and waits for it. `stop` ends it, and so does dropping the future.
+    /// Runs `command` and waits for it. `stop` ends it, and so does dropping the future; an abort ends it at once.
     ///
     /// # Errors
     ///
@@ -76,7 +76,7 @@ impl Sandbox {
         running.send(job).await?;
 
         let mut capture = Capture::new(bounds.spool);
-        let mut ended = Ended::Exited;
+        let (mut ended, mut aborted) = (Ended::Exited, false);
         let mut chunk = vec![0; CHUNK];
         let mut open = true;
         let mut next = Next::due(self, &limits);
@@ -85,11 +85,15 @@ impl Sandbox {
         let supervisor_timeout = tokio::time::sleep(Duration::MAX);
         tokio::pin!(time_up, settled, supervisor_timeout);
         loop {
-            let cause = tokio::select! {
+            let (cause, ending) = tokio::select! {
                 biased;
                 _ = running.child.wait() => break,
-                () = stop.cancelled(), if ended == Ended::Exited => Ended::Stopped,
-                () = &mut time_up, if ended == Ended::Exited => Ended::TimedOut,
+                () = bounds.abort.cancelled(), if !aborted => {
+                    aborted = true;
+                    (Ended::Stopped, Ending::AtOnce)
+                }
+                () = stop.cancelled(), if ended == Ended::Exited => (Ended::Stopped, Ending::InOrder),
+                () = &mut time_up, if ended == Ended::Exited => (Ended::TimedOut, Ending::InOrder),
                 () = &mut settled, if next.is_due() => {
                     next.start();
                     continue;
@@ -106,11 +110,13 @@ impl Sandbox {
                     continue;
                 }
             };
-            ended = cause;
-            running.let_go().await;
+            if ended == Ended::Exited {
+                ended = cause;
+            }
+            running.end(ending).await;
             supervisor_timeout
                 .as_mut()
-                .reset(tokio::time::Instant::now() + GRACE + SUPERVISOR_TIMEOUT);
+                .reset(tokio::time::Instant::now() + ending.grace() + SUPERVISOR_TIMEOUT);
         }
         next.start();
         // What is left in the pipe. Its end is not waited for: somebody may hold it open.

@@ -13,8 +13,8 @@ use tokio::net::UnixStream;
 
 use super::cgroup::Group;
 use super::command::Limits;
-use super::job::{HELPER_COMMAND, Job, Report, SUPERVISE};
-use super::process::Process;
+use super::job::{AT_ONCE, HELPER_COMMAND, IN_ORDER, Job, Report, SUPERVISE};
+use super::process::{Ending, Process};
 
 /// A supervisor and the line to it.
 #[derive(Debug)]
@@ -77,9 +77,14 @@ impl Running {
             .map_or(Ok(()), |group| group.limit(limits))
     }
 
-    /// Lets go of the line: the supervisor ends everything and reports.
-    pub(super) async fn let_go(&mut self) {
-        let _ = self.line.get_mut().shutdown().await;
+    /// Has the supervisor end everything and report. A second time it may be told to be quicker.
+    pub(super) async fn end(&mut self, ending: Ending) {
+        let word = match ending {
+            Ending::InOrder => IN_ORDER,
+            Ending::AtOnce => AT_ONCE,
+        };
+        // A supervisor that hears nothing any more has ended.
+        let _ = self.line.write_all(&[word]).await;
     }
 
     /// Kills supervisor and command, for when the supervisor does not get it done.

@@ -11,7 +11,6 @@ use super::command::{Command, ExecError, Limits, MAX_SCRIPT, Network, Policy};
 use super::error::MissingLayer;
 use super::guard;
 use super::job::{AccessRules, Confinement, Job, Lifetime, Namespaces};
-use super::process::GRACE;
 use super::view::{self, MachineView};
 use super::warm::WarmSupervisor;
 
@@ -181,7 +180,6 @@ impl Sandbox {
             life,
             repository: (command.policy.mode != SandboxMode::Off)
                 .then(|| command.workspace.clone()),
-            grace_ms: u64::try_from(GRACE.as_millis()).unwrap_or(u64::MAX),
             confinement: Confinement {
                 shell: parts.view.shell.clone(),
                 script: command.script.clone(),

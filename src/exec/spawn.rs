@@ -14,7 +14,7 @@ use tokio::task::spawn_blocking;
 use super::command::{Command, ExecError};
 use super::error::NeverRan;
 use super::job::{Job, Lifetime, Report};
-use super::process::{GRACE, Process};
+use super::process::{Ending, Process};
 use super::running::Running;
 use super::sandbox::Sandbox;
 
@@ -129,9 +129,9 @@ impl Sandbox {
 }
 
 /// Ends a task: everything below `supervisor`, then the supervisor itself if it does not leave.
-pub async fn end_tree(supervisor: Process) {
+pub async fn end_tree(supervisor: Process, ending: Ending) {
     let ended = tokio::task::spawn_blocking(move || {
-        supervisor.end_below(GRACE);
+        supervisor.end_below(ending);
         let mut waited = Duration::ZERO;
         while supervisor.is_alive() && waited < SUPERVISOR_TIMEOUT {
             std::thread::sleep(LOOK_EVERY);

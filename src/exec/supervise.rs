@@ -20,9 +20,9 @@ use rustix::process::{
 
 use super::error::{HelperError, failed};
 use super::job::{
-    CONFINE, CONFINED, Confinement, HELPER_COMMAND, HELPER_INSIDE, Job, Lifetime, Report,
+    AT_ONCE, CONFINE, CONFINED, Confinement, HELPER_COMMAND, HELPER_INSIDE, Job, Lifetime, Report,
 };
-use super::process::Process;
+use super::process::{Ending, Process};
 use super::repair;
 
 /// The helper's own binary, also after it was replaced on disk.
@@ -57,12 +57,7 @@ pub(super) fn main() -> Result<(), HelperError> {
 
     let own = Process::of(std::process::id()).ok_or(HelperError::NoProc)?;
     if matches!(job.life, Lifetime::Attached) {
-        let grace = Duration::from_millis(job.grace_ms);
-        thread::spawn(move || {
-            // Nothing more is ever sent: whatever ends this read is the daemon letting go.
-            let _ = inbox.read(&mut [0]);
-            own.end_below(grace);
-        });
+        thread::spawn(move || end_when_told(&mut inbox, own));
     }
     let ran = joined.and_then(|()| run(&job, own));
     if let Some(workspace) = &job.repository {
@@ -79,6 +74,21 @@ pub(super) fn main() -> Result<(), HelperError> {
     // The daemon may be gone; then there is nobody to tell.
     let _ = writeln!(&daemon, "{line}");
     Ok(())
+}
+
+/// Ends the command when the daemon says so or lets go, and quicker when it says so again.
+fn end_when_told(inbox: &mut impl Read, own: Process) {
+    let mut is_hurried = || {
+        let mut word = [0];
+        matches!(inbox.read(&mut word), Ok(1)) && word == [AT_ONCE]
+    };
+    if !is_hurried() {
+        thread::spawn(move || own.end_below(Ending::InOrder));
+        if !is_hurried() {
+            return;
+        }
+    }
+    own.end_below(Ending::AtOnce);
 }
 
 /// What the daemon says next; nothing when it let go.

@@ -37,6 +37,8 @@ pub struct Caller {
     pub has_message: bool,
     /// How many hops of hooks or other agents led here; a person's turn is 0.
     pub depth: u8,
-    /// Ends with the turn: `/stop` lets a call finish, `/abort` and shutdown cancel this.
+    /// Cancelled when the call is to end: by any stop of the turn, and by the end of its time.
     pub stop: CancellationToken,
+    /// Cancelled by an abort of the turn: what ends already is given next to no time.
+    pub abort: CancellationToken,
 }

@@ -30,7 +30,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::domain::{AgentId, AgentName, ChannelId, TaskId, TurnId};
-use crate::exec::{ExecError, Probing, TaskFiles};
+use crate::exec::{Ending, ExecError, Probing, TaskFiles};
 use crate::store::{Hook, Store, StoreError, TaskRow, TaskStatus};
 use crate::tools::hooks::HookSpec;
 
@@ -103,7 +103,7 @@ struct Live {
 
 enum Order {
     /// End the task, and say when it has ended.
-    Stop(oneshot::Sender<TaskRow>),
+    Stop(Ending, oneshot::Sender<TaskRow>),
     /// Watch these too.
     Hooks(Vec<Hook>),
 }
@@ -137,12 +137,16 @@ impl Tasks {
     ///
     /// [`TaskError::Unknown`] and [`TaskError::Ended`].
     pub async fn stop(&self, agent: AgentId, id: &TaskId) -> Result<TaskRow, TaskError> {
+        self.end(agent, id, Ending::InOrder).await
+    }
+
+    async fn end(&self, agent: AgentId, id: &TaskId, ending: Ending) -> Result<TaskRow, TaskError> {
         let row = self.row(agent, id).await?;
         let Some(live) = self.live(agent, id) else {
             return Err(TaskError::Ended(id.clone(), row.status.as_str()));
         };
         let (done, ended) = oneshot::channel();
-        let _ = live.orders.send(Order::Stop(done)).await;
+        let _ = live.orders.send(Order::Stop(ending, done)).await;
         match ended.await {
             Ok(row) => Ok(row),
             // It ended by itself in the same moment.
@@ -166,15 +170,16 @@ impl Tasks {
     }
 
     /// Ends what a turn left running, before it is over itself.
-    pub async fn stop_of_turn(&self, agent: AgentId, turn: TurnId) {
+    pub async fn stop_of_turn(&self, agent: AgentId, turn: TurnId, ending: Ending) {
         let keys = self.keys().into_iter().filter(|key| key.0 == agent);
-        for (_, id) in keys {
+        let stops = keys.map(|(_, id)| async move {
             let row = self.row(agent, &id).await;
             if row.is_ok_and(|row| row.task.turn == Some(turn)) {
                 // It may have ended by itself meanwhile.
-                let _ = self.stop(agent, &id).await;
+                let _ = self.end(agent, &id, ending).await;
             }
-        }
+        });
+        futures_util::future::join_all(stops).await;
     }
 
     /// Ends all tasks of all agents, in order: rows say `killed`, hooks stay silent. Gives each channel's line on what ended.

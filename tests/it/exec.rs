@@ -100,6 +100,7 @@ impl Shell {
     async fn try_run(&self, script: &str, timeout: Duration) -> Result<Finished, ExecError> {
         let bounds = Bounds {
             timeout,
+            abort: CancellationToken::new(),
             spool: Some(self.outside("spool")),
         };
         self.sandbox

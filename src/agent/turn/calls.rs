@@ -517,6 +517,7 @@ impl Turn {
             has_message: !self.context.run.people().is_empty(),
             depth: self.context.depth,
             stop,
+            abort: self.context.stop.aborted().clone(),
         };
         ToolContext {
             caller,

@@ -13,7 +13,9 @@ use crate::agent::end_reason::EndReason;
 use crate::agent::event::AskingChild;
 use crate::agent::modes;
 use crate::agent::reports::Heading;
+use crate::agent::stop::Stop;
 use crate::domain::{Assistant, CallId, ToolResult, TurnId};
+use crate::exec::Ending;
 use crate::store::{FinishedTurn, FirstPart, StoreError};
 use crate::text::{self, escape};
 use crate::tools::{ResultRoom, ToolContext, guard};
@@ -143,8 +145,12 @@ impl Turn {
         let Ok(shell) = &self.context.deps.services.shell else {
             return;
         };
-        let agent = self.context.agent.id;
-        shell.tasks.stop_of_turn(agent, self.context.id()).await;
+        let ending = match self.context.stop.asked() {
+            Some(Stop::Abort) => Ending::AtOnce,
+            Some(Stop::Graceful | Stop::Shutdown) | None => Ending::InOrder,
+        };
+        let (agent, turn) = (self.context.agent.id, self.context.id());
+        shell.tasks.stop_of_turn(agent, turn, ending).await;
     }
 
     /// Ends it with its report, which its parent has from then on (C2).

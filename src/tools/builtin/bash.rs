@@ -67,6 +67,7 @@ impl Tool for Bash {
         let (handle, spool) = reserve(context).await?;
         let bounds = Bounds {
             timeout,
+            abort: context.abort.clone(),
             spool: Some(spool),
         };
         let sandbox = context.services.shell()?.sandbox.sandbox().await?;

@@ -18,7 +18,7 @@ use super::follow::{Follow, Tail};
 use super::text;
 use super::{Order, Tasks};
 use crate::domain::AgentName;
-use crate::exec::{ExecError, Process, end_tree};
+use crate::exec::{Ending, ExecError, Process, end_tree};
 use crate::store::{Hook, TaskEnd, TaskKind, TaskRow, TaskStatus};
 
 /// How often the logs are looked at: soon enough for people, seldom enough to cost nothing.
@@ -93,7 +93,7 @@ impl Watch {
         let end = loop {
             tokio::select! {
                 biased;
-                () = closing.cancelled(), if self.killed != Killed::Closing => self.kill(Killed::Closing),
+                () = closing.cancelled(), if self.killed != Killed::Closing => self.kill(Killed::Closing, Ending::InOrder),
                 end = &mut end => break end,
                 Some(order) = self.inbox.recv() => self.obey(order),
                 _ = look.tick() => self.look().await,
@@ -106,27 +106,27 @@ impl Watch {
 
     fn obey(&mut self, order: Order) {
         match order {
-            Order::Stop(done) => {
+            Order::Stop(ending, done) => {
                 self.waiting.push(done);
-                self.kill(Killed::Asked);
+                self.kill(Killed::Asked, ending);
             }
             Order::Hooks(hooks) => self.hooks.extend(hooks.into_iter().filter_map(Armed::new)),
         }
     }
 
     /// Begins to end the task; its end is seen like any other.
-    fn kill(&mut self, why: Killed) {
+    fn kill(&mut self, why: Killed, ending: Ending) {
         let first = self.killed == Killed::No;
         self.killed = why;
         if let (true, Some(process)) = (first, self.process()) {
-            self.tasks.inner.watches.spawn(end_tree(process));
+            self.tasks.inner.watches.spawn(end_tree(process, ending));
         }
     }
 
     /// Ends the task because a hook says so.
     pub(super) fn kill_by_hook(&mut self) {
         if self.killed == Killed::No {
-            self.kill(Killed::Asked);
+            self.kill(Killed::Asked, Ending::InOrder);
         }
     }
 

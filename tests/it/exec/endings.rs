@@ -92,6 +92,7 @@ async fn a_stop_ends_everything() {
         let command = shell.command(&format!("setsid sleep {mark} & sleep {mark}"));
         let bounds = Bounds {
             timeout: LONG,
+            abort: CancellationToken::new(),
             spool: None,
         };
         let stopper = async {
@@ -101,6 +102,41 @@ async fn a_stop_ends_everything() {
         let (finished, ()) = tokio::join!(shell.sandbox.run(&command, bounds, &stop), stopper);
         assert_eq!(finished.unwrap().ended, Ended::Stopped);
         assert_eq!(processes_with(&mark), Vec::<String>::new());
+    }
+}
+
+/// Whether a command that would be done a second and a half after SIGTERM gets that far. It is stopped, and aborted then, or
+/// aborted alone.
+async fn ends_in_order(shell: &Shell, is_stopped_before: bool) -> bool {
+    let (stop, abort) = (CancellationToken::new(), CancellationToken::new());
+    let script = "trap 'touch asked; sleep 1.5; echo in order; exit' TERM; touch begun; while :; do sleep 0.1; done";
+    let bounds = Bounds {
+        timeout: LONG,
+        abort: abort.clone(),
+        spool: None,
+    };
+    let command = shell.command(script);
+    let folder = command.workspace.clone();
+    let stopper = async {
+        until(|| folder.join("begun").exists()).await;
+        if is_stopped_before {
+            stop.cancel();
+            until(|| folder.join("asked").exists()).await;
+        }
+        abort.cancel();
+    };
+    let (finished, ()) = tokio::join!(shell.sandbox.run(&command, bounds, &stop), stopper);
+    let finished = finished.unwrap();
+    assert_eq!(finished.ended, Ended::Stopped);
+    printed(&finished) == "in order\n"
+}
+
+#[tokio::test]
+async fn an_abort_leaves_no_time_to_end_in_order_even_after_a_stop() {
+    for is_stopped_before in [false, true] {
+        for shell in [Shell::strongest().await, Shell::without_bubblewrap().await] {
+            assert!(!ends_in_order(&shell, is_stopped_before).await);
+        }
     }
 }
 

@@ -87,6 +87,8 @@ async fn none_is_left(of: &str, since: Instant) {
 async fn an_abort_ends_all_of_their_commands_and_says_so_once() {
     run_test_with(all_at_once(Way::Program), async |world| {
         all_sleep(world).await;
+        // The buttons come with the live status.
+        world.sees("#lab", "[Abort]").await;
         let began = Instant::now();
         world.ann.clicks("#lab", "Abort").await;
         none_is_left("abort", began).await;

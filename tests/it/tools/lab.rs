@@ -95,6 +95,7 @@ impl Lab {
             allowed_by: None,
             has_message: true,
             depth: 0,
+            abort: CancellationToken::new(),
             stop: CancellationToken::new(),
         };
         let context = ToolContext {
