@@ -18,6 +18,7 @@
 //! | saved sessions | `sessions`, `session_manager`, `session_file`, `session_label` |
 
 mod actor;
+mod at_work;
 mod auxiliary;
 mod budget;
 mod closing;

@@ -24,6 +24,7 @@ use crate::workspace::decisions::Decisions;
 use crate::workspace::docs::DocsCache;
 use crate::workspace::instructions::InstructionsCache;
 
+use super::at_work::AtWorkElsewhere;
 use super::budget::Reservations;
 use super::event::Event;
 use super::identity::Identity;
@@ -80,6 +81,8 @@ pub struct AgentDeps {
     pub told: ToolSpecs,
     /// Money promised to requests under way.
     pub reservations: Reservations,
+    /// Child turns that work as another agent than that of their run.
+    pub at_work: AtWorkElsewhere,
     /// Turns that run, for the presence.
     pub busy: Busy,
 }

@@ -15,3 +15,21 @@ pub struct Identity {
     /// Measures how long it has been left alone.
     pub(super) timer: IdleTimer,
 }
+
+impl Identity {
+    /// An agent that another one has work for it; how long it has been left alone is measured where it lives.
+    pub(super) fn elsewhere(
+        id: AgentId,
+        name: AgentName,
+        guild: GuildId,
+        channel: ChannelId,
+    ) -> Self {
+        Self {
+            id,
+            name,
+            guild,
+            channel,
+            timer: IdleTimer::new(None),
+        }
+    }
+}

@@ -83,7 +83,7 @@ pub(super) fn branch_facts(role: &str, name: &AgentName, channel: ChannelId) -> 
 }
 
 /// Who a sub-agent is, and who reads it.
-pub(super) fn child_facts(role: &str, name: &AgentName) -> String {
+pub(super) fn child_facts(role: &str, name: &str) -> String {
     format!(
         "You are `{role}`, a sub-agent of `{name}`. Your last message is your report; nobody reads what you write before it. \
          Paths are relative to your workspace; messages marked [note] come from the system."

@@ -64,6 +64,8 @@ pub struct Setup {
     is_child: bool,
     /// Whether its server keeps decisions, so that it may be told of the tool that records one.
     keeps_decisions: bool,
+    /// In a turn that works for another agent: that agent, which it is no wider than.
+    above: Option<Arc<Self>>,
 }
 
 /// An agent as one look at its files finds it.
@@ -102,6 +104,7 @@ impl Setup {
             between: Vec::new(),
             is_child: false,
             keeps_decisions: false,
+            above: None,
         }
     }
 
@@ -110,6 +113,28 @@ impl Setup {
             role: Some(role.clone()),
             ..Self::without_role(Arc::new(over(&role, config.clone(), tiers)))
         }
+    }
+
+    /// The agent at work for another one: within what both may do.
+    pub(super) fn working_for(self, above: Self, sandboxes: [&Effective; 2]) -> Self {
+        let [own, asker] = sandboxes;
+        let config = AgentConfig {
+            sandbox: Some(own.sandbox.stricter(asker.sandbox)),
+            network: Some(own.network && asker.network),
+            web_search: self.config.web_search && above.config.web_search,
+            ..AgentConfig::clone(&self.config)
+        };
+        Self {
+            config: Arc::new(config),
+            is_child: true,
+            above: Some(Arc::new(above)),
+            ..self
+        }
+    }
+
+    /// The agent that the turn is answered for, whose money it is and which standing permissions were given to.
+    pub(super) fn payer(&self) -> &Self {
+        self.above.as_deref().unwrap_or(self)
     }
 
     /// The agent as a child turn has it, which takes these roles one below the other. Each narrows what is above it; the
@@ -133,6 +158,7 @@ impl Setup {
             role: Some(role.clone()),
             is_child: true,
             keeps_decisions: self.keeps_decisions,
+            above: self.above,
         }
     }
 
@@ -152,7 +178,9 @@ impl Setup {
 
     /// What tells its roles from those of other setups.
     pub(super) fn roles_key(&self) -> String {
-        let hashes: Vec<&str> = self.roles().map(|role| role.sha256.as_str()).collect();
+        let above = self.above.iter().flat_map(|above| above.roles());
+        let all = above.chain(self.roles());
+        let hashes: Vec<&str> = all.map(|role| role.sha256.as_str()).collect();
         hashes.join(" ")
     }
 
@@ -172,7 +200,7 @@ impl Setup {
     pub(super) fn mode(&self, asked: Option<Mode>) -> Mode {
         let of_role = self.role.as_ref().map(|role| role.mode);
         // A role that is called is not what the agent itself was told to be.
-        let of_agent = self.config.mode.filter(|_| !self.is_child);
+        let of_agent = self.config.mode.filter(|_| self.speaks_as_agent());
         modes::in_force(&[of_role, of_agent, asked])
     }
 
@@ -188,7 +216,12 @@ impl Setup {
         self.role
             .as_ref()
             .and_then(|role| role.docs)
-            .unwrap_or(!self.is_child)
+            .unwrap_or_else(|| self.speaks_as_agent())
+    }
+
+    /// Whether an agent's own prompt and notes are what it is, and no role that is called.
+    fn speaks_as_agent(&self) -> bool {
+        !self.is_child || (self.above.is_some() && self.own.is_none() && self.between.is_empty())
     }
 
     /// Whether it is not the agent itself that speaks, but a role that it has taken.
@@ -212,17 +245,22 @@ impl Setup {
     ///
     /// The refusal, for the model.
     pub(super) fn has_tool(&self, name: &str) -> Result<(), NotOfTheRole> {
+        if let Some(above) = &self.above {
+            above.has_tool(name)?;
+        }
         let lacks = self.roles().find(|role| !role.has_tool(name));
         let calls_nobody = name == SUB_AGENT && self.sub_agents().is_some_and(<[_]>::is_empty);
         let is_withheld = self.is_child && (NOT_FOR_CHILDREN.contains(&name) || calls_nobody);
-        let lacking = lacks.or(self.role.as_ref().filter(|_| is_withheld));
-        match lacking {
-            Some(role) => Err(NotOfTheRole {
-                role: role.name.clone(),
-                tool: name.to_owned(),
-            }),
-            None => Ok(()),
-        }
+        let role = match (lacks, &self.role) {
+            (Some(lacks), _) => lacks.name.clone(),
+            (None, Some(role)) if is_withheld => role.name.clone(),
+            (None, None) if is_withheld => format!("@{}", self.config.name),
+            (None, _) => return Ok(()),
+        };
+        Err(NotOfTheRole {
+            role,
+            tool: name.to_owned(),
+        })
     }
 
     /// Whether a model is told of the tool `name` as far as the role and the server go.
@@ -435,7 +473,14 @@ impl AgentDeps {
     /// When one of them is none: then everything is denied.
     pub fn profiles_of(&self, setup: &Setup) -> Result<Stack, ProfileError> {
         let profiles = self.profiles.load();
-        let mut stack = Stack::new(profiles.resolve(&setup.config.permissions)?);
+        let own = profiles.resolve(&setup.config.permissions)?;
+        let mut stack = match &setup.above {
+            None => Stack::new(own),
+            Some(above) => {
+                let source = format!("agent `{}`", setup.config.name);
+                self.profiles_of(above)?.with(source, own)
+            }
+        };
         for role in setup.roles() {
             for profile in &role.permissions {
                 let source = format!("role `{}`", role.name);

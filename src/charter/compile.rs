@@ -180,6 +180,19 @@ fn not_yaml(line: usize) -> Note {
     }
 }
 
+/// See [`Role::of_agent`].
+pub(super) fn of_agent(name: &str) -> Role {
+    let charter = Charter {
+        path: "",
+        bytes: b"",
+        trust: Trust::People,
+    };
+    Role {
+        name: format!("@{name}"),
+        ..empty(&charter, Vec::new(), "")
+    }
+}
+
 fn empty(charter: &Charter<'_>, notes: Vec<Note>, body: &str) -> Role {
     Role {
         name: String::new(),

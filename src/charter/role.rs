@@ -74,6 +74,11 @@ pub struct Role {
 }
 
 impl Role {
+    /// What another agent is in a run that calls it: it says all it is by itself.
+    pub fn of_agent(name: &str) -> Self {
+        super::compile::of_agent(name)
+    }
+
     /// Whether it has the tool `name`. Reading one's own long results goes with any tool, and so does finding further ones,
     /// which gives none that it has not.
     pub fn has_tool(&self, name: &str) -> bool {

@@ -142,6 +142,7 @@ impl App {
             instructions: Default::default(),
             told: Default::default(),
             reservations: Default::default(),
+            at_work: Default::default(),
             busy: Default::default(),
         };
         let manager =

@@ -153,6 +153,18 @@ pub enum SandboxMode {
     Off,
 }
 
+impl SandboxMode {
+    /// The one of both that confines more.
+    #[must_use]
+    pub const fn stricter(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Required, _) | (_, Self::Required) => Self::Required,
+            (Self::Auto, _) | (_, Self::Auto) => Self::Auto,
+            (Self::Off, Self::Off) => Self::Off,
+        }
+    }
+}
+
 /// Where an agent stands in its life; the words of the `agents.status` column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -162,6 +162,7 @@ impl AgentManager {
         if agent.channel.is_none() {
             return Ok(Vec::new());
         }
+        self.inner.deps.at_work.end(agent.id).await;
         let (reply, saved) = oneshot::channel();
         let by = Stopper::Destroyer(by.name.clone());
         self.deliver(agent, AgentCommand::SaveForDestroy(by, reply))
@@ -188,6 +189,7 @@ impl AgentManager {
 
     /// Ends an agent's actor and waits for it; the next message makes a new one.
     pub(super) async fn end_actor(&self, agent: &AgentSummary) {
+        self.inner.deps.at_work.end(agent.id).await;
         Self::end(self.inner.registry.drop_actor(agent.id)).await;
     }
 

@@ -26,8 +26,8 @@ use crate::text::{self, escape};
 use crate::tools::Caller;
 use crate::tools::hooks::HookWriter;
 use crate::tools::ports::{
-    AgentDirectory, BranchTask, Configure, Grants, Messenger, Models, OutgoingFile, Peer,
-    PortError, Rules, ServerDecisions, ShellRules,
+    AgentDirectory, BranchTask, Colleague, Configure, Grants, Messenger, Models, OutgoingFile,
+    Peer, PortError, Rules, ServerDecisions, ShellRules,
 };
 use crate::tools::tasks::{TaskEvent, TaskEvents};
 use crate::workspace::{Workspace, agent_file};
@@ -149,6 +149,32 @@ impl AgentDirectory for ToolPorts {
             .deliver(&agent, AgentCommand::Prompt(Box::new(prompt)))
             .await
             .map_err(broken)
+    }
+
+    async fn find(&self, caller: &Caller, name: &AgentName) -> Result<Colleague, PortError> {
+        let manager = self.manager()?;
+        let nobody = || {
+            PortError::Refused(format!(
+                "there is no agent `{name}` here that the people behind this turn may talk to; list_agents names those you can reach"
+            ))
+        };
+        let agent = manager
+            .find(caller.guild, name.as_str())
+            .map_err(|_| nobody())?;
+        let channel = agent.channel.ok_or_else(nobody)?;
+        if agent.id == caller.agent {
+            return Err(PortError::Refused(
+                "that is you; name another agent, or a role".to_owned(),
+            ));
+        }
+        if !manager.all_may_reach(&caller.people, &agent).await {
+            return Err(nobody());
+        }
+        Ok(Colleague {
+            id: agent.id,
+            name: agent.name,
+            channel,
+        })
     }
 
     async fn open_branch(&self, caller: &Caller, task: BranchTask) -> Result<u32, PortError> {

@@ -10,8 +10,10 @@ use super::calls::{CallEnd, end_call, start_call};
 use super::codec::{now, parsed};
 use super::error::StoreError;
 use super::items::insert_item_of;
+use super::outbox::queue;
+use super::part::NewPart;
 use super::turns::{ChildOf, FinishedTurn, NewTurn, TurnRow, end_turn, turn_row};
-use crate::domain::{CallId, ConversationId, Item, ToolResult, TurnId};
+use crate::domain::{CallId, ChannelId, ConversationId, Item, ToolResult, TurnId};
 
 /// A child turn that is about to begin, in a conversation that is made for it.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,7 +59,8 @@ impl Store {
         begun_child(self.run(batch).await?.row()?)
     }
 
-    /// C2. Ends a child turn together with the call that it answers: its report is there as soon as its parent has it.
+    /// C2. Ends a child turn together with the call that it answers: its report is there as soon as its parent has it. Where it
+    /// worked as another agent, that one's channel is told of it by `notice`.
     ///
     /// # Errors
     ///
@@ -68,10 +71,14 @@ impl Store {
         end: &FinishedTurn,
         parent: TurnId,
         result: &ToolResult,
+        notice: Option<(ChannelId, String)>,
     ) -> Result<(), StoreError> {
         let mut batch = Batch::default();
         end_turn(&mut batch, child, end)?;
         end_call(&mut batch, parent, result, CallEnd::Finished)?;
+        if let Some((channel, text)) = notice {
+            queue(&mut batch, channel, None, NewPart::notice(&text), None)?;
+        }
         self.run(batch).await.map(drop)
     }
 

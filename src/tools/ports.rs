@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::caller::Caller;
 use super::error::ToolError;
 use crate::config::Key;
-use crate::domain::{AgentName, GuildId};
+use crate::domain::{AgentId, AgentName, ChannelId, GuildId};
 use crate::exec::{Limits, Policy};
 use crate::permission::{GrantTable, Profiles};
 
@@ -75,12 +75,27 @@ pub trait AgentDirectory: Send + Sync {
     async fn send(&self, caller: &Caller, to: &AgentName, message: String)
     -> Result<(), PortError>;
 
+    /// The agent called `name`, where everyone behind the turn may talk to it.
+    ///
+    /// # Errors
+    ///
+    /// When there is none, or somebody may not; the words are the same for both.
+    async fn find(&self, caller: &Caller, name: &AgentName) -> Result<Colleague, PortError>;
+
     /// Opens a branch of the caller's agent, which tells the caller's conversation what it came to. Gives its number.
     ///
     /// # Errors
     ///
     /// When the agent is about to end, or the ledger fails.
     async fn open_branch(&self, caller: &Caller, task: BranchTask) -> Result<u32, PortError>;
+}
+
+/// Another agent of the server that can be set to work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Colleague {
+    pub id: AgentId,
+    pub name: AgentName,
+    pub channel: ChannelId,
 }
 
 /// What a branch is opened for.

@@ -6,6 +6,7 @@ mod budgets;
 mod by_people;
 mod called;
 mod chain;
+mod elsewhere;
 mod kept;
 mod outcomes;
 mod reading;

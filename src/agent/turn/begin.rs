@@ -134,6 +134,7 @@ pub(super) async fn begin(
             asked_mode: mode,
             stop: params.stop,
             run: Arc::new(run),
+            working_for: None,
             within: lineage
                 .iter()
                 .filter_map(|role| RoleCap::of(params.turn, role.limits))

@@ -157,7 +157,7 @@ impl Turn {
             self.transcript
                 .push(crate::domain::Item::ToolResult(result));
         }
-        self.context.deps.activity(&self.context.agent);
+        self.context.deps.activity(self.context.payer());
         Ok(stuck)
     }
 
@@ -222,7 +222,9 @@ impl Turn {
             };
         }
         let Verdict { decision, reason } = match profiles {
-            Ok(profiles) => profiles.decide(&prepared.action, &self.setup.config.always_allow),
+            Ok(profiles) => {
+                profiles.decide(&prepared.action, &self.setup.payer().config.always_allow)
+            }
             Err(invalid) => Verdict::deny(invalid.to_string()),
         };
         let assignment = prepared
@@ -257,14 +259,14 @@ impl Turn {
         }
     }
 
-    /// Looks up the former sub-agents that calls go on with.
+    /// Looks up the former sub-agents that calls go on with, and the agents that they name.
     async fn with_former(&self, looked: Vec<Looked>) -> Result<Vec<Looked>, StoreError> {
         let mut found = Vec::with_capacity(looked.len());
         let mut going_on = HashSet::new();
         for mut one in looked {
             if let Looked::Run(runnable) | Looked::Ask(runnable, _) = &mut one
                 && let Some(assignment) = &mut runnable.assignment
-                && let Err(why) = self.find_former(assignment).await?.and_then(|()| {
+                && let Err(why) = self.find_whom(assignment).await?.and_then(|()| {
                     // Two of one step would write in one conversation.
                     let is_free = assignment
                         .former

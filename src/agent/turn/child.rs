@@ -10,11 +10,11 @@ use tracing::{Span, info, info_span};
 
 use crate::agent::deps::Limits;
 use crate::agent::end_reason::EndReason;
-use crate::agent::event::AskingChild;
+use crate::agent::event::{AskingChild, Event};
 use crate::agent::modes;
 use crate::agent::reports::Heading;
-use crate::agent::stop::Stop;
-use crate::domain::{Assistant, CallId, ToolResult, TurnId};
+use crate::agent::stop::{Stop, Stopper};
+use crate::domain::{AgentName, Assistant, CallId, ChannelId, ToolResult, TurnId};
 use crate::exec::Ending;
 use crate::store::{FinishedTurn, FirstPart, StoreError};
 use crate::text::{self, escape};
@@ -31,6 +31,8 @@ pub(super) struct ChildSide {
     pub(super) parent: TurnId,
     /// None where it answers in its parent's place.
     pub(super) answers: Option<AnsweredCall>,
+    /// Whose files the parent uses.
+    pub(super) parent_agent: AgentName,
     pub(super) title: String,
     /// Working time that its parent leaves it.
     pub(super) time: Duration,
@@ -176,16 +178,20 @@ impl Turn {
             parent,
             answers: Some(AnsweredCall { id: call, written }),
             room,
+            parent_agent,
+            title,
             ..
         }) = child
         else {
             return Err(StoreError::NotFound("call of a child turn".to_owned()));
         };
         let told = format!("{}\n{text}", self.heading(exit));
-        let context = ToolContext {
+        let mut context = ToolContext {
             room,
             ..self.tool_context(call.clone(), Vec::new(), self.context.stop.hard().clone())
         };
+        // What is too long is kept where its parent reads it.
+        context.caller.name = parent_agent;
         let id = self.context.id().short();
         let result = ToolResult {
             call_id: call,
@@ -194,12 +200,17 @@ impl Turn {
             is_error,
             images: Vec::new(),
         };
+        let notice = self.notice_elsewhere(&title);
         let end = self.end_of_child(exit, answer);
         let store = &self.context.deps.store;
+        let shown = notice.as_ref().map(|(channel, _)| *channel);
         store
-            .finish_child(self.context.id(), &end, parent, &result)
+            .finish_child(self.context.id(), &end, parent, &result, notice)
             .await?;
         self.accounting.stored();
+        if let Some(channel) = shown {
+            self.context.deps.emit(Event::Outbox(channel));
+        }
         info!(
             agent.id = %self.context.agent.id,
             turn.id = %self.context.id(),
@@ -237,12 +248,35 @@ impl Turn {
         }
     }
 
+    /// What the channel of another agent is told of its work in this run; none where it is the run's own.
+    fn notice_elsewhere(&self, title: &str) -> Option<(ChannelId, String)> {
+        let called = self.context.lineage.last()?.name.starts_with('@');
+        if !called {
+            return None;
+        }
+        let Tally { steps, cost, .. } = self.whole();
+        let money = cost.usd().filter(|usd| *usd > 0.0);
+        let money = money.map_or_else(String::new, |usd| format!(" · {}", text::dollars(usd)));
+        let title = escape::text(&text::visible(title).0);
+        let line = format!(
+            "-# Worked for `{}` in <#{}>: “{title}” · {}{money} · run {}",
+            self.context.payer().name,
+            self.context.reference.channel,
+            text::count(steps as usize, "step", "steps"),
+            self.context.run.root.short()
+        );
+        Some((self.context.agent.channel, line))
+    }
+
     /// The line that stands above a report.
     fn heading(&self, exit: EndReason) -> String {
         let Tally { steps, usage, cost } = self.whole();
         let is_own = self.context.stop.is_own();
+        let by_person = matches!(self.context.stop.by(), Stopper::Person(_));
         let exit = match exit {
-            EndReason::Stopped | EndReason::Aborted if is_own => "stopped by a person".to_owned(),
+            EndReason::Stopped | EndReason::Aborted if is_own && by_person => {
+                "stopped by a person".to_owned()
+            }
             exit => exit.words(),
         };
         let heading = Heading {

@@ -11,10 +11,13 @@ use tracing::{Instrument as _, error};
 
 use crate::agent::budget::{Reservation, RoleCap};
 use crate::agent::event::{ChildProgress, Progress, Speech, TurnRef};
+use crate::agent::identity::Identity;
 use crate::agent::setup::{Wanted, own_model};
 use crate::agent::stop::StopSignal;
 use crate::clock;
-use crate::domain::{CallId, ConversationId, Cost, Item, ToolResult, TurnId, Usage, UserText};
+use crate::domain::{
+    AgentName, CallId, ConversationId, Cost, Item, ToolResult, TurnId, Usage, UserText,
+};
 use crate::llm::history;
 use crate::llm::route::Planned;
 use crate::store::{
@@ -26,7 +29,7 @@ use crate::text;
 use super::begin;
 use super::calls::Call;
 use super::child::{self, AnsweredCall, ChildSide, Reported};
-use super::context::TurnContext;
+use super::context::{TurnContext, WorkingFor};
 use super::live::{Inbox, LiveStatus, Node};
 use super::offer::{Assignment, NotCalled, Offer};
 use super::transcript::Transcript;
@@ -58,10 +61,11 @@ impl Turn {
         let deps = &self.context.deps;
         let targets = self.context.targets(&self.setup).unwrap_or_default();
         let model = targets.first().map(|target| target.model.as_str());
-        let facts = begin::facts(deps, &self.context.agent, model, &[]).await;
+        let agent = assignment.agent.as_ref().unwrap_or(&self.context.agent);
+        let facts = begin::facts(deps, agent, model, &[]).await;
         let turn = NewTurn {
             id: TurnId::random(),
-            agent: self.context.agent.id,
+            agent: self.context.payer().id,
             conversation: self.context.conversation,
             trigger: None,
             parent: Some(self.context.id()),
@@ -99,8 +103,42 @@ impl Turn {
         }
     }
 
+    /// Looks up whom an assignment means: the agent that it names, and the conversation that it goes on with.
+    pub(super) async fn find_whom(
+        &self,
+        assignment: &mut Assignment,
+    ) -> Result<Result<(), NotCalled>, StoreError> {
+        if let Some(name) = assignment.role.name.strip_prefix('@') {
+            match self.find_agent(name).await? {
+                Ok(agent) => assignment.agent = Some(agent),
+                Err(why) => return Ok(Err(why)),
+            }
+        }
+        self.find_former(assignment).await
+    }
+
+    async fn find_agent(&self, name: &str) -> Result<Result<Arc<Identity>, NotCalled>, StoreError> {
+        let name = match AgentName::parse(name) {
+            Ok(name) => name,
+            Err(error) => return Ok(Err(NotCalled::NoAgent(error.to_string()))),
+        };
+        let people = self.context.people_now().await?;
+        let stop = self.context.stop.now().clone();
+        let context = self.tool_context(CallId(String::new()), people, stop);
+        let found = context.services.directory.find(&context, &name).await;
+        Ok(match found {
+            Ok(found) => Ok(Arc::new(Identity::elsewhere(
+                found.id,
+                found.name,
+                self.context.agent.guild,
+                found.channel,
+            ))),
+            Err(error) => Err(NotCalled::NoAgent(error.to_string())),
+        })
+    }
+
     /// Looks up the conversation that an assignment goes on with.
-    pub(super) async fn find_former(
+    async fn find_former(
         &self,
         assignment: &mut Assignment,
     ) -> Result<Result<(), NotCalled>, StoreError> {
@@ -198,10 +236,22 @@ impl Turn {
         let mut within = self.context.within.clone();
         within.extend(RoleCap::of(id, limits));
         let tiers = self.context.tiers(&self.setup);
-        let is_other_model = own_model(&assignment.role, &tiers).is_some();
-        let context = TurnContext {
+        let is_other_model =
+            assignment.agent.is_some() || own_model(&assignment.role, &tiers).is_some();
+        let working_for = match &assignment.agent {
+            None => self.context.working_for.clone(),
+            Some(other) => Some(Arc::new(WorkingFor {
+                agent: self.context.agent.clone(),
+                lineage: self.context.lineage.clone(),
+                _at_work: Arc::new(deps.at_work.begin(other.id, &stop)),
+            })),
+        };
+        let mut context = TurnContext {
             deps,
-            agent: self.context.agent.clone(),
+            agent: assignment
+                .agent
+                .clone()
+                .unwrap_or_else(|| self.context.agent.clone()),
             reference: TurnRef {
                 turn: id,
                 ..self.context.reference.clone()
@@ -219,14 +269,21 @@ impl Turn {
             child: Some(ChildSide {
                 parent: self.context.id(),
                 answers,
+                parent_agent: self.context.agent.name.clone(),
                 title: assignment.title.clone(),
                 time: self.time_left().saturating_sub(KEPT_OF_TIME),
                 room: self.results.clone(),
             }),
+            working_for,
             within,
             lineage,
         };
         let look = context.look_at(Wanted::Roles, |_| ()).await;
+        if assignment.agent.is_some()
+            && let Some(role) = &look.setup.role
+        {
+            context.within.extend(RoleCap::of(id, role.limits));
+        }
         let (progress, _) = watch::channel(Progress::begin());
         let (speech, _) = watch::channel(Speech::default());
         let node = self.shows_child(id, &context, &assignment.title);
@@ -340,7 +397,7 @@ impl Turn {
         };
         let store = &self.context.deps.store;
         store
-            .finish_child(child, &end, self.context.id(), &result)
+            .finish_child(child, &end, self.context.id(), &result, None)
             .await?;
         Ok(result)
     }

@@ -7,7 +7,8 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use serde_json::Value;
 
-use crate::agent::budget::{RoleCap, Spender};
+use crate::agent::at_work::AtWork;
+use crate::agent::budget::{Caps, RoleCap, Spender};
 use crate::agent::deps::AgentDeps;
 use crate::agent::event::TurnRef;
 use crate::agent::identity::Identity;
@@ -52,10 +53,22 @@ pub(super) struct TurnContext {
     pub(super) lineage: Vec<Arc<Role>>,
     /// The agent's name, then those of the roles.
     pub(super) path: String,
+    /// The agent that it works for, where that is another one than whose files it uses.
+    pub(super) working_for: Option<Arc<WorkingFor>>,
     /// What its role and those above it allow.
     pub(super) within: Vec<RoleCap>,
     /// What it answers, in a child turn.
     pub(super) child: Option<ChildSide>,
+}
+
+/// The agent of a run, for a child turn that works as another one.
+#[derive(Debug)]
+pub(super) struct WorkingFor {
+    pub(super) agent: Arc<Identity>,
+    /// The roles from the run's root down to the turn that called the other agent.
+    pub(super) lineage: Vec<Arc<Role>>,
+    /// Ended when the other agent is.
+    pub(super) _at_work: Arc<AtWork>,
 }
 
 impl TurnContext {
@@ -77,6 +90,12 @@ impl TurnContext {
         self.deps.models.targets(&names)
     }
 
+    /// The agent of the run: who asks, pays.
+    pub(super) fn payer(&self) -> &Arc<Identity> {
+        let other = self.working_for.as_ref();
+        other.map_or(&self.agent, |asker| &asker.agent)
+    }
+
     /// The agent as its files say now, narrowed by the roles of a child turn.
     pub(super) async fn setup(&self) -> Setup {
         self.look_at(Wanted::Itself, |_| ()).await.setup
@@ -90,17 +109,38 @@ impl TurnContext {
     ) -> Look<T> {
         let look = self.deps.look_at(&self.agent, wanted, also).await;
         Look {
-            setup: self.narrowed(look.setup),
+            setup: self.in_its_place(look.setup).await,
             ..look
         }
     }
 
-    fn narrowed(&self, setup: Setup) -> Setup {
-        if self.lineage.is_empty() {
+    async fn in_its_place(&self, setup: Setup) -> Setup {
+        let Some(asker) = &self.working_for else {
+            return self.narrowed(setup, &self.lineage);
+        };
+        let above = self.deps.setup(&asker.agent).await;
+        let above = self.narrowed(above, &asker.lineage);
+        let own = self.deps.effective(&self.agent, &setup.config);
+        let of_asker = self.deps.effective(&asker.agent, &above.config);
+        let setup = setup.working_for(above, [&own, &of_asker]);
+        // The one between is the agent itself.
+        let below = self.lineage.get(asker.lineage.len() + 1..);
+        self.narrowed(setup, below.unwrap_or_default())
+    }
+
+    fn narrowed(&self, setup: Setup, roles: &[Arc<Role>]) -> Setup {
+        if roles.is_empty() {
             return setup;
         }
         let tiers = self.tiers(&setup);
-        setup.for_child(&self.lineage, &tiers)
+        setup.for_child(roles, &tiers)
+    }
+
+    /// What its requests may cost.
+    pub(super) fn caps(&self, setup: &Setup) -> Caps {
+        let payer = setup.payer();
+        let effective = self.deps.effective(self.payer(), &payer.config);
+        self.deps.caps_of(&effective, payer)
     }
 
     /// The models that somebody chose for tiers.
@@ -114,7 +154,10 @@ impl TurnContext {
         match (self.lineage.last(), &self.child) {
             (None, _) => prompt::agent_facts(name, channel),
             (Some(role), None) => prompt::branch_facts(&role.name, name, channel),
-            (Some(role), Some(_)) => prompt::child_facts(&role.name, name),
+            (Some(role), Some(_)) => {
+                let is_agent = role.name.strip_prefix('@');
+                prompt::child_facts(is_agent.unwrap_or(&role.name), self.payer().name.as_str())
+            }
         }
     }
 
@@ -132,7 +175,7 @@ impl TurnContext {
 
     pub(super) fn spender(&self) -> Spender {
         Spender {
-            agent: self.agent.id,
+            agent: self.payer().id,
             guild: self.agent.guild,
             turn: Some(self.id()),
             run: Some(self.run.root),
@@ -167,8 +210,8 @@ impl TurnContext {
         AuditRow {
             timestamp: clock::now(),
             guild: Some(self.agent.guild),
-            agent: Some(self.agent.id),
-            agent_name: self.agent.name.to_string(),
+            agent: Some(self.payer().id),
+            agent_name: self.payer().name.to_string(),
             turn: Some(self.id()),
             run: Some(self.run.root),
             role: self.role(),
@@ -197,7 +240,7 @@ impl TurnContext {
         AttemptRow {
             at: clock::now() - took,
             guild: Some(self.agent.guild),
-            agent: self.agent.id,
+            agent: self.payer().id,
             turn: Some(self.id()),
             parent: self.parent,
             run: Some(self.run.root),

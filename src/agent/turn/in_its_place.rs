@@ -95,6 +95,7 @@ impl Turn {
             go_on: None,
             former: None,
             waits: true,
+            agent: None,
         })
     }
 

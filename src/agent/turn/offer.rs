@@ -53,6 +53,8 @@ pub(super) struct Assignment {
     pub(super) former: Option<ConversationId>,
     /// Whether a child turn does it; else a branch.
     pub(super) waits: bool,
+    /// The other agent that does it, once it was found.
+    pub(super) agent: Option<Arc<Identity>>,
 }
 
 /// Why a role is not called. The text is for the model.
@@ -90,6 +92,12 @@ pub(super) enum NotCalled {
         "this turn is {DEEPEST_HOP} hops from a person already; do it here, or leave `wait` out"
     )]
     TooManyHops,
+    #[error("an agent works as itself: leave `wait` out, or use send_to_agent")]
+    AgentInBranch,
+    #[error("this works for another agent already; only the run's own agent calls further ones")]
+    WorksForAnother,
+    #[error("{0}")]
+    NoAgent(String),
     #[error("this run has had its {}", text::count(*.0 as usize, "sub-agent", "sub-agents"))]
     TooMany(u32),
 }
@@ -295,7 +303,10 @@ impl Turn {
         if let Some(above) = above.into_iter().find(|role| role.name == call.role) {
             return Err(NotCalled::IsAbove(above.name.clone()));
         }
-        let role = self.offer.find(&call.role)?;
+        let role = match call.role.strip_prefix('@') {
+            None => self.offer.find(&call.role)?,
+            Some(agent) => Arc::new(self.other_agent(agent, call)?),
+        };
         let most = limits.max_children.get();
         if call.waits && !self.context.run.count_child(most) {
             return Err(NotCalled::TooMany(most));
@@ -310,7 +321,23 @@ impl Turn {
             go_on: call.go_on.clone(),
             former: None,
             waits: call.waits,
+            agent: None,
         })
+    }
+
+    /// The role that stands for another agent. Whether there is one is looked up later.
+    fn other_agent(&self, name: &str, call: &Delegation) -> Result<Role, NotCalled> {
+        let named = self.setup.sub_agents();
+        if named.is_some_and(|names| !names.contains(&call.role)) {
+            self.offer.find(&call.role)?;
+        }
+        if !call.waits {
+            return Err(NotCalled::AgentInBranch);
+        }
+        if self.context.working_for.is_some() {
+            return Err(NotCalled::WorksForAnother);
+        }
+        Ok(Role::of_agent(name))
     }
 
     /// What outlives this run must not be wider than who asked for it, nor lead ever further away from people.

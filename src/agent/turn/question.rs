@@ -175,7 +175,7 @@ impl Turn {
             turn: self.context.reference.clone(),
             why: text::one_line(&why, WHY),
             calls,
-            requesters: requesters(&self.context.run.people(), &self.setup.config),
+            requesters: requesters(&self.context.run.people(), &self.setup.payer().config),
             child: self.context.asked_by(),
             expires_at,
         })));
@@ -319,7 +319,7 @@ impl Turn {
         if always {
             self.context
                 .deps
-                .always_allow(&self.context.agent, &action)
+                .always_allow(self.context.payer(), &action)
                 .await;
         }
         runnable.allowed_by = by;

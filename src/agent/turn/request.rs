@@ -53,10 +53,6 @@ pub(super) enum Asked {
 impl Turn {
     /// Asks the turn's targets for the next answer.
     pub(super) async fn ask(&mut self, tools: Tools) -> Asked {
-        let effective = self
-            .context
-            .deps
-            .effective(&self.context.agent, &self.setup.config);
         let targets = match self.context.targets(&self.setup) {
             Ok(targets) => targets,
             Err(error) => {
@@ -92,7 +88,7 @@ impl Turn {
             Tools::Off => LAST_STEP,
         };
         let _deadline = cancelled_after(&stop, time);
-        let caps = self.context.deps.caps_of(&effective, &self.setup);
+        let caps = self.context.caps(&self.setup);
         self.send(&targets, &step, &stop, caps, tools).await
     }
 

@@ -15,6 +15,7 @@ pub(super) struct SubAgent;
 
 #[derive(Deserialize, Serialize, JsonSchema)]
 pub(super) struct Args {
+    /// Or `@agent`.
     role: String,
     /// All it will know.
     prompt: String,

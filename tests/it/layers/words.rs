@@ -194,7 +194,7 @@ fn what_people_read_is_plain_english() {
         );
         let negations = negated.captures_iter(&flat).filter(|negation| {
             let is_there = ["there", "here"].contains(&joined(&negation[1]).as_str());
-            !is_there && !["longer", "more", "less", "need"].contains(&&negation[2])
+            !is_there && !["longer", "more", "less", "need", "former"].contains(&&negation[2])
         });
         found.extend(negations.map(|negation| format!("{place}: {}", &negation[0])));
     }

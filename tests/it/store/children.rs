@@ -110,7 +110,7 @@ async fn a_child_and_the_call_it_answers_end_together_or_not_at_all() {
     let finish = async |call: &str| {
         let told = result(call, "All well.");
         home.store
-            .finish_child(new.turn.id, &end, root, &told)
+            .finish_child(new.turn.id, &end, root, &told, None)
             .await
     };
     assert!(matches!(finish("b").await, Err(StoreError::NotFound(_))));

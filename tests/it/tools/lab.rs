@@ -15,8 +15,8 @@ use chorus::permission::Profiles;
 use chorus::text::redact::Redactor;
 use chorus::tools::output_store::OutputStore;
 use chorus::tools::ports::{
-    AgentDirectory, BranchTask, Configure, Grants, Messenger, Models, OutgoingFile, Peer,
-    PortError, ServerDecisions,
+    AgentDirectory, BranchTask, Colleague, Configure, Grants, Messenger, Models, OutgoingFile,
+    Peer, PortError, ServerDecisions,
 };
 use chorus::tools::{
     Caller, GitAccess, InvalidCall, NoCommands, Prepared, RateLimit, Registry, Services,
@@ -196,6 +196,12 @@ impl AgentDirectory for Seen {
     async fn send(&self, _: &Caller, to: &AgentName, message: String) -> Result<(), PortError> {
         self.sent.lock().unwrap().push((to.clone(), message));
         Ok(())
+    }
+
+    async fn find(&self, _: &Caller, name: &AgentName) -> Result<Colleague, PortError> {
+        Err(PortError::Refused(format!(
+            "there is no agent `{name}` here"
+        )))
     }
 
     async fn open_branch(&self, _: &Caller, _: BranchTask) -> Result<u32, PortError> {
