@@ -8,7 +8,9 @@ use std::time::Instant;
 use chrono::{DateTime, Utc};
 use tokio::sync::{oneshot, watch};
 
-use crate::domain::{AgentId, CallId, ChannelId, Cost, GuildId, MessageId, TurnId, Usage, UserId};
+use crate::domain::{
+    AgentId, AgentName, CallId, ChannelId, Cost, GuildId, MessageId, TurnId, Usage, UserId,
+};
 use crate::store::{EndReason, Part};
 
 use super::stop::Stopper;
@@ -193,6 +195,8 @@ pub struct AskingChild {
     pub path: String,
     /// What it is about.
     pub title: String,
+    /// The agent in whose workspace it works, where that is another one.
+    pub elsewhere: Option<AgentName>,
 }
 
 impl Question {

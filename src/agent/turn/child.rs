@@ -326,6 +326,7 @@ impl TurnContext {
         Some(AskingChild {
             path: self.path.replace('/', " ▸ "),
             title: child.title.clone(),
+            elsewhere: self.working_for.is_some().then(|| self.agent.name.clone()),
         })
     }
 }

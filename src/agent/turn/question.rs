@@ -153,9 +153,10 @@ impl Turn {
                 reason: one.reason.to_owned(),
                 arguments: long::work_on(size, || pretty(one.prepared)),
                 sandbox: self.sandbox_of(one).await,
-                may_be_kept: profiles.is_none_or(|profiles| {
-                    long::work_on(size, || profiles.asks_alone(&one.prepared.action))
-                }),
+                may_be_kept: self.context.working_for.is_none()
+                    && profiles.is_none_or(|profiles| {
+                        long::work_on(size, || profiles.asks_alone(&one.prepared.action))
+                    }),
                 answer: Some(answer),
             });
             waiting.push(Waiting {
@@ -319,7 +320,7 @@ impl Turn {
         if always {
             self.context
                 .deps
-                .always_allow(self.context.payer(), &action)
+                .always_allow(&self.context.agent, &action)
                 .await;
         }
         runnable.allowed_by = by;

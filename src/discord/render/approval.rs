@@ -187,6 +187,9 @@ fn embed(question: &Question) -> Embed {
     if let Some(child) = &question.child {
         let what = escape::text(&text::one_line(&child.title, 100));
         let _ = writeln!(description, "For “{what}”{}", asked_for_by(question));
+        if let Some(agent) = &child.elsewhere {
+            let _ = writeln!(description, "In the workspace of **{}**", agent);
+        }
     }
     description.push_str(&calls::shown(question));
     if !question.why.is_empty() {

@@ -38,12 +38,12 @@ async fn it_works_in_its_own_folder_as_itself_and_its_channel_is_told() {
         assert!(plan.contains("plant the plum tree"), "{plan}");
         let report = results(world).pop().unwrap();
         assert!(report.starts_with("[@docs · ") && report.ends_with("\nTo plant the plum tree."), "{report}");
-        let told = world.sees("#docs", "-# Worked for `lab` in <#").await;
+        let told = world.sees("#docs", "-# Worked for `lab` in #lab").await;
         assert!(told.contains("“about What is planned?” · 2 steps"), "{told}");
         // Who asks, pays.
-        let rows = "SELECT t.path || ' ' || a.name FROM turns t JOIN agents a ON a.agent_id = t.agent_id ORDER BY t.rowid";
+        let rows = "SELECT t.path || ' ' || a.name FROM turns t JOIN agents a ON a.id = t.agent_id ORDER BY t.rowid";
         assert_eq!(world.ledger(rows).await, ["lab lab", "lab/@docs lab"]);
-        let paid = "SELECT DISTINCT a.name || ' ' || coalesce(x.role, '-') FROM attempts x JOIN agents a ON a.agent_id = x.agent_id ORDER BY 1";
+        let paid = "SELECT DISTINCT a.name || ' ' || coalesce(x.role, '-') FROM attempts x JOIN agents a ON a.id = x.agent_id ORDER BY 1";
         assert_eq!(world.ledger(paid).await, ["lab -", "lab @docs"]);
         nothing_is_left(world).await;
     })
@@ -63,7 +63,9 @@ async fn it_does_what_both_may_do_and_asks_in_the_channel_of_who_called() {
         world.question("#lab").await;
         let shown = world.transcript("#lab");
         assert!(
-            shown.contains("lab ▸ @docs") && !shown.contains("Always allow"),
+            shown.contains("lab ▸ @docs asks")
+                && shown.contains("In the workspace of **docs**")
+                && !shown.contains("Always allow"),
             "{shown}"
         );
         world.ann.clicks("#lab", "Allow").await;
