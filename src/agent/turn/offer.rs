@@ -74,7 +74,7 @@ pub(super) enum NotCalled {
     },
     #[error("the role {name} cannot be used:\n{problems}")]
     Broken { name: String, problems: String },
-    #[error("{0} is not a former sub-agent of this conversation")]
+    #[error("{0} is no former sub-agent of this conversation")]
     NoFormer(String),
     #[error("it is still at work")]
     AtWork,

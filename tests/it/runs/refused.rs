@@ -31,7 +31,7 @@ async fn what_is_wrong_is_said_and_nothing_begins() {
             "`prompt` is empty",
             "`prompt` has 32001 characters, more than 32000",
             "`title` has 101 characters, more than 100",
-            "`c1f3` is not a former sub-agent of this conversation",
+            "`c1f3` is no former sub-agent of this conversation",
         ];
         assert_eq!(got.len(), expected.len(), "{got:?}");
         for (got, expected) in got.iter().zip(expected) {
