@@ -69,6 +69,41 @@ async fn what_was_saved_comes_back() {
 }
 
 #[tokio::test]
+async fn roles_templates_and_decisions_of_the_home_come_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = home_with_an_agent(folder.path()).await;
+    let files = [
+        "charters/reviewer.md",
+        "templates/helper/charter.md",
+        "templates/helper/workspace/plan.txt",
+        "servers/7/decisions.md",
+    ];
+    for file in files {
+        let path = home.join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, format!("This is {file}.")).unwrap();
+    }
+    // Where the daemon keeps its own files there are no links, and a backup with one could not be read.
+    symlink("plan.txt", home.join("templates/helper/workspace/link")).unwrap();
+    let file = folder.path().join("saved.tar.gz");
+    let made = backup(&home, &file);
+    assert_eq!(made.code, 0, "{}", made.err);
+    assert!(
+        made.err.contains("not saved: templates/helper/workspace/link"),
+        "{}",
+        made.err
+    );
+    let fresh = folder.path().join("fresh");
+    fs::create_dir(&fresh).unwrap();
+    let restored = seen(&mut chorus(&fresh, &["restore", file.to_str().unwrap()]));
+    assert_eq!(restored.code, 0, "{}", restored.err);
+    for file in files {
+        let text = fs::read_to_string(fresh.join(file)).unwrap();
+        assert_eq!(text, format!("This is {file}."));
+    }
+}
+
+#[tokio::test]
 async fn a_running_daemon_does_not_stand_in_the_way() {
     let folder = tempfile::tempdir().unwrap();
     let home = home_with_an_agent(folder.path()).await;
