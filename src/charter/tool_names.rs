@@ -109,8 +109,10 @@ pub(super) fn meant<'a>(entry: &'a str, known: &[&str]) -> Meant<'a> {
         .strip_suffix(')')
         .and_then(|entry| entry.split_once('('))
     {
+        if inside.trim() == "*" {
+            return meant(name.trim(), known);
+        }
         return match name.trim().to_lowercase().as_str() {
-            "bash" if inside.trim() == "*" => Meant::These(SHELL),
             "bash" => Meant::Bash(inside.trim()),
             "agent" | "task" => Meant::Agents(inside.split(',').map(str::trim).collect()),
             _ => Meant::Unknown,

@@ -172,6 +172,9 @@ fn names_of_tools_are_translated_in_any_case() {
     assert_eq!(all.tools, None);
     let none = ours("---\nname: a\ndescription: b\ntools: []\n---\nc").unwrap();
     assert_eq!(listed(&none), "");
+    let whole = ours("---\nname: a\ndescription: b\ntools: WebFetch(*), Task(*)\n---\nc").unwrap();
+    assert_eq!(listed(&whole), "sub_agent web_fetch");
+    assert_eq!(whole.sub_agents, None);
     let named = ours("---\nname: a\ndescription: b\ntools: Agent(x, y)\n---\nc").unwrap();
     assert_eq!(named.sub_agents.unwrap(), ["x", "y"]);
 }

@@ -89,7 +89,8 @@ async fn roles_templates_and_decisions_of_the_home_come_back() {
     let made = backup(&home, &file);
     assert_eq!(made.code, 0, "{}", made.err);
     assert!(
-        made.err.contains("not saved: templates/helper/workspace/link"),
+        made.err
+            .contains("not saved: templates/helper/workspace/link"),
         "{}",
         made.err
     );
