@@ -57,7 +57,7 @@ use writer::{Job, Message, Reply, Scripted, Stepped, Writer};
 
 pub use agents::{AgentRow, Registered};
 pub use attached::AttachedRows;
-pub use attempts::{AttemptRow, Sum, UsageFilter, UsageLine};
+pub use attempts::{AttemptRow, ChildrenUse, Sum, UsageFilter, UsageLine};
 pub use audit::{AuditDecision, AuditFilter, AuditRow, Outcome};
 pub use calls::{Decision, NewQuestion, OpenQuestion, Settled};
 pub use children::NewChild;

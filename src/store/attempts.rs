@@ -94,6 +94,17 @@ pub struct UsageLine {
     pub known_usd: f64,
     /// Requests with tokens whose price is not known; with any, `known_usd` is not the whole sum.
     pub unpriced: u64,
+    /// The part of sub-agents in it.
+    pub of_children: ChildrenUse,
+}
+
+/// What sub-agents took of a sum.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ChildrenUse {
+    pub requests: u64,
+    /// Money, as far as prices are known.
+    pub known_usd: f64,
+    pub unpriced: u64,
 }
 
 impl UsageLine {
@@ -106,6 +117,12 @@ impl UsageLine {
         }
     }
 }
+
+/// What child turns took of the same rows. Their run is named by another turn than theirs.
+const OF_CHILDREN: &str = "count(*) FILTER (WHERE turn_id <> run_id) AS children_requests,
+         total(cost_usd) FILTER (WHERE turn_id <> run_id) AS children_usd,
+         count(*) FILTER (WHERE turn_id <> run_id AND cost_usd IS NULL
+             AND input + output + cache_read + cache_write > 0) AS children_unpriced";
 
 /// Child turns hang together by their parents; hops of hooks and messages begin runs of their own.
 const BELOW: &str = " AND turn_id IN (WITH RECURSIVE tree (id) AS (VALUES (?) UNION ALL
@@ -128,7 +145,7 @@ impl Store {
         let sql = format!(
             "SELECT substr(at, 1, 10) AS day, agent_id, provider, model, count(*) AS requests,
                  sum(input) AS input, sum(output) AS output, sum(cache_read) AS cache_read,
-                 sum(cache_write) AS cache_write, total(cost_usd) AS known_usd, {UNPRICED}
+                 sum(cache_write) AS cache_write, total(cost_usd) AS known_usd, {UNPRICED}, {OF_CHILDREN}
              FROM attempts {} GROUP BY 1, 2, 3, 4 ORDER BY 1 DESC, 2, 3, 4",
             filter.sql()
         );
@@ -256,6 +273,11 @@ fn usage_line(row: &SqliteRow) -> Result<UsageLine, StoreError> {
         usage: tokens(row)?,
         known_usd: row.try_get("known_usd")?,
         unpriced: counted(row, "unpriced")?,
+        of_children: ChildrenUse {
+            requests: counted(row, "children_requests")?,
+            known_usd: row.try_get("children_usd")?,
+            unpriced: counted(row, "children_unpriced")?,
+        },
     })
 }
 

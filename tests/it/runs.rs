@@ -7,13 +7,16 @@ mod by_people;
 mod called;
 mod chain;
 mod elsewhere;
+mod ended;
 mod kept;
 mod outcomes;
 mod reading;
 mod refused;
 mod room;
+mod shown;
 mod sixteen;
 mod stopped;
+mod within;
 
 use serde_json::{Value, json};
 

@@ -6,7 +6,7 @@ use super::lists::lines_within;
 use super::times;
 use crate::discord::rest::body::{Body, Embed, MAX_DESCRIPTION};
 use crate::domain::{AgentId, ChannelId, Cost, Usage};
-use crate::store::{AuditRow, UsageLine};
+use crate::store::{AuditRow, ChildrenUse, UsageLine};
 use crate::text::{self, count, escape, one_line};
 
 /// Name of the picture that goes with `/usage`.
@@ -89,7 +89,7 @@ pub fn usage(
         by_model.entry(line.model.clone()).or_default().add(line);
         all.add(line);
     }
-    let mut embed = Embed::new(title, all.show())
+    let mut embed = Embed::new(title, all.show() + &all.of_children())
         .field("By agent", lines_within(table(&by_agent), 1_000))
         .field("By model", lines_within(table(&by_model), 1_000));
     let Some(chart) = chart else {
@@ -113,6 +113,7 @@ struct Sum {
     usage: Usage,
     known_usd: f64,
     unpriced: u64,
+    children: ChildrenUse,
 }
 
 impl Sum {
@@ -121,6 +122,22 @@ impl Sum {
         self.usage += line.usage;
         self.known_usd += line.known_usd;
         self.unpriced += line.unpriced;
+        self.children.requests += line.of_children.requests;
+        self.children.known_usd += line.of_children.known_usd;
+        self.children.unpriced += line.of_children.unpriced;
+    }
+
+    /// A line with the part of sub-agents, where there were any.
+    fn of_children(&self) -> String {
+        match self.children {
+            ChildrenUse { requests: 0, .. } => String::new(),
+            ChildrenUse {
+                unpriced: 0,
+                known_usd,
+                ..
+            } => format!("\nof it sub-agents {}", text::dollars(known_usd)),
+            ChildrenUse { .. } => "\nof it sub-agents: cost not known".to_owned(),
+        }
     }
 
     fn show(&self) -> String {

@@ -1,0 +1,142 @@
+//! Within what a sub-agent works: the time that its parent has left, its window, and the models that serve its run.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::{assignment, results, run_test_with};
+use crate::world::model::MODEL;
+use crate::world::{Setup, World};
+
+fn with_turn_timeout(seconds: u64) -> Setup {
+    Setup {
+        config: json!({"turn_timeout": seconds}),
+        ..Setup::default()
+    }
+}
+
+#[tokio::test]
+async fn thirty_seconds_of_the_parents_time_are_not_for_its_sub_agent() {
+    run_test_with(with_turn_timeout(31), async |world| {
+        world.model.calls(&[assignment("general", "Do it.")]);
+        let thought = world.model.is_thinking();
+        world
+            .model
+            .answers("Half of it.")
+            .answers("It came half way.");
+        world.ann.says("#lab", "go").await;
+        world.sees("#lab", "It came half way.").await;
+        drop(thought);
+        let got = results(world).remove(0);
+        assert!(
+            got.contains(" · time limit · ") && got.ends_with("Half of it."),
+            "{got}"
+        );
+        let exits = "SELECT exit FROM turns ORDER BY rowid";
+        assert_eq!(world.ledger(exits).await, ["answered", "time_limit"]);
+    })
+    .await;
+}
+
+/// The first sub-agent has less time than it waits for a person. The second has none, should its parent's clock have run.
+#[tokio::test]
+async fn while_all_that_works_waits_for_a_person_no_clock_runs() {
+    run_test_with(with_turn_timeout(40), async |world| {
+        world.model.calls(&[assignment("general", "Write it.")]);
+        world
+            .model
+            .calls_tool("bash", json!({"command": "echo a > a.txt"}));
+        world.model.calls_tool("glob", json!({"pattern": "*"}));
+        world.model.answers("Written.");
+        world.model.calls(&[assignment("general", "Read it.")]);
+        world.model.calls_tool("glob", json!({"pattern": "*.txt"}));
+        world.model.answers("Read.").answers("Written and read.");
+        world.ann.says("#lab", "go").await;
+        world.question("#lab").await;
+        let asked = Instant::now();
+        let is_over = || asked.elapsed() > Duration::from_secs(11);
+        world.becomes("more time than it has", is_over).await;
+        world.ann.clicks("#lab", "Allow").await;
+        world.sees("#lab", "Written and read.").await;
+        let exits = "SELECT exit FROM turns";
+        assert_eq!(world.ledger(exits).await, ["answered"; 3]);
+    })
+    .await;
+}
+
+/// Files of which a few fill the window.
+fn has_files(world: &World, many: usize) {
+    for number in 0..many {
+        let text = format!("file {number} {}\n", "x".repeat(90)).repeat(90);
+        let file = world.workspace("lab").join(format!("{number}.txt"));
+        std::fs::write(file, text).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn its_conversation_is_summed_up_and_no_session_holds_it() {
+    let setup = Setup {
+        config: json!({"models": {MODEL: {"window": 16_000, "max_output": 4_000}}}),
+        ..Setup::default()
+    };
+    run_test_with(setup, async |world| {
+        has_files(world, 6);
+        world.model.has_window(16_000);
+        world.model.summarises("The first files hold nothing.");
+        world.model.calls(&[assignment("general", "Read them.")]);
+        for number in 0..6 {
+            world.model.calls_tool("view", json!({"path": format!("{number}.txt")}));
+        }
+        world.model.answers("Nothing in any.").answers("Nothing, then.");
+        world.ann.says("#lab", "go").await;
+        world.sees("#lab", "Nothing, then.").await;
+        let requests = world.model.requests();
+        let child = requests.iter().rfind(|one| one["system"].to_string().contains("a sub-agent of"));
+        let told = child.unwrap()["messages"].to_string();
+        assert!(told.contains("The first files hold nothing.") && !told.contains("file 0 "), "{told}");
+        let got = results(world);
+        assert!(got.len() == 1 && got[0].ends_with("Nothing in any."), "{got:?}");
+        // What was said stays in the ledger.
+        let dropped = "SELECT k.kind || ' ' || (count(i.dropped_at) > 0) || ' ' || (sum(i.body LIKE '%file 0 %') > 0)
+            FROM items i JOIN conversations k ON k.id = i.conversation_id GROUP BY k.kind ORDER BY k.kind";
+        assert_eq!(world.ledger(dropped).await, ["child 1 1", "main 0 0"]);
+        assert_eq!(world.ledger("SELECT count(*) || '' FROM sessions").await, ["0"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_model_that_is_out_for_the_root_is_not_asked_by_its_sub_agents() {
+    let setup = Setup {
+        config: json!({
+            "providers": {"anthropic": {"format": "anthropic", "api_key_env": "ANTHROPIC_API_KEY", "models": ["small-one"]}},
+        }),
+        ..Setup::default()
+    };
+    run_test_with(setup, async |world| {
+        world.edits_agent_json("lab", json!({"fallback_models": ["anthropic/small-one"]}));
+        world
+            .model
+            .fails_with(401, json!({"error": {"message": "no such key"}}));
+        world
+            .model
+            .calls(&[assignment("general", "One."), assignment("general", "Two.")]);
+        world
+            .model
+            .answers("Done.")
+            .answers("Done.")
+            .answers("Both done.");
+        world.ann.says("#lab", "go").await;
+        world.sees("#lab", "Both done.").await;
+        let requests = world.model.requests();
+        let models: Vec<_> = requests
+            .iter()
+            .map(|one| one["model"].as_str().unwrap())
+            .collect();
+        assert_eq!(
+            models,
+            [MODEL, "small-one", "small-one", "small-one", "small-one"]
+        );
+    })
+    .await;
+}
