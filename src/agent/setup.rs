@@ -186,11 +186,10 @@ impl Setup {
 
     /// The roles that it may call by name; none where it may call all.
     pub(super) fn sub_agents(&self) -> Option<&[String]> {
-        let named = self
-            .role
-            .as_ref()
-            .and_then(|role| role.sub_agents.as_deref());
-        match named {
+        let of_agent = self.config.sub_agents.as_deref();
+        let of_role = self.role.as_ref();
+        let of_role = of_role.and_then(|role| role.sub_agents.as_deref());
+        match of_agent.filter(|_| !self.is_child).or(of_role) {
             None if self.is_child => Some(&[]),
             named => named,
         }

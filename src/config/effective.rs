@@ -193,6 +193,10 @@ keys! {
     /// Whether `AGENTS.md`, `CLAUDE.md` and the skills of the repository in the workspace stand in requests. Default: `true`.
     REPO_INSTRUCTIONS = Key::new("repo_instructions", ValueKind::Switch)
         .for_agents(Right::Command, Unset::Inherited);
+    /// Roles that it may call as sub-agents, and other agents as `@name`, with commas between; `none`: nobody. Default: what
+    /// its charter says, else all.
+    SUB_AGENTS = Key::new("sub_agents", ValueKind::RoleNames)
+        .for_agents(Right::Command, Unset::Inherited);
     /// Models to ask when the first cannot answer, in order, with commas between. Default: none.
     FALLBACK_MODELS = Key::new("fallback_models", ValueKind::Models)
         .for_agents(Right::Command, Unset::Empty);

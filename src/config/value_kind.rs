@@ -23,6 +23,8 @@ pub enum ValueKind {
     Model,
     /// Models in order, with commas between.
     Models,
+    /// Names of roles with commas between, or `none`.
+    RoleNames,
     /// The name of a permission profile, or a profile in JSON.
     Profile,
     /// Seconds, or a number with a unit.
@@ -58,6 +60,9 @@ impl BadValue {
     }
 }
 
+/// The word for an empty list of roles.
+const NOBODY: &str = "none";
+
 /// Whether `text` asks for the value that holds where nothing is set.
 pub fn is_default(text: &str) -> bool {
     let word = text.trim();
@@ -78,6 +83,8 @@ impl ValueKind {
             Self::Prompt => prompt(text),
             Self::Name | Self::Model | Self::Charter => name(text),
             Self::Models => Ok(json!(listed(text).collect::<Vec<_>>())),
+            Self::RoleNames if text.eq_ignore_ascii_case(NOBODY) => Ok(json!([])),
+            Self::RoleNames => names(text),
             Self::Profile if text.starts_with('{') => profile(text),
             Self::Profile => name(text),
             Self::Duration { least, .. } => duration(text, least),
@@ -97,6 +104,7 @@ impl ValueKind {
             Self::Duration { offered, .. } => offered,
             Self::Word(words) => words,
             Self::Switch => &["true", "false"],
+            Self::RoleNames => &[NOBODY],
             Self::Prompt
             | Self::Name
             | Self::Model
@@ -127,6 +135,16 @@ fn name(text: &str) -> Result<Value, BadValue> {
         return Err(BadValue::new("Write a name."));
     }
     Ok(Value::from(text))
+}
+
+fn names(text: &str) -> Result<Value, BadValue> {
+    let names: Vec<&str> = listed(text).collect();
+    if names.is_empty() {
+        return Err(BadValue::new(
+            "Name roles with commas between; `none` is nobody, `default` takes back what was set.",
+        ));
+    }
+    Ok(json!(names))
 }
 
 fn listed(text: &str) -> impl Iterator<Item = &str> {

@@ -40,6 +40,9 @@ pub struct AgentConfig {
     /// Whether it hears what the repository in its workspace tells agents; none means that it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repo_instructions: Option<bool>,
+    /// Roles, and agents as `@name`, that it may call; none means what its charter says, else all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sub_agents: Option<Vec<String>>,
     /// Whether the provider may search the web for it.
     #[serde(default)]
     pub web_search: bool,

@@ -95,7 +95,7 @@ impl AgentManager {
         {
             return self.take_named_back(&agent, by, named.trim()).await;
         }
-        let checked = match self.checked(guild, key, value, by).await {
+        let checked = match self.checked(&agent, key, value, by).await {
             Ok(checked) => checked,
             Err(refusal) => {
                 if key.agent == Some(Right::ForValue) {
@@ -126,16 +126,23 @@ impl AgentManager {
     /// The value as `agent.json` holds it.
     async fn checked(
         &self,
-        guild: GuildId,
+        agent: &AgentSummary,
         key: &Key,
         text: &str,
         by: &Person,
     ) -> Result<Value, ManagerError> {
+        let guild = agent.guild;
         if let Some(unset) = self.unset(guild, key, text) {
             return Ok(unset);
         }
         let value = key.kind.read(text)?;
         match (key.kind, &value) {
+            (ValueKind::RoleNames, Value::Array(names)) => {
+                for name in names.iter().filter_map(Value::as_str) {
+                    self.callable(agent, name).await?;
+                }
+                Ok(value)
+            }
             (ValueKind::Model, Value::String(name)) => {
                 Ok(Value::from(self.known_model(name).await?))
             }
@@ -160,7 +167,11 @@ impl AgentManager {
 
     /// What `text` writes if it takes the key back.
     fn unset(&self, guild: GuildId, key: &Key, text: &str) -> Option<Value> {
-        if !is_default(text) {
+        let is_value = key
+            .kind
+            .offered()
+            .contains(&text.trim().to_ascii_lowercase().as_str());
+        if !is_default(text) || is_value {
             return None;
         }
         match key.unset {

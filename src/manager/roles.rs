@@ -31,16 +31,26 @@ impl AgentManager {
         name: &str,
     ) -> Result<(), ManagerError> {
         let roles = self.roles_for_people(agent).await;
-        let names = || roles.iter().map(|role| role.name.as_str());
-        if names().any(|one| one == name) {
-            return Ok(());
+        let names = roles.iter().map(|role| role.name.as_str());
+        is_one_of(names, name, "here that people can call")
+    }
+
+    /// Finds out whether an agent can be told to call `name`: a role of its own, or `@` and another agent.
+    ///
+    /// # Errors
+    ///
+    /// When there is none, with near names.
+    pub(super) async fn callable(
+        &self,
+        agent: &AgentSummary,
+        name: &str,
+    ) -> Result<(), ManagerError> {
+        if let Some(other) = name.strip_prefix('@') {
+            return self.find(agent.guild, other).map(drop);
         }
-        let near = text::near(name, names());
-        let near = near.map_or_else(String::new, |near| format!(" Did you mean `{near}`?"));
-        Err(ManagerError::refused(format!(
-            "There is no role {} here that people can call.{near} `/roles` lists them.",
-            escape::code(&text::one_line(name, 80))
-        )))
+        let roles = self.roles(agent).await?.catalog;
+        let usable = roles.entries().iter().filter(|entry| entry.role.is_ok());
+        is_one_of(usable.map(|entry| entry.name.as_str()), name, "here")
     }
 
     /// The roles of an agent that people may call.
@@ -69,4 +79,20 @@ impl AgentManager {
             catalog,
         })
     }
+}
+
+fn is_one_of<'a>(
+    roles: impl Iterator<Item = &'a str> + Clone,
+    name: &str,
+    which: &str,
+) -> Result<(), ManagerError> {
+    if roles.clone().any(|role| role == name) {
+        return Ok(());
+    }
+    let near = text::near(name, roles);
+    let near = near.map_or_else(String::new, |near| format!(" Did you mean `{near}`?"));
+    Err(ManagerError::refused(format!(
+        "There is no role {} {which}.{near} `/roles` lists them.",
+        escape::code(&text::one_line(name, 80))
+    )))
 }

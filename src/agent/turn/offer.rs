@@ -36,6 +36,8 @@ const TITLE_MAX: usize = 100;
 pub(super) struct Offer {
     catalog: Arc<Catalog>,
     roles: Vec<Arc<Role>>,
+    /// Other agents that it is told to call, as `@name`.
+    agents: Vec<String>,
     /// What a model is told of them.
     block: String,
 }
@@ -123,12 +125,14 @@ impl Offer {
             is_meant && lineage.iter().all(|above| above.name != role.name)
         });
         offer.roles.truncate(MOST);
-        offer.block = block(&offer.roles);
+        let all = named.unwrap_or_default().iter();
+        offer.agents = all.filter(|name| name.starts_with('@')).cloned().collect();
+        offer.block = block(&offer.roles, &offer.agents);
         offer
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.roles.is_empty()
+        self.roles.is_empty() && self.agents.is_empty()
     }
 
     pub(super) fn block(&self) -> &str {
@@ -182,8 +186,7 @@ impl From<Arc<Catalog>> for Offer {
                 .filter_map(|entry| entry.role.as_ref().ok())
                 .cloned()
                 .collect(),
-            catalog,
-            block: String::new(),
+            ..Self::unread(catalog.clone())
         }
     }
 }
@@ -208,22 +211,24 @@ impl AgentDeps {
     }
 }
 
-fn block(roles: &[Arc<Role>]) -> String {
-    if roles.is_empty() {
+fn block(roles: &[Arc<Role>], agents: &[String]) -> String {
+    if roles.is_empty() && agents.is_empty() {
         return String::new();
     }
     let mut block = "Roles for `sub_agent`:".to_owned();
-    for role in roles {
+    let agents = agents
+        .iter()
+        .map(|name| format!("\n{name}: another agent of this server"));
+    let roles = roles.iter().map(|role| {
         let how = if role.background {
             " (with `wait: false`)"
         } else {
             ""
         };
-        let line = format!(
-            "\n{}{how}: {}",
-            role.name,
-            text::one_line(&role.description, 200)
-        );
+        let what = text::one_line(&role.description, 200);
+        format!("\n{}{how}: {what}", role.name)
+    });
+    for line in agents.chain(roles) {
         if block.len() + line.len() > BLOCK_MAX {
             break;
         }

@@ -146,6 +146,7 @@ fn sample(key: &Key) -> serde_json::Value {
         | ValueKind::Name
         | ValueKind::Model
         | ValueKind::Models
+        | ValueKind::RoleNames
         | ValueKind::Charter
         | ValueKind::Profile => "some-name",
     };

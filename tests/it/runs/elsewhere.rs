@@ -149,3 +149,56 @@ async fn it_ends_when_it_is_destroyed_meanwhile_and_who_called_goes_on() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn the_key_of_the_agent_says_whom_it_may_call() {
+    run_test(async |world| {
+        world.makes_agent("docs").await;
+        for (value, answer) in [
+            (
+                "explroe",
+                "There is no role `explroe` here. Did you mean `explore`? `/roles` lists them.",
+            ),
+            ("explore, @docs", "`lab.sub_agents` is now"),
+        ] {
+            let told = world
+                .ann
+                .asks(
+                    &format!("/agent config name:lab key:sub_agents value:{value}"),
+                    "#lab",
+                )
+                .await;
+            assert!(told.contains(answer), "{told}");
+        }
+        assert_eq!(
+            world.agent_json("lab")["sub_agents"],
+            json!(["explore", "@docs"])
+        );
+        world.model.calls(&[
+            assignment("general", "Look."),
+            assignment("explore", "Look."),
+        ]);
+        world.model.answers("Nothing.").answers("One of two.");
+        world.ann.says("#lab", "go").await;
+        world.sees("#lab", "One of two.").await;
+        let told = results(world);
+        assert!(
+            told[0].starts_with("Error: there is no role `general`"),
+            "{}",
+            told[0]
+        );
+        assert!(told[1].ends_with("\nNothing."), "{}", told[1]);
+        let first = world.model.requests()[0].to_string();
+        assert!(
+            first.contains("\\n@docs: another agent of this server"),
+            "{first}"
+        );
+        // Nobody, and what its charter says, are two values.
+        for (value, kept) in [("none", json!([])), ("default", json!(null))] {
+            let set = format!("/agent config name:lab key:sub_agents value:{value}");
+            world.ann.asks(&set, "#lab").await;
+            assert_eq!(world.agent_json("lab")["sub_agents"], kept, "{value}");
+        }
+    })
+    .await;
+}
