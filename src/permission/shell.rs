@@ -10,6 +10,7 @@
 //! `Script::doubt` says why not. *May it hide what a deny is about?* `Script::opaque` says so.
 
 mod destructive;
+mod input;
 mod lexer;
 mod options;
 mod plain;

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::input;
 use super::options;
 use super::plain;
 use super::programs;
@@ -112,9 +113,7 @@ fn runs(words: &[Word], input: &Input, found: &mut Vec<Inner>) {
     if let Some(options) = programs::code_options(name) {
         code(&options, arguments, input, found);
     }
-    if programs::takes_commands(name) || reads_makefile(name, arguments) {
-        commanded(input, found);
-    }
+    input::commands(name, arguments, input, found);
     if programs::is_awk(name) {
         awk(arguments, found);
     }
@@ -136,21 +135,13 @@ fn runs(words: &[Word], input: &Input, found: &mut Vec<Inner>) {
                 "an alias changes what later words mean".to_owned(),
             ));
         }
-        "find" | "fd" | "fdfind" => after(
+        "find" => after(
             arguments,
-            &[
-                "-exec",
-                "-execdir",
-                "-ok",
-                "-okdir",
-                "-x",
-                "-X",
-                "--exec",
-                "--exec-batch",
-            ],
+            &["-exec", "-execdir", "-ok", "-okdir"],
             input,
             found,
         ),
+        "fd" | "fdfind" => fd(arguments, input, found),
         "git" => git(arguments, found),
         "parallel" => found.push(Inner::Unseen(
             "it puts commands together when it runs".to_owned(),
@@ -234,13 +225,19 @@ fn suffixes(words: &[Word], input: &Input, found: &mut Vec<Inner>) {
     }
 }
 
-fn shell(arguments: &[Word], input: &Input, found: &mut Vec<Inner>) {
-    let takes_text = |word: &&Word| {
-        word.is_option() && !word.value.starts_with("--") && word.value.contains('c')
+pub(super) fn shell(arguments: &[Word], input: &Input, found: &mut Vec<Inner>) {
+    let takes_text = |word: &&Word| match word.value.strip_prefix("--") {
+        Some(long) => long.starts_with("com") || long.starts_with("init-c"),
+        None => word.is_option() && word.value.contains(['c', 'C']),
     };
     if arguments.iter().any(|word| takes_text(&word)) {
-        for word in arguments.iter().filter(|word| !word.is_option()) {
+        for word in arguments {
+            let attached = word.value.split_once('=').map(|(_, script)| script);
             found.push(match word.known() {
+                Some(_) if word.is_option() => match attached {
+                    Some(script) => Inner::Script(script.to_owned()),
+                    None => continue,
+                },
                 Some(script) => Inner::Script(script.to_owned()),
                 None => {
                     Inner::Unseen("a shell is given commands known only when it runs".to_owned())
@@ -324,31 +321,6 @@ fn code(options: &[&str], arguments: &[Word], input: &Input, found: &mut Vec<Inn
     }
 }
 
-/// Standard input that is commands of the program itself, some of which run others: `!git push` of `ed`.
-fn commanded(input: &Input, found: &mut Vec<Inner>) {
-    let is_plain = |text: &str| !text.contains('!') && !programs::spawns(text);
-    match input {
-        Input::Nothing => {}
-        Input::Text(commands) if is_plain(commands) => {}
-        Input::Text(_) | Input::Unknown => found.push(Inner::Unseen(
-            "it reads commands that cannot be judged".to_owned(),
-        )),
-    }
-}
-
-/// Whether it is a `make` whose rules come by standard input.
-fn reads_makefile(name: &str, arguments: &[Word]) -> bool {
-    let is_input = |word: &Word| {
-        let file = word
-            .value
-            .split_once('=')
-            .map_or(word.value.as_str(), |(_, file)| file);
-        let file = file.strip_prefix("-f").unwrap_or(file);
-        file == "-" || file.starts_with("/dev/") || file.starts_with("/proc/")
-    };
-    matches!(name, "make" | "gmake") && arguments.iter().any(is_input)
-}
-
 fn awk(arguments: &[Word], found: &mut Vec<Inner>) {
     let starts = arguments.iter().any(|word| {
         word.varies && word.rewritten.is_none()
@@ -410,7 +382,7 @@ fn option_commands(name: &str, arguments: &[Word], found: &mut Vec<Inner>) {
 }
 
 /// `text` from each place on where a word begins in it: `exec=git push`, `+!git push`, `1e git push`.
-fn embedded(text: &str) -> Vec<String> {
+pub(super) fn embedded(text: &str) -> Vec<String> {
     /// Places that are tried.
     const MOST: usize = 24;
     let is_word = |c: char| c.is_alphanumeric() || "_-./".contains(c);
@@ -488,6 +460,31 @@ fn after(arguments: &[Word], options: &[&str], input: &Input, found: &mut Vec<In
     }
 }
 
+/// The commands that fd runs for what it finds; the first word of one may be attached to its option.
+fn fd(arguments: &[Word], input: &Input, found: &mut Vec<Inner>) {
+    for (index, word) in arguments.iter().enumerate() {
+        let rest = &arguments[index + 1..];
+        let option = word.value.as_str();
+        if let Some(long) = option.strip_prefix("--exec") {
+            suffixes(
+                &with_attached(long.split_once('=').map(|(_, first)| first), rest),
+                input,
+                found,
+            );
+        } else if option.starts_with('-') && !option.starts_with("--") {
+            for (at, _) in option.match_indices(['x', 'X']).take(MOST_LETTERS) {
+                let first = Some(&option[at + 1..]).filter(|first| !first.is_empty());
+                suffixes(&with_attached(first, rest), input, found);
+            }
+        }
+    }
+}
+
+fn with_attached(first: Option<&str>, rest: &[Word]) -> Vec<Word> {
+    let first = first.map(|first| Word::fixed(first.trim_start_matches('=')));
+    first.into_iter().chain(rest.iter().cloned()).collect()
+}
+
 /// git runs commands given as configuration and to some of its subcommands.
 fn git(arguments: &[Word], found: &mut Vec<Inner>) {
     let mut words = arguments.iter().peekable();
@@ -521,5 +518,16 @@ fn git(arguments: &[Word], found: &mut Vec<Inner>) {
         }
     }
     let rest: Vec<Word> = words.cloned().collect();
+    if subcommand == "for-each-repo" {
+        let operands = rest.iter().filter(|word| !word.is_option()).cloned();
+        let operands: Vec<Word> = operands.collect();
+        // `--config x push`: one of them may be the value of an option.
+        for at in 0..operands.len().min(2) {
+            let git = std::iter::once(Word::fixed("git"));
+            found.push(Inner::Words(
+                git.chain(operands[at..].iter().cloned()).collect(),
+            ));
+        }
+    }
     suffixes(&rest, &Input::Nothing, found);
 }

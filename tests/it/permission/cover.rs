@@ -184,6 +184,9 @@ fn expression() -> impl Strategy<Value = String> {
     ]);
     (tools, prop::collection::vec(piece, 0..4))
         .prop_map(|(tool, pieces)| format!("{tool}{}", pieces.concat()))
+        .prop_filter("larger than a pattern may be", |pattern| {
+            Profile::compile(&[pattern], &[], &[]).is_ok()
+        })
 }
 
 #[test]

@@ -3,8 +3,9 @@
 //! Lists are texts of names between blanks, so that one line holds many and a change is seen in one word.
 
 /// Programs that read shell commands: from `-c`, a file or their standard input.
-pub(in crate::permission::shell) const SHELLS: &str =
-    "sh bash dash zsh ksh mksh ash fish rbash csh tcsh hush";
+pub(in crate::permission::shell) const SHELLS: &str = "\
+    sh bash dash zsh ksh mksh ash fish rbash csh tcsh hush yash posh oksh loksh lksh rksh bsh osh ysh rc es nu elvish \
+    xonsh";
 
 /// Words that read a file of shell commands into this shell.
 pub(in crate::permission::shell) const SOURCES: &str = "source .";
@@ -121,7 +122,8 @@ pub(in crate::permission::shell) const INTERPRETERS: &[(&str, &str)] = &[
     ("emacs",               "--eval --execute"),
     ("vim vi nvim",         "-c --cmd"),
     ("ex",                  "-c"),
-    ("tclsh",               "-"),
+    ("tclsh wish expect",   "-c"),
+    ("ipython bpython jshell iex ghci ocaml clisp sbcl octave maxima gp irb", "-c -e --eval"),
     ("sqlite3",             "-cmd"),
     ("psql",                "-c --command"),
     ("pwsh",                "-c -Command -EncodedCommand"),
