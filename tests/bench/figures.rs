@@ -398,80 +398,57 @@ async fn tools(rows: &mut Vec<Row>) {
     stage.close().await;
 }
 
-/// What another agent's turns take while an agent makes calls that were made to take all there is.
+/// What other agents' turns take while an agent makes calls that were made to take all there is.
 async fn hostile(rows: &mut Vec<Row>) {
-    /// Turns of the other agent that are counted for each, at least.
-    const COUNTED: usize = 60;
+    /// Turns that are counted for each kind of call, at least, and of one call, at most.
+    const COUNTED: usize = 100;
     const ROUNDS: u64 = 40;
+    /// Agents that are spoken to in turn, so that none of their conversations grows long.
+    const OTHERS: u64 = 40;
+    /// Turns before each call and after it, for comparison.
+    const QUIET: usize = 10;
     let kinds = [
-        "command of 1 MB",
+        "a command of 1 MB",
+        "a file of 1 MB",
         "six hostile globs",
         "four large patterns",
         "ten slow patterns",
-        "file of 1 MB",
     ];
-    let agents = 2 + ROUNDS * kinds.len() as u64;
+    let agents = OTHERS + ROUNDS * kinds.len() as u64;
     let home = home::with_agents(agents, "open").await;
     let mut stage = Stage::open(Kind::Chorus, home.path(), agents).await;
     stage.settles().await;
     let long_line = "a".repeat(3_000_000);
-    let mut next = 1;
-    for _ in 0..50 {
-        stage.turn(0, "hello").await;
+    let mut others = (0..OTHERS).cycle();
+    let mut hostile_ones = OTHERS..agents;
+    for other in 0..OTHERS {
+        stage.turn(other, "hello").await;
     }
     for kind in kinds {
-        let (mut quiet, mut beside, mut rounds) = (Vec::new(), Vec::new(), 0);
-        while beside.len() < COUNTED && rounds < ROUNDS {
-            let workspace = home.path().join(format!("agents/agent-{next}/workspace"));
+        let (mut quiet, mut beside) = (Vec::new(), Vec::new());
+        for _ in 0..ROUNDS {
+            if beside.len() >= COUNTED {
+                break;
+            }
+            let Some(agent) = hostile_ones.next() else {
+                break;
+            };
+            let workspace = home.path().join(format!("agents/agent-{agent}/workspace"));
             std::fs::write(workspace.join("f.txt"), &long_line).unwrap();
             stage.settles().await;
-            for _ in 0..12 {
-                let turn = stage.turn(0, "hello").await;
-                quiet.push(turn.whole);
+            for other in others.by_ref().take(QUIET) {
+                quiet.push(stage.turn(other, "hello").await.whole);
             }
-            match kind {
-                "command of 1 MB" => stage.model.calls(
-                    "bash",
-                    json!({"command": format!("echo {}", "x".repeat(1 << 20))}),
-                ),
-                "file of 1 MB" => stage.model.calls(
-                    "create_file",
-                    json!({"path": "made.txt", "content": "one \"line\"\n".repeat(1 << 17)}),
-                ),
-                "six hostile globs" => {
-                    let globs = hostile_globs().into_iter();
-                    let calls = globs.map(|pattern| json!({"pattern": pattern}));
-                    stage.model.calls_all("glob", calls.collect());
-                }
-                patterns => {
-                    let (many, tail) = match patterns {
-                        "four large patterns" => (4, "{1000}"),
-                        _ => (10, "{100}b?c?d"),
-                    };
-                    let calls = (0..many).map(
-                        |number| json!({"pattern": format!("a{{{}}}{tail}", 990 - number), "path": "f.txt"}),
-                    );
-                    stage.model.calls_all("grep", calls.collect());
-                }
+            orders(&stage, kind);
+            beside.extend(stage.beside(agent, &mut others, COUNTED).await);
+            stage.settles().await;
+            for other in others.by_ref().take(QUIET) {
+                quiet.push(stage.turn(other, "hello").await.whole);
             }
-            let (took, result) = stage.beside(next, 0).await;
-            if rounds == 0 {
-                eprintln!(
-                    "{kind}: a request of {} KiB came after it",
-                    result.len() / 1024
-                );
-            }
-            beside.extend(took);
-            next += 1;
-            rounds += 1;
         }
-        eprintln!(
-            "{kind}: {} turns beside it in {rounds} rounds",
-            beside.len()
-        );
         let quiet = ms(machine::median(&quiet));
         rows.push(Row::new(
-            &format!("another agent's turn beside a {kind}, p50; quiet: {quiet:.2} ms"),
+            &format!("another agent's turn beside {kind}, p50; quiet: {quiet:.2} ms"),
             Unit::Ms,
             Target::Below(2.0 * quiet),
             ms(machine::median(&beside)),
@@ -479,6 +456,33 @@ async fn hostile(rows: &mut Vec<Row>) {
         ));
     }
     stage.close().await;
+}
+
+/// Has the model make calls of this kind at the next request.
+fn orders(stage: &Stage, kind: &str) {
+    match kind {
+        "a command of 1 MB" => stage.model.calls(
+            "bash",
+            json!({"command": format!("echo {}", "x".repeat(1 << 20))}),
+        ),
+        "a file of 1 MB" => stage.model.calls(
+            "create_file",
+            json!({"path": "made.txt", "content": "one \"line\"\n".repeat(1 << 17)}),
+        ),
+        "six hostile globs" => {
+            let globs = hostile_globs().into_iter();
+            let calls = globs.map(|pattern| json!({"pattern": pattern}));
+            stage.model.calls_all("glob", calls.collect());
+        }
+        patterns => {
+            let (many, tail) = match patterns {
+                "four large patterns" => (4, "{1000}"),
+                _ => (10, "{100}b?c?d"),
+            };
+            let call = |number| json!({"pattern": format!("a{{{}}}{tail}", 990 - number), "path": "f.txt"});
+            stage.model.calls_all("grep", (0..many).map(call).collect());
+        }
+    }
 }
 
 /// Globs that were made to nest, to branch or to backtrack.

@@ -161,30 +161,40 @@ impl Stage {
         resident
     }
 
-    /// Has `hostile` make the call that the model was told to make, while `other` is spoken to, one message after another.
+    /// Has `hostile` make the call that the model was told to make, while `others` are spoken to, one message after another.
     ///
-    /// Gives how long those turns of `other` took that began while it was under way, and what came of it: the request after it.
-    pub(crate) async fn beside(&mut self, hostile: u64, other: u64) -> (Vec<Duration>, Bytes) {
+    /// Gives how long those turns took that began while it was under way, `most` of them.
+    pub(crate) async fn beside(
+        &mut self,
+        hostile: u64,
+        others: &mut impl Iterator<Item = u64>,
+        most: usize,
+    ) -> Vec<Duration> {
         while self.seen.try_recv().is_ok() {}
         self.discord.says(hostile, "hello");
         // Only the hostile turn is under way, so the first answer is the one that calls.
         while !matches!(next(&mut self.seen).await, Seen::Answered { .. }) {}
-        let (mut took, mut is_over, mut result) = (Vec::new(), false, Bytes::new());
+        let (mut took, mut is_over) = (Vec::new(), false);
         while !is_over {
-            let said = self.discord.says(other, "hello");
+            let other = others.next().filter(|_| took.len() < most);
+            let said = other.map(|other| self.discord.says(other, "hello"));
             loop {
                 match next(&mut self.seen).await {
-                    Seen::Asked { body, .. } if body.len() > result.len() => result = body,
-                    Seen::Posted { agent, .. } if agent == hostile => is_over = true,
-                    Seen::Posted { at, agent } if agent == other => {
-                        took.push(at - said);
+                    Seen::Posted { agent, .. } if agent == hostile => {
+                        is_over = true;
+                        if other.is_none() {
+                            break;
+                        }
+                    }
+                    Seen::Posted { at, agent } if Some(agent) == other => {
+                        took.extend(said.map(|said| at - said));
                         break;
                     }
                     _ => {}
                 }
             }
         }
-        (took, result)
+        took
     }
 
     /// Waits until the bot does nothing any more.
