@@ -150,7 +150,7 @@ async fn always_allow_is_there_only_where_the_agents_own_profile_asks() {
             let buttons = card.buttons();
             buttons
                 .into_iter()
-                .map(|button| button.label.clone())
+                .map(|button| button.label)
                 .collect::<Vec<_>>()
         };
         charter(
