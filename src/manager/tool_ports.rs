@@ -34,6 +34,7 @@ use crate::workspace::{Workspace, agent_file};
 
 use super::AgentManager;
 use super::error::ManagerError;
+use super::registry::AgentSummary;
 
 /// What tools reach the agents through.
 #[derive(Debug, Default)]
@@ -53,6 +54,14 @@ impl ToolPorts {
             .get()
             .ok_or_else(|| PortError::Broken("the daemon is still starting".to_owned()))
     }
+}
+
+/// The agent itself, as it is called now.
+fn agent_of(manager: &AgentManager, caller: &Caller) -> Result<AgentSummary, PortError> {
+    let mut agents = manager.agents(caller.guild).into_iter();
+    agents
+        .find(|agent| agent.id == caller.agent)
+        .ok_or_else(|| PortError::Refused("this agent is being destroyed".to_owned()))
 }
 
 fn broken(error: impl std::fmt::Display) -> PortError {
@@ -179,11 +188,7 @@ impl AgentDirectory for ToolPorts {
 
     async fn open_branch(&self, caller: &Caller, task: BranchTask) -> Result<u32, PortError> {
         let manager = self.manager()?;
-        let agent = manager
-            .agents(caller.guild)
-            .into_iter()
-            .find(|agent| agent.id == caller.agent)
-            .ok_or_else(|| PortError::Refused("this agent is being destroyed".to_owned()))?;
+        let agent = agent_of(manager, caller)?;
         let (opened, number) = oneshot::channel();
         let note = Source::Note {
             text: task.prompt,
@@ -241,11 +246,7 @@ impl Models for ToolPorts {
 impl Configure for ToolPorts {
     async fn set(&self, caller: &Caller, key: &'static Key, value: Value) -> Result<(), PortError> {
         let manager = self.manager()?;
-        let agent = manager
-            .agents(caller.guild)
-            .into_iter()
-            .find(|agent| agent.id == caller.agent)
-            .ok_or_else(|| PortError::Refused("this agent is being destroyed".to_owned()))?;
+        let agent = agent_of(manager, caller)?;
         let folder = manager.deps().paths.agent(agent.name.as_str());
         let written = tokio::task::spawn_blocking(move || -> Result<_, PortError> {
             let workspace = Workspace::open(&folder).map_err(broken)?;

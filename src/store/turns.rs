@@ -101,6 +101,22 @@ pub struct FinishedTurn {
     pub attached: AttachedRows,
 }
 
+impl FinishedTurn {
+    /// The end of a turn whose task panicked: nobody knows what it had spent.
+    pub fn broken_off() -> Self {
+        Self {
+            answer: None,
+            exit: EndReason::Failed,
+            steps: 0,
+            usage: Usage::default(),
+            cost: Cost::Unknown,
+            parts: Vec::new(),
+            first: FirstPart::Waits,
+            attached: AttachedRows::default(),
+        }
+    }
+}
+
 words! {
     /// Why a turn ended, as `docs/models.md` lists it. Every turn that ended has exactly one.
     EndReason {

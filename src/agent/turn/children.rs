@@ -15,15 +15,10 @@ use crate::agent::identity::Identity;
 use crate::agent::setup::{Wanted, own_model};
 use crate::agent::stop::StopSignal;
 use crate::clock;
-use crate::domain::{
-    AgentName, CallId, ConversationId, Cost, Item, ToolResult, TurnId, Usage, UserText,
-};
+use crate::domain::{AgentName, CallId, ConversationId, Cost, Item, ToolResult, TurnId, UserText};
 use crate::llm::history;
 use crate::llm::route::Planned;
-use crate::store::{
-    AttachedRows, ChildKind, ChildOf, EndReason, FinishedTurn, FirstPart, NewChild, NewTurn,
-    StoreError, TurnEnd,
-};
+use crate::store::{ChildKind, ChildOf, FinishedTurn, NewChild, NewTurn, StoreError, TurnEnd};
 use crate::text;
 
 use super::begin;
@@ -385,16 +380,7 @@ impl Turn {
             is_error: true,
             images: Vec::new(),
         };
-        let end = FinishedTurn {
-            answer: None,
-            exit: EndReason::Failed,
-            steps: 0,
-            usage: Usage::default(),
-            cost: Cost::Unknown,
-            parts: Vec::new(),
-            first: FirstPart::Waits,
-            attached: AttachedRows::default(),
-        };
+        let end = FinishedTurn::broken_off();
         let store = &self.context.deps.store;
         store
             .finish_child(child, &end, self.context.id(), &result, None)

@@ -4,8 +4,8 @@ use tokio_util::task::AbortOnDropHandle;
 use tracing::{Instrument as _, error};
 
 use crate::agent::end_reason::EndReason;
-use crate::domain::{Assistant, Cost, Item, TurnId, Usage, UserText};
-use crate::store::{AttachedRows, FinishedTurn, FirstPart, StoreError};
+use crate::domain::{Assistant, Item, TurnId, UserText};
+use crate::store::{FinishedTurn, StoreError};
 use crate::text;
 
 use super::child::{self, EndedChild};
@@ -147,16 +147,7 @@ impl Outcome {
 fn broken_off(id: TurnId) -> EndedChild {
     EndedChild {
         id,
-        end: FinishedTurn {
-            answer: None,
-            exit: EndReason::Failed,
-            steps: 0,
-            usage: Usage::default(),
-            cost: Cost::Unknown,
-            parts: Vec::new(),
-            first: FirstPart::Waits,
-            attached: AttachedRows::default(),
-        },
+        end: FinishedTurn::broken_off(),
         turn: None,
     }
 }
