@@ -187,9 +187,7 @@ async fn announce(health: GatewayHealth, phase: watch::Sender<Phase>, stop: Canc
             NotifyState::Status("connected to Discord"),
         ]);
         if stop.run_until_cancelled(health.is_lost()).await.is_some() {
-            tell(&[NotifyState::Status(
-                "the line to Discord is down; turns go on",
-            )]);
+            tell(&[NotifyState::Status("no connection to Discord; turns go on")]);
         }
     }
 }

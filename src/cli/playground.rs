@@ -105,7 +105,7 @@ fn welcome(trial: &Trial, answers: &Answers, is_remote: bool) {
             "No model is configured, so a demo model answers; the page offers a real one, with a key or from a model server on this machine."
         ),
         Answers::Configured(names) => print_line!(
-            "Asked for answers: {}. Requests go there and, with a key, are billed as usual.",
+            "Answers come from {}. Requests go there and, with a key, are billed as usual.",
             names.join(", ")
         ),
     }

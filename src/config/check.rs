@@ -78,7 +78,7 @@ fn why_unreadable(folder: &Path, home: Option<&Path>) -> Option<String> {
         let is_persons_home = path.parent() == Some(Path::new("/home"));
         if is_persons_home || TOO_WIDE.iter().any(|wide| path == Path::new(wide)) {
             return Some(
-                "agents' commands could read what is none of theirs, such as keys: name the folders below it that they need"
+                "agents' commands could read files that are not meant for them, such as keys: name the folders below it that they need"
                     .to_owned(),
             );
         }

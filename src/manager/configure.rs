@@ -29,7 +29,7 @@ fn unknown_key(name: &str) -> ManagerError {
     ManagerError::refused(match text::near(name, known.iter().copied()) {
         Some(near) => format!("There is no key `{given}`. Did you mean `{near}`?"),
         None => format!(
-            "There is no key `{given}`. There are: {}.",
+            "There is no key `{given}`. The keys are {}.",
             known.join(", ")
         ),
     })

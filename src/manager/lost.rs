@@ -22,7 +22,7 @@ use super::registry::AgentSummary;
 use super::servers::SeenServer;
 
 /// What the channel of an agent is told that was rebuilt.
-const REBUILT: &str = "The database of Chorus was lost, so I was rebuilt from my folder. My prompt, notes, workspace and saved sessions are here (`/context history`); the conversation that was open is gone, and what was written here meanwhile was not read. Server settings (`/settings`), among them who may talk to me, have to be made again.";
+const REBUILT: &str = "The database of Chorus was lost, so I was rebuilt from my folder. My prompt, notes, workspace and saved sessions are here (`/context history`); the conversation that was open is gone, and what was written here meanwhile was not read. Server settings (`/settings`), among them who may talk to me, have to be set again.";
 
 /// Agents named in one message.
 const NAMED: usize = 20;

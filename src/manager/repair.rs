@@ -90,7 +90,7 @@ impl AgentManager {
             && repaired.is_empty()
         {
             return Ok(Repaired::Done(format!(
-                "`{}` lacks nothing: folder, repository and channel are there.",
+                "There is nothing to repair: `{}` has its folder, repository and channel.",
                 agent.name
             )));
         }

@@ -42,7 +42,7 @@ pub fn lines(text: &str) -> String {
 }
 
 /// A sentence of ours with foreign words in it, which stand between backticks: spans of code stay such, everything else is
-/// plain words. Channels, people and roles that are named by their ids stay named.
+/// plain words. Channels, people and roles that are named by their ids stay named, and times stay times.
 pub fn sentence(text: &str) -> String {
     let lines: Vec<String> = prose(text).lines().map(sentence_line).collect();
     lines.join("\n")
@@ -88,14 +88,27 @@ fn push_mentions(safe: &mut String, text: &str) {
     push_words(safe, rest);
 }
 
-/// The length of the mention that `text` begins with: `<#1>`, `<@1>`, `<@&1>`.
+/// The length of the mention or the time that `text` begins with: `<#1>`, `<@1>`, `<@&1>`, `<t:1:R>`.
 fn mention(text: &str) -> Option<usize> {
     let (inside, _) = text.strip_prefix('<')?.split_once('>')?;
+    if is_time(inside) {
+        return Some(inside.len() + 2);
+    }
     let id = ["#", "@&", "@"]
         .iter()
         .find_map(|sign| inside.strip_prefix(sign))?;
     let is_id = (17..=20).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_digit());
     is_id.then_some(inside.len() + 2)
+}
+
+/// Whether this is a moment of our days between the brackets, such as `t:1795442449:R`.
+fn is_time(inside: &str) -> bool {
+    let Some(seconds) = inside.strip_prefix("t:") else {
+        return false;
+    };
+    let (seconds, style) = seconds.split_once(':').unwrap_or((seconds, "f"));
+    let is_style = matches!(style, "t" | "T" | "d" | "D" | "f" | "F" | "R");
+    is_style && seconds.len() == 10 && seconds.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn push_words(safe: &mut String, text: &str) {

@@ -72,7 +72,7 @@ async fn attempt(prepared: Prepared, context: &ToolContext) -> Result<Output, To
             }
         },
     };
-    outcome.unwrap_or_else(|_panic| Err(ToolError::failed("it broke off inside; this is a bug")))
+    outcome.unwrap_or_else(|_panic| Err(ToolError::failed("it ended because of a bug in Chorus")))
 }
 
 async fn lock(

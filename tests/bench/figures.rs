@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::bots::{self, Kind};
 use super::stage::{Stage, Turn};
 use super::table::{Row, Target, Unit, ms};
-use super::{home, machine, roles, runs, scratch, table};
+use super::{home, machine, people, roles, runs, scratch, table};
 
 /// Starts of each program that are compared.
 const STARTS: usize = 15;
@@ -65,6 +65,9 @@ pub(crate) async fn all(only: &str) {
     }
     if wanted("sub-agents") {
         runs::rows(&mut rows).await;
+    }
+    if wanted("people") {
+        people::rows(&mut rows).await;
     }
     if wanted("restart") {
         rows.push(restart().await);

@@ -25,6 +25,7 @@ mod home;
 mod machine;
 mod model;
 mod null_bot;
+mod people;
 mod roles;
 mod runs;
 mod stage;

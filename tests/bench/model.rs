@@ -83,6 +83,14 @@ impl Model {
         self.shared.script.lock().unwrap().push_back(rendered(call));
     }
 
+    /// Says something and calls a tool at the next request.
+    pub(crate) fn says_and_calls(&self, words: &str, tool: &str, arguments: Value) {
+        let number = self.shared.calls.fetch_add(1, Ordering::Relaxed);
+        let call = Block::Call(format!("toolu_{number}"), tool.to_owned(), arguments);
+        let both = all_rendered(vec![Block::Text(words.to_owned()), call]);
+        self.shared.script.lock().unwrap().push_back(both);
+    }
+
     /// From now on it calls sub-agents where people write `delegate N` or `chain N`.
     pub(crate) fn delegates(&self) {
         self.shared.delegates.store(true, Ordering::Relaxed);

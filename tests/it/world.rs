@@ -15,6 +15,7 @@ mod actor;
 pub(crate) mod daemon;
 pub(crate) mod model;
 pub(crate) mod scenes;
+pub(crate) mod shown;
 pub(crate) mod strace;
 
 use std::path::PathBuf;
@@ -35,6 +36,9 @@ use model::Model;
 
 /// Longest wait before a test says what it waited for in vain. Nothing depends on how long things take.
 const PATIENCE: Duration = Duration::from_secs(90);
+
+/// Has the texts of every world judged by implementations of Discord's Markdown, hostile ones too.
+const JUDGE: &str = "CHORUS_TEST_JUDGE_TEXTS";
 
 /// How a world is made.
 pub(crate) struct Setup {
@@ -128,6 +132,9 @@ pub(crate) async fn run_test_with(setup: Setup, story: impl AsyncFnOnce(&mut Wor
         Vec::<String>::new(),
         "requests that Discord's own description does not have"
     );
+    if std::env::var_os(JUDGE).is_some() {
+        shown::judge(&shown::shown_in(&world.discord.requests()));
+    }
 }
 
 impl World {

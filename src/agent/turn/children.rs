@@ -37,7 +37,8 @@ const KEPT_OF_TIME: Duration = Duration::from_secs(30);
 const REPORT_TOKENS: u64 = 1_500;
 
 /// What the parent is told of a child whose task broke off.
-const BROKE_OFF: &str = "Error: it broke off inside; this is a bug. What it did so far is done.";
+const BROKE_OFF: &str =
+    "Error: it ended because of a bug in Chorus. What it did so far stays done.";
 
 /// A child turn whose beginning is in the ledger.
 #[derive(Clone)]

@@ -17,7 +17,7 @@ use super::{Outcome, Turn};
 const TITLE_CHARS: usize = 40;
 
 /// What people are told of a sub-agent whose task broke off.
-const BROKE_OFF: &str = "it broke off inside; this is a bug. What it did so far is done";
+const BROKE_OFF: &str = "it ended because of a bug in Chorus. What it did so far stays done";
 
 impl Turn {
     /// Has the role `name` answer. The sub-agent knows the words that this turn began with, and nothing else of the

@@ -68,7 +68,7 @@ pub(super) enum NotCalled {
     LongPrompt(usize),
     #[error("`title` has {0} characters, more than {TITLE_MAX}")]
     LongTitle(usize),
-    #[error("there is no role {name}{near} There are: {known}")]
+    #[error("there is no role {name}{near} The roles are {known}")]
     Unknown {
         name: String,
         near: String,

@@ -34,7 +34,7 @@ pub(super) async fn checks(env: &Env) -> Vec<Check> {
         return vec![Check::failure(
             "discord",
             "an HTTP client could not be created",
-            "see the log of your TLS set-up",
+            "check that this machine has CA certificates: sudo apt install ca-certificates",
         )];
     };
     let response = match api.get("users/@me").await {
@@ -180,7 +180,7 @@ fn clock_check(response: &Response) -> Check {
         .to_std()
         .unwrap_or_default();
     if apart <= CLOCK_TOLERANCE {
-        return Check::ok("clock", "as Discord's");
+        return Check::ok("clock", "agrees with Discord's");
     }
     Check::warning(
         "clock",

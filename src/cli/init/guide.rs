@@ -182,7 +182,7 @@ impl Guide {
             }
             if !models::ask_source(self)? {
                 print_line!(
-                    "  Nobody answers yet. Run `chorus init` again when there is a key or a server."
+                    "  No model is set yet. Run `chorus init` again when you have a key or a model server."
                 );
                 return Ok(());
             }

@@ -119,7 +119,7 @@ fn ask_address(guide: &Guide) -> Result<(), Failure> {
     if address.is_empty() {
         return Ok(());
     }
-    let key = terminal::secret("Key, if it wants one (empty: none)")?;
+    let key = terminal::secret("Key, if it needs one (empty: none)")?;
     if key.is_empty() {
         return Ok(take_address(guide, &address, json!({"base_url": address}))?);
     }

@@ -91,9 +91,7 @@ impl Desk {
         let mut reloaded = self.reloaded.subscribe();
         self.reload.notify_one();
         let done = timeout(RELOAD_TIMEOUT, reloaded.changed()).await;
-        done.context(
-            "it is written down, and the daemon does not answer; start the playground again",
-        )??;
+        done.context("it was saved, but the daemon does not answer; restart the playground")??;
         Ok(said)
     }
 

@@ -62,7 +62,7 @@ pub fn after_close(code: Option<u16>) -> Disconnect {
         4004 => Disconnect::Final(DiscordError::Token),
         4010 => closed("it refused our shard, which is a fault of this program; update Chorus"),
         4011 => closed(
-            "the bot is in more servers than one connection may serve, which Chorus cannot split; take it out of some",
+            "the bot is in more servers than one connection may serve, which Chorus cannot split; remove it from some",
         ),
         4012 => closed("it does not speak our version of its protocol any more; update Chorus"),
         4013 => closed("it does not know an intent we asked for; update Chorus"),

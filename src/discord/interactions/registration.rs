@@ -101,7 +101,7 @@ pub(in crate::discord) async fn register(bot: Bot, guild: GuildId, stop: Cancell
         }
         bot.tell_operator(
             format!("commands:{guild}"),
-            format!("The slash commands could not be registered in the server {guild}: {error}. I go on trying. If the bot was invited without the scope `applications.commands`, invite it again with it."),
+            format!("The slash commands could not be registered in the server {guild}: {error}. I keep trying. If the bot was invited without the scope `applications.commands`, invite it again with it."),
         );
         warn!(%error, guild.id = %guild, "failed to register the slash commands; trying again in {pause:?}");
         // A pause that grows: what Discord refuses now it may take once somebody has changed something.

@@ -38,7 +38,7 @@ pub(in crate::discord) async fn identify(
         return Ok(None);
     };
     let user = snowflake(&user["id"])
-        .ok_or_else(|| DiscordError::Start("it did not say who we are".into()))?;
+        .ok_or_else(|| DiscordError::Start("it did not name the bot".into()))?;
     // Without it the operator kept from the last start holds, and most applications bear their bot's id.
     let application = match application {
         Ok(application) => application,

@@ -7,7 +7,7 @@ use super::server::permissions;
 use super::times;
 use crate::clock;
 use crate::discord::rest::body::{Body, Button, Embed, Style, Tone};
-use crate::domain::AgentStatus;
+use crate::domain::{AgentStatus, GuildId};
 use crate::llm::discovery::Choice;
 use crate::manager::{AgentListing, Destroyed, Files, Made};
 use crate::text::{self, count, escape};
@@ -41,8 +41,8 @@ pub fn welcome(made: &Made) -> Body {
     Body::embed(Embed::new(format!("{} is ready", made.name), text).tone(Tone::Good))
 }
 
-/// What the one who made an agent is told.
-pub fn made(made: &Made) -> Body {
+/// What the one who made an agent in a server is told.
+pub fn made(made: &Made, guild: GuildId) -> Body {
     let mut text = if made.kept_files {
         format!(
             "Agent **{}** is back with its files: <#{}>",
@@ -55,7 +55,8 @@ pub fn made(made: &Made) -> Body {
         text.push_str("\n-# ");
         text.push_str(&escape::sentence(&text::one_line(note, 300)));
     }
-    Body::text(text)
+    let open = Button::to_channel(guild, made.channel, format!("Open #{}", made.name));
+    Body::text(text).row(vec![open])
 }
 
 /// One page of the agents of a server, counted from 0.
@@ -139,9 +140,9 @@ pub fn config_value(name: &str, key: &str, value: &str) -> Body {
 /// Whether an agent shall really be destroyed.
 pub fn ask_destroy(name: &str, keep_files: bool) -> Body {
     let files = if keep_files {
-        "Its directory stays where it is."
+        "Its folder stays where it is."
     } else {
-        "Its directory with workspace, notes and sessions is **deleted**."
+        "Its folder with workspace, notes and sessions is **deleted**."
     };
     Body::text(format!(
         "Destroy agent **{name}**? A running turn ends, its conversation is saved, its processes stop, its channel is deleted. {files}"

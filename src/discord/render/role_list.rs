@@ -90,7 +90,7 @@ fn shown(entry: &Entry) -> Shown {
 
 fn about(role: &Role, from: &str) -> Vec<String> {
     let model = match &role.model {
-        ModelChoice::Inherit => "model as its caller's".to_owned(),
+        ModelChoice::Inherit => "the caller's model".to_owned(),
         ModelChoice::Tier(tier) => format!("model of the tier {tier}"),
         ModelChoice::Named(model) => format!("model {}", escape::code(model)),
     };

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use super::mention::CommandIds;
-use crate::domain::UserId;
+use crate::domain::{ChannelId, GuildId, UserId};
 use crate::text::{self, clip_markdown, escape, is_hidden, prose};
 
 /// Characters of a message.
@@ -251,7 +251,7 @@ impl Tone {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Button {
-    /// What comes back when it is pressed.
+    /// What comes back when it is pressed; of a link its address.
     pub id: String,
     pub label: String,
     pub style: Style,
@@ -266,6 +266,8 @@ pub enum Style {
     Success,
     /// Takes something away.
     Danger,
+    /// Leads somewhere; we hear nothing of it.
+    Link,
 }
 
 impl Button {
@@ -277,6 +279,12 @@ impl Button {
             style,
             disabled: false,
         }
+    }
+
+    /// A button that leads to a channel.
+    pub fn to_channel(guild: GuildId, channel: ChannelId, label: impl Into<String>) -> Self {
+        let address = format!("https://discord.com/channels/{guild}/{channel}");
+        Self::new(address, label, Style::Link)
     }
 
     /// The same, not to be pressed unless `enabled`.
@@ -292,12 +300,18 @@ impl Button {
             Style::Secondary => 2,
             Style::Success => 3,
             Style::Danger => 4,
+            Style::Link => 5,
+        };
+        let id = if self.style == Style::Link {
+            "url"
+        } else {
+            "custom_id"
         };
         json!({
             "type": 2,
             "style": style,
             "label": clip(&prose(&self.label), MAX_LABEL),
-            "custom_id": self.id,
+            (id): self.id,
             "disabled": self.disabled,
         })
     }

@@ -172,7 +172,7 @@ fn ten_broken_configurations_are_each_named_at_their_line() {
         (
             "{\n  \"sandbox_read\": [\n    \"/usr\",\n    \"/\"\n  ]\n}",
             "config.json:4:",
-            "`sandbox_read`: /: agents' commands could read what is none of theirs",
+            "`sandbox_read`: /: agents' commands could read files that are not meant for them",
         ),
         (
             "{ \"sandbox_read\": [\"/home/ann/..\"] }",

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use sqlx::ConnectOptions as _;
 use sqlx::sqlite::SqliteConnectOptions;
 
-use crate::world::{World, run_test};
+use crate::world::{World, run_test, shown};
 
 /// A command as it is typed, with values for the options that it needs; or one that is chosen for a message.
 struct Command {
@@ -297,6 +297,28 @@ fn late(world: &World, begun: &BTreeMap<String, (u64, Instant)>) -> Vec<String> 
         !own.any(|one| one.at + LATENCY < *began + ACKNOWLEDGED_WITHIN)
     });
     late.map(|(name, _)| name.clone()).collect()
+}
+
+#[tokio::test]
+async fn all_that_is_answered_is_drawn_as_it_is_meant() {
+    run_test(async |world| {
+        let acts = acts(world).await;
+        (0..50).for_each(|_| drop(world.model.answers("Done.")));
+        let begun = acts.done(world, None);
+        world
+            .waits("an end of everything", |world| {
+                let is_open = |(run, _): &(u64, Instant)| {
+                    let answer = world.discord.answer_to(*run);
+                    matches!(answer, Answer::Nothing | Answer::Thinking(_))
+                };
+                (!begun.values().any(is_open)).then_some(())
+            })
+            .await;
+        let shown = shown::shown_in(&world.discord.requests());
+        assert!(shown.len() > 300, "only {} texts", shown.len());
+        shown::judge(&shown);
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -455,3 +455,22 @@ async fn roles_of_an_agent_that_make_no_sense_never_let_everybody_in() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn the_channel_of_a_new_agent_is_opened_by_a_press() {
+    run_test(async |world| {
+        let shown = world.ann.asks("/agent init name:pad", "#general").await;
+        assert!(shown.contains("[Open #pad]"), "{shown}");
+        let guild = world.discord.guild();
+        let address = format!(
+            "https://discord.com/channels/{guild}/{}",
+            world.channel("#pad")
+        );
+        let requests = world.discord.requests();
+        let leads = requests
+            .iter()
+            .any(|one| one.body.to_string().contains(&address));
+        assert!(leads, "nothing leads to {address}");
+    })
+    .await;
+}

@@ -87,7 +87,7 @@ async fn a_lost_folder_is_made_again_once_that_is_confirmed() {
 async fn nothing_is_repaired_that_is_whole() {
     run_test(async |world| {
         let told = world.ann.asks("/agent repair name:lab", "#general").await;
-        assert!(told.contains("lacks nothing"), "{told}");
+        assert!(told.contains("nothing to repair"), "{told}");
     })
     .await;
 }

@@ -86,7 +86,7 @@ async fn makes_agent(browser: &mut Browser) {
     browser.clicks("[role=option]", "/agent init").await;
     browser.types("helper").await;
     browser.clicks(".composer .press", "Run").await;
-    browser.clicks(".channel", "helper").await;
+    browser.clicks(".press", "Open #helper").await;
     browser.sees("document.querySelector('#title').innerText.includes('helper') && document.querySelector('.message')").await;
 }
 

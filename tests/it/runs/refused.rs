@@ -27,7 +27,7 @@ async fn what_is_wrong_is_said_and_nothing_begins() {
         world.sees("#lab", "None of it.").await;
         let got = results(world);
         let expected = [
-            "there is no role `expllore`; did you mean `explore`? There are: `general`, `explore`",
+            "there is no role `expllore`; did you mean `explore`? The roles are `general`, `explore`",
             "`prompt` is empty",
             "`prompt` has 32001 characters, more than 32000",
             "`title` has 101 characters, more than 100",

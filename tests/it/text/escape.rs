@@ -64,6 +64,8 @@ fn a_sentence_keeps_its_code_and_its_mentions_and_nothing_else() {
             "in <#123456789012345678>, <t:1:R>",
             r"in <#123456789012345678>, \<t:1:R>",
         ),
+        ("later, <t:1795442449:R>.", "later, <t:1795442449:R>."),
+        ("<t:1795442449:x>", r"\<t:1795442449:x>"),
         ("`a\u{202E}`", r"`a\u{202E}`"),
         ("one\n# two", "one\n\\# two"),
     ] {

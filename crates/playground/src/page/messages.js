@@ -128,6 +128,9 @@ export function size(bytes) {
   return `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
 }
 
+// Where a link to a channel of this Discord leads.
+const LINK = /^https:\/\/discord\.com\/channels\/\d+\/(\d+)$/;
+
 const BUTTONS = { 1: "primary", 2: "secondary", 3: "success", 4: "danger", 5: "link" };
 
 function components(row, message) {
@@ -140,6 +143,10 @@ function components(row, message) {
 function pressable(part, message) {
   const label = [part.emoji?.name, part.label].filter(Boolean).join(" ");
   const style = BUTTONS[part.style] ?? "secondary";
+  const [, place] = LINK.exec(part.url ?? "") ?? [];
+  if (part.style === 5 && place) {
+    return h(`button.press.${style}`, { type: "button", onclick: () => dispatchEvent(new CustomEvent("go", { detail: place })) }, label);
+  }
   if (part.style === 5) return h(`a.press.${style}`, { href: safe(part.url), target: "_blank", rel: "noopener noreferrer" }, label);
   return h(`button.press.${style}`, {
     type: "button",

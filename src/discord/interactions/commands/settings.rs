@@ -88,7 +88,7 @@ enum Tier {
 async fn tier(
     ctx: Context<'_>,
     #[description = "The mode"] tier: Tier,
-    #[description = "The model; `default` is the agent's own"]
+    #[description = "The model, or the word default for the agent's own"]
     #[autocomplete = "complete::model"]
     model: Option<String>,
 ) -> Result<(), Refusal> {

@@ -34,8 +34,9 @@ pub(in crate::discord::interactions) async fn make(
         return Ok(ask_for(bot, id, new, words, menu));
     }
     let channels = GuildChannels::new(bot.clone());
+    let guild = new.guild;
     let made = bot.manager.init(new, &channels).await?;
-    Ok(render::made(&made))
+    Ok(render::made(&made, guild))
 }
 
 /// Whether `profile` is a name and of no profile.
