@@ -28,6 +28,7 @@ mod null_bot;
 mod people;
 mod roles;
 mod runs;
+mod sizes;
 mod stage;
 mod table;
 
