@@ -337,7 +337,10 @@ impl Turn {
                 .position(|one| one.turn == self.context.id());
             let below = above.map_or(0, |above| above + 1);
             let rest = children.iter().skip(below);
-            let at = below + rest.take_while(|one| one.depth >= depth).count();
+            // Behind those that were called before it, each with all below it.
+            let is_before =
+                |one: &ChildProgress| one.depth > depth || one.depth == depth && one.turn < turn;
+            let at = below + rest.take_while(|one| is_before(one)).count();
             children.insert(at, child);
         });
         Node { root, turn }

@@ -75,7 +75,6 @@ async fn four_work_at_once_and_their_reports_stand_in_the_order_of_the_calls() {
             )
             .await;
         world.sees("#lab", "” · step 1 · Thinking").await;
-        world.sees("#lab", "├ general “about one” · step ").await;
         world.sees("#lab", "Waiting for its turn").await;
         for thought in thoughts {
             thought.ends();
