@@ -1,5 +1,6 @@
 //! Each row of the table, measured.
 
+use std::io::Write as _;
 use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
@@ -436,8 +437,13 @@ async fn hostile(rows: &mut Vec<Row>) {
             let Some(agent) = hostile_ones.next() else {
                 break;
             };
-            let workspace = home.path().join(format!("agents/agent-{agent}/workspace"));
-            std::fs::write(workspace.join("f.txt"), &long_line).unwrap();
+            if kind.ends_with("patterns") {
+                // On the disk already: the next turn's fsync would wait for it.
+                let workspace = home.path().join(format!("agents/agent-{agent}/workspace"));
+                let mut file = std::fs::File::create(workspace.join("f.txt")).unwrap();
+                file.write_all(long_line.as_bytes()).unwrap();
+                file.sync_all().unwrap();
+            }
             stage.settles().await;
             for other in others.by_ref().take(QUIET) {
                 quiet.push(stage.turn(other, "hello").await.whole);
