@@ -68,7 +68,7 @@ pub(super) struct Running {
     pub stop: StopSignal,
     /// Cancelled when something waits for its end.
     pub wanted: CancellationToken,
-    pub progress: watch::Receiver<Progress>,
+    pub progress: watch::Sender<Progress>,
     /// No idle firing while it runs.
     pub _hold: Hold,
 }

@@ -109,6 +109,8 @@ pub struct Progress {
     pub recent: Vec<String>,
     /// Messages taken into the running turn: each gets a visible sign.
     pub steered: Vec<MessageId>,
+    /// Messages that wait to be taken in until the step is over.
+    pub waiting: usize,
     /// The child turns that are not over, each below its parent.
     pub children: Vec<ChildProgress>,
 }
@@ -141,6 +143,7 @@ impl Progress {
             cost: Cost::Usd(0.0),
             recent: Vec::new(),
             steered: Vec::new(),
+            waiting: 0,
             children: Vec::new(),
         }
     }

@@ -61,7 +61,8 @@ impl Actor {
         let stop = StopSignal::default();
         let wanted = CancellationToken::new();
         let (steer, steered) = mpsc::unbounded_channel();
-        let (progress, progress_seen) = watch::channel(Progress::begin());
+        let progress = watch::Sender::new(Progress::begin());
+        let seen = progress.clone();
         let params = TurnParams {
             turn,
             conversation: id,
@@ -100,7 +101,7 @@ impl Actor {
             handed: Vec::new(),
             stop,
             wanted,
-            progress: progress_seen,
+            progress: seen,
             _hold: self.timer.hold(),
         });
         self.deps.count_turn(self.agent.id, 1);
@@ -313,6 +314,8 @@ impl Actor {
 impl Running {
     /// Hands it a message, which comes back where the turn takes no more.
     fn hand(&mut self, message: Inbound) -> Option<Inbound> {
+        // Before it can be taken in, or it would count for ever.
+        self.progress.send_modify(|progress| progress.waiting += 1);
         if let Err(back) = self.steer.send(message.clone()) {
             return Some(back.0);
         }

@@ -436,6 +436,9 @@ impl Turn {
                 self.join(message).await?;
             }
             self.inbox.joining = None;
+            self.live.progress.send_modify(|progress| {
+                progress.waiting = progress.waiting.saturating_sub(1);
+            });
         }
     }
 

@@ -61,6 +61,10 @@ pub(crate) fn live(progress: &Progress, elapsed: Duration, turn: TurnId) -> Body
     if let Some(more) = progress.children.len().checked_sub(MOST_CHILDREN + 1) {
         let _ = write!(line, "\n… and {} more", more + 1);
     }
+    if progress.waiting > 0 && !progress.children.is_empty() {
+        let waiting = text::count(progress.waiting, "message waits", "messages wait");
+        let _ = write!(line, "\n{waiting}");
+    }
     // What runs is told by the sub-agents themselves.
     if progress.children.is_empty() {
         for command in &progress.recent {

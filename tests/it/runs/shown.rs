@@ -68,3 +68,21 @@ async fn the_cost_of_sub_agents_is_part_of_the_footer_and_of_the_usage() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_message_that_waits_for_sub_agents_is_counted() {
+    run_test_with(Setup::default(), async |world| {
+        world.model.calls(&[assignment("general", "look")]);
+        let thought = world.model.is_thinking();
+        world.model.answers("Looked, and read on.");
+        world.ann.says("#lab", "go").await;
+        world.model.was_asked(2).await;
+        world.ann.says("#lab", "and be quick").await;
+        world.sees("#lab", "\n1 message waits").await;
+        thought.ends();
+        world.sees("#lab", "Looked, and read on.").await;
+        let last = world.model.requests().pop().unwrap().to_string();
+        assert!(last.contains("and be quick"), "{last}");
+    })
+    .await;
+}
