@@ -78,7 +78,7 @@ async fn a_message_that_waits_for_sub_agents_is_counted() {
         world.ann.says("#lab", "go").await;
         world.model.was_asked(2).await;
         world.ann.says("#lab", "and be quick").await;
-        world.sees("#lab", "\n1 message waits").await;
+        world.sees("#lab", "1 message waits").await;
         thought.ends();
         world.sees("#lab", "Looked, and read on.").await;
         let last = world.model.requests().pop().unwrap().to_string();
