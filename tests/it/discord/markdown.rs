@@ -293,7 +293,7 @@ fn no_text_leaves_its_span_or_its_words() {
         ));
         cases.push(Case::new(
             escape::sentence(one),
-            &["user", "channel", "role"],
+            &["user", "channel", "role", "timestamp"],
         ));
     }
     judges(&cases);
