@@ -21,10 +21,11 @@ fn commands(inside: &str) -> String {
 /// A profile that lets `bash` run the commands of these entries only, and says nothing of other tools.
 pub(super) fn to_commands(entries: &BTreeSet<&str>, known: &[&str]) -> ProfileRef {
     let others = known.iter().filter(|name| **name != "bash");
+    let others: Vec<String> = others.map(|name| escape(name)).collect();
     let allow: Vec<String> = entries
         .iter()
         .map(|entry| commands(entry))
-        .chain(others.map(|name| format!("tool:{}:.*", escape(name))))
+        .chain([format!("tool:(?:{}):.*", others.join("|"))])
         .collect();
     let lists = json!({ "allow": allow, "ask": [], "deny": [] });
     ProfileRef::Custom(lists.as_object().cloned().unwrap_or_default())

@@ -1,19 +1,25 @@
 //! All profiles of a server: the built-in ones and those that `config.json` names.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use serde_json::Value;
+use parking_lot::Mutex;
+use serde_json::{Map, Value};
 
 use super::builtin;
 use super::profile::{Profile, ProfileError};
 use crate::domain::ProfileRef;
 use crate::text;
 
+/// Profiles that are spelled out and kept compiled; with one more all are forgotten.
+const MOST_SPELLED: usize = 64;
+
 /// The profiles that can be named; by default none.
 #[derive(Clone, Debug, Default)]
 pub struct Profiles {
     named: BTreeMap<String, Arc<Profile>>,
+    /// Those that files spell out, by their text: a look at each step compiles none twice.
+    spelled: Arc<Mutex<HashMap<String, Arc<Profile>>>>,
 }
 
 impl Profiles {
@@ -27,7 +33,10 @@ impl Profiles {
         for name in builtin::NAMES {
             named.insert(name.to_owned(), Arc::new(Profile::builtin(name)?));
         }
-        Ok(Self { named })
+        Ok(Self {
+            named,
+            ..Self::default()
+        })
     }
 
     /// The built-in profiles and `custom` ones. A built-in name cannot be taken.
@@ -63,8 +72,24 @@ impl Profiles {
                 .get(name)
                 .cloned()
                 .ok_or_else(|| self.unknown(name)),
-            ProfileRef::Custom(map) => Profile::parse_map(map).map(Arc::new),
+            ProfileRef::Custom(map) => self.spelled(map),
         }
+    }
+
+    fn spelled(&self, map: &Map<String, Value>) -> Result<Arc<Profile>, ProfileError> {
+        let Ok(text) = serde_json::to_string(map) else {
+            return Profile::parse_map(map).map(Arc::new);
+        };
+        if let Some(known) = self.spelled.lock().get(&text) {
+            return Ok(known.clone());
+        }
+        let profile = Arc::new(Profile::parse_map(map)?);
+        let mut spelled = self.spelled.lock();
+        if spelled.len() >= MOST_SPELLED {
+            spelled.clear();
+        }
+        spelled.insert(text, profile.clone());
+        Ok(profile)
     }
 
     /// Every profile with its name: the built-in ones first, from the widest to the narrowest.

@@ -2,34 +2,30 @@
 
 use std::io;
 
-use cap_std::fs::{Dir, Metadata, MetadataExt};
-use cap_std::time::SystemTime;
+use cap_std::fs::Dir;
+use rustix::fs::{AtFlags, statat};
 
 /// What identifies one state of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {
-    size: u64,
-    modified: Option<SystemTime>,
+    size: i64,
+    /// Seconds and nanoseconds.
+    modified: (i64, u64),
     inode: u64,
 }
 
 impl Version {
-    /// The state of the file `name` in `folder`, itself and not what a link leads to.
+    /// The state of the file `name`, which has no folders in it, in `folder`: itself and not what a link leads to.
     ///
     /// # Errors
     ///
     /// When it is not there or cannot be looked at.
     pub fn of(folder: &Dir, name: &str) -> io::Result<Self> {
-        Ok(Self::from(&folder.symlink_metadata(name)?))
-    }
-}
-
-impl From<&Metadata> for Version {
-    fn from(meta: &Metadata) -> Self {
-        Self {
-            size: meta.len(),
-            modified: meta.modified().ok(),
-            inode: meta.ino(),
-        }
+        let stat = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        Ok(Self {
+            size: stat.st_size,
+            modified: (stat.st_mtime, stat.st_mtime_nsec),
+            inode: stat.st_ino,
+        })
     }
 }
