@@ -11,6 +11,7 @@ use rustix::process::Signal;
 use serde_json::json;
 use tokio::process::{Child, Command};
 
+use crate::poll::pause;
 use crate::world::daemon::signal;
 use crate::world::model::{self, Model};
 use crate::world::{Actor, discord_options};
@@ -300,7 +301,7 @@ async fn systemd_looks_after_the_service() {
     let is_back = "test ! -e /run/before && systemctl is-active -q chorus";
     let back = async {
         while !walk.by_root(is_back).status().await.unwrap().success() {
-            tokio::time::sleep(Duration::from_millis(200)).await;
+            pause().await;
         }
     };
     tokio::time::timeout(PATIENCE, back)
