@@ -99,19 +99,27 @@ impl Places {
     pub fn stamps(&self) -> Stamps {
         let mut stamps = Stamps::new();
         for folder in &self.0 {
-            let mut found = Vec::new();
             let mut names_left = MOST_NAMES;
+            let mut found = |path, version| stamps.push((folder.place, path, version));
             // What cannot be looked at holds no charter.
-            let _ = collect(&folder.dir, "", folder.deepest, &mut names_left, &mut found);
-            let found = found.into_iter();
-            stamps.extend(found.map(|(name, version)| {
-                (folder.place, format!("{}/{name}", folder.prefix), version)
-            }));
+            let _ = collect(
+                &folder.dir,
+                &folder.prefix,
+                folder.deepest,
+                &mut names_left,
+                &mut found,
+            );
         }
-        stamps.sort();
-        let of_places = stamps.chunk_by(|(one, ..), (other, ..)| one == other);
-        let kept = of_places.flat_map(|place| place.iter().take(MOST_FILES));
-        kept.cloned().collect()
+        stamps.sort_unstable();
+        let mut kept = (None, 0);
+        stamps.retain(|(place, ..)| {
+            kept = match kept {
+                (Some(before), count) if before == *place => (Some(before), count + 1),
+                _ => (Some(*place), 1),
+            };
+            kept.1 <= MOST_FILES
+        });
+        stamps
     }
 
     /// Reads these charters.
@@ -151,27 +159,25 @@ fn repositories_in(workspace: &Dir) -> Vec<(String, Dir)> {
         .collect()
 }
 
+/// Gives `found` every charter in `folder`, which `path` leads to.
 fn collect(
     folder: &Dir,
     path: &str,
     deeper: usize,
     names_left: &mut usize,
-    found: &mut Vec<(String, Version)>,
+    found: &mut impl FnMut(String, Version),
 ) -> io::Result<()> {
     let all: Vec<_> = entries(folder, names_left).collect();
     for (name, entry) in all {
         let kind = entry.file_type()?;
-        let path = if path.is_empty() {
-            name.clone()
-        } else {
-            format!("{path}/{name}")
-        };
         if kind.is_dir() && deeper > 0 {
             if let Ok(inner) = open_dir(folder, &name) {
+                let path = format!("{path}/{name}");
                 collect(&inner, &path, deeper - 1, names_left, found)?;
             }
         } else if !kind.is_dir() && name.ends_with(".md") {
-            found.push((path, Version::of(folder, &name)?));
+            let path = [path, "/", &name].concat();
+            found(path, Version::of(folder, &name)?);
         }
     }
     Ok(())
