@@ -420,15 +420,21 @@ impl World {
         self.discord.shown(&message)
     }
 
-    /// Waits for a question with buttons in a channel that is not answered yet.
+    /// Waits for a question with buttons in a channel that is not answered yet. One that was answered keeps its buttons for
+    /// a moment: its message says so after the turn went on.
     pub(crate) async fn question(&self, channel: &str) -> Message {
         let id = self.channel(channel);
+        let answered = "SELECT message_id || '' FROM approvals WHERE message_id IS NOT NULL
+             GROUP BY message_id HAVING count(decision) = count(*)";
+        let answered = self.ledger(answered).await;
         self.waits(&format!("a question in {channel}"), |world| {
             let all = world.discord.messages(id).into_iter().rev();
             all.into_iter().find(|one| {
-                one.buttons()
-                    .iter()
-                    .any(|button| button.label.starts_with("Allow") && !button.is_disabled)
+                let is_open = !answered.contains(&one.id.to_string());
+                let mut buttons = one.buttons().into_iter();
+                is_open
+                    && buttons
+                        .any(|button| button.label.starts_with("Allow") && !button.is_disabled)
             })
         })
         .await
