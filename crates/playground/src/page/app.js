@@ -87,6 +87,8 @@ function goServer(id) {
 }
 
 async function go(id) {
+  // A channel may be pressed before it is in the list; an answer from before it was made would lead away from it again.
+  if (id && !channel(id)) await load();
   if (id !== state.channel) read.set(state.channel, newest());
   state.channel = id;
   if (id) localStorage.setItem("channel", id);
