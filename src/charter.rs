@@ -13,6 +13,7 @@ mod catalog;
 mod compile;
 mod contract;
 mod file;
+mod json_schema;
 mod keys;
 mod lenient;
 mod narrow;
@@ -28,6 +29,7 @@ mod yaml;
 pub use builtin::text as built_in;
 pub use catalog::{Catalog, Entry, Place, Source, Unreadable};
 pub use compile::{FindModel, Known, compile};
+pub use contract::{Contract, Lacks};
 pub use file::{Charter, MAX_BYTES, Trust};
 pub use problem::{Note, Problem, Problems};
 pub use role::{

@@ -38,6 +38,7 @@ mod servers;
 mod sessions;
 mod settings;
 mod tasks;
+mod turn_rows;
 mod turns;
 mod unfinished;
 mod writer;
@@ -76,10 +77,8 @@ pub use part::{NewPart, OutFile, Part, PartBody, PartButton, PartKind, PartState
 pub use servers::{ServerRow, ServerState};
 pub use sessions::{Covered, SessionPage};
 pub use tasks::{Hook, NewHook, NewTask, TaskEnd, TaskKind, TaskRow, TaskStatus};
-pub use turns::{
-    Begun, ChildKind, ChildOf, EndReason, FinishedTurn, NewTurn, Recorded, Starting, TurnEnd,
-    TurnRow,
-};
+pub use turn_rows::{TurnEnd, TurnRow};
+pub use turns::{Begun, ChildKind, ChildOf, EndReason, FinishedTurn, NewTurn, Recorded, Starting};
 pub use unfinished::{
     CallReach, Closing, OpenCall, Told, Unfinished, UnfinishedTurn, UnreadableTurn,
 };

@@ -15,8 +15,8 @@ pub(super) const CUT_ANSWER: &str =
     "-# Cut off at the length limit of an answer. Ask for the rest to go on.";
 
 impl EndReason {
-    /// What the model is told before its last step, which has no tools.
-    pub fn last_step_note(self, detail: &str) -> String {
+    /// What the model is told before its last step, which has no tools but that for a report, where it owes one.
+    pub fn last_step_note(self, detail: &str, owes_report: bool) -> String {
         let why = match self {
             Self::Stopped => "A person asked you to stop.",
             Self::StepLimit => "You have used all steps of this turn.",
@@ -26,6 +26,7 @@ impl EndReason {
             Self::Errors => "Your tool calls failed in five steps in a row.",
             Self::BadCalls => "Your tool calls were cut off or made no sense twice.",
             Self::Window => "This conversation has filled your context window.",
+            Self::Report => "Your report still lacks what it owes.",
             Self::Answered | Self::Refused | Self::Aborted | Self::Interrupted | Self::Failed => {
                 "This turn ends now."
             }
@@ -35,9 +36,13 @@ impl EndReason {
         } else {
             format!(" ({detail})")
         };
+        let how = if owes_report {
+            "tools but `report` are off: call it now with what you have"
+        } else {
+            "tools are off: answer now with what you have"
+        };
         format!(
-            "{why}{detail} This is your last step and tools are off: answer now with what you have, \
-             and say what is done and what is not."
+            "{why}{detail} This is your last step and {how}, and say what is done and what is not."
         )
     }
 
@@ -52,9 +57,12 @@ impl EndReason {
             Self::BadCalls => "the model's tool calls were cut off or made no sense twice",
             Self::Window => "the conversation filled the context window",
             Self::Stopped => "it was stopped",
-            Self::Answered | Self::Refused | Self::Aborted | Self::Interrupted | Self::Failed => {
-                return None;
-            }
+            Self::Answered
+            | Self::Refused
+            | Self::Aborted
+            | Self::Interrupted
+            | Self::Failed
+            | Self::Report => return None,
         };
         Some(if detail.is_empty() {
             format!("-# Ended early: {why}.")
@@ -122,6 +130,7 @@ impl FailureReport<'_> {
             EndReason::Errors => "Five tool calls in a row failed.",
             EndReason::BadCalls => "The model's tool calls were cut off or made no sense twice.",
             EndReason::Window => "The conversation does not fit the model's context window.",
+            EndReason::Report => "The answer lacks what it owes.",
             EndReason::Answered | EndReason::Failed => "I could not get an answer from the model.",
         };
         let error = if self.error.is_empty() {
@@ -147,6 +156,7 @@ impl FailureReport<'_> {
             | EndReason::Loop
             | EndReason::Errors
             | EndReason::BadCalls
+            | EndReason::Report
             | EndReason::Failed => "Send a message to try again; the conversation is kept.",
         };
         format!(

@@ -90,6 +90,10 @@ pub(super) fn child_facts(role: &str, name: &str) -> String {
     )
 }
 
+/// How the work of a role ends that owes a report.
+pub(super) const OWES_REPORT: &str =
+    " End your work with a call of `report`: its arguments say what your last word must hold.";
+
 /// What is true at this moment.
 pub(super) struct TurnFacts<'a> {
     pub now: DateTime<Utc>,

@@ -3,25 +3,20 @@
 mod charters;
 mod configuration;
 mod file_news;
+mod look;
 mod roles;
 
 use std::borrow::Cow;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::task::JoinError;
-use tracing::warn;
-
-use crate::charter::{Catalog, Compaction, Known, ModelChoice, Role};
+use crate::charter::{Compaction, ModelChoice, Role};
 use crate::config::{Effective, Tiers};
-use crate::domain::{AgentConfig, AgentId, Mode, ProfileRef};
+use crate::domain::{AgentConfig, Mode};
 use crate::permission::{ProfileError, Stack};
-use crate::text;
 
 use super::budget::Caps;
 use super::deps::{AgentDeps, Limits};
-use super::event::Event;
 use super::identity::Identity;
 use super::modes;
 
@@ -43,12 +38,10 @@ const NOT_FOR_CHILDREN: [&str; 8] = [
     "self_edit_web_search",
 ];
 
-/// Bytes of problems that a message shows.
-const MOST_SHOWN: usize = 1_200;
-
 pub use charters::{Charters, OwnRole};
 pub use configuration::{Configuration, Configurations, Fault};
 pub(super) use file_news::News;
+pub(super) use look::{Look, Wanted};
 pub use roles::Roles;
 
 /// An agent as its files say now.
@@ -66,33 +59,6 @@ pub struct Setup {
     keeps_decisions: bool,
     /// In a turn that works for another agent: that agent, which it is no wider than.
     above: Option<Arc<Self>>,
-}
-
-/// An agent as one look at its files finds it.
-pub(super) struct Look<T> {
-    pub(super) setup: Setup,
-    /// The roles that it can take, where they were looked for.
-    pub(super) roles: Arc<Catalog>,
-    /// What was read in its folder besides; None where reading broke off.
-    pub(super) also: Option<T>,
-}
-
-/// What one look at an agent's files gives.
-struct Read<T> {
-    configuration: Configuration,
-    role: OwnRole,
-    /// The roles that it can take, where they were looked for.
-    roles: Arc<Catalog>,
-    keeps_decisions: bool,
-    also: Option<T>,
-}
-
-/// What a look at an agent's files is to find besides what it is itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
-    Itself,
-    /// The roles that it can take too.
-    Roles,
 }
 
 impl Setup {
@@ -308,163 +274,6 @@ fn over(role: &Role, mut config: AgentConfig, tiers: &Tiers) -> AgentConfig {
 }
 
 impl AgentDeps {
-    /// The agent as its files say now. A broken file is reported once; what was good last stays in use.
-    pub async fn setup(&self, agent: &Identity) -> Setup {
-        self.look_at(agent, Wanted::Itself, |_| ()).await.setup
-    }
-
-    /// What one look at the agent's files finds, with what `also` reads in its folder: one way to another thread and back for
-    /// all of it.
-    pub(super) async fn look_at<T: Send + 'static>(
-        &self,
-        agent: &Identity,
-        wanted: Wanted,
-        also: impl FnOnce(&Path) -> T + Send + 'static,
-    ) -> Look<T> {
-        let read = self.read_setup(agent, wanted, also).await;
-        self.tell_of_file(agent.id, &agent.name, agent.channel, &read.configuration)
-            .await;
-        self.tell_of_charter(agent, &read.role).await;
-        let config = match read.configuration {
-            Configuration::Good(config) => config,
-            Configuration::Faulty { last, .. } => last.unwrap_or_else(|| Arc::new(unread(agent))),
-        };
-        let setup = match read.role {
-            OwnRole::None => Setup::without_role(config),
-            OwnRole::Good(role)
-            | OwnRole::Faulty {
-                last: Some(role), ..
-            } => {
-                let tiers = self.effective(agent, &config).server.tiers;
-                Setup::with_role(&config, role, &tiers)
-            }
-            OwnRole::Faulty { last: None, .. } => {
-                Setup::without_role(Arc::new(only_looks(&config)))
-            }
-        };
-        let setup = Setup {
-            keeps_decisions: read.keeps_decisions,
-            ..setup
-        };
-        Look {
-            setup,
-            roles: read.roles,
-            also: read.also,
-        }
-    }
-
-    async fn read_setup<T: Send + 'static>(
-        &self,
-        agent: &Identity,
-        wanted: Wanted,
-        also: impl FnOnce(&Path) -> T + Send + 'static,
-    ) -> Read<T> {
-        let (id, folder, home) = (agent.id, self.folder(agent), self.paths.home.clone());
-        let configurations = self.configurations.clone();
-        let (charters, roles) = (self.charters.clone(), self.roles.clone());
-        let (decisions, guild) = (self.decisions.clone(), agent.guild);
-        let looked = self.with_known(move |known| {
-            let configuration = configurations.look(id, &folder, known.profiles);
-            let heard = configuration.repo_instructions();
-            let catalog = || roles.look(id, (&home, &folder), heard, known);
-            Read {
-                role: charters.look(id, &folder, known, catalog),
-                roles: match wanted {
-                    Wanted::Itself => Arc::default(),
-                    Wanted::Roles => catalog(),
-                },
-                keeps_decisions: decisions.are_kept(guild),
-                configuration,
-                also: Some(also(&folder)),
-            }
-        });
-        looked.await.unwrap_or_else(|error| {
-            let fault = format!("charter.md: {error}");
-            Read {
-                configuration: self.configurations.unread(id, &error),
-                role: OwnRole::Faulty { fault, last: None },
-                roles: Arc::default(),
-                keeps_decisions: false,
-                also: None,
-            }
-        })
-    }
-
-    /// The roles that an agent can take, as the files are now.
-    ///
-    /// # Errors
-    ///
-    /// When reading them panicked.
-    pub async fn roles_of(&self, id: AgentId, folder: PathBuf) -> Result<Arc<Catalog>, JoinError> {
-        let (roles, home) = (self.roles.clone(), self.paths.home.clone());
-        let configurations = self.configurations.clone();
-        let looked = self.with_known(move |known| {
-            let read = configurations.look(id, &folder, known.profiles);
-            roles.look(id, (&home, &folder), read.repo_instructions(), known)
-        });
-        looked.await
-    }
-
-    /// Does file work off the async threads, with what charters are held against.
-    pub(crate) async fn with_known<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&Known<'_>) -> T + Send + 'static,
-    ) -> Result<T, JoinError> {
-        let (tools, models) = (self.tools.clone(), self.models.clone());
-        let profiles = self.profiles.load_full();
-        let done = tokio::task::spawn_blocking(move || {
-            let tools: Vec<&str> = tools.infos().map(|info| info.name).collect();
-            work(&Known {
-                tools: &tools,
-                profiles: &profiles,
-                models: Some(&|name| models.is_there(name)),
-            })
-        });
-        done.await
-    }
-
-    /// Reports in the agent's channel what is wrong with its charter, once for each fault and not again after a restart; and
-    /// once that it can be used again.
-    async fn tell_of_charter(&self, agent: &Identity, read: &OwnRole) {
-        let fault = match read {
-            OwnRole::None | OwnRole::Good(_) => None,
-            OwnRole::Faulty { fault, .. } => Some(fault.as_str()),
-        };
-        let news = self.charters.news(agent.id, fault);
-        if news == News::None {
-            return;
-        }
-        let key = format!("charter_fault:{}", agent.id);
-        let told = self.store.meta(&key).await.unwrap_or_default();
-        let told = told.unwrap_or_default();
-        let (state, text) = match read {
-            OwnRole::Faulty { fault, last } => {
-                warn!(agent.id = %agent.id, "failed to use charter.md of {}: {fault}", agent.name);
-                let kept = if last.is_some() { "kept" } else { "none" };
-                (format!("{kept}: {fault}"), faulty(fault, last.is_some()))
-            }
-            OwnRole::Good(_) | OwnRole::None if told.is_empty() => return,
-            OwnRole::Good(_) => (
-                String::new(),
-                "`charter.md` can be used again, and is in use.".to_owned(),
-            ),
-            OwnRole::None => (
-                String::new(),
-                "`charter.md` is gone. I work without a role.".to_owned(),
-            ),
-        };
-        if state == told {
-            return;
-        }
-        let stored = self.store.notice_of(agent.channel, &text, (&key, &state));
-        match stored.await {
-            Ok(()) => self.emit(Event::Outbox(agent.channel)),
-            Err(error) => {
-                warn!(agent.id = %agent.id, "failed to report charter.md of {} in its channel: {error}", agent.name);
-            }
-        }
-    }
-
     /// The profiles that apply, the agent's own first.
     ///
     /// # Errors
@@ -519,54 +328,5 @@ impl AgentDeps {
             tokens: [own.max_tokens, limits.tokens].into_iter().flatten().min(),
             ..limits
         }
-    }
-}
-
-/// What people are told of a charter that cannot be used.
-fn faulty(fault: &str, has_last: bool) -> String {
-    let fault = text::escape::sentence(&first_lines(fault));
-    let state = if has_last {
-        "`charter.md` cannot be used, so the last good role stays in use:"
-    } else {
-        "`charter.md` cannot be used, and since the start no other could be. Until it is corrected I can only look at files:"
-    };
-    format!("{state}\n{fault}")
-}
-
-/// The first lines of `fault`, as many as a message holds.
-fn first_lines(fault: &str) -> String {
-    let mut shown = String::new();
-    let mut lines = fault.lines();
-    while let Some(line) = lines.next() {
-        let line = text::one_line(&text::visible(line).0, MOST_SHOWN / 4);
-        if shown.len() + line.len() > MOST_SHOWN {
-            let more = text::count(1 + lines.count(), "problem", "problems");
-            shown.push_str(&format!(
-                "and {more} more; `chorus charter check` lists all"
-            ));
-            break;
-        }
-        shown.push_str(&line);
-        shown.push('\n');
-    }
-    shown.trim_end().to_owned()
-}
-
-/// An agent whose `agent.json` was never readable: it looks at files and does nothing else.
-fn unread(agent: &Identity) -> AgentConfig {
-    only_looks(&AgentConfig {
-        id: Some(agent.id),
-        name: agent.name.to_string(),
-        channel_id: Some(agent.channel),
-        ..AgentConfig::default()
-    })
-}
-
-fn only_looks(config: &AgentConfig) -> AgentConfig {
-    AgentConfig {
-        permissions: ProfileRef::Named("locked".to_owned()),
-        always_allow: Vec::new(),
-        web_search: false,
-        ..config.clone()
     }
 }

@@ -23,6 +23,7 @@ mod offer;
 mod question;
 mod reading;
 mod reply;
+mod report;
 mod request;
 mod steps;
 mod transcript;
@@ -40,6 +41,7 @@ use self::child::EndedChild;
 use self::context::TurnContext;
 use self::live::{Inbox, LiveStatus};
 use self::offer::{NotCalled, Offer};
+use self::report::OwedReport;
 use self::transcript::Transcript;
 use super::deps::{AgentDeps, Limits};
 use super::end_reason::EndReason;
@@ -154,6 +156,8 @@ struct Turn {
     answered_by: Option<Target>,
     /// The child turn that answers in its place; both end together.
     in_its_place: Option<EndedChild>,
+    /// What it has of the report that its role owes.
+    owed: OwedReport,
 }
 
 /// Who answers the words that a turn begins with.
@@ -186,6 +190,15 @@ enum Outcome {
         /// A line under it, where it is not all that it could be.
         remark: Option<String>,
         citations: Vec<(String, String)>,
+    },
+    /// An answer that lacks what its role owes.
+    Lacks {
+        answer: String,
+        /// Names of what lacks.
+        missing: Vec<String>,
+        exit: EndReason,
+        /// The last thing that went wrong besides, for people.
+        error: String,
     },
     None {
         exit: EndReason,
@@ -225,6 +238,7 @@ impl Turn {
             stuck: Default::default(),
             answered_by: None,
             in_its_place: None,
+            owed: OwedReport::default(),
         }
     }
 

@@ -1,57 +1,214 @@
 //! `report`: what a role's last word must hold, as JSON Schemas. They are checked here so that a mistake in one is told with its
 //! place, and not when the first report comes.
 
-use serde_json::{Map, Value};
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value, json};
 
 use super::compile::Compiler;
+use super::json_schema::{Fault, JsonSchema, Misread, escaped};
 use super::values::Expected;
 use super::yaml::Node;
-use crate::text;
-
-/// Bytes of a schema.
-const MOST_BYTES: usize = 16 << 10;
-
-/// Objects and lists of a schema within each other.
-const DEEPEST: usize = 8;
 
 /// Fields that a report may owe besides.
 const MOST_FIELDS: usize = 10;
 
-/// Keys whose values may lead to another document.
-const REFERENCES: [&str; 2] = ["$ref", "$dynamicRef"];
+/// Bytes of what a report holds besides its text.
+const MOST_BYTES: usize = 256 << 10;
 
 const INSTEAD: &str = "write a JSON Schema of draft 2020-12";
+
+/// What a report must hold besides its text.
+#[derive(Clone, Debug)]
+pub struct Contract {
+    /// As the charter has it.
+    written: Value,
+    data: Option<JsonSchema>,
+    meta: Vec<(String, JsonSchema)>,
+}
+
+/// What a report lacks, in words for a model: what is not there, then what is wrong.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lacks {
+    /// Fields by name, such as `meta.ticket`.
+    pub missing: Vec<String>,
+    pub wrong: Vec<String>,
+}
+
+impl Lacks {
+    pub fn is_empty(&self) -> bool {
+        self.missing.is_empty() && self.wrong.is_empty()
+    }
+
+    pub fn and(mut self, further: Self) -> Self {
+        self.missing.extend(further.missing);
+        self.wrong.extend(further.wrong);
+        self
+    }
+
+    fn of(part: &str, faults: Vec<Fault>) -> Self {
+        let mut lacks = Self::default();
+        for Fault {
+            place,
+            missing,
+            what,
+        } in faults
+        {
+            match missing {
+                Some(name) => lacks
+                    .missing
+                    .push(format!("{part}{}.{name}", place.replace('/', "."))),
+                None => lacks
+                    .wrong
+                    .push(format!("{part}{}: {what}", place.replace('/', "."))),
+            }
+        }
+        lacks
+    }
+}
+
+impl Contract {
+    fn compile(written: Value) -> Result<Self, Misread> {
+        let data = match written.get("schema") {
+            None => None,
+            Some(schema) => Some(compiled("/schema", schema)?),
+        };
+        let fields = written.get("meta").and_then(Value::as_object);
+        let fields = fields.into_iter().flatten().map(|(name, schema)| {
+            let place = format!("/meta/{}", escaped(name));
+            Ok((name.clone(), compiled(&place, schema)?))
+        });
+        let meta = fields.collect::<Result<_, Misread>>()?;
+        Ok(Self {
+            written,
+            data,
+            meta,
+        })
+    }
+
+    /// Whether it owes data besides a text.
+    pub fn has_data(&self) -> bool {
+        self.data.is_some()
+    }
+
+    /// What `data` lacks; nothing where none is owed.
+    pub fn lacks_data(&self, data: Option<&Value>) -> Lacks {
+        match (&self.data, data) {
+            (None, _) => Lacks::default(),
+            (Some(_), None) => Lacks {
+                missing: vec!["data".to_owned()],
+                wrong: Vec::new(),
+            },
+            (Some(schema), Some(data)) => match too_long("data", data) {
+                Some(lacks) => lacks,
+                None => Lacks::of("data", schema.faults(data)),
+            },
+        }
+    }
+
+    /// What `meta` lacks.
+    pub fn lacks_meta(&self, meta: &Map<String, Value>) -> Lacks {
+        let known = |name: &String| self.meta.iter().any(|(known, _)| known == name);
+        let mut lacks = Lacks::default();
+        for (name, schema) in &self.meta {
+            let part = format!("meta.{name}");
+            let further = match meta.get(name) {
+                None => Lacks {
+                    missing: vec![part],
+                    wrong: Vec::new(),
+                },
+                Some(value) => {
+                    too_long(&part, value).unwrap_or_else(|| Lacks::of(&part, schema.faults(value)))
+                }
+            };
+            lacks = lacks.and(further);
+        }
+        let foreign = meta.keys().filter(|name| !known(name));
+        lacks.wrong.extend(foreign.map(|name| {
+            let name = crate::text::one_line(name, 60);
+            format!("meta.{name}: there is no such field")
+        }));
+        lacks
+    }
+
+    /// The arguments by which a model gives a report: all of it, or the fields besides alone.
+    pub fn parameters(&self, only_meta: bool) -> Value {
+        let mut properties = Map::new();
+        let mut required = Vec::new();
+        if !only_meta {
+            let text = json!({"type": "string", "description": "The report as people read it, in Markdown."});
+            properties.insert("text".to_owned(), text);
+            required.push(if self.has_data() { "data" } else { "text" });
+        }
+        if let Some(data) = self.data.as_ref().filter(|_| !only_meta) {
+            properties.insert("data".to_owned(), data.value.clone());
+        }
+        if !self.meta.is_empty() {
+            let names: Vec<&String> = self.meta.iter().map(|(name, _)| name).collect();
+            let fields: Map<String, Value> = self
+                .meta
+                .iter()
+                .map(|(name, schema)| (name.clone(), schema.value.clone()))
+                .collect();
+            let meta = json!({
+                "type": "object",
+                "properties": fields,
+                "required": names,
+                "additionalProperties": false,
+            });
+            properties.insert("meta".to_owned(), meta);
+            required.push("meta");
+        }
+        json!({
+            "type": "object",
+            "properties": properties,
+            "required": required,
+            "additionalProperties": false,
+        })
+    }
+}
+
+impl PartialEq for Contract {
+    fn eq(&self, other: &Self) -> bool {
+        self.written == other.written
+    }
+}
+
+impl Serialize for Contract {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.written.serialize(serializer)
+    }
+}
 
 impl Compiler<'_> {
     pub(super) fn report(&mut self, value: &Node) -> Result<(), Expected> {
         const SHAPE: Expected =
             Expected("`{schema: …, meta: {name: schema}}`, one of them or both");
-        let mut report = Map::new();
+        let mut lines = Vec::new();
         for (key, part) in value.entries().map_err(|_| SHAPE)? {
-            let schemas = match key.text() {
-                Ok("schema") => vec![("/schema".to_owned(), part)],
-                Ok("meta") => fields(part)?,
+            match key.text() {
+                Ok("schema") => lines.push(("/schema".to_owned(), part.line)),
+                Ok("meta") => lines.extend(fields(part)?),
                 _ => return Err(SHAPE),
-            };
-            for (pointer, schema) in schemas {
-                if let Err((place, message)) = check(&schema.json()) {
-                    let message = format!("{pointer}{place}: {message}");
-                    self.doubt(schema.line, "report", message, INSTEAD);
-                    return Ok(());
-                }
             }
-            report.insert(key.text()?.to_owned(), part.json());
         }
-        if report.is_empty() {
+        if lines.is_empty() {
             return Err(SHAPE);
         }
-        self.role.report = Some(Value::Object(report));
+        match Contract::compile(value.json()) {
+            Ok(contract) => self.role.report = Some(contract),
+            Err((place, message)) => {
+                let of_place = lines.iter().filter(|(start, _)| place.starts_with(start));
+                let line = of_place.max_by_key(|(start, _)| start.len());
+                let line = line.map_or(value.line, |(_, line)| *line);
+                self.doubt(line, "report", format!("{place}: {message}"), INSTEAD);
+            }
+        }
         Ok(())
     }
 }
 
-/// The schemas of the fields besides, with their places.
-fn fields(meta: &Node) -> Result<Vec<(String, &Node)>, Expected> {
+/// The places of the fields besides, with their lines.
+fn fields(meta: &Node) -> Result<Vec<(String, usize)>, Expected> {
     const SHAPE: Expected = Expected("1 to 10 names under `meta`, each with a schema");
     let entries = meta.entries().map_err(|_| SHAPE)?;
     if entries.is_empty() || entries.len() > MOST_FIELDS {
@@ -59,55 +216,18 @@ fn fields(meta: &Node) -> Result<Vec<(String, &Node)>, Expected> {
     }
     let fields = entries.iter().map(|(name, schema)| {
         let name = name.text().map_err(|_| SHAPE)?;
-        Ok((format!("/meta/{}", escaped(name)), schema))
+        Ok((format!("/meta/{}", escaped(name)), schema.line))
     });
     fields.collect()
 }
 
-/// What is wrong with a schema, and where in it as a JSON pointer.
-fn check(schema: &Value) -> Result<(), (String, String)> {
-    let whole = |message: &str| Err((String::new(), message.to_owned()));
-    if !schema.is_object() {
-        return whole("a schema is an object");
-    }
-    if schema.to_string().len() > MOST_BYTES {
-        return whole("the schema has more than 16 KiB");
-    }
-    look(schema, "", 1)?;
-    match jsonschema::draft202012::new(schema) {
-        Ok(_) => Ok(()),
-        Err(error) => {
-            let message = text::one_line(&text::visible(&error.to_string()).0, 200);
-            Err((error.instance_path().to_string(), message))
-        }
-    }
+fn compiled(place: &str, schema: &Value) -> Result<JsonSchema, Misread> {
+    JsonSchema::compile(schema).map_err(|(below, message)| (format!("{place}{below}"), message))
 }
 
-/// Refuses what nests too deeply or leads to another document.
-fn look(value: &Value, place: &str, depth: usize) -> Result<(), (String, String)> {
-    if depth > DEEPEST && (value.is_object() || value.is_array()) {
-        let message = format!("more than {DEEPEST} objects and lists within each other");
-        return Err((place.to_owned(), message));
-    }
-    match value {
-        Value::Object(keys) => keys.iter().try_for_each(|(key, value)| {
-            let place = format!("{place}/{}", escaped(key));
-            if REFERENCES.contains(&key.as_str())
-                && value.as_str().is_some_and(|to| !to.starts_with('#'))
-            {
-                return Err((place, "it refers to another document".to_owned()));
-            }
-            look(value, &place, depth + 1)
-        }),
-        Value::Array(items) => items
-            .iter()
-            .enumerate()
-            .try_for_each(|(at, value)| look(value, &format!("{place}/{at}"), depth + 1)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
-    }
-}
-
-/// A key as JSON pointers have it.
-fn escaped(key: &str) -> String {
-    key.replace('~', "~0").replace('/', "~1")
+fn too_long(part: &str, value: &Value) -> Option<Lacks> {
+    (value.to_string().len() > MOST_BYTES).then(|| Lacks {
+        missing: Vec::new(),
+        wrong: vec![format!("{part}: it has more than 256 KiB")],
+    })
 }

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde::{Serialize, Serializer};
-use serde_json::Value;
 
+use super::contract::Contract;
 use super::problem::Note;
 use crate::config::Effort;
 use crate::domain::ProfileRef;
@@ -43,8 +43,8 @@ pub struct Role {
     pub advisors: Vec<String>,
     pub router: Option<Router>,
     pub handoff: Vec<Handoff>,
-    /// `{schema, meta}` as written.
-    pub report: Option<Value>,
+    /// What its last word must hold besides text; serialized as written.
+    pub report: Option<Contract>,
     /// None: as for its kind.
     pub seed: Option<Vec<SeedPart>>,
     /// Whether the agent's notes stand in front. None: as for its kind.

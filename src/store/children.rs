@@ -12,7 +12,8 @@ use super::error::StoreError;
 use super::items::insert_item_of;
 use super::outbox::queue;
 use super::part::NewPart;
-use super::turns::{ChildOf, FinishedTurn, NewTurn, TurnRow, end_turn, turn_row};
+use super::turn_rows::{TurnRow, turn_row};
+use super::turns::{ChildOf, FinishedTurn, NewTurn, end_turn};
 use crate::domain::{CallId, ChannelId, ConversationId, Item, ToolResult, TurnId};
 
 /// A child turn that is about to begin, in a conversation that is made for it.

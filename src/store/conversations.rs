@@ -9,7 +9,7 @@ use super::batch::Batch;
 use super::codec::{counted, now, parsed, parsed_option, readable, stamp, time, time_option};
 use super::error::StoreError;
 use super::items::replace;
-use super::turns::OF_MESSAGE;
+use super::turn_rows::OF_MESSAGE;
 use crate::domain::{AgentId, ChannelId, ConversationId, Item, MessageId, SessionId};
 
 /// Which conversation to open.

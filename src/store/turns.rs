@@ -2,15 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use chrono::{DateTime, Utc};
-use sqlx::Row as _;
-use sqlx::sqlite::SqliteRow;
+use serde_json::Value;
 
 use super::Store;
 use super::attached::AttachedRows;
 use super::batch::Batch;
-use super::children::{NewChild, begun_child, child_of, insert_child};
-use super::codec::{count, counted, dollars, now, parsed, parsed_option, time, time_option, words};
+use super::children::{NewChild, begun_child, insert_child};
+use super::codec::{count, dollars, now, words};
 use super::conversations::has_reported;
 use super::error::StoreError;
 use super::inbound::{claim, claim_unchanged};
@@ -99,6 +97,8 @@ pub struct FinishedTurn {
     /// Whether the first part goes out at once (D8 and D9 in one).
     pub first: FirstPart,
     pub attached: AttachedRows,
+    /// What its last word held besides, where its role owes that: `{source, data, meta, missing}`.
+    pub report: Option<Value>,
 }
 
 impl FinishedTurn {
@@ -113,6 +113,7 @@ impl FinishedTurn {
             parts: Vec::new(),
             first: FirstPart::Waits,
             attached: AttachedRows::default(),
+            report: None,
         }
     }
 }
@@ -144,6 +145,8 @@ words! {
         Window = "window",
         /// No model could be had.
         Failed = "failed",
+        /// Its last word lacked what its role owes.
+        Report = "report",
     }
 }
 
@@ -170,42 +173,6 @@ pub struct Recorded {
     /// The conversations of the children, in their order.
     pub children: Vec<ConversationId>,
 }
-
-words! {
-    TurnEnd {
-        Running = "running",
-        Finished = "finished",
-        /// The daemon stopped under it; recovery gave it its outcome.
-        Interrupted = "interrupted",
-    }
-}
-
-/// A turn as the ledger holds it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TurnRow {
-    pub begun: NewTurn,
-    /// The first turn of all that led to it; its own id where nothing did.
-    pub origin: TurnId,
-    pub state: TurnEnd,
-    /// Exit reason, once it ended.
-    pub exit: Option<EndReason>,
-    pub steps: u32,
-    pub usage: Usage,
-    pub cost: Cost,
-    /// The message that showed the answer growing.
-    pub preview: Option<MessageId>,
-    /// Its live status message.
-    pub status_post: Option<MessageId>,
-    pub began_at: DateTime<Utc>,
-    pub ended_at: Option<DateTime<Utc>>,
-}
-
-/// The id of the turn that the message `?1` belongs to.
-pub(super) const OF_MESSAGE: &str = "coalesce(
-    (SELECT o.turn_id FROM outbox o WHERE o.message_id = ?1),
-    (SELECT n.turn_id FROM inbound n WHERE n.message_id = ?1),
-    (SELECT a.turn_id FROM approvals a WHERE a.message_id = ?1),
-    (SELECT p.id FROM turns p WHERE p.status_id = ?1 OR p.preview_id = ?1))";
 
 impl Store {
     /// D2. Begins a turn with the items that start it; the messages they came in are claimed.
@@ -428,91 +395,6 @@ impl Store {
             .bind(turn.to_string());
         self.run(batch).await.map(drop)
     }
-
-    pub async fn turn(&self, id: TurnId) -> Result<Option<TurnRow>, StoreError> {
-        let mut db = self.reader().await?;
-        let row = sqlx::query("SELECT * FROM turns WHERE id = ?")
-            .bind(id.to_string())
-            .fetch_optional(&mut *db)
-            .await?;
-        row.as_ref().map(turn_row).transpose()
-    }
-
-    /// Whether a turn runs in a conversation.
-    pub async fn has_running_turn(&self, conversation: ConversationId) -> Result<bool, StoreError> {
-        let mut db = self.reader().await?;
-        let found: Option<i64> = sqlx::query_scalar(
-            "SELECT 1 FROM turns WHERE conversation_id = ? AND state = 'running' LIMIT 1",
-        )
-        .bind(conversation.0)
-        .fetch_optional(&mut *db)
-        .await?;
-        Ok(found.is_some())
-    }
-
-    /// The turn that a message belongs to, be it a person's or one of ours.
-    pub async fn turn_of_message(&self, message: MessageId) -> Result<Option<TurnRow>, StoreError> {
-        let mut db = self.reader().await?;
-        let row = sqlx::query(sqlx::AssertSqlSafe(format!(
-            "SELECT * FROM turns WHERE id = {OF_MESSAGE}"
-        )))
-        .bind(message.as_i64())
-        .fetch_optional(&mut *db)
-        .await?;
-        row.as_ref().map(turn_row).transpose()
-    }
-
-    /// The messages that the answer answers which `message` is, or is a part of; none for any other message. A refusal is no
-    /// answer, for no conversation keeps it.
-    pub async fn answered_by(&self, message: MessageId) -> Result<Vec<MessageId>, StoreError> {
-        let mut db = self.reader().await?;
-        let ids: Vec<i64> = sqlx::query_scalar(
-            "SELECT n.message_id FROM outbox o JOIN turns t ON t.id = o.turn_id JOIN inbound n ON n.turn_id = t.id
-             WHERE o.message_id = ? AND o.kind = 'reply' AND t.exit <> 'refused'",
-        )
-        .bind(message.as_i64())
-        .fetch_all(&mut *db)
-        .await?;
-        Ok(ids.into_iter().map(MessageId::from_i64).collect())
-    }
-
-    /// The turn that the message `shown` belongs to as a preview: by its id, else by the message it refers to. Where it
-    /// refers to none, the latest turn of its channel that answers none.
-    pub async fn turn_shown_by(
-        &self,
-        shown: MessageId,
-        channel: ChannelId,
-        reply_to: Option<MessageId>,
-    ) -> Result<Option<TurnRow>, StoreError> {
-        let mut db = self.reader().await?;
-        let row = sqlx::query(
-            "SELECT * FROM turns WHERE preview_id = ?1 OR (channel_id = ?2 AND reply_to IS ?3 AND kind = 'turn')
-             ORDER BY preview_id IS ?1 DESC, rowid DESC LIMIT 1",
-        )
-        .bind(shown.as_i64())
-        .bind(channel.as_i64())
-        .bind(reply_to.map(MessageId::as_i64))
-        .fetch_optional(&mut *db)
-        .await?;
-        row.as_ref().map(turn_row).transpose()
-    }
-
-    /// The latest turns of a conversation, newest first.
-    pub async fn turns(
-        &self,
-        conversation: ConversationId,
-        limit: u32,
-    ) -> Result<Vec<TurnRow>, StoreError> {
-        let mut db = self.reader().await?;
-        let rows = sqlx::query(
-            "SELECT * FROM turns WHERE conversation_id = ? ORDER BY began_at DESC LIMIT ?",
-        )
-        .bind(conversation.0)
-        .bind(limit)
-        .fetch_all(&mut *db)
-        .await?;
-        rows.iter().map(turn_row).collect()
-    }
 }
 
 /// Ends a turn, and whatever is stored with its end.
@@ -527,7 +409,7 @@ pub(super) fn end_turn(
     batch
         .add(
             "UPDATE turns SET state = 'finished', exit = ?, steps = ?, input = ?, output = ?, cache_read = ?,
-                 cache_write = ?, cost_usd = ?, ended_at = ?
+                 cache_write = ?, cost_usd = ?, ended_at = ?, report = ?
              WHERE id = ? AND state = 'running'",
         )
         .bind(end.exit.as_str())
@@ -538,49 +420,9 @@ pub(super) fn end_turn(
         .bind(count(end.usage.cache_write))
         .bind(dollars(end.cost))
         .bind(now())
+        .bind(end.report.as_ref().map(Value::to_string))
         .bind(turn.to_string())
         .must_change(format!("running turn {turn}"));
     end.attached.add_to(batch);
     Ok(())
-}
-
-pub(super) fn turn_row(row: &SqliteRow) -> Result<TurnRow, StoreError> {
-    let message = |name: &str| -> Result<Option<MessageId>, StoreError> {
-        Ok(row
-            .try_get::<Option<i64>, _>(name)?
-            .map(MessageId::from_i64))
-    };
-    Ok(TurnRow {
-        begun: NewTurn {
-            id: parsed(row, "id")?,
-            agent: parsed(row, "agent_id")?,
-            conversation: ConversationId(row.try_get("conversation_id")?),
-            trigger: message("trigger_id")?,
-            parent: parsed_option(row, "parent_id")?,
-            depth: row.try_get("depth")?,
-            channel: ChannelId::from_i64(row.try_get("channel_id")?),
-            reply_to: message("reply_to")?,
-            path: row
-                .try_get::<Option<String>, _>("path")?
-                .unwrap_or_default(),
-            child: child_of(row)?,
-        },
-        origin: parsed(row, "origin_id")?,
-        state: parsed(row, "state")?,
-        exit: parsed_option(row, "exit")?,
-        steps: row.try_get("steps")?,
-        usage: Usage {
-            input: counted(row, "input")?,
-            output: counted(row, "output")?,
-            cache_read: counted(row, "cache_read")?,
-            cache_write: counted(row, "cache_write")?,
-        },
-        cost: row
-            .try_get::<Option<f64>, _>("cost_usd")?
-            .map_or(Cost::Unknown, Cost::Usd),
-        preview: message("preview_id")?,
-        status_post: message("status_id")?,
-        began_at: time(row, "began_at")?,
-        ended_at: time_option(row, "ended_at")?,
-    })
 }

@@ -15,7 +15,7 @@ use super::error::StoreError;
 use super::items::replace;
 use super::outbox::queue;
 use super::part::{NewPart, Part, part_row};
-use super::turns::{TurnRow, turn_row};
+use super::turn_rows::{TurnRow, turn_row};
 use crate::domain::{
     AttemptKind, AttemptOutcome, CallId, ChannelId, ConversationId, Item, MessageId, SessionId,
 };

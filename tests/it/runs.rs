@@ -6,6 +6,7 @@ mod budgets;
 mod by_people;
 mod called;
 mod chain;
+mod contracts;
 mod elsewhere;
 mod ended;
 mod kept;

@@ -184,5 +184,6 @@ pub(crate) fn finished(texts: &[&str]) -> FinishedTurn {
         parts: texts.iter().map(|text| NewPart::notice(*text)).collect(),
         first: FirstPart::Waits,
         attached: AttachedRows::default(),
+        report: None,
     }
 }

@@ -83,7 +83,7 @@ pub(super) struct Call {
 }
 
 impl Call {
-    fn of(call: &ToolCall) -> Self {
+    pub(super) fn of(call: &ToolCall) -> Self {
         Self {
             meant: call.meant(),
             written: call.name.clone(),

@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use serde_json::Value;
 use tracing::{Span, info, info_span};
 
 use crate::agent::deps::Limits;
@@ -23,7 +24,7 @@ use crate::tools::{ResultRoom, ToolContext, guard};
 use super::accounting::{Below, Tally};
 use super::context::TurnContext;
 use super::finish::CUT_BY_STOP;
-use super::{Outcome, Turn};
+use super::{Outcome, Turn, reply};
 
 /// What a child turn answers, and within what it works.
 #[derive(Clone, Debug)]
@@ -164,11 +165,17 @@ impl Turn {
         let last_words = self.last_words();
         let (answer, text, is_error) = match outcome {
             Outcome::Answer { answer, .. } if !answer.text.trim().is_empty() => {
-                let text = answer.text.clone();
+                let text = self.with_fields(&answer.text);
                 let kept = (exit != EndReason::Refused).then_some(answer);
                 (kept, text, exit == EndReason::Refused)
             }
             Outcome::Answer { .. } => (None, self.without_answer(exit, "", &last_words), true),
+            Outcome::Lacks {
+                answer,
+                missing,
+                error,
+                ..
+            } => (None, self.lacking(&missing, &error, &answer), true),
             Outcome::None { error, .. } => {
                 (None, self.without_answer(exit, &error, &last_words), true)
             }
@@ -245,6 +252,7 @@ impl Turn {
             parts: Vec::new(),
             first: FirstPart::Waits,
             attached: std::mem::take(&mut self.accounting.attached),
+            report: self.owed.row.take(),
         }
     }
 
@@ -288,6 +296,30 @@ impl Turn {
             cost,
         };
         heading.line()
+    }
+
+    /// A report as its parent gets it: what it holds besides the text stands first, where no text can be mistaken for it.
+    fn with_fields(&self, answer: &str) -> String {
+        let part = |name: &str| {
+            let value = self.owed.row.as_ref()?.get(name)?;
+            let is_something = match value {
+                Value::Null => false,
+                Value::Object(fields) => !fields.is_empty(),
+                _ => true,
+            };
+            is_something.then(|| format!("[{name}] {value}\n"))
+        };
+        let parts: String = ["data", "meta"].into_iter().filter_map(part).collect();
+        format!("{parts}{answer}")
+    }
+
+    /// What the parent is told of a report that lacks what it owes.
+    fn lacking(&self, missing: &[String], error: &str, answer: &str) -> String {
+        format!(
+            "Error: the answer lacks what it owes.\n{}\n\nGo on with `continue: \"{}\"`, or do it yourself.",
+            reply::lacks(missing, error, answer),
+            self.context.id().short()
+        )
     }
 
     /// What the parent is told of a child that gave no answer, with the way out.

@@ -55,6 +55,15 @@ impl Turn {
                 let kept = (exit != EndReason::Refused).then_some(answer);
                 (kept, PartKind::Reply, reply)
             }
+            Outcome::Lacks {
+                answer,
+                missing,
+                error,
+                ..
+            } => {
+                let lines = reply::lacking(&missing, &error, &answer);
+                (None, PartKind::Failure, lines)
+            }
             Outcome::None { exit, error } => {
                 let report = FailureReport {
                     exit,
@@ -90,6 +99,7 @@ impl Turn {
             ),
             first: FirstPart::Sends,
             attached: std::mem::take(&mut self.accounting.attached),
+            report: self.owed.row.take(),
         };
         let (store, id) = (&self.context.deps.store, self.context.id());
         let queued = match self.in_its_place.take() {
@@ -203,13 +213,13 @@ fn other_model(
 impl Outcome {
     pub(super) fn exit(&self) -> EndReason {
         match self {
-            Self::Answer { exit, .. } | Self::None { exit, .. } => *exit,
+            Self::Answer { exit, .. } | Self::Lacks { exit, .. } | Self::None { exit, .. } => *exit,
         }
     }
 
     const fn said(&self) -> Said {
         match self {
-            Self::Answer { .. } => Said::Answer,
+            Self::Answer { .. } | Self::Lacks { .. } => Said::Answer,
             Self::None { .. } => Said::Report,
         }
     }
@@ -237,6 +247,7 @@ pub(in crate::agent) async fn close_broken(
         parts: reply::parts(BROKEN, &broken, PartKind::Failure, reply_to),
         first: FirstPart::Waits,
         attached: AttachedRows::default(),
+        report: None,
     };
     if let Err(error) = deps.store.finish_turn(turn, ended).await {
         error!(turn.id = %turn, "failed to close a turn that panicked: {error}");

@@ -104,7 +104,7 @@ impl Turn {
         let exit = outcome.exit();
         let answer = match outcome {
             Outcome::Answer { answer, .. } if exit != EndReason::Refused => Some(answer.clone()),
-            Outcome::Answer { .. } | Outcome::None { .. } => None,
+            Outcome::Answer { .. } | Outcome::Lacks { .. } | Outcome::None { .. } => None,
         };
         let end = child.end_of_child(exit, answer);
         let below = *child.below.lock();
@@ -139,7 +139,7 @@ impl Outcome {
                     citations,
                 }
             }
-            none @ Self::None { .. } => none,
+            none @ (Self::Lacks { .. } | Self::None { .. }) => none,
         }
     }
 }

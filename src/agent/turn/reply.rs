@@ -134,6 +134,31 @@ pub(super) fn answer(
     reply
 }
 
+/// An answer that lacks what its role owes, as people get it: what lacks, then the answer itself.
+pub(super) fn lacking(missing: &[String], error: &str, answer: &str) -> String {
+    format!(
+        "**The answer lacks what it owes.**\n{}",
+        lacks(missing, error, answer)
+    )
+}
+
+/// The same below whatever heading.
+pub(super) fn lacks(missing: &[String], error: &str, answer: &str) -> String {
+    let mut lines = Vec::new();
+    if !missing.is_empty() {
+        let names: Vec<String> = missing.iter().map(|name| text::code_span(name)).collect();
+        lines.push(format!("Missing: {}", names.join(", ")));
+    }
+    if !error.is_empty() {
+        let error = text::one_line(error, 500);
+        lines.push(format!("Last error: {}", escape::sentence(&error)));
+    }
+    if !answer.trim().is_empty() {
+        lines.push(format!("\n{}", answer.trim()));
+    }
+    lines.join("\n")
+}
+
 /// Whether `url` leads to the web and stays within its angle brackets.
 fn is_address(url: &str) -> bool {
     let leads = url.starts_with("https://") || url.starts_with("http://");
@@ -150,7 +175,9 @@ pub(super) fn button(exit: EndReason) -> Option<PartButton> {
         | EndReason::TimeLimit
         | EndReason::Loop
         | EndReason::Errors => Some(PartButton::new("continue:", "Continue")),
-        EndReason::BadCalls | EndReason::Failed => Some(PartButton::new("again:", "Try again")),
+        EndReason::BadCalls | EndReason::Failed | EndReason::Report => {
+            Some(PartButton::new("again:", "Try again"))
+        }
         EndReason::Answered | EndReason::Refused | EndReason::Budget | EndReason::Window => None,
     }
 }

@@ -103,15 +103,24 @@ impl Turn {
             (Some(hears), None) => self.context.deps.docs_of(&self.context.agent, hears).await,
         };
         let toolset = match tools {
-            Tools::On => self.context.tools_now(&self.setup, !self.offer.is_empty()),
-            Tools::Off => Toolset::default(),
+            Tools::On if !self.owes_fields_alone() => {
+                self.context.tools_now(&self.setup, !self.offer.is_empty())
+            }
+            Tools::On | Tools::Off => Toolset::default(),
+        };
+        let schemas = match self.report_tool() {
+            None => toolset.schemas,
+            Some(report) => {
+                let all = toolset.schemas.iter().cloned().chain([report]);
+                Arc::new(all.collect())
+            }
         };
         let system = prompt::system(&SystemBlocks {
             role: &self.setup.prompt(self.mode()),
             system_prompt: &self.setup.config.system_prompt,
             docs: &docs,
             repository: &repository,
-            facts: &self.context.facts(),
+            facts: &self.facts(),
             roles: match tools {
                 Tools::On if toolset.delegates => self.offer.block(),
                 Tools::On | Tools::Off => "",
@@ -127,9 +136,18 @@ impl Turn {
         if tools == Tools::On {
             self.transcript
                 .context_meter
-                .set_fixed(tokens::of_fixed(&system, &toolset.schemas));
+                .set_fixed(tokens::of_fixed(&system, &schemas));
         }
-        (system, toolset.schemas)
+        (system, schemas)
+    }
+
+    /// Who the model is told to be, and how its work ends.
+    fn facts(&self) -> String {
+        let mut facts = self.context.facts();
+        if self.contract().is_some() {
+            facts.push_str(prompt::OWES_REPORT);
+        }
+        facts
     }
 
     /// The texts of its folder that it is told now; none in a mode without any.

@@ -9,9 +9,10 @@ use crate::agent::stop::{Stop, StopSignal};
 use crate::agent::stuck::Stuck;
 use crate::domain::{Assistant, ConversationId, Item, Mode, StopReason, UserText};
 use crate::llm::{FailureClass, Reply, TruncatedCall};
-use crate::store::{Starting, StoreError};
+use crate::store::{NewPart, Starting, StoreError};
 use crate::text;
 
+use super::report::{self, Reported};
 use super::request::Asked;
 use super::{Outcome, Turn};
 
@@ -25,9 +26,27 @@ const SHORTENINGS: u32 = 4;
 struct Last {
     exit: EndReason,
     detail: String,
+    /// Whether the model knows.
+    is_told: bool,
 }
 
 impl Last {
+    fn new(exit: EndReason, detail: String) -> Self {
+        Self {
+            exit,
+            detail,
+            is_told: false,
+        }
+    }
+
+    /// Whether what lacks in a report may be asked for again: not where time or money is used, or somebody waits for the end.
+    fn leaves_steps(&self) -> bool {
+        !matches!(
+            self.exit,
+            EndReason::Stopped | EndReason::TimeLimit | EndReason::Budget
+        )
+    }
+
     /// Everything was tried to make the conversation shorter.
     fn is_full(&self) -> bool {
         self.exit == EndReason::Window
@@ -71,7 +90,15 @@ impl Turn {
     pub(super) async fn work(&mut self) -> Result<Outcome, StoreError> {
         let outcome = self.go_on().await;
         self.transcript.give_back_left_out();
-        outcome
+        Ok(match outcome? {
+            Outcome::None { exit, error }
+                if self.has_part_of_report()
+                    && !matches!(exit, EndReason::Aborted | EndReason::Interrupted) =>
+            {
+                self.without_whole_report(EndReason::Report, error)
+            }
+            outcome => outcome,
+        })
     }
 
     async fn go_on(&mut self) -> Result<Outcome, StoreError> {
@@ -86,18 +113,15 @@ impl Turn {
             if last.is_none() {
                 last = self.limit_reached();
             }
-            if let Some(last) = &last {
-                self.add_note(last.exit.last_step_note(&last.detail))
-                    .await?;
+            if self.is_last_to_report() && last.is_none() {
+                last = Some(Last::new(EndReason::Report, String::new()));
             }
+            self.tell_last(last.as_mut()).await?;
             if let Some(exit) = self.make_room().await?
                 && last.is_none()
             {
-                self.add_note(exit.last_step_note("")).await?;
-                last = Some(Last {
-                    exit,
-                    detail: String::new(),
-                });
+                last = Some(Last::new(exit, String::new()));
+                self.tell_last(last.as_mut()).await?;
             }
             if last.is_none() && self.context.stop.asked().is_some() {
                 // It came while room was made: there is no further step with tools.
@@ -116,7 +140,7 @@ impl Turn {
             }
             let next = match asked {
                 Asked::Reply(reply) => match &last {
-                    Some(last) => Next::Over(closing(*reply, last, &mut retries)),
+                    Some(last) => self.closing(*reply, last, &mut retries).await?,
                     None => self.take_reply(*reply, &mut retries).await?,
                 },
                 Asked::Stopped => match (&last, cut_short(&self.context.stop)) {
@@ -153,10 +177,7 @@ impl Turn {
                     error,
                 }),
                 Asked::OverBudget(OverBudget { why, last_words }) => match &last {
-                    None if last_words => Next::Last(Last {
-                        exit: EndReason::Budget,
-                        detail: why,
-                    }),
+                    None if last_words => Next::Last(Last::new(EndReason::Budget, why)),
                     _ => Next::Over(Outcome::None {
                         exit: EndReason::Budget,
                         error: why,
@@ -190,7 +211,7 @@ impl Turn {
     /// The first limit that this turn has come to.
     fn limit_reached(&self) -> Option<Last> {
         let limits = self.limits();
-        let reached = |exit, detail| Some(Last { exit, detail });
+        let reached = |exit, detail| Some(Last::new(exit, detail));
         if self.context.stop.asked() == Some(Stop::Graceful) {
             return reached(EndReason::Stopped, String::new());
         }
@@ -242,10 +263,7 @@ impl Turn {
                 return Ok(Next::Again);
             }
             StopReason::ContextExceeded => {
-                return Ok(Next::Last(Last {
-                    exit: EndReason::Window,
-                    detail: String::new(),
-                }));
+                return Ok(Next::Last(Last::new(EndReason::Window, String::new())));
             }
             StopReason::Pause
                 if retries.pauses < PAUSES && can_go_on(&assistant, &truncated_calls) =>
@@ -268,21 +286,105 @@ impl Turn {
             // One step: it was offered no tools, and calls of a model that makes some up lead to no second one.
             assistant.tool_calls.clear();
         }
+        if self.is_report(&assistant) {
+            return self.reported(assistant, stop, None, retries).await;
+        }
         if assistant.tool_calls.is_empty() {
             return self.answered(assistant, stop, retries).await;
         }
         let stuck = self.run_calls(assistant).await?;
         Ok(match stuck {
             None => Next::Again,
-            Some(Stuck::Errors) => Next::Last(Last {
-                exit: EndReason::Errors,
-                detail: String::new(),
-            }),
-            Some(Stuck::Repeating | Stuck::PingPong) => Next::Last(Last {
-                exit: EndReason::Loop,
-                detail: String::new(),
-            }),
+            Some(Stuck::Errors) => Next::Last(Last::new(EndReason::Errors, String::new())),
+            Some(Stuck::Repeating | Stuck::PingPong) => {
+                Next::Last(Last::new(EndReason::Loop, String::new()))
+            }
         })
+    }
+
+    /// Tells the model once that the step is its last, and why.
+    async fn tell_last(&mut self, last: Option<&mut Last>) -> Result<(), StoreError> {
+        let Some(last) = last.filter(|last| !last.is_told) else {
+            return Ok(());
+        };
+        last.is_told = true;
+        let owes_report = self.contract().is_some();
+        let note = last.exit.last_step_note(&last.detail, owes_report);
+        self.add_note(note).await
+    }
+
+    /// Whether an answer is the report that the turn's role owes.
+    fn is_report(&self, answer: &Assistant) -> bool {
+        let says_it = answer.tool_calls.is_empty() && !answer.text.trim().is_empty();
+        self.contract().is_some() && (says_it || report::is_called(answer))
+    }
+
+    /// Ends the turn with a report that holds what it must; else the model is asked for what lacks.
+    async fn reported(
+        &mut self,
+        answer: Assistant,
+        stop: StopReason,
+        last: Option<&Last>,
+        retries: &mut RetryCounters,
+    ) -> Result<Next, StoreError> {
+        let may_go_on = last.is_none_or(Last::leaves_steps) && !self.context.is_stopping();
+        let cut = (stop == StopReason::MaxTokens).then(|| CUT_ANSWER.to_owned());
+        let limit = last.and_then(|last| last.exit.remark(&last.detail));
+        let exit = match last {
+            Some(last) if last.exit != EndReason::Report => last.exit,
+            Some(_) | None => EndReason::Answered,
+        };
+        Ok(match self.take_report(answer, may_go_on).await? {
+            Reported::Whole { answer, fields } => {
+                let remarks: Vec<String> = [fields, cut, limit].into_iter().flatten().collect();
+                Next::Over(Outcome::Answer {
+                    answer,
+                    exit,
+                    remark: (!remarks.is_empty()).then(|| remarks.join("\n")),
+                    citations: std::mem::take(&mut retries.citations),
+                })
+            }
+            Reported::Lacks => Next::Again,
+            Reported::Never => {
+                let exit = match last {
+                    Some(last) if last.exit == EndReason::Stopped => EndReason::Stopped,
+                    Some(_) | None => EndReason::Report,
+                };
+                Next::Over(self.without_whole_report(exit, String::new()))
+            }
+        })
+    }
+
+    /// The last step's reply: its text is the answer, its calls are not looked at but for that of a report.
+    async fn closing(
+        &mut self,
+        reply: Reply,
+        last: &Last,
+        retries: &mut RetryCounters,
+    ) -> Result<Next, StoreError> {
+        retries.cite(reply.citations);
+        let mut answer = reply.assistant;
+        if !(self.contract().is_some() && report::is_called(&answer)) {
+            answer.tool_calls.clear();
+        }
+        if self.is_report(&answer) {
+            return self.reported(answer, reply.stop, Some(last), retries).await;
+        }
+        if answer.text.trim().is_empty() {
+            return Ok(Next::Over(Outcome::None {
+                exit: last.exit,
+                error: last.detail.clone(),
+            }));
+        }
+        let cut = (reply.stop == StopReason::MaxTokens).then_some(CUT_ANSWER);
+        let limit = last.exit.remark(&last.detail);
+        let remarks: Vec<&str> = cut.into_iter().chain(limit.as_deref()).collect();
+        Ok(Next::Over(Outcome::Answer {
+            answer,
+            exit: last.exit,
+            remark: (!remarks.is_empty()).then(|| remarks.join("\n")),
+            citations: std::mem::take(&mut retries.citations),
+        }))
     }
 
     /// A reply without calls: the answer, unless it is empty.
@@ -325,10 +427,7 @@ impl Turn {
         retries: &mut RetryCounters,
     ) -> Result<Next, StoreError> {
         if retries.told_cut {
-            return Ok(Next::Last(Last {
-                exit: EndReason::BadCalls,
-                detail: String::new(),
-            }));
+            return Ok(Next::Last(Last::new(EndReason::BadCalls, String::new())));
         }
         retries.told_cut = true;
         answer.tool_calls.clear();
@@ -358,8 +457,27 @@ impl Turn {
         answer: Assistant,
         starting: Starting,
     ) -> Result<Vec<ConversationId>, StoreError> {
-        let attached = std::mem::take(&mut self.accounting.attached);
         let words = self.words_of(&answer);
+        self.record_with(answer, starting, words).await
+    }
+
+    /// The same of an answer of which people read nothing yet.
+    pub(super) async fn record_quietly(
+        &mut self,
+        answer: Assistant,
+        starting: Starting,
+    ) -> Result<(), StoreError> {
+        let recorded = self.record_with(answer, starting, Vec::new());
+        recorded.await.map(drop)
+    }
+
+    async fn record_with(
+        &mut self,
+        answer: Assistant,
+        starting: Starting,
+        words: Vec<NewPart>,
+    ) -> Result<Vec<ConversationId>, StoreError> {
+        let attached = std::mem::take(&mut self.accounting.attached);
         let recorded = self
             .context
             .deps
@@ -408,26 +526,4 @@ fn can_go_on(answer: &Assistant, truncated_calls: &[TruncatedCall]) -> bool {
     let has_calls = !answer.tool_calls.is_empty() || !truncated_calls.is_empty();
     let is_empty = answer.text.trim().is_empty() && answer.opaque.is_empty();
     !has_calls && !is_empty
-}
-
-/// The last step's reply: its text is the answer, its calls are not looked at.
-fn closing(reply: Reply, last: &Last, retries: &mut RetryCounters) -> Outcome {
-    retries.cite(reply.citations);
-    let cut = (reply.stop == StopReason::MaxTokens).then_some(CUT_ANSWER);
-    let limit = last.exit.remark(&last.detail);
-    let remarks: Vec<&str> = cut.into_iter().chain(limit.as_deref()).collect();
-    let mut answer = reply.assistant;
-    answer.tool_calls.clear();
-    if answer.text.trim().is_empty() {
-        return Outcome::None {
-            exit: last.exit,
-            error: last.detail.clone(),
-        };
-    }
-    Outcome::Answer {
-        answer,
-        exit: last.exit,
-        remark: (!remarks.is_empty()).then(|| remarks.join("\n")),
-        citations: std::mem::take(&mut retries.citations),
-    }
 }

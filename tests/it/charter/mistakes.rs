@@ -93,6 +93,16 @@ fn a_schema_that_is_none_is_told_with_its_place() {
         "report: {{meta: {{{}}}}}",
         (0..11).map(|n| format!("f{n}: {{}}, ")).collect::<String>()
     );
+    // Each definition has the next one twice.
+    let doubling = format!(
+        "report: {{schema: {{$ref: \"#/$defs/d0\", $defs: {{{}d40: {{}}}}}}}}",
+        (0..40)
+            .map(|n| {
+                let next = n + 1;
+                format!("d{n}: {{allOf: [{{$ref: \"#/$defs/d{next}\"}}, {{$ref: \"#/$defs/d{next}\"}}]}}, ")
+            })
+            .collect::<String>()
+    );
     let cases = [
         ("report: {schema: {type: objct}}", "report: /schema/type: "),
         (
@@ -110,6 +120,31 @@ fn a_schema_that_is_none_is_told_with_its_place() {
         (
             "report: {schema: {$ref: other.json}}",
             "/schema/$ref: it refers to another document",
+        ),
+        (
+            "report: {schema: {properties: {x: {$ref: \"#\"}}}}",
+            "/schema/properties/x/$ref: it refers to itself",
+        ),
+        (
+            "report: {schema: {$ref: \"#/$defs/a\", $defs: {a: {items: {$ref: \"#/$defs/b\"}}, b: {not: {$ref: \"#/$defs/a\"}}}}}",
+            "it refers to itself",
+        ),
+        (
+            "report: {schema: {$ref: \"#/$defs/none\"}}",
+            "/schema/$ref: there is nothing at the place",
+        ),
+        (
+            "report: {schema: {$dynamicRef: \"#a\"}}",
+            "references by name are not taken",
+        ),
+        (&doubling, "with what it refers to"),
+        (
+            "report: {schema: {pattern: \"(a{1000}){1000}\"}}",
+            "/schema/pattern: ",
+        ),
+        (
+            "report: {schema: {pattern: \"(a)\\\\1\"}}",
+            "/schema/pattern: ",
         ),
         ("report: {schema: {pattern: \"(\"}}", "/schema/pattern: "),
         ("report: {schema: [1]}", "/schema: a schema is an object"),
@@ -133,5 +168,8 @@ fn a_schema_that_is_none_is_told_with_its_place() {
         "---\nname: a\ndescription: b\nreport:\n  schema:\n    type: object\n    properties: {size: {$ref: \"#/$defs/size\"}}\n    $defs: {size: {type: integer}}\n  meta:\n    ticket: {type: string, pattern: \"^[A-Z]+-[0-9]+$\"}\n---\nc",
     )
     .unwrap();
-    assert!(good.report.unwrap()["meta"]["ticket"].is_object());
+    let contract = good.report.unwrap();
+    assert!(serde_json::to_value(&contract).unwrap()["meta"]["ticket"].is_object());
+    let data = serde_json::json!({"size": "big"});
+    assert_eq!(contract.lacks_data(Some(&data)).wrong.len(), 1);
 }

@@ -1,0 +1,404 @@
+//! The report that a role owes: its last word, held against what its charter asks for. What lacks is asked for again, a few
+//! times; what is there is kept meanwhile.
+
+use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use crate::agent::end_reason::EndReason;
+use crate::charter::{Contract, Lacks};
+use crate::domain::{Assistant, CallId, Mode, ToolResult};
+use crate::llm::ToolSchema;
+use crate::store::{AttachedRows, AuditDecision, Starting, StoreError};
+use crate::text::{self, escape, long};
+
+use super::calls::Call;
+use super::{Outcome, Turn};
+
+/// The tool by which a role gives its report.
+pub(super) const REPORT: &str = "report";
+
+/// What is wrong with a report, as a model is told at once.
+const REASONS: usize = 2;
+
+/// Characters of a field that people are shown.
+const FIELD_SHOWN: usize = 100;
+
+/// What a turn has of the report that it owes.
+#[derive(Debug, Default)]
+pub(super) struct OwedReport {
+    /// Text and data that hold; they are not asked for again.
+    kept: Option<Body>,
+    /// The latest text that was given for a report.
+    latest: String,
+    /// Names of what lacks.
+    missing: Vec<String>,
+    /// Steps that are left to give it; none before the first that lacks something.
+    left: Option<u32>,
+    /// What the turn's row keeps of it.
+    pub(super) row: Option<Value>,
+}
+
+/// A report but for the fields besides.
+#[derive(Clone, Debug)]
+struct Body {
+    text: String,
+    data: Option<Value>,
+    source: Source,
+}
+
+/// How a report was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    /// By a call of [`REPORT`].
+    Tool,
+    /// As an answer without calls.
+    Text,
+    /// As JSON in such an answer.
+    Fallback,
+}
+
+/// What a model gave for its report.
+struct Given {
+    text: String,
+    data: Option<Value>,
+    meta: Map<String, Value>,
+    source: Source,
+}
+
+/// What came of a report.
+pub(super) enum Reported {
+    /// The turn ends with it.
+    Whole {
+        answer: Assistant,
+        /// A line for people with the fields besides.
+        fields: Option<String>,
+    },
+    /// The model was told what lacks, and is asked again.
+    Lacks,
+    /// It lacks something, and there are no steps left.
+    Never,
+}
+
+/// Whether an answer gives its report by a call.
+pub(super) fn is_called(answer: &Assistant) -> bool {
+    let mut calls = answer.tool_calls.iter();
+    calls.any(|call| call.meant().name == REPORT)
+}
+
+impl Turn {
+    /// What this turn's last word must hold, by its role as it is now.
+    pub(super) fn contract(&self) -> Option<&Contract> {
+        let role = self.setup.role.as_ref()?;
+        role.report.as_ref().filter(|_| self.mode() != Mode::Direct)
+    }
+
+    /// The tool by which the report is given: what is kept already is not asked for.
+    pub(super) fn report_tool(&self) -> Option<ToolSchema> {
+        let only_meta = self.owed.kept.is_some();
+        let parameters = self.contract()?.parameters(only_meta).to_string();
+        Some(ToolSchema {
+            name: REPORT.to_owned(),
+            description: if only_meta {
+                "Adds to your report what it still lacks, and ends your work."
+            } else {
+                "Gives your report and ends your work. Call it alone, and last."
+            }
+            .to_owned(),
+            parameters: RawValue::from_string(parameters).ok()?,
+        })
+    }
+
+    /// Whether nothing but the fields besides are asked for.
+    pub(super) fn owes_fields_alone(&self) -> bool {
+        self.owed.kept.is_some()
+    }
+
+    /// Counts a step of those that are left to give the report; says whether it is the last of them.
+    pub(super) fn is_last_to_report(&mut self) -> bool {
+        let is_last = self.owed.left == Some(1);
+        self.owed.left = self.owed.left.map(|left| left.saturating_sub(1));
+        is_last
+    }
+
+    /// Takes an answer that ends the turn where it holds what its role owes: without calls, or with one of [`REPORT`]. Else
+    /// the model is told what lacks, where it `may_go_on`.
+    pub(super) async fn take_report(
+        &mut self,
+        answer: Assistant,
+        may_go_on: bool,
+    ) -> Result<Reported, StoreError> {
+        let Some(contract) = self.contract().cloned() else {
+            return Ok(Reported::Never);
+        };
+        let size = answer.text.len()
+            + answer
+                .tool_calls
+                .iter()
+                .map(|call| call.size())
+                .sum::<usize>();
+        let (given, lacks) = long::work_on(size, || {
+            let given = Given::of(&answer, &contract);
+            let lacks = self.owed.take(&given, &contract);
+            (given, lacks)
+        });
+        let by_call = given.source == Source::Tool;
+        if lacks.is_empty() {
+            let Some(body) = self.owed.kept.take() else {
+                return Ok(Reported::Never);
+            };
+            let is_whole = !by_call && body.text == answer.text;
+            self.owed.row = Some(body.row(&given.meta));
+            let last = if is_whole {
+                answer
+            } else {
+                if by_call {
+                    self.answer_report(answer, "The report is taken.", false)
+                        .await?;
+                } else {
+                    self.record_quietly(answer, Starting::default()).await?;
+                }
+                Assistant {
+                    text: body.text,
+                    ..Assistant::default()
+                }
+            };
+            let fields = fields_line(&given.meta);
+            return Ok(Reported::Whole {
+                answer: last,
+                fields,
+            });
+        }
+        let most = self.context.deps.config.load().max_retries.get();
+        let left = *self.owed.left.get_or_insert(most);
+        let told = reasons(&lacks, self.owed.kept.is_some());
+        self.owed.missing = names(lacks);
+        if by_call {
+            self.answer_report(answer, &format!("Error: {told}"), true)
+                .await?;
+        } else {
+            self.record_quietly(answer, Starting::default()).await?;
+        }
+        if left == 0 || !may_go_on {
+            return Ok(Reported::Never);
+        }
+        if !by_call {
+            self.add_note(told).await?;
+        }
+        Ok(Reported::Lacks)
+    }
+
+    /// What a turn came to whose report never held what it owes: what there is of it is shown, and what lacks.
+    pub(super) fn without_whole_report(&mut self, exit: EndReason, error: String) -> Outcome {
+        let kept = self.owed.kept.take();
+        let data = kept.as_ref().and_then(|body| body.data.clone());
+        let answer = kept.map_or_else(|| std::mem::take(&mut self.owed.latest), |body| body.text);
+        let missing = std::mem::take(&mut self.owed.missing);
+        self.owed.row =
+            Some(json!({ "source": null, "data": data, "meta": null, "missing": missing }));
+        Outcome::Lacks {
+            answer,
+            missing,
+            exit,
+            error,
+        }
+    }
+
+    /// Whether a report was given that lacks something.
+    pub(super) fn has_part_of_report(&self) -> bool {
+        self.owed.left.is_some()
+    }
+
+    /// Stores an answer that calls [`REPORT`], each of its calls closed with a result.
+    async fn answer_report(
+        &mut self,
+        answer: Assistant,
+        told: &str,
+        is_error: bool,
+    ) -> Result<(), StoreError> {
+        let calls: Vec<Call> = answer.tool_calls.iter().map(Call::of).collect();
+        let report = calls.iter().position(|call| call.name == REPORT);
+        let ids: Vec<CallId> = report.iter().map(|at| calls[*at].id.clone()).collect();
+        let starting = Starting {
+            calls: ids,
+            ..Starting::default()
+        };
+        self.record_quietly(answer, starting).await?;
+        for (at, call) in calls.iter().enumerate() {
+            let result = if Some(at) == report {
+                let result = ToolResult {
+                    call_id: call.id.clone(),
+                    name: call.written.clone(),
+                    content: told.to_owned(),
+                    is_error,
+                    images: Vec::new(),
+                };
+                let (store, turn) = (&self.context.deps.store, self.context.id());
+                store
+                    .finish_call(turn, &result, AttachedRows::default())
+                    .await?;
+                result
+            } else {
+                let why = "not run: `report` is called alone, and last";
+                self.refuse(call, &call.name, why, AuditDecision::Deny, None)
+                    .await?
+            };
+            self.transcript
+                .push(crate::domain::Item::ToolResult(result));
+        }
+        Ok(())
+    }
+}
+
+impl OwedReport {
+    /// Keeps what holds of what was given, and says what lacks.
+    fn take(&mut self, given: &Given, contract: &Contract) -> Lacks {
+        let mut lacks = Lacks::default();
+        if self.kept.is_none() {
+            let text = given.text.trim();
+            lacks = contract.lacks_data(given.data.as_ref());
+            if text.is_empty() && !contract.has_data() {
+                lacks.missing.push("text".to_owned());
+            }
+            if !text.is_empty() {
+                self.latest.clone_from(&given.text);
+            }
+            if lacks.is_empty() {
+                self.kept = Some(Body {
+                    text: match (text, &given.data) {
+                        ("", Some(data)) => text::fenced(&format!("{data:#}"), "json"),
+                        _ => given.text.clone(),
+                    },
+                    data: given.data.clone(),
+                    source: given.source,
+                });
+            }
+        }
+        lacks.and(contract.lacks_meta(&given.meta))
+    }
+}
+
+impl Body {
+    /// What the turn's row keeps.
+    fn row(&self, meta: &Map<String, Value>) -> Value {
+        let source = match self.source {
+            Source::Tool => "tool",
+            Source::Text => "text",
+            Source::Fallback => "fallback",
+        };
+        json!({ "source": source, "data": self.data, "meta": meta, "missing": [] })
+    }
+}
+
+impl Given {
+    fn of(answer: &Assistant, contract: &Contract) -> Self {
+        let call = answer.tool_calls.iter().map(|call| call.meant());
+        if let Some(call) = call.into_iter().find(|call| call.name == REPORT) {
+            let mut arguments = call.arguments;
+            let text = match arguments.remove("text") {
+                Some(Value::String(text)) if !text.trim().is_empty() => text,
+                _ => answer.text.clone(),
+            };
+            let data = arguments.remove("data").filter(|data| !data.is_null());
+            return Self {
+                text,
+                data: data.filter(|_| contract.has_data()).map(unquoted),
+                meta: match arguments.remove("meta").map(unquoted) {
+                    Some(Value::Object(meta)) => meta,
+                    _ => Map::new(),
+                },
+                source: Source::Tool,
+            };
+        }
+        let data = contract.has_data().then(|| json_in(&answer.text)).flatten();
+        Self {
+            text: answer.text.clone(),
+            source: if data.is_some() {
+                Source::Fallback
+            } else {
+                Source::Text
+            },
+            data,
+            meta: Map::new(),
+        }
+    }
+}
+
+/// Some models write an inner object as they write the outer one: as text.
+fn unquoted(value: Value) -> Value {
+    match &value {
+        Value::String(text) if text.trim_start().starts_with(['{', '[']) => {
+            serde_json::from_str(text).unwrap_or(value)
+        }
+        _ => value,
+    }
+}
+
+/// The JSON that a text is, or that stands in its only block of code.
+fn json_in(text: &str) -> Option<Value> {
+    if let Ok(value) = serde_json::from_str(text.trim()) {
+        return Some(value);
+    }
+    let mut blocks = Vec::new();
+    let mut block: Option<String> = None;
+    for event in Parser::new(text) {
+        match event {
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_))) => block = Some(String::new()),
+            Event::Text(part) => {
+                if let Some(block) = &mut block {
+                    block.push_str(&part);
+                }
+            }
+            Event::End(TagEnd::CodeBlock) => blocks.extend(block.take()),
+            _ => {}
+        }
+    }
+    match blocks.as_slice() {
+        [only] => serde_json::from_str(only).ok(),
+        _ => None,
+    }
+}
+
+/// What a model is told of a report that lacks something.
+fn reasons(lacks: &Lacks, is_kept: bool) -> String {
+    let missing = lacks
+        .missing
+        .iter()
+        .map(|name| format!("`{name}` is missing"));
+    let wrong = lacks.wrong.iter().cloned();
+    let reasons: Vec<String> = missing.chain(wrong).take(REASONS).collect();
+    let go_on = if is_kept {
+        "Text and data are kept: call `report` with `meta` alone."
+    } else {
+        "Call `report` again with all of it."
+    };
+    format!(
+        "The report lacks what it owes: {}. {go_on}",
+        reasons.join("; ")
+    )
+}
+
+/// The fields that lack, or are wrong, by name.
+fn names(lacks: Lacks) -> Vec<String> {
+    let wrong = lacks.wrong.iter().map(|wrong| {
+        let (name, _) = wrong.split_once(':').unwrap_or((wrong, ""));
+        name.to_owned()
+    });
+    let mut names: Vec<String> = lacks.missing.iter().cloned().chain(wrong).collect();
+    names.dedup();
+    names
+}
+
+/// `-# ticket: ABC-12 · severity: high`
+fn fields_line(meta: &Map<String, Value>) -> Option<String> {
+    let fields = meta.iter().map(|(name, value)| {
+        let value = match value {
+            Value::String(text) => text.clone(),
+            value => value.to_string(),
+        };
+        let shown = |text: &str| escape::text(&text::one_line(&text::visible(text).0, FIELD_SHOWN));
+        format!("{}: {}", shown(name), shown(&value))
+    });
+    let fields: Vec<String> = fields.collect();
+    (!fields.is_empty()).then(|| format!("-# {}", fields.join(" · ")))
+}

@@ -1,0 +1,251 @@
+//! A JSON Schema of draft 2020-12 as roles may have one: small, without references to elsewhere or to itself, and with
+//! patterns that take linear time. So whatever it is held against is judged in bounded time.
+
+use std::sync::Arc;
+
+use jsonschema::{PatternOptions, Validator};
+use serde_json::{Map, Value};
+
+use crate::text;
+
+/// Bytes of a schema, as written and once its references are put in.
+const MOST_BYTES: usize = 16 << 10;
+
+/// Objects and lists of a schema within each other, as written.
+const DEEPEST: usize = 8;
+
+/// Bytes that a pattern takes once it is compiled.
+const PATTERN_BYTES: usize = 1 << 20;
+
+/// Faults of a value that are looked at.
+const FAULTS: usize = 50;
+
+/// Keywords whose value has a schema for each name.
+const MAPS: [&str; 3] = ["properties", "patternProperties", "dependentSchemas"];
+
+/// Keywords whose value is data.
+const DATA: [&str; 4] = ["const", "enum", "default", "examples"];
+
+/// Keywords under which schemas lie only to be referred to.
+const SHELVES: [&str; 2] = ["$defs", "definitions"];
+
+/// Keywords that give a schema a name by which others could refer to it.
+const NAMES: [&str; 4] = ["$dynamicRef", "$dynamicAnchor", "$anchor", "$recursiveRef"];
+
+/// What is wrong with a schema, and where in it as a JSON pointer.
+pub(super) type Misread = (String, String);
+
+/// A schema that values are held against.
+#[derive(Clone, Debug)]
+pub(super) struct JsonSchema {
+    /// Without references.
+    pub(super) value: Value,
+    validator: Arc<Validator>,
+}
+
+/// What a value lacks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Fault {
+    /// Where, as a JSON pointer.
+    pub(super) place: String,
+    /// The property that is not there; none where what is there is wrong.
+    pub(super) missing: Option<String>,
+    pub(super) what: String,
+}
+
+impl JsonSchema {
+    pub(super) fn compile(written: &Value) -> Result<Self, Misread> {
+        if !written.is_object() {
+            return whole("a schema is an object");
+        }
+        if written.to_string().len() > MOST_BYTES {
+            return whole("the schema has more than 16 KiB");
+        }
+        check_depth(written, "", 1)?;
+        let mut inliner = Inliner {
+            root: written,
+            within: Vec::new(),
+            bytes: MOST_BYTES,
+        };
+        let value = inliner.schema(written, "")?;
+        let patterns = PatternOptions::regex()
+            .size_limit(PATTERN_BYTES)
+            .dfa_size_limit(PATTERN_BYTES);
+        let validator = jsonschema::draft202012::options()
+            .with_pattern_options(patterns)
+            .build(&value);
+        match validator {
+            Ok(validator) => Ok(Self {
+                value,
+                validator: Arc::new(validator),
+            }),
+            Err(error) => Err((error.instance_path().to_string(), shown(&error.to_string()))),
+        }
+    }
+
+    /// What `value` lacks, what is missing first.
+    pub(super) fn faults(&self, value: &Value) -> Vec<Fault> {
+        let faults = self.validator.iter_errors(value).take(FAULTS);
+        let mut faults: Vec<Fault> = faults
+            .map(|error| Fault {
+                place: error.instance_path().to_string(),
+                missing: match error.kind() {
+                    jsonschema::error::ValidationErrorKind::Required { property } => {
+                        property.as_str().map(str::to_owned)
+                    }
+                    _ => None,
+                },
+                what: shown(&error.to_string()),
+            })
+            .collect();
+        faults.sort_by_key(|fault| fault.missing.is_none());
+        faults
+    }
+}
+
+/// Puts what references mean in their place.
+struct Inliner<'a> {
+    root: &'a Value,
+    /// The references that are being followed.
+    within: Vec<&'a str>,
+    /// Bytes that the result may still have.
+    bytes: usize,
+}
+
+impl<'a> Inliner<'a> {
+    fn schema(&mut self, schema: &'a Value, place: &str) -> Result<Value, Misread> {
+        match schema {
+            Value::Object(keys) => self.keywords(keys, place),
+            Value::Array(items) => self.list(items, place),
+            plain => self.counted(plain.clone()),
+        }
+    }
+
+    fn list(&mut self, items: &'a [Value], place: &str) -> Result<Value, Misread> {
+        let items = items.iter().enumerate();
+        let items = items.map(|(at, item)| self.schema(item, &format!("{place}/{at}")));
+        items.collect::<Result<Vec<_>, _>>().map(Value::Array)
+    }
+
+    fn keywords(&mut self, keys: &'a Map<String, Value>, place: &str) -> Result<Value, Misread> {
+        let mut schema = Map::new();
+        let mut meant = None;
+        for (key, value) in keys {
+            let place = format!("{place}/{}", escaped(key));
+            let is_root = self.within.is_empty() && place.matches('/').count() == 1;
+            let value = match key.as_str() {
+                "$ref" => {
+                    meant = Some(self.reference(value, &place)?);
+                    continue;
+                }
+                key if SHELVES.contains(&key) => continue,
+                "$schema" | "$id" if is_root => continue,
+                "$id" => return Err((place, "a part of a schema has no name here".to_owned())),
+                key if NAMES.contains(&key) => {
+                    let what = "references by name are not taken; write `$ref: \"#/$defs/…\"`";
+                    return Err((place, what.to_owned()));
+                }
+                key if MAPS.contains(&key) => self.map(value, &place)?,
+                key if DATA.contains(&key) => self.counted(value.clone())?,
+                _ => self.schema(value, &place)?,
+            };
+            self.take(key.len() + 4)?;
+            schema.insert(key.clone(), value);
+        }
+        Ok(match meant {
+            None => Value::Object(schema),
+            Some(meant) if schema.is_empty() => meant,
+            Some(meant) => {
+                let beside = schema.remove("allOf");
+                let mut all = vec![meant];
+                all.extend(
+                    beside
+                        .and_then(|all| match all {
+                            Value::Array(all) => Some(all),
+                            _ => None,
+                        })
+                        .unwrap_or_default(),
+                );
+                schema.insert("allOf".to_owned(), Value::Array(all));
+                Value::Object(schema)
+            }
+        })
+    }
+
+    /// A schema for each name.
+    fn map(&mut self, schemas: &'a Value, place: &str) -> Result<Value, Misread> {
+        let Value::Object(schemas) = schemas else {
+            return self.counted(schemas.clone());
+        };
+        let mut map = Map::new();
+        for (name, schema) in schemas {
+            self.take(name.len() + 4)?;
+            let schema = self.schema(schema, &format!("{place}/{}", escaped(name)))?;
+            map.insert(name.clone(), schema);
+        }
+        Ok(Value::Object(map))
+    }
+
+    fn reference(&mut self, to: &'a Value, place: &str) -> Result<Value, Misread> {
+        let wrong = |what: &str| Err((place.to_owned(), what.to_owned()));
+        let Some(to) = to.as_str() else {
+            return wrong("a reference is a text");
+        };
+        let Some(pointer) = to.strip_prefix('#') else {
+            return wrong("it refers to another document");
+        };
+        if pointer.is_empty() || self.within.contains(&to) {
+            return wrong("it refers to itself");
+        }
+        let Some(meant) = self.root.pointer(pointer) else {
+            return wrong("there is nothing at the place that it refers to");
+        };
+        self.within.push(to);
+        let meant = self.schema(meant, place);
+        self.within.pop();
+        meant
+    }
+
+    fn counted(&mut self, value: Value) -> Result<Value, Misread> {
+        self.take(value.to_string().len() + 1)?;
+        Ok(value)
+    }
+
+    fn take(&mut self, bytes: usize) -> Result<(), Misread> {
+        match self.bytes.checked_sub(bytes) {
+            Some(left) => self.bytes = left,
+            None => return whole("the schema has more than 16 KiB with what it refers to"),
+        }
+        Ok(())
+    }
+}
+
+fn whole<T>(message: &str) -> Result<T, Misread> {
+    Err((String::new(), message.to_owned()))
+}
+
+fn check_depth(value: &Value, place: &str, depth: usize) -> Result<(), Misread> {
+    if depth > DEEPEST && (value.is_object() || value.is_array()) {
+        let message = format!("more than {DEEPEST} objects and lists within each other");
+        return Err((place.to_owned(), message));
+    }
+    match value {
+        Value::Object(keys) => keys.iter().try_for_each(|(key, value)| {
+            check_depth(value, &format!("{place}/{}", escaped(key)), depth + 1)
+        }),
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .try_for_each(|(at, value)| check_depth(value, &format!("{place}/{at}"), depth + 1)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
+    }
+}
+
+/// A key as JSON pointers have it.
+pub(super) fn escaped(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}
+
+fn shown(message: &str) -> String {
+    text::one_line(&text::visible(message).0, 200)
+}
