@@ -11,8 +11,8 @@
 //! |---|---|
 //! | the actor, what it is told and what it tells | `actor`, `mailbox`, `event`, `identity`, `deps` |
 //! | its conversations, and what is done to one as a whole | `conversation`, `job`, `contexts`, `compaction`, `closing`, `summaries` |
-//! | its turns | `running`, `turn`, `run`, `stop`, `stuck`, `work_clock`, `end_reason` |
-//! | what it is, by its files | `setup`, `files`, `modes`, `prompt`, `tool_specs` |
+//! | its turns | `running`, `child_threads`, `turn`, `run`, `stop`, `deadline`, `stuck`, `work_clock`, `end_reason` |
+//! | what it is, by its files | `setup`, `core_agents`, `files`, `modes`, `prompt`, `tool_specs` |
 //! | models, and what they cost | `models`, `auxiliary`, `budget`, `refine` |
 //! | silence, and its end | `idle`, `idle_timer`, `saving`, `ending` |
 //! | saved sessions | `sessions`, `session_manager`, `session_file`, `session_label` |
@@ -21,10 +21,13 @@ mod actor;
 mod at_work;
 mod auxiliary;
 mod budget;
+mod child_threads;
 mod closing;
 mod compaction;
 mod contexts;
 mod conversation;
+mod core_agents;
+mod deadline;
 mod deps;
 mod end_reason;
 mod ending;
@@ -69,6 +72,7 @@ use crate::domain::{AgentId, AgentName, ChannelId, GuildId};
 pub use actor::AgentHandle;
 pub use auxiliary::{Asker, AuxiliaryRequest};
 pub use budget::{Caps, Reservations, Spender, Spent};
+pub use core_agents::MOST_CORE_AGENTS;
 pub use deps::{AgentDeps, Busy, Limits, Members};
 pub use end_reason::EndReason;
 pub use identity::Identity;
@@ -111,6 +115,7 @@ pub fn spawn(
         conversations: BTreeMap::new(),
         main: None,
         replayed: VecDeque::new(),
+        strays: actor::Strays::default(),
         idle_saving: None,
         ending: None,
         wait_for_end: Vec::new(),

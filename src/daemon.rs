@@ -117,7 +117,7 @@ pub async fn run(options: DaemonOptions, stop: CancellationToken) -> Result<(), 
             .redeliver(unclaimed, health.clone(), helpers_stop.clone()),
     );
     if let Some(web) = web {
-        let metrics = Metrics::new(app.store.clone(), health.clone());
+        let metrics = Metrics::new(app.store.clone(), health.clone(), app.places.clone());
         helpers.spawn(web.serve(watchdog, metrics, helpers_stop.clone()));
     }
     helpers.spawn(announce(health, phase.clone(), helpers_stop.clone()));

@@ -16,6 +16,7 @@ mod openai;
 mod openai_chat;
 mod openai_responses;
 mod parts;
+pub mod places;
 mod provider;
 mod providers;
 pub mod route;

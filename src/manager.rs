@@ -66,7 +66,7 @@ pub use repair::{LostFolder, Repaired};
 pub use roles::AgentRoles;
 pub use routing::Received;
 pub use servers::{Reason, SeenServer, Standing, leaves_at};
-pub use status::{ContextFill, Money, SessionState, Status};
+pub use status::{ContextFill, CoreState, Money, OwnCharter, SessionState, Status};
 pub use tool_ports::ToolPorts;
 
 /// All agents of the daemon.

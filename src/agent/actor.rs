@@ -94,6 +94,8 @@ pub(super) struct Actor {
     pub(super) main: Option<ConversationId>,
     /// Commands that had to wait and do so no longer: they come before what the mailbox holds.
     pub(super) replayed: VecDeque<AgentCommand>,
+    /// Messages to child turns that came too late for them.
+    pub(super) strays: Strays,
     /// The save that a silence began, until somebody writes.
     pub(super) idle_saving: Option<IdleSaving>,
     /// How the agent is being ended, where it is.
@@ -105,6 +107,19 @@ pub(super) struct Actor {
     /// Messages and prompts that came after that. They are dropped once the agent is closed; until it is stored that it
     /// goes, it may still be spared.
     pub(super) unanswered: Vec<AgentCommand>,
+}
+
+/// Where messages to child turns come back that were too late for them, and where the actor hears of them.
+pub(super) struct Strays(
+    pub(super) mpsc::UnboundedSender<Inbound>,
+    mpsc::UnboundedReceiver<Inbound>,
+);
+
+impl Default for Strays {
+    fn default() -> Self {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        Self(sender, receiver)
+    }
 }
 
 /// What the actor's own tasks come back with.
@@ -182,6 +197,7 @@ impl Actor {
             biased;
             Some(done) = self.work.join_next(), if !self.work.is_empty() => Box::pin(self.work_done(done)).await,
             Some(_) = self.replies.join_next(), if !self.replies.is_empty() => {}
+            Some(stray) = self.strays.1.recv() => self.replayed.push_back(AgentCommand::Message(Box::new(stray))),
             command = next_command(&mut self.replayed, &mut self.mailbox), if self.may_hear() => {
                 match command {
                     Some(command) => Box::pin(self.command(command)).await,
@@ -328,6 +344,11 @@ impl Actor {
                 self.close_branches(target, &by, reply).await;
             }
             AgentCommand::Report(branch) => self.report_of_branch(branch).await,
+            AgentCommand::GetReady => {
+                let (deps, agent) = (Arc::clone(&self.deps), Arc::clone(&self.agent));
+                self.replies
+                    .spawn(async move { deps.read_ahead(&agent).await });
+            }
             AgentCommand::Status(reply) => {
                 let _ = reply.send(self.states());
             }
@@ -382,6 +403,11 @@ impl Actor {
         }
         self.silence_is_over();
         let channel = message.channel_id;
+        let message = match self.give_to_child(message).await {
+            Ok(None) => return,
+            Ok(Some(message)) => message,
+            Err(error) => return self.trouble(Some(channel), &error),
+        };
         match self.conversation_for(&message).await {
             Ok(id) if self.defers(id) => {
                 self.defer(id, AgentCommand::Message(Box::new(message)));

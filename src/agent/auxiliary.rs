@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::clock;
 use crate::config::{Effective, effective};
 use crate::domain::{AgentConfig, AgentId, AttemptKind, Cost, GuildId, Item, TurnId, UserText};
+use crate::llm::places::Lane;
 use crate::llm::route::{
     Attempt, NotAsked, Observer, Planned, StepFailure, StepReply, StepRequest, TurnHealth,
 };
@@ -18,9 +19,9 @@ use crate::llm::{Target, tokens};
 use crate::store::{AttemptRow, StoreError};
 
 use super::budget::{Caps, LEAST_WORDS, Reservation, ReservationRequest, Spender, Spent};
+use super::deadline::Deadline;
 use super::deps::AgentDeps;
 use super::models::ModelError;
-use super::stop::cancelled_after;
 
 /// One question beside a turn.
 #[derive(Debug)]
@@ -31,8 +32,6 @@ pub struct AuxiliaryRequest<'a> {
     pub text: String,
     /// Its kind in the ledger.
     pub kind: AttemptKind,
-    /// How long it may take; then it is given up, and its row says so.
-    pub timeout: Duration,
 }
 
 /// Who asks, and how much they may spend.
@@ -40,6 +39,8 @@ pub struct AuxiliaryRequest<'a> {
 pub struct Asker {
     pub spender: Spender,
     pub caps: Caps,
+    /// Who goes before it where not every request has a place.
+    pub lane: Lane,
 }
 
 impl AgentDeps {
@@ -62,6 +63,7 @@ impl AgentDeps {
                 within: Vec::new(),
             },
             caps: self.caps(&effective),
+            lane: self.lane_of(agent),
         }
     }
 
@@ -95,39 +97,43 @@ impl AgentDeps {
         most.map(|count| u64::from(count.get()))
     }
 
-    /// Asks `targets` something beside a turn; a `stop` ends it.
+    /// Asks `targets` something beside a turn, until `deadline`; then it is given up, and its row says so.
     ///
     /// # Errors
     ///
     /// [`StepFailure::Stopped`] where the time for it was over, too.
-    pub async fn ask_auxiliary(
+    pub(super) async fn ask_auxiliary(
         &self,
         targets: &[Target],
         asker: Asker,
         request: AuxiliaryRequest<'_>,
-        stop: &CancellationToken,
+        deadline: &mut Deadline,
     ) -> Result<StepReply, StepFailure> {
+        let stop = deadline.token();
+        let step = StepRequest {
+            lane: asker.lane,
+            ..step(
+                request.system,
+                request.text,
+                self.models.max_output(targets),
+            )
+        };
         let mut recorder = UsageRecorder {
             deps: self,
             asker,
             kind: request.kind,
             held: None,
+            deadline,
         };
-        let step = step(
-            request.system,
-            request.text,
-            self.models.max_output(targets),
-        );
         let mut health = TurnHealth::default();
-        let stop = stop.child_token();
-        let _deadline = cancelled_after(&stop, request.timeout);
         self.models
             .router()
             .step(targets, &step, &mut health, &mut recorder, &stop)
             .await
     }
 
-    /// Asks a small model of a provider that `models` are of, else `models` themselves: for little things.
+    /// Asks a small model of a provider that `models` are of, else `models` themselves, for at most `timeout`: for little
+    /// things.
     ///
     /// # Errors
     ///
@@ -137,14 +143,17 @@ impl AgentDeps {
         asker: Asker,
         models: &[String],
         request: AuxiliaryRequest<'_>,
+        timeout: Duration,
     ) -> Result<String, NoAnswer> {
         let own = self.models.targets(models)?;
         let targets = match self.models.small_beside(&own) {
             Some(small) => vec![small],
             None => own,
         };
-        let (never, timeout) = (CancellationToken::new(), request.timeout);
-        let answered = self.ask_auxiliary(&targets, asker, request, &never).await;
+        let mut deadline = Deadline::new(&CancellationToken::new(), timeout);
+        let answered = self
+            .ask_auxiliary(&targets, asker, request, &mut deadline)
+            .await;
         answered
             .map(|answer| answer.reply.assistant.text)
             .map_err(|failure| NoAnswer::of(failure, timeout))
@@ -190,6 +199,7 @@ fn step(system: &str, text: String, max_output: u32) -> StepRequest {
         max_output: Some(max_output),
         web_search: false,
         effort: None,
+        lane: Lane::default(),
     }
 }
 
@@ -199,6 +209,7 @@ struct UsageRecorder<'a> {
     asker: Asker,
     kind: AttemptKind,
     held: Option<Reservation>,
+    deadline: &'a mut Deadline,
 }
 
 #[async_trait::async_trait]
@@ -223,11 +234,29 @@ impl Observer for UsageRecorder<'_> {
     }
 
     async fn attempted(&mut self, attempt: &Attempt) {
-        let row = row_of(&self.asker.spender, None, self.kind, attempt);
+        self.record(self.kind, attempt).await;
+        self.held = None;
+    }
+
+    fn queues(&mut self, _before: usize) {
+        // Beside turns somebody waits for it, and no longer than they were told.
+        if self.asker.spender.turn.is_some() {
+            self.deadline.stands();
+        }
+    }
+
+    async fn queued(&mut self, wait: &Attempt) {
+        self.deadline.goes_on();
+        self.record(AttemptKind::Queue, wait).await;
+    }
+}
+
+impl UsageRecorder<'_> {
+    async fn record(&self, kind: AttemptKind, attempt: &Attempt) {
+        let row = row_of(&self.asker.spender, None, kind, attempt);
         if let Err(error) = self.deps.store.record_attempt(row).await {
             tracing::warn!("failed to store a request to a model: {error}");
         }
-        self.held = None;
     }
 }
 

@@ -16,6 +16,7 @@ use crate::domain::{
     AgentConfig, AgentId, ChannelId, GuildId, MessageId, Mode, Participant, Person, UserId,
 };
 use crate::llm::Target;
+use crate::llm::places::Lane;
 use crate::permission::Profiles;
 use crate::store::{Store, StoreError};
 use crate::text::escape;
@@ -137,6 +138,23 @@ impl AgentDeps {
                 .budgets
                 .turn_tokens
                 .map(|count| u64::from(count.get())),
+        }
+    }
+
+    /// Whose requests go before those of a turn, or of a child turn, where not every one has a place.
+    pub(super) fn lane(&self, payer: &Identity, is_child: bool) -> Lane {
+        match (self.lane_of(payer.id), is_child) {
+            (Lane::Root, true) => Lane::Child,
+            (lane, _) => lane,
+        }
+    }
+
+    /// The same for what an agent asks beside turns.
+    pub(super) fn lane_of(&self, agent: AgentId) -> Lane {
+        if self.configurations.core.has(agent) {
+            Lane::Core
+        } else {
+            Lane::Root
         }
     }
 

@@ -6,12 +6,13 @@
 use std::time::Instant;
 
 use chrono::{DateTime, Utc};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::domain::{
-    AgentId, AgentName, CallId, ChannelId, Cost, GuildId, MessageId, TurnId, Usage, UserId,
+    AgentId, AgentName, CallId, ChannelId, ConversationId, Cost, GuildId, MessageId, TurnId, Usage,
+    UserId,
 };
-use crate::store::{EndReason, Part};
+use crate::store::{EndReason, NewPart, Part};
 
 use super::stop::Stopper;
 
@@ -37,6 +38,8 @@ pub enum Event {
     },
     /// A turn ended; its outcome is in the outbox already. What showed it at work goes.
     TurnEnded(TurnRef, TurnSummary),
+    /// A child turn began that is to have a thread.
+    ChildBegan(Box<ChildThread>),
     /// Shown as it is, for when the ledger itself failed and nothing else can be promised.
     Say {
         channel: ChannelId,
@@ -59,6 +62,19 @@ pub enum Event {
         /// What happened and the way out.
         text: String,
     },
+}
+
+/// A child turn that people may watch, and write to, in a thread of its own.
+#[derive(Debug)]
+pub struct ChildThread {
+    pub turn: TurnId,
+    pub conversation: ConversationId,
+    /// The channel that the thread is to be below.
+    pub below: ChannelId,
+    /// The thread's name.
+    pub name: String,
+    /// What is to be said there, until it ends.
+    pub said: mpsc::UnboundedReceiver<Vec<NewPart>>,
 }
 
 /// A running turn as it changes. Only the latest state is there to be read, so a slow reader costs nothing.

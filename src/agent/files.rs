@@ -22,7 +22,7 @@ use crate::workspace::{FileError, Workspace, WorkspacePath};
 use super::deps::AgentDeps;
 use super::event::Event;
 use super::identity::Identity;
-use super::setup::{Configuration, News};
+use super::setup::{Configuration, News, Setup};
 
 /// Characters of an old or new value that an audit row keeps whole.
 const AUDIT_VALUE: usize = 16 << 10;
@@ -52,6 +52,17 @@ pub(super) struct Hears {
     pub(super) repository: bool,
     /// Skills of the repository whose texts stand there too.
     pub(super) skills: Vec<String>,
+}
+
+impl Hears {
+    /// Those of an agent in a mode that brings notes.
+    pub(super) fn of(setup: &Setup) -> Self {
+        Self {
+            notes: setup.has_docs(),
+            repository: setup.config.repo_instructions.unwrap_or(true),
+            skills: setup.skills().to_vec(),
+        }
+    }
 }
 
 /// Top-level names of the workspace in an agent's folder, sorted; waits for the disk.
@@ -129,6 +140,12 @@ impl AgentDeps {
         let (all, profiles) = (self.configurations.clone(), self.profiles.load_full());
         let looked = tokio::task::spawn_blocking(move || all.look(agent, &folder, &profiles)).await;
         looked.unwrap_or_else(|error| self.configurations.unread(agent, &error))
+    }
+
+    /// Reads what an agent's first turn needs, and tells what is wrong with its files.
+    pub(super) async fn read_ahead(&self, agent: &Identity) {
+        let setup = self.setup(agent).await;
+        self.docs_of(agent, Hears::of(&setup)).await;
     }
 
     /// The agent's notes, and what the repository in its workspace tells where it is to be heard; bounded, and empty when they

@@ -30,6 +30,8 @@ pub enum AgentCommand {
         Stopper,
         oneshot::Sender<Result<ClosedBranches, StoreError>>,
     ),
+    /// Read what the first turn needs, before there is one.
+    GetReady,
     /// Tell the conversation that opened this branch what the branch came to.
     Report(ConversationId),
     Status(oneshot::Sender<Vec<ConversationState>>),
@@ -55,6 +57,8 @@ pub enum Target {
     Turn(TurnId),
     /// This child turn of a run alone, with all below it.
     Child(TurnId),
+    /// The child turn that works in this conversation, if one does.
+    ChildIn(ConversationId),
     /// The one with this key.
     Conversation(ConversationId),
     /// The branch with this number.

@@ -30,10 +30,9 @@ pub async fn tailor(
         system: INSTRUCTIONS,
         text: format!("Name: {name}\nDescription: {description}"),
         kind: AttemptKind::Refine,
-        timeout: TIMEOUT,
     };
     let text = deps
-        .ask_small(asker, models, request)
+        .ask_small(asker, models, request, TIMEOUT)
         .await
         .unwrap_or_else(|error| {
             warn!("failed to make a prompt of a description; using the description: {error}");

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use crate::config::Orchestration;
-use crate::domain::{TurnId, UserId};
+use crate::domain::{Inbound, TurnId, UserId};
 use crate::llm::route::TurnHealth;
 
 /// What the turns of one run share.
@@ -22,17 +22,25 @@ pub(super) struct Run {
     places: Arc<Semaphore>,
     /// Targets that are out for all of its turns.
     health: Mutex<TurnHealth>,
+    /// Takes messages to child turns that came too late.
+    pub(super) strays: mpsc::UnboundedSender<Inbound>,
 }
 
 impl Run {
     /// The run of the turn `root`, in which the messages of `people` are.
-    pub(super) fn new(root: TurnId, people: Vec<UserId>, limits: Orchestration) -> Self {
+    pub(super) fn new(
+        root: TurnId,
+        people: Vec<UserId>,
+        limits: Orchestration,
+        strays: mpsc::UnboundedSender<Inbound>,
+    ) -> Self {
         Self {
             root,
             people: Mutex::new(people),
             begun: Mutex::default(),
             places: Arc::new(Semaphore::new(limits.max_children_at_once.get() as usize)),
             health: Mutex::default(),
+            strays,
         }
     }
 

@@ -75,6 +75,7 @@ impl Actor {
             len: conversation.len.clone(),
             trigger,
             steered,
+            strays: self.strays.0.clone(),
             stop: stop.clone(),
             wanted: wanted.clone(),
             progress,
@@ -228,6 +229,10 @@ impl Actor {
         if let Target::Child(child) = target {
             return self.stop_child(child, stop, by);
         }
+        if let Target::ChildIn(conversation) = target {
+            let child = self.stops().find_map(|one| one.child_in(conversation));
+            return child.map_or(Stopped::Nothing, |child| self.stop_child(child, stop, by));
+        }
         for conversation in self.conversations.values_mut() {
             if target.covers(conversation) {
                 conversation.defer_stop(stop, by);
@@ -249,18 +254,17 @@ impl Actor {
 
     /// Asks a child turn to stop; the turn that waits for it goes on.
     fn stop_child(&self, child: TurnId, stop: Stop, by: &Stopper) -> Stopped {
-        let turns = self
-            .conversations
-            .values()
-            .filter_map(|one| one.turn.as_ref());
-        let found = turns
-            .into_iter()
-            .any(|turn| turn.stop.ask_child(child, stop, by));
-        if found {
+        if self.stops().any(|one| one.ask_child(child, stop, by)) {
             Stopped::Child
         } else {
             Stopped::Nothing
         }
+    }
+
+    /// The signals of all turns that run.
+    pub(super) fn stops(&self) -> impl Iterator<Item = &StopSignal> {
+        let turns = self.conversations.values();
+        turns.filter_map(|one| Some(&one.turn.as_ref()?.stop))
     }
 
     /// Asks turns to stop; says how many were asked.
@@ -334,7 +338,7 @@ impl Target {
                 .as_ref()
                 .is_some_and(|running| running.id == turn),
             // It is in a conversation of its own, which is none of these.
-            Self::Child(_) => false,
+            Self::Child(_) | Self::ChildIn(_) => false,
             Self::Conversation(id) => conversation.id == id,
             Self::Branch(number) => conversation.branch == Some(number),
             Self::Threads(channel) => {

@@ -6,10 +6,11 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::domain::{Person, TurnId};
+use crate::domain::{ConversationId, Inbound, Person, TurnId};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
@@ -67,7 +68,14 @@ pub(super) struct StopSignal {
     /// That of the parent turn: what ends it ends its children.
     above: Option<Box<StopSignal>>,
     /// Those of all child turns of the run that are not over.
-    children: Arc<Mutex<BTreeMap<TurnId, StopSignal>>>,
+    children: Arc<Mutex<BTreeMap<TurnId, (StopSignal, Option<RunningChild>)>>>,
+}
+
+/// How a child turn is found by those who write to it.
+#[derive(Clone, Debug)]
+pub(super) struct RunningChild {
+    pub(super) conversation: ConversationId,
+    pub(super) steer: mpsc::UnboundedSender<Inbound>,
 }
 
 /// A child turn that can be stopped by itself, until this is dropped.
@@ -114,8 +122,9 @@ impl StopSignal {
     }
 
     /// Has this signal of a child turn found by the turn's id.
-    pub(super) fn found_as(&self, child: TurnId) -> Stoppable {
-        self.children.lock().insert(child, self.clone());
+    pub(super) fn found_as(&self, child: TurnId, running: Option<RunningChild>) -> Stoppable {
+        let found = (self.clone(), running);
+        self.children.lock().insert(child, found);
         Stoppable {
             child,
             signal: self.clone(),
@@ -124,11 +133,39 @@ impl StopSignal {
 
     /// Asks for `stop` of a child turn of the run; says whether it is at work.
     pub(super) fn ask_child(&self, child: TurnId, stop: Stop, by: &Stopper) -> bool {
-        let signal = self.children.lock().get(&child).cloned();
-        if let Some(signal) = &signal {
+        let found = self.children.lock().get(&child).cloned();
+        if let Some((signal, _)) = &found {
             signal.ask(stop, by);
         }
-        signal.is_some()
+        found.is_some()
+    }
+
+    /// The child turn of the run that works in `conversation`.
+    pub(super) fn child_in(&self, conversation: ConversationId) -> Option<TurnId> {
+        let children = self.children.lock();
+        let mut all = children.iter();
+        all.find(|(_, (_, running))| {
+            running
+                .as_ref()
+                .is_some_and(|one| one.conversation == conversation)
+        })
+        .map(|(child, _)| *child)
+    }
+
+    /// Hands a message to the child turn of the run that works in `conversation`; it comes back where none takes it.
+    pub(super) fn hand_child(
+        &self,
+        conversation: ConversationId,
+        message: Inbound,
+    ) -> Result<(), Inbound> {
+        let children = self.children.lock();
+        let mut all = children
+            .values()
+            .filter_map(|(_, running)| running.as_ref());
+        match all.find(|running| running.conversation == conversation) {
+            Some(running) => running.steer.send(message).map_err(|back| back.0),
+            None => Err(message),
+        }
     }
 
     /// Whether this very turn was asked, and not one above it.

@@ -9,18 +9,19 @@ use crate::clock;
 use crate::domain::{
     AgentConfig, AttemptKind, CALL_TOOL, Cost, Item, SessionId, StopReason, Usage, UserText,
 };
+use crate::llm::places::Lane;
 use crate::llm::route::{StepFailure, StepReply};
 use crate::llm::{history, tokens};
 use crate::text;
 
 use super::auxiliary::{AuxiliaryRequest, NoAnswer};
 use super::budget::Spender;
+use super::deadline::Deadline;
 use super::deps::AgentDeps;
 use super::identity::Identity;
 use super::prompt;
 use super::report_lines;
 use super::session_manager::Summary;
-use super::stop::cancelled_after;
 
 /// How long a summary for compaction may take.
 const COMPACTION_TIMEOUT: Duration = Duration::from_secs(60);
@@ -42,8 +43,8 @@ pub(super) struct Summarised {
 /// The turn that a summary is made for.
 #[derive(Clone, Debug)]
 pub(super) struct During {
-    /// Who spends for it; none where it is made beside all turns.
-    pub spender: Option<Spender>,
+    /// Who spends for it, and in which lane; none where it is made beside all turns.
+    pub spender: Option<(Spender, Lane)>,
     /// Ends the summary before it is there.
     pub stop: CancellationToken,
     /// How many tokens an estimated one has turned out to be.
@@ -173,9 +174,11 @@ async fn ask(
         stop,
         dense,
     } = during.unwrap_or_default();
-    let _deadline = cancelled_after(&stop, timeout);
+    let mut deadline = Deadline::new(&stop, timeout);
     let mut asker = deps.asker(agent.id, agent.guild, config, None);
-    asker.spender = spender.unwrap_or(asker.spender);
+    if let Some((spender, lane)) = spender {
+        (asker.spender, asker.lane) = (spender, lane);
+    }
     let targets = deps.targets(agent, config)?;
     let room = deps.room(&targets) as f64 / dense;
     let mut answered = Err(StepFailure::ContextExceeded);
@@ -184,14 +187,9 @@ async fn ask(
     // What was too long once is not asked again.
     texts.dedup();
     for text in texts {
-        let request = AuxiliaryRequest {
-            system,
-            text,
-            kind,
-            timeout,
-        };
+        let request = AuxiliaryRequest { system, text, kind };
         answered = deps
-            .ask_auxiliary(&targets, asker.clone(), request, &stop)
+            .ask_auxiliary(&targets, asker.clone(), request, &mut deadline)
             .await;
         if !matches!(answered, Err(StepFailure::ContextExceeded)) {
             break;

@@ -13,6 +13,7 @@ mod attachments;
 mod begin;
 mod calls;
 mod child;
+mod child_thread;
 mod children;
 mod context;
 mod context_meter;
@@ -105,6 +106,8 @@ pub(super) struct TurnParams {
     pub trigger: Trigger,
     /// Messages that come while it runs.
     pub steered: mpsc::UnboundedReceiver<Inbound>,
+    /// Takes messages to its child turns that came too late.
+    pub strays: mpsc::UnboundedSender<Inbound>,
     pub stop: StopSignal,
     /// Cancelled when something waits for its end.
     pub wanted: CancellationToken,

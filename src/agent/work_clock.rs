@@ -1,4 +1,4 @@
-//! Measures a turn's working time: waiting for people does not count.
+//! Measures a turn's working time: waiting for people and for places at providers does not count.
 //!
 //! A child turn that waits holds up the clock of its parent too, unless something else of the parent works meanwhile.
 
@@ -68,13 +68,14 @@ impl WorkClock {
 
     /// Runs `waiting` off the clock.
     pub(super) async fn off<T>(&self, waiting: impl Future<Output = T>) -> T {
-        let _waits = self.wait();
+        let _waits = self.waits();
         waiting.await
     }
 
-    fn wait(&self) -> Waits<'_> {
+    /// Stands for a wait, until what this gives is dropped.
+    pub(super) fn waits(&self) -> Waits {
         self.change(|state| state.waiting += 1);
-        Waits(self)
+        Waits(self.clone())
     }
 
     /// Counts one of several calls that run side by side, until what this gives is dropped.
@@ -116,10 +117,10 @@ impl WorkClock {
     }
 }
 
-/// A wait for people, until it is dropped.
-struct Waits<'a>(&'a WorkClock);
+/// A wait for people or for a place at a provider, until it is dropped.
+pub(super) struct Waits(WorkClock);
 
-impl Drop for Waits<'_> {
+impl Drop for Waits {
     fn drop(&mut self) {
         self.0.change(|state| state.waiting -= 1);
     }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::failure::Failure;
 use super::output::{self, print_line};
+use crate::agent::MOST_CORE_AGENTS;
 use crate::config::{Config, Env, Settings, effective};
 use crate::domain::AgentConfig;
 use crate::llm::Providers;
@@ -43,7 +44,17 @@ impl CheckConfig {
                 path.display()
             )));
         }
-        for (agent, targets) in agents_with_models(&env.paths.agents(), &config) {
+        let agents = agents(&env.paths.agents());
+        let core = agents.iter().filter(|agent| agent.core == Some(true));
+        let core = core.count();
+        if core > MOST_CORE_AGENTS {
+            output::tell(format_args!(
+                "chorus: warning: {core} agents have `core: true`; only {MOST_CORE_AGENTS} go first, the others are ordinary\n"
+            ));
+        }
+        for agent in agents {
+            let targets = effective::agent(&agent, &Settings::default(), &config).models;
+            let (agent, targets) = (agent.name, targets.len());
             let attempts = config.max_retries.get() as usize;
             if targets > attempts {
                 output::tell(format_args!(
@@ -60,16 +71,14 @@ impl CheckConfig {
     }
 }
 
-/// The agents of a home, and how many models each may ask. What a server's `/settings` say is not looked at.
-fn agents_with_models(agents: &Path, config: &Config) -> Vec<(String, usize)> {
+/// The agents of a home, as far as they can be read, by name. What a server's `/settings` say is not looked at.
+fn agents(agents: &Path) -> Vec<AgentConfig> {
     let folders = std::fs::read_dir(agents).into_iter().flatten().flatten();
     let read = |folder: std::fs::DirEntry| {
         let text = std::fs::read_to_string(folder.path().join("agent.json")).ok()?;
-        let agent: AgentConfig = serde_json::from_str(&text).ok()?;
-        let models = effective::agent(&agent, &Settings::default(), config).models;
-        Some((agent.name, models.len()))
+        serde_json::from_str(&text).ok()
     };
-    let mut found: Vec<(String, usize)> = folders.filter_map(read).collect();
-    found.sort();
+    let mut found: Vec<AgentConfig> = folders.filter_map(read).collect();
+    found.sort_by(|one, other| one.name.cmp(&other.name));
     found
 }

@@ -197,6 +197,13 @@ keys! {
     /// its charter says, else all.
     SUB_AGENTS = Key::new("sub_agents", ValueKind::RoleNames)
         .for_agents(Right::Command, Unset::Inherited);
+    /// Whether its requests go first where not all have a place, and it is ready before anybody writes: at most 50 agents.
+    /// Default: `false`.
+    CORE = Key::new("core", ValueKind::Switch)
+        .for_agents(Right::GrantOpen, Unset::Off);
+    /// Whether each of its sub-agents has a thread below the channel, where people can write to it. Default: `false`.
+    CHILD_THREADS = Key::new("child_threads", ValueKind::Switch)
+        .for_agents(Right::Command, Unset::Off);
     /// Models to ask when the first cannot answer, in order, with commas between. Default: none.
     FALLBACK_MODELS = Key::new("fallback_models", ValueKind::Models)
         .for_agents(Right::Command, Unset::Empty);

@@ -54,7 +54,7 @@ pub struct Config {
     /// Time without content after which a model request is given up.
     #[schemars(extend("x-at-start" = true))]
     pub llm_timeout: Seconds<1, 3600>,
-    /// Time of work one turn may take; waiting for people does not count.
+    /// Time of work one turn may take; waiting for people and for places at providers does not count.
     pub turn_timeout: Seconds<1, DAY>,
     /// Hops of hooks and of agents asking agents that one message may cause.
     #[schemars(extend("x-at-start" = true))]
@@ -64,6 +64,8 @@ pub struct Config {
     /// A key of the original that had no effect. Read, so that its configuration loads, and not used.
     pub default_output_delay: f64,
 
+    /// Requests that models answer at once, all providers together; further ones wait. 0 is no limit.
+    pub max_requests: Count<0, 10_000>,
     /// Providers besides `anthropic`, `openai` and `gemini`, and changes to those three, by name.
     pub providers: BTreeMap<String, ProviderConfig>,
     /// Windows, limits, prices and abilities of models, where the built-in table lacks or mistakes them.
@@ -151,6 +153,7 @@ impl Default for Config {
             max_hook_recursion_depth: Count::new(3),
             orchestration: Orchestration::default(),
             default_output_delay: 2.0,
+            max_requests: Count::new(0),
             providers: BTreeMap::new(),
             models: BTreeMap::new(),
             profiles: BTreeMap::new(),
@@ -216,6 +219,9 @@ pub struct ProviderConfig {
     /// Time without content after which a request is given up. None: `llm_timeout`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub llm_timeout: Option<Seconds<1, 3600>>,
+    /// Requests that it answers at once; further ones wait. 0 or none is no limit; `max_requests` of the daemon holds besides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_requests: Option<Count<0, 10_000>>,
 }
 
 /// How a provider is spoken to.

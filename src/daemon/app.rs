@@ -20,6 +20,7 @@ use crate::discord::GatewayHealth;
 use crate::domain::{ChannelId, GuildId, Inbound};
 use crate::exec::{Bubblewrap, Policy, Probing, SandboxSettings, Workers};
 use crate::llm::discovery::Models;
+use crate::llm::places::{PlaceLimits, Places};
 use crate::llm::route::Router;
 use crate::llm::{Catalog, Providers, client};
 use crate::manager::{AgentManager, ToolPorts, recovery};
@@ -46,6 +47,8 @@ pub(super) struct App {
     pub(super) profiles: Arc<ArcSwap<Profiles>>,
     pub(super) store: Store,
     pub(super) models: Arc<Models>,
+    /// Places at the models.
+    pub(super) places: Places,
     pub(super) manager: AgentManager,
     pub(super) redactor: Redactor,
     /// How commands are confined.
@@ -73,6 +76,7 @@ impl App {
             redactor,
             program,
             demo,
+            queue_limits,
             ..
         } = options;
         let paths = env.paths.clone();
@@ -96,7 +100,10 @@ impl App {
             Arc::clone(&catalog),
             paths.available_models(),
         );
-        let router = Router::new(providers, catalog, config.max_retries.get());
+        let places = Places::new(queue_limits);
+        places.set(PlaceLimits::of(&config));
+        let mut router = Router::new(providers, catalog, config.max_retries.get());
+        router.places = places.clone();
         let shell = shell(&store, &paths, &config, sandbox.clone(), &link);
         let tasks = shell.tasks.clone();
         let services = Services {
@@ -154,6 +161,7 @@ impl App {
             profiles,
             store,
             models: Arc::new(models),
+            places,
             manager,
             redactor,
             sandbox,

@@ -21,6 +21,7 @@ use tokio::sync::Mutex;
 
 use super::process;
 use crate::discord::GatewayHealth;
+use crate::llm::places::Places;
 use crate::store::{CALL_BOUNDS, Durations, Store, TURN_BOUNDS, Tally};
 
 type Labels = Vec<(&'static str, String)>;
@@ -32,14 +33,16 @@ type Sum = Family<Labels, Counter<f64, AtomicU64>>;
 pub(super) struct Metrics {
     store: Store,
     gateway: GatewayHealth,
+    places: Places,
     tally: Arc<Mutex<Tally>>,
 }
 
 impl Metrics {
-    pub(super) fn new(store: Store, gateway: GatewayHealth) -> Self {
+    pub(super) fn new(store: Store, gateway: GatewayHealth, places: Places) -> Self {
         Self {
             store,
             gateway,
+            places,
             tally: Arc::default(),
         }
     }
@@ -116,6 +119,11 @@ impl Metrics {
                 now.approvals,
             ),
             ("tasks_running", "Tasks under way beside turns", now.tasks),
+            (
+                "requests_waiting",
+                "Requests to models that wait for a place",
+                self.places.waiting() as u64,
+            ),
         ] {
             gauge(registry, name, help, count);
         }

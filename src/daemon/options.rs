@@ -7,6 +7,7 @@ use tokio::sync::{Notify, watch};
 
 use crate::config::{Config, ConfigError, Env, EnvError, Secret};
 use crate::discord::DiscordError;
+use crate::llm::places::QueueLimits;
 use crate::store::StoreError;
 use crate::text::redact::Redactor;
 
@@ -27,6 +28,8 @@ pub struct DaemonOptions {
     pub demo: Option<String>,
     /// Takes all secrets out of what is logged, stored and sent. Made once: it is dear to make and to keep.
     pub redactor: Redactor,
+    /// How long requests wait for a place at a provider.
+    pub queue_limits: QueueLimits,
     /// The `chorus` program, which is its own helper in the sandbox. None: this process's own file.
     pub program: Option<PathBuf>,
 }
@@ -50,6 +53,7 @@ impl DaemonOptions {
             reload: Arc::default(),
             reloaded: watch::Sender::new(0),
             demo: None,
+            queue_limits: QueueLimits::default(),
             program: None,
         })
     }

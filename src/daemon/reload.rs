@@ -12,6 +12,7 @@ use super::app::App;
 use super::options::{DaemonError, Phase, secrets};
 use super::watchdog::tell;
 use crate::config::{self, Config, ConfigError, EnvError};
+use crate::llm::places::PlaceLimits;
 use crate::llm::{Providers, ProvidersError};
 use crate::permission::{ProfileError, Profiles};
 
@@ -57,6 +58,7 @@ async fn reload(app: &App) -> String {
                 warn!("config.json: `{key}` changed, which takes effect at the next start");
             }
             app.profiles.store(Arc::new(named));
+            app.places.set(PlaceLimits::of(&new));
             app.config.store(Arc::new(new));
             app.servers_may_differ();
             info!("config.json was reloaded");

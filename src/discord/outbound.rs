@@ -15,6 +15,7 @@ mod deliver;
 pub(super) mod leftovers;
 mod live;
 mod live_request;
+mod threads;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -74,6 +75,10 @@ impl Outbound {
                 reply_to,
                 text,
             } => self.order(channel, OutboundCommand::Say(reply_to, text)),
+            Event::ChildBegan(child) => {
+                let context = Arc::clone(&self.context);
+                self.tasks.spawn(threads::show(context, *child));
+            }
             Event::Bound(..)
             | Event::ServersChanged
             | Event::Unsettled(_)

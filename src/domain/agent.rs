@@ -43,6 +43,12 @@ pub struct AgentConfig {
     /// Roles, and agents as `@name`, that it may call; none means what its charter says, else all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sub_agents: Option<Vec<String>>,
+    /// Whether its requests go before those of others, and it is ready from the start on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core: Option<bool>,
+    /// Whether each of its sub-agents has a thread below its channel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child_threads: Option<bool>,
     /// Whether the provider may search the web for it.
     #[serde(default)]
     pub web_search: bool,

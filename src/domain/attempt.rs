@@ -78,10 +78,12 @@ pub enum AttemptKind {
     Hooks,
     /// An auxiliary request: a question about a long output.
     Reading,
+    /// A wait for a place at a provider: no request.
+    Queue,
 }
 
 impl AttemptKind {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Model,
         Self::Tool,
         Self::Summary,
@@ -89,6 +91,7 @@ impl AttemptKind {
         Self::Refine,
         Self::Hooks,
         Self::Reading,
+        Self::Queue,
     ];
 
     pub const fn as_str(self) -> &'static str {
@@ -100,6 +103,7 @@ impl AttemptKind {
             Self::Refine => "refine",
             Self::Hooks => "hooks",
             Self::Reading => "reading",
+            Self::Queue => "queue",
         }
     }
 }

@@ -12,6 +12,7 @@
 //! [`TurnHealth`], what others must know goes to the [`Observer`].
 
 mod observer;
+mod queue;
 mod schedule;
 mod span;
 
@@ -28,6 +29,7 @@ pub use schedule::{Pace, TurnHealth};
 use super::catalog::{Catalog, ModelFacts};
 use super::error::{FailureClass, LlmError};
 use super::history;
+use super::places::{Lane, Places};
 use super::provider::{Delta, Encoded, Provider, Reply, Request, ToolSchema};
 use super::providers::Providers;
 use super::target::Target;
@@ -61,6 +63,8 @@ pub struct StepRequest {
     pub web_search: bool,
     /// How long a model that can think is to think; none is as configured for it.
     pub effort: Option<Effort>,
+    /// Who goes first where not every request has a place.
+    pub lane: Lane,
     /// What the request takes, by [`history::used_tokens`].
     pub used_tokens: u64,
 }
@@ -84,6 +88,9 @@ pub enum StepFailure {
     /// [`Observer::may_ask`] said no, for this reason.
     #[error("{0}")]
     Refused(#[from] NotAsked),
+    /// Nobody was let in for so long that it was given up; the text says where.
+    #[error("{0}")]
+    NoPlace(String),
     /// No target is left whose window holds the conversation.
     #[error("the conversation does not fit the window of any model of this agent")]
     ContextExceeded,
@@ -106,6 +113,8 @@ pub struct Router {
     max_attempts: u32,
     /// How long it waits before it asks again.
     pub pace: Pace,
+    /// How many requests are under way at once.
+    pub places: Places,
 }
 
 impl Router {
@@ -116,6 +125,7 @@ impl Router {
             catalog,
             max_attempts: max_attempts.max(1),
             pace: Pace::default(),
+            places: Places::default(),
         }
     }
 
@@ -209,6 +219,9 @@ impl Router {
         let unsent = |error| Unanswered::Error { error, sent: false };
         let facts = self.catalog.facts(target);
         let provider = self.provider(target).map_err(unsent)?;
+        // First of all: nothing is promised to a request that waits.
+        let place = self.place(target, step.lane, number, observer, stop).await;
+        let place = place.map_err(Unanswered::Failure)?;
         let planned = Planned {
             target,
             number,
@@ -249,6 +262,7 @@ impl Router {
                 answer.map(|answer| answer.map(text_calls::read))
             }
         };
+        drop(place);
         let (usage, outcome, request_id) = match &answer {
             None => (None, AttemptOutcome::Stopped, None),
             Some(Ok(reply)) => (

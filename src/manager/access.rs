@@ -1,6 +1,8 @@
 //! Who may talk to an agent: by the roles that its file names now, and to one through another, by what they see.
 
-use crate::agent::Configuration;
+use tracing::warn;
+
+use crate::agent::{AgentCommand, Configuration, MOST_CORE_AGENTS};
 use crate::domain::{GuildId, Participant, Person, RoleId};
 use crate::permission::{all_known, may_talk};
 
@@ -52,14 +54,36 @@ impl AgentManager {
             .all(|person| access.admits(person) && sees(person))
     }
 
-    /// Tells, after a start, of the agents of a server whose files cannot be used.
-    pub async fn tell_unusable(&self, guild: GuildId) {
+    /// Tells, after a start, of the agents of a server whose files cannot be used, and has those ready that go first.
+    pub async fn look_at_agents(&self, guild: GuildId) {
         for agent in self.agents(guild) {
             // Of a folder that is gone people are told apart.
             if self.has_folder(&agent).await {
                 let read = self.configuration(&agent).await;
                 self.tell_of_file(&agent, &read).await;
+                self.get_ready(&agent, &read).await;
             }
+        }
+    }
+
+    /// Has an agent that goes first read what its first turn needs: what is wrong with it is told before anybody writes.
+    pub(super) async fn get_ready(&self, agent: &AgentSummary, read: &Configuration) {
+        let Configuration::Good(config) = read else {
+            return;
+        };
+        if config.core != Some(true) || agent.channel.is_none() {
+            return;
+        }
+        if !self.inner.deps.configurations.core.has(agent.id) {
+            warn!(
+                agent.id = %agent.id,
+                "agent {} has `core: true`, but {MOST_CORE_AGENTS} agents have it already: it is an ordinary one",
+                agent.name
+            );
+            return;
+        }
+        if let Err(error) = self.deliver(agent, AgentCommand::GetReady).await {
+            warn!(agent.id = %agent.id, "failed to get agent {} ready: {error}", agent.name);
         }
     }
 
@@ -71,7 +95,7 @@ impl AgentManager {
         }
     }
 
-    async fn configuration(&self, agent: &AgentSummary) -> Configuration {
+    pub(super) async fn configuration(&self, agent: &AgentSummary) -> Configuration {
         // As it is called now: it may have been renamed since it was found.
         let now = self.inner.registry.get(agent.id);
         let name = &now.as_ref().unwrap_or(agent).name;

@@ -116,6 +116,10 @@ impl AgentManager {
             self.index(&agent, &file.config).await
         })
         .await?;
+        if key.name == "core" {
+            let read = self.configuration(&agent).await;
+            self.get_ready(&agent, &read).await;
+        }
         Ok(format!(
             "`{}.{key}` is now {}. It applies from the next request.",
             agent.name,

@@ -17,6 +17,7 @@ use crate::agent::{Asker, Caps, Spender, refine};
 use crate::clock;
 use crate::config::effective;
 use crate::domain::{AgentConfig, AgentId, AgentName, AgentStatus, ChannelId, GuildId, ProfileRef};
+use crate::llm::places::Lane;
 use crate::permission::may_grant;
 use crate::store::{AgentRow, AuditRow, Intent, IntentKind, Registered};
 use crate::text;
@@ -271,6 +272,7 @@ impl AgentManager {
                 month: month.map(|usd| usd.get()),
                 ..Caps::default()
             },
+            lane: Lane::default(),
         }
     }
 

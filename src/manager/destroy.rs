@@ -92,6 +92,7 @@ impl AgentManager {
         let actor = self.inner.registry.running(agent.id);
         // Before its channel goes: what is destroyed on purpose is missed by nobody.
         self.inner.registry.remove(agent.id);
+        self.inner.deps.configurations.core.forget(agent.id);
         Self::end(actor).await;
         self.end_tasks(agent.id).await;
         if let Some(channel) = agent.channel

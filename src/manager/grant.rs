@@ -68,6 +68,7 @@ impl AgentManager {
             ("always_allow", !kept.always_allow.is_empty()),
             ("sandbox", unwalls),
             ("network", kept.network == Some(true)),
+            ("core", kept.core == Some(true)),
             ("budget_turn", lifts(kept.budget_turn, others.budget_turn)),
             ("budget_day", lifts(kept.budget_day, others.budget_day)),
         ]

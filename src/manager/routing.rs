@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use tokio::sync::oneshot;
-use tracing::error;
+use tracing::{error, warn};
 
 use crate::agent::{
     self, AgentCommand, AgentHandle, Overrides, Place, Prompt, Source, Stop, Stopped, Stopper,
@@ -173,12 +173,31 @@ impl AgentManager {
         let Some(actor) = self.inner.registry.running(agent.id) else {
             return Stopped::Nothing;
         };
+        let target = self.or_child_there(agent, target).await;
         let (reply, asked) = oneshot::channel();
         let command = AgentCommand::Stop(target, stop, by.into(), reply);
         if actor.send(command).await.is_err() {
             return Stopped::Nothing;
         }
         asked.await.unwrap_or(Stopped::Nothing)
+    }
+
+    /// What is meant by a thread: the child turn that is seen there, where one is.
+    async fn or_child_there(&self, agent: &AgentSummary, target: Target) -> Target {
+        let Target::Channel(channel) = target else {
+            return target;
+        };
+        if agent.channel == Some(channel) {
+            return target;
+        }
+        match self.inner.deps.store.child_in_thread(channel).await {
+            Ok(Some(child)) if child.agent == agent.id => Target::ChildIn(child.id),
+            Ok(_) => target,
+            Err(error) => {
+                warn!("failed to look up what a thread is of: {error}");
+                target
+            }
+        }
     }
 
     /// Puts a command into an agent's mailbox; an actor that just ended is made again.

@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use tokio::sync::oneshot;
 
 use crate::agent::event::ChildProgress;
-use crate::agent::{AgentCommand, Caps, Configuration, ConversationState, Spent};
+use crate::agent::{AgentCommand, Caps, Configuration, ConversationState, OwnRole, Spent};
 use crate::clock;
 use crate::config::effective;
 use crate::domain::{
@@ -48,14 +48,35 @@ pub struct Status {
     pub money: Money,
     /// Branches at work.
     pub branches_running: usize,
+    /// Whether it is one of those that go first; none where it was not asked to be.
+    pub core: Option<CoreState>,
     /// Why `agent.json` cannot be used as it is now, if it cannot; the rest is the last good one.
     pub fault: Option<String>,
     /// The session saved last.
     pub last_session: Option<SessionMeta>,
     /// How much its turns bring to bear.
     pub mode: Mode,
+    /// Its own role, by its charter; none where it has no charter.
+    pub charter: Option<OwnCharter>,
     /// What its workspace holds; none where that cannot be counted.
     pub workspace: Option<Size>,
+}
+
+/// An agent with `core: true`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CoreState {
+    /// Its files are read, and it goes first.
+    Ready,
+    /// There were enough of them before it.
+    Ordinary,
+}
+
+/// What an agent's charter makes of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OwnCharter {
+    /// The name of the role.
+    Role(String),
+    Faulty,
 }
 
 /// How much of a model's window a context takes.
@@ -134,10 +155,30 @@ impl AgentManager {
             waiting: seen_here.map_or(0, |state| state.waiting),
             money: Money::of(spent, deps.caps(&effective)),
             branches_running: branches.filter(|state| state.turn.is_some()).count(),
+            core: self.core_state(agent, &config),
             fault,
             last_session: latest.sessions.into_iter().next(),
             mode: config.mode.unwrap_or_default(),
+            charter: self.own_charter(agent).await,
             workspace: self.workspace_size(agent).await,
+        })
+    }
+
+    async fn own_charter(&self, agent: &AgentSummary) -> Option<OwnCharter> {
+        match self.roles(agent).await.ok()?.own {
+            OwnRole::None => None,
+            OwnRole::Good(role) => Some(OwnCharter::Role(role.name.clone())),
+            OwnRole::Faulty { .. } => Some(OwnCharter::Faulty),
+        }
+    }
+
+    fn core_state(&self, agent: &AgentSummary, config: &AgentConfig) -> Option<CoreState> {
+        config.core.unwrap_or_default().then(|| {
+            if self.inner.deps.configurations.core.has(agent.id) {
+                CoreState::Ready
+            } else {
+                CoreState::Ordinary
+            }
         })
     }
 

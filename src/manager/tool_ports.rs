@@ -363,9 +363,8 @@ impl HookWriter for ToolPorts {
             system,
             text: prompt,
             kind: AttemptKind::Hooks,
-            timeout,
         };
-        deps.ask_small(asker, &models, request)
+        deps.ask_small(asker, &models, request, timeout)
             .await
             .map_err(|error| PortError::Broken(error.to_string()))
     }

@@ -66,7 +66,7 @@ impl UsageFilter {
             self.below.map(|_| BELOW),
         ];
         let asked: String = conditions.into_iter().flatten().collect();
-        format!("WHERE provider <> ''{asked}")
+        format!("WHERE provider <> '' AND kind <> 'queue'{asked}")
     }
 }
 

@@ -8,6 +8,9 @@ use crate::domain::{TurnId, UserId};
 const CHAIN: &str = "WITH RECURSIVE chain (id, agent_id, parent_id) AS (
          SELECT id, agent_id, parent_id FROM turns WHERE id = ?
          UNION SELECT turns.id, turns.agent_id, turns.parent_id FROM turns JOIN chain ON turns.id = chain.parent_id
+     ), all_of (id) AS (
+         SELECT id FROM chain
+         UNION SELECT turns.id FROM turns JOIN chain ON turns.run_id = chain.id WHERE turns.kind <> 'turn'
      )";
 
 impl Store {
@@ -23,12 +26,13 @@ impl Store {
         self.ids(&format!("{CHAIN} {owners}"), turn).await
     }
 
-    /// The authors of all messages in `turn` and in the turns that led to it, the earliest first.
+    /// The authors of all messages in `turn`, in the turns that led to it and in the child turns of those, the earliest first:
+    /// what was written to a child comes up with its report.
     pub async fn authors_behind(&self, turn: TurnId) -> Result<Vec<UserId>, StoreError> {
         // The author of a row that does not read back is nobody that anybody knows: user 0.
         let authors = "SELECT coalesce(CASE WHEN json_valid(inbound.body)
                  THEN json_extract(inbound.body, '$.author.id') END, 0)
-             FROM inbound JOIN chain ON inbound.turn_id = chain.id ORDER BY inbound.message_id";
+             FROM inbound JOIN all_of ON inbound.turn_id = all_of.id ORDER BY inbound.message_id";
         self.ids(&format!("{CHAIN} {authors}"), turn).await
     }
 

@@ -8,6 +8,7 @@ use super::attached::AttachedRows;
 use super::batch::Batch;
 use super::calls::{CallEnd, end_call, start_call};
 use super::codec::{now, parsed};
+use super::conversations::ConversationRow;
 use super::error::StoreError;
 use super::items::insert_item_of;
 use super::outbox::queue;
@@ -112,6 +113,50 @@ impl Store {
         .fetch_all(&mut *db)
         .await?;
         rows.iter().map(turn_row).collect()
+    }
+
+    /// Keeps that people see the child turns of a conversation in a thread.
+    pub async fn child_lives_in(
+        &self,
+        conversation: ConversationId,
+        thread: ChannelId,
+    ) -> Result<(), StoreError> {
+        let mut batch = Batch::default();
+        batch
+            .add("UPDATE conversations SET thread_id = ? WHERE id = ? AND kind = 'child'")
+            .bind(thread.as_i64())
+            .bind(conversation.0);
+        self.run(batch).await.map(drop)
+    }
+
+    /// The conversation of the child turns that people see in a thread.
+    pub async fn child_in_thread(
+        &self,
+        thread: ChannelId,
+    ) -> Result<Option<ConversationRow>, StoreError> {
+        let condition = "WHERE c.thread_id = ? AND c.kind = 'child' ORDER BY c.id";
+        let found = self.find_conversations(condition, thread.as_i64().to_string());
+        Ok(found.await?.pop())
+    }
+
+    /// Makes a branch of the conversation of child turns that are over; none where one runs, or it is none any more.
+    pub async fn child_becomes_branch(
+        &self,
+        conversation: ConversationId,
+    ) -> Result<Option<ConversationRow>, StoreError> {
+        let mut batch = Batch::default();
+        batch
+            .add(
+                "UPDATE conversations SET kind = 'branch', parent_id = NULL, closed_at = NULL, last_active_at = ?,
+                     number = 1 + (SELECT max(number) FROM conversations o WHERE o.agent_id = conversations.agent_id)
+                 WHERE id = ?2 AND kind = 'child'
+                     AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.conversation_id = ?2 AND t.state = 'running')",
+            )
+            .bind(now())
+            .bind(conversation.0);
+        self.run(batch).await?;
+        let row = self.conversation(conversation).await?;
+        Ok(row.filter(|row| row.number > 0))
     }
 
     /// The child turns of a run, in the order in which they began.

@@ -165,7 +165,7 @@ impl Store {
     }
 
     /// Runs a query of this file; SQLite turns `key` into the column's type by itself.
-    async fn find_conversations(
+    pub(super) async fn find_conversations(
         &self,
         condition: &str,
         key: String,

@@ -130,7 +130,7 @@ impl Store {
         let attempts = sqlx::query(sqlx::AssertSqlSafe(format!(
             "SELECT provider, model, outcome, max(id) AS last, sum(input) AS input, sum(output) AS output,
                  sum(cache_read) AS cache_read, sum(cache_write) AS cache_write, total(cost_usd) AS known_usd, {}
-             FROM attempts WHERE id > ? GROUP BY 1, 2, 3",
+             FROM attempts WHERE id > ? AND kind <> 'queue' GROUP BY 1, 2, 3",
             durations_sql(CALL_BOUNDS)
         )))
         .bind(tally.attempts_to)

@@ -59,6 +59,9 @@ pub struct PartBody {
     /// A button under it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub button: Option<PartButton>,
+    /// The thread that it is posted in is archived then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub archives: bool,
 }
 
 /// A button under a part, by what comes back when it is pressed and what it says.

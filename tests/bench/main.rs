@@ -26,6 +26,7 @@ mod machine;
 mod model;
 mod null_bot;
 mod people;
+mod places;
 mod roles;
 mod runs;
 mod sizes;

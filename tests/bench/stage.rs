@@ -39,6 +39,14 @@ pub(crate) struct Turn {
     pub request: Bytes,
 }
 
+/// One turn of a crowd.
+pub(crate) struct OfCrowd {
+    /// Which message of its agent began it, counted from 0.
+    pub number: u32,
+    /// Message out → reply in.
+    pub took: Duration,
+}
+
 /// A bot and its servers.
 pub(crate) struct Stage {
     pub discord: Discord,
@@ -118,24 +126,49 @@ impl Stage {
         messages: u32,
         text: &str,
     ) -> Duration {
+        self.crowd_of(agents, messages, text).await.0
+    }
+
+    /// The same, with each of its turns.
+    pub(crate) async fn crowd_timed(
+        &mut self,
+        agents: std::ops::Range<u64>,
+        messages: u32,
+    ) -> (Duration, Vec<OfCrowd>) {
+        self.crowd_of(agents, messages, "hello").await
+    }
+
+    async fn crowd_of(
+        &mut self,
+        agents: std::ops::Range<u64>,
+        messages: u32,
+        text: &str,
+    ) -> (Duration, Vec<OfCrowd>) {
         while self.seen.try_recv().is_ok() {}
-        let mut left: Vec<u32> = vec![messages; agents.end as usize];
-        let mut open = agents.clone().count() as u32 * messages;
         let began = Instant::now();
+        let mut done: Vec<u32> = vec![0; agents.end as usize];
+        let mut said: Vec<Instant> = vec![began; agents.end as usize];
+        let mut turns = Vec::new();
+        let mut open = agents.clone().count() as u32 * messages;
         for agent in agents {
-            self.discord.says(agent, text);
+            said[agent as usize] = self.discord.says(agent, text);
         }
         while open > 0 {
-            let Seen::Posted { agent, .. } = next(&mut self.seen).await else {
+            let Seen::Posted { at, agent } = next(&mut self.seen).await else {
                 continue;
             };
             open -= 1;
-            left[agent as usize] -= 1;
-            if left[agent as usize] > 0 {
-                self.discord.says(agent, text);
+            let index = agent as usize;
+            turns.push(OfCrowd {
+                number: done[index],
+                took: at.saturating_duration_since(said[index]),
+            });
+            done[index] += 1;
+            if done[index] < messages {
+                said[index] = self.discord.says(agent, text);
             }
         }
-        began.elapsed()
+        (began.elapsed(), turns)
     }
 
     /// All of `agents` get one message at once. Gives the bot's resident memory after a while, and comes back when all are

@@ -3,6 +3,7 @@
 
 mod audited;
 mod configuration;
+mod core;
 mod destroy;
 mod init;
 mod keys;

@@ -17,6 +17,7 @@ mod room;
 mod shown;
 mod sixteen;
 mod stopped;
+mod threads;
 mod within;
 
 use serde_json::{Value, json};

@@ -22,6 +22,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use chorus::domain::{ChannelId, MessageId};
+use chorus::llm::places::QueueLimits;
 use chorus_playground::{Discord, Message, Options};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -52,6 +53,8 @@ pub(crate) struct Setup {
     pub env: Vec<(&'static str, String)>,
     /// How the local Discord is.
     pub discord: Options,
+    /// How long requests wait for a place at a provider.
+    pub queue: QueueLimits,
 }
 
 /// Whether the agent `lab` is made before the test begins.
@@ -79,6 +82,7 @@ impl Default for Setup {
             lab: Lab::Made,
             env: Vec::new(),
             discord: discord_options(),
+            queue: QueueLimits::default(),
         }
     }
 }
@@ -198,7 +202,7 @@ impl World {
 
     /// Starts the daemon and does not wait, run by another program if one is given.
     pub(crate) fn launches(&mut self, prefix: &[String]) {
-        let running = Running::start(self.setup.way, prefix, self.variables());
+        let running = Running::start(self.setup.way, prefix, self.variables(), self.setup.queue);
         self.daemon = Some(running);
     }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::task::JoinError;
 
+use crate::agent::core_agents::CoreAgents;
 use crate::domain::{AgentConfig, AgentId, ProfileRef, RoleId};
 use crate::permission::Profiles;
 use crate::workspace::agent_file::{self, AgentFile};
@@ -19,7 +20,11 @@ const LONGEST: u64 = 365 * 86_400;
 
 /// What was read of all agents since the start.
 #[derive(Debug, Default)]
-pub struct Configurations(Mutex<HashMap<AgentId, LastRead>>);
+pub struct Configurations {
+    read: Mutex<HashMap<AgentId, LastRead>>,
+    /// The agents that go first, by the same files.
+    pub core: CoreAgents,
+}
 
 /// An `agent.json` as last read.
 #[derive(Debug, Default)]
@@ -79,11 +84,12 @@ impl Configuration {
 impl Configurations {
     /// What the file in `folder` says; read only when it has changed.
     pub fn look(&self, agent: AgentId, folder: &Path, profiles: &Profiles) -> Configuration {
-        let read = self.read(agent, folder, profiles);
-        let mut all = self.0.lock();
+        let read = self.read_file(agent, folder, profiles);
+        let mut all = self.read.lock();
         let last = all.entry(agent).or_default();
         match read {
             Ok((version, config)) => {
+                self.core.note(agent, config.core.unwrap_or_default());
                 last.version = Some(version);
                 last.roles = Some(config.access_roles.clone());
                 last.good = Some(config.clone());
@@ -106,7 +112,7 @@ impl Configurations {
 
     /// What is known of a file that `error` kept from being read.
     pub(in crate::agent) fn unread(&self, agent: AgentId, error: &JoinError) -> Configuration {
-        let all = self.0.lock();
+        let all = self.read.lock();
         let known = all.get(&agent);
         Configuration::Faulty {
             fault: Fault::unreadable(format!("agent.json: {error}")),
@@ -115,7 +121,7 @@ impl Configurations {
         }
     }
 
-    fn read(
+    fn read_file(
         &self,
         agent: AgentId,
         folder: &Path,
@@ -137,14 +143,14 @@ impl Configurations {
     }
 
     fn known(&self, agent: AgentId, version: Version) -> Option<Arc<AgentConfig>> {
-        let all = self.0.lock();
+        let all = self.read.lock();
         let last = all.get(&agent)?;
         last.good.clone().filter(|_| last.version == Some(version))
     }
 
     /// What is to be told of what was just read; told once.
     pub(in crate::agent) fn news(&self, agent: AgentId, fault: Option<&Fault>) -> News {
-        let mut all = self.0.lock();
+        let mut all = self.read.lock();
         let told = &mut all.entry(agent).or_default().told;
         told.news(fault.map(|fault| fault.text.as_str()))
     }

@@ -112,7 +112,12 @@ pub(super) async fn begin(
         channel: params.channel,
         reply_to: start.turn.reply_to,
     };
-    let run = Run::new(params.turn, start.people, deps.config.load().orchestration);
+    let run = Run::new(
+        params.turn,
+        start.people,
+        deps.config.load().orchestration,
+        params.strays,
+    );
     let (speech, speech_seen) = watch::channel(Speech::default());
     let feed = Feed {
         progress: params.progress.subscribe(),
@@ -467,6 +472,7 @@ impl Turn {
         self.live
             .progress
             .send_modify(|progress| progress.steered.push(id));
+        self.tell_taken_in();
         Ok(())
     }
 }

@@ -22,6 +22,7 @@ use crate::text::{self, escape};
 use crate::tools::{ResultRoom, ToolContext, guard};
 
 use super::accounting::{Below, Tally};
+use super::child_thread::Says;
 use super::context::TurnContext;
 use super::finish::CUT_BY_STOP;
 use super::{Outcome, Turn, reply};
@@ -39,6 +40,8 @@ pub(super) struct ChildSide {
     pub(super) time: Duration,
     /// What its report shares with the results of the calls beside it.
     pub(super) room: Option<ResultRoom>,
+    /// Its thread, where its agent has one for each.
+    pub(super) thread: Option<Says>,
 }
 
 /// The call that a child turn answers.
@@ -70,7 +73,13 @@ pub(super) fn run(turn: Box<Turn>) -> BoxFuture<'static, Result<Reported, StoreE
     Box::pin(async move {
         let mut turn = turn;
         let outcome = turn.work_as_child().await?;
-        turn.report(outcome).await
+        let reported = turn.report(outcome).await?;
+        let strays = turn.context.run.strays.clone();
+        for late in turn.inbox.close(None) {
+            // Without the actor nobody answers it before the next start.
+            let _ = strays.send(late);
+        }
+        Ok(reported)
     })
 }
 
@@ -192,7 +201,8 @@ impl Turn {
         else {
             return Err(StoreError::NotFound("call of a child turn".to_owned()));
         };
-        let told = format!("{}\n{text}", self.heading(exit));
+        let heading = self.heading(exit);
+        let told = format!("{heading}\n{text}");
         let mut context = ToolContext {
             room,
             ..self.tool_context(call.clone(), Vec::new(), self.context.stop.hard().clone())
@@ -215,6 +225,7 @@ impl Turn {
             .finish_child(self.context.id(), &end, parent, &result, notice)
             .await?;
         self.accounting.stored();
+        self.tell_end(&heading, &text);
         if let Some(channel) = shown {
             self.context.deps.emit(Event::Outbox(channel));
         }

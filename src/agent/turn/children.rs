@@ -13,17 +13,22 @@ use crate::agent::budget::{Reservation, RoleCap};
 use crate::agent::event::{ChildProgress, Progress, Speech, TurnRef};
 use crate::agent::identity::Identity;
 use crate::agent::setup::{Wanted, own_model};
-use crate::agent::stop::StopSignal;
+use crate::agent::stop::{RunningChild, StopSignal};
 use crate::clock;
-use crate::domain::{AgentName, CallId, ConversationId, Cost, Item, ToolResult, TurnId, UserText};
+use crate::domain::{
+    AgentName, CallId, ConversationId, Cost, Inbound, Item, ToolResult, TurnId, UserText,
+};
 use crate::llm::history;
 use crate::llm::route::Planned;
-use crate::store::{ChildKind, ChildOf, FinishedTurn, NewChild, NewTurn, StoreError, TurnEnd};
+use crate::store::{
+    ChildKind, ChildOf, FinishedTurn, NewChild, NewPart, NewTurn, StoreError, TurnEnd,
+};
 use crate::text;
 
 use super::begin;
 use super::calls::Call;
 use super::child::{self, AnsweredCall, ChildSide, Reported};
+use super::child_thread::{Says, last};
 use super::context::{TurnContext, WorkingFor};
 use super::live::{Inbox, LiveStatus, Node};
 use super::offer::{Assignment, NotCalled, Offer};
@@ -45,6 +50,25 @@ const BROKE_OFF: &str =
 pub(super) struct BegunChild {
     pub(super) new: NewChild,
     pub(super) conversation: ConversationId,
+}
+
+/// How people reach a child turn, where they can.
+pub(super) struct Reach {
+    /// What they write to it.
+    pub(super) steered: mpsc::UnboundedReceiver<Inbound>,
+    /// Where they read of it.
+    pub(super) thread: Option<Says>,
+}
+
+impl Reach {
+    /// Not at all.
+    pub(super) fn none() -> Self {
+        let (_, steered) = mpsc::unbounded_channel();
+        Self {
+            steered,
+            thread: None,
+        }
+    }
 }
 
 impl Turn {
@@ -180,12 +204,23 @@ impl Turn {
         let stop = self.context.stop.below();
         // It holds no place while others work for it, or a run could wait for itself.
         drop(self.place.lock().take());
-        let _found = stop.found_as(id);
+        let (steer, steered) = mpsc::unbounded_channel();
+        let conversation = begun.conversation;
+        let running = RunningChild {
+            conversation,
+            steer,
+        };
+        let _found = stop.found_as(id, Some(running));
+        let thread = self.open_thread(&assignment, &begun);
+        let panicked = thread.clone();
         let answers = AnsweredCall {
             id: call.id.clone(),
             written: call.written.clone(),
         };
-        let child = self.child(Some(answers), assignment, begun, stop).await?;
+        let reach = Reach { steered, thread };
+        let child = self
+            .child(Some(answers), assignment, begun, stop, reach)
+            .await?;
         let span = child.span();
         let task = AbortOnDropHandle::new(tokio::spawn(child::run(child).instrument(span)));
         match task.await {
@@ -201,6 +236,9 @@ impl Turn {
             }
             Err(panic) => {
                 error!(turn.id = %id, "a sub-agent of {} panicked: {panic}", self.context.agent.name);
+                if let Some(thread) = panicked {
+                    let _ = thread.send(last(vec![NewPart::notice(BROKE_OFF)]));
+                }
                 self.close_broken_child(call, &role, id).await
             }
         }
@@ -213,6 +251,7 @@ impl Turn {
         assignment: Assignment,
         begun: BegunChild,
         stop: StopSignal,
+        reach: Reach,
     ) -> Result<Box<Self>, StoreError> {
         let BegunChild { new, conversation } = begun;
         let (id, deps) = (new.turn.id, self.context.deps.clone());
@@ -269,6 +308,7 @@ impl Turn {
                 title: assignment.title.clone(),
                 time: self.time_left().saturating_sub(KEPT_OF_TIME),
                 room: self.results.clone(),
+                thread: reach.thread,
             }),
             working_for,
             within,
@@ -283,7 +323,6 @@ impl Turn {
         let (progress, _) = watch::channel(Progress::begin());
         let (speech, _) = watch::channel(Speech::default());
         let node = self.shows_child(id, &context, &assignment.title);
-        let (_, steered) = mpsc::unbounded_channel();
         let head = TurnHead {
             context,
             transcript: Transcript::new(
@@ -292,7 +331,7 @@ impl Turn {
                 Default::default(),
             ),
             inbox: Inbox {
-                steered,
+                steered: reach.steered,
                 joining: None,
                 wanted: CancellationToken::new(),
             },

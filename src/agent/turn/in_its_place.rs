@@ -9,7 +9,7 @@ use crate::store::{FinishedTurn, StoreError};
 use crate::text;
 
 use super::child::{self, EndedChild};
-use super::children::BegunChild;
+use super::children::{BegunChild, Reach};
 use super::offer::{Assignment, NotCalled, Offer};
 use super::{Outcome, Turn};
 
@@ -37,9 +37,11 @@ impl Turn {
         let id = new.turn.id;
         let conversation = self.context.deps.store.start_in_place(&new).await?;
         let stop = self.context.stop.below();
-        let _found = stop.found_as(id);
+        let _found = stop.found_as(id, None);
         let begun = BegunChild { new, conversation };
-        let child = self.child(None, assignment, begun, stop).await?;
+        let child = self
+            .child(None, assignment, begun, stop, Reach::none())
+            .await?;
         self.doing(format!("Waiting for {role}"));
         let span = child.span();
         let work = child::run_in_place(child).instrument(span);

@@ -9,8 +9,10 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::agent::auxiliary::{Asker, AuxiliaryRequest, NoAnswer};
+use crate::agent::deadline::Deadline;
 use crate::agent::deps::AgentDeps;
 use crate::agent::prompt;
+use crate::agent::work_clock::WorkClock;
 use crate::domain::{AttemptKind, Mode, StopReason};
 use crate::llm::Target;
 use crate::llm::route::StepFailure;
@@ -35,6 +37,7 @@ struct OutputReader {
     page: usize,
     /// What it took, for the turn's tally.
     read: Arc<Mutex<Tally>>,
+    clock: WorkClock,
 }
 
 impl std::fmt::Debug for OutputReader {
@@ -60,9 +63,11 @@ impl Turn {
             asker: Asker {
                 spender: context.spender(),
                 caps: deps.caps_of(&effective, &self.setup),
+                lane: self.lane(),
             },
             page: (half / dense * BYTES_A_TOKEN) as usize,
             read: Arc::clone(&self.read),
+            clock: self.clock.clone(),
             deps: Arc::clone(deps),
             targets,
         })
@@ -95,11 +100,11 @@ impl Reader for OutputReader {
             system: prompt::READING,
             text: format!("<output id=\"{tag}\">\n{page}\n</output id=\"{tag}\">\n\n{question}"),
             kind: AttemptKind::Reading,
-            timeout: PAGE_TIMEOUT,
         };
-        let asked = self
-            .deps
-            .ask_auxiliary(&self.targets, self.asker.clone(), request, stop);
+        let mut deadline = Deadline::new(stop, PAGE_TIMEOUT).on(&self.clock);
+        let asked =
+            self.deps
+                .ask_auxiliary(&self.targets, self.asker.clone(), request, &mut deadline);
         let refused = |why: NoAnswer| PortError::Refused(why.to_string());
         let answered = asked.await.map_err(|failure| match failure {
             StepFailure::Stopped if stop.is_cancelled() => {

@@ -3,19 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio_util::sync::CancellationToken;
-
 use crate::agent::auxiliary::row_of;
 use crate::agent::budget::{
     Caps, LEAST_OUTPUT, LEAST_WORDS, OverBudget, Reservation, ReservationRequest,
 };
+use crate::agent::deadline::Deadline;
 use crate::agent::event::Event;
 use crate::agent::files::Hears;
 use crate::agent::modes;
 use crate::agent::prompt::{self, SystemBlocks};
-use crate::agent::stop::cancelled_after;
 use crate::clock;
 use crate::domain::{AttemptKind, CALL_TOOL, Mode};
+use crate::llm::places::Lane;
 use crate::llm::route::{Attempt, NotAsked, Observer, Planned, StepFailure, StepRequest};
 use crate::llm::{Delta, FailureClass, LlmError, Reply, Target, ToolSchema, tokens};
 
@@ -75,11 +74,15 @@ impl Turn {
             max_output: Some(self.context.deps.models.max_output(&targets)),
             used_tokens,
             effort: self.setup.role.as_ref().and_then(|role| role.effort),
+            lane: match tools {
+                Tools::On => self.lane(),
+                Tools::Off => Lane::LastStep,
+            },
         };
         // The last step of a graceful stop listens to an abort only.
         let stop = match self.context.stop.asked() {
-            Some(_) => self.context.stop.hard().child_token(),
-            None => self.context.stop.now().child_token(),
+            Some(_) => self.context.stop.hard(),
+            None => self.context.stop.now(),
         };
         // A server that drips is never silent, and never done.
         let time = match tools {
@@ -87,9 +90,16 @@ impl Turn {
             Tools::Off if self.context.child.is_some() => LAST_STEP_OF_CHILD,
             Tools::Off => LAST_STEP,
         };
-        let _deadline = cancelled_after(&stop, time);
+        let deadline = Deadline::new(stop, time).on(&self.clock);
         let caps = self.context.caps(&self.setup);
-        self.send(&targets, &step, &stop, caps, tools).await
+        self.send(&targets, &step, deadline, caps, tools).await
+    }
+
+    /// Who goes before it where not every request has a place.
+    pub(super) fn lane(&self) -> Lane {
+        self.context
+            .deps
+            .lane(self.context.payer(), self.context.child.is_some())
     }
 
     /// What stands before the conversation, with the tools the model may call; its size is taken note of.
@@ -152,11 +162,7 @@ impl Turn {
 
     /// The texts of its folder that it is told now; none in a mode without any.
     pub(super) fn hears(&self) -> Option<Hears> {
-        modes::brings_notes(self.mode()).then(|| Hears {
-            notes: self.setup.has_docs(),
-            repository: self.setup.config.repo_instructions.unwrap_or(true),
-            skills: self.setup.skills().to_vec(),
-        })
+        modes::brings_notes(self.mode()).then(|| Hears::of(&self.setup))
     }
 
     /// Working time that the turn has left.
@@ -168,12 +174,13 @@ impl Turn {
         &mut self,
         targets: &[Target],
         step: &StepRequest,
-        stop: &CancellationToken,
+        deadline: Deadline,
         caps: Caps,
         tools: Tools,
     ) -> Asked {
         let mut health = self.context.run.health();
         let deps = self.context.deps.clone();
+        let stop = deadline.token();
         let mut watcher = Watcher {
             turn: self,
             caps,
@@ -183,11 +190,12 @@ impl Turn {
             },
             held: None,
             refused: None,
+            deadline,
         };
         let answered = deps
             .models
             .router()
-            .step(targets, step, &mut health, &mut watcher, stop)
+            .step(targets, step, &mut health, &mut watcher, &stop)
             .await;
         watcher.held = None;
         let refused = watcher.refused.take();
@@ -228,6 +236,10 @@ impl Turn {
                 class: FailureClass::ModelError,
                 error: failure.to_string(),
             },
+            Err(StepFailure::NoPlace(error)) => Asked::Failed {
+                class: FailureClass::Timeout,
+                error,
+            },
         }
     }
 }
@@ -241,6 +253,8 @@ struct Watcher<'a> {
     held: Option<Reservation>,
     /// The budget that forbade the request.
     refused: Option<OverBudget>,
+    /// When the request is given up.
+    deadline: Deadline,
 }
 
 #[async_trait::async_trait]
@@ -318,6 +332,20 @@ impl Observer for Watcher<'_> {
             self.turn.accounting.spent(row, held);
         }
         self.held = None;
+        self.turn.doing("Thinking");
+    }
+
+    fn queues(&mut self, before: usize) {
+        self.deadline.stands();
+        self.turn
+            .doing(format!("Waiting for a place ({before} before it)"));
+    }
+
+    async fn queued(&mut self, wait: &Attempt) {
+        self.deadline.goes_on();
+        let (spender, parent) = (self.turn.context.spender(), self.turn.context.parent);
+        let row = row_of(&spender, parent, AttemptKind::Queue, wait);
+        self.turn.accounting.attached.attempts.push(row);
         self.turn.doing("Thinking");
     }
 

@@ -488,6 +488,7 @@ impl Turn {
         self.shows_parts(recorded.parts);
         self.live.ends_speech();
         self.live.said(&answer.text);
+        self.tell_step(&answer);
         self.transcript.push(Item::Assistant(answer));
         Ok(recorded.children)
     }

@@ -178,7 +178,7 @@ impl Turn {
         let items = self.transcript.items.clone();
         let stop = self.context.stop.now().child_token();
         let during = During {
-            spender: Some(self.context.spender()),
+            spender: Some((self.context.spender(), self.lane())),
             stop: stop.clone(),
             dense: self.transcript.context_meter.density(),
         };

@@ -161,7 +161,7 @@ impl Hub {
         );
         let manager = self.bot.manager.clone();
         self.serving
-            .spawn(async move { manager.tell_unusable(id).await });
+            .spawn(async move { manager.look_at_agents(id).await });
         let cursors = self.cursors().await;
         let places = guild.channels.values().chain(&guild.threads);
         for channel in places {

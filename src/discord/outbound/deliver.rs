@@ -110,6 +110,9 @@ impl OutboundContext {
     }
 
     async fn sent(&self, part: &Part, message: MessageId) -> Result<Delivery, StoreError> {
+        if part.body.archives {
+            self.archive(part.channel).await;
+        }
         Ok(match self.bot.store.mark_sent(part.id, message).await? {
             NextPart::Next(next) => Delivery::Next(next),
             NextPart::Nothing => Delivery::Last,

@@ -9,7 +9,7 @@ use super::times;
 use crate::clock;
 use crate::discord::rest::body::{Body, Embed, MAX_CONTENT, MAX_DESCRIPTION};
 use crate::domain::{Mode, SaveTrigger};
-use crate::manager::{ContextFill, Status};
+use crate::manager::{ContextFill, CoreState, OwnCharter, Status};
 use crate::store::TaskStatus;
 use crate::text::{self, count, escape};
 use crate::tools::tasks::{HookView, TaskView};
@@ -29,7 +29,7 @@ pub fn status(status: &Status, tasks: &[TaskView], sandbox: &str, about: &str) -
         format!("Agent: {}", status.name),
         format!("Model: {}", escape::text(&status.model.to_string())),
         format!("Permissions: {}", permissions(status)),
-        format!("Status: {}", status.status.as_str()),
+        format!("Status: {}{}", status.status.as_str(), core(status.core)),
         format!("Session: {}", session(status)),
     ];
     if let Some(session) = &status.session {
@@ -46,6 +46,7 @@ pub fn status(status: &Status, tasks: &[TaskView], sandbox: &str, about: &str) -
     if status.mode != Mode::default() {
         lines.push(format!("Mode: {}", status.mode.as_str()));
     }
+    lines.extend(status.charter.as_ref().map(charter));
     lines.extend(status.context.map(context));
     lines.push(format!("Cost today: {}", cost(status)));
     if status.waiting > 0 {
@@ -106,6 +107,22 @@ fn permissions(status: &Status) -> String {
     match status.allowed.as_str() {
         "" => escape::text(&status.profile),
         words => format!("{} ({words})", escape::text(&status.profile)),
+    }
+}
+
+fn charter(own: &OwnCharter) -> String {
+    match own {
+        OwnCharter::Role(name) => format!("Charter: {}", escape::text(name)),
+        OwnCharter::Faulty => "Charter: cannot be used as it is; see `/roles`".to_owned(),
+    }
+}
+
+/// Whether it goes before other agents.
+const fn core(state: Option<CoreState>) -> &'static str {
+    match state {
+        None => "",
+        Some(CoreState::Ready) => " · core, ready",
+        Some(CoreState::Ordinary) => " · not core: 50 others are",
     }
 }
 

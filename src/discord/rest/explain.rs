@@ -107,6 +107,9 @@ pub fn refusal(operation: Operation, error: &RestError) -> String {
         (50083, _) => format!(
             "I could not {what}: the thread is archived and locked. Unlock it, or write in the channel."
         ),
+        (160006, _) => format!(
+            "I could not {what}: this server has reached Discord's limit of 1,000 open threads."
+        ),
         (160004, _) => format!("I could not {what}: that message has a thread already."),
         (_, 404) => format!("I could not {what}: it does not exist any more."),
         (_, _) => {

@@ -52,6 +52,8 @@ routes! {
     channel(channel: ChannelId) = GET "/channels/{channel}", counted by channel.0;
     /// Changes a channel's name or topic.
     edit_channel(channel: ChannelId) = PATCH "/channels/{channel}", counted by channel.0;
+    /// Opens a thread below a channel, on no message.
+    create_thread(channel: ChannelId) = POST "/channels/{channel}/threads", counted by channel.0;
     delete_channel(channel: ChannelId) = DELETE "/channels/{channel}", counted by channel.0;
 
     /// Reads the channels of a server.

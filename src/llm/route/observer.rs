@@ -32,6 +32,12 @@ pub trait Observer: Send {
     /// After each attempt, failed ones included: a row of the accounts.
     async fn attempted(&mut self, _attempt: &Attempt) {}
 
+    /// It waits for a place at its provider, and `before` others go first. Told again while it waits.
+    fn queues(&mut self, _before: usize) {}
+
+    /// The wait for a place is over, whatever it came to: a row of the accounts, and no request.
+    async fn queued(&mut self, _wait: &Attempt) {}
+
     /// Every target is rate limited: nobody is asked for so long.
     async fn waiting(&mut self, _pause: Duration) {}
 
@@ -79,7 +85,7 @@ impl Planned<'_> {
     }
 }
 
-/// An attempt that was made.
+/// An attempt that was made, or a wait for a place before one.
 #[derive(Clone, Debug)]
 pub struct Attempt {
     pub target: Target,
@@ -91,7 +97,7 @@ pub struct Attempt {
     pub outcome: AttemptOutcome,
     /// What went wrong, in the words of [`LlmError::message`].
     pub error: Option<String>,
-    /// From the request to the end of the answer.
+    /// From the request to the end of the answer; how long it waited.
     pub latency: Duration,
     /// The provider's id of the request.
     pub request_id: Option<String>,

@@ -29,6 +29,31 @@ fn the_example_passes_as_it_is() {
 }
 
 #[test]
+fn more_core_agents_than_go_first_are_a_warning() {
+    let home = tempfile::tempdir().unwrap();
+    fs::write(home.path().join("config.json"), "{}").unwrap();
+    let made = |number: u32| {
+        let name = format!("agent-{number}");
+        let folder = home.path().join("agents").join(&name);
+        fs::create_dir_all(&folder).unwrap();
+        let agent = serde_json::json!({
+            "name": name, "system_prompt": "", "permissions": "standard", "core": true,
+        });
+        fs::write(folder.join("agent.json"), agent.to_string()).unwrap();
+    };
+    (0..50).for_each(made);
+    let enough = seen(&mut chorus(home.path(), &["check-config"]));
+    assert_eq!((enough.code, enough.err.as_str()), (0, ""));
+    made(50);
+    let seen = seen(&mut chorus(home.path(), &["check-config"]));
+    assert_eq!(seen.code, 0);
+    assert_eq!(
+        seen.err,
+        "chorus: warning: 51 agents have `core: true`; only 50 go first, the others are ordinary\n"
+    );
+}
+
+#[test]
 fn models_that_are_never_asked_are_a_warning() {
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().join("agents/lab");

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use chorus::domain::{AgentStatus, SaveTrigger};
+use chorus::domain::{AgentStatus, AttemptKind, SaveTrigger};
 use regex::Regex;
 
 use super::{root, rust_files};
@@ -20,6 +20,7 @@ fn each_word_in_sql_is_one_that_a_type_or_a_table_knows() {
     let known: BTreeSet<String> = [
         AgentStatus::Destroyed.as_str(),
         SaveTrigger::Shutdown.as_str(),
+        AttemptKind::Queue.as_str(),
     ]
     .map(str::to_owned)
     .into_iter()

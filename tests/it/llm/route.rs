@@ -7,6 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use chorus::domain::{Assistant, AttemptOutcome, CallId, Cost, Item, StopReason, ToolCall, Usage};
 use chorus::llm::listing::Listing;
+use chorus::llm::places::Lane;
 use chorus::llm::route::{
     Attempt, NotAsked, Observer, Pace, Planned, Router, StepFailure, StepReply, StepRequest,
     TurnHealth,
@@ -174,6 +175,7 @@ impl Turn {
             stop: CancellationToken::new(),
             step: StepRequest {
                 effort: None,
+                lane: Lane::Root,
                 system: vec![],
                 items: Arc::new(vec![said("hi"), called(&["call_1"]), result("call_1", "x")]),
                 tools: Arc::new(vec![view_tool()]),

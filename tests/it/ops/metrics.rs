@@ -123,6 +123,7 @@ async fn what_was_done_can_be_counted() {
             "approvals_waiting",
             "messages_waiting",
             "outbox_waiting",
+            "requests_waiting",
             "tasks_running",
         ] {
             is(&format!("chorus_{waiting}"), 0.0);

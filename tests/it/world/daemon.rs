@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use chorus::config::Env;
 use chorus::daemon::{self, DaemonError, DaemonOptions, Phase};
+use chorus::llm::places::QueueLimits;
 use chorus_playground::Discord;
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 use tokio::process::{Child, Command};
@@ -47,11 +48,17 @@ pub(crate) fn program() -> String {
 
 impl Running {
     /// `prefix` is a program and its arguments that the program is run by, such as a tracer.
-    pub(super) fn start(way: Way, prefix: &[String], variables: Vec<(String, String)>) -> Self {
+    pub(super) fn start(
+        way: Way,
+        prefix: &[String],
+        variables: Vec<(String, String)>,
+        queue: QueueLimits,
+    ) -> Self {
         match way {
             Way::InProcess => {
                 let mut options = DaemonOptions::load(Env::read(variables, None).unwrap()).unwrap();
                 options.program = Some(env!("CARGO_BIN_EXE_chorus").into());
+                options.queue_limits = queue;
                 let phase = options.phase.subscribe();
                 let stop = CancellationToken::new();
                 let runtime = Builder::new_multi_thread()

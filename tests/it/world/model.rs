@@ -64,6 +64,11 @@ struct Script {
     /// How often a request took more.
     overruns: usize,
     requests: Vec<Value>,
+    /// How long each answer takes.
+    takes: Duration,
+    /// Requests that are being answered, and the most that were at once.
+    under_way: usize,
+    most_at_once: usize,
     violations: Vec<String>,
 }
 
@@ -219,6 +224,16 @@ impl Model {
     /// How often a request took more than the window.
     pub(crate) fn overruns(&self) -> usize {
         self.script(|script| script.overruns)
+    }
+
+    /// Takes so long for each answer.
+    pub(crate) fn takes(&self, time: Duration) {
+        self.script(|script| script.takes = time);
+    }
+
+    /// The most requests that were being answered at once.
+    pub(crate) fn most_at_once(&self) -> usize {
+        self.script(|script| script.most_at_once)
     }
 
     /// Thinks about the next request until told; then says "done thinking".
@@ -442,7 +457,12 @@ async fn messages(State(model): State<Model>, headers: HeaderMap, body: Bytes) -
         );
     }
     let request: Value = serde_json::from_slice(&body).unwrap();
+    let _under_way = UnderWay::begin(model.clone());
     let mut act = model.take(&request);
+    let takes = model.script(|script| script.takes);
+    if !takes.is_zero() {
+        tokio::time::sleep(takes).await;
+    }
     if let Act::Think(gate, then) = act {
         gate.cancelled().await;
         act = *then;
@@ -489,6 +509,25 @@ async fn messages(State(model): State<Model>, headers: HeaderMap, body: Bytes) -
         }
         Act::Raw(stream) => sse(Body::from(stream)),
         Act::Think(..) => unreachable!("a thought ends in something else"),
+    }
+}
+
+/// A request that is being answered, until this is dropped.
+struct UnderWay(Model);
+
+impl UnderWay {
+    fn begin(model: Model) -> Self {
+        model.script(|script| {
+            script.under_way += 1;
+            script.most_at_once = script.most_at_once.max(script.under_way);
+        });
+        Self(model)
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.script(|script| script.under_way -= 1);
     }
 }
 

@@ -98,6 +98,11 @@ impl ApiError {
         Self::new(StatusCode::BAD_REQUEST, 160_004, words)
     }
 
+    pub(crate) fn too_many_threads() -> Self {
+        let words = "Maximum number of active threads reached";
+        Self::new(StatusCode::BAD_REQUEST, 160_006, words)
+    }
+
     pub(crate) fn archived() -> Self {
         Self::new(StatusCode::BAD_REQUEST, 50083, "Thread is archived")
     }

@@ -30,6 +30,17 @@ impl Discord {
         })
     }
 
+    /// Whether this is a thread that is archived.
+    pub fn is_archived(&self, thread: ChannelId) -> bool {
+        self.look(|world| {
+            let thread = world
+                .channels
+                .get(&thread)
+                .and_then(|one| one.thread.as_ref());
+            thread.is_some_and(|thread| thread.archived)
+        })
+    }
+
     /// One message.
     pub fn message(&self, channel: ChannelId, id: MessageId) -> Option<Message> {
         self.look(|world| world.message(channel, id).cloned())

@@ -13,6 +13,9 @@ use crate::wire;
 use crate::world::World;
 use chorus_ids::{ChannelId, MessageId, UserId};
 
+/// Threads of a server that are not archived.
+const MOST_OPEN: usize = 1_000;
+
 pub(super) fn create_on(world: &mut World, call: &Call, channel: &str, message: &str) -> Outcome {
     let (channel, message) = messages::find(world, channel, message)?;
     if world
@@ -50,6 +53,13 @@ fn open(
     needs(world, channel, Rights::CREATE_PUBLIC_THREADS)?;
     let name = validate::text(&call.body, "name", 1, 100)?;
     let name = name.ok_or_else(|| validate::required("name"))?;
+    let guild = world.channels.get(&channel).and_then(|place| place.guild);
+    let is_open = |place: &&Channel| {
+        place.guild == guild && place.thread.as_ref().is_some_and(|thread| !thread.archived)
+    };
+    if world.channels.values().filter(is_open).count() >= MOST_OPEN {
+        return Err(ApiError::too_many_threads());
+    }
     let id = world.add_thread(channel, on, &name, kind, world.bot);
     if let Some(thread) = world
         .channels

@@ -1,0 +1,63 @@
+//! When a request is given up. A wait for a place at its provider is not counted, neither here nor as work of its turn.
+
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::stop::cancelled_after;
+use super::work_clock::{Waits, WorkClock};
+
+/// Cancels its token once the time is over, unless it is dropped before.
+pub(super) struct Deadline {
+    token: CancellationToken,
+    left: Duration,
+    /// Since when it runs, and what ends it.
+    running: Option<(Instant, AbortOnDropHandle<()>)>,
+    /// That of the turn that asks.
+    clock: Option<WorkClock>,
+    off_the_clock: Option<Waits>,
+}
+
+impl Deadline {
+    /// Cancels a child of `stop` after `time`.
+    pub(super) fn new(stop: &CancellationToken, time: Duration) -> Self {
+        let token = stop.child_token();
+        let running = Some((Instant::now(), cancelled_after(&token, time)));
+        Self {
+            token,
+            left: time,
+            running,
+            clock: None,
+            off_the_clock: None,
+        }
+    }
+
+    /// Stops `clock` with it.
+    pub(super) fn on(self, clock: &WorkClock) -> Self {
+        Self {
+            clock: Some(clock.clone()),
+            ..self
+        }
+    }
+
+    /// Cancelled when the time is over.
+    pub(super) fn token(&self) -> CancellationToken {
+        self.token.clone()
+    }
+
+    /// Counts no more, until [`Self::goes_on`]. Twice is as once.
+    pub(super) fn stands(&mut self) {
+        if let Some((since, _)) = self.running.take() {
+            self.left = self.left.saturating_sub(since.elapsed());
+            self.off_the_clock = self.clock.as_ref().map(WorkClock::waits);
+        }
+    }
+
+    pub(super) fn goes_on(&mut self) {
+        if self.running.is_none() {
+            self.off_the_clock = None;
+            self.running = Some((Instant::now(), cancelled_after(&self.token, self.left)));
+        }
+    }
+}

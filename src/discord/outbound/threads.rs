@@ -1,0 +1,130 @@
+//! Threads of child turns: opened when one begins, archived once it is over. What is said in them goes through the outbox.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use tracing::{debug, warn};
+
+use super::OutboundContext;
+use crate::agent::event::ChildThread;
+use crate::discord::rest::explain::{self, Operation};
+use crate::discord::rest::{Request, RestError, Urgency, route, snowflake};
+use crate::domain::ChannelId;
+use crate::store::{NewPart, StoreError};
+
+/// How long Discord may take to open one; the child does not wait for it, but its words would come late.
+const OPENED_WITHIN: Duration = Duration::from_secs(20);
+
+/// A thread that all who see the channel can see.
+const PUBLIC: u64 = 11;
+
+/// Minutes after which Discord archives one in which nobody writes, should we not come to it.
+const ARCHIVED_AFTER: u64 = 60;
+
+/// Why a child turn has no thread.
+#[derive(Debug, thiserror::Error)]
+enum NoThread {
+    #[error("{0}")]
+    Refused(String),
+    #[error("Discord did not open it within {} s", OPENED_WITHIN.as_secs())]
+    TooSlow,
+    #[error("Discord named no id for it")]
+    Nameless,
+    #[error(transparent)]
+    Ledger(#[from] StoreError),
+}
+
+/// Shows a child turn in a thread of its own until it ends. Where there is none, the child goes on all the same.
+pub(super) async fn show(context: Arc<OutboundContext>, mut child: ChildThread) {
+    let thread = match context.thread_of(&child).await {
+        Ok(thread) => thread,
+        Err(why) => {
+            return warn!(
+                channel.id = %child.below,
+                turn.id = %child.turn,
+                "a sub-agent works without a thread: {why}"
+            );
+        }
+    };
+    let mut is_over = false;
+    loop {
+        let said = tokio::select! {
+            biased;
+            said = child.said.recv() => said,
+            () = context.stop.cancelled() => child.said.try_recv().ok(),
+        };
+        let Some(parts) = said else {
+            break;
+        };
+        is_over = parts.iter().any(|part| part.body.archives);
+        context.post_in(thread, parts).await;
+    }
+    if !is_over {
+        // It panicked, or the ledger failed: its parent tells what is known of that.
+        let mut last = NewPart::notice("-# It did not come to an end.");
+        last.body.archives = true;
+        context.post_in(thread, vec![last]).await;
+    }
+}
+
+impl OutboundContext {
+    /// The thread of a child turn: that of its conversation, where it goes on in one.
+    async fn thread_of(&self, child: &ChildThread) -> Result<ChannelId, NoThread> {
+        let store = &self.bot.store;
+        let known = store.conversation(child.conversation).await?;
+        if let Some(thread) = known.and_then(|row| row.thread) {
+            return Ok(thread);
+        }
+        let thread = self.open_thread(child).await?;
+        store.child_lives_in(child.conversation, thread).await?;
+        Ok(thread)
+    }
+
+    async fn open_thread(&self, child: &ChildThread) -> Result<ChannelId, NoThread> {
+        let wanted = json!({
+            "name": child.name,
+            "type": PUBLIC,
+            "auto_archive_duration": ARCHIVED_AFTER,
+        });
+        let request = Request::new(route::create_thread(child.below), Urgency::Durable)
+            .json(wanted)
+            .once();
+        let opened = tokio::time::timeout(OPENED_WITHIN, self.bot.rest.send(request));
+        match opened.await {
+            Err(_) => Err(NoThread::TooSlow),
+            Ok(Err(error)) => Err(NoThread::Refused(self.why_no_thread(child.below, &error))),
+            Ok(Ok(made)) => match snowflake(&made["id"]) {
+                Some(id) => Ok(ChannelId(id)),
+                None => Err(NoThread::Nameless),
+            },
+        }
+    }
+
+    fn why_no_thread(&self, channel: ChannelId, error: &RestError) -> String {
+        if error.is_forbidden() {
+            self.bot.refusal(Operation::OpenThread, channel, error)
+        } else {
+            explain::refusal(Operation::OpenThread, error)
+        }
+    }
+
+    /// Archives a thread that nothing more is to be said in. Where that fails, Discord does it by itself after a while.
+    pub(super) async fn archive(&self, thread: ChannelId) {
+        let request = Request::new(route::edit_channel(thread), Urgency::Durable)
+            .json(json!({"archived": true}))
+            .once();
+        if let Err(error) = self.bot.rest.send(request).await {
+            debug!(channel.id = %thread, "failed to archive a thread: {error}");
+        }
+    }
+
+    async fn post_in(&self, thread: ChannelId, parts: Vec<NewPart>) {
+        for part in parts {
+            if let Err(error) = self.bot.store.post(thread, None, part).await {
+                warn!(channel.id = %thread, "failed to store what a sub-agent says in its thread: {error}");
+            }
+        }
+        self.bot.deliver(thread);
+    }
+}

@@ -1,0 +1,45 @@
+//! Agents with `core: true`: ready after a start, and made so by a key.
+
+use serde_json::json;
+
+use crate::world::run_test;
+
+#[tokio::test]
+async fn what_is_wrong_with_its_charter_is_told_before_anybody_writes() {
+    run_test(async |world| {
+        world.makes_agent("dev").await;
+        world.stops().await;
+        let charter = "---\nname: lab\ndescription: Does it.\nmax_step: 3\n---\nDo it.\n";
+        for (agent, keys) in [("lab", json!({"core": true})), ("dev", json!({}))] {
+            world.edits_agent_json(agent, keys);
+            let file = world.home().join("agents").join(agent).join("charter.md");
+            std::fs::write(file, charter).unwrap();
+        }
+        world.starts().await;
+        world.sees("#lab", "`charter.md` cannot be used").await;
+        assert!(!world.transcript("#dev").contains("charter.md"));
+        let status = world.ann.asks("/status", "#lab").await;
+        assert!(status.contains("core, ready"), "{status}");
+        assert!(status.contains("Charter: cannot be used"), "{status}");
+        let status = world.ann.asks("/status", "#dev").await;
+        assert!(!status.contains("core"), "{status}");
+        assert!(world.model.requests().is_empty());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_key_makes_an_agent_one_and_takes_it_back() {
+    run_test(async |world| {
+        let command = "/agent config name:lab key:core value:true";
+        let told = world.ann.asks(command, "#general").await;
+        assert!(told.contains("`lab.core` is now true"), "{told}");
+        let status = world.ann.asks("/status", "#lab").await;
+        assert!(status.contains("Status: active · core, ready"), "{status}");
+        let command = "/agent config name:lab key:core value:default";
+        world.ann.asks(command, "#general").await;
+        let status = world.ann.asks("/status", "#lab").await;
+        assert!(!status.contains("core"), "{status}");
+    })
+    .await;
+}
