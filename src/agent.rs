@@ -11,7 +11,7 @@
 //! |---|---|
 //! | the actor, what it is told and what it tells | `actor`, `mailbox`, `event`, `identity`, `deps` |
 //! | its conversations, and what is done to one as a whole | `conversation`, `job`, `contexts`, `compaction`, `closing`, `summaries` |
-//! | its turns | `running`, `child_threads`, `turn`, `run`, `stop`, `deadline`, `stuck`, `work_clock`, `end_reason` |
+//! | its turns | `running`, `child_threads`, `turn`, `run`, `stop`, `deadline`, `stuck`, `work_clock`, `end_reason`, `last_line` |
 //! | what it is, by its files | `setup`, `core_agents`, `files`, `modes`, `prompt`, `tool_specs` |
 //! | models, and what they cost | `models`, `auxiliary`, `budget`, `refine` |
 //! | silence, and its end | `idle`, `idle_timer`, `saving`, `ending` |
@@ -37,6 +37,7 @@ mod identity;
 mod idle;
 pub mod idle_timer;
 mod job;
+mod last_line;
 mod mailbox;
 mod models;
 mod modes;
@@ -76,6 +77,7 @@ pub use core_agents::MOST_CORE_AGENTS;
 pub use deps::{AgentDeps, Busy, Limits, Members};
 pub use end_reason::EndReason;
 pub use identity::Identity;
+pub use last_line::LastLine;
 pub use mailbox::{
     AfterSave, AgentCommand, BeforeClear, Cleared, ClosedBranches, ContextAction,
     ConversationState, NewBranch, Overrides, Place, Prompt, Restored, RunningTurn, Source, Stopped,

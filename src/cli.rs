@@ -23,6 +23,7 @@ mod playground;
 mod progress;
 mod restore;
 mod run;
+mod runs;
 mod schema;
 mod service;
 mod sessions;
@@ -58,6 +59,7 @@ enum Command {
     Schema(schema::Schema),
     Service(service::Service),
     Sessions(sessions::Sessions),
+    Runs(runs::Runs),
     Audit(audit::Audit),
     Usage(usage::Usage),
     Permissions(permissions::Permissions),
@@ -77,6 +79,7 @@ impl Command {
             | Self::CheckConfig(_)
             | Self::Schema(_)
             | Self::Sessions(_)
+            | Self::Runs(_)
             | Self::Audit(_)
             | Self::Usage(_)
             | Self::Permissions(_)
@@ -121,6 +124,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Schema(schema) => schema.run(),
         Command::Service(service) => service.run(),
         Command::Sessions(sessions) => sessions.run(),
+        Command::Runs(runs) => runs.run(),
         Command::Audit(audit) => audit.run(),
         Command::Usage(usage) => usage.run(),
         Command::Permissions(permissions) => permissions.run(),

@@ -7,6 +7,7 @@ mod attempt;
 mod ids;
 mod message;
 pub mod read_ids;
+mod run;
 mod session;
 mod transcript;
 mod usage;
@@ -18,6 +19,7 @@ pub use ids::{
     TurnId, UserId,
 };
 pub use message::{Attachment, Author, Inbound, Participant, Person, Quote, Via};
+pub use run::{CausedRun, Node, Op, OpKind, Run};
 pub use session::{SaveTrigger, SessionMeta, SessionUsage};
 pub use transcript::{
     Assistant, CALL_TOOL, Image, Item, OpaqueBlock, StopReason, ToolCall, ToolResult, UserText,

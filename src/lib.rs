@@ -16,6 +16,7 @@ pub mod domain;
 pub mod clock;
 pub mod text;
 
+pub mod drawing;
 pub mod permission;
 
 pub mod config;

@@ -34,6 +34,7 @@ mod rename;
 mod repair;
 mod roles;
 mod routing;
+mod runs;
 mod servers;
 mod serving;
 mod settings;
@@ -43,6 +44,8 @@ mod tasks;
 mod tool_ports;
 
 use std::sync::Arc;
+
+use tokio::sync::Semaphore;
 
 use self::lost::UnknownFolders;
 use self::names::{Gate, NameLocks, Renaming};
@@ -96,6 +99,8 @@ struct Inner {
     renaming: Renaming,
     /// Folders of agents that the database does not know.
     unknown: UnknownFolders,
+    /// Places for those who look at a run.
+    looking: Semaphore,
 }
 
 impl AgentManager {
@@ -120,6 +125,7 @@ impl AgentManager {
                 gate: Gate::default(),
                 renaming: Renaming::default(),
                 unknown: UnknownFolders::default(),
+                looking: Semaphore::new(runs::AT_ONCE),
             }),
         };
         let agents = manager.settle_locally(rows).await?;

@@ -34,6 +34,7 @@ mod original;
 mod outbox;
 mod part;
 mod read_only;
+mod runs;
 mod servers;
 mod sessions;
 mod settings;
@@ -58,7 +59,7 @@ use writer::{Job, Message, Reply, Scripted, Stepped, Writer};
 
 pub use agents::{AgentRow, Registered};
 pub use attached::AttachedRows;
-pub use attempts::{AttemptRow, ChildrenUse, Sum, UsageFilter, UsageLine};
+pub use attempts::{AttemptRow, ChildrenUse, RoleUsage, Sum, UsageFilter, UsageLine};
 pub use audit::{AuditDecision, AuditFilter, AuditRow, Outcome};
 pub use calls::{Decision, NewQuestion, OpenQuestion, Settled};
 pub use children::NewChild;
@@ -69,11 +70,15 @@ pub use items::SavedAs;
 pub use lifecycle::{Intent, IntentKind};
 pub use lock::{HomeLock, LOCK_FILE};
 pub use metrics::{
-    AttemptLabels, AttemptSums, CALL_BOUNDS, Durations, TURN_BOUNDS, Tally, UnderWay,
+    AttemptLabels, AttemptSums, CALL_BOUNDS, COST_BOUNDS, Costs, Durations, TURN_BOUNDS, Tally,
+    UnderWay,
 };
 pub use original::{Original, OriginalAgent, OriginalAudit, OriginalMessage, OriginalSession};
 pub use outbox::{FirstPart, NextPart};
 pub use part::{NewPart, OutFile, Part, PartBody, PartButton, PartKind, PartState, Resend};
+pub use runs::{
+    EndFacts, ExitCode, FoundRun, Lacking, Previews, RunFilter, RunLine, RunRows, exit_code,
+};
 pub use servers::{ServerRow, ServerState};
 pub use sessions::{Covered, SessionPage};
 pub use tasks::{Hook, NewHook, NewTask, TaskEnd, TaskKind, TaskRow, TaskStatus};

@@ -7,6 +7,7 @@ mod causes;
 mod code;
 mod dialect;
 pub mod escape;
+pub mod html;
 pub mod json;
 pub mod long;
 mod long_code;

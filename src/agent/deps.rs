@@ -1,6 +1,6 @@
 //! The parts of the daemon that agents use.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -84,6 +84,8 @@ pub struct AgentDeps {
     pub reservations: Reservations,
     /// Child turns that work as another agent than that of their run.
     pub at_work: AtWorkElsewhere,
+    /// Models of unknown price that the log has named.
+    pub unpriced: Mutex<HashSet<String>>,
     /// Turns that run, for the presence.
     pub busy: Busy,
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::clock;
-use crate::domain::{Cost, Usage};
+use crate::domain::{Cost, TurnId, Usage};
 use crate::text::{self, escape};
 
 pub use crate::store::EndReason;
@@ -88,6 +88,7 @@ pub(super) struct FailureReport<'a> {
     pub by: Stopper,
     /// Sub-agents that were ended with it.
     pub children: usize,
+    pub run: TurnId,
 }
 
 impl FailureReport<'_> {
@@ -101,8 +102,9 @@ impl FailureReport<'_> {
                     count => format!(" {count} sub-agents were ended with it."),
                 };
                 return format!(
-                    "Stopped at step {}.{children} Nothing more will run; send a message to go on.",
-                    self.steps.max(1)
+                    "Stopped at step {}.{children} Nothing more will run; send a message to go on.\n{}",
+                    self.steps.max(1),
+                    self.run()
                 );
             }
             EndReason::Interrupted => {
@@ -117,8 +119,9 @@ impl FailureReport<'_> {
                     ),
                 };
                 return format!(
-                    "Interrupted at step {}: {cause}. The conversation is kept, and this turn does not go on by itself. {go_on}",
-                    self.steps.max(1)
+                    "Interrupted at step {}: {cause}. The conversation is kept, and this turn does not go on by itself. {go_on}\n{}",
+                    self.steps.max(1),
+                    self.run()
                 );
             }
             EndReason::Stopped => "I stopped, and the model gave no closing answer.",
@@ -160,12 +163,18 @@ impl FailureReport<'_> {
             | EndReason::Failed => "Send a message to try again; the conversation is kept.",
         };
         format!(
-            "**{reason}**{error}\nSteps done: {} · {} tokens{} · {}\n{way_out}",
+            "**{reason}**{error}\nSteps done: {} · {} tokens{} · {} · run {}\n{way_out}",
             self.steps,
             self.usage.input_total() + self.usage.output,
             money(self.cost),
             clock::duration(self.elapsed),
+            self.run.short(),
         )
+    }
+
+    /// The run, as small print: `/run show` tells what was done.
+    fn run(&self) -> String {
+        format!("-# run {}", self.run.short())
     }
 }
 

@@ -14,6 +14,8 @@ use crate::llm::route::TurnHealth;
 pub(super) struct Run {
     /// The turn that answers people, which the run is named by.
     pub(super) root: TurnId,
+    /// The first turn of all that led to it.
+    pub(super) origin: TurnId,
     /// Everyone whose messages are in the root.
     people: Mutex<Vec<UserId>>,
     /// Child turns that were begun.
@@ -27,15 +29,17 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// The run of the turn `root`, in which the messages of `people` are.
+    /// The run of the turn `root`, to which `origin` led, and in which the messages of `people` are.
     pub(super) fn new(
         root: TurnId,
+        origin: TurnId,
         people: Vec<UserId>,
         limits: Orchestration,
         strays: mpsc::UnboundedSender<Inbound>,
     ) -> Self {
         Self {
             root,
+            origin,
             people: Mutex::new(people),
             begun: Mutex::default(),
             places: Arc::new(Semaphore::new(limits.max_children_at_once.get() as usize)),

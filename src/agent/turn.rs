@@ -20,6 +20,7 @@ mod context_meter;
 mod finish;
 mod in_its_place;
 mod live;
+mod log;
 mod offer;
 mod question;
 mod reading;

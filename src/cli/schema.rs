@@ -1,21 +1,31 @@
-//! `chorus schema`: the JSON Schema of `config.json`.
+//! `chorus schema`: the JSON Schemas of what people and programs read and write.
 
 use anyhow::Context;
+use serde_json::json;
 
 use super::failure::Failure;
 use super::output::print_line;
-use crate::config;
+use crate::{config, drawing};
 
-/// Print the JSON Schema of config.json, for editors.
+/// Print the JSON Schema of config.json, for editors, or of a run.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:
-  chorus schema > config.schema.json")]
-pub(super) struct Schema {}
+#[command(after_help = "Examples:
+  chorus schema > config.schema.json
+  chorus schema --run > run.schema.json")]
+pub(super) struct Schema {
+    /// The schema of what chorus runs show --format json prints
+    #[arg(long)]
+    run: bool,
+}
 
 impl Schema {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let schema =
-            serde_json::to_string_pretty(&config::schema()).context("writing the schema")?;
+        let schema = if self.run {
+            drawing::run_schema()
+        } else {
+            json!(config::schema())
+        };
+        let schema = serde_json::to_string_pretty(&schema).context("writing the schema")?;
         print_line!("{schema}");
         Ok(())
     }

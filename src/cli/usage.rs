@@ -1,11 +1,11 @@
-//! `chorus usage`: tokens and money, by agent and model.
+//! `chorus usage`: tokens and money, by agent and by model or role.
 
 use std::collections::BTreeMap;
 use std::io;
 
 use anyhow::Context;
 use chrono::TimeDelta;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::failure::Failure;
 use super::looking::{self, Agents};
@@ -14,14 +14,15 @@ use super::table::{self, Side};
 use crate::clock;
 use crate::config::Env;
 use crate::domain::Usage as Tokens;
-use crate::store::UsageFilter;
-use crate::text::count;
+use crate::store::{AgentRow, RoleUsage, UsageFilter, UsageLine};
+use crate::text::{self, count};
 
-/// Show tokens and money spent, by agent and model.
+/// Show tokens and money spent, by agent and model or role.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   chorus usage
   chorus usage --days 7 --agent lab
+  chorus usage --by role
   chorus usage --json")]
 pub(super) struct Usage {
     /// How many days back
@@ -30,9 +31,20 @@ pub(super) struct Usage {
     /// Only this agent's
     #[arg(long)]
     agent: Option<String>,
-    /// Print as JSON, one object a day, agent and model
+    /// What to add up by, besides the agent
+    #[arg(long, value_enum, default_value_t = By::Model)]
+    by: By,
+    /// Print as JSON: by model one object a day, agent and model, by role one an agent and role
     #[arg(long)]
     json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum By {
+    /// The model that was asked
+    Model,
+    /// The role of a sub-agent; what the agent did itself has none
+    Role,
 }
 
 #[derive(Default)]
@@ -50,7 +62,7 @@ impl Usage {
             let agents = Agents::of(&paths).await?;
             let since = clock::now() - TimeDelta::days(i64::from(self.days));
             let mut sums: BTreeMap<(String, String), Sum> = BTreeMap::new();
-            let mut days = Vec::new();
+            let mut lines = Vec::new();
             for agent in agents.named(self.agent.as_deref())? {
                 let filter = UsageFilter {
                     since: Some(since),
@@ -58,42 +70,78 @@ impl Usage {
                     guild: Some(agent.guild_id),
                     ..UsageFilter::default()
                 };
-                for line in agents.store.usage(filter).await? {
-                    let sum = sums
-                        .entry((agent.name.clone(), line.model.clone()))
-                        .or_default();
-                    sum.requests += line.requests;
-                    sum.tokens += line.usage;
-                    sum.usd += line.known_usd;
-                    sum.unpriced += line.unpriced;
-                    days.push(json!({
-                        "day": line.day, "agent": agent.name, "provider": line.provider, "model": line.model,
-                        "requests": line.requests, "tokens": line.usage,
-                        // What nobody knows the price of cost something all the same.
-                        "usd": (line.unpriced < line.requests).then_some(line.known_usd),
-                        "requests_without_price": line.unpriced,
-                    }));
+                match self.by {
+                    By::Model => {
+                        for line in agents.store.usage(filter).await? {
+                            lines.push(of_model(agent, &line));
+                            let key = (agent.name.clone(), line.model.clone());
+                            sums.entry(key).or_default().add(
+                                line.requests,
+                                line.usage,
+                                line.known_usd,
+                                line.unpriced,
+                            );
+                        }
+                    }
+                    By::Role => {
+                        for line in agents.store.usage_by_role(filter).await? {
+                            lines.push(of_role(agent, &line));
+                            let role = line.role.as_deref().unwrap_or("(itself)");
+                            let key = (agent.name.clone(), text::visible(role).0);
+                            sums.entry(key).or_default().add(
+                                line.requests,
+                                line.usage,
+                                line.known_usd,
+                                line.unpriced,
+                            );
+                        }
+                    }
                 }
             }
             if self.json {
-                print_line!(
-                    "{}",
-                    serde_json::to_string_pretty(&days).context("writing JSON")?
-                );
+                let json = serde_json::to_string_pretty(&lines).context("writing JSON")?;
+                print_line!("{json}");
             } else {
-                print(self.days, &sums).context("writing")?;
+                print(self.days, self.by, &sums).context("writing")?;
             }
             Ok(())
         })
     }
 }
 
-fn print(days: u32, sums: &BTreeMap<(String, String), Sum>) -> io::Result<()> {
+impl Sum {
+    fn add(&mut self, requests: u64, tokens: Tokens, usd: f64, unpriced: u64) {
+        self.requests += requests;
+        self.tokens += tokens;
+        self.usd += usd;
+        self.unpriced += unpriced;
+    }
+}
+
+fn of_model(agent: &AgentRow, line: &UsageLine) -> Value {
+    json!({
+        "day": line.day, "agent": agent.name, "provider": line.provider, "model": line.model,
+        "requests": line.requests, "tokens": line.usage,
+        // What nobody knows the price of cost something all the same.
+        "usd": (line.unpriced < line.requests).then_some(line.known_usd),
+        "requests_without_price": line.unpriced,
+    })
+}
+
+fn of_role(agent: &AgentRow, line: &RoleUsage) -> Value {
+    json!({
+        "agent": agent.name, "role": line.role, "requests": line.requests, "tokens": line.usage,
+        "usd": (line.unpriced < line.requests).then_some(line.known_usd),
+        "requests_without_price": line.unpriced,
+    })
+}
+
+fn print(days: u32, by: By, sums: &BTreeMap<(String, String), Sum>) -> io::Result<()> {
     if sums.is_empty() {
         print_line!("No model was asked in the last {days} days.");
         return Ok(());
     }
-    let row = |((agent, model), sum): (&(String, String), &Sum)| {
+    let row = |((agent, name), sum): (&(String, String), &Sum)| {
         let money = match sum.unpriced {
             0 => format!("{:.4}", sum.usd),
             unpriced => {
@@ -103,7 +151,7 @@ fn print(days: u32, sums: &BTreeMap<(String, String), Sum>) -> io::Result<()> {
         };
         [
             agent.clone(),
-            model.clone(),
+            name.clone(),
             sum.requests.to_string(),
             sum.tokens.input_total().to_string(),
             sum.tokens.cache_read.to_string(),
@@ -112,9 +160,13 @@ fn print(days: u32, sums: &BTreeMap<(String, String), Sum>) -> io::Result<()> {
         ]
     };
     let rows: Vec<[String; 7]> = sums.iter().map(row).collect();
+    let second = match by {
+        By::Model => "model",
+        By::Role => "role",
+    };
     let heads = [
         ("agent", Side::Left),
-        ("model", Side::Left),
+        (second, Side::Left),
         ("requests", Side::Right),
         ("input", Side::Right),
         ("cached", Side::Right),

@@ -150,6 +150,7 @@ impl App {
             told: Default::default(),
             reservations: Default::default(),
             at_work: Default::default(),
+            unpriced: Default::default(),
             busy: Default::default(),
         };
         let manager =

@@ -22,7 +22,7 @@ use tokio::sync::Mutex;
 use super::process;
 use crate::discord::GatewayHealth;
 use crate::llm::places::Places;
-use crate::store::{CALL_BOUNDS, Durations, Store, TURN_BOUNDS, Tally};
+use crate::store::{CALL_BOUNDS, COST_BOUNDS, Durations, Store, TURN_BOUNDS, Tally};
 
 type Labels = Vec<(&'static str, String)>;
 type Count = Family<Labels, Counter>;
@@ -60,6 +60,7 @@ impl Metrics {
         let mut tally = self.tally.lock().await;
         self.store.bring_up_to_date(&mut tally).await?;
         turns(ours, &tally);
+        runs(ours, &tally);
         models(ours, &tally);
         tools(ours, &tally);
         drop(tally);
@@ -103,6 +104,11 @@ impl Metrics {
         let now = self.store.under_way().await?;
         for (name, help, count) in [
             ("turns_running", "Turns under way", now.turns),
+            (
+                "children_running",
+                "Sub-agents' turns under way",
+                now.children,
+            ),
             (
                 "messages_waiting",
                 "Messages of people that wait for a turn",
@@ -175,6 +181,18 @@ fn turns(registry: &mut Registry, tally: &Tally) {
         TURN_BOUNDS,
         series,
     );
+}
+
+fn runs(registry: &mut Registry, tally: &Tally) {
+    let costs = tally.runs();
+    let in_dollars = |millionths: &u64| *millionths as f64 / 1e6;
+    registry.register_collector(Box::new(Histogram {
+        name: "run_cost_usd",
+        help: "What runs cost, sub-agents included, where all prices are known",
+        unit: None,
+        bounds: COST_BOUNDS.iter().map(in_dollars).collect(),
+        series: vec![(Vec::new(), costs.sum, costs.count, costs.within)],
+    }));
 }
 
 fn models(registry: &mut Registry, tally: &Tally) {
@@ -265,23 +283,30 @@ fn histogram(
     bounds: &'static [u64],
     series: Vec<(Labels, Durations)>,
 ) {
+    let in_seconds = |millis: &u64| *millis as f64 / 1_000.0;
+    let series = series.into_iter().map(|(labels, durations)| {
+        let sum = durations.sum.as_secs_f64();
+        (labels, sum, durations.count, durations.within)
+    });
     registry.register_collector(Box::new(Histogram {
         name,
         help,
-        bounds,
-        series,
+        unit: Some(Unit::Seconds),
+        bounds: bounds.iter().map(in_seconds).collect(),
+        series: series.collect(),
     }));
 }
 
-/// Durations that were counted elsewhere; the library's own histogram wants to see each of them.
+/// Values that were counted elsewhere; the library's own histogram wants to see each of them.
 #[derive(Debug)]
 struct Histogram {
-    /// Without its unit, which is seconds.
+    /// Without its unit.
     name: &'static str,
     help: &'static str,
-    /// In milliseconds.
-    bounds: &'static [u64],
-    series: Vec<(Labels, Durations)>,
+    unit: Option<Unit>,
+    bounds: Vec<f64>,
+    /// With the sum of all values, their number, and how many are within each bound.
+    series: Vec<(Labels, f64, u64, Vec<u64>)>,
 }
 
 impl Collector for Histogram {
@@ -289,15 +314,14 @@ impl Collector for Histogram {
         let mut family = encoder.encode_descriptor(
             self.name,
             self.help,
-            Some(&Unit::Seconds),
+            self.unit.as_ref(),
             MetricType::Histogram,
         )?;
-        for (labels, durations) in &self.series {
-            let sum = durations.sum.as_secs_f64();
-            let buckets = self.buckets(durations);
+        for (labels, sum, count, within) in &self.series {
+            let buckets = self.buckets(*count, within);
             family
                 .encode_family(labels)?
-                .encode_histogram::<NoLabelSet>(sum, durations.count, &buckets, None)?;
+                .encode_histogram::<NoLabelSet>(*sum, *count, &buckets, None)?;
         }
         Ok(())
     }
@@ -305,11 +329,10 @@ impl Collector for Histogram {
 
 impl Histogram {
     /// What each bucket holds by itself, as the encoder wants it; the last one holds what is above all bounds.
-    fn buckets(&self, durations: &Durations) -> Vec<(f64, u64)> {
+    fn buckets(&self, count: u64, within: &[u64]) -> Vec<(f64, u64)> {
         let mut below = 0;
-        let seconds = self.bounds.iter().map(|bound| *bound as f64 / 1000.0);
-        let ends = seconds.chain([f64::INFINITY]);
-        let within = durations.within.iter().chain([&durations.count]);
+        let ends = self.bounds.iter().copied().chain([f64::INFINITY]);
+        let within = within.iter().chain([&count]);
         ends.zip(within)
             .map(|(end, within)| {
                 let held = within - below;

@@ -8,6 +8,7 @@ pub(super) mod first_contact;
 mod lists;
 mod records;
 mod role_list;
+mod runs;
 mod server;
 mod servers;
 mod sessions;
@@ -15,12 +16,12 @@ pub(super) mod status_text;
 mod tasks;
 mod times;
 mod turns;
-pub mod usage_chart;
 
 pub use agents::{agents, ask_destroy, ask_new_folder, config_value, destroyed, made, welcome};
 pub use decisions::{decision_added, decision_withdrawn, decisions};
 pub use records::{ask_purge, audit, purged, usage};
 pub use role_list::role_list;
+pub use runs::{RUNS_PER_PAGE, run_file, run_list, run_shown};
 pub use server::{grants, help, keys, models, profiles, roles, setting_changed, settings};
 pub use servers::{
     Listed as ListedServer, server_accepted, server_removed, server_request, servers,

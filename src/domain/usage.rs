@@ -2,12 +2,13 @@
 
 use std::ops::AddAssign;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Tokens of one model request, or of several added up.
 ///
 /// The four counts are disjoint: `input` is what was neither read from nor written to the provider's cache.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Usage {
     /// Input tokens at full price.
     pub input: u64,

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use tracing::{info, warn};
 
+use crate::agent::LastLine;
 use crate::agent::session_manager::{Save, SessionError, SessionManager, Summary};
 use crate::domain::{
     AgentId, AgentStatus, ChannelId, ConversationId, Inbound, Item, MessageId, SaveTrigger,
@@ -16,8 +17,8 @@ use crate::domain::{
 };
 use crate::llm::history;
 use crate::store::{
-    CallReach, Closing, ConversationRow, NewPart, OpenCall, Part, PartButton, Store, StoreError,
-    Told, UnfinishedTurn, UnreadableTurn,
+    CallReach, Closing, ConversationRow, EndFacts, EndReason, NewPart, OpenCall, Part, PartButton,
+    Store, StoreError, Told, UnfinishedTurn, UnreadableTurn,
 };
 use crate::text::{self, escape};
 
@@ -93,6 +94,7 @@ pub async fn recover(
             text::count(interrupted, "interrupted turn", "interrupted turns")
         );
         store.close_unfinished(closing).await?;
+        log_ends(store, &unfinished.turns).await?;
     }
     Ok(Recovered {
         contexts: contexts(store).await?,
@@ -101,6 +103,35 @@ pub async fn recover(
         waiting: store.waiting_channels().await?,
         interrupted,
     })
+}
+
+/// The last line of each turn that a crash cut: nobody wrote it.
+async fn log_ends(store: &Store, turns: &[UnfinishedTurn]) -> Result<(), StoreError> {
+    if turns.is_empty() {
+        return Ok(());
+    }
+    let agents = store.agents().await?;
+    for open in turns {
+        let begun = &open.turn.begun;
+        let Some(agent) = agents.iter().find(|agent| agent.id == begun.agent) else {
+            continue;
+        };
+        let line = LastLine {
+            agent: begun.agent,
+            path: &begun.path,
+            turn: begun.id,
+            parent: begun.parent,
+            origin: open.turn.origin,
+            guild: agent.guild_id,
+            channel: begun.channel,
+            exit: EndReason::Interrupted,
+            facts: EndFacts::default(),
+            steps: u32::try_from(open.answers).unwrap_or(u32::MAX),
+            millis: 0,
+        };
+        line.log();
+    }
+    Ok(())
 }
 
 /// Saves conversations that a crash interrupted, with trigger `crash_recovery`. `sessions` gives an agent's session
@@ -311,7 +342,14 @@ fn line(turns: &[&UnfinishedTurn]) -> String {
             names.join(", ")
         )
     };
+    let roots = turns.iter().filter(|open| open.turn.begun.child.is_none());
+    let runs: Vec<String> = roots.map(|open| open.turn.begun.id.short()).collect();
+    let runs = if runs.is_empty() {
+        String::new()
+    } else {
+        format!("\n-# run {}", runs.join(", "))
+    };
     format!(
-        "I was restarted in the middle of this, so the turn was interrupted.{effects} The conversation is kept; write to go on."
+        "I was restarted in the middle of this, so the turn was interrupted.{effects} The conversation is kept; write to go on.{runs}"
     )
 }

@@ -3,6 +3,7 @@
 use super::attempts::{AttemptRow, insert_attempt};
 use super::audit::{AuditRow, insert_audit};
 use super::batch::Batch;
+use crate::domain::TurnId;
 
 /// What is stored with a step, in its transaction: decisions for the audit log, and what was spent.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -11,6 +12,8 @@ pub struct AttachedRows {
     pub audit: Vec<AuditRow>,
     /// Requests and tool runs that ended.
     pub attempts: Vec<AttemptRow>,
+    /// What a turn began with, once that is known: whom it may ask, its tools, its limits.
+    pub begun_with: Option<(TurnId, String)>,
 }
 
 impl AttachedRows {
@@ -20,6 +23,12 @@ impl AttachedRows {
         }
         for row in &self.attempts {
             insert_attempt(batch, row);
+        }
+        if let Some((turn, begun_with)) = &self.begun_with {
+            batch
+                .add("UPDATE turns SET begun_with = ? WHERE id = ?")
+                .bind(begun_with)
+                .bind(turn.to_string());
         }
     }
 }

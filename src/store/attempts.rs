@@ -79,6 +79,21 @@ pub struct Sum {
     pub tokens: u64,
 }
 
+/// What one role of an agent used.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoleUsage {
+    pub agent: AgentId,
+    /// None for the agent itself.
+    pub role: Option<String>,
+    /// Requests, failed ones too.
+    pub requests: u64,
+    pub usage: Usage,
+    /// Money, as far as prices are known.
+    pub known_usd: f64,
+    /// Requests with tokens whose price is not known.
+    pub unpriced: u64,
+}
+
 /// What one agent used of one model in one day.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UsageLine {
@@ -153,6 +168,21 @@ impl Store {
             .fetch_all(&mut *db)
             .await?;
         rows.iter().map(usage_line).collect()
+    }
+
+    /// What agents and their roles used, the most expensive first.
+    pub async fn usage_by_role(&self, filter: UsageFilter) -> Result<Vec<RoleUsage>, StoreError> {
+        let mut db = self.reader().await?;
+        let sql = format!(
+            "SELECT agent_id, role, count(*) AS requests, sum(input) AS input, sum(output) AS output,
+                 sum(cache_read) AS cache_read, sum(cache_write) AS cache_write, total(cost_usd) AS known_usd, {UNPRICED}
+             FROM attempts {} GROUP BY 1, 2 ORDER BY known_usd DESC, 1, 2",
+            filter.sql()
+        );
+        let rows = bind_filter(sqlx::query(sqlx::AssertSqlSafe(sql)), filter)
+            .fetch_all(&mut *db)
+            .await?;
+        rows.iter().map(role_usage).collect()
     }
 
     /// What was spent on models: what budgets are held against.
@@ -263,6 +293,17 @@ fn tokens(row: &SqliteRow) -> Result<Usage, StoreError> {
     })
 }
 
+fn role_usage(row: &SqliteRow) -> Result<RoleUsage, StoreError> {
+    Ok(RoleUsage {
+        agent: parsed(row, "agent_id")?,
+        role: row.try_get("role")?,
+        requests: counted(row, "requests")?,
+        usage: tokens(row)?,
+        known_usd: row.try_get("known_usd")?,
+        unpriced: counted(row, "unpriced")?,
+    })
+}
+
 fn usage_line(row: &SqliteRow) -> Result<UsageLine, StoreError> {
     Ok(UsageLine {
         day: row.try_get("day")?,
@@ -281,7 +322,7 @@ fn usage_line(row: &SqliteRow) -> Result<UsageLine, StoreError> {
     })
 }
 
-fn attempt(row: &SqliteRow) -> Result<AttemptRow, StoreError> {
+pub(super) fn attempt(row: &SqliteRow) -> Result<AttemptRow, StoreError> {
     Ok(AttemptRow {
         at: time(row, "at")?,
         guild: row

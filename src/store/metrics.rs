@@ -44,6 +44,32 @@ impl Durations {
     }
 }
 
+/// Upper bounds of the buckets for what runs cost, in millionths of a US dollar.
+pub const COST_BOUNDS: &[u64] = &[
+    1_000, 5_000, 10_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000,
+    10_000_000,
+];
+
+/// What runs cost whose prices are known, in US dollars.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Costs {
+    pub sum: f64,
+    pub count: u64,
+    /// How many cost at most as much as each of [`COST_BOUNDS`].
+    pub within: Vec<u64>,
+}
+
+impl Costs {
+    fn add(&mut self, other: &Self) {
+        self.sum += other.sum;
+        self.count += other.count;
+        self.within.resize(COST_BOUNDS.len(), 0);
+        for (mine, theirs) in self.within.iter_mut().zip(&other.within) {
+            *mine += theirs;
+        }
+    }
+}
+
 /// What attempts are counted by.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AttemptLabels {
@@ -75,11 +101,21 @@ pub struct Tally {
     turns_to: i64,
     /// Turns after that row which have ended, counted from the start each time.
     later_turns: BTreeMap<String, Durations>,
+    /// Runs up to the same row, and those after it.
+    runs: Costs,
+    later_runs: Costs,
 }
 
 impl Tally {
     pub const fn attempts(&self) -> &BTreeMap<AttemptLabels, AttemptSums> {
         &self.attempts
+    }
+
+    /// What runs cost.
+    pub fn runs(&self) -> Costs {
+        let mut runs = self.runs.clone();
+        runs.add(&self.later_runs);
+        runs
     }
 
     /// How long turns took, by the reason why they ended.
@@ -96,6 +132,8 @@ impl Tally {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UnderWay {
     pub turns: u64,
+    /// Child turns among them.
+    pub children: u64,
     /// Messages of people that no turn has begun to answer.
     pub messages: u64,
     /// Messages to Discord that are not sent.
@@ -127,6 +165,11 @@ impl Store {
         .bind(settled)
         .fetch_all(&mut *db)
         .await?;
+        let runs = sqlx::query(sqlx::AssertSqlSafe(run_costs_sql()))
+            .bind(tally.turns_to)
+            .bind(settled)
+            .fetch_all(&mut *db)
+            .await?;
         let attempts = sqlx::query(sqlx::AssertSqlSafe(format!(
             "SELECT provider, model, outcome, max(id) AS last, sum(input) AS input, sum(output) AS output,
                  sum(cache_read) AS cache_read, sum(cache_write) AS cache_write, total(cost_usd) AS known_usd, {}
@@ -139,6 +182,7 @@ impl Store {
 
         let mut next = tally.clone();
         next.later_turns.clear();
+        next.later_runs = Costs::default();
         next.turns_to = settled.max(tally.turns_to);
         for row in &turns {
             let into = if row.try_get("is_settled")? {
@@ -149,6 +193,14 @@ impl Store {
             into.entry(row.try_get("exit")?)
                 .or_default()
                 .add(&durations(row, TURN_BOUNDS)?);
+        }
+        for row in &runs {
+            let into = if row.try_get("is_settled")? {
+                &mut next.runs
+            } else {
+                &mut next.later_runs
+            };
+            into.add(&costs(row)?);
         }
         for row in &attempts {
             next.attempts_to = next.attempts_to.max(row.try_get("last")?);
@@ -169,6 +221,7 @@ impl Store {
         let mut db = self.reader().await?;
         let row = sqlx::query(
             "SELECT (SELECT count(*) FROM turns WHERE state = 'running') AS turns,
+                 (SELECT count(*) FROM turns WHERE state = 'running' AND kind <> 'turn') AS children,
                  (SELECT count(*) FROM inbound WHERE state = 'new') AS messages,
                  (SELECT count(*) FROM outbox WHERE state IN ('pending', 'sending')) AS parts,
                  (SELECT count(*) FROM approvals WHERE decision IS NULL) AS approvals,
@@ -178,6 +231,7 @@ impl Store {
         .await?;
         Ok(UnderWay {
             turns: counted(&row, "turns")?,
+            children: counted(&row, "children")?,
             messages: counted(&row, "messages")?,
             parts: counted(&row, "parts")?,
             approvals: counted(&row, "approvals")?,
@@ -206,6 +260,32 @@ fn durations_sql(bounds: &[u64]) -> String {
         .map(|bound| format!(", sum(millis <= {bound}) AS within_{bound}"))
         .collect();
     format!("count(*) AS count, CAST(sum(millis) AS INTEGER) AS millis{within}")
+}
+
+/// What runs whose root ended cost, by whether nothing before them runs any more. A run without a known price is left out.
+fn run_costs_sql() -> String {
+    let within: String = COST_BOUNDS
+        .iter()
+        .map(|bound| format!(", sum(usd * 1000000 <= {bound}) AS within_{bound}"))
+        .collect();
+    format!(
+        "SELECT is_settled, count(*) AS count, total(usd) AS usd{within} FROM
+             (SELECT rowid <= ?2 AS is_settled, cost_usd
+                  + (SELECT total(c.cost_usd) FROM turns c WHERE c.run_id = turns.id AND c.kind <> 'turn') AS usd
+              FROM turns WHERE rowid > ?1 AND state <> 'running' AND ended_at IS NOT NULL AND kind = 'turn' AND cost_usd IS NOT NULL)
+         GROUP BY 1"
+    )
+}
+
+fn costs(row: &SqliteRow) -> Result<Costs, StoreError> {
+    let within = COST_BOUNDS
+        .iter()
+        .map(|bound| counted(row, &format!("within_{bound}")));
+    Ok(Costs {
+        sum: row.try_get("usd")?,
+        count: counted(row, "count")?,
+        within: within.collect::<Result<_, _>>()?,
+    })
 }
 
 fn durations(row: &SqliteRow, bounds: &[u64]) -> Result<Durations, StoreError> {

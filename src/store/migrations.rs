@@ -10,7 +10,7 @@ use super::error::StoreError;
 
 /// All files of `migrations/`, in their order: version, description, text. Named here rather than found by sqlx's macro,
 /// which would have SQLite compiled a second time, for the compiler's own use.
-const MIGRATIONS: [(i64, &str, &str); 10] = [
+const MIGRATIONS: [(i64, &str, &str); 11] = [
     (
         1,
         "ledger",
@@ -45,6 +45,11 @@ const MIGRATIONS: [(i64, &str, &str); 10] = [
     ),
     (9, "seed", include_str!("../../migrations/0009_seed.sql")),
     (10, "spent", include_str!("../../migrations/0010_spent.sql")),
+    (
+        11,
+        "looking_at_runs",
+        include_str!("../../migrations/0011_looking_at_runs.sql"),
+    ),
 ];
 
 pub(super) async fn migrate(db: &mut SqliteConnection) -> Result<(), StoreError> {

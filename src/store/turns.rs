@@ -409,7 +409,7 @@ pub(super) fn end_turn(
     batch
         .add(
             "UPDATE turns SET state = 'finished', exit = ?, steps = ?, input = ?, output = ?, cache_read = ?,
-                 cache_write = ?, cost_usd = ?, ended_at = ?, report = ?
+                 cache_write = ?, cost_usd = ?, ended_at = ?, report = ?, has_answer = ?
              WHERE id = ? AND state = 'running'",
         )
         .bind(end.exit.as_str())
@@ -421,6 +421,7 @@ pub(super) fn end_turn(
         .bind(dollars(end.cost))
         .bind(now())
         .bind(end.report.as_ref().map(Value::to_string))
+        .bind(end.answer.is_some())
         .bind(turn.to_string())
         .must_change(format!("running turn {turn}"));
     end.attached.add_to(batch);

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use super::bots::Kind;
 use super::stage::{Stage, Turn};
 use super::table::{Row, Target, Unit, ms};
-use super::{home, machine, people, places, roles, runs, scratch, sizes, table};
+use super::{home, looking, machine, people, places, roles, runs, scratch, sizes, table};
 
 /// Starts of each program that are compared.
 const STARTS: usize = 15;
@@ -69,6 +69,9 @@ pub(crate) async fn all(only: &str) {
     }
     if wanted("places") {
         places::rows(&mut rows).await;
+    }
+    if wanted("looking at a run") {
+        looking::rows(&mut rows).await;
     }
     if wanted("people") {
         people::rows(&mut rows).await;

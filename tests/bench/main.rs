@@ -22,6 +22,7 @@ mod bots;
 mod discord;
 mod figures;
 mod home;
+mod looking;
 mod machine;
 mod model;
 mod null_bot;

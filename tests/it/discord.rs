@@ -39,6 +39,7 @@ mod refusals;
 mod refused;
 mod rights;
 mod rings;
+mod run_drawn;
 mod servers;
 mod shortcuts;
 mod usage_chart;

@@ -16,7 +16,7 @@ use std::process::Command;
 const LAYERS: [&[&str]; 12] = [
     &["domain"],
     &["text", "clock"],
-    &["permission"],
+    &["permission", "drawing"],
     &["config"],
     &["charter"],
     &["store", "llm", "workspace", "exec"],

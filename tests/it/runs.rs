@@ -10,6 +10,8 @@ mod contracts;
 mod elsewhere;
 mod ended;
 mod kept;
+mod logged;
+mod looked_at;
 mod outcomes;
 mod reading;
 mod refused;

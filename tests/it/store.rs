@@ -5,6 +5,7 @@ mod children;
 pub(crate) mod damaged;
 mod disk;
 mod ledger;
+mod looked_at;
 mod recovery;
 mod rows;
 mod runs_upgrade;

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::agent::auxiliary::known;
 use crate::agent::budget::Reservation;
-use crate::domain::{Cost, ToolCall, Usage};
+use crate::domain::{AttemptOutcome, Cost, ToolCall, Usage};
 use crate::store::{AttachedRows, AttemptRow, AuditDecision, AuditRow, EndReason, Sum};
 use crate::tools::Prepared;
 
@@ -18,6 +18,8 @@ pub(super) struct Accounting {
     pub(super) attached: AttachedRows,
     /// What those rows tell of money, reserved until they are stored.
     held: Vec<Reservation>,
+    /// The outcome of the last request to a model.
+    pub(super) last: Option<AttemptOutcome>,
 }
 
 /// What the children of a turn spent.

@@ -5,7 +5,6 @@ use std::sync::atomic::Ordering;
 
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
-use tracing::info;
 
 use crate::agent::budget::RoleCap;
 use crate::agent::deps::AgentDeps;
@@ -112,18 +111,14 @@ pub(super) async fn begin(
         channel: params.channel,
         reply_to: start.turn.reply_to,
     };
-    let run = Run::new(
-        params.turn,
-        start.people,
-        deps.config.load().orchestration,
-        params.strays,
-    );
+    let origin = origin(&deps, params.turn, start.turn.parent).await;
+    let limits = deps.config.load().orchestration;
+    let run = Run::new(params.turn, origin, start.people, limits, params.strays);
     let (speech, speech_seen) = watch::channel(Speech::default());
     let feed = Feed {
         progress: params.progress.subscribe(),
         speech: speech_seen,
     };
-    info!(agent.id = %agent.id, turn.id = %params.turn, "agent {} began a turn", agent.name);
     deps.emit(Event::TurnStarted(reference.clone(), feed));
     let turn = Turn::new(TurnHead {
         context: TurnContext {
@@ -164,7 +159,17 @@ pub(super) async fn begin(
         offer: Offer::unread(look.roles),
         seed,
     });
+    turn.context.log_init();
     Begun::Turn(Box::new(turn), worker)
+}
+
+/// The first turn of all that led to this one; for the log, so a ledger that fails is not told of here.
+async fn origin(deps: &AgentDeps, turn: TurnId, parent: Option<TurnId>) -> TurnId {
+    let Some(parent) = parent else {
+        return turn;
+    };
+    let parent = deps.store.turn(parent).await.ok().flatten();
+    parent.map_or(turn, |parent| parent.origin)
 }
 
 /// What was handed to a turn that did not begin.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde_json::Value;
-use tracing::{Span, info, info_span};
+use tracing::{Span, info_span};
 
 use crate::agent::deps::Limits;
 use crate::agent::end_reason::EndReason;
@@ -98,6 +98,7 @@ pub(super) fn run_in_place(
 
 impl Turn {
     async fn work_as_child(&mut self) -> Result<Outcome, StoreError> {
+        self.context.log_init();
         self.take_place().await;
         self.look_for_roles_at_first();
         let outcome = self.work().await;
@@ -218,6 +219,7 @@ impl Turn {
             images: Vec::new(),
         };
         let notice = self.notice_elsewhere(&title);
+        let has_answer = answer.is_some();
         let end = self.end_of_child(exit, answer);
         let store = &self.context.deps.store;
         let shown = notice.as_ref().map(|(channel, _)| *channel);
@@ -229,18 +231,7 @@ impl Turn {
         if let Some(channel) = shown {
             self.context.deps.emit(Event::Outbox(channel));
         }
-        info!(
-            agent.id = %self.context.agent.id,
-            turn.id = %self.context.id(),
-            turn.parent_id = %parent,
-            turn.path = self.context.path,
-            turn.exit = exit.as_str(),
-            turn.steps = self.accounting.tally.steps,
-            turn.duration_ms = self.clock.elapsed().as_millis() as u64,
-            "sub-agent {} finished its turn: {}",
-            self.context.path,
-            exit.as_str()
-        );
+        self.ended(exit, has_answer).log();
         Ok(Reported {
             result,
             exit,
@@ -263,7 +254,7 @@ impl Turn {
             parts: Vec::new(),
             first: FirstPart::Waits,
             attached: std::mem::take(&mut self.accounting.attached),
-            report: self.owed.row.take(),
+            report: self.owed.row.clone(),
         }
     }
 

@@ -31,6 +31,7 @@ use super::child::{self, AnsweredCall, ChildSide, Reported};
 use super::child_thread::{Says, last};
 use super::context::{TurnContext, WorkingFor};
 use super::live::{Inbox, LiveStatus, Node};
+use super::log;
 use super::offer::{Assignment, NotCalled, Offer};
 use super::transcript::Transcript;
 use super::{Turn, TurnHead};
@@ -221,6 +222,7 @@ impl Turn {
         let child = self
             .child(Some(answers), assignment, begun, stop, reach)
             .await?;
+        self.log_child(id, &child.context.path);
         let span = child.span();
         let task = AbortOnDropHandle::new(tokio::spawn(child::run(child).instrument(span)));
         match task.await {
@@ -239,6 +241,8 @@ impl Turn {
                 if let Some(thread) = panicked {
                     let _ = thread.send(last(vec![NewPart::notice(BROKE_OFF)]));
                 }
+                let path = format!("{}/{role}", self.context.path);
+                log::broke_off(&self.context.agent, &path, id, Some(self.context.id()));
                 self.close_broken_child(call, &role, id).await
             }
         }

@@ -1,6 +1,6 @@
 //! How a turn ends: outcome, cost and reply go into the ledger together (D8), then people are shown.
 
-use tracing::{error, info};
+use tracing::error;
 
 use crate::agent::deps::AgentDeps;
 use crate::agent::end_reason::{EndReason, FailureReport};
@@ -14,6 +14,7 @@ use crate::store::{
 };
 
 use super::context::TurnContext;
+use super::log;
 use super::reply::{self, Footer, Summary};
 use super::{Outcome, Turn};
 
@@ -62,7 +63,8 @@ impl Turn {
                 ..
             } => {
                 let lines = reply::lacking(&missing, &error, &answer);
-                (None, PartKind::Failure, lines)
+                let run = self.context.id().short();
+                (None, PartKind::Failure, format!("{lines}\n-# run {run}"))
             }
             Outcome::None { exit, error } => {
                 let report = FailureReport {
@@ -74,6 +76,7 @@ impl Turn {
                     elapsed: self.clock.elapsed(),
                     by: self.context.stop.by(),
                     children: self.below.lock().aborted,
+                    run: self.context.id(),
                 };
                 (None, PartKind::Failure, report.render())
             }
@@ -99,7 +102,7 @@ impl Turn {
             ),
             first: FirstPart::Sends,
             attached: std::mem::take(&mut self.accounting.attached),
-            report: self.owed.row.take(),
+            report: self.owed.row.clone(),
         };
         let (store, id) = (&self.context.deps.store, self.context.id());
         let queued = match self.in_its_place.take() {
@@ -109,6 +112,7 @@ impl Turn {
                 let queued = store.finish_turn_and_child(id, ended, below).await?;
                 if let Some(mut child) = child.turn {
                     child.accounting.stored();
+                    child.ended(exit, said == Said::Answer).log();
                 }
                 queued
             }
@@ -117,16 +121,7 @@ impl Turn {
         if let Some(answer) = answer {
             self.transcript.push(Item::Assistant(answer));
         }
-        info!(
-            agent.id = %self.context.agent.id,
-            turn.id = %self.context.id(),
-            turn.exit = exit.as_str(),
-            turn.steps = self.accounting.tally.steps,
-            turn.duration_ms = self.clock.elapsed().as_millis() as u64,
-            "agent {} finished its turn: {}",
-            self.context.agent.name,
-            exit.as_str()
-        );
+        self.ended(exit, said == Said::Answer).log();
         let summary = TurnSummary { exit, said };
         self.shows_parts(queued);
         self.context
@@ -238,13 +233,14 @@ pub(in crate::agent) async fn close_broken(
     };
     let row = deps.store.turn(turn).await.ok().flatten();
     let reply_to = row.as_ref().and_then(|row| row.begun.reply_to);
+    let broken_words = format!("{BROKEN}\n-# run {}", turn.short());
     let ended = FinishedTurn {
         answer: None::<Assistant>,
         exit: EndReason::Failed,
         steps: 0,
         usage: Usage::default(),
         cost: Cost::Unknown,
-        parts: reply::parts(BROKEN, &broken, PartKind::Failure, reply_to),
+        parts: reply::parts(&broken_words, &broken, PartKind::Failure, reply_to),
         first: FirstPart::Waits,
         attached: AttachedRows::default(),
         report: None,
@@ -261,6 +257,7 @@ pub(in crate::agent) async fn close_broken(
     if let Err(error) = deps.store.fail_children(turn).await {
         error!(turn.id = %turn, "failed to close the sub-agents of a turn that panicked: {error}");
     }
+    log::broke_off(agent, agent.name.as_str(), turn, None);
     let reference = TurnRef {
         turn,
         run: turn,

@@ -100,9 +100,7 @@ pub(super) fn summary(summary: Summary) -> Option<String> {
     if exit != EndReason::Answered {
         let _ = write!(line, " · {}", exit.words());
     }
-    if below.children > 0 {
-        let _ = write!(line, " · run {}", run.short());
-    }
+    let _ = write!(line, " · run {}", run.short());
     Some(line)
 }
 

@@ -9,7 +9,7 @@ use crate::agent::end_reason::EndReason;
 use crate::charter::{Contract, Lacks};
 use crate::domain::{Assistant, CallId, Mode, ToolResult};
 use crate::llm::ToolSchema;
-use crate::store::{AttachedRows, AuditDecision, Starting, StoreError};
+use crate::store::{AttachedRows, AuditDecision, Lacking, Starting, StoreError};
 use crate::text::{self, escape, long};
 
 use super::calls::Call;
@@ -191,11 +191,16 @@ impl Turn {
     /// What a turn came to whose report never held what it owes: what there is of it is shown, and what lacks.
     pub(super) fn without_whole_report(&mut self, exit: EndReason, error: String) -> Outcome {
         let kept = self.owed.kept.take();
+        let lacking = match kept {
+            Some(_) => Lacking::Meta,
+            None => Lacking::Report,
+        };
         let data = kept.as_ref().and_then(|body| body.data.clone());
         let answer = kept.map_or_else(|| std::mem::take(&mut self.owed.latest), |body| body.text);
         let missing = std::mem::take(&mut self.owed.missing);
-        self.owed.row =
-            Some(json!({ "source": null, "data": data, "meta": null, "missing": missing }));
+        self.owed.row = Some(json!({
+            "source": null, "data": data, "meta": null, "missing": missing, "reason": lacking.as_str(),
+        }));
         Outcome::Lacks {
             answer,
             missing,

@@ -17,7 +17,7 @@ use crate::domain::{AttemptKind, CALL_TOOL, Mode};
 use crate::llm::places::Lane;
 use crate::llm::route::{Attempt, NotAsked, Observer, Planned, StepFailure, StepRequest};
 use crate::llm::{Delta, FailureClass, LlmError, Reply, Target, ToolSchema, tokens};
-
+use crate::text;
 use crate::tools::Toolset;
 
 use super::Turn;
@@ -62,6 +62,7 @@ impl Turn {
             }
         };
         let (system, schemas) = self.prompt_and_tools(tools).await;
+        self.keep_beginning(&targets, &schemas);
         let (items, used_tokens) = self.transcript.told(self.room(), self.leaves_out());
         let step = StepRequest {
             system,
@@ -100,6 +101,36 @@ impl Turn {
         self.context
             .deps
             .lane(self.context.payer(), self.context.child.is_some())
+    }
+
+    /// Has the ledger keep what the turn began with: whom it may ask, its tools, its limits.
+    fn keep_beginning(&mut self, targets: &[Target], schemas: &[ToolSchema]) {
+        if self.accounting.tally.steps > 1 {
+            return;
+        }
+        let targets: Vec<String> = targets.iter().map(ToString::to_string).collect();
+        let tools: Vec<&str> = schemas.iter().map(|tool| tool.name.as_str()).collect();
+        let tools = match tools.as_slice() {
+            [] => "none".to_owned(),
+            tools => tools.join(", "),
+        };
+        let limits = self.limits();
+        let mut within = vec![
+            text::count(limits.steps as usize, "step", "steps"),
+            clock::duration(limits.work),
+        ];
+        within.extend(
+            limits
+                .tokens
+                .map(|tokens| format!("{} tokens", text::thousands(tokens))),
+        );
+        within.extend(self.context.caps(&self.setup).turn.map(text::dollars));
+        let begun_with = format!(
+            "models {} · tools {tools} · at most {}",
+            targets.join(", "),
+            within.join(", ")
+        );
+        self.accounting.attached.begun_with = Some((self.context.id(), begun_with));
     }
 
     /// What stands before the conversation, with the tools the model may call; its size is taken note of.
@@ -300,7 +331,7 @@ impl Observer for Watcher<'_> {
             // Which tool it is for is not known before the whole call is.
             Delta::Thinking | Delta::ToolCall(CALL_TOOL) => {}
             Delta::ToolCall(name) => {
-                let doing = format!("Calling {}", crate::text::one_line(name, 60));
+                let doing = format!("Calling {}", text::one_line(name, 60));
                 self.turn.live.progress.send_if_modified(|progress| {
                     let changed = progress.doing != doing;
                     progress.doing = doing;
@@ -313,6 +344,9 @@ impl Observer for Watcher<'_> {
     async fn attempted(&mut self, attempt: &Attempt) {
         let failed = attempt.error.is_some();
         self.turn.accounting.tally.add(attempt.usage, attempt.cost);
+        self.turn.accounting.last = Some(attempt.outcome);
+        self.turn
+            .log_pricing(&attempt.target, attempt.usage, attempt.cost);
         let row = row_of(
             &self.turn.context.spender(),
             self.turn.context.parent,

@@ -308,6 +308,7 @@ impl Turn {
             return Ok(());
         };
         last.is_told = true;
+        self.log_final_turn(last.exit);
         let owes_report = self.contract().is_some();
         let note = last.exit.last_step_note(&last.detail, owes_report);
         self.add_note(note).await

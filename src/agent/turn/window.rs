@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tokio_util::task::AbortOnDropHandle;
-use tracing::{info, warn};
+use tracing::{Instrument as _, info, warn};
 
 use crate::agent::end_reason::EndReason;
 use crate::agent::event::Event;
@@ -165,7 +165,8 @@ impl Turn {
         {
             return;
         }
-        let keep = self.room() / 4;
+        let room = self.room();
+        let keep = room / 4;
         let Some(cut) = history::split_for_compaction(&self.transcript.items, keep) else {
             self.transcript.compaction.failed = true;
             return;
@@ -182,9 +183,12 @@ impl Turn {
             stop: stop.clone(),
             dense: self.transcript.context_meter.density(),
         };
-        let summary = tokio::spawn(async move {
+        let used = self.transcript.context_meter.used(&self.transcript.items);
+        self.log_context(used, room);
+        let work = async move {
             summaries::summarise(&deps, &agent, &config, &items[..cut], Some(during)).await
-        });
+        };
+        let summary = tokio::spawn(work.in_current_span());
         self.transcript.compaction.running = Some(UnderWay {
             cut,
             summary: AbortOnDropHandle::new(summary),

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::message::{arguments, calls, role, speaker};
 use crate::domain::{Item, SessionMeta};
-use crate::text;
+use crate::text::{self, html::escaped};
 
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:50rem;margin:2rem auto;padding:0 1rem}\
     article{border-left:3px solid #bbb;padding-left:1rem;margin:1.5rem 0}\
@@ -46,21 +46,4 @@ pub(super) fn render(session: &SessionMeta, items: &[Item]) -> String {
         page.push_str("</article>\n");
     }
     page
-}
-
-/// `text` as HTML shows it to the letter, also inside an attribute in double quotes.
-fn escaped(text: &str) -> String {
-    let mut html = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => html.push_str("&amp;"),
-            '<' => html.push_str("&lt;"),
-            '>' => html.push_str("&gt;"),
-            '"' => html.push_str("&quot;"),
-            '\'' => html.push_str("&#39;"),
-            c if c.is_control() && c != '\n' && c != '\t' => html.push('\u{FFFD}'),
-            c => html.push(c),
-        }
-    }
-    html
 }

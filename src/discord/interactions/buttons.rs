@@ -478,6 +478,11 @@ async fn page(bot: &Bot, viewer: &Viewer<'_>, rest: &str) -> Result<Body, Refusa
             let agent = viewer.on_record(agent).await?;
             commands::roles_page(bot, &agent, page as usize).await
         }
+        ("run", run) => commands::run_page(bot, viewer, run, page as usize).await,
+        ("runs", agent) => {
+            let agent = viewer.on_record(agent).await?;
+            commands::run_list_page(bot, &agent, page).await
+        }
         _ => Err(gone()),
     }
 }

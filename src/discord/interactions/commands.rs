@@ -21,6 +21,7 @@ mod ping;
 mod process;
 mod purge;
 mod roles;
+mod run;
 pub(super) mod servers;
 mod settings;
 mod shortcuts;
@@ -48,6 +49,7 @@ pub(super) use context::{confirm_clear, history_page};
 pub(super) use decisions::decisions_page;
 pub(super) use purge::confirmed as confirm_purge;
 pub(super) use roles::roles_page;
+pub(super) use run::{list_page as run_list_page, show_page as run_page};
 pub(super) use servers::pressed as decide_server;
 pub(super) use settings::chosen as setting_chosen;
 
@@ -70,6 +72,7 @@ pub(in crate::discord) fn options(models: Option<&Models>) -> Commands {
         permissions::permissions(),
         roles::roles(),
         decisions::decisions(),
+        run::run(),
         usage::usage(),
         audit::audit(),
         purge::purge(),

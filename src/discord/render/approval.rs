@@ -196,7 +196,7 @@ fn embed(question: &Question) -> Embed {
         let _ = writeln!(description, "**Why:** {}", escape::text(&question.why));
     }
     debug_assert!(description.chars().count() <= MAX_DESCRIPTION);
-    Embed::new(title, description)
+    Embed::new(title, description).footer(format!("run {}", question.turn.run.short()))
 }
 
 /// Whose message a sub-agent works on.

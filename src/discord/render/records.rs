@@ -50,6 +50,9 @@ fn audit_line(row: &AuditRow) -> String {
         let outcome = one_line(&outcome.to_string(), 160);
         line.push_str(&format!(" · {}", escape::sentence(&outcome)));
     }
+    if let Some(run) = row.run {
+        line.push_str(&format!(" · run `{}`", run.short()));
+    }
     line
 }
 

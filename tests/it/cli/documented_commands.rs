@@ -113,6 +113,8 @@ const COMMANDS: &[(&str, What)] = &[
     ),
     ("echo 'tool:bash:", What::Run(0)),
     ("chorus permissions check", What::Run(0)),
+    ("chorus runs list", What::Run(0)),
+    ("chorus usage --by role", What::Run(0)),
 ];
 
 /// The pages people read, with the README.

@@ -1,6 +1,6 @@
 //! The picture of `/usage`.
 
-use chorus::discord::render::usage_chart::{ChartError, DayUsage, usage_chart};
+use chorus::drawing::usage_chart::{ChartError, DayUsage, usage_chart};
 use chrono::{Days, NaiveDate};
 
 fn row(day: u64, model: &str, tokens: u64, usd: Option<f64>) -> DayUsage {

@@ -52,7 +52,7 @@ const SILENT: [&str; 9] = [
     "discord/gateway/context.rs",
     "discord/rest/route.rs",
     "discord/rest/request.rs",
-    "discord/render/usage_chart.rs",
+    "drawing/usage_chart.rs",
     "text/dialect.rs",
 ];
 

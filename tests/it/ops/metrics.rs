@@ -237,7 +237,7 @@ async fn the_dashboard_the_alerts_and_the_page_name_metrics_that_are_there() {
         let of_histogram = |name: &str| {
             let endings = ["_bucket", "_sum", "_count"];
             let base = endings.iter().find_map(|ending| name.strip_suffix(ending));
-            base.filter(|base| base.ends_with("_seconds"))
+            base.filter(|base| base.ends_with("_seconds") || base.ends_with("_usd"))
                 .unwrap_or(name)
                 .to_owned()
         };

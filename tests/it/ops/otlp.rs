@@ -9,10 +9,10 @@ use serde_json::json;
 use tokio::net::TcpListener;
 
 use super::program;
-use crate::world::{Setup, run_test_with};
+use crate::world::{Setup, World, run_test_with};
 
-#[tokio::test]
-async fn a_turn_arrives_with_the_names_for_generative_ai_and_no_words_of_people() {
+/// Everything that a collector is sent while a program of this setup runs `story`.
+async fn collected(setup: Setup, story: impl AsyncFnOnce(&mut World)) -> Vec<u8> {
     let received = Arc::<Mutex<Vec<u8>>>::default();
     let store = Arc::clone(&received);
     let collector = Router::new().route(
@@ -22,12 +22,118 @@ async fn a_turn_arrives_with_the_names_for_generative_ai_and_no_words_of_people(
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(axum::serve(listener, collector).into_future());
-
     let setup = Setup {
-        config: json!({ "default_permissions": "open" }),
+        config: setup.config,
         ..program(vec![("OTEL_EXPORTER_OTLP_ENDPOINT", address)])
     };
-    run_test_with(setup, async |world| {
+    run_test_with(setup, story).await;
+    // The daemon has ended, and sent what was left before.
+    let received = received.lock().unwrap();
+    received.clone()
+}
+
+/// A span as it arrives: its name, trace, own id and that of its parent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Span {
+    name: String,
+    trace: Vec<u8>,
+    id: Vec<u8>,
+    parent: Vec<u8>,
+}
+
+/// The fields of a protobuf message that hold bytes, by number.
+fn fields(mut bytes: &[u8]) -> Vec<(u64, &[u8])> {
+    fn varint(bytes: &mut &[u8]) -> u64 {
+        let mut value = 0;
+        for shift in (0..).step_by(7) {
+            let (first, rest) = bytes.split_first().unwrap();
+            *bytes = rest;
+            value |= u64::from(first & 0x7f) << shift;
+            if first & 0x80 == 0 {
+                break;
+            }
+        }
+        value
+    }
+    let mut found = Vec::new();
+    while !bytes.is_empty() {
+        let key = varint(&mut bytes);
+        let length = match key & 7 {
+            0 => {
+                varint(&mut bytes);
+                continue;
+            }
+            1 => 8,
+            2 => usize::try_from(varint(&mut bytes)).unwrap(),
+            5 => 4,
+            other => panic!("wire type {other}"),
+        };
+        let (value, rest) = bytes.split_at(length);
+        bytes = rest;
+        if key & 7 == 2 {
+            found.push((key >> 3, value));
+        }
+    }
+    found
+}
+
+/// The spans of `ExportTraceServiceRequest`s behind one another, which protobuf reads as one.
+fn spans(received: &[u8]) -> Vec<Span> {
+    let of = |bytes, number| {
+        let all = fields(bytes).into_iter();
+        all.filter(move |(field, _)| *field == number)
+            .map(|(_, value)| value)
+    };
+    let resources = of(received, 1);
+    let scopes = resources.flat_map(|resource| of(resource, 2));
+    let spans = scopes.flat_map(|scope| of(scope, 2));
+    let text = |span, number| of(span, number).next().unwrap_or_default().to_vec();
+    spans
+        .map(|span| Span {
+            name: String::from_utf8(text(span, 5)).unwrap(),
+            trace: text(span, 1),
+            id: text(span, 2),
+            parent: text(span, 4),
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn a_run_is_one_trace_in_which_a_sub_agent_lies_in_the_turn_that_called_it() {
+    let received = collected(Setup::default(), async |world| {
+        let call = json!({"role": "explore", "prompt": "Look.", "title": "look at it"});
+        world.model.calls_tool("sub_agent", call);
+        world.model.answers("Looked.").answers("All well.");
+        world.ann.says("#lab", "go").await;
+        world.sees("#lab", "All well.").await;
+    })
+    .await;
+    let all = spans(&received);
+    let named = |name: &str| {
+        let found: Vec<&Span> = all.iter().filter(|span| span.name == name).collect();
+        assert!(!found.is_empty(), "no {name} in {all:?}");
+        found
+    };
+    let [root] = named("invoke_agent lab")[..] else {
+        panic!("{all:?}");
+    };
+    let [child] = named("invoke_agent explore")[..] else {
+        panic!("{all:?}");
+    };
+    assert_eq!(root.parent, b"");
+    assert_eq!((&child.trace, &child.parent), (&root.trace, &root.id));
+    let asked = named("chat scripted-model");
+    let of = |turn: &Span| asked.iter().filter(|one| one.parent == turn.id).count();
+    assert_eq!((of(root), of(child)), (2, 1));
+}
+
+#[tokio::test]
+async fn a_turn_arrives_with_the_names_for_generative_ai_and_no_words_of_people() {
+    let setup = Setup {
+        config: json!({ "default_permissions": "open" }),
+        ..Setup::default()
+    };
+    let received = collected(setup, async |world| {
         world
             .model
             .calls_tool("bash", json!({ "command": "echo confidential" }))
@@ -36,8 +142,6 @@ async fn a_turn_arrives_with_the_names_for_generative_ai_and_no_words_of_people(
         world.sees("#lab", "A private answer.").await;
     })
     .await;
-    // The daemon has ended, and sent what was left before.
-    let received = received.lock().unwrap();
     let text = String::from_utf8_lossy(&received);
     for name in [
         "chat scripted-model",

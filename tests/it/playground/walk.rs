@@ -6,6 +6,7 @@ mod first;
 mod hands;
 mod page;
 mod roles;
+mod run_page;
 mod states;
 
 use std::path::{Path, PathBuf};

@@ -161,6 +161,10 @@ async fn a_channel_is_told_once_and_what_promised_something_is_put_right() {
             )
         })
         .collect();
+    let line = format!(
+        "I was restarted in the middle of this, so the turn was interrupted. `view` had started and may have partly run: check before repeating. The conversation is kept; write to go on.\n-# run {}",
+        turn.short()
+    );
     assert_eq!(
         told,
         [
@@ -170,11 +174,7 @@ async fn a_channel_is_told_once_and_what_promised_something_is_put_right() {
                 "Expired: I was restarted before anybody answered. Nothing was run."
             ),
             (Some(903), None, "Interrupted: I was restarted."),
-            (
-                None,
-                Some(100),
-                "I was restarted in the middle of this, so the turn was interrupted. `view` had started and may have partly run: check before repeating. The conversation is kept; write to go on."
-            ),
+            (None, Some(100), line.as_str()),
         ]
     );
     let late = home

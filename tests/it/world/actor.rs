@@ -252,7 +252,7 @@ impl Actor {
         let typed_value = |(name, value): (String, String)| {
             let kind = option_of(&definition, &name).and_then(|option| option["type"].as_u64());
             let value = match kind {
-                Some(4) => OptionValue::Integer(value.parse().unwrap()),
+                Some(4) => OptionValue::Integer(chosen(&definition, &name, &value)),
                 Some(5) => OptionValue::Boolean(value == "true"),
                 Some(6) => OptionValue::User(self.discord.user(value.trim_start_matches('@')).id),
                 Some(7) => OptionValue::Channel(self.channel(&value)),
@@ -283,6 +283,15 @@ impl Actor {
         }
         found
     }
+}
+
+/// The number that is meant: as it is typed, or that of the choice with this name.
+fn chosen(definition: &Value, option: &str, value: &str) -> i64 {
+    let option = option_of(definition, option).unwrap_or_default();
+    let mut choices = option["choices"].as_array().into_iter().flatten();
+    let choice = choices.find(|choice| choice["name"] == value);
+    let number = choice.and_then(|choice| choice["value"].as_i64());
+    number.unwrap_or_else(|| value.parse().unwrap())
 }
 
 fn option_of(definition: &Value, name: &str) -> Option<Value> {

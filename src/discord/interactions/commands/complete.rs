@@ -11,8 +11,8 @@ use super::call::{
 };
 use crate::config::{ValueKind, agent_keys};
 use crate::discord::rest::body::clip;
-use crate::store::{ServerRow, ServerState};
-use crate::text::prose;
+use crate::store::{RunFilter, ServerRow, ServerState};
+use crate::text::{self, prose};
 
 /// Suggestions Discord takes.
 const MOST: usize = 25;
@@ -206,6 +206,32 @@ pub(super) async fn foreign_session(ctx: Context<'_>, typed: &str) -> CreateAuto
         Some(Err(_)) | None => Vec::new(),
     };
     among(files, typed)
+}
+
+/// Runs of the agent here, newest first, by their first words.
+pub(super) async fn run(ctx: Context<'_>, typed: &str) -> CreateAutocompleteResponse {
+    let Some(Ok(here)) = in_time(agent_here(ctx)).await else {
+        return CreateAutocompleteResponse::new();
+    };
+    let filter = RunFilter {
+        agent: Some(here.agent.id),
+        limit: LOOKED_AT,
+        ..RunFilter::default()
+    };
+    let reading = bot(ctx).store.runs(filter);
+    let runs = in_time(reading).await.and_then(Result::ok);
+    let pairs = runs.unwrap_or_default().into_iter().map(|run| {
+        let words = match run.words.trim() {
+            "" => "(not asked by a person)".to_owned(),
+            words => text::one_line(words, 60),
+        };
+        let at = run.began_at.format("%Y-%m-%d %H:%M UTC");
+        (
+            format!("{words} · {at} · {}", run.run.short()),
+            run.run.to_string(),
+        )
+    });
+    labelled(pairs, typed)
 }
 
 /// Numbers of the agent's branches, and `all`.

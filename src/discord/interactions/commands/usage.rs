@@ -6,8 +6,8 @@ use super::call::{
 use super::complete;
 use crate::clock;
 use crate::discord::render;
-use crate::discord::render::usage_chart::{ChartError, DayUsage, usage_chart};
 use crate::domain::Cost;
+use crate::drawing::usage_chart::{ChartError, DayUsage, usage_chart};
 use crate::store::{UsageFilter, UsageLine};
 
 /// Show tokens and cost by agent and model, with a chart

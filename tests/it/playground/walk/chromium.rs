@@ -124,6 +124,14 @@ impl Browser {
             .await;
     }
 
+    /// Opens a page of ours that needs nobody.
+    pub(super) async fn reads_file(&mut self, path: &Path) {
+        let url = format!("file://{}", path.display());
+        self.call("Page.navigate", json!({"url": url})).await;
+        self.sees("document.readyState === 'complete' && document.querySelector('h1')")
+            .await;
+    }
+
     pub(super) async fn screen(&mut self, screen: Screen, light: Light) {
         let (width, height, scale, mobile) = match screen {
             Screen::Desktop => (1280, 800, 1.5, false),

@@ -1,6 +1,7 @@
 //! A task that is handed to two roles.
 
-use super::{at_the_desk, makes_agent};
+use super::chromium::{Browser, Light, Screen};
+use super::{at_the_desk, makes_agent, picture};
 
 #[tokio::test]
 async fn a_task_is_handed_to_two_roles_and_what_they_report_is_read() {
@@ -16,5 +17,40 @@ async fn a_task_is_handed_to_two_roles_and_what_they_report_is_read() {
     browser.reads("Done, in 3 steps.").await;
     browser.reads("[explore · ").await;
     browser.reads("of it 2 sub-agents").await;
+    shows_the_run(&mut browser).await;
     assert!(program.workspace("helper").join("a.txt").exists());
+}
+
+/// Looks at the run as text and as a picture, on a desktop and on a phone.
+async fn shows_the_run(browser: &mut Browser) {
+    browser.clicks("#composer-text", "").await;
+    browser.types("/run show").await;
+    browser.clicks("[role=option]", "/run show").await;
+    browser.clicks(".composer .press", "Run").await;
+    browser.reads("└ sub_agent explore").await;
+    browser.clicks("#composer-text", "").await;
+    browser.types("/run show").await;
+    browser.clicks("[role=option]", "/run show").await;
+    browser.clicks(".chip", "format").await;
+    browser
+        .sees(
+            "(() => { const all = document.querySelector('#option-format');
+             all.value = [...all.options].find((one) => one.text === 'picture').value;
+             all.dispatchEvent(new Event('change', { bubbles: true })); return true; })()",
+        )
+        .await;
+    browser.clicks(".composer .press", "Run").await;
+    browser
+        .sees("[...document.images].some((one) => one.naturalWidth === 1600)")
+        .await;
+    for (screen, light, name) in [
+        (Screen::Phone, Light::Bright, "run-phone.png"),
+        (Screen::Desktop, Light::Dark, "run-desktop.png"),
+    ] {
+        browser.screen(screen, light).await;
+        browser
+            .evaluates("document.querySelector('#messages').scrollTop = 1e9")
+            .await;
+        browser.photographs(&picture(name)).await;
+    }
 }

@@ -3,12 +3,12 @@
 //! It shows dollars where every price is known, else tokens: a sum of some prices would be a wrong sum.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
 use chrono::{Days, NaiveDate};
 use plotters::coord::Shift;
 use plotters::prelude::*;
-use plotters::style::{FontStyle, register_font};
+
+use super::letters::{BACKGROUND, LINES, NoPicture, letters, picture, plain};
 
 /// Size of the picture in pixels. A phone held upright shows it 360 points wide, three eighths as large: every letter and
 /// every bar is drawn for that.
@@ -44,12 +44,6 @@ const LEAST: f64 = 1e-6;
 /// Longest name of a model in the legend, in characters.
 const MAX_NAME: usize = 22;
 
-const FONT_NAME: &str = "chorus";
-
-const BACKGROUND: RGBColor = RGBColor(0x1e, 0x1f, 0x22);
-const LINES: RGBColor = RGBColor(0x3f, 0x41, 0x47);
-const TEXT: RGBColor = RGBColor(0xe6, 0xe8, 0xeb);
-
 /// Told apart by people who do not tell red from green, too (after Okabe and Ito, lightened); the last is for the others.
 const COLOURS: [RGBColor; MAX_MODELS + 1] = [
     RGBColor(0x56, 0xb4, 0xe9),
@@ -61,16 +55,6 @@ const COLOURS: [RGBColor; MAX_MODELS + 1] = [
     RGBColor(0xee, 0x7d, 0x45),
     RGBColor(0x9a, 0xa0, 0xa6),
 ];
-
-/// The letters, embedded: a server has no fonts. See `usage_chart/font.LICENSE`.
-static FONT: LazyLock<bool> = LazyLock::new(|| {
-    register_font(
-        FONT_NAME,
-        FontStyle::Normal,
-        include_bytes!("usage_chart/font.ttf"),
-    )
-    .is_ok()
-});
 
 /// What one model used on one day.
 #[derive(Clone, Debug, PartialEq)]
@@ -101,12 +85,7 @@ pub enum ChartError {
 /// When there is nothing to draw.
 pub fn usage_chart(usage: &[DayUsage]) -> Result<Vec<u8>, ChartError> {
     let bars = Bars::of(usage).ok_or(ChartError::Empty)?;
-    if !*FONT {
-        return Err(ChartError::Drawing("the font cannot be read".to_owned()));
-    }
-    let mut pixels = vec![0; (SIZE.0 * SIZE.1 * 3) as usize];
-    draw(&bars, &mut pixels).map_err(|error| ChartError::Drawing(error.to_string()))?;
-    png(&pixels).map_err(|error| ChartError::Drawing(error.to_string()))
+    picture(SIZE, |area| draw(&bars, area)).map_err(|NoPicture(why)| ChartError::Drawing(why))
 }
 
 /// What the picture shows.
@@ -243,18 +222,11 @@ impl Unit {
 type Area<'a> = DrawingArea<BitMapBackend<'a>, Shift>;
 type DrawingError<'a> = DrawingAreaErrorKind<<BitMapBackend<'a> as DrawingBackend>::ErrorType>;
 
-fn letters(height: u32) -> TextStyle<'static> {
-    (FONT_NAME, height).into_font().color(&TEXT)
-}
-
-fn draw<'a>(bars: &Bars, pixels: &'a mut [u8]) -> Result<(), DrawingError<'a>> {
-    let area = BitMapBackend::with_buffer(pixels, SIZE).into_drawing_area();
-    area.fill(&BACKGROUND)?;
+fn draw<'a>(bars: &Bars, area: &Area<'a>) -> Result<(), DrawingError<'a>> {
     let rows = bars.models.len().div_ceil(2) as i32;
     let (head, body) = area.split_vertically(92 + rows * LINE);
     draw_head(bars, &head)?;
-    draw_bars(bars, &body)?;
-    area.present()
+    draw_bars(bars, &body)
 }
 
 fn draw_head<'a>(bars: &Bars, head: &Area<'a>) -> Result<(), DrawingError<'a>> {
@@ -326,32 +298,5 @@ fn draw_bars<'a>(bars: &Bars, body: &Area<'a>) -> Result<(), DrawingError<'a>> {
 /// The name without its vendor, bounded, with what the font lacks replaced.
 fn short(name: &str) -> String {
     let name = name.rsplit('/').next().unwrap_or(name);
-    let plain = |letter: char| {
-        if letter.is_ascii_graphic() || letter == ' ' {
-            letter
-        } else {
-            '?'
-        }
-    };
-    if name.chars().count() > MAX_NAME {
-        name.chars()
-            .take(MAX_NAME - 1)
-            .map(plain)
-            .chain(['…'])
-            .collect()
-    } else {
-        name.chars().map(plain).collect()
-    }
-}
-
-fn png(pixels: &[u8]) -> Result<Vec<u8>, png::EncodingError> {
-    let mut bytes = Vec::new();
-    let mut encoder = png::Encoder::new(&mut bytes, SIZE.0, SIZE.1);
-    encoder.set_color(png::ColorType::Rgb);
-    encoder.set_depth(png::BitDepth::Eight);
-    encoder.set_compression(png::Compression::Best);
-    let mut writer = encoder.write_header()?;
-    writer.write_image_data(pixels)?;
-    writer.finish()?;
-    Ok(bytes)
+    plain(name, MAX_NAME)
 }

@@ -1,0 +1,137 @@
+//! What the log says of a turn, under names that other programs for agents know: its beginning, what decided its end, and its end.
+//!
+//! Nothing that people or models wrote is in any of it.
+
+use std::time::Duration;
+
+use tracing::{info, warn};
+
+use crate::agent::end_reason::EndReason;
+use crate::agent::identity::Identity;
+use crate::agent::last_line::LastLine;
+use crate::domain::{AttemptOutcome, Cost, TurnId, Usage};
+use crate::llm::Target;
+use crate::store::{EndFacts, Lacking};
+
+use super::Turn;
+use super::context::TurnContext;
+
+/// A turn that ended.
+pub(super) struct Ended<'a> {
+    context: &'a TurnContext,
+    exit: EndReason,
+    has_answer: bool,
+    steps: u32,
+    /// The outcome of its last request to a model.
+    last: Option<AttemptOutcome>,
+    elapsed: Duration,
+    /// Where a report comes from that a role owes, and what it lacks.
+    source: &'a str,
+    lacking: Option<Lacking>,
+}
+
+impl Ended<'_> {
+    /// What it came to, and its last line.
+    pub(super) fn log(&self) {
+        let (context, exit) = (self.context, self.exit);
+        let path = &context.path;
+        match (self.has_answer, exit) {
+            (true, EndReason::Answered) => {
+                info!(event = "agent:final-report-accepted", turn.id = %context.id(), source = self.source, "the answer of {path} is accepted");
+            }
+            (true, _) => {
+                info!(event = "agent:fallback-report", turn.id = %context.id(), exit = exit.as_str(), "the last words of {path} are its answer");
+            }
+            (false, _) => {
+                info!(event = "agent:failure-report", turn.id = %context.id(), exit = exit.as_str(), "{path} has no answer");
+            }
+        }
+        let line = LastLine {
+            agent: context.agent.id,
+            path,
+            turn: context.id(),
+            parent: context.parent,
+            origin: context.run.origin,
+            guild: context.agent.guild,
+            channel: context.reference.channel,
+            exit,
+            facts: EndFacts {
+                has_answer: self.has_answer,
+                last: self.last,
+                broke_off: false,
+                lacking: self.lacking,
+            },
+            steps: self.steps,
+            millis: u64::try_from(self.elapsed.as_millis()).unwrap_or(u64::MAX),
+        };
+        line.log();
+    }
+}
+
+/// The last line of a turn whose task broke off.
+pub(super) fn broke_off(agent: &Identity, path: &str, turn: TurnId, parent: Option<TurnId>) {
+    let line = LastLine {
+        agent: agent.id,
+        path,
+        turn,
+        parent,
+        origin: parent.unwrap_or(turn),
+        guild: agent.guild,
+        channel: agent.channel,
+        exit: EndReason::Failed,
+        facts: EndFacts {
+            broke_off: true,
+            ..EndFacts::default()
+        },
+        steps: 0,
+        millis: 0,
+    };
+    line.log();
+}
+
+impl TurnContext {
+    /// The first line of a turn.
+    pub(super) fn log_init(&self) {
+        info!(event = "agent:init", agent.id = %self.agent.id, turn.id = %self.id(), run.id = %self.run.root, "{} began a turn", self.path);
+    }
+}
+
+impl Turn {
+    /// The end of it, for the log.
+    pub(super) fn ended(&self, exit: EndReason, has_answer: bool) -> Ended<'_> {
+        let owed = |key: &str| self.owed.row.as_ref().and_then(|row| row[key].as_str());
+        Ended {
+            source: owed("source").unwrap_or("text"),
+            lacking: owed("reason").and_then(|word| word.parse().ok()),
+            context: &self.context,
+            exit,
+            has_answer,
+            steps: self.accounting.tally.steps,
+            last: self.accounting.last,
+            elapsed: self.clock.elapsed(),
+        }
+    }
+
+    /// A child turn begins for it.
+    pub(super) fn log_child(&self, child: TurnId, path: &str) {
+        info!(event = "agent:child", turn.id = %child, turn.parent_id = %self.context.id(), "{} calls {path}", self.context.path);
+    }
+
+    /// The next step is its last.
+    pub(super) fn log_final_turn(&self, why: EndReason) {
+        info!(event = "agent:final-turn", reason = why.as_str(), turn.id = %self.context.id(), "{} has one last step: {}", self.context.path, why.as_str());
+    }
+
+    /// What fills its window, as a summary of it begins.
+    pub(super) fn log_context(&self, used: u64, room: u64) {
+        info!(event = "agent:context", turn.id = %self.context.id(), context.tokens = used, context.room = room, "{} sums up what was said", self.context.path);
+    }
+
+    /// Tells once of each model that something was used of and whose price nobody knows.
+    pub(super) fn log_pricing(&self, target: &Target, usage: Usage, cost: Cost) {
+        let is_unpriced = cost == Cost::Unknown && usage != Usage::default();
+        if is_unpriced && self.context.deps.unpriced.lock().insert(target.to_string()) {
+            warn!(event = "agent:pricing", model = %target, "the price of {target} is not known: what it costs is not counted");
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! `/run`: what happened in a run, and what it cost.
+
+use std::collections::{HashMap, HashSet};
+
+use super::call::{
+    Context, Refusal, Viewer, Visibility, agent_here, answer, bot, named_on_record, viewer,
+};
+use super::complete;
+use crate::clock;
+use crate::discord::bot::Bot;
+use crate::discord::render;
+use crate::discord::rest::body::{Body, MAX_FILE_BYTES};
+use crate::domain::{AgentId, Node, Run, TurnId};
+use crate::drawing;
+use crate::manager::AgentSummary;
+use crate::store::{FoundRun, Previews, RunFilter};
+use crate::text;
+
+/// Bytes of each text in a page: what is longer is read where it was written.
+const PAGE_PREVIEW: usize = 4 << 10;
+
+/// Bytes of each text where a program reads it.
+const DATA_PREVIEW: usize = 400;
+
+/// Characters of an id that tell one run from all others.
+const SHORT_ID: usize = 8;
+
+/// Show runs: who asked, what was done, and what it cost
+#[poise::command(
+    slash_command,
+    guild_only,
+    subcommand_required,
+    subcommands("show", "list")
+)]
+#[expect(clippy::unused_async, reason = "poise awaits every command")]
+pub(super) async fn run(_: Context<'_>) -> Result<(), Refusal> {
+    Ok(())
+}
+
+/// How a run is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, poise::ChoiceParameter)]
+pub(super) enum Format {
+    #[name = "text"]
+    Text,
+    #[name = "picture"]
+    Picture,
+    #[name = "html"]
+    Html,
+    #[name = "json"]
+    Json,
+    #[name = "jsonl"]
+    JsonLines,
+}
+
+/// Show a run as a tree, a picture, a page or data
+#[poise::command(slash_command)]
+async fn show(
+    ctx: Context<'_>,
+    #[description = "Its id (default: the latest run of this channel)"]
+    #[autocomplete = "complete::run"]
+    id: Option<String>,
+    #[description = "How to show it (default: text)"] format: Option<Format>,
+) -> Result<(), Refusal> {
+    answer(ctx, Visibility::Ephemeral, async {
+        let bot = bot(ctx);
+        let viewer = viewer(ctx)?.ok_or_else(|| no_run(""))?;
+        let run = match id {
+            Some(id) => named(bot, &viewer, &id).await?,
+            None => latest(ctx).await?,
+        };
+        let seen = seen(bot, &viewer);
+        match format.unwrap_or(Format::Text) {
+            Format::Text => text_page(bot, run, seen, 0).await,
+            format => file(bot, run, seen, format).await,
+        }
+    })
+    .await
+}
+
+/// List the latest runs of an agent
+#[poise::command(slash_command)]
+async fn list(
+    ctx: Context<'_>,
+    #[description = "Another agent of this server (default: the one here)"]
+    #[autocomplete = "complete::agent_on_record"]
+    agent: Option<String>,
+) -> Result<(), Refusal> {
+    answer(ctx, Visibility::Ephemeral, async {
+        let agent = match &agent {
+            Some(name) => named_on_record(ctx, name).await?,
+            None => agent_here(ctx).await?.agent,
+        };
+        list_page(bot(ctx), &agent, 0).await
+    })
+    .await
+}
+
+/// One page of an agent's runs, counted from 0, newest first.
+pub(in crate::discord) async fn list_page(
+    bot: &Bot,
+    agent: &AgentSummary,
+    page: u32,
+) -> Result<Body, Refusal> {
+    let filter = RunFilter {
+        agent: Some(agent.id),
+        offset: page.saturating_mul(render::RUNS_PER_PAGE),
+        // One more tells whether there is another page.
+        limit: render::RUNS_PER_PAGE + 1,
+        ..RunFilter::default()
+    };
+    let runs = bot.store.runs(filter).await?;
+    Ok(render::run_list(agent, &runs, page))
+}
+
+/// One page of a run as text, counted from 0.
+pub(in crate::discord) async fn show_page(
+    bot: &Bot,
+    viewer: &Viewer<'_>,
+    run: &str,
+    page: usize,
+) -> Result<Body, Refusal> {
+    let run = named(bot, viewer, run).await?;
+    text_page(bot, run, seen(bot, viewer), page).await
+}
+
+/// The run that `word` names, of an agent that the viewer may talk to.
+async fn named(bot: &Bot, viewer: &Viewer<'_>, word: &str) -> Result<TurnId, Refusal> {
+    let word = word.trim();
+    let mut theirs: Vec<FoundRun> = Vec::new();
+    let mut known: HashMap<AgentId, bool> = HashMap::new();
+    let found = bot.store.find_runs(word).await?.into_iter();
+    for found in found.filter(|found| found.guild == viewer.guild) {
+        let may_look = match known.get(&found.agent) {
+            Some(may_look) => *may_look,
+            None => viewer.on_record(&found.agent.to_string()).await.is_ok(),
+        };
+        known.insert(found.agent, may_look);
+        if may_look {
+            theirs.push(found);
+        }
+    }
+    match theirs.as_slice() {
+        [] => Err(no_run(word)),
+        [first, second, ..] if word.len() < SHORT_ID => Err(Refusal(format!(
+            "{} may mean run {} or run {}: give more of the id.",
+            text::code_span(word),
+            first.run.short(),
+            second.run.short()
+        ))),
+        [first, ..] => Ok(first.run),
+    }
+}
+
+fn no_run(word: &str) -> Refusal {
+    let word = text::code_span(&text::one_line(word, 40));
+    Refusal(format!("There is no run {word} here."))
+}
+
+/// The latest run that was seen in this channel.
+async fn latest(ctx: Context<'_>) -> Result<TurnId, Refusal> {
+    let here = agent_here(ctx).await?;
+    let filter = RunFilter {
+        agent: Some(here.agent.id),
+        channel: Some(here.channel),
+        limit: 1,
+        ..RunFilter::default()
+    };
+    let latest = bot(ctx).store.runs(filter).await?;
+    let latest = latest.first().map(|run| run.run);
+    latest.ok_or_else(|| {
+        Refusal::new(
+            "There is no run in this channel yet. Write a message to the agent to begin one.",
+        )
+    })
+}
+
+/// The agents whose channels the viewer sees, as child turns name them.
+fn seen(bot: &Bot, viewer: &Viewer<'_>) -> HashSet<String> {
+    let agents = bot.manager.agents(viewer.guild).into_iter();
+    let seen = agents.filter(|agent| viewer.covers(agent.channel));
+    seen.map(|agent| format!("@{}", agent.name)).collect()
+}
+
+/// Of work in the channel of an agent that is not seen, its name and its cost are told.
+fn without_unseen(mut run: Run, seen: &HashSet<String>) -> Run {
+    fn look(node: &mut Node, seen: &HashSet<String>) {
+        let role = node.role.as_deref().unwrap_or_default();
+        if role.starts_with('@') && !seen.contains(role) {
+            return node.hide();
+        }
+        node.children.iter_mut().for_each(|child| look(child, seen));
+    }
+    look(&mut run.node, seen);
+    run
+}
+
+async fn text_page(
+    bot: &Bot,
+    run: TurnId,
+    seen: HashSet<String>,
+    page: usize,
+) -> Result<Body, Refusal> {
+    let draw = move |run| render::run_shown(&without_unseen(run, &seen), clock::now(), page);
+    let drawn = bot.manager.look_at_run(run, Previews::None, draw).await?;
+    drawn.ok_or_else(|| no_run(&run.short()))
+}
+
+async fn file(
+    bot: &Bot,
+    run: TurnId,
+    seen: HashSet<String>,
+    format: Format,
+) -> Result<Body, Refusal> {
+    let previews = match format {
+        Format::Text | Format::Picture => Previews::None,
+        Format::Html => Previews::Bytes(PAGE_PREVIEW),
+        Format::Json | Format::JsonLines => Previews::Bytes(DATA_PREVIEW),
+    };
+    let draw = move |run| {
+        let run = without_unseen(run, &seen);
+        let (ending, bytes) = drawn(&run, format)?;
+        if bytes.len() > MAX_FILE_BYTES {
+            return Err(Refusal::new(
+                "The run is too large for a file here. On its machine, `chorus runs show` prints all of it.",
+            ));
+        }
+        Ok::<_, Refusal>(render::run_file(&run, ending, bytes, clock::now()))
+    };
+    let file = bot.manager.look_at_run(run, previews, draw).await?;
+    file.unwrap_or_else(|| Err(no_run(&run.short())))
+}
+
+/// A run as a file, and the ending of its name.
+fn drawn(run: &Run, format: Format) -> Result<(&'static str, Vec<u8>), Refusal> {
+    let now = clock::now();
+    Ok(match format {
+        Format::Text => ("txt", Vec::new()),
+        Format::Picture => {
+            let picture = drawing::run_picture(run, now);
+            (
+                "png",
+                picture.map_err(|error| Refusal(format!("{error}.")))?,
+            )
+        }
+        Format::Html => ("html", drawing::run_page(run, now).into_bytes()),
+        Format::Json => ("json", drawing::run_json(run).to_string().into_bytes()),
+        Format::JsonLines => ("jsonl", drawing::run_event_lines(run).into_bytes()),
+    })
+}

@@ -1,0 +1,36 @@
+//! Runs as people look at them: read from the ledger, and drawn beside the async threads.
+
+use crate::domain::{Run, TurnId};
+use crate::store::Previews;
+
+use super::AgentManager;
+use super::error::ManagerError;
+
+/// Runs that are looked at at once; the others wait. One may have a hundred thousand rows.
+pub(super) const AT_ONCE: usize = 2;
+
+impl AgentManager {
+    /// What `draw` makes of a run; none where there is no such turn.
+    ///
+    /// # Errors
+    ///
+    /// When the ledger cannot be read.
+    pub async fn look_at_run<T: Send + 'static>(
+        &self,
+        run: TurnId,
+        previews: Previews,
+        draw: impl FnOnce(Run) -> T + Send + 'static,
+    ) -> Result<Option<T>, ManagerError> {
+        // It is never closed.
+        let _place = self.inner.looking.acquire().await.ok();
+        let deps = &self.inner.deps;
+        let Some(rows) = deps.store.run_rows(run, previews).await? else {
+            return Ok(None);
+        };
+        let redactor = deps.services.redactor.clone();
+        let drawn = tokio::task::spawn_blocking(move || draw(rows.into_run(&redactor))).await;
+        drawn
+            .map(Some)
+            .map_err(|error| ManagerError::Failed(error.to_string()))
+    }
+}

@@ -1,0 +1,148 @@
+//! Runs as they are looked at: one read of each table for a run, by its turns and by an index.
+//!
+//! Everything here is read at one moment. A row that does not read back is left out and named ([`crate::domain::Run::gaps`]); the rest is
+//! worth seeing.
+
+mod exit;
+mod list;
+mod rows;
+mod tree;
+
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::{Connection as _, Row as _};
+
+use super::Store;
+use super::attempts::attempt;
+use super::codec::parsed;
+use super::error::StoreError;
+use crate::domain::{CausedRun, TurnId};
+
+pub use exit::{EndFacts, ExitCode, Lacking, exit_code};
+pub use list::{FoundRun, RunFilter, RunLine};
+pub use rows::RunRows;
+
+/// Most rows of one table that are read of a run: a hundred times what the largest one has.
+const MOST_ROWS: i64 = 100_000;
+
+/// Most items whose words are read: with them the largest answer stays below a few dozen megabytes.
+const MOST_SAID: i64 = 4_000;
+
+/// The turns of the run `?1`.
+const TURNS: &str = "SELECT id FROM turns WHERE id = ?1 UNION ALL SELECT id FROM turns WHERE run_id = ?1 AND kind <> 'turn'";
+
+/// How much of what was said is read with a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Previews {
+    /// Nothing: what was done, and what it took.
+    None,
+    /// At most so many bytes of each text.
+    Bytes(usize),
+}
+
+impl Store {
+    /// The rows of a run; none where there is no such turn. [`RunRows::into_run`] makes the tree of them.
+    pub async fn run_rows(
+        &self,
+        run: TurnId,
+        previews: Previews,
+    ) -> Result<Option<RunRows>, StoreError> {
+        let mut db = self.reader().await?;
+        let mut db = db.begin().await?;
+        let id = run.to_string();
+        let mut rows = RunRows::new(run);
+        let turns = fetch(&mut db, &turns_sql(), &id).await?;
+        if turns.is_empty() {
+            return Ok(None);
+        }
+        rows.turns = rows.read(&turns, "turns", MOST_ROWS, rows::turn);
+        let attempts = of_turns("SELECT * FROM attempts", "ORDER BY id");
+        let attempts = fetch(&mut db, &attempts, &id).await?;
+        rows.attempts = rows.read(&attempts, "attempts", MOST_ROWS, attempt);
+        let calls = of_turns(
+            "SELECT * FROM calls",
+            "ORDER BY turn_id, started_at, position",
+        );
+        let calls = fetch(&mut db, &calls, &id).await?;
+        rows.calls = rows.read(&calls, "calls", MOST_ROWS, rows::call);
+        let questions = of_turns("SELECT * FROM approvals", "ORDER BY id");
+        let questions = fetch(&mut db, &questions, &id).await?;
+        rows.questions = rows.read(&questions, "approvals", MOST_ROWS, rows::question);
+        let asked = fetch(&mut db, ASKED, &id).await?;
+        rows.asked = rows.read(&asked, "inbound", MOST_ROWS, rows::asked).pop();
+        let caused = fetch(&mut db, &caused_sql(), &id).await?;
+        rows.caused = rows.read(&caused, "turns", MOST_ROWS, caused_run);
+        let causing = fetch(&mut db, CAUSED_BY, &id).await?;
+        rows.caused_by = rows
+            .read(&causing, "turns", MOST_ROWS, |row| parsed(row, "run_id"))
+            .pop();
+        if let Previews::Bytes(most) = previews {
+            rows.previews = most;
+            let items = fetch(&mut db, &said_sql(rows::read_for(most)), &id).await?;
+            rows.said = rows.read(&items, "items", MOST_SAID, rows::said);
+        }
+        Ok(Some(rows))
+    }
+}
+
+async fn fetch(
+    db: &mut SqliteConnection,
+    sql: &str,
+    run: &str,
+) -> Result<Vec<SqliteRow>, StoreError> {
+    let query = sqlx::query(sqlx::AssertSqlSafe(sql.to_owned()));
+    Ok(query.bind(run.to_owned()).fetch_all(db).await?)
+}
+
+fn turns_sql() -> String {
+    format!(
+        "SELECT * FROM turns WHERE id = ?1
+         UNION ALL SELECT * FROM turns WHERE run_id = ?1 AND kind <> 'turn' LIMIT {MOST_ROWS}"
+    )
+}
+
+/// Rows of a table whose `turn_id` is in the run.
+fn of_turns(select: &str, order: &str) -> String {
+    format!("{select} WHERE turn_id IN ({TURNS}) {order} LIMIT {MOST_ROWS}")
+}
+
+/// Who asked, and the beginning of what.
+const ASKED: &str = "SELECT iif(json_valid(body), json_extract(body, '$.author.name'), NULL) AS name,
+        iif(json_valid(body), substr(json_extract(body, '$.content'), 1, 4000), NULL) AS words, json_valid(body) AS is_sound,
+        message_id AS id
+    FROM inbound WHERE message_id = (SELECT trigger_id FROM turns WHERE id = ?1)";
+
+/// The run of the turn that caused the root.
+const CAUSED_BY: &str = "SELECT coalesce(c.run_id, c.id) AS run_id, c.id AS id
+    FROM turns r JOIN turns c ON c.id = r.parent_id WHERE r.id = ?1";
+
+/// The roots that turns of the run caused.
+fn caused_sql() -> String {
+    format!(
+        "SELECT t.id, c.kind AS conversation_kind, t.parent_id FROM turns t JOIN conversations c ON c.id = t.conversation_id
+         WHERE t.parent_id IN ({TURNS}) AND t.kind = 'turn' ORDER BY t.id LIMIT 1000"
+    )
+}
+
+fn caused_run(row: &SqliteRow) -> Result<CausedRun, StoreError> {
+    let kind: &str = row.try_get("conversation_kind")?;
+    Ok(CausedRun {
+        run: parsed(row, "id")?,
+        by: if kind == "branch" { "branch" } else { "note" },
+    })
+}
+
+/// What the conversations of the run hold of its turns, each text cut to `most` characters: a picture or a page that was
+/// fetched is not read for its beginning.
+fn said_sql(most: usize) -> String {
+    format!(
+        "SELECT id, turn_id, role, sound IS NOT NULL AS is_sound, json_extract(sound, '$.call_id') AS call_id,
+             substr(coalesce(json_extract(sound, '$.text'), json_extract(sound, '$.content')), 1, {most}) AS words,
+             json_extract(sound, '$.is_error') AS is_error, json_extract(sound, '$.usage.output') AS output,
+             json_extract(sound, '$.usage.input') AS input,
+             (SELECT json_group_array(json_array(json_extract(value, '$.id'), substr(json_extract(value, '$.arguments'), 1, {most})))
+                FROM json_each(sound, '$.tool_calls')) AS calls
+         FROM (SELECT id, turn_id, role, iif(json_valid(body), body, NULL) AS sound FROM items
+             WHERE conversation_id IN (SELECT conversation_id FROM turns WHERE id IN ({TURNS}))
+                 AND turn_id IN ({TURNS}) ORDER BY id LIMIT {MOST_SAID})"
+    )
+}

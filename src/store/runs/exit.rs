@@ -1,0 +1,85 @@
+//! Why a turn ended, in the words that other programs for agents have for it.
+
+use crate::domain::{AttemptOutcome, FailureClass};
+use crate::store::codec::words;
+use crate::store::turns::EndReason;
+
+/// An exit in the words of other programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExitCode {
+    pub code: &'static str,
+    /// More of it, where there is more.
+    pub reason: Option<&'static str>,
+}
+
+words! {
+    /// What a turn lacks that ended without the report that its role owes.
+    Lacking {
+        Report = "final_report_missing",
+        /// The report is there, the fields besides are not.
+        Meta = "final_meta_missing",
+    }
+}
+
+/// What is known of the end of a turn besides its exit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EndFacts {
+    /// It came to an answer.
+    pub has_answer: bool,
+    /// The outcome of its last request to a model; none where it made none.
+    pub last: Option<AttemptOutcome>,
+    /// Its task broke off because of a bug.
+    pub broke_off: bool,
+    /// Its report lacks this.
+    pub lacking: Option<Lacking>,
+}
+
+/// The exit of a turn that ended so.
+pub const fn exit_code(exit: EndReason, facts: EndFacts) -> ExitCode {
+    let code = match exit {
+        EndReason::Answered | EndReason::Refused => "EXIT-FINAL-ANSWER",
+        EndReason::Stopped => "EXIT-USER-STOP",
+        EndReason::Aborted | EndReason::Interrupted => "EXIT-SIGNAL-RECEIVED",
+        EndReason::StepLimit | EndReason::Loop | EndReason::Errors | EndReason::BadCalls => {
+            if facts.has_answer {
+                "EXIT-MAX-TURNS-WITH-RESPONSE"
+            } else {
+                "EXIT-MAX-TURNS-NO-RESPONSE"
+            }
+        }
+        EndReason::TimeLimit => "EXIT-INACTIVITY-TIMEOUT",
+        EndReason::Budget | EndReason::Window => "EXIT-TOKEN-LIMIT",
+        EndReason::Report => "EXIT-EMPTY-RESPONSE",
+        EndReason::Failed => failed(facts),
+    };
+    let reason = match (exit, facts.lacking) {
+        (EndReason::Report, Some(lacking)) => Some(lacking.as_str()),
+        _ => None,
+    };
+    ExitCode { code, reason }
+}
+
+/// The exit of a turn without a model that answered, by the last thing that went wrong.
+const fn failed(facts: EndFacts) -> &'static str {
+    if facts.broke_off {
+        return "EXIT-UNCAUGHT-EXCEPTION";
+    }
+    match facts.last {
+        None => "EXIT-NO-PROVIDERS",
+        // It answered, and said nothing.
+        Some(AttemptOutcome::Ok | AttemptOutcome::ToolError | AttemptOutcome::Stopped) => {
+            "EXIT-EMPTY-RESPONSE"
+        }
+        Some(AttemptOutcome::Failed(class)) => match class {
+            FailureClass::AuthError => "EXIT-AUTH-FAILURE",
+            FailureClass::QuotaExceeded => "EXIT-QUOTA-EXCEEDED",
+            FailureClass::ModelError | FailureClass::InvalidRequest => "EXIT-MODEL-ERROR",
+            FailureClass::ContextExceeded => "EXIT-TOKEN-LIMIT",
+            FailureClass::RateLimit
+            | FailureClass::ServerError
+            | FailureClass::NetworkError
+            | FailureClass::Timeout
+            | FailureClass::InvalidResponse => "EXIT-MAX-RETRIES",
+        },
+    }
+}

@@ -1,0 +1,20 @@
+//! Text inside a web page.
+
+use super::visible::prose;
+
+/// `text` as HTML shows it to the letter, also inside an attribute in double quotes. What hides is shown by its number.
+pub fn escaped(text: &str) -> String {
+    let mut html = String::with_capacity(text.len());
+    for c in prose(text).chars() {
+        match c {
+            '&' => html.push_str("&amp;"),
+            '<' => html.push_str("&lt;"),
+            '>' => html.push_str("&gt;"),
+            '"' => html.push_str("&quot;"),
+            '\'' => html.push_str("&#39;"),
+            c if c.is_control() && c != '\n' && c != '\t' => html.push('\u{FFFD}'),
+            c => html.push(c),
+        }
+    }
+    html
+}
