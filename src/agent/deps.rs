@@ -88,6 +88,8 @@ pub struct AgentDeps {
     pub unpriced: Mutex<HashSet<String>>,
     /// Turns that run, for the presence.
     pub busy: Busy,
+    /// Longest that the last words of a child turn take, for which its parent waits.
+    pub childs_last_words: Duration,
 }
 
 impl std::fmt::Debug for AgentDeps {

@@ -146,15 +146,16 @@ impl Actor {
             return "It gave no answer.".to_owned();
         }
         let answer = self.deps.services.redactor.redact(answer).into_owned();
+        let (outputs, agent) = (self.deps.services.outputs.clone(), self.agent.name.clone());
+        let (id, whole) = (turn.short(), answer.clone());
+        // A short one too: after a summary its id is all that is left of it.
+        let kept = tokio::task::spawn_blocking(move || outputs.save_as(&agent, &id, &whole)).await;
         let chars = answer.chars().count();
         if chars <= REPORT_MAX {
             return answer;
         }
         let head: String = answer.chars().take(END_MAX).collect();
         let tail: String = answer.chars().skip(chars - END_MAX).collect();
-        let (outputs, agent) = (self.deps.services.outputs.clone(), self.agent.name.clone());
-        let id = turn.short();
-        let kept = tokio::task::spawn_blocking(move || outputs.save_as(&agent, &id, &answer)).await;
         let whole = match kept {
             Ok(Ok(())) => format!("all of it: tool_output with handle \"{}\"", turn.short()),
             Ok(Err(_)) | Err(_) => "the rest could not be kept".to_owned(),

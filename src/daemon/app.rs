@@ -77,6 +77,7 @@ impl App {
             program,
             demo,
             queue_limits,
+            childs_last_words,
             ..
         } = options;
         let paths = env.paths.clone();
@@ -152,6 +153,7 @@ impl App {
             at_work: Default::default(),
             unpriced: Default::default(),
             busy: Default::default(),
+            childs_last_words,
         };
         let manager =
             AgentManager::open(Arc::new(parts), Template::find(env.template_dir.clone())).await?;

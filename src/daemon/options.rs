@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::{Notify, watch};
 
@@ -30,6 +31,8 @@ pub struct DaemonOptions {
     pub redactor: Redactor,
     /// How long requests wait for a place at a provider.
     pub queue_limits: QueueLimits,
+    /// How long a sub-agent that is to end may take for its last words.
+    pub childs_last_words: Duration,
     /// The `chorus` program, which is its own helper in the sandbox. None: this process's own file.
     pub program: Option<PathBuf>,
 }
@@ -54,6 +57,7 @@ impl DaemonOptions {
             reloaded: watch::Sender::new(0),
             demo: None,
             queue_limits: QueueLimits::default(),
+            childs_last_words: Duration::from_secs(30),
             program: None,
         })
     }

@@ -21,6 +21,7 @@ pub(crate) mod strace;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use chorus::daemon::DaemonOptions;
 use chorus::domain::{ChannelId, MessageId};
 use chorus::llm::places::QueueLimits;
 use chorus_playground::{Discord, Message, Options};
@@ -55,6 +56,8 @@ pub(crate) struct Setup {
     pub discord: Options,
     /// How long requests wait for a place at a provider.
     pub queue: QueueLimits,
+    /// How long the last words of a sub-agent may take.
+    pub childs_last_words: Duration,
 }
 
 /// Whether the agent `lab` is made before the test begins.
@@ -83,6 +86,7 @@ impl Default for Setup {
             env: Vec::new(),
             discord: discord_options(),
             queue: QueueLimits::default(),
+            childs_last_words: Duration::from_secs(30),
         }
     }
 }
@@ -202,7 +206,12 @@ impl World {
 
     /// Starts the daemon and does not wait, run by another program if one is given.
     pub(crate) fn launches(&mut self, prefix: &[String]) {
-        let running = Running::start(self.setup.way, prefix, self.variables(), self.setup.queue);
+        let (queue_limits, childs_last_words) = (self.setup.queue, self.setup.childs_last_words);
+        let waits = |options: &mut DaemonOptions| {
+            options.queue_limits = queue_limits;
+            options.childs_last_words = childs_last_words;
+        };
+        let running = Running::start(self.setup.way, prefix, self.variables(), waits);
         self.daemon = Some(running);
     }
 

@@ -25,9 +25,6 @@ use super::Turn;
 /// Longest that a last step takes, whatever it brings: even a small machine has said what is done by then.
 const LAST_STEP: Duration = Duration::from_secs(300);
 
-/// The same for a child turn, whose parent waits.
-const LAST_STEP_OF_CHILD: Duration = Duration::from_secs(30);
-
 /// Whether the model may call tools in this step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tools {
@@ -88,7 +85,7 @@ impl Turn {
         // A server that drips is never silent, and never done.
         let time = match tools {
             Tools::On => self.time_left(),
-            Tools::Off if self.context.child.is_some() => LAST_STEP_OF_CHILD,
+            Tools::Off if self.context.child.is_some() => self.context.deps.childs_last_words,
             Tools::Off => LAST_STEP,
         };
         let deadline = Deadline::new(stop, time).on(&self.clock);

@@ -58,6 +58,14 @@ async fn a_branch_does_it_and_its_report_comes_back_as_a_note() {
             FROM turns WHERE depth > 0 ORDER BY depth";
         world.ledger_says(hops, &["1 1 1", "2 1 1"]).await;
         nothing_is_due(world).await;
+        // However short it is, it can be read again by its id.
+        let id = "SELECT substr(t.id, -8) FROM turns t JOIN conversations c ON c.id = t.conversation_id WHERE c.kind = 'branch'";
+        let id = world.ledger(id).await;
+        world.model.calls_tool("tool_output", json!({"handle": id[0]})).answers("Read again.");
+        world.ann.says("#lab", "read it again").await;
+        world.sees("#lab", "Read again.").await;
+        let read = results(world);
+        assert!(read.last().is_some_and(|read| read.contains("One TODO.")), "{read:?}");
     })
     .await;
 }

@@ -1,5 +1,7 @@
 //! What ends a turn ends its children, and leaves nothing running.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use super::{assignment, nothing_is_left, results, run_test, run_test_with};
@@ -195,6 +197,39 @@ async fn a_command_that_a_sub_agent_left_running_ends_with_it() {
         world
             .ledger_says("SELECT status FROM tasks", &["killed"])
             .await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn last_words_that_take_too_long_are_not_waited_for() {
+    let setup = Setup {
+        childs_last_words: Duration::ZERO,
+        ..Setup::default()
+    };
+    run_test_with(setup, async |world| {
+        world.model.calls(&[assignment("general", "One.")]);
+        let thought = world.model.is_thinking();
+        world.ann.says("#lab", "go").await;
+        world.model.was_asked(2).await;
+        let child = "SELECT id FROM turns WHERE kind = 'sub_agent'";
+        let child = world.ledger(child).await;
+        world.model.answers("It was cut short.");
+        world
+            .ann
+            .runs(&format!("/stop child:{}", child[0]), "#lab")
+            .await;
+        world.sees("#lab", "It was cut short.").await;
+        drop(thought);
+        let got = results(world);
+        let [got] = got.as_slice() else {
+            panic!("{got:?}");
+        };
+        assert!(got.contains("stopped by a person"), "{got}");
+        assert!(
+            got.contains("Last error: the closing answer took too long"),
+            "{got}"
+        );
     })
     .await;
 }

@@ -128,8 +128,12 @@ async fn a_stop_in_the_thread_leaves_siblings_and_parent_alone() {
         } else {
             ("explore · about Two.", "explore · about One.")
         };
-        is_open(world, stopped).await;
-        is_open(world, other).await;
+        for thread in [stopped, other] {
+            is_open(world, thread).await;
+            // Its prompt comes once the ledger knows whose thread it is.
+            let is_there = |shown: &str| shown.contains("One.") || shown.contains("Two.");
+            world.shows(thread, is_there).await;
+        }
         world.model.answers("Half of it.").answers("Done.");
         world.ann.runs("/stop", stopped).await;
         world.sees(stopped, "Half of it.").await;

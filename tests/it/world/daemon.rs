@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use chorus::config::Env;
 use chorus::daemon::{self, DaemonError, DaemonOptions, Phase};
-use chorus::llm::places::QueueLimits;
 use chorus_playground::Discord;
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 use tokio::process::{Child, Command};
@@ -52,13 +51,13 @@ impl Running {
         way: Way,
         prefix: &[String],
         variables: Vec<(String, String)>,
-        queue: QueueLimits,
+        waits: impl FnOnce(&mut DaemonOptions),
     ) -> Self {
         match way {
             Way::InProcess => {
                 let mut options = DaemonOptions::load(Env::read(variables, None).unwrap()).unwrap();
                 options.program = Some(env!("CARGO_BIN_EXE_chorus").into());
-                options.queue_limits = queue;
+                waits(&mut options);
                 let phase = options.phase.subscribe();
                 let stop = CancellationToken::new();
                 let runtime = Builder::new_multi_thread()
