@@ -1,0 +1,178 @@
+//! Looks at each call of an answer before anything of it runs: checked, judged, and of those that have a role do something
+//! whom they mean.
+
+use std::collections::HashSet;
+
+use crate::agent::modes;
+use crate::domain::{CALL_TOOL, UserId};
+use crate::permission::{Decision, ProfileError, Stack, Verdict};
+use crate::store::StoreError;
+use crate::tools::Prepared;
+
+use super::Call;
+use crate::agent::turn::Turn;
+use crate::agent::turn::children::BegunChild;
+use crate::agent::turn::offer::{Assignment, NotCalled};
+use crate::agent::turn::question::ToAsk;
+
+/// A call that may run, as far as is known.
+#[derive(Clone)]
+pub(in crate::agent::turn) struct Runnable {
+    pub(in crate::agent::turn) prepared: Prepared,
+    /// What it has a role do.
+    pub(super) assignment: Option<Assignment>,
+    /// Who allowed it, where somebody was asked.
+    pub(in crate::agent::turn) allowed_by: Option<UserId>,
+    /// The child turn that does it, once that is in the ledger.
+    pub(super) child: Option<BegunChild>,
+}
+
+impl Runnable {
+    /// What a child turn does of it.
+    pub(super) fn for_child(&self) -> Option<&Assignment> {
+        self.assignment.as_ref().filter(|one| one.waits)
+    }
+}
+
+/// A call after it was looked at.
+#[derive(Clone)]
+pub(super) enum Looked {
+    Run(Runnable),
+    /// It may run, and its start is in the ledger.
+    Started(Runnable),
+    /// A person decides.
+    Ask(Runnable, String),
+    /// It does not run.
+    Refused {
+        action: String,
+        reason: String,
+    },
+}
+
+impl Looked {
+    pub(super) fn has_child(&self) -> bool {
+        match self {
+            Self::Run(one) | Self::Started(one) | Self::Ask(one, _) => one.for_child().is_some(),
+            Self::Refused { .. } => false,
+        }
+    }
+}
+
+impl Turn {
+    /// Checks and judges a call. Nothing of it has run.
+    pub(super) fn look(&self, call: &Call, profiles: Result<&Stack, &ProfileError>) -> Looked {
+        if call.name != CALL_TOOL
+            && let Err(refusal) = self.setup.has_tool(&call.name)
+        {
+            return Looked::Refused {
+                action: call.name.clone(),
+                reason: refusal.to_string(),
+            };
+        }
+        let prepared = match self.context.deps.tools.prepare(&call.name, &call.arguments) {
+            Ok(prepared) => prepared,
+            Err(invalid) => {
+                return Looked::Refused {
+                    action: call.name.clone(),
+                    reason: invalid.to_string(),
+                };
+            }
+        };
+        if !modes::has_tool(self.mode(), prepared.info.name) {
+            return Looked::Refused {
+                action: prepared.action.to_string(),
+                reason: modes::has_not(self.mode()),
+            };
+        }
+        let Verdict { decision, reason } = match profiles {
+            Ok(profiles) => {
+                profiles.decide(&prepared.action, &self.setup.payer().config.always_allow)
+            }
+            Err(invalid) => Verdict::deny(invalid.to_string()),
+        };
+        let assignment = prepared
+            .delegation
+            .as_ref()
+            .filter(|_| decision != Decision::Deny);
+        let assignment = match assignment
+            .map(|delegation| self.assignment(delegation))
+            .transpose()
+        {
+            Ok(assignment) => assignment,
+            Err(why) => {
+                return Looked::Refused {
+                    action: prepared.action.to_string(),
+                    reason: why.to_string(),
+                };
+            }
+        };
+        let runnable = Runnable {
+            prepared,
+            assignment,
+            allowed_by: None,
+            child: None,
+        };
+        match decision {
+            Decision::Allow => Looked::Run(runnable),
+            Decision::Ask => Looked::Ask(runnable, reason),
+            Decision::Deny => Looked::Refused {
+                action: runnable.prepared.action.to_string(),
+                reason: format!("not permitted: {reason}"),
+            },
+        }
+    }
+
+    /// Looks up the former sub-agents that calls go on with, and the agents that they name.
+    pub(super) async fn with_former(&self, looked: Vec<Looked>) -> Result<Vec<Looked>, StoreError> {
+        let mut found = Vec::with_capacity(looked.len());
+        let mut going_on = HashSet::new();
+        for mut one in looked {
+            if let Looked::Run(runnable) | Looked::Ask(runnable, _) = &mut one
+                && let Some(assignment) = &mut runnable.assignment
+                && let Err(why) = self.find_whom(assignment).await?.and_then(|()| {
+                    // Two of one step would write in one conversation.
+                    let is_free = assignment
+                        .former
+                        .is_none_or(|former| going_on.insert(former));
+                    is_free.then_some(()).ok_or(NotCalled::AtWork)
+                })
+            {
+                one = Looked::Refused {
+                    action: runnable.prepared.action.to_string(),
+                    reason: why.to_string(),
+                };
+            }
+            found.push(one);
+        }
+        Ok(found)
+    }
+}
+
+/// The calls from `first` on that people are to be asked about.
+pub(super) fn to_ask<'a>(first: usize, calls: &'a [Call], looked: &'a [Looked]) -> Vec<ToAsk<'a>> {
+    let all = calls.iter().zip(looked).enumerate().skip(first);
+    all.filter_map(|(at, (call, looked))| match looked {
+        Looked::Ask(runnable, reason) => Some(ToAsk {
+            at,
+            call,
+            prepared: &runnable.prepared,
+            reason,
+        }),
+        Looked::Run(_) | Looked::Started(_) | Looked::Refused { .. } => None,
+    })
+    .collect()
+}
+
+/// Whether the calls may run at once: nobody is asked, and no two write the same path.
+pub(super) fn side_by_side(looked: &[Looked]) -> bool {
+    let mut written = HashSet::new();
+    looked.len() > 1
+        && looked.iter().all(|looked| match looked {
+            Looked::Ask(..) => false,
+            Looked::Refused { .. } => true,
+            Looked::Run(one) | Looked::Started(one) => match &one.prepared.writes {
+                Some(path) => written.insert(path.clone()),
+                None => true,
+            },
+        })
+}
